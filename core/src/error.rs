@@ -1,0 +1,113 @@
+//! The one error type of the library.
+
+use thiserror::Error;
+
+use crate::{layout::LayoutError, order::Hazard};
+
+/// What went wrong, and where: messages name the operation and the backend.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The backend or device is not there: no driver, no device, a driver too old.
+    #[error("{backend}: not available: {reason}")]
+    Unavailable {
+        /// The backend that was asked.
+        backend: &'static str,
+        /// Why, in words a person can act on.
+        reason: String,
+    },
+    /// Memory of the device, or pinned memory of the host, is exhausted. Said only when that is certain.
+    #[error("{backend}: {operation}: out of memory: {requested_bytes} bytes requested{}", display_room(*free_bytes, *total_bytes))]
+    OutOfMemory {
+        /// The backend that was asked.
+        backend: &'static str,
+        /// The operation that needed the memory.
+        operation: &'static str,
+        /// Bytes asked for.
+        requested_bytes: usize,
+        /// Bytes free when it failed, where the backend can say.
+        free_bytes: Option<usize>,
+        /// Bytes of the device, where the backend can say.
+        total_bytes: Option<usize>,
+    },
+    /// A shape, stride, index or aliasing mistake; found before any backend call, nothing happened.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// Arrays, streams or events of two contexts were mixed.
+    #[error("{backend}: {operation}: an array, stream or event of another context was given")]
+    DeviceMismatch {
+        /// The backend of the stream.
+        backend: &'static str,
+        /// The operation refused.
+        operation: &'static str,
+    },
+    /// A strict stream met an access that is not ordered before its operation.
+    #[error("{backend}: {operation}: {hazard}")]
+    Hazard {
+        /// The backend of the stream.
+        backend: &'static str,
+        /// The operation refused.
+        operation: &'static str,
+        /// What it would have raced with.
+        hazard: Hazard,
+    },
+    /// A capability that the backend or device does not have.
+    #[error("{backend}: {operation}: not supported: {capability}")]
+    Unsupported {
+        /// The backend that was asked.
+        backend: &'static str,
+        /// The operation refused.
+        operation: &'static str,
+        /// What is missing.
+        capability: String,
+    },
+    /// The device failed for good: every later call returns this, contents are undefined.
+    #[error("{backend}: {operation}: device lost: {name} ({code})")]
+    DeviceLost {
+        /// The backend of the device.
+        backend: &'static str,
+        /// The operation that noticed.
+        operation: &'static str,
+        /// The driver's code.
+        code: i32,
+        /// The driver's name for it.
+        name: String,
+    },
+    /// The driver refused the operation; the device stays usable.
+    #[error("{backend}: {operation}: driver error {name} ({code})")]
+    Driver {
+        /// The backend of the device.
+        backend: &'static str,
+        /// The operation that failed.
+        operation: &'static str,
+        /// The driver's code. An integer, because a newer driver may return a code nobody has named yet.
+        code: i32,
+        /// The driver's name for it, or its number again.
+        name: String,
+    },
+}
+
+/// [`std::result::Result`] with this crate's [`enum@Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Whether every later call on the device will fail too.
+    #[must_use]
+    pub fn is_sticky(&self) -> bool {
+        matches!(self, Self::DeviceLost { .. })
+    }
+
+    /// Whether the same call may succeed later with nothing changed but time or freed memory.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::OutOfMemory { .. })
+    }
+}
+
+fn display_room(free: Option<usize>, total: Option<usize>) -> String {
+    match (free, total) {
+        (Some(free), Some(total)) => format!(", {free} free of {total}"),
+        (Some(free), None) => format!(", {free} free"),
+        _ => String::new(),
+    }
+}

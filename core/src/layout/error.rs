@@ -1,0 +1,151 @@
+//! What can be wrong with a layout, found before any backend is called.
+
+use thiserror::Error;
+
+use super::Axes;
+
+/// A layout that cannot exist, a transform that has no result, or two layouts that do not fit each other.
+///
+/// Pure: it depends on shapes, strides and offsets alone, and is returned before anything was enqueued or
+/// allocated, so the operation had no effect.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// Shape and strides, or two layouts, differ in their number of axes.
+    #[error("rank mismatch: expected {expected} axes, found {found}")]
+    RankMismatch {
+        /// The rank that was needed.
+        expected: usize,
+        /// The rank that was given.
+        found: usize,
+    },
+    /// Two layouts that must have one shape do not.
+    #[error("shape mismatch: expected {expected:?}, found {found:?}")]
+    ShapeMismatch {
+        /// The shape that was needed.
+        expected: Axes<usize>,
+        /// The shape that was given.
+        found: Axes<usize>,
+    },
+    /// An axis number is outside `-rank..rank`.
+    #[error("axis {axis} is out of range for rank {rank}")]
+    AxisOutOfRange {
+        /// The axis asked for; negative counts from the end.
+        axis: isize,
+        /// The rank of the layout.
+        rank: usize,
+    },
+    /// An axis is named twice where each may be named once.
+    #[error("axis {axis} is repeated")]
+    RepeatedAxis {
+        /// The axis, counted from the front.
+        axis: usize,
+    },
+    /// An integer index is outside `-extent..extent`.
+    #[error("index {index} is out of range for axis {axis} of extent {extent}")]
+    IndexOutOfRange {
+        /// The axis of the source layout.
+        axis: usize,
+        /// The index asked for; negative counts from the end.
+        index: isize,
+        /// The extent of that axis.
+        extent: usize,
+    },
+    /// A range was given the step 0.
+    #[error("step 0 on axis {axis}")]
+    ZeroStep {
+        /// The axis of the source layout.
+        axis: usize,
+    },
+    /// More index items than the layout has axes.
+    #[error("{found} indices for rank {rank}")]
+    TooManyIndices {
+        /// The rank of the layout.
+        rank: usize,
+        /// How many items consume an axis.
+        found: usize,
+    },
+    /// An index holds more than one ellipsis.
+    #[error("an index may hold one ellipsis")]
+    RepeatedEllipsis,
+    /// `squeeze` named an axis whose extent is not 1.
+    #[error("cannot squeeze axis {axis} of extent {extent}")]
+    NotSqueezable {
+        /// The axis, counted from the front.
+        axis: usize,
+        /// Its extent.
+        extent: usize,
+    },
+    /// No stride-0 view of the shape exists.
+    #[error("cannot broadcast shape {from:?} to {to:?}")]
+    NotBroadcastable {
+        /// The shape of the layout.
+        from: Axes<usize>,
+        /// The shape asked for.
+        to: Axes<usize>,
+    },
+    /// A reshape would change the number of elements.
+    #[error("cannot reshape {found} elements into a shape of {expected}")]
+    SizeMismatch {
+        /// Elements of the shape asked for.
+        expected: usize,
+        /// Elements of the layout.
+        found: usize,
+    },
+    /// The extent `-1` was given twice, or the others do not divide the number of elements.
+    #[error("cannot infer the extent given as -1 for {len} elements")]
+    CannotInfer {
+        /// Elements of the layout.
+        len: usize,
+    },
+    /// An extent below `-1`, or below 0 where none may be inferred.
+    #[error("negative extent {extent}")]
+    NegativeExtent {
+        /// The extent given.
+        extent: isize,
+    },
+    /// No view of the result exists: it needs a copy, which this call never makes.
+    #[error("no view of this layout has that shape in that order: it needs a copy")]
+    NeedsCopy,
+    /// A count of elements or bytes, or an offset, does not fit `isize`.
+    #[error("extents, strides or offset overflow")]
+    Overflow,
+    /// The layout reaches outside the memory it is put on.
+    #[error("layout reaches elements {start}..{end} of {len}")]
+    OutOfBounds {
+        /// First element reached.
+        start: usize,
+        /// One past the last element reached.
+        end: usize,
+        /// Elements there are.
+        len: usize,
+    },
+    /// A host slice holds another number of elements than the operation moves.
+    #[error("length mismatch: expected {expected} elements, found {found}")]
+    LengthMismatch {
+        /// Elements the operation moves.
+        expected: usize,
+        /// Elements of the slice.
+        found: usize,
+    },
+    /// A destination in which two indices share an element, or may do so.
+    #[error("the destination reaches one element by two indices")]
+    AliasedDestination,
+    /// Source and destination share elements, or may do so.
+    #[error("source and destination overlap")]
+    Overlap,
+    /// A split into no sections, or into sections of no elements.
+    #[error("cannot split into sections of {section}")]
+    BadSection {
+        /// The section length or count given.
+        section: usize,
+    },
+    /// An element size that the operation cannot express.
+    #[error("an element of {item_bytes} bytes does not fit here: {reason}")]
+    ElementSize {
+        /// Bytes of one element.
+        item_bytes: usize,
+        /// What was needed.
+        reason: &'static str,
+    },
+}

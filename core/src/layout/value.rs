@@ -1,0 +1,141 @@
+//! The checked value type all algorithms run on.
+
+use std::ops::Range;
+
+use super::{Axes, LayoutError, NdLayout, Order};
+
+/// A layout whose arithmetic is known not to overflow.
+///
+/// Fields are private and checked at construction: the number of elements, and every position it can reach, fit
+/// `isize`. Cheap to clone; up to six axes never touch the heap. Holds no pointer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Layout {
+    pub(super) shape: Axes<usize>,
+    pub(super) strides: Axes<isize>,
+    pub(super) offset: usize,
+    pub(super) len: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Layout {
+    /// A layout of `shape` with `strides` at `offset`, all in elements.
+    ///
+    /// An extent of 0 makes the layout empty; it then reaches nothing, whatever its strides.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::RankMismatch`]: as many strides as extents are needed.
+    /// - [`LayoutError::Overflow`]: the number of elements (extents of 0 left out, as NumPy does) or a reachable
+    ///   position is negative or exceeds `isize::MAX`.
+    pub fn new(shape: &[usize], strides: &[isize], offset: usize) -> Result<Self, LayoutError> {
+        if shape.len() != strides.len() {
+            return Err(LayoutError::RankMismatch { expected: shape.len(), found: strides.len() });
+        }
+        let mut product = 1_usize;
+        let mut low = isize::try_from(offset).map_err(|_| LayoutError::Overflow)?;
+        let mut high = low;
+        let mut empty = false;
+        for (&extent, &stride) in shape.iter().zip(strides) {
+            if extent == 0 {
+                empty = true;
+                continue;
+            }
+            product = product.checked_mul(extent).ok_or(LayoutError::Overflow)?;
+            let last = isize::try_from(extent - 1).map_err(|_| LayoutError::Overflow)?;
+            let reach = last.checked_mul(stride).ok_or(LayoutError::Overflow)?;
+            let end = if reach < 0 { &mut low } else { &mut high };
+            *end = end.checked_add(reach).ok_or(LayoutError::Overflow)?;
+        }
+        if isize::try_from(product).is_err() {
+            return Err(LayoutError::Overflow);
+        }
+        let (start, end) = if empty {
+            (offset, offset)
+        } else {
+            let start = usize::try_from(low).map_err(|_| LayoutError::Overflow)?;
+            let end = high.checked_add(1).ok_or(LayoutError::Overflow)?;
+            (start, end.cast_unsigned())
+        };
+        let len = if empty { 0 } else { product };
+        Ok(Self {
+            shape: Axes::from_slice(shape),
+            strides: Axes::from_slice(strides),
+            offset,
+            len,
+            start,
+            end,
+        })
+    }
+
+    /// A dense layout of `shape` at offset 0: row-major for [`Order::C`], column-major for [`Order::F`].
+    ///
+    /// `A` and `K` have no input to look at here and mean `C`, as in NumPy.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::Overflow`]: the number of elements exceeds `isize::MAX`.
+    pub fn contiguous(shape: &[usize], order: Order) -> Result<Self, LayoutError> {
+        let mut strides = Axes::from_elem(0, shape.len());
+        let mut step = 1_isize;
+        let mut grow = |stride: &mut isize, extent: usize| {
+            *stride = step;
+            let extent = isize::try_from(extent.max(1)).map_err(|_| LayoutError::Overflow)?;
+            step = step.checked_mul(extent).ok_or(LayoutError::Overflow)?;
+            Ok(())
+        };
+        if order == Order::F {
+            strides.iter_mut().zip(shape).try_for_each(|(s, &n)| grow(s, n))?;
+        } else {
+            strides.iter_mut().zip(shape).rev().try_for_each(|(s, &n)| grow(s, n))?;
+        }
+        Self::new(shape, &strides, 0)
+    }
+
+    /// The layout that another implementor of [`NdLayout`] describes, checked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Layout::new`].
+    pub fn of<L: NdLayout + ?Sized>(layout: &L) -> Result<Self, LayoutError> {
+        Self::new(layout.shape(), layout.strides(), layout.offset())
+    }
+
+    /// Number of elements: the product of the extents, 1 for a 0-d layout.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether any extent is 0.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Number of axes.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The positions that can be reached, in elements: from the lowest to one past the highest. Empty if the layout is.
+    #[must_use]
+    pub fn span(&self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+impl NdLayout for Layout {
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn strides(&self) -> &[isize] {
+        &self.strides
+    }
+
+    fn offset(&self) -> usize {
+        self.offset
+    }
+}

@@ -41,7 +41,7 @@ impl Memory {
 }
 
 proptest! {
-    #![proptest_config(fixed(4_000))]
+    #![proptest_config(fixed(2_000))]
 
     #[test]
     fn gaps_keep_their_bytes(case in cases()) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{ErasedView, ErasedViewMut, transforms::answer_as_layout};
 use crate::{
-    Result,
+    Context, Result,
     allocation::Allocation,
     backend::Device,
     layout::{Layout, LayoutError, NdLayout, Order},
@@ -130,6 +130,12 @@ impl<D: Device> ErasedArray<D> {
     #[must_use]
     pub fn view_mut(&mut self) -> ErasedViewMut<'_, D> {
         ErasedViewMut::new(&self.allocation, self.layout.clone(), self.item_bytes)
+    }
+
+    /// The context its memory belongs to.
+    #[must_use]
+    pub fn context(&self) -> Context<D> {
+        Context(Arc::clone(&self.allocation.core))
     }
 
     /// Where the elements lie.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::{ArrayView, ArrayViewMut, Element, ErasedArray, erased::check_len, transforms::answer_as_layout};
 use crate::{
-    Result,
+    Context, Result,
     backend::Device,
     layout::{Layout, LayoutError, NdLayout, Order},
     stream::StreamHandle,
@@ -140,6 +140,12 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Another context's stream, and what the device says.
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         self.view().to_vec(stream)
+    }
+
+    /// The context its memory belongs to.
+    #[must_use]
+    pub fn context(&self) -> Context<D> {
+        self.erased.context()
     }
 
     /// Where the elements lie.

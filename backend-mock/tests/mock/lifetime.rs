@@ -1,7 +1,7 @@
 //! Lifetimes: what is alive is reported with its place, mistakes are findings and never a crash, and nothing queued is lost.
 
 use devarray::{
-    Error,
+    Array, Context, Error,
     backend::{Buffer, Device, HostBuffer, Stream},
 };
 use devarray_mock::{Code, MockDevice, Poison, PoisonKind, Schedule};
@@ -202,4 +202,22 @@ fn pinned_memory_stays_where_it_is_when_its_owner_moves() {
     let moved = Box::new(host);
     assert_eq!(moved.0.as_ptr(), start);
     assert_eq!(queue.bytes(&device, &buffer, 0, 8), [6; 8]);
+}
+
+#[test]
+fn the_report_names_the_line_that_made_an_array() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let kept = Array::from_slice(&stream, &[2], &[1_u8, 2]).unwrap();
+    let line = line!() - 1;
+    let pinned = context.pinned::<u8>(100).unwrap();
+    let report = device.report();
+    let [buffer] = &report.buffers[..] else { panic!("one array is alive: {report}") };
+    assert_eq!((buffer.location.file(), buffer.location.line()), (file!(), line));
+    let here = |host: &&devarray_mock::LiveHostBuffer| host.location.file() == file!();
+    let found = report.host_buffers.iter().filter(here).map(|host| host.location.line()).collect::<Vec<_>>();
+    assert_eq!(found, [line + 2]);
+    drop((kept, pinned, stream, context));
+    assert!(device.report().is_clean(), "{}", device.report());
 }

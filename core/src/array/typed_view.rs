@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use super::{
     Array, Element, ErasedView, Reshaped,
+    parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
     typed::check_count,
 };
@@ -11,6 +12,7 @@ use crate::{
     Result,
     backend::Device,
     layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    operations::Elements,
     stream::StreamHandle,
 };
 
@@ -40,7 +42,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     }
 
     view_transforms!([&self] self);
-    view_splits!([&self] self, ['a, T, D]);
+    view_splits!([&self] self);
 
     /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
     ///
@@ -130,12 +132,12 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         self.erased.copy_to_host(stream, bytemuck::cast_slice_mut(data), host)
     }
 
-    fn with_layout(&self, layout: Layout) -> Self {
-        Self::new(self.erased.with_layout(layout))
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
+        self.erased.elements()
     }
 
-    fn part(&self) -> Self {
-        self.clone()
+    fn with_layout(&self, layout: Layout) -> Self {
+        Self::new(self.erased.with_layout(layout))
     }
 }
 
@@ -146,3 +148,9 @@ impl<T: Element, D: Device> Clone for ArrayView<'_, T, D> {
 }
 
 answer_as_layout!(['a, T: Element, D: Device] ArrayView<'a, T, D>);
+
+impl<T: Element, D: Device> Narrow for ArrayView<'_, T, D> {
+    fn narrow(&self, layout: Layout) -> Self {
+        Self::new(self.erased.narrow(layout))
+    }
+}

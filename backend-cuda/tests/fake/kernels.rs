@@ -59,6 +59,11 @@ impl Kernel {
         if !self.wide && parameter.count > launched {
             state.misuse.push("too few threads for a kernel that does not loop".to_owned());
         }
+        let loops = &parameter.axes[..parameter.rank as usize];
+        let near = |pair: &[Axis]| pair[0].dst_stride_bytes.abs() < pair[1].dst_stride_bytes.abs();
+        if !loops.windows(2).all(near) {
+            state.misuse.push("neighbouring threads write far apart".to_owned());
+        }
         (0..parameter.count).map(|n| self.element(state, parameter, n)).max().unwrap_or(INVALID)
     }
 

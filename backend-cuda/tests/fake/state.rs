@@ -6,7 +6,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     ffi::c_int,
     ptr,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use devarray_cuda::driver::{Driver, Function, Table, sys::CUstream};
@@ -179,7 +179,7 @@ impl Fake {
     }
 
     pub(crate) fn state<R>(&self, use_state: impl FnOnce(&mut State) -> R) -> R {
-        use_state(&mut self.0.lock().unwrap())
+        use_state(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A driver over the whole table.
@@ -202,7 +202,8 @@ impl Fake {
 pub(crate) fn with(function: Function, call: impl FnOnce(&mut State) -> i32) -> i32 {
     let fake = INSTALLED.with_borrow(Clone::clone);
     let Some(fake) = fake else { return 3 };
-    let mut state = fake.0.lock().unwrap();
+    // A failed assertion must not make the calls that clean up panic behind the C interface.
+    let mut state = fake.0.lock().unwrap_or_else(PoisonError::into_inner);
     state.log.push(function);
     call(&mut state)
 }

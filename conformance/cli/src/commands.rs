@@ -12,7 +12,9 @@ use crate::{Status, output::Output};
 /// Arrays in device memory: look at devices, rearrange array files, check a backend.
 #[derive(Debug, Parser)]
 #[command(name = "devarray", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Exit status: 0 success, 1 a check failed, 2 the input or the environment is at fault.")]
+#[command(
+    after_help = "Exit status: 0 success, 1 a check failed, 2 the input or the environment is at fault."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

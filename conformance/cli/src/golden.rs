@@ -4,6 +4,6 @@ mod case;
 mod compare;
 mod run;
 
-pub use case::{Case, Expect, Found, Outcome};
+pub use case::{Case, Elements, Expect, Found, Outcome};
 pub use compare::differences;
 pub use run::run_case;

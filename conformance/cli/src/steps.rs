@@ -6,15 +6,16 @@ mod json;
 mod text;
 
 use devarray::{Order, layout::IndexItem};
+use serde::Deserialize;
 
 pub use apply::{StepError, apply};
-pub use json::JsonStep;
 pub use text::{StepsError, parse_steps};
 
 /// One layout operation, meaning what NumPy means by it.
 ///
 /// Numbers are as the user wrote them: whether an axis exists or an extent is sensible is for the library to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "json::JsonStep")]
 #[non_exhaustive]
 pub enum Step {
     /// Basic indexing.

@@ -41,7 +41,7 @@ def random_array(rng):
 
 def random_slice(rng, extent):
     def end():
-        return rng.choice([None, rng.randint(-extent - 2, extent + 2)])
+        return rng.choice([None, None, rng.randint(-extent - 2, extent + 2)])
 
     return slice(end(), end(), rng.choice([None, 1, 2, 3, -1, -2, -3]))
 
@@ -66,7 +66,9 @@ def random_index(rng, a):
         items.insert(rng.randint(0, len(items)), Ellipsis)
     if rng.random() < 0.03:
         items.append(99)
-    return f"index({','.join(map(item_text, items))})", lambda a: a[tuple(items)]
+    # NumPy turns a single element into a scalar, which has no byte order, unless there is an ellipsis.
+    key = tuple(items) if Ellipsis in items else (*items, Ellipsis)
+    return f"index({','.join(map(item_text, items))})", lambda a: a[key]
 
 
 def random_permute(rng, a):

@@ -47,9 +47,8 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
 }
 
 fn cuda_rows() -> Vec<Row> {
-    let row = |info: DeviceInfo| {
-        Row::new(&info, CudaDevice::open(info.ordinal).and_then(|device| device.memory()))
-    };
+    let row =
+        |info: DeviceInfo| Row::new(&info, CudaDevice::open(info.ordinal).and_then(|device| device.memory()));
     match devarray_cuda::devices() {
         Ok(found) if found.is_empty() => vec![Row::unavailable("cuda", "no device".to_owned())],
         Ok(found) => found.into_iter().map(row).collect(),

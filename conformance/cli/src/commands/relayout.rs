@@ -140,7 +140,7 @@ pub fn relayout<D: Device>(
         Ok(result) => result.with_context(|| input_name.to_string())?,
         Err(StepError { index, cause, .. }) => {
             let text = arguments.steps.split('/').nth(index).unwrap_or_default().trim();
-            return Err(cause).with_context(|| format!("{input_name}: step {} `{text}`", index + 1));
+            return Err(*cause).with_context(|| format!("{input_name}: step {} `{text}`", index + 1));
         }
     };
 
@@ -176,7 +176,11 @@ fn dense<'a, D: Device>(
         Order::F => view.is_f_contiguous(),
         _ => view.is_c_contiguous(),
     };
-    Ok(if is_dense { Reshaped::View(view.clone()) } else { Reshaped::Copied(view.to_order(stream, order)?) })
+    Ok(if is_dense {
+        Reshaped::View(view.clone())
+    } else {
+        Reshaped::Copied(view.to_contiguous(stream, order)?)
+    })
 }
 
 fn download<D: Device>(stream: &StreamHandle<D>, view: &ErasedView<'_, D>, order: Order) -> Result<Vec<u8>> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::steps::JsonStep;
+use crate::steps::Step;
 
 /// One line of a golden file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -14,7 +14,7 @@ pub struct Case {
     #[serde(deserialize_with = "base")]
     pub base: Vec<usize>,
     /// What is done to it.
-    pub steps: Vec<JsonStep>,
+    pub steps: Vec<Step>,
     /// What must result.
     pub expect: Expect,
 }
@@ -128,7 +128,8 @@ mod tests {
     fn an_array_with_elements_says_all_about_them() {
         assert_eq!(expect(r#"{"error":true}"#), Ok(Expect::Error));
         assert!(expect(r#"{"shape":[0],"c":true,"f":true}"#).is_ok());
-        let whole = r#"{"shape":[1],"c":true,"f":true,"copied":false,"strides":[null],"offset":0,"values":[0]}"#;
+        let whole =
+            r#"{"shape":[1],"c":true,"f":true,"copied":false,"strides":[null],"offset":0,"values":[0]}"#;
         assert!(expect(whole).is_ok());
         for name in ["shape", "c", "f", "copied", "strides", "offset", "values"] {
             let partial = whole.replace(&format!("\"{name}\""), "\"other\"");

@@ -2,10 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{
-    Expect, Found, Outcome,
-    case::Elements,
-};
+use super::{Elements, Expect, Found, Outcome};
 
 /// What differs, each as `name: found … expected …`; empty if nothing does.
 #[must_use]

@@ -2,8 +2,8 @@
 
 use devarray::{Device, ErasedArray, ErasedView, NdLayout, Result, StreamHandle};
 
-use super::{Case, Found, Outcome, case::Elements};
-use crate::steps::{self, Step, StepError};
+use super::{Case, Elements, Found, Outcome};
+use crate::steps::{self, StepError};
 
 /// Bytes of an `i32`.
 const ITEM_BYTES: usize = size_of::<i32>();
@@ -16,12 +16,13 @@ const ITEM_BYTES: usize = size_of::<i32>();
 ///
 /// Anything else that the library answers: no memory, a driver error.
 pub fn run_case<D: Device>(stream: &StreamHandle<D>, case: &Case) -> Result<Outcome> {
-    let steps: Vec<Step> = case.steps.iter().cloned().map(Step::from).collect();
     let base = base(stream, &case.base)?;
-    match steps::apply(stream, &base, &steps, |view, copied| found(stream, view, copied)) {
+    match steps::apply(stream, &base, &case.steps, |view, copied| found(stream, view, copied)) {
         Ok(found) => found.map(Ok),
-        Err(StepError { cause: devarray::Error::Layout(error), .. }) => Ok(Err(error.to_string())),
-        Err(StepError { cause, .. }) => Err(cause),
+        Err(StepError { cause, .. }) => match *cause {
+            devarray::Error::Layout(error) => Ok(Err(error.to_string())),
+            error => Err(error),
+        },
     }
 }
 

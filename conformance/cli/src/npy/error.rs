@@ -2,7 +2,6 @@
 
 use std::io;
 
-use devarray::LayoutError;
 use thiserror::Error;
 
 /// Why an array file cannot be read. The message names no file: whoever opened it adds that.
@@ -41,14 +40,12 @@ pub enum NpyError {
     #[error("unknown dtype {0}")]
     Dtype(String),
     /// Shape or size is beyond what can be addressed.
-    #[error("shape {shape:?} of {item_bytes}-byte elements is too large: {cause}")]
+    #[error("shape {shape:?} of {item_bytes}-byte elements is too large")]
     TooLarge {
         /// Extents.
         shape: Vec<usize>,
         /// Bytes of one element.
         item_bytes: usize,
-        /// What overflows.
-        cause: LayoutError,
     },
     /// The file ends before its last element.
     #[error("the file ends after {found} of {expected} bytes of elements")]

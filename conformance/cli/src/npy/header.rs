@@ -81,12 +81,10 @@ impl Header {
     ///
     /// [`NpyError::TooLarge`]: they exceed `isize::MAX`.
     pub fn len_bytes(&self) -> Result<usize, NpyError> {
-        let layout = self.layout().map_err(|cause| NpyError::TooLarge {
-            shape: self.shape.clone(),
-            item_bytes: self.item_bytes,
-            cause,
-        })?;
-        Ok(layout.len() * self.item_bytes)
+        match self.layout() {
+            Ok(layout) => Ok(layout.len() * self.item_bytes),
+            Err(_) => Err(NpyError::TooLarge { shape: self.shape.clone(), item_bytes: self.item_bytes }),
+        }
     }
 
     fn parse(text: &str) -> Result<Self, NpyError> {

@@ -19,9 +19,9 @@ enum Unsized {
 fn size(descr: &Literal) -> Result<usize, Unsized> {
     match descr {
         Literal::Text(text) => scalar(text),
-        Literal::Sequence(fields) => fields.iter().try_fold(0_usize, |sum, field| {
-            sum.checked_add(self::field(field)?).ok_or(Unsized::Unknown)
-        }),
+        Literal::Sequence(fields) => fields
+            .iter()
+            .try_fold(0_usize, |sum, field| sum.checked_add(self::field(field)?).ok_or(Unsized::Unknown)),
         _ => Err(Unsized::Unknown),
     }
 }
@@ -37,7 +37,7 @@ fn field(field: &Literal) -> Result<usize, Unsized> {
     match &parts[..] {
         [name, descr] if is_name(name) => size(descr),
         [name, descr, Literal::Sequence(shape)] if is_name(name) => {
-            shape.iter().try_fold(size(descr)?, |bytes, extent| repeat(bytes, extent))
+            shape.iter().try_fold(size(descr)?, repeat)
         }
         [name, descr, extent] if is_name(name) => repeat(size(descr)?, extent),
         _ => Err(Unsized::Unknown),
@@ -72,7 +72,8 @@ fn scalar(text: &str) -> Result<usize, Unsized> {
         'S' | 'a' | 'U' | 'V' => true,
         _ => false,
     };
-    if !known || (!unit.is_empty() && !(matches!(kind, 'm' | 'M') && unit.ends_with(']'))) {
+    let unit_fits = unit.is_empty() || (matches!(kind, 'm' | 'M') && unit.ends_with(']'));
+    if !known || !unit_fits {
         return Err(Unsized::Unknown);
     }
     let bytes_a_unit = if kind == 'U' { 4 } else { 1 };
@@ -103,8 +104,22 @@ mod tests {
     #[test]
     fn others_are_refused() {
         for text in [
-            "'|O'", "'<f3'", "'<i16'", "'x4'", "'f'", "''", "'<f4[s]'", "'|V0'", "[]", "3", "[('a',)]", "'<f+4'",
-            "[('a', '<f4', (-1,))]", "[('a', '|O')]", "[('a', '|V9223372036854775807', (9,))]", "'<é4'",
+            "'|O'",
+            "'<f3'",
+            "'<i16'",
+            "'x4'",
+            "'f'",
+            "''",
+            "'<f4[s]'",
+            "'|V0'",
+            "[]",
+            "3",
+            "[('a',)]",
+            "'<f+4'",
+            "[('a', '<f4', (-1,))]",
+            "[('a', '|O')]",
+            "[('a', '|V9223372036854775807', (9,))]",
+            "'<é4'",
         ] {
             assert!(item_bytes(&parse(text).unwrap(), text).is_err(), "{text}");
         }

@@ -68,8 +68,7 @@ fn header_text(header: &Header) -> String {
     let mut shape: String = header.shape.iter().map(|extent| format!("{extent}, ")).collect();
     shape.truncate(shape.len().saturating_sub(if header.shape.len() == 1 { 1 } else { 2 }));
     let truth = if fortran { "True" } else { "False" };
-    let mut text =
-        format!("{{'descr': {}, 'fortran_order': {truth}, 'shape': ({shape}), }}", header.descr);
+    let mut text = format!("{{'descr': {}, 'fortran_order': {truth}, 'shape': ({shape}), }}", header.descr);
     let growing = if fortran { header.shape.last() } else { header.shape.first() };
     if let Some(extent) = growing {
         let digits = extent.to_string().len();

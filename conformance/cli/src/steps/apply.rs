@@ -13,7 +13,7 @@ pub struct StepError {
     /// Its place in the chain, from 0.
     pub index: usize,
     /// What the library answered.
-    pub cause: devarray::Error,
+    pub cause: Box<devarray::Error>,
 }
 
 /// Carries out `steps`, each on the result of the one before; `finish` gets the last, and whether any step copied.
@@ -36,7 +36,7 @@ pub fn apply<D: Device, R>(
         let mut view = copy.as_ref().unwrap_or(base).view();
         let next = loop {
             let Some((index, step)) = steps.next() else { return Ok(finish(&view, copy.is_some())) };
-            match one(stream, &view, step).map_err(|cause| StepError { index, cause })? {
+            match one(stream, &view, step).map_err(|cause| StepError { index, cause: Box::new(cause) })? {
                 Reshaped::View(result) => view = result,
                 Reshaped::Copied(result) => break result,
             }
@@ -61,7 +61,7 @@ fn one<'a, D: Device>(
         Step::Broadcast(shape) => view.broadcast_to(&extents(shape)?)?,
         Step::Reshape(shape, order) => return view.reshape_or_copy(stream, &shape[..], *order),
         Step::Ravel(order) => return view.ravel_or_copy(stream, *order),
-        Step::Copy(order) => return view.to_order(stream, *order).map(Reshaped::Copied),
+        Step::Copy(order) => return view.to_contiguous(stream, *order).map(Reshaped::Copied),
         Step::Split(Cut::Every(section), take) => part(view.split(extent(*section)?)?, *take)?,
         Step::Split(Cut::Into { axis, sections }, take) => {
             part(view.array_split(*axis, extent(*sections)?)?, *take)?

@@ -8,12 +8,10 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::{Cut, Step};
 
-/// A step in its JSON form; [`Step`] is made from it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// A step in its JSON form.
+#[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the fields are those of the file format")]
-pub enum JsonStep {
+pub(super) enum JsonStep {
     Index {
         items: Vec<JsonItem>,
     },
@@ -78,11 +76,9 @@ impl From<JsonStep> for Step {
 }
 
 /// An index item in its JSON form: an integer, a slice, null for a new axis, or `"..."`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged, expecting = "an index item is an integer, a slice, null or \"...\"")]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the fields are those of the file format")]
-pub enum JsonItem {
+pub(super) enum JsonItem {
     NewAxis(()),
     At(isize),
     Slice(JsonSlice),
@@ -90,25 +86,22 @@ pub enum JsonItem {
 }
 
 /// The text `"..."`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum Ellipsis {
-    /// It.
+#[derive(Deserialize)]
+pub(super) enum Ellipsis {
     #[serde(rename = "...")]
     Dots,
 }
 
 /// A slice in its JSON form; an absent or null part is the default one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the fields are those of the file format")]
-pub struct JsonSlice {
+pub(super) struct JsonSlice {
     #[serde(default)]
-    pub start: Option<isize>,
+    start: Option<isize>,
     #[serde(default)]
-    pub stop: Option<isize>,
+    stop: Option<isize>,
     #[serde(default)]
-    pub step: Option<isize>,
+    step: Option<isize>,
 }
 
 impl From<JsonItem> for IndexItem {

@@ -29,8 +29,7 @@ pub fn parse_steps(text: &str) -> Result<Vec<Step>, StepsError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let parse =
-        |step: &str| parse_step(step).map_err(|cause| StepsError { step: step.to_owned(), cause });
+    let parse = |step: &str| parse_step(step).map_err(|cause| StepsError { step: step.to_owned(), cause });
     text.split('/').map(str::trim).map(parse).collect()
 }
 

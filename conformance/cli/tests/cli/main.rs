@@ -1,0 +1,11 @@
+//! The `devarray` command, run as a user runs it, against oracles that share no code with it.
+
+mod bad_files;
+mod bad_input;
+mod golden;
+mod in_process;
+mod model;
+mod npy_file;
+mod relayout;
+mod rng;
+mod run;

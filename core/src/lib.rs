@@ -6,6 +6,7 @@ pub mod backend;
 mod context;
 pub mod copy;
 mod error;
+pub mod host;
 pub mod layout;
 mod operations;
 mod order;
@@ -18,6 +19,7 @@ pub use array::{Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView
 pub use backend::Device;
 pub use context::Context;
 pub use error::{Error, Result};
+pub use host::{PinnedBuffer, Scope, Transfer, TransferError};
 pub use layout::{Axes, Layout, LayoutError, NdLayout, Order};
 pub use order::Hazard;
 pub use statistics::Statistics;

@@ -7,8 +7,8 @@ use crate::{
     LayoutError, Result,
     allocation::Allocation,
     backend::{CopyOp, Device, DownloadOp, FillOp, Stream, UploadOp},
-    copy::{Plan, execute},
-    layout::Layout,
+    copy::{Class, Plan, execute},
+    layout::{Layout, NdLayout, Order},
     order::{Footprint, Touch},
     staging::{BusySlot, LentSlot, SLOT_BYTES},
     statistics::Work,
@@ -62,7 +62,7 @@ impl<D: Device> StreamCore<D> {
         let scalar = Layout::new(&[], &[], 0)?;
         let source = Elements { allocation: &one, layout: &scalar, item_bytes: item.len() };
         self.upload(&source, item, &scalar)?;
-        let repeated = scalar.broadcast_to(crate::NdLayout::shape(dst.layout))?;
+        let repeated = scalar.broadcast_to(dst.layout.shape())?;
         self.copy(dst, &Elements { layout: &repeated, ..source })
     }
 
@@ -88,10 +88,10 @@ impl<D: Device> StreamCore<D> {
 
     fn upload_block(&self, dst: &Elements<'_, D>, block: &Plan, slot: &LentSlot<D>) -> Result<()> {
         if let Some(range) = block.dense_dst_range() {
-            return self.submit_upload(dst.allocation, range, slot);
+            return self.submit_upload(dst.allocation, range, slot.as_ptr());
         }
         let scratch = Allocation::new(self, block.len_bytes())?;
-        self.submit_upload(&scratch, 0..block.len_bytes(), slot)?;
+        self.submit_upload(&scratch, 0..block.len_bytes(), slot.as_ptr())?;
         let whole =
             Touch { allocation: &scratch, footprint: Footprint::solid(0, block.len_bytes()), write: false };
         self.submit_copy(dst.touch(true), whole, &block.unpack())
@@ -132,13 +132,13 @@ impl<D: Device> StreamCore<D> {
 
     fn download_block(&self, src: &Elements<'_, D>, block: &Plan, slot: &LentSlot<D>) -> Result<()> {
         if let Some(range) = block.dense_src_range() {
-            return self.submit_download(src.allocation, range, slot);
+            return self.submit_download(src.allocation, range, slot.as_ptr());
         }
         let scratch = Allocation::new(self, block.len_bytes())?;
         let whole =
             Touch { allocation: &scratch, footprint: Footprint::solid(0, block.len_bytes()), write: true };
         self.submit_copy(whole, src.touch(false), &block.pack())?;
-        self.submit_download(&scratch, 0..block.len_bytes(), slot)
+        self.submit_download(&scratch, 0..block.len_bytes(), slot.as_ptr())
     }
 
     fn unpack_next(&self, in_flight: &mut VecDeque<(BusySlot<D>, Plan)>, dst: &mut [u8]) -> Result<()> {
@@ -150,6 +150,60 @@ impl<D: Device> StreamCore<D> {
         unsafe { execute(&block.unpack(), staged.as_ptr(), dst.as_mut_ptr()) };
         self.core.staging.give_back(slot);
         Ok(())
+    }
+
+    /// Copies host elements in C order straight from their memory. Does not synchronize.
+    ///
+    /// # Safety
+    ///
+    /// All elements are readable from `src` on and stay so, unchanged, until a wait covers what was enqueued, also if
+    /// this returns an error.
+    pub(crate) unsafe fn upload_direct(&self, dst: &Elements<'_, D>, src: *const u8) -> Result<()> {
+        self.check_context("upload", [&dst.allocation.core])?;
+        let host = Layout::contiguous(dst.layout.shape(), Order::C)?;
+        let plan = self.plan(dst.layout, &host, dst.item_bytes)?;
+        let len_bytes = plan.len_bytes();
+        match plan.class() {
+            Class::Empty => Ok(()),
+            Class::Linear => {
+                let start = plan.dst_offset_bytes();
+                self.submit_upload(dst.allocation, start..start + len_bytes, src)
+            }
+            _ => {
+                let scratch = Allocation::new(self, len_bytes)?;
+                self.submit_upload(&scratch, 0..len_bytes, src)?;
+                let whole = Footprint::solid(0, len_bytes);
+                let whole = Touch { allocation: &scratch, footprint: whole, write: false };
+                self.submit_copy(dst.touch(true), whole, &plan)
+            }
+        }
+    }
+
+    /// Copies elements in C order straight to host memory. Does not synchronize.
+    ///
+    /// # Safety
+    ///
+    /// All elements are writable from `dst` on and nobody else's until a wait covers what was enqueued, also if this
+    /// returns an error.
+    pub(crate) unsafe fn download_direct(&self, src: &Elements<'_, D>, dst: *mut u8) -> Result<()> {
+        self.check_context("download", [&src.allocation.core])?;
+        let host = Layout::contiguous(src.layout.shape(), Order::C)?;
+        let plan = self.plan(&host, src.layout, src.item_bytes)?;
+        let len_bytes = plan.len_bytes();
+        match plan.class() {
+            Class::Empty => Ok(()),
+            Class::Linear => {
+                let start = plan.src_offset_bytes();
+                self.submit_download(src.allocation, start..start + len_bytes, dst)
+            }
+            _ => {
+                let scratch = Allocation::new(self, len_bytes)?;
+                let whole = Footprint::solid(0, len_bytes);
+                let whole = Touch { allocation: &scratch, footprint: whole, write: true };
+                self.submit_copy(whole, src.touch(false), &plan)?;
+                self.submit_download(&scratch, 0..len_bytes, dst)
+            }
+        }
     }
 
     fn plan(&self, dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Plan> {
@@ -164,19 +218,19 @@ impl<D: Device> StreamCore<D> {
         self.submit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src], |stream| stream.copy(&op))
     }
 
-    fn submit_upload(&self, dst: &Allocation<D>, range: Range<usize>, slot: &LentSlot<D>) -> Result<()> {
+    fn submit_upload(&self, dst: &Allocation<D>, range: Range<usize>, src: *const u8) -> Result<()> {
         let touch =
             Touch { allocation: dst, footprint: Footprint::solid(range.start, range.end), write: true };
         let (dst, dst_offset_bytes, len_bytes) = (dst.buffer(), range.start, range.len());
-        let op = UploadOp { dst, dst_offset_bytes, src: slot.as_ptr(), len_bytes };
+        let op = UploadOp { dst, dst_offset_bytes, src, len_bytes };
         self.submit(Work::Upload { len_bytes }, &[touch], |stream| stream.upload(&op))
     }
 
-    fn submit_download(&self, src: &Allocation<D>, range: Range<usize>, slot: &LentSlot<D>) -> Result<()> {
+    fn submit_download(&self, src: &Allocation<D>, range: Range<usize>, dst: *mut u8) -> Result<()> {
         let touch =
             Touch { allocation: src, footprint: Footprint::solid(range.start, range.end), write: false };
         let (src, src_offset_bytes, len_bytes) = (src.buffer(), range.start, range.len());
-        let op = DownloadOp { src, src_offset_bytes, dst: slot.as_ptr(), len_bytes };
+        let op = DownloadOp { src, src_offset_bytes, dst, len_bytes };
         self.submit(Work::Download { len_bytes }, &[touch], |stream| stream.download(&op))
     }
 }

@@ -174,6 +174,11 @@ impl<D: Device> EventHandle<D> {
         end
     }
 
+    /// The event and its lane, without what keeps the context alive.
+    pub(crate) fn into_mark(self) -> (usize, Mark<D>) {
+        (self.lane, self.mark)
+    }
+
     fn note_finished(&self) {
         lock(&self.core.timeline).host_waited(self.lane, self.mark.sequence, &self.mark.seen);
     }

@@ -149,6 +149,11 @@ impl<D: Device> ErasedArray<D> {
         Self { layout, ..self }
     }
 
+    /// A second owner of the same memory: for those who let nobody write.
+    pub(super) fn share(&self) -> Self {
+        Self { allocation: Arc::clone(&self.allocation), layout: self.layout.clone(), ..*self }
+    }
+
     /// The device address of the allocation; 0 if there are no elements. Not a host pointer.
     #[must_use]
     pub fn address(&self) -> u64 {

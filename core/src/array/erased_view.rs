@@ -151,7 +151,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
         stream.0.download(&self.elements(), bytes, host)
     }
 
-    pub(super) fn elements(&self) -> Elements<'_, D> {
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
         Elements { allocation: self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
     }
 

@@ -113,7 +113,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.fill(&self.elements(), item)
     }
 
-    fn elements(&self) -> Elements<'_, D> {
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
         Elements { allocation: self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
     }
 

@@ -111,6 +111,10 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(Self::of_erased(erased))
     }
 
+    pub(super) fn as_erased(&self) -> &ErasedArray<D> {
+        &self.erased
+    }
+
     /// The array without its element type.
     #[must_use]
     pub fn into_erased(self) -> ErasedArray<D> {
@@ -158,7 +162,7 @@ pub(super) fn check_item(item_bytes: usize, expected: usize) -> Result<(), Layou
 }
 
 /// Refuses a slice that does not hold as many elements.
-pub(super) fn check_count<T: Element>(len: usize, data: &[T]) -> Result<(), LayoutError> {
+pub(crate) fn check_count<T: Element>(len: usize, data: &[T]) -> Result<(), LayoutError> {
     check_len(len, T::BYTES, size_of_val(data))
 }
 

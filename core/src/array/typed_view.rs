@@ -11,6 +11,7 @@ use crate::{
     Result,
     backend::Device,
     layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    operations::Elements,
     stream::StreamHandle,
 };
 
@@ -128,6 +129,10 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, data: &mut [T], host: &Layout) -> Result<()> {
         self.erased.copy_to_host(stream, bytemuck::cast_slice_mut(data), host)
+    }
+
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
+        self.erased.elements()
     }
 
     fn with_layout(&self, layout: Layout) -> Self {

@@ -11,6 +11,7 @@ use crate::{
     Result,
     backend::Device,
     layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    operations::Elements,
     stream::StreamHandle,
 };
 
@@ -110,6 +111,10 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// Another context's stream, and what the device says.
     pub fn fill(&mut self, stream: &StreamHandle<D>, value: T) -> Result<()> {
         self.erased.fill_bytes(stream, bytemuck::bytes_of(&value))
+    }
+
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
+        self.erased.elements()
     }
 
     fn with_layout(self, layout: Layout) -> Self {

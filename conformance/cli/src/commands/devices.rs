@@ -12,9 +12,7 @@ use serde::Serialize;
 
 use crate::{Status, output::Output};
 
-/// Lists every backend and device: name, generation, memory free and in total, driver.
-///
-/// A backend without a device says why in one line; that is no error.
+/// The arguments of `devarray devices`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

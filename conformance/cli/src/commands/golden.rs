@@ -18,9 +18,7 @@ use crate::{
     output::{AtomicFile, Output},
 };
 
-/// Runs every case of golden files through the public API, the data living in device memory.
-///
-/// Prints one line for each case that differs, and a last line `N passed, M failed`.
+/// The arguments of `devarray golden`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

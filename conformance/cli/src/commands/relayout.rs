@@ -23,11 +23,7 @@ use crate::{
     steps::{self, Step, StepError},
 };
 
-/// Reads an array file, moves it to the device, applies steps there, brings it back and writes it.
-///
-/// Elements are moved as they are: every NumPy element type of a fixed size passes, in either byte order. The result
-/// is what NumPy would give for the same steps on the same array. IN and OUT may be one file; OUT is replaced when the
-/// result is complete, and not before.
+/// The arguments of `devarray relayout`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Steps, separated by `/`:
@@ -76,7 +72,8 @@ pub enum FileOrder {
 ///
 /// A file cannot be read or written, a step cannot be read or has no result, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    let steps = steps::parse_steps(&arguments.steps)?;
+    let steps =
+        steps::parse_steps(&arguments.steps).with_context(|| arguments.input.display().to_string())?;
     arguments.backend.run(Relayout { arguments, steps, output })
 }
 

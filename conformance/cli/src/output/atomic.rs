@@ -12,7 +12,7 @@ use tempfile::{Builder, TempPath};
 /// A file being written. Until [`commit`](Self::commit), its path has its old content or stays absent.
 ///
 /// The new content is written beside it and renamed; dropped before that, nothing is left behind. A symbolic link is
-/// followed, and an existing file keeps its permissions. What is no regular file, such as `/dev/stdout` or a pipe, is
+/// followed, and an existing file keeps its permissions. What is no regular file, such as a pipe or a device, is
 /// written to as it is.
 #[derive(Debug)]
 pub struct AtomicFile {

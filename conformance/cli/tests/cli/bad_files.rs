@@ -82,11 +82,16 @@ fn elements_that_are_not_as_many_as_promised() {
 
 #[test]
 fn promises_that_no_memory_can_hold() {
-    for shape in ["(1152921504606846976,)", "(9000000000, 9000000000, 9000000000)", "(4294967296, 4294967296, 0)"] {
+    for shape in
+        ["(1152921504606846976,)", "(9000000000, 9000000000, 9000000000)", "(4294967296, 4294967296, 0)"]
+    {
         refuse(&with_header(&header("'<f8'", "False", shape), &[0; 16]), "too large");
     }
     // Addressable, but not there: refused before memory is taken.
-    refuse(&with_header(&header("'<f8'", "False", "(100000000000000,)"), &[0; 16]), "after 16 of 800000000000000");
+    refuse(
+        &with_header(&header("'<f8'", "False", "(100000000000000,)"), &[0; 16]),
+        "after 16 of 800000000000000",
+    );
 }
 
 #[cfg(target_os = "linux")]

@@ -25,7 +25,7 @@ fn steps_that_cannot_be_read_are_named() {
         ("split(3)", "take="),
     ] {
         let output = directory.path().join("out.npy");
-        relayout(&volume(), &output, &["--steps", steps]).refused(&["bad step", at_fault]);
+        relayout(&volume(), &output, &["--steps", steps]).refused(&["volume.npy: bad step", at_fault]);
     }
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 }
@@ -60,7 +60,8 @@ fn results_too_large_for_the_device_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("out.npy");
     relayout(&volume(), &output, &["--steps", "broadcast(100000000,24,32,40)"]).refused(&["out of memory"]);
-    relayout(&volume(), &output, &["--steps", "broadcast(9000000000000000000,24,32,40)"]).refused(&["overflow"]);
+    relayout(&volume(), &output, &["--steps", "broadcast(9000000000000000000,24,32,40)"])
+        .refused(&["overflow"]);
 }
 
 #[test]
@@ -71,7 +72,8 @@ fn outputs_that_cannot_be_written_are_named() {
     relayout(&volume(), directory.path(), &[]).refused(&["directory"]);
     let cases = directory.path().join("cases.jsonl");
     fs::write(&cases, "").unwrap();
-    let arguments = ["golden", "--backend", "mock", "--out", missing.to_str().unwrap(), cases.to_str().unwrap()];
+    let arguments =
+        ["golden", "--backend", "mock", "--out", missing.to_str().unwrap(), cases.to_str().unwrap()];
     devarray(arguments).refused(&["missing/out.npy"]);
 }
 
@@ -105,12 +107,16 @@ fn usage_errors_are_status_2() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    assert_eq!(devarray(["--version"]).succeeded().stdout, concat!("devarray ", env!("CARGO_PKG_VERSION"), "\n"));
+    assert_eq!(
+        devarray(["--version"]).succeeded().stdout,
+        concat!("devarray ", env!("CARGO_PKG_VERSION"), "\n")
+    );
     let help = devarray(["--help"]).succeeded().stdout;
     for command in ["devices", "golden", "relayout"] {
         assert!(help.contains(command), "{help}");
         let help = devarray([command, "--help"]).succeeded().stdout;
         assert!(help.contains("Examples:\n  devarray "), "{help}");
+        assert!(help.lines().count() > 10, "{help}");
     }
 }
 

@@ -70,7 +70,10 @@ fn corrupt(entry: &str, change: impl Fn(&mut Value)) {
     assert_eq!((finished.status, finished.stderr.as_str()), (1, ""));
     let lines: Vec<&str> = finished.stdout.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[0].starts_with(&format!("{id}: ")) && lines[0].contains(entry.trim_end_matches('s')), "{lines:?}");
+    assert!(
+        lines[0].starts_with(&format!("{id}: ")) && lines[0].contains(entry.trim_end_matches('s')),
+        "{lines:?}"
+    );
     assert_eq!(lines[1], "1199 passed, 1 failed");
 }
 

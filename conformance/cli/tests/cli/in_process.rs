@@ -18,7 +18,9 @@ fn run(line: &[&str]) -> (Statistics, String) {
     let mut output = Output::new(&mut printed);
     let cli = Cli::try_parse_from(["devarray"].iter().chain(line)).unwrap();
     match cli.command {
-        Command::Golden(arguments) => golden::check(device.clone(), &arguments, &mut output).map(drop).unwrap(),
+        Command::Golden(arguments) => {
+            golden::check(device.clone(), &arguments, &mut output).map(drop).unwrap()
+        }
         Command::Relayout(arguments) => {
             let steps = parse_steps(&arguments.steps).unwrap();
             relayout::relayout(device.clone(), &arguments, &steps, &mut output).map(drop).unwrap();
@@ -32,7 +34,8 @@ fn run(line: &[&str]) -> (Statistics, String) {
 fn golden_case(steps: &str) -> Statistics {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("case.jsonl");
-    let case = format!(r#"{{"id":"a","base":[4,6],"steps":[{steps}],"expect":{{"shape":[0],"c":true,"f":true}}}}"#);
+    let case =
+        format!(r#"{{"id":"a","base":[4,6],"steps":[{steps}],"expect":{{"shape":[0],"c":true,"f":true}}}}"#);
     fs::write(&path, case).unwrap();
     run(&["golden", path.to_str().unwrap()]).0
 }

@@ -2,12 +2,7 @@
 
 use std::fs;
 
-use crate::{
-    model::Model,
-    npy_file::NpyFile,
-    rng::Rng,
-    run::relayout,
-};
+use crate::{model::Model, npy_file::NpyFile, rng::Rng, run::relayout};
 
 /// Element types and their sizes.
 const DTYPES: [(&str, usize); 30] = [
@@ -140,7 +135,8 @@ fn random_step(rng: &mut Rng, model: &Model) -> (String, Model) {
         1 => {
             let fortran = rng.below(2) == 0;
             let order = if fortran { "F" } else { "C" };
-            let mut shape: Vec<usize> = rng.shuffled(rank).into_iter().map(|axis| model.shape[axis]).collect();
+            let mut shape: Vec<usize> =
+                rng.shuffled(rank).into_iter().map(|axis| model.shape[axis]).collect();
             if rank > 1 && rng.below(2) == 0 {
                 shape = vec![shape[0], shape[1..].iter().product()];
             }
@@ -176,7 +172,8 @@ fn random_slice(rng: &mut Rng, model: &Model) -> (String, Model) {
         let at: Vec<usize> = (start..extent).step_by(step).collect();
         return (format!("index({whole}{start}::{step})"), model.take(axis, &at));
     }
-    let at: Vec<usize> = (0..extent).rev().filter(|i| (extent - 1 - i) % step == 0 && *i > start).collect();
+    let at: Vec<usize> =
+        (0..extent).rev().filter(|i| (extent - 1 - i).is_multiple_of(step) && *i > start).collect();
     (format!("index({whole}:{start}:-{step})"), model.take(axis, &at))
 }
 
@@ -197,7 +194,9 @@ fn every_stage_is_reported() {
     fs::write(&input, file("'<f4'", 4, &Model::numbered(&[30, 5]), false).to_bytes()).unwrap();
     let finished = relayout(&input, &output, &["--steps", "index(::2)"]).succeeded();
     let mut lines = finished.stdout.lines().skip(1);
-    for (stage, len_bytes) in [("read", 600), ("upload", 600), ("steps", 300), ("download", 300), ("write", 300)] {
+    for (stage, len_bytes) in
+        [("read", 600), ("upload", 600), ("steps", 300), ("download", 300), ("write", 300)]
+    {
         let words: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
         assert_eq!(words[..3], [stage, &len_bytes.to_string(), "bytes"]);
         assert_eq!((words[4], words[6]), ("s", "GB/s"));

@@ -36,11 +36,11 @@ static ALLOCATOR: Counting = Counting;
 /// Allocations of everything a plan can be asked, for a reversal of `rank` axes of extent 2.
 fn allocations(rank: usize) -> usize {
     let shape = vec![2; rank];
-    let dst = Layout::contiguous(&shape, Order::C).unwrap();
-    let src = Layout::contiguous(&shape, Order::F).unwrap();
+    let [dst, src] =
+        [Order::C, Order::F].map(|order| Layout::contiguous(&shape, order).expect("few elements"));
     let capabilities = Capabilities::default();
     let before = ALLOCATIONS.get();
-    let plan = Plan::new(&dst, &src, 4, &capabilities).unwrap();
+    let plan = Plan::new(&dst, &src, 4, &capabilities).expect("a dense destination");
     assert_eq!(plan.axes().len(), rank);
     black_box(plan.runs().fold(0, |sum, (src, dst, len)| sum ^ src ^ dst ^ len));
     for block in plan.blocks(24) {

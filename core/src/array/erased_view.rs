@@ -3,6 +3,7 @@
 use super::{
     ErasedArray, Reshaped,
     erased::check_len,
+    parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
 };
 use crate::{
@@ -40,7 +41,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     }
 
     view_transforms!([&self] self);
-    view_splits!([&self] self, ['a, D]);
+    view_splits!([&self] self);
 
     /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
     ///
@@ -158,10 +159,6 @@ impl<'a, D: Device> ErasedView<'a, D> {
     pub(super) fn with_layout(&self, layout: Layout) -> Self {
         Self { layout, ..*self }
     }
-
-    fn part(&self) -> Self {
-        self.clone()
-    }
 }
 
 impl<D: Device> Clone for ErasedView<'_, D> {
@@ -171,3 +168,9 @@ impl<D: Device> Clone for ErasedView<'_, D> {
 }
 
 answer_as_layout!(['a, D: Device] ErasedView<'a, D>);
+
+impl<D: Device> Narrow for ErasedView<'_, D> {
+    fn narrow(&self, layout: Layout) -> Self {
+        self.with_layout(layout)
+    }
+}

@@ -1,9 +1,13 @@
 //! Every pair of nested layouts of some small shapes: all axis orders, all directions, gaps and repeats.
 
+use std::collections::BTreeSet;
+
+use devarray::{LayoutError, backend::Capabilities, copy::Plan};
+
 use crate::{
     cases::{Case, Limits, Side},
     executors::by_class,
-    oracle::{image, judge},
+    oracle::{image, indices, judge},
 };
 
 /// All orders of `0..rank`.
@@ -88,4 +92,48 @@ fn small_shapes() {
         }
     }
     assert!(cases > 10_000, "{cases}");
+}
+
+/// Every destination of some shape with small strides, nested or interleaved: planned if and only if no two indices
+/// meet.
+#[test]
+fn small_destinations() {
+    let shape = [2, 3, 2];
+    let src = Side { strides: vec![1, 2, 6], offset: 0 };
+    let (mut interleaved, mut refused) = (0, 0);
+    for strides in indices(&[9, 9, 9]) {
+        let positions: BTreeSet<usize> = indices(&shape)
+            .iter()
+            .map(|index| index.iter().zip(&strides).map(|(i, stride)| i * stride).sum())
+            .collect();
+        let strides: Vec<isize> = strides.into_iter().map(usize::cast_signed).collect();
+        let case = Case {
+            shape: shape.to_vec(),
+            dst: Side { strides: strides.clone(), offset: 0 },
+            src: src.clone(),
+            item_bytes: 1,
+            limits: Limits::NONE,
+        };
+        if positions.len() < shape.iter().product() {
+            let plan = Plan::new(&case.dst_layout(), &case.src_layout(), 1, &Capabilities::default());
+            assert_eq!(plan, Err(LayoutError::AliasedDestination), "{strides:?}");
+            refused += 1;
+            continue;
+        }
+        let (image, plan) = (image(&case), case.plan());
+        assert_eq!(judge(&image, plan.runs()), Ok(()), "{case:?}");
+        assert_eq!(judge(&image, by_class(&plan)), Ok(()), "{case:?}");
+        for max_bytes in 1..5 {
+            let blocks: Vec<Plan> = plan.blocks(max_bytes).collect();
+            assert_eq!(judge(&image, blocks.iter().flat_map(Plan::runs)), Ok(()), "{case:?}");
+        }
+        let mut nested: Vec<_> =
+            shape.iter().zip(&strides).map(|(&extent, &stride)| (stride, extent)).collect();
+        nested.sort_unstable();
+        interleaved += usize::from(nested.windows(2).any(|pair| {
+            let (stride, extent) = pair[0];
+            pair[1].0 < stride * extent.cast_signed()
+        }));
+    }
+    assert!(interleaved > 50 && refused > 50, "{interleaved} interleaved, {refused} refused");
 }

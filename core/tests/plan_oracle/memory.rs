@@ -2,12 +2,12 @@
 
 use devarray::{
     LayoutError,
-    copy::{Plan, copy_bytes},
+    copy::{Class, Plan, copy_bytes},
 };
 use proptest::prelude::*;
 
 use crate::{
-    cases::{Case, cases},
+    cases::{Case, Limits, Side, cases},
     oracle::image,
     random::fixed,
 };
@@ -41,7 +41,7 @@ impl Memory {
 }
 
 proptest! {
-    #![proptest_config(fixed(4_000))]
+    #![proptest_config(fixed(2_000))]
 
     #[test]
     fn gaps_keep_their_bytes(case in cases()) {
@@ -79,14 +79,47 @@ proptest! {
         prop_assert_eq!(copy_bytes(&plan, &src, &mut dst[..dst_len]), Err(refused));
         prop_assert_eq!(dst, before);
     }
+
+}
+
+proptest! {
+    #![proptest_config(fixed(300))]
+
+    /// Transposes of whole tiles, of tiles and a rest, and of less than a tile.
+    #[test]
+    fn transposes_of_any_size(
+        shape in prop::sample::select(vec![
+            [2, 16, 16], [1, 16, 32], [1, 32, 5], [2, 5, 32], [1, 17, 33], [3, 33, 15], [1, 48, 50], [1, 2, 63],
+        ]),
+        pads in [0..3_usize, 0..3],
+        item_bytes in prop::sample::select(vec![1_usize, 2, 4, 8, 16]),
+    ) {
+        let [slices, rows, columns] = shape;
+        let [dst_pitch, src_pitch] = [columns + pads[0], rows + pads[1]].map(usize::cast_signed);
+        let slice = 5_000;
+        let case = Case {
+            shape: shape.to_vec(),
+            dst: Side { strides: vec![slice, dst_pitch, 1], offset: 1 },
+            src: Side { strides: vec![slice, -1, src_pitch], offset: rows },
+            item_bytes,
+            limits: Limits::NONE,
+        };
+        let plan = case.plan();
+        let transpose = Class::Transpose { dst_axis: plan.axes().len() - 1, src_axis: plan.axes().len() - 2 };
+        prop_assert_eq!((plan.class(), slices * rows * columns * item_bytes), (transpose, plan.len_bytes()));
+        let mut memory = Memory::of(&plan);
+        let expected = memory.expected(&case);
+        copy_bytes(&plan, &memory.src[MARGIN..], &mut memory.dst[MARGIN..]).unwrap();
+        prop_assert_eq!(memory.dst, expected);
+    }
 }
 
 /// The twin of the canaries: an executor that fills the gaps between rows is seen.
 #[test]
 fn canaries_see_a_gap_written() {
-    let side = |pitch| crate::cases::Side { strides: vec![pitch, 1], offset: 0 };
-    let limits = crate::cases::Limits::NONE;
-    let case = Case { shape: vec![3, 2], dst: side(4), src: side(4), item_bytes: 1, limits };
+    let side = |pitch| Side { strides: vec![pitch, 1], offset: 0 };
+    let (shape, limits) = (vec![3, 2], Limits::NONE);
+    let case = Case { shape, dst: side(4), src: side(4), item_bytes: 1, limits };
     let plan = case.plan();
     let mut memory = Memory::of(&plan);
     let expected = memory.expected(&case);

@@ -21,7 +21,7 @@ pub(crate) fn fixed(cases: u32) -> Config {
 }
 
 proptest! {
-    #![proptest_config(fixed(4_000))]
+    #![proptest_config(fixed(2_000))]
 
     #[test]
     fn runs_are_the_layouts(case in cases()) {

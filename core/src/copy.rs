@@ -44,6 +44,7 @@ mod loops;
 mod plan;
 mod runs;
 mod staging;
+mod tiles;
 
 pub use axis::Axis;
 pub use blocks::Blocks;

@@ -19,6 +19,16 @@ impl Axis {
         (last * self.dst_stride_bytes, last * self.src_stride_bytes)
     }
 
+    /// The axis that takes `steps` steps at once; its strides may leave `isize` if that is all of them.
+    pub(super) fn every(&self, steps: usize) -> Self {
+        let steps = steps.cast_signed();
+        Self {
+            extent: self.extent,
+            dst_stride_bytes: self.dst_stride_bytes.wrapping_mul(steps),
+            src_stride_bytes: self.src_stride_bytes.wrapping_mul(steps),
+        }
+    }
+
     /// Extends this axis over the next inner one if it continues that on both sides.
     pub(super) fn merge(&mut self, inner: &Self) -> bool {
         let extent = inner.extent.cast_signed();

@@ -4,7 +4,7 @@ use std::iter::FusedIterator;
 
 use super::{Axis, Plan, Runs, loops::Loops};
 
-/// The parts of a plan, in destination order; from [`Plan::blocks`].
+/// The parts of a plan, in the order of its runs; from [`Plan::blocks`].
 ///
 /// One axis is cut into sections; the axes outside it are walked step by step, those inside it stay whole. It is the
 /// outermost axis of which one step fits, so that every section but the last of an axis is more than half full.
@@ -67,6 +67,7 @@ impl Iterator for Blocks<'_> {
         let (src, dst, left) = self.pass;
         let section = Axis { extent: left.min(self.section), ..self.cut };
         let steps = section.extent.cast_signed();
+        // After the last section of a pass the sums may leave `isize`; they are then not used.
         self.pass = (
             src.wrapping_add_signed(steps.wrapping_mul(section.src_stride_bytes)),
             dst.wrapping_add_signed(steps.wrapping_mul(section.dst_stride_bytes)),

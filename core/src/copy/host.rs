@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use super::{Axis, Plan, Runs};
+use super::{Axis, Class, Plan, Runs, loops::Loops, tiles::tiled};
 use crate::layout::LayoutError;
 
 /// Carries out `plan` on host memory: run by run, source to destination, no other byte read or written.
@@ -30,8 +30,15 @@ pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {
         16 => walk::<16>,
         _ => walk::<ANY>,
     };
-    // SAFETY: the caller's promise is the callee's, and the run is as long as the callee was made for.
-    unsafe { walk(plan, src, dst) }
+    if let Class::Transpose { dst_axis, src_axis } = plan.class() {
+        for tiles in tiled(&plan.loops, dst_axis, src_axis) {
+            // SAFETY: the runs of all tiles together are those of the plan, each once.
+            unsafe { walk(&tiles, src, dst) }
+        }
+    } else {
+        // SAFETY: the caller's promise is the callee's, and the run is as long as the callee was made for.
+        unsafe { walk(&plan.loops, src, dst) }
+    }
 }
 
 /// Carries out `plan` on two slices. An empty plan touches nothing.
@@ -58,12 +65,12 @@ const ANY: usize = 0;
 ///
 /// # Safety
 ///
-/// As [`execute`]; `RUN` is the plan's run length or [`ANY`].
-unsafe fn walk<const RUN: usize>(plan: &Plan, src: *const u8, dst: *mut u8) {
-    let run_bytes = if RUN == ANY { plan.run_bytes() } else { RUN };
+/// As [`execute`], for the runs of `loops`; `RUN` is their length or [`ANY`].
+unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
+    let run_bytes = if RUN == ANY { loops.run_bytes } else { RUN };
     let once = Axis { extent: 1, dst_stride_bytes: 0, src_stride_bytes: 0 };
-    let (&inner, outer) = plan.axes().split_last().unwrap_or((&once, &[]));
-    for (src_offset, dst_offset, _) in Runs::new(&plan.loops, outer) {
+    let (&inner, outer) = loops.axes.split_last().unwrap_or((&once, &[]));
+    for (src_offset, dst_offset, _) in Runs::new(loops, outer) {
         let mut src = src.wrapping_add(src_offset);
         let mut dst = dst.wrapping_add(dst_offset);
         for _ in 0..inner.extent {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Axis, Class, Runs, loops::Loops};
 use crate::{
     backend::Capabilities,
-    layout::{Layout, LayoutError, NdLayout},
+    layout::{Injectivity, Layout, LayoutError, NdLayout},
 };
 
 /// A checked copy in canonical form: loops, outermost first, around contiguous runs.
@@ -35,7 +35,8 @@ impl Plan {
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the shapes differ; the expected one is the
     ///   destination's.
     /// - [`LayoutError::ElementSize`]: `item_bytes` is 0.
-    /// - [`LayoutError::AliasedDestination`]: two indices of the destination share an element, or might.
+    /// - [`LayoutError::AliasedDestination`]: two indices of the destination share an element, or may do so
+    ///   (see [`Layout::injectivity`]).
     /// - [`LayoutError::Overflow`]: an offset in bytes exceeds `isize::MAX`.
     pub fn new(
         dst: &Layout,
@@ -58,7 +59,7 @@ impl Plan {
         if dst.is_empty() {
             return Ok(Self::of(Loops::empty(), capabilities));
         }
-        if !destination_is_injective(dst) {
+        if dst.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination);
         }
         Ok(Self::of(Loops::between(dst, src, item_bytes)?, capabilities))
@@ -151,24 +152,4 @@ impl Plan {
         });
         start..end + self.run_bytes()
     }
-}
-
-/// Whether each axis, taken by ascending stride, steps over all that the smaller ones reach together.
-///
-/// Sufficient, not necessary: interleaved axes are refused.
-fn destination_is_injective(dst: &Layout) -> bool {
-    let mut axes: crate::Axes<(usize, usize)> = dst
-        .shape()
-        .iter()
-        .zip(dst.strides())
-        .filter(|&(&extent, _)| extent > 1)
-        .map(|(&extent, stride)| (stride.unsigned_abs(), extent))
-        .collect();
-    axes.sort_unstable();
-    let mut reach = 0;
-    axes.iter().all(|&(stride, extent)| {
-        let clear = stride > reach;
-        reach += (extent - 1) * stride;
-        clear
-    })
 }

@@ -6,12 +6,12 @@ use super::{Blocks, Class, Plan};
 
 /// Staging: between host and device, bytes pass through dense memory of a limited size.
 impl Plan {
-    /// This copy as a sequence of copies of at most `max_bytes` bytes each, in destination order.
+    /// This copy as a sequence of copies of at most `max_bytes` bytes each, in the order of its runs.
     ///
     /// Each is a slab along the outermost axes, as large as fits, so that there are at most
     /// `1 + 3 * len_bytes / max_bytes` of them. A run longer than `max_bytes` is cut at multiples of
     /// [`width_bytes`](Self::width_bytes), which is also the smallest size: `max_bytes` below that counts as that.
-    /// Together they have the runs of this plan. None if it is empty.
+    /// Together they move the bytes of this plan. None if it is empty.
     #[must_use]
     pub fn blocks(&self, max_bytes: usize) -> Blocks<'_> {
         Blocks::new(self, max_bytes)

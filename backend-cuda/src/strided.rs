@@ -16,7 +16,6 @@ mod launch;
 mod rows;
 mod tile;
 
-
 use devarray::copy::Plan;
 
 use self::axes::Problem;

@@ -145,6 +145,10 @@ fn joined(row_bytes: u32, outer: &[Axis]) -> Option<(u32, i64)> {
 /// dense that reading it whole through shared memory is cheaper.
 fn strided_fits(problem: &Problem, inner: &Axis, outer: &[Axis]) -> bool {
     let stride = inner.src.unsigned_abs();
-    let fastest = outer.iter().map(|axis| axis.src.unsigned_abs()).filter(|&other| other > 0).all(|other| stride < other);
+    let fastest = outer
+        .iter()
+        .map(|axis| axis.src.unsigned_abs())
+        .filter(|&other| other > 0)
+        .all(|other| stride < other);
     stride == 0 || (fastest && (problem.width > 1 || stride > 4))
 }

@@ -88,7 +88,12 @@ fn lay_out(problem: &Problem, shape: &Shape) -> Option<Launch> {
         row_split,
         run_split,
         loaded,
-        across_rows: shape.run.iter().copied().filter(|&axis| !shape.in_row(axis) && !repeated(axis)).collect(),
+        across_rows: shape
+            .run
+            .iter()
+            .copied()
+            .filter(|&axis| !shape.in_row(axis) && !repeated(axis))
+            .collect(),
         across_runs: shape.row.iter().copied().filter(|&axis| !shape.in_run(axis)).collect(),
         shifted,
         skew,
@@ -157,7 +162,11 @@ impl Layout<'_> {
         p.run_dst = shape.axes[0].dst;
         for (to, &axis) in p.store.iter_mut().zip(&self.across_runs) {
             let of = shape.axes[axis];
-            *to = Step { extent: FastDiv::new(shape.steps[axis]), x: i32::try_from(of.src).ok()?, global: of.dst };
+            *to = Step {
+                extent: FastDiv::new(shape.steps[axis]),
+                x: i32::try_from(of.src).ok()?,
+                global: of.dst,
+            };
         }
         p.store_axes = u32::try_from(self.across_runs.len()).ok()?;
         p.high = i64::from(p.span);
@@ -230,4 +239,3 @@ impl Layout<'_> {
         Some(p.data + data_bytes)
     }
 }
-

@@ -44,8 +44,8 @@ pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     let axes = &layout.shape.axes;
     let one_by_one = layout.scattered || layout.problem.width == 16;
     let disjoint = layout.across_rows.len() == layout.shape.run.len();
-    let regular = layout.across_rows.len() == 1
-        || layout.across_rows.iter().all(|&axis| axes[axis].src % 16 == 0);
+    let regular =
+        layout.across_rows.len() == 1 || layout.across_rows.iter().all(|&axis| axes[axis].src % 16 == 0);
     for (to, &axis) in layout.params.row.iter_mut().zip(&layout.across_rows) {
         *to = Step { extent: FastDiv::new(layout.loaded[axis]), x: 0, global: axes[axis].src };
     }
@@ -201,7 +201,9 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
             None => i32::try_from(shape.axes[axis].src).ok()?,
         };
         match levels.last_mut() {
-            Some(last) if i64::from(last.0) * i64::from(last.1) == i64::from(x) => last.0 *= layout.loaded[axis],
+            Some(last) if i64::from(last.0) * i64::from(last.1) == i64::from(x) => {
+                last.0 *= layout.loaded[axis]
+            }
             _ => levels.push((layout.loaded[axis], x)),
         }
     }
@@ -229,7 +231,9 @@ fn padding(layout: &mut Layout<'_>) -> u32 {
     let reach: u32 = layout
         .across_runs
         .iter()
-        .map(|&axis| (layout.shape.steps[axis] - 1) * p.store.iter().map(|s| s.x.unsigned_abs()).max().unwrap_or(0))
+        .map(|&axis| {
+            (layout.shape.steps[axis] - 1) * p.store.iter().map(|s| s.x.unsigned_abs()).max().unwrap_or(0)
+        })
         .sum();
     let whole = layout.start == Some(0) && p.rows == 1 && p.row_axes == 0;
     if layout.shifted || layout.scattered || !whole || step <= width || reach + width > step {

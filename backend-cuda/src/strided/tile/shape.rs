@@ -240,7 +240,11 @@ pub(super) fn choose(problem: &Problem, shrink: u32) -> Option<Shape> {
         2 => (256, 128),
         _ => (256, 256),
     };
-    let target = Target { row_bytes: row_bytes >> shrink, run_bytes: run_bytes >> shrink, tile_bytes: 16384 >> shrink };
+    let target = Target {
+        row_bytes: row_bytes >> shrink,
+        run_bytes: run_bytes >> shrink,
+        tile_bytes: 16384 >> shrink,
+    };
     let mut shape = fit(problem, target, scattered, true)?;
     if !scattered && !shape.runs_aligned() && !shape.can_skew(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target=x86_64-unknown-linux-gnu
-if ! rustc -vV | grep -q "^host: $target\$"; then
+if [ "$(rustc -vV | sed -n 's/^host: //p')" != "$target" ]; then
     echo "asan: only $target is supported; the other checks do not depend on this one" >&2
     exit 1
 fi

@@ -3,6 +3,7 @@
 use super::{
     ErasedArray, Reshaped,
     erased::check_len,
+    parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
 };
 use crate::{
@@ -40,7 +41,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     }
 
     view_transforms!([&self] self);
-    view_splits!([&self] self, ['a, D]);
+    view_splits!([&self] self);
 
     /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
     ///
@@ -77,7 +78,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
         match self.layout.reshape(shape, order) {
             Err(LayoutError::NeedsCopy) => {
                 let dense = self.to_contiguous(stream, order)?;
-                let layout = dense.layout().reshape(shape, self.resolve(order))?;
+                let layout = dense.layout().reshape(shape, self.layout.resolve(order))?;
                 Ok(Reshaped::Copied(dense.with_layout(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
@@ -102,16 +103,6 @@ impl<'a, D: Device> ErasedView<'a, D> {
                 Ok(Reshaped::Copied(dense.with_layout(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
-        }
-    }
-
-    /// `A` by its meaning here; the others as they are.
-    fn resolve(&self, order: Order) -> Order {
-        let column_major = self.layout.is_f_contiguous() && !self.layout.is_c_contiguous();
-        match order {
-            Order::A if column_major => Order::F,
-            Order::A => Order::C,
-            order => order,
         }
     }
 
@@ -158,10 +149,6 @@ impl<'a, D: Device> ErasedView<'a, D> {
     pub(super) fn with_layout(&self, layout: Layout) -> Self {
         Self { layout, ..*self }
     }
-
-    fn part(&self) -> Self {
-        self.clone()
-    }
 }
 
 impl<D: Device> Clone for ErasedView<'_, D> {
@@ -171,3 +158,9 @@ impl<D: Device> Clone for ErasedView<'_, D> {
 }
 
 answer_as_layout!(['a, D: Device] ErasedView<'a, D>);
+
+impl<D: Device> Narrow for ErasedView<'_, D> {
+    fn narrow(&self, layout: Layout) -> Self {
+        self.with_layout(layout)
+    }
+}

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use super::{
     ErasedView,
     erased::check_len,
+    parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
 };
 use crate::{
@@ -48,7 +49,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     /// The same view, borrowed for less long.
     #[must_use]
     pub fn reborrow(&mut self) -> ErasedViewMut<'_, D> {
-        self.part()
+        self.narrow(self.layout().clone())
     }
 
     /// The same elements, to read, for as long as this view is borrowed.
@@ -58,7 +59,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     }
 
     view_transforms!([self] self);
-    view_splits!([self] self, ['a, D]);
+    view_splits!([self] self);
 
     /// Copies elements of the same shape and size here. Does not synchronize. Bytes between the elements of this view
     /// are not touched.
@@ -74,6 +75,22 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
             return Err(LayoutError::ElementSize { item_bytes: src.item_bytes(), reason }.into());
         }
         stream.0.copy(&self.elements(), &src.elements())
+    }
+
+    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
+    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    ///
+    /// # Errors
+    ///
+    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - What either device says: the destination may then be partly written.
+    pub fn copy_across<S: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<S>,
+        src: &ErasedView<'_, S>,
+    ) -> Result<()> {
+        stream.0.copy_across(&self.elements(), &src_stream.0, &src.elements())
     }
 
     /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return.
@@ -121,11 +138,12 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     pub(super) fn with_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
-
-    /// A second handle on the same elements, for those who then use disjoint parts of them or none but one.
-    pub(super) fn part(&self) -> Self {
-        Self { layout: self.layout.clone(), ..*self }
-    }
 }
 
 answer_as_layout!(['a, D: Device] ErasedViewMut<'a, D>);
+
+impl<D: Device> Narrow for ErasedViewMut<'_, D> {
+    fn narrow(&self, layout: Layout) -> Self {
+        Self { layout, ..*self }
+    }
+}

@@ -112,21 +112,17 @@ macro_rules! view_transforms {
     };
 }
 
-/// Emits the splits: parts that share no element. `$captures` are the generics that the parts hold.
+/// Emits the splits: parts that share no element.
 macro_rules! view_splits {
-    ([$($receiver:tt)+] $this:ident, [$($captures:tt)+]) => {
+    ([$($receiver:tt)+] $this:ident) => {
         /// Cuts one axis of a 1-D view into sections of `section` elements, the last one perhaps shorter.
         ///
         /// # Errors
         ///
         /// The view is not 1-D, or the section is 0.
-        pub fn split(
-            $($receiver)+,
-            section: usize,
-        ) -> Result<impl ExactSizeIterator<Item = Self> + use<$($captures)+>, LayoutError> {
+        pub fn split($($receiver)+, section: usize) -> Result<Parts<'static, Self>, LayoutError> {
             let parts = $this.layout().split(section)?;
-            let whole = $this.part();
-            Ok(parts.map(move |layout| whole.part().with_layout(layout)))
+            Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
 
         /// Cuts an axis into so many sections, as equal as can be, the longer ones first.
@@ -134,14 +130,9 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or there are to be no sections.
-        pub fn array_split(
-            $($receiver)+,
-            axis: isize,
-            sections: usize,
-        ) -> Result<impl ExactSizeIterator<Item = Self> + use<$($captures)+>, LayoutError> {
+        pub fn array_split($($receiver)+, axis: isize, sections: usize) -> Result<Parts<'static, Self>, LayoutError> {
             let parts = $this.layout().array_split(axis, sections)?;
-            let whole = $this.part();
-            Ok(parts.map(move |layout| whole.part().with_layout(layout)))
+            Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
 
         /// Cuts an axis at sorted positions: one part more than positions. Positions beyond the extent give empty parts.
@@ -153,10 +144,9 @@ macro_rules! view_splits {
             $($receiver)+,
             axis: isize,
             positions: &'at [usize],
-        ) -> Result<impl ExactSizeIterator<Item = Self> + use<'at, $($captures)+>, LayoutError> {
+        ) -> Result<Parts<'at, Self>, LayoutError> {
             let parts = $this.layout().split_at(axis, positions)?;
-            let whole = $this.part();
-            Ok(parts.map(move |layout| whole.part().with_layout(layout)))
+            Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
     };
 }

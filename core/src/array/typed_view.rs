@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use super::{
     Array, Element, ErasedView, Reshaped,
+    parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
     typed::check_count,
 };
@@ -41,7 +42,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     }
 
     view_transforms!([&self] self);
-    view_splits!([&self] self, ['a, T, D]);
+    view_splits!([&self] self);
 
     /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
     ///
@@ -138,10 +139,6 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     fn with_layout(&self, layout: Layout) -> Self {
         Self::new(self.erased.with_layout(layout))
     }
-
-    fn part(&self) -> Self {
-        self.clone()
-    }
 }
 
 impl<T: Element, D: Device> Clone for ArrayView<'_, T, D> {
@@ -151,3 +148,9 @@ impl<T: Element, D: Device> Clone for ArrayView<'_, T, D> {
 }
 
 answer_as_layout!(['a, T: Element, D: Device] ArrayView<'a, T, D>);
+
+impl<T: Element, D: Device> Narrow for ArrayView<'_, T, D> {
+    fn narrow(&self, layout: Layout) -> Self {
+        Self::new(self.erased.narrow(layout))
+    }
+}

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use super::{
     ArrayView, Element, ErasedViewMut,
+    parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
     typed::check_count,
 };
@@ -57,7 +58,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// The same view, borrowed for less long.
     #[must_use]
     pub fn reborrow(&mut self) -> ArrayViewMut<'_, T, D> {
-        self.part()
+        self.narrow(self.layout().clone())
     }
 
     /// The same elements, to read, for as long as this view is borrowed.
@@ -67,7 +68,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     }
 
     view_transforms!([self] self);
-    view_splits!([self] self, ['a, T, D]);
+    view_splits!([self] self);
 
     /// Copies elements of the same shape here. Does not synchronize. Bytes between the elements of this view are not
     /// touched.
@@ -79,6 +80,22 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// - What the device says; nothing was copied then.
     pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ArrayView<'_, T, D>) -> Result<()> {
         self.erased.copy_from(stream, src.as_erased())
+    }
+
+    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
+    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    ///
+    /// # Errors
+    ///
+    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - What either device says: the destination may then be partly written.
+    pub fn copy_across<S: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<S>,
+        src: &ArrayView<'_, T, S>,
+    ) -> Result<()> {
+        self.erased.copy_across(stream, src_stream, src.as_erased())
     }
 
     /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return.
@@ -120,10 +137,12 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     fn with_layout(self, layout: Layout) -> Self {
         Self::new(self.erased.with_layout(layout))
     }
-
-    fn part(&self) -> Self {
-        Self::new(self.erased.part())
-    }
 }
 
 answer_as_layout!(['a, T: Element, D: Device] ArrayViewMut<'a, T, D>);
+
+impl<T: Element, D: Device> Narrow for ArrayViewMut<'_, T, D> {
+    fn narrow(&self, layout: Layout) -> Self {
+        Self::new(self.erased.narrow(layout))
+    }
+}

@@ -1,15 +1,46 @@
 //! Where elements lie: pure algebra on shapes and strides, no memory.
+//!
+//! [`NdLayout`] is the trait that arrays and views answer; [`Layout`] is the value that is believed, checked once when it
+//! is made. The rules are NumPy's unless a method says otherwise.
+//!
+//! | question or transform | where |
+//! |---|---|
+//! | contiguity, orders, dense copies | [`is_contiguous`](Layout::is_contiguous), [`resolve`](Layout::resolve), [`dense_like`](Layout::dense_like) |
+//! | axes | [`permute`](Layout::permute), [`transpose`](Layout::transpose), [`swap_axes`](Layout::swap_axes), [`flip`](Layout::flip), [`expand_dims`](Layout::expand_dims), [`squeeze`](Layout::squeeze), [`squeeze_axes`](Layout::squeeze_axes) |
+//! | parts | [`index`](Layout::index) with [`ix!`](crate::ix), [`slice_axis`](Layout::slice_axis), [`split`](Layout::split), [`array_split`](Layout::array_split), [`split_at`](Layout::split_at) |
+//! | shapes | [`broadcast_to`](Layout::broadcast_to), [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
+//! | sharing | [`injectivity`](Layout::injectivity), [`overlap`](Layout::overlap) |
+//! | element sizes | [`with_item_bytes`](Layout::with_item_bytes) |
 
+mod axis;
+mod broadcast;
+mod contiguity;
 mod error;
+mod extents;
+mod index;
+mod integer;
+mod item_bytes;
 mod nd;
 mod order;
+mod overlap;
+mod permute;
+mod reshape;
+mod slice;
+mod split;
+mod sums;
 mod value;
 
 use smallvec::SmallVec;
 
 pub use error::LayoutError;
+pub use extents::Extents;
+pub use index::IndexItem;
+pub use integer::Integer;
 pub use nd::NdLayout;
 pub use order::Order;
+pub use overlap::{Injectivity, Overlap};
+pub use slice::Slice;
+pub use split::Split;
 pub use value::Layout;
 
 /// Axes up to which a layout lives without the heap. Rank itself is not limited.

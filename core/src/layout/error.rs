@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::Axes;
+use super::{Axes, Order};
 
 /// A layout that cannot exist, a transform that has no result, or two layouts that do not fit each other.
 ///
@@ -107,6 +107,12 @@ pub enum LayoutError {
     /// No view of the result exists: it needs a copy, which this call never makes.
     #[error("no view of this layout has that shape in that order: it needs a copy")]
     NeedsCopy,
+    /// An order that does not say in which order to read elements.
+    #[error("order {order:?} has no meaning for a reshape")]
+    UnsupportedOrder {
+        /// The order given.
+        order: Order,
+    },
     /// A count of elements or bytes, or an offset, does not fit `isize`.
     #[error("extents, strides or offset overflow")]
     Overflow,
@@ -139,6 +145,14 @@ pub enum LayoutError {
     BadSection {
         /// The section length or count given.
         section: usize,
+    },
+    /// Positions to split at that do not ascend.
+    #[error("cannot split at {next} after {previous}: positions must ascend")]
+    UnsortedPositions {
+        /// A position.
+        previous: usize,
+        /// The smaller one that follows.
+        next: usize,
     },
     /// An element size that the operation cannot express.
     #[error("an element of {item_bytes} bytes does not fit here: {reason}")]

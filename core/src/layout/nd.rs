@@ -1,21 +1,230 @@
-//! The read-only question every array answers: where is the element at this index?
+//! The questions every array answers: which elements are where, and which views of them there are.
+
+use super::{Extents, IndexItem, Layout, LayoutError, Order, Slice, Split};
 
 /// A strided N-dimensional layout: a shape, one stride an axis, and an offset, all counted in elements.
 ///
 /// Element `(i0, i1, …)` lies at `offset + i0 * strides[0] + i1 * strides[1] + …`. Strides are signed: a reversed
 /// axis has a negative stride and an offset at its far end. A broadcast axis has stride 0.
 ///
-/// Arrays, views and [`Layout`](super::Layout) implement it.
+/// Arrays, views and [`Layout`] implement it.
+///
+/// # For callers
+///
+/// Questions and transforms are answered on the [`Layout`] that the three required methods describe. A transform moves
+/// no element and returns a new `Layout`; where it exists on `Layout` itself under the same name, that is the one meant
+/// here, with the same errors. Axes are signed: −1 is the last one. Nothing here panics, whatever it is given.
+///
+/// If the three answers are no valid layout, every transform fails with the error of [`Layout::new`], and every question
+/// is answered as if there were no elements and no contiguity: `len` is 0, `is_empty` is true, the others are false.
+/// `rank` is always that of `shape`.
 ///
 /// # For implementors
 ///
-/// Three methods. The trait is safe because nobody trusts the answers: core lowers them to a [`Layout`](super::Layout),
-/// whose constructor checks them, and believes only that.
+/// Three methods. The trait is safe because nobody trusts the answers: core lowers them to a [`Layout`], whose
+/// constructor checks them, and believes only that. The provided methods may be overridden, to save the check or to be
+/// faster, but core never calls an override: it asks the `Layout` it made.
 pub trait NdLayout {
     /// Extents, in elements, outermost axis first. A 0-d layout has none and one element.
     fn shape(&self) -> &[usize];
+
     /// Distance between neighbours along each axis, in elements, signed; as many as extents.
     fn strides(&self) -> &[isize];
+
     /// Position of the element at index `(0, 0, …)`, in elements from the start of the memory.
     fn offset(&self) -> usize;
+
+    /// Number of axes.
+    fn rank(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// Number of elements: the product of the extents, 1 for a 0-d layout.
+    fn len(&self) -> usize {
+        Layout::of(self).map_or(0, |layout| layout.len())
+    }
+
+    /// Whether there is no element: whether some extent is 0.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// [`Layout::is_c_contiguous`].
+    fn is_c_contiguous(&self) -> bool {
+        Layout::of(self).is_ok_and(|layout| layout.is_c_contiguous())
+    }
+
+    /// [`Layout::is_f_contiguous`].
+    fn is_f_contiguous(&self) -> bool {
+        Layout::of(self).is_ok_and(|layout| layout.is_f_contiguous())
+    }
+
+    /// [`Layout::is_contiguous`].
+    fn is_contiguous(&self, order: Order) -> bool {
+        Layout::of(self).is_ok_and(|layout| layout.is_contiguous(order))
+    }
+
+    /// [`Layout::permute`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn permute(&self, axes: &[isize]) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.permute(axes)
+    }
+
+    /// [`Layout::transpose`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Layout::new`].
+    fn transpose(&self) -> Result<Layout, LayoutError> {
+        Ok(Layout::of(self)?.transpose())
+    }
+
+    /// [`Layout::swap_axes`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn swap_axes(&self, a: isize, b: isize) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.swap_axes(a, b)
+    }
+
+    /// [`Layout::flip`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn flip(&self, axes: &[isize]) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.flip(axes)
+    }
+
+    /// [`Layout::expand_dims`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn expand_dims(&self, axis: isize) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.expand_dims(axis)
+    }
+
+    /// [`Layout::squeeze`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Layout::new`].
+    fn squeeze(&self) -> Result<Layout, LayoutError> {
+        Ok(Layout::of(self)?.squeeze())
+    }
+
+    /// [`Layout::squeeze_axes`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn squeeze_axes(&self, axes: &[isize]) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.squeeze_axes(axes)
+    }
+
+    /// [`Layout::index`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn index(&self, items: &[IndexItem]) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.index(items)
+    }
+
+    /// [`Layout::slice_axis`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn slice_axis(&self, axis: isize, slice: impl Into<Slice>) -> Result<Layout, LayoutError>
+    where
+        Self: Sized,
+    {
+        Layout::of(self)?.slice_axis(axis, slice)
+    }
+
+    /// [`Layout::broadcast_to`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn broadcast_to(&self, shape: &[usize]) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.broadcast_to(shape)
+    }
+
+    /// [`Layout::reshape`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn reshape<S: Extents + ?Sized>(&self, shape: &S, order: Order) -> Result<Layout, LayoutError>
+    where
+        Self: Sized,
+    {
+        Layout::of(self)?.reshape(shape, order)
+    }
+
+    /// [`Layout::ravel`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn ravel(&self, order: Order) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.ravel(order)
+    }
+
+    /// [`Layout::dense_like`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Layout::new`].
+    fn dense_like(&self, order: Order) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.dense_like(order)
+    }
+
+    /// [`Layout::split`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn split(&self, section: usize) -> Result<Split<'static>, LayoutError> {
+        Layout::of(self)?.split(section)
+    }
+
+    /// [`Layout::array_split`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn array_split(&self, axis: isize, sections: usize) -> Result<Split<'static>, LayoutError> {
+        Layout::of(self)?.array_split(axis, sections)
+    }
+
+    /// [`Layout::split_at`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and those of [`Layout::new`].
+    fn split_at<'a>(&self, axis: isize, at: &'a [usize]) -> Result<Split<'a>, LayoutError> {
+        Layout::of(self)?.split_at(axis, at)
+    }
+}
+
+impl<L: NdLayout + ?Sized> NdLayout for &L {
+    fn shape(&self) -> &[usize] {
+        (**self).shape()
+    }
+
+    fn strides(&self) -> &[isize] {
+        (**self).strides()
+    }
+
+    fn offset(&self) -> usize {
+        (**self).offset()
+    }
 }

@@ -2,7 +2,7 @@
 
 /// The order in which a result is laid out or an array is walked.
 ///
-/// `A` and `K` depend on the layout they are applied to; `Layout::resolve` says which concrete order results.
+/// `A` and `K` depend on the layout they are applied to; [`Layout::resolve`](super::Layout::resolve) says which concrete order results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Order {

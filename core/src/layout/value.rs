@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Axes, LayoutError, NdLayout, Order};
+use super::{Axes, LayoutError, NdLayout, Order, axis::axes_from_fn};
 
 /// A layout whose arithmetic is known not to overflow.
 ///
@@ -32,40 +32,31 @@ impl Layout {
         if shape.len() != strides.len() {
             return Err(LayoutError::RankMismatch { expected: shape.len(), found: strides.len() });
         }
-        let mut product = 1_usize;
-        let mut low = isize::try_from(offset).map_err(|_| LayoutError::Overflow)?;
-        let mut high = low;
-        let mut empty = false;
-        for (&extent, &stride) in shape.iter().zip(strides) {
-            if extent == 0 {
-                empty = true;
-                continue;
-            }
-            product = product.checked_mul(extent).ok_or(LayoutError::Overflow)?;
-            let last = isize::try_from(extent - 1).map_err(|_| LayoutError::Overflow)?;
-            let reach = last.checked_mul(stride).ok_or(LayoutError::Overflow)?;
-            let end = if reach < 0 { &mut low } else { &mut high };
-            *end = end.checked_add(reach).ok_or(LayoutError::Overflow)?;
-        }
-        if isize::try_from(product).is_err() {
-            return Err(LayoutError::Overflow);
-        }
-        let (start, end) = if empty {
-            (offset, offset)
+        let low = isize::try_from(offset).map_err(|_| LayoutError::Overflow)?;
+        let (product, empty) = count(shape).ok_or(LayoutError::Overflow)?;
+        let (len, start, end) = if empty {
+            (0, offset, offset)
         } else {
-            let start = usize::try_from(low).map_err(|_| LayoutError::Overflow)?;
-            let end = high.checked_add(1).ok_or(LayoutError::Overflow)?;
-            (start, end.cast_unsigned())
+            let (start, end) = reach(shape, strides, low).ok_or(LayoutError::Overflow)?;
+            (product, start, end)
         };
-        let len = if empty { 0 } else { product };
         Ok(Self {
-            shape: Axes::from_slice(shape),
-            strides: Axes::from_slice(strides),
+            shape: axes_from_fn(shape.len(), |axis| shape[axis]),
+            strides: axes_from_fn(shape.len(), |axis| strides[axis]),
             offset,
             len,
             start,
             end,
         })
+    }
+
+    /// Itself, after a debug build compared it with what the checked constructor makes of it.
+    ///
+    /// For transforms that cannot widen the span and therefore skip the checks of [`new`](Self::new).
+    #[inline]
+    pub(super) fn agreed(self) -> Self {
+        debug_assert_eq!(Self::new(&self.shape, &self.strides, self.offset).as_ref(), Ok(&self));
+        self
     }
 
     /// A dense layout of `shape` at offset 0: row-major for [`Order::C`], column-major for [`Order::F`].
@@ -76,7 +67,7 @@ impl Layout {
     ///
     /// [`LayoutError::Overflow`]: the number of elements exceeds `isize::MAX`.
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self, LayoutError> {
-        let mut strides = Axes::from_elem(0, shape.len());
+        let mut strides: Axes<isize> = axes_from_fn(shape.len(), |_| 0);
         let mut step = 1_isize;
         let mut grow = |stride: &mut isize, extent: usize| {
             *stride = step;
@@ -124,6 +115,33 @@ impl Layout {
     pub fn span(&self) -> Range<usize> {
         self.start..self.end
     }
+}
+
+/// The product of the extents that are not 0, and whether one is 0; `None` if the product does not fit `isize`.
+#[inline]
+pub(super) fn count(shape: &[usize]) -> Option<(usize, bool)> {
+    let (mut product, mut empty) = (1_isize, false);
+    for &extent in shape {
+        if extent == 0 {
+            empty = true;
+        } else {
+            product = product.checked_mul(isize::try_from(extent).ok()?)?;
+        }
+    }
+    Some((product.cast_unsigned(), empty))
+}
+
+/// The lowest position and one past the highest, from `offset`, of extents that are not 0 and fit `isize`; `None` if
+/// one is negative or does not fit.
+#[inline]
+fn reach(shape: &[usize], strides: &[isize], offset: isize) -> Option<(usize, usize)> {
+    let (mut low, mut high) = (offset, offset);
+    for (&extent, &stride) in shape.iter().zip(strides) {
+        let reach = (extent - 1).cast_signed().checked_mul(stride)?;
+        let end = if reach < 0 { &mut low } else { &mut high };
+        *end = end.checked_add(reach)?;
+    }
+    Some((usize::try_from(low).ok()?, high.checked_add(1)?.cast_unsigned()))
 }
 
 impl NdLayout for Layout {

@@ -1,0 +1,34 @@
+//! One element read at many indices.
+
+use super::{Axes, Layout, LayoutError, axis::axes_from_fn, value::count};
+
+impl Layout {
+    /// The elements repeated along axes of extent 1, and along new axes in front, to fill `shape`. Always a view: the
+    /// repeated axes have stride 0. Writing through it is refused elsewhere (see [`injectivity`](Self::injectivity)).
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::NotBroadcastable`]: fewer axes than this layout has, or an extent that is neither 1 here nor the
+    ///   one asked for.
+    /// - [`LayoutError::Overflow`]: too many elements; extents of 0 are left out of the count.
+    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
+        let refuse =
+            || LayoutError::NotBroadcastable { from: self.shape.clone(), to: Axes::from_slice(shape) };
+        let added = shape.len().checked_sub(self.rank()).ok_or_else(refuse)?;
+        let mut strides: Axes<isize> = axes_from_fn(shape.len(), |_| 0);
+        let ours = self.shape.iter().zip(&self.strides);
+        for ((slot, &to), (&extent, &stride)) in strides[added..].iter_mut().zip(&shape[added..]).zip(ours) {
+            if extent == to {
+                *slot = stride;
+            } else if extent != 1 {
+                return Err(refuse());
+            }
+        }
+        let (len, empty) = count(shape).ok_or(LayoutError::Overflow)?;
+        // Either nothing is reached any more, or the same elements are.
+        let (len, start, end) =
+            if empty { (0, self.offset, self.offset) } else { (len, self.start, self.end) };
+        let shape = axes_from_fn(shape.len(), |axis| shape[axis]);
+        Ok(Self { shape, strides, offset: self.offset, len, start, end }.agreed())
+    }
+}

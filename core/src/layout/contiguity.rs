@@ -1,0 +1,97 @@
+//! Which memory order a layout already has, and the dense layout a copy of it gets.
+
+use std::cmp::Reverse;
+
+use super::{Axes, Layout, LayoutError, Order, axis::axes_from_fn};
+
+impl Layout {
+    /// Whether elements lie densely in row-major order.
+    ///
+    /// As NumPy's flag: strides of axes of extent 1 are ignored, and an empty or 0-d layout is contiguous in every order.
+    #[must_use]
+    pub fn is_c_contiguous(&self) -> bool {
+        self.is_empty() || is_dense(self.shape.iter().zip(&self.strides).rev())
+    }
+
+    /// Whether elements lie densely in column-major order; for what is ignored see
+    /// [`is_c_contiguous`](Self::is_c_contiguous).
+    #[must_use]
+    pub fn is_f_contiguous(&self) -> bool {
+        self.is_empty() || is_dense(self.shape.iter().zip(&self.strides))
+    }
+
+    /// Whether elements lie densely, with positive strides, in the order that `order` means for this layout: whether
+    /// [`ravel`](Self::ravel) in that order is a view.
+    #[must_use]
+    pub fn is_contiguous(&self, order: Order) -> bool {
+        match order {
+            Order::C => self.is_c_contiguous(),
+            Order::F => self.is_f_contiguous(),
+            // `A` is `F` exactly where only `F` holds.
+            Order::A => self.is_c_contiguous() || self.is_f_contiguous(),
+            Order::K => {
+                self.is_c_contiguous() || self.is_f_contiguous() || {
+                    let axes = self.axes_by_stride();
+                    is_dense(axes.iter().rev().map(|&axis| (&self.shape[axis], &self.strides[axis])))
+                }
+            }
+        }
+    }
+
+    /// What `order` means for this layout: [`Order::C`] and [`Order::F`] themselves; for [`Order::A`] one of them; for
+    /// [`Order::K`] one of them if the layout is contiguous in it, else `K`: its axes by descending absolute stride.
+    #[must_use]
+    pub fn resolve(&self, order: Order) -> Order {
+        match order {
+            Order::A if self.is_f_contiguous() && !self.is_c_contiguous() => Order::F,
+            Order::A => Order::C,
+            Order::K if self.is_c_contiguous() => Order::C,
+            Order::K if self.is_f_contiguous() => Order::F,
+            order => order,
+        }
+    }
+
+    /// The layout that a copy of this one in `order` gets: its shape, dense, with positive strides, at offset 0.
+    ///
+    /// # Errors
+    ///
+    /// None: a `Result` as every transform of [`NdLayout`](super::NdLayout).
+    pub fn dense_like(&self, order: Order) -> Result<Self, LayoutError> {
+        let order = self.resolve(order);
+        if order != Order::K {
+            return Self::contiguous(&self.shape, order);
+        }
+        let mut strides: Axes<isize> = axes_from_fn(self.rank(), |_| 0);
+        let mut step = 1_isize;
+        for &axis in self.axes_by_stride().iter().rev() {
+            strides[axis] = step;
+            // Not empty, or it were C-contiguous, so no product of extents exceeds the length, which fits.
+            step = step.wrapping_mul(self.shape[axis].cast_signed());
+        }
+        Ok(Self { shape: self.shape.clone(), strides, offset: 0, len: self.len, start: 0, end: self.len }
+            .agreed())
+    }
+
+    /// The axes by descending absolute stride, ties in axis order. Sorts without the heap to rank 20.
+    fn axes_by_stride(&self) -> Axes<usize> {
+        let mut axes: Axes<usize> = axes_from_fn(self.rank(), |axis| axis);
+        axes.sort_by_key(|&axis| Reverse(self.strides[axis].unsigned_abs()));
+        axes
+    }
+}
+
+/// Whether the axes, fastest first, of a layout that is not empty step over exactly what the faster ones fill.
+#[inline]
+fn is_dense<'a>(fastest_first: impl Iterator<Item = (&'a usize, &'a isize)>) -> bool {
+    let mut step = 1_usize;
+    for (&extent, &stride) in fastest_first {
+        if extent != 1 {
+            if stride.cast_unsigned() != step {
+                return false;
+            }
+            // Cannot wrap: the layout is not empty, so the product of its extents fits.
+            step = step.wrapping_mul(extent);
+        }
+    }
+    true
+}

@@ -1,0 +1,85 @@
+//! Shapes as a reshape takes them: one extent may be left to be inferred.
+
+use super::{
+    Axes, LayoutError,
+    axis::axes_from_fn,
+    integer::{Integer, sealed::Sealed},
+};
+
+/// A shape to reshape to: a slice, an array, a `Vec` or [`Axes`] of any [`Integer`]. Sealed.
+///
+/// The extent −1, given once, is inferred from the number of elements.
+pub trait Extents: Sealed {
+    /// The type of an extent.
+    type Extent: Integer;
+
+    /// One extent an axis, outermost first.
+    fn extents(&self) -> &[Self::Extent];
+}
+
+impl<T: Integer> Sealed for [T] {}
+impl<T: Integer, const N: usize> Sealed for [T; N] {}
+impl<T: Integer> Sealed for Vec<T> {}
+impl<T: Integer> Sealed for Axes<T> {}
+
+impl<T: Integer> Extents for [T] {
+    type Extent = T;
+
+    #[inline]
+    fn extents(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Integer, const N: usize> Extents for [T; N] {
+    type Extent = T;
+
+    #[inline]
+    fn extents(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Integer> Extents for Vec<T> {
+    type Extent = T;
+
+    fn extents(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Integer> Extents for Axes<T> {
+    type Extent = T;
+
+    fn extents(&self) -> &[T] {
+        self
+    }
+}
+
+/// The shape that `extents` mean for `len` elements. Its product is `len`.
+#[inline]
+pub(super) fn infer<T: Integer>(extents: &[T], len: usize) -> Result<Axes<usize>, LayoutError> {
+    let mut known = 1_usize;
+    let mut inferred = None;
+    for (axis, extent) in extents.iter().enumerate() {
+        match extent.to_isize().ok_or(LayoutError::Overflow)? {
+            -1 if inferred.is_none() => inferred = Some(axis),
+            -1 => return Err(LayoutError::CannotInfer { len }),
+            extent => {
+                let extent = usize::try_from(extent).map_err(|_| LayoutError::NegativeExtent { extent })?;
+                known = known.checked_mul(extent).ok_or(LayoutError::Overflow)?;
+            }
+        }
+    }
+    let unknown = match inferred {
+        None if known == len => 0,
+        None => return Err(LayoutError::SizeMismatch { expected: known, found: len }),
+        // NumPy refuses to infer beside an extent of 0 even if the layout is empty: any extent would do.
+        Some(_) if len.checked_rem(known) == Some(0) => len / known,
+        Some(_) => return Err(LayoutError::CannotInfer { len }),
+    };
+    Ok(axes_from_fn(extents.len(), |axis| {
+        let extent = extents[axis].to_isize();
+        extent.and_then(|extent| usize::try_from(extent).ok()).unwrap_or(unknown)
+    }))
+}

@@ -1,0 +1,34 @@
+//! The integers that users write for positions and extents.
+
+/// An integer type for positions and extents, in which negative numbers have a meaning: `isize`, `i32`, and `usize` for
+/// where none is needed. Sealed.
+pub trait Integer: Copy + sealed::Sealed {
+    /// The number as `isize`; `None` if it is greater than `isize` holds.
+    fn to_isize(self) -> Option<isize>;
+}
+
+pub(super) mod sealed {
+    #[expect(unnameable_types, reason = "that seals what it bounds")]
+    pub trait Sealed {}
+}
+
+macro_rules! integer {
+    ($($type:ty),*) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Integer for $type {
+            #[inline]
+            fn to_isize(self) -> Option<isize> {
+                isize::try_from(self).ok()
+            }
+        }
+    )*};
+}
+
+integer!(isize, i32, usize);
+
+/// A position on an axis. One too great for `isize` becomes the greatest, which is outside every axis as well.
+#[inline]
+pub(super) fn position<T: Integer>(position: T) -> isize {
+    position.to_isize().unwrap_or(isize::MAX)
+}

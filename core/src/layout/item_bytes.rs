@@ -1,0 +1,43 @@
+//! Elements of any size as elements of the sizes a device moves.
+
+use super::{Layout, LayoutError};
+
+/// The element sizes that need no change, widest first.
+const WIDTHS: [usize; 5] = [16, 8, 4, 2, 1];
+
+impl Layout {
+    /// The same bytes as elements of 1, 2, 4, 8 or 16 bytes, and which of these.
+    ///
+    /// A layout of such elements is returned as it is. Any other element becomes a last axis of elements of the widest
+    /// of these sizes that divides it: one of 12 bytes becomes three of 4. Strides and offset count the new elements.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ElementSize`]: `item_bytes` is 0.
+    /// - [`LayoutError::Overflow`].
+    pub fn with_item_bytes(&self, item_bytes: usize) -> Result<(Self, usize), LayoutError> {
+        if item_bytes == 0 {
+            return Err(LayoutError::ElementSize { item_bytes, reason: "at least 1 byte is needed" });
+        }
+        // 1 divides everything.
+        let width = WIDTHS.into_iter().find(|width| item_bytes.is_multiple_of(*width)).unwrap_or(1);
+        if width == item_bytes {
+            return Ok((self.clone(), width));
+        }
+        let count = item_bytes / width;
+        let factor = isize::try_from(count).map_err(|_| LayoutError::Overflow)?;
+        let mut shape = self.shape.clone();
+        shape.push(count);
+        let mut strides = self.strides.clone();
+        for (stride, &extent) in strides.iter_mut().zip(&self.shape) {
+            // The stride of an axis of at most one position is never used, and may be anything.
+            *stride = match stride.checked_mul(factor) {
+                None if extent > 1 && !self.is_empty() => return Err(LayoutError::Overflow),
+                product => product.unwrap_or(0),
+            };
+        }
+        strides.push(1);
+        let offset = self.offset.checked_mul(count).ok_or(LayoutError::Overflow)?;
+        Ok((Self::new(&shape, &strides, offset)?, width))
+    }
+}

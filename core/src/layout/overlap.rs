@@ -1,0 +1,95 @@
+//! Which indices share an element: within one layout, and between two.
+//!
+//! Both questions come down to integer equations with bounds, which in the worst case cost exponential time. The
+//! search is exact and stops after 10,000 candidates; layouts made by the transforms of this crate from a dense one are
+//! decided by far fewer. Whoever gets `Unknown` must assume the worst.
+
+use smallvec::SmallVec;
+
+use super::{
+    INLINE_RANK, Layout,
+    sums::{Answer, Sums},
+};
+
+/// Whether different indices of a layout reach different elements: whether it may be written through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "complete by nature")]
+pub enum Injectivity {
+    /// No two indices share an element.
+    Injective,
+    /// Some two indices share an element.
+    Aliased,
+    /// Too costly to decide.
+    Unknown,
+}
+
+/// Whether two layouts on the same memory share an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "complete by nature")]
+pub enum Overlap {
+    /// No element is reached by both.
+    Disjoint,
+    /// Some element is reached by both.
+    Overlapping,
+    /// Too costly to decide.
+    Unknown,
+}
+
+impl Layout {
+    /// Whether different indices reach different elements. An empty layout is injective.
+    ///
+    /// Never wrong; [`Injectivity::Unknown`] where deciding would take more than 10,000 steps.
+    #[must_use]
+    pub fn injectivity(&self) -> Injectivity {
+        let mut loops: SmallVec<[(usize, usize); INLINE_RANK]> = self.loops().collect();
+        // Enough for all but interleaved layouts: each step clears what the smaller steps can reach.
+        loops.sort_unstable();
+        let mut reach = 0;
+        let clears = loops.iter().all(|&(step, last)| {
+            let clear = step > reach;
+            reach += step * last;
+            clear
+        });
+        if clears {
+            return Injectivity::Injective;
+        }
+        let equal_steps = loops.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        if loops[0].0 == 0 || equal_steps || self.len > self.end - self.start {
+            return Injectivity::Aliased;
+        }
+        // Two indices share an element if their differences, −last to last on each axis, sum to 0. Shifted by `last`:
+        // if numbers from 0 to twice `last` make the sum of all middles, and are not themselves the middles.
+        match Sums::new(loops.into_iter().map(|(step, last)| (step, 2 * last))).reach_middle_otherwise() {
+            Answer::Yes => Injectivity::Aliased,
+            Answer::No => Injectivity::Injective,
+            Answer::TooCostly => Injectivity::Unknown,
+        }
+    }
+
+    /// Whether both layouts, put on the same memory, reach a common element. An empty layout reaches none.
+    ///
+    /// Never wrong; [`Overlap::Unknown`] where deciding would take more than 10,000 steps. Elements are compared, so both
+    /// must count the same element size.
+    #[must_use]
+    pub fn overlap(&self, other: &Self) -> Overlap {
+        if self.start.max(other.start) >= self.end.min(other.end) {
+            return Overlap::Disjoint;
+        }
+        // All axes counted upwards from the lowest element of `self`, and downwards from the highest of `other`:
+        // start + x0 * step0 + … = (end - 1) - y0 * step0 - …
+        let sums = Sums::new(self.loops().chain(other.loops()).filter(|&(step, _)| step != 0));
+        match sums.reach(other.end - 1 - self.start) {
+            Answer::Yes => Overlap::Overlapping,
+            Answer::No => Overlap::Disjoint,
+            Answer::TooCostly => Overlap::Unknown,
+        }
+    }
+
+    /// Of each axis that has more than one position: the distance of neighbours, and the last position. None of an empty
+    /// layout.
+    fn loops(&self) -> impl Iterator<Item = (usize, usize)> {
+        let axes = self.shape.iter().zip(&self.strides);
+        axes.filter(|&(&extent, _)| extent > 1 && !self.is_empty())
+            .map(|(&extent, &stride)| (stride.unsigned_abs(), extent - 1))
+    }
+}

@@ -1,0 +1,99 @@
+//! Other shapes for the same elements in the same order, where a view can give them.
+
+use super::{Axes, Extents, Layout, LayoutError, Order, axis::axes_from_fn, extents::infer};
+
+impl Layout {
+    /// The elements in another shape: walked in `order`, they are the same sequence. A view whenever one exists.
+    ///
+    /// One extent may be −1 and is inferred. [`Order::A`] means what [`resolve`](Self::resolve) says. To reshape where
+    /// no view exists, copy to [`dense_like`](Self::dense_like) of the order resolved here, and reshape that.
+    ///
+    /// ```
+    /// use devarray::{Layout, LayoutError, NdLayout, Order};
+    ///
+    /// let a = Layout::contiguous(&[4, 6], Order::C)?;
+    /// assert_eq!(a.reshape(&[2, 2, -1], Order::C)?.strides(), [12, 6, 1]);
+    /// assert_eq!(a.transpose()?.reshape(&[24], Order::C), Err(LayoutError::NeedsCopy));
+    /// # Ok::<(), devarray::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::NeedsCopy`]: the shape fits, but no strides express it.
+    /// - [`LayoutError::SizeMismatch`], [`LayoutError::CannotInfer`], [`LayoutError::NegativeExtent`],
+    ///   [`LayoutError::Overflow`]: the shape does not fit.
+    /// - [`LayoutError::UnsupportedOrder`]: [`Order::K`] says in which order elements lie, not in which to read them.
+    pub fn reshape<S: Extents + ?Sized>(&self, shape: &S, order: Order) -> Result<Self, LayoutError> {
+        if order == Order::K {
+            return Err(LayoutError::UnsupportedOrder { order });
+        }
+        let shape = infer(shape.extents(), self.len)?;
+        let order = self.resolve(order);
+        if self.is_empty() {
+            // Nothing is reached, so any strides do; only here can extents other than 0 overflow.
+            let dense = Self::contiguous(&shape, order)?;
+            return Ok(Self { offset: self.offset, start: self.start, end: self.end, ..dense }.agreed());
+        }
+        let mut strides: Axes<isize> = axes_from_fn(shape.len(), |_| 1);
+        let old = self.shape.iter().copied().zip(self.strides.iter().copied());
+        let new = shape.iter().copied().zip(&mut strides);
+        let found = if order == Order::F { regroup(old, new) } else { regroup(old.rev(), new.rev()) };
+        if !found {
+            return Err(LayoutError::NeedsCopy);
+        }
+        // The same elements, so the same number and span.
+        Ok(Self { shape, strides, ..*self }.agreed())
+    }
+
+    /// The elements in one axis, walked in `order`: a view if they lie densely in that order with positive strides
+    /// ([`is_contiguous`](Self::is_contiguous)).
+    ///
+    /// Stricter than [`reshape`](Self::reshape) to one axis, as in NumPy: the result is always contiguous, so a strided
+    /// or reversed 1-D layout needs a copy. That copy is [`dense_like`](Self::dense_like) of the same order, seen as one
+    /// axis.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::NeedsCopy`].
+    pub fn ravel(&self, order: Order) -> Result<Self, LayoutError> {
+        if !self.is_contiguous(order) {
+            return Err(LayoutError::NeedsCopy);
+        }
+        // Dense with positive strides: the first element is the lowest, and the span is the input's.
+        Ok(Self { shape: axes_from_fn(1, |_| self.len), strides: axes_from_fn(1, |_| 1), ..*self }.agreed())
+    }
+}
+
+/// Finds strides for the axes of a new shape of equal product, or returns `false`: there are none. Both walks go
+/// fastest axis first, the old one over (extent, stride), none of them 0; the new one over (extent, stride to write).
+///
+/// As many old axes as step like one axis are merged; new axes must divide each merged axis without rest. This finds a
+/// view whenever one exists (the search of NumPy's `_attempt_nocopy_reshape`).
+#[inline]
+fn regroup<'a>(
+    old: impl Iterator<Item = (usize, isize)>,
+    mut new: impl Iterator<Item = (usize, &'a mut isize)>,
+) -> bool {
+    let mut old = old.filter(|&(extent, _)| extent != 1);
+    let mut next = old.next();
+    while let Some((mut count, stride)) = next {
+        next = old.next();
+        while let Some((extent, outer)) = next
+            && count.cast_signed().checked_mul(stride) == Some(outer)
+        {
+            count *= extent;
+            next = old.next();
+        }
+        let mut filled = 1;
+        while filled < count {
+            let Some((extent, slot)) = new.next() else { return false };
+            // A step of an axis longer than 1 is one of the old steps, so only an unused stride can wrap.
+            *slot = filled.cast_signed().wrapping_mul(stride);
+            filled *= extent;
+        }
+        if filled != count {
+            return false;
+        }
+    }
+    true
+}

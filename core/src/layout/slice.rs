@@ -1,0 +1,114 @@
+//! A range of one axis, with NumPy's rules.
+
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+use super::{
+    LayoutError,
+    integer::{Integer, position},
+};
+
+/// The positions `start`, `start + step`, … before `stop` of one axis, with the rules of a NumPy slice.
+///
+/// Negative positions count from the end; those outside the axis are clamped. A missing `start` or `stop` is the end
+/// of the axis at which the walk begins or ends. With a negative step the walk goes down, and `stop` is still the
+/// first position left out.
+///
+/// Made from ranges of `isize`, `i32` or `usize`: `Slice::from(1..-1)`, `Slice::from(..).step_by(-1)`. An inclusive
+/// range is turned into the half-open one that counts up, whatever step is set later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Slice {
+    /// First position; `None` is the first of the walk.
+    pub start: Option<isize>,
+    /// The position before which the walk stops; `None` is past the last.
+    pub stop: Option<isize>,
+    /// Distance from one position to the next. 0 is refused when the slice is used.
+    pub step: isize,
+}
+
+impl Slice {
+    /// The whole axis.
+    pub const FULL: Self = Self { start: None, stop: None, step: 1 };
+
+    /// The same bounds walked at another step, which replaces the step.
+    #[must_use]
+    pub const fn step_by(self, step: isize) -> Self {
+        Self { step, ..self }
+    }
+
+    /// The first position and the number of positions on an axis of `extent`; the first is in range if there is one.
+    #[inline]
+    pub(super) fn clamp(self, axis: usize, extent: usize) -> Result<(usize, usize), LayoutError> {
+        // Extents of a layout fit `isize`; so does every sum here, as the signs of its terms differ.
+        let extent = extent.cast_signed();
+        // One before the front and one past the back are where the two directions end.
+        let (lowest, highest) = if self.step > 0 { (0, extent) } else { (-1, extent - 1) };
+        let clamp = |position: isize| {
+            let position = if position < 0 { position + extent } else { position };
+            position.clamp(lowest, highest)
+        };
+        let (first, last) = if self.step > 0 { (lowest, highest) } else { (highest, lowest) };
+        let start = self.start.map_or(first, clamp);
+        let stop = self.stop.map_or(last, clamp);
+        let distance = match self.step {
+            0 => return Err(LayoutError::ZeroStep { axis }),
+            1.. => stop - start,
+            _ => start - stop,
+        };
+        if distance <= 0 {
+            return Ok((0, 0));
+        }
+        let distance = distance.cast_unsigned();
+        // The common step is spared the division.
+        let count = if self.step == 1 { distance } else { (distance - 1) / self.step.unsigned_abs() + 1 };
+        // Not negative: a walk of at least one position starts in range.
+        Ok((start.cast_unsigned(), count))
+    }
+}
+
+impl Default for Slice {
+    fn default() -> Self {
+        Self::FULL
+    }
+}
+
+impl From<RangeFull> for Slice {
+    fn from(_: RangeFull) -> Self {
+        Self::FULL
+    }
+}
+
+impl<T: Integer> From<Range<T>> for Slice {
+    fn from(range: Range<T>) -> Self {
+        Self { start: Some(position(range.start)), stop: Some(position(range.end)), step: 1 }
+    }
+}
+
+impl<T: Integer> From<RangeFrom<T>> for Slice {
+    fn from(range: RangeFrom<T>) -> Self {
+        Self { start: Some(position(range.start)), stop: None, step: 1 }
+    }
+}
+
+impl<T: Integer> From<RangeTo<T>> for Slice {
+    fn from(range: RangeTo<T>) -> Self {
+        Self { start: None, stop: Some(position(range.end)), step: 1 }
+    }
+}
+
+impl<T: Integer> From<RangeInclusive<T>> for Slice {
+    fn from(range: RangeInclusive<T>) -> Self {
+        let (start, last) = range.into_inner();
+        Self { start: Some(position(start)), stop: past(last), step: 1 }
+    }
+}
+
+impl<T: Integer> From<RangeToInclusive<T>> for Slice {
+    fn from(range: RangeToInclusive<T>) -> Self {
+        Self { start: None, stop: past(range.end), step: 1 }
+    }
+}
+
+/// The position after `last`: past −1 and past the greatest number lies the end.
+fn past<T: Integer>(last: T) -> Option<isize> {
+    position(last).checked_add(1).filter(|&stop| stop != 0)
+}

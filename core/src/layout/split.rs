@@ -1,0 +1,172 @@
+//! One axis cut into consecutive parts.
+
+use std::iter::FusedIterator;
+
+use super::{Layout, LayoutError, axis::axis_index};
+
+impl Layout {
+    /// A 1-D layout in parts of `section` elements, the last of which may be shorter. No element gives no part.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::RankMismatch`]: not 1-D.
+    /// - [`LayoutError::BadSection`]: `section` is 0.
+    pub fn split(&self, section: usize) -> Result<Split<'static>, LayoutError> {
+        if self.rank() != 1 {
+            return Err(LayoutError::RankMismatch { expected: 1, found: self.rank() });
+        }
+        if section == 0 {
+            return Err(LayoutError::BadSection { section });
+        }
+        Ok(Split::new(self, 0, Cuts::Every { section }))
+    }
+
+    /// An axis in `sections` parts as equal as can be, the longer ones first. More sections than positions give empty
+    /// parts.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::AxisOutOfRange`].
+    /// - [`LayoutError::BadSection`]: `sections` is 0.
+    pub fn array_split(&self, axis: isize, sections: usize) -> Result<Split<'static>, LayoutError> {
+        let axis = axis_index(axis, self.rank())?;
+        let extent = self.shape[axis];
+        match (extent.checked_div(sections), extent.checked_rem(sections)) {
+            (Some(short), Some(longer)) => Ok(Split::new(self, axis, Cuts::Even { sections, short, longer })),
+            _ => Err(LayoutError::BadSection { section: sections }),
+        }
+    }
+
+    /// An axis cut before each position of `at`: one part more than positions. Positions past the end are the end;
+    /// equal ones give an empty part.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::AxisOutOfRange`].
+    /// - [`LayoutError::UnsortedPositions`]: parts would overlap.
+    pub fn split_at<'a>(&self, axis: isize, at: &'a [usize]) -> Result<Split<'a>, LayoutError> {
+        let axis = axis_index(axis, self.rank())?;
+        for pair in at.windows(2) {
+            if let [previous, next] = *pair
+                && previous > next
+            {
+                return Err(LayoutError::UnsortedPositions { previous, next });
+            }
+        }
+        Ok(Split::new(self, axis, Cuts::At { positions: at, last: true }))
+    }
+}
+
+/// The parts of a layout along one axis, front to back. Made by [`Layout::split`], [`Layout::array_split`] and
+/// [`Layout::split_at`].
+///
+/// The parts are consecutive and together are the whole axis, so each index of the layout falls to exactly one part. If
+/// the layout is injective no two parts share an element, and mutable views of all parts may exist at once.
+#[derive(Debug, Clone)]
+pub struct Split<'a> {
+    whole: Layout,
+    axis: usize,
+    /// Elements at each position of the axis.
+    per_position: usize,
+    /// First position that is not yet in a part.
+    next: usize,
+    cuts: Cuts<'a>,
+}
+
+/// Where the remaining parts end.
+#[derive(Debug, Clone)]
+enum Cuts<'a> {
+    Every { section: usize },
+    Even { sections: usize, short: usize, longer: usize },
+    At { positions: &'a [usize], last: bool },
+}
+
+impl<'a> Split<'a> {
+    fn new(whole: &Layout, axis: usize, cuts: Cuts<'a>) -> Self {
+        let per_position = whole.len.checked_div(whole.shape[axis]).unwrap_or(0);
+        Self { whole: whole.clone(), axis, per_position, next: 0, cuts }
+    }
+
+    /// The layout that is split.
+    #[must_use]
+    pub fn whole(&self) -> &Layout {
+        &self.whole
+    }
+
+    /// The axis along which it is split, counted from the front.
+    #[must_use]
+    pub fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// The positions `from..to` of the axis.
+    ///
+    /// The arithmetic is unchecked: a part that has elements reaches none that the whole does not.
+    #[inline]
+    fn part(&self, from: usize, to: usize) -> Layout {
+        let count = to - from;
+        let (extent, stride) = (self.whole.shape[self.axis], self.whole.strides[self.axis]);
+        let mut part = self.whole.clone();
+        part.shape[self.axis] = count;
+        part.len = self.per_position * count;
+        if part.len == 0 {
+            (part.start, part.end) = (part.offset, part.offset);
+            return part.agreed();
+        }
+        let before = from.cast_signed() * stride;
+        let behind = (extent - to).cast_signed() * stride;
+        part.offset = part.offset.wrapping_add_signed(before);
+        let (low, high) = if stride < 0 { (-behind, before) } else { (before, -behind) };
+        part.start = part.start.wrapping_add_signed(low);
+        part.end = part.end.wrapping_add_signed(high);
+        part.agreed()
+    }
+}
+
+impl Iterator for Split<'_> {
+    type Item = Layout;
+
+    #[inline]
+    fn next(&mut self) -> Option<Layout> {
+        let extent = self.whole.shape[self.axis];
+        let from = self.next;
+        let to = match &mut self.cuts {
+            Cuts::Every { .. } if from == extent => return None,
+            Cuts::Every { section } => from.saturating_add(*section).min(extent),
+            Cuts::Even { sections: 0, .. } => return None,
+            Cuts::Even { sections, short, longer } => {
+                *sections -= 1;
+                let longer = std::mem::replace(longer, longer.saturating_sub(1));
+                from + *short + usize::from(longer > 0)
+            }
+            Cuts::At { last: false, .. } => return None,
+            Cuts::At { positions, last } => match positions.split_first() {
+                Some((&position, rest)) => {
+                    *positions = rest;
+                    position.min(extent)
+                }
+                None => {
+                    *last = false;
+                    extent
+                }
+            },
+        };
+        self.next = to;
+        Some(self.part(from, to))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.whole.shape[self.axis] - self.next;
+        let parts = match self.cuts {
+            Cuts::Every { section } => left.div_ceil(section),
+            Cuts::Even { sections, .. } => sections,
+            // A slice of `usize` is never so long that one more does not fit.
+            Cuts::At { positions, last } => positions.len() + usize::from(last),
+        };
+        (parts, Some(parts))
+    }
+}
+
+impl ExactSizeIterator for Split<'_> {}
+
+impl FusedIterator for Split<'_> {}

@@ -1,0 +1,99 @@
+//! The host executor moves the bytes of the map and leaves every other byte of the destination alone.
+
+use devarray::{
+    LayoutError,
+    copy::{Plan, copy_bytes},
+};
+use proptest::prelude::*;
+
+use crate::{
+    cases::{Case, cases},
+    oracle::image,
+    random::fixed,
+};
+
+/// Room around both sides, odd so that no run is aligned to its width.
+const MARGIN: usize = 3;
+
+/// Source bytes of which neighbours differ, and a destination in which every byte is a canary.
+struct Memory {
+    src: Vec<u8>,
+    dst: Vec<u8>,
+}
+
+impl Memory {
+    fn of(plan: &Plan) -> Self {
+        let src =
+            (0..plan.src_span().end + 2 * MARGIN).map(|at| u8::try_from(at * 7 % 127).unwrap()).collect();
+        let dst =
+            (0..plan.dst_span().end + 2 * MARGIN).map(|at| u8::try_from(128 + at % 127).unwrap()).collect();
+        Self { src, dst }
+    }
+
+    /// What the destination must hold afterwards.
+    fn expected(&self, case: &Case) -> Vec<u8> {
+        let mut dst = self.dst.clone();
+        for (to, from) in image(case) {
+            dst[MARGIN + to] = self.src[MARGIN + from];
+        }
+        dst
+    }
+}
+
+proptest! {
+    #![proptest_config(fixed(4_000))]
+
+    #[test]
+    fn gaps_keep_their_bytes(case in cases()) {
+        let plan = case.plan();
+        let mut memory = Memory::of(&plan);
+        let expected = memory.expected(&case);
+        copy_bytes(&plan, &memory.src[MARGIN..], &mut memory.dst[MARGIN..]).unwrap();
+        prop_assert_eq!(memory.dst, expected);
+    }
+
+    #[test]
+    fn staged_blocks_are_the_copy(case in cases(), max_bytes in 1..100_usize) {
+        let plan = case.plan();
+        let mut memory = Memory::of(&plan);
+        let expected = memory.expected(&case);
+        let mut chunk = vec![0; max_bytes.max(plan.width_bytes())];
+        for block in plan.blocks(max_bytes) {
+            copy_bytes(&block.pack(), &memory.src[MARGIN..], &mut chunk).unwrap();
+            copy_bytes(&block.unpack(), &chunk, &mut memory.dst[MARGIN..]).unwrap();
+        }
+        prop_assert_eq!(memory.dst, expected);
+    }
+
+    #[test]
+    fn short_slices_are_refused_untouched(case in cases()) {
+        let plan = case.plan();
+        prop_assume!(plan.len_bytes() > 0);
+        let Memory { src, mut dst } = Memory::of(&plan);
+        let before = dst.clone();
+        let (src_span, dst_span) = (plan.src_span(), plan.dst_span());
+        let (src_len, dst_len) = (src_span.end - 1, dst_span.end - 1);
+        let refused = LayoutError::OutOfBounds { start: src_span.start, end: src_span.end, len: src_len };
+        prop_assert_eq!(copy_bytes(&plan, &src[..src_len], &mut dst), Err(refused));
+        let refused = LayoutError::OutOfBounds { start: dst_span.start, end: dst_span.end, len: dst_len };
+        prop_assert_eq!(copy_bytes(&plan, &src, &mut dst[..dst_len]), Err(refused));
+        prop_assert_eq!(dst, before);
+    }
+}
+
+/// The twin of the canaries: an executor that fills the gaps between rows is seen.
+#[test]
+fn canaries_see_a_gap_written() {
+    let side = |pitch| crate::cases::Side { strides: vec![pitch, 1], offset: 0 };
+    let limits = crate::cases::Limits::NONE;
+    let case = Case { shape: vec![3, 2], dst: side(4), src: side(4), item_bytes: 1, limits };
+    let plan = case.plan();
+    let mut memory = Memory::of(&plan);
+    let expected = memory.expected(&case);
+    for (src, dst, _) in plan.runs() {
+        let pitch = 4.min(plan.dst_span().end - dst);
+        let row = memory.src[MARGIN + src..][..pitch].to_vec();
+        memory.dst[MARGIN + dst..][..pitch].copy_from_slice(&row);
+    }
+    assert_ne!(memory.dst, expected);
+}

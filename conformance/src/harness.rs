@@ -19,7 +19,11 @@ pub struct Harness<D> {
 impl<D: Device> Harness<D> {
     /// Checks run on what `open` gives. It is called anew for each check, and must not give a device in use.
     pub fn new<E: Display>(open: impl Fn() -> Result<D, E> + 'static) -> Self {
-        Self { open: Box::new(move || open().map_err(|error| error.to_string())), seed: 0, cases: DEFAULT_CASES }
+        Self {
+            open: Box::new(move || open().map_err(|error| error.to_string())),
+            seed: 0,
+            cases: DEFAULT_CASES,
+        }
     }
 
     /// The same with another seed for generated cases.
@@ -80,6 +84,9 @@ pub(crate) fn no_background_errors<D: Device>(context: &Context<D>) -> Outcome {
 
 impl<D> fmt::Debug for Harness<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Harness").field("seed", &self.seed).field("cases", &self.cases).finish_non_exhaustive()
+        f.debug_struct("Harness")
+            .field("seed", &self.seed)
+            .field("cases", &self.cases)
+            .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
 //! Shapes and views worth testing, and generated ones.
 
 use bytemuck::Pod;
-use devarray::{Array, ArrayView, ArrayViewMut, Device, Result, layout::Slice};
+use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, LayoutError, NdLayout, layout::Slice};
 
 use crate::{Picture, Rng};
 
@@ -72,7 +72,7 @@ impl Pattern {
                 repeated.push(axis);
                 continue;
             }
-            let step = [1, 1, 1, 2, 3, -1, -1, -2][rng.below(8)];
+            let step = [1_isize, 1, 1, 2, 3, -1, -1, -2][rng.below(8)];
             let (before, after) = (rng.below(6).saturating_sub(3), rng.below(6).saturating_sub(3));
             let reach = count.saturating_sub(1) * step.unsigned_abs();
             pattern.base.push(before + reach + usize::from(count > 0) + after);
@@ -110,10 +110,15 @@ impl Pattern {
     /// # Errors
     ///
     /// A step was refused, which a library that works does not do.
-    pub fn view<'a, T: Pod, D: Device>(&self, array: &'a Array<T, D>) -> Result<ArrayView<'a, T, D>> {
+    pub fn view<'a, T: Element, D: Device>(
+        &self,
+        array: &'a Array<T, D>,
+    ) -> Result<ArrayView<'a, T, D>, LayoutError> {
         self.steps.iter().try_fold(array.view(), |view, step| match step {
             Step::Permute(axes) => view.permute(&signed(axes)),
-            Step::Slice { axis, start, step, count } => view.slice_axis(axis.cast_signed(), slice(*start, *step, *count)),
+            Step::Slice { axis, start, step, count } => {
+                view.slice_axis(axis.cast_signed(), slice(*start, *step, *count))
+            }
             Step::Repeat(extent) => {
                 let shape: Vec<usize> = [*extent].into_iter().chain(view.shape().iter().copied()).collect();
                 view.broadcast_to(&shape)
@@ -126,10 +131,15 @@ impl Pattern {
     /// # Errors
     ///
     /// As [`view`](Self::view).
-    pub fn view_mut<'a, T: Pod, D: Device>(&self, array: &'a mut Array<T, D>) -> Result<ArrayViewMut<'a, T, D>> {
+    pub fn view_mut<'a, T: Element, D: Device>(
+        &self,
+        array: &'a mut Array<T, D>,
+    ) -> Result<ArrayViewMut<'a, T, D>, LayoutError> {
         self.steps.iter().try_fold(array.view_mut(), |view, step| match step {
             Step::Permute(axes) => view.permute(&signed(axes)),
-            Step::Slice { axis, start, step, count } => view.slice_axis(axis.cast_signed(), slice(*start, *step, *count)),
+            Step::Slice { axis, start, step, count } => {
+                view.slice_axis(axis.cast_signed(), slice(*start, *step, *count))
+            }
             Step::Repeat(_) => unreachable!("a destination that repeats is not generated"),
         })
     }
@@ -153,6 +163,8 @@ fn slice(start: usize, step: isize, count: usize) -> Slice {
 pub fn elements<T: Pod>(salt: u64, count: usize) -> Vec<T> {
     let mut data = vec![T::zeroed(); count];
     let mut rng = Rng::new(salt);
-    bytemuck::cast_slice_mut::<T, u8>(&mut data).iter_mut().for_each(|byte| *byte = rng.bits().to_le_bytes()[7]);
+    bytemuck::cast_slice_mut::<T, u8>(&mut data)
+        .iter_mut()
+        .for_each(|byte| *byte = rng.bits().to_le_bytes()[7]);
     data
 }

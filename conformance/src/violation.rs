@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use devarray::Error;
+use devarray::{Error, LayoutError};
 
 /// A law that a backend broke, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,12 +23,24 @@ impl Violation {
     pub fn new(message: impl Into<String>) -> Self {
         Self { law: "", message: message.into() }
     }
+
+    /// The same, of the law with this code.
+    pub(crate) fn of_law(self, law: &'static str) -> Self {
+        Self { law, ..self }
+    }
 }
 
 impl From<Error> for Violation {
     /// A call that had to succeed did not.
     fn from(error: Error) -> Self {
         Self::new(format!("an operation that must succeed failed: {error}"))
+    }
+}
+
+impl From<LayoutError> for Violation {
+    /// A view that had to exist was refused.
+    fn from(error: LayoutError) -> Self {
+        Error::from(error).into()
     }
 }
 
@@ -59,5 +71,8 @@ pub(crate) fn same<T: PartialEq + fmt::Debug>(found: &[T], due: &[T], what: &str
     let Some(at) = found.iter().zip(due).position(|(a, b)| a != b) else { return Ok(()) };
     let wrong = found.iter().zip(due).filter(|(a, b)| a != b).count();
     let (a, b) = (&found[at], &due[at]);
-    Err(Violation::new(format!("{what}: element {at} is {a:?}, {b:?} is due; {wrong} of {} differ", due.len())))
+    Err(Violation::new(format!(
+        "{what}: element {at} is {a:?}, {b:?} is due; {wrong} of {} differ",
+        due.len()
+    )))
 }

@@ -2,4 +2,5 @@
 
 mod instrumented;
 
-pub use instrumented::{Call, Instrumented, Log};
+pub(crate) use instrumented::is_injected;
+pub use instrumented::{Call, Instrumented, InstrumentedEvent, InstrumentedStream, Log};

@@ -16,7 +16,7 @@ pub fn linear<D: Device>(harness: &Harness<D>) -> Outcome {
     for len in [1, 2, 15, 16, 17, 255, 256, 257, 4095, 65_537, 1_000_003] {
         let data = elements::<u8>(3, len);
         let source = Array::from_slice(&stream, &[len], &data)?;
-        let mut copy = Array::uninit(&stream, &[len], Order::C)?;
+        let mut copy = Array::uninit(&stream, &[len])?;
         copy.view_mut().copy_from(&stream, &source.view())?;
         same(&copy.to_vec(&stream)?, &data, &format!("a copy of {len} bytes"))?;
         same(&source.to_vec(&stream)?, &data, "the source of a copy")?;
@@ -33,7 +33,7 @@ pub fn chain<D: Device>(harness: &Harness<D>) -> Outcome {
         let mut last = Array::from_slice(&streams[0], &[1000], &data)?;
         for _ in 0..40 {
             let stream = &streams[rng.below(3)];
-            let mut next = Array::uninit(stream, &[1000], Order::C)?;
+            let mut next = Array::uninit(stream, &[1000])?;
             next.view_mut().copy_from(stream, &last.view())?;
             last = next;
         }
@@ -82,7 +82,9 @@ fn copy_between<T: Element + PartialEq + Debug, D: Device>(
 /// Rows copied at a pitch leave the bytes between them alone, on both sides, whatever the widths and alignments.
 pub fn gaps<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
-    for (width, wider, rows) in [(1, 3, 9), (3, 4, 33), (15, 16, 8), (16, 48, 7), (31, 33, 5), (64, 65, 17), (257, 300, 6)] {
+    for (width, wider, rows) in
+        [(1, 3, 9), (3, 4, 33), (15, 16, 8), (16, 48, 7), (31, 33, 5), (64, 65, 17), (257, 300, 6)]
+    {
         let rows_of = |pitch: usize, before: usize| Pattern {
             base: vec![rows, before + pitch],
             steps: vec![crate::Step::Slice { axis: 1, start: before, step: 1, count: width }],
@@ -163,7 +165,11 @@ pub fn within_one_array<D: Device>(harness: &Harness<D>) -> Outcome {
         let moved = base.slice(axis, middle, 1, middle).flip(0).read(&due);
         base.slice(axis, 0, 1, middle).write(&mut due, &moved);
         drop((low, high, parts));
-        same(&array.to_vec(&stream)?, &due, &format!("an array whose upper half along axis {axis} was copied to the lower"))?;
+        same(
+            &array.to_vec(&stream)?,
+            &due,
+            &format!("an array whose upper half along axis {axis} was copied to the lower"),
+        )?;
     }
     Ok(())
 }
@@ -176,7 +182,10 @@ pub fn mismatch<D: Device>(harness: &Harness<D>) -> Outcome {
     for shape in [&[4, 3][..], &[12], &[3, 4, 1], &[3, 5], &[1, 4]] {
         let source = Array::<u32, D>::zeros(&stream, shape)?;
         let refused = target.view_mut().copy_from(&stream, &source.view());
-        let due = matches!(refused, Err(Error::Layout(LayoutError::ShapeMismatch { .. } | LayoutError::RankMismatch { .. })));
+        let due = matches!(
+            refused,
+            Err(Error::Layout(LayoutError::ShapeMismatch { .. } | LayoutError::RankMismatch { .. }))
+        );
         ensure(due, || format!("a copy of {shape:?} to [3, 4]: {refused:?}"))?;
     }
     let refused = target.view_mut().copy_from_slice(&stream, &data[1..]);
@@ -191,7 +200,7 @@ pub fn zero_size<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = Context::new(device)?;
     let stream = context.stream()?;
     let full = Array::<u32, _>::zeros(&stream, &[3, 4])?;
-    let mut empty = Array::<u32, _>::uninit(&stream, &[0, 4], Order::C)?;
+    let mut empty = Array::<u32, _>::uninit(&stream, &[0, 4])?;
     log.clear();
     empty.view_mut().copy_from(&stream, &full.view().slice_axis(0, 2..2)?)?;
     empty.view_mut().fill(&stream, 7)?;
@@ -212,7 +221,8 @@ pub fn disjoint_halves<D: Device>(harness: &Harness<D>) -> Outcome {
         let source = Array::from_slice(&left, &[64, 64], &data)?;
         let mut target = Array::<u32, D>::zeros(&left, &[64, 64])?;
         left.synchronize()?;
-        let halves = target.view_mut().array_split(axis, 2)?.zip(source.view().flip(&[0])?.array_split(axis, 2)?);
+        let halves =
+            target.view_mut().array_split(axis, 2)?.zip(source.view().flip(&[0])?.array_split(axis, 2)?);
         for (stream, (mut to, from)) in [&left, &right].into_iter().zip(halves) {
             to.copy_from(stream, &from)?;
         }
@@ -245,7 +255,11 @@ pub fn readers_then_writer<D: Device>(harness: &Harness<D>) -> Outcome {
         }
         shared.view_mut().fill(&writer, 0xDEAD_BEEF)?;
         for copy in &copies {
-            same(&copy.to_vec(&writer)?, &data, "what a reader saw of an array that was overwritten after it")?;
+            same(
+                &copy.to_vec(&writer)?,
+                &data,
+                "what a reader saw of an array that was overwritten after it",
+            )?;
         }
         same(&shared.to_vec(&writer)?, &[0xDEAD_BEEF; LEN], "an array overwritten after three readers")?;
     }
@@ -261,14 +275,17 @@ pub fn many_ways<D: Device>(harness: &Harness<D>) -> Outcome {
     let source = Array::from_slice(&stream, &[24, 18], &data)?;
     let transposed = source.view().transpose();
     let due = Picture::of(&[24, 18]).permute(&[1, 0]).read(&data);
-    let whole = transposed.to_order(&stream, Order::C)?;
+    let whole = transposed.to_contiguous(&stream, Order::C)?;
     same(&whole.to_vec(&stream)?, &due, "a transpose in one copy")?;
-    let through_f = transposed.to_order(&other, Order::F)?.view().to_order(&stream, Order::C)?;
+    let through_f = transposed.to_contiguous(&other, Order::F)?.view().to_contiguous(&stream, Order::C)?;
     same(&through_f.to_vec(&stream)?, &due, "a transpose by way of column-major order")?;
     let mut pieces = Array::<u16, D>::zeros(&stream, &[18, 24])?;
     for row in rng.permutation(18) {
         let stream = [&stream, &other][rng.below(2)];
-        pieces.view_mut().slice_axis(0, row..row + 1)?.copy_from(stream, &transposed.slice_axis(0, row..row + 1)?)?;
+        pieces
+            .view_mut()
+            .slice_axis(0, row..row + 1)?
+            .copy_from(stream, &transposed.slice_axis(0, row..row + 1)?)?;
     }
     same(&pieces.to_vec(&other)?, &due, "a transpose row by row on two streams")
 }

@@ -1,6 +1,6 @@
 //! Errors: typed, found in time, and without a trace when they are over.
 
-use devarray::{Array, Context, Device, Error, Order, Result, StreamHandle};
+use devarray::{Array, Context, Device, Error, Result, StreamHandle};
 
 use crate::{
     Call, Harness, Instrumented, Log, Outcome, Picture, Violation,
@@ -38,7 +38,7 @@ pub fn strict_refuses<D: Device>(harness: &Harness<D>) -> Outcome {
     let (first, second) = (context.strict_stream()?, context.strict_stream()?);
     let data = elements::<u32>(1, 100);
     let mut array = Array::from_slice(&first, &[100], &data)?;
-    let mut copy = Array::<u32, D>::uninit(&second, &[100], Order::C)?;
+    let mut copy = Array::<u32, D>::uninit(&second, &[100])?;
     let refused = |what: &str, error: Option<Error>| {
         ensure(matches!(error, Some(Error::Hazard { .. })), || format!("{what}: {error:?}"))
     };
@@ -59,10 +59,12 @@ pub fn out_of_memory<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = context.stream()?;
     let too_many = context.device().memory()?.total_bytes + 1;
     for _ in 0..3 {
-        let error = Array::<u8, D>::uninit(&stream, &[too_many], Order::C).err();
+        let error = Array::<u8, D>::uninit(&stream, &[too_many]).err();
         let due = matches!(&error, Some(Error::OutOfMemory { requested_bytes, .. }) if *requested_bytes >= too_many);
         ensure(due, || format!("an allocation of {too_many} bytes: {error:?}"))?;
-        ensure(error.is_some_and(|e| e.is_retryable() && !e.is_sticky()), || "out of memory is not retryable".into())?;
+        ensure(error.is_some_and(|e| e.is_retryable() && !e.is_sticky()), || {
+            "out of memory is not retryable".into()
+        })?;
         let data = elements::<u8>(1, 1000);
         let array = Array::from_slice(&stream, &[1000], &data)?;
         same(&array.to_vec(&stream)?, &data, "an array after running out of memory")?;
@@ -112,7 +114,9 @@ pub fn every_call_failed_once<D: Device>(harness: &Harness<D>) -> Outcome {
         }
         let calls = log.calls();
         let told = outcome.as_ref().err().into_iter().chain(&background).collect::<Vec<_>>();
-        let hidden = || Violation::new(format!("call {failing} ({:?}) failed and nobody was told", calls.get(failing)));
+        let hidden = || {
+            Violation::new(format!("call {failing} ({:?}) failed and nobody was told", calls.get(failing)))
+        };
         let first = told.first().ok_or_else(hidden)?;
         ensure(is_injected(first), || format!("call {failing} failed, and the error told is {first}"))?;
         same(&program(&context)?, &expected(), &format!("the program after call {failing} had failed"))?;
@@ -130,7 +134,9 @@ fn leaks_at_most(log: &Log, background_errors: usize, failing: usize) -> Outcome
     // The log holds failed calls too: a failed allocation needs no free, a failed free has been tried.
     let allocated = count(Call::Alloc) - usize::from(failed == Some(Call::Alloc));
     let missing = allocated.saturating_sub(count(Call::Free));
-    ensure(missing <= background_errors, || format!("call {failing} ({failed:?}) failed, and {missing} buffers were not freed"))
+    ensure(missing <= background_errors, || {
+        format!("call {failing} ({failed:?}) failed, and {missing} buffers were not freed")
+    })
 }
 
 /// Allocations, transfers both ways, strided copies, fills, two streams and an event.
@@ -167,7 +173,9 @@ pub fn failing_drop_is_told<D: Device>(harness: &Harness<D>) -> Outcome {
     let failed = log.calls().last().copied();
     ensure(failed == Some(Call::Free), || format!("dropping an array called {failed:?}, a free is due"))?;
     let told = context.take_errors();
-    ensure(told.len() == 1 && is_injected(&told[0]), || format!("a free failed in a drop, and what was told is {told:?}"))?;
+    ensure(told.len() == 1 && is_injected(&told[0]), || {
+        format!("a free failed in a drop, and what was told is {told:?}")
+    })?;
     ensure(context.take_errors().is_empty(), || "an error is told twice".into())?;
     Array::<u32, _>::zeros(&stream, &[100])?.to_vec(&stream).map(drop).map_err(Violation::from)
 }

@@ -20,7 +20,7 @@ pub fn idle<D: Device>(harness: &Harness<D>) -> Outcome {
     stream.wait(&event)?;
     let data = elements::<u32>(1, LEN);
     let array = Array::from_slice(&stream, &[LEN], &data)?;
-    same(&array.view().to_vec(&stream)?, &data, "an array of a stream that waited for an idle one")?;
+    same(&array.to_vec(&stream)?, &data, "an array of a stream that waited for an idle one")?;
     event.synchronize()?;
     ensure(event.query()?, || "an event is not ready after a wait for it".into())
 }
@@ -35,11 +35,11 @@ pub fn snapshot<D: Device>(harness: &Harness<D>) -> Outcome {
         let event = writer.record()?;
         let second = Array::from_slice(&writer, &[LEN], &data)?;
         reader.wait(&event)?;
-        same(&first.view().to_vec(&reader)?, &data, "work before the event")?;
-        let later = second.view().to_vec(&reader);
+        same(&first.to_vec(&reader)?, &data, "work before the event")?;
+        let later = second.to_vec(&reader);
         ensure(matches!(later, Err(Error::Hazard { .. })), || format!("work after the event: {later:?}"))?;
         reader.wait(&writer.record()?)?;
-        same(&second.view().to_vec(&reader)?, &data, "work before a later event")?;
+        same(&second.to_vec(&reader)?, &data, "work before a later event")?;
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ pub fn earlier_events<D: Device>(harness: &Harness<D>) -> Outcome {
     for at in 0..marks.len() {
         let (event, array, data) = &marks[at];
         reader.wait(event)?;
-        same(&array.view().to_vec(&reader)?, data, "what an earlier event captured")?;
+        same(&array.to_vec(&reader)?, data, "what an earlier event captured")?;
         let Some((_, next, _)) = marks.get(at + 1) else { break };
         // The read above waited on the host; only the reader's own work and what it waited for is known since.
         let later = next.view().to_vec(&reader);
@@ -76,9 +76,9 @@ pub fn edge_outlives_event<D: Device>(harness: &Harness<D>) -> Outcome {
         let source = Array::from_slice(&writer, &[LEN], &data)?;
         reader.wait(&writer.record()?)?;
         drop(writer);
-        let mut copy = Array::<u32, D>::uninit(&reader, &[LEN], Order::C)?;
+        let mut copy = Array::<u32, D>::uninit(&reader, &[LEN])?;
         copy.view_mut().copy_from(&reader, &source.view())?;
-        same(&copy.view().to_vec(&reader)?, &data, "a copy ordered by an event that is gone")?;
+        same(&copy.to_vec(&reader)?, &data, "a copy ordered by an event that is gone")?;
     }
     Ok(())
 }
@@ -91,11 +91,11 @@ pub fn transitive<D: Device>(harness: &Harness<D>) -> Outcome {
     for salt in 0..8 {
         let data = elements::<u32>(salt, LEN);
         let source = Array::from_slice(first, &[LEN], &data)?;
-        let mut copy = Array::<u32, D>::uninit(first, &[LEN], Order::C)?;
+        let mut copy = Array::<u32, D>::uninit(first, &[LEN])?;
         copy.view_mut().copy_from(first, &source.view())?;
         middle.wait(&first.record()?)?;
         last.wait(&middle.record()?)?;
-        same(&copy.view().to_vec(last)?, &data, "what reached the last of three streams")?;
+        same(&copy.to_vec(last)?, &data, "what reached the last of three streams")?;
         first.wait(&last.record()?)?;
     }
     Ok(())
@@ -108,12 +108,12 @@ pub fn synchronize<D: Device>(harness: &Harness<D>) -> Outcome {
     for salt in 0..8 {
         let data = elements::<u32>(salt, LEN);
         let source = Array::from_slice(&writer, &[LEN], &data)?;
-        let mut copy = Array::<u32, D>::uninit(&writer, &[LEN], Order::C)?;
+        let mut copy = Array::<u32, D>::uninit(&writer, &[LEN])?;
         copy.view_mut().copy_from(&writer, &source.view())?;
         let event = writer.record()?;
         event.synchronize()?;
         ensure(event.query()?, || "an event is not ready after a wait for it".into())?;
-        same(&copy.view().to_vec(&reader)?, &data, "what another stream sees after a wait of the host")?;
+        same(&copy.to_vec(&reader)?, &data, "what another stream sees after a wait of the host")?;
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ pub fn orders<D: Device>(harness: &Harness<D>) -> Outcome {
         let array = Array::from_slice(&stream, &pattern.base, &data)?;
         let due = pattern.picture().read(&data);
         for order in [Order::C, Order::F, Order::A, Order::K] {
-            let copy = pattern.view(&array)?.to_order(&stream, order)?;
+            let copy = pattern.view(&array)?.to_contiguous(&stream, order)?;
             same(copy.shape(), &pattern.picture().shape, "the shape of a copy")?;
             same(&copy.to_vec(&stream)?, &due, &format!("a copy in order {order:?} of {pattern:?}"))?;
             let dense = match order {
@@ -39,7 +39,9 @@ pub fn orders<D: Device>(harness: &Harness<D>) -> Outcome {
                 Order::F => copy.layout().is_f_contiguous(),
                 _ => true,
             };
-            ensure(dense, || format!("a copy in order {order:?} is not contiguous in it: {:?}", copy.layout()))?;
+            ensure(dense, || {
+                format!("a copy in order {order:?} is not contiguous in it: {:?}", copy.layout())
+            })?;
         }
     }
     Ok(())
@@ -101,7 +103,11 @@ pub fn split<D: Device>(harness: &Harness<D>) -> Outcome {
             start += count;
         }
         ensure(!due.contains(&0), || format!("{sections} parts along axis {axis} are not the whole"))?;
-        same(&array.to_vec(&stream)?, &due, &format!("an array written in {sections} parts along axis {axis}"))?;
+        same(
+            &array.to_vec(&stream)?,
+            &due,
+            &format!("an array written in {sections} parts along axis {axis}"),
+        )?;
     }
     Ok(())
 }
@@ -127,8 +133,13 @@ pub fn scalars<D: Device>(harness: &Harness<D>) -> Outcome {
 /// A size that does not fit the address space is a pure error, also beside an extent of 0 and times the element size.
 pub fn overflow<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
-    for shape in [&[usize::MAX][..], &[usize::MAX / 2, 3], &[usize::MAX, 0, 2], &[(isize::MAX / 8).cast_unsigned() + 1]] {
-        let refused = Array::<u64, D>::uninit(&stream, shape, Order::C).err();
+    for shape in [
+        &[usize::MAX][..],
+        &[usize::MAX / 2, 3],
+        &[usize::MAX, 0, 2],
+        &[(isize::MAX / 8).cast_unsigned() + 1],
+    ] {
+        let refused = Array::<u64, D>::uninit(&stream, shape).err();
         let due = matches!(refused, Some(Error::Layout(LayoutError::Overflow)));
         ensure(due, || format!("an array of u64 of shape {shape:?}: {refused:?}"))?;
     }

@@ -15,7 +15,8 @@ pub fn fifo<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for mut rng in harness.rngs() {
         let mut due = [0, 1, 2].map(|salt| elements::<u16>(salt, LEN));
-        let mut arrays = due.iter().map(|data| Array::from_slice(&stream, &[LEN], data)).collect::<Result<Vec<_>, _>>()?;
+        let mut arrays =
+            due.iter().map(|data| Array::from_slice(&stream, &[LEN], data)).collect::<Result<Vec<_>, _>>()?;
         for value in 0..24 {
             let target = rng.below(3);
             let (at, count) = (rng.below(LEN / 2), 1 + rng.below(LEN / 2));
@@ -27,14 +28,16 @@ pub fn fifo<D: Device>(harness: &Harness<D>) -> Outcome {
             }
             let source = (target + 1 + rng.below(2)) % 3;
             let from = rng.below(LEN / 2);
-            let [to_array, from_array] = arrays.get_disjoint_mut([target, source]).map_err(|e| crate::Violation::new(e.to_string()))?;
+            let [to_array, from_array] = arrays
+                .get_disjoint_mut([target, source])
+                .map_err(|e| crate::Violation::new(e.to_string()))?;
             let part = from_array.view().slice_axis(0, from..from + count)?;
             to_array.view_mut().slice_axis(0, range.clone())?.copy_from(&stream, &part)?;
             let moved = due[source][from..from + count].to_vec();
             due[target][range].copy_from_slice(&moved);
         }
         for (array, due) in arrays.iter().zip(&due) {
-            same(&array.view().to_vec(&stream)?, due, "an array after copies and fills of one stream")?;
+            same(&array.to_vec(&stream)?, due, "an array after copies and fills of one stream")?;
         }
     }
     Ok(())
@@ -47,12 +50,12 @@ pub fn synchronize<D: Device>(harness: &Harness<D>) -> Outcome {
     for salt in 0..8 {
         let data = elements::<u64>(salt, 5000);
         let source = Array::from_slice(&stream, &[5000], &data)?;
-        let mut copy = Array::<u64, D>::uninit(&stream, &[5000], Order::C)?;
+        let mut copy = Array::<u64, D>::uninit(&stream, &[5000])?;
         copy.view_mut().copy_from(&stream, &source.view())?;
         let event = stream.record()?;
         stream.synchronize()?;
         ensure(event.query()?, || "an event recorded before `synchronize` is not ready after it".into())?;
-        same(&copy.view().to_vec(&strict)?, &data, "what another stream sees after `synchronize`")?;
+        same(&copy.to_vec(&strict)?, &data, "what another stream sees after `synchronize`")?;
     }
     Ok(())
 }
@@ -65,7 +68,7 @@ pub fn polling<D: Device>(harness: &Harness<D>) -> Outcome {
     for salt in 0..8 {
         let data = elements::<u32>(salt, 5000);
         let source = Array::from_slice(&stream, &[5000], &data)?;
-        let mut copy = Array::<u32, D>::uninit(&stream, &[5000], Order::C)?;
+        let mut copy = Array::<u32, D>::uninit(&stream, &[5000])?;
         copy.view_mut().copy_from(&stream, &source.view())?;
         let event = stream.record()?;
         let mut asked = 0;
@@ -73,8 +76,8 @@ pub fn polling<D: Device>(harness: &Harness<D>) -> Outcome {
             asked += 1;
             ensure(asked < ENOUGH, || format!("an event is not ready after {ENOUGH} queries"))?;
         }
-        same(&copy.view().to_vec(&strict)?, &data, "what another stream sees after a query said ready")?;
-        let mut more = Array::<u32, D>::uninit(&stream, &[5000], Order::C)?;
+        same(&copy.to_vec(&strict)?, &data, "what another stream sees after a query said ready")?;
+        let mut more = Array::<u32, D>::uninit(&stream, &[5000])?;
         more.view_mut().copy_from(&stream, &source.view())?;
         ensure(event.query()?, || "later work made a ready event busy again".into())?;
     }
@@ -89,10 +92,10 @@ pub fn drop_completes<D: Device>(harness: &Harness<D>) -> Outcome {
         let data = elements::<u32>(salt, 2000);
         let stream = context.stream()?;
         let source = Array::from_slice(&stream, &[2000], &data)?;
-        let mut copy = Array::<u32, D>::uninit(&stream, &[2000], Order::C)?;
+        let mut copy = Array::<u32, D>::uninit(&stream, &[2000])?;
         copy.view_mut().copy_from(&stream, &source.view())?;
         drop(stream);
-        same(&copy.view().to_vec(&other)?, &data, "a copy whose stream was dropped")?;
+        same(&copy.to_vec(&other)?, &data, "a copy whose stream was dropped")?;
     }
     no_background_errors(&context)
 }
@@ -105,15 +108,15 @@ pub fn fork_join<D: Device>(harness: &Harness<D>) -> Outcome {
     for salt in 0..8 {
         let data = elements::<u32>(salt, 3000);
         let source = Array::from_slice(&trunk, &[3, 1000], &data)?;
-        let mut joined = Array::<u32, D>::uninit(&trunk, &[3, 1000], Order::C)?;
+        let mut joined = Array::<u32, D>::uninit(&trunk, &[3, 1000])?;
         for (branch, (row, to)) in branches.iter().zip((0..).zip(joined.view_mut().array_split(0, 3)?)) {
-            let mut own = Array::<u32, D>::uninit(branch, &[1, 1000], Order::C)?;
+            let mut own = Array::<u32, D>::uninit(branch, &[1, 1000])?;
             own.view_mut().copy_from(branch, &source.view().slice_axis(0, row..row + 1)?)?;
             let mut to = to;
             to.copy_from(branch, &own.view().flip(&[1])?)?;
         }
         let due = Picture::of(&[3, 1000]).flip(1).read(&data);
-        same(&joined.view().to_vec(&trunk)?, &due, "rows reversed by three streams")?;
+        same(&joined.to_vec(&trunk)?, &due, "rows reversed by three streams")?;
     }
     no_background_errors(&context)
 }
@@ -128,5 +131,5 @@ pub fn a_thousand<D: Device>(harness: &Harness<D>) -> Outcome {
         part.fill(stream, value)?;
     }
     let due: Vec<u32> = (1..).take(COUNT).collect();
-    same(&array.view().to_vec(&streams[0])?, &due, "one element from each of a thousand streams")
+    same(&array.to_vec(&streams[0])?, &due, "one element from each of a thousand streams")
 }

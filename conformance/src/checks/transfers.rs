@@ -94,5 +94,8 @@ pub fn many_in_flight<D: Device>(harness: &Harness<D>) -> Outcome {
         let data = elements::<u8>(salt, 1 + rng.below(300_000));
         arrays.push((Array::from_slice(&streams[rng.below(2)], &[data.len()], &data)?, data));
     }
-    arrays.iter().rev().try_for_each(|(array, data)| same(&array.to_vec(&streams[0])?, data, "one of many transfers"))
+    arrays
+        .iter()
+        .rev()
+        .try_for_each(|(array, data)| same(&array.to_vec(&streams[0])?, data, "one of many transfers"))
 }

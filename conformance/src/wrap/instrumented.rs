@@ -9,7 +9,7 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        CopyOp, Device, DeviceInfo, DownloadOp, FillOp, FreeOp, MemoryInfo, Quiesced, Stream, UploadOp,
+        CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MemoryInfo, Quiesced, Stream, UploadOp,
     },
 };
 
@@ -39,6 +39,10 @@ pub enum Call {
     Wait,
     /// [`Stream::synchronize`].
     Synchronize,
+    /// [`Event::query`].
+    Query,
+    /// [`Event::synchronize`].
+    EventSynchronize,
 }
 
 /// The calls that crossed the waist of one [`Instrumented`] device, and which of them is to fail.
@@ -62,6 +66,14 @@ pub struct Instrumented<D> {
 #[derive(Debug)]
 pub struct InstrumentedStream<D: Device> {
     inner: D::Stream,
+    log: Arc<Log>,
+    backend: &'static str,
+}
+
+/// An event of an [`Instrumented`] device.
+#[derive(Debug)]
+pub struct InstrumentedEvent<D: Device> {
+    inner: D::Event,
     log: Arc<Log>,
     backend: &'static str,
 }
@@ -134,7 +146,7 @@ impl<D: Device> Instrumented<D> {
 unsafe impl<D: Device> Device for Instrumented<D> {
     type Buffer = D::Buffer;
     type HostBuffer = D::HostBuffer;
-    type Event = D::Event;
+    type Event = InstrumentedEvent<D>;
     type Stream = InstrumentedStream<D>;
 
     fn info(&self) -> &DeviceInfo {
@@ -197,21 +209,41 @@ unsafe impl<D: Device> Stream for InstrumentedStream<D> {
         self.inner.download(op)
     }
 
-    fn record(&self) -> Result<D::Event> {
+    fn record(&self) -> Result<InstrumentedEvent<D>> {
         self.note(Call::Record)?;
-        self.inner.record()
+        Ok(InstrumentedEvent {
+            inner: self.inner.record()?,
+            log: Arc::clone(&self.log),
+            backend: self.backend,
+        })
     }
 
-    fn wait(&self, event: &D::Event) -> Result<()> {
+    fn wait(&self, event: &InstrumentedEvent<D>) -> Result<()> {
         self.note(Call::Wait)?;
-        self.inner.wait(event)
+        self.inner.wait(&event.inner)
     }
 
     fn synchronize(&self) -> Quiesced {
-        let end = self.inner.synchronize();
-        match (self.note(Call::Synchronize), end) {
-            (Err(error), Quiesced::Done) => Quiesced::Ended(error),
-            (_, end) => end,
-        }
+        ended(self.inner.synchronize(), self.note(Call::Synchronize))
+    }
+}
+
+// SAFETY: every method forwards; a `synchronize` that fails on request has waited first.
+unsafe impl<D: Device> Event for InstrumentedEvent<D> {
+    fn query(&self) -> Result<bool> {
+        self.log.note(Call::Query, self.backend)?;
+        self.inner.query()
+    }
+
+    fn synchronize(&self) -> Quiesced {
+        ended(self.inner.synchronize(), self.log.note(Call::EventSynchronize, self.backend))
+    }
+}
+
+/// How a wait ends that may have been asked to fail.
+fn ended(end: Quiesced, noted: Result<()>) -> Quiesced {
+    match (end, noted) {
+        (Quiesced::Done, Err(error)) => Quiesced::Ended(error),
+        (end, _) => end,
     }
 }

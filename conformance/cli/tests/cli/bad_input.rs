@@ -99,6 +99,21 @@ fn a_write_that_fails_halfway_leaves_nothing() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_short_result_that_cannot_be_written_is_no_success() {
+    let directory = tempfile::tempdir().unwrap();
+    let (cases, output) = (directory.path().join("cases.jsonl"), directory.path().join("out.jsonl"));
+    fs::write(&cases, r#"{"id":"a","base":[0],"steps":[],"expect":{"shape":[0],"c":true,"f":true}}"#)
+        .unwrap();
+    // So short that it is written only when the file is finished.
+    let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" golden --backend mock --out "$1" "$2""#;
+    let binary = env!("CARGO_BIN_EXE_devarray");
+    let finished = Finished::of(Command::new("sh").args(["-c", limited, binary]).arg(&output).arg(&cases));
+    finished.refused(&["out.jsonl", "too large"]);
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing is left");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn pipes_and_links_to_them_are_written_to_and_not_replaced() {
     use std::os::unix::fs::{FileTypeExt as _, symlink};
     let directory = tempfile::tempdir().unwrap();

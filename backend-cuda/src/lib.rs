@@ -9,6 +9,7 @@ mod kernels;
 mod memory;
 mod probe;
 mod stream;
+pub mod strided;
 
 pub use device::CudaDevice;
 pub use event::CudaEvent;

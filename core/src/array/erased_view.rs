@@ -78,7 +78,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
         match self.layout.reshape(shape, order) {
             Err(LayoutError::NeedsCopy) => {
                 let dense = self.to_contiguous(stream, order)?;
-                let layout = dense.layout().reshape(shape, self.resolve(order))?;
+                let layout = dense.layout().reshape(shape, self.layout.resolve(order))?;
                 Ok(Reshaped::Copied(dense.with_layout(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
@@ -103,16 +103,6 @@ impl<'a, D: Device> ErasedView<'a, D> {
                 Ok(Reshaped::Copied(dense.with_layout(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
-        }
-    }
-
-    /// `A` by its meaning here; the others as they are.
-    fn resolve(&self, order: Order) -> Order {
-        let column_major = self.layout.is_f_contiguous() && !self.layout.is_c_contiguous();
-        match order {
-            Order::A if column_major => Order::F,
-            Order::A => Order::C,
-            order => order,
         }
     }
 

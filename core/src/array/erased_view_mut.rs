@@ -77,6 +77,22 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.copy(&self.elements(), &src.elements())
     }
 
+    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
+    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    ///
+    /// # Errors
+    ///
+    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - What either device says: the destination may then be partly written.
+    pub fn copy_across<S: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<S>,
+        src: &ErasedView<'_, S>,
+    ) -> Result<()> {
+        stream.0.copy_across(&self.elements(), &src_stream.0, &src.elements())
+    }
+
     /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return.
     ///
     /// # Errors

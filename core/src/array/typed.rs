@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::{ArrayView, ArrayViewMut, Element, ErasedArray, erased::check_len, transforms::answer_as_layout};
 use crate::{
-    Result,
+    Context, Result,
     backend::Device,
     layout::{Layout, LayoutError, NdLayout, Order},
     stream::StreamHandle,
@@ -41,6 +41,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
+    #[track_caller]
     pub fn uninit(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
         Self::uninit_in(stream, shape, Order::C)
     }
@@ -50,6 +51,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn uninit_in(stream: &StreamHandle<D>, shape: &[usize], order: Order) -> Result<Self> {
         Ok(Self::of_erased(ErasedArray::uninit_in(stream, shape, T::BYTES, order)?))
     }
@@ -59,6 +61,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn zeros(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
         Ok(Self::of_erased(ErasedArray::zeros(stream, shape, T::BYTES)?))
     }
@@ -68,6 +71,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn full(stream: &StreamHandle<D>, shape: &[usize], value: T) -> Result<Self> {
         let mut array = Self::uninit(stream, shape)?;
         array.view_mut().fill(stream, value)?;
@@ -82,6 +86,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements as the shape.
     /// - As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn from_slice(stream: &StreamHandle<D>, shape: &[usize], data: &[T]) -> Result<Self> {
         let host = Layout::contiguous(shape, Order::C)?;
         check_count(host.len(), data)?;
@@ -96,6 +101,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// - [`LayoutError::OutOfBounds`]: `host` reaches outside the slice.
     /// - As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn from_host(stream: &StreamHandle<D>, data: &[T], host: &Layout, order: Order) -> Result<Self> {
         let bytes = bytemuck::cast_slice(data);
         Ok(Self::of_erased(ErasedArray::from_host(stream, bytes, host, T::BYTES, order)?))
@@ -140,6 +146,12 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Another context's stream, and what the device says.
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         self.view().to_vec(stream)
+    }
+
+    /// The context its memory belongs to.
+    #[must_use]
+    pub fn context(&self) -> Context<D> {
+        self.erased.context()
     }
 
     /// Where the elements lie.

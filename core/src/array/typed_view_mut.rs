@@ -82,6 +82,22 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.copy_from(stream, src.as_erased())
     }
 
+    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
+    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    ///
+    /// # Errors
+    ///
+    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - What either device says: the destination may then be partly written.
+    pub fn copy_across<S: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<S>,
+        src: &ArrayView<'_, T, S>,
+    ) -> Result<()> {
+        self.erased.copy_across(stream, src_stream, src.as_erased())
+    }
+
     /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return.
     ///
     /// # Errors

@@ -26,24 +26,27 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// The directory does not exist or may not be written to, or `path` is a directory or a read-only file.
+    /// The directory does not exist or may not be written to, or `path` is a directory, a read-only file, or a link that
+    /// leads nowhere.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let (path, old) = match fs::canonicalize(path) {
-            Ok(path) => {
-                let old = fs::metadata(&path)?;
-                (path, Some(old))
+        // What a path leads to is asked before where it lies: a link to a pipe leads to what has no place.
+        let old = match fs::metadata(path) {
+            Ok(old) => old,
+            // A link that leads nowhere must not be mistaken for a free name.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+                return Self::beside(path.to_owned(), None);
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
             Err(error) => return Err(error),
         };
-        match old {
-            Some(old) if old.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Some(old) if !old.is_file() => {
-                let file = File::options().write(true).open(&path)?;
-                Ok(Self { writer: BufWriter::new(file), rename: None })
-            }
-            Some(old) if old.permissions().readonly() => Err(io::ErrorKind::PermissionDenied.into()),
-            old => Self::beside(path, old.map(|old| old.permissions())),
+        if old.is_dir() {
+            Err(io::ErrorKind::IsADirectory.into())
+        } else if !old.is_file() {
+            let file = File::options().write(true).open(path)?;
+            Ok(Self { writer: BufWriter::new(file), rename: None })
+        } else if old.permissions().readonly() {
+            Err(io::ErrorKind::PermissionDenied.into())
+        } else {
+            Self::beside(fs::canonicalize(path)?, Some(old.permissions()))
         }
     }
 
@@ -140,5 +143,15 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_is_refused_and_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        assert!(AtomicFile::create(&link).is_err());
+        assert!(link.is_symlink());
     }
 }

@@ -3,17 +3,12 @@
 use std::{
     ffi::OsStr,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
 };
 
 /// The binary with these arguments, which has ended.
 pub(crate) fn devarray(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Finished {
-    let output = Command::new(env!("CARGO_BIN_EXE_devarray"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the binary starts");
-    Finished::new(&output)
+    Finished::of(Command::new(env!("CARGO_BIN_EXE_devarray")).args(arguments))
 }
 
 /// `relayout` on the mock.
@@ -32,11 +27,13 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    fn new(output: &Output) -> Self {
+    /// Runs a command to its end.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let output = command.stdin(Stdio::null()).output().expect("the command starts");
         Self {
-            status: output.status.code().expect("the binary is not killed by a signal"),
-            stdout: String::from_utf8(output.stdout.clone()).unwrap(),
-            stderr: String::from_utf8(output.stderr.clone()).unwrap(),
+            status: output.status.code().expect("the command is not killed by a signal"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
         }
     }
 

@@ -163,8 +163,8 @@ fn slice(start: usize, step: isize, count: usize) -> Slice {
 pub fn elements<T: Pod>(salt: u64, count: usize) -> Vec<T> {
     let mut data = vec![T::zeroed(); count];
     let mut rng = Rng::new(salt);
-    bytemuck::cast_slice_mut::<T, u8>(&mut data)
-        .iter_mut()
-        .for_each(|byte| *byte = rng.bits().to_le_bytes()[7]);
+    for chunk in bytemuck::cast_slice_mut::<T, u8>(&mut data).chunks_mut(8) {
+        chunk.copy_from_slice(&rng.bits().to_le_bytes()[..chunk.len()]);
+    }
     data
 }

@@ -62,7 +62,7 @@ pub fn synchronize<D: Device>(harness: &Harness<D>) -> Outcome {
 
 /// Asking an event again and again makes progress; once it is ready it stays so, and what it captured is done.
 pub fn polling<D: Device>(harness: &Harness<D>) -> Outcome {
-    const ENOUGH: usize = 10_000_000;
+    const ENOUGH: usize = 1_000_000;
     let context = harness.context()?;
     let (stream, strict) = (context.stream()?, context.strict_stream()?);
     for salt in 0..8 {

@@ -21,7 +21,7 @@ use devarray::{
 
 /// What is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bug {
+pub(crate) enum Bug {
     /// Nothing: the twin that must pass.
     None,
     CopyDoesNothing,
@@ -29,7 +29,7 @@ pub enum Bug {
     CopyWritesGaps,
     CopyIgnoresReversal,
     CopyIgnoresSourceOffset,
-    FillLosesLastRun,
+    FillLosesLastElement,
     FillRepeatsFirstByte,
     UploadLosesLastByte,
     UploadIgnoresOffset,
@@ -47,9 +47,14 @@ pub enum Bug {
     FewStreams,
 }
 
+impl Bug {
+    /// How many variants there are, `None` among them.
+    pub(crate) const COUNT: usize = Self::FewStreams as usize + 1;
+}
+
 /// A device with one [`Bug`].
 #[derive(Debug)]
-pub struct Broken<D> {
+pub(crate) struct Broken<D> {
     inner: D,
     bug: Bug,
     opened: AtomicUsize,
@@ -57,7 +62,7 @@ pub struct Broken<D> {
 
 /// A stream of it. `aside` is a second queue, for what the bug takes out of order.
 #[derive(Debug)]
-pub struct BrokenStream<D: Device> {
+pub(crate) struct BrokenStream<D: Device> {
     inner: D::Stream,
     aside: D::Stream,
     bug: Bug,
@@ -66,17 +71,17 @@ pub struct BrokenStream<D: Device> {
 
 /// An event of it.
 #[derive(Debug)]
-pub struct BrokenEvent<D: Device> {
+pub(crate) struct BrokenEvent<D: Device> {
     inner: D::Event,
     bug: Bug,
 }
 
 /// Pinned memory that is never freed.
 #[derive(Debug)]
-pub struct Kept<D: Device>(ManuallyDrop<D::HostBuffer>);
+pub(crate) struct Kept<D: Device>(ManuallyDrop<D::HostBuffer>);
 
 impl<D: Device> Broken<D> {
-    pub fn new(inner: D, bug: Bug) -> Self {
+    pub(crate) fn new(inner: D, bug: Bug) -> Self {
         Self { inner, bug, opened: AtomicUsize::new(0) }
     }
 }
@@ -99,7 +104,12 @@ unsafe impl<D: Device> Device for Broken<D> {
     fn open_stream(&self) -> Result<Self::Stream> {
         if self.opened.fetch_add(1, Ordering::Relaxed) >= 256 && self.bug == Bug::FewStreams {
             let backend = self.info().backend;
-            return Err(Error::Driver { backend, operation: "open_stream", code: 2, name: "NO_STREAMS".into() });
+            return Err(Error::Driver {
+                backend,
+                operation: "open_stream",
+                code: 2,
+                name: "NO_STREAMS".into(),
+            });
         }
         let (inner, aside) = (self.inner.open_stream()?, self.inner.open_stream()?);
         Ok(BrokenStream { inner, aside, bug: self.bug, copies: AtomicUsize::new(0) })
@@ -160,7 +170,8 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
 
     fn copy(&self, op: &CopyOp<'_, D::Buffer>) -> Result<()> {
         let nth = self.copies.fetch_add(1, Ordering::Relaxed);
-        let stream = if self.bug == Bug::EveryOtherCopyOutOfOrder && nth % 2 == 1 { &self.aside } else { &self.inner };
+        let stream =
+            if self.bug == Bug::EveryOtherCopyOutOfOrder && nth % 2 == 1 { &self.aside } else { &self.inner };
         let mut runs: Vec<_> = op.plan().runs().collect();
         match self.bug {
             Bug::CopyDoesNothing => runs.clear(),
@@ -181,7 +192,7 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
 
     fn fill(&self, op: &FillOp<'_, D::Buffer>) -> Result<()> {
         match self.bug {
-            Bug::FillLosesLastRun => {
+            Bug::FillLosesLastElement => {
                 let runs: Vec<_> = op.plan().runs().collect();
                 let (_, last, len) = runs[runs.len() - 1];
                 let whole = &runs[..runs.len() - 1];

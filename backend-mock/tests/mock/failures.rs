@@ -187,6 +187,18 @@ fn a_lost_device_answers_every_call_with_the_same_error() {
 }
 
 #[test]
+fn losing_the_device_cancels_work_that_nobody_waits_for() {
+    let device = MockDevice::new();
+    let (queue, host) = in_flight(&device);
+    device.fail_next(Site::Memory, lost());
+    assert_eq!(device.memory(), Err(lost()));
+    drop((queue, device.clone()));
+    device.finish();
+    assert!(is_poison(&host), "the download was cancelled");
+    assert_eq!(device.statistics().executed.downloads.count, 0);
+}
+
+#[test]
 fn one_device_lost_leaves_the_others_alone() {
     let (one, two) = (MockDevice::new(), MockDevice::builder().ordinal(1).build());
     one.fail_next(Site::Memory, lost());

@@ -169,6 +169,16 @@ fn s8_a_dropped_stream_still_runs() {
 }
 
 #[test]
+fn a_dropped_stream_orders_nothing_for_the_next() {
+    assert_ends(&[[0, 0], [1, 0]], |device, _, buffer| {
+        let dropped = Queue::open(device);
+        dropped.fill(buffer, 0, 1, 1).unwrap();
+        drop(dropped);
+        Queue::open(device).copy(buffer, 2, buffer, 0, 1).unwrap();
+    });
+}
+
+#[test]
 fn a_copy_is_torn_unless_something_waits_for_it() {
     let program = |[one, two, _]: &[Queue; 3], buffer: &MockBuffer, ordered: bool| {
         one.fill(buffer, 0, 2, 1).unwrap();

@@ -147,6 +147,18 @@ fn lazy_runs_only_what_a_wait_needs() {
 }
 
 #[test]
+fn lazy_runs_the_oldest_work_first() {
+    let device = MockDevice::new();
+    let (one, two) = (Queue::open(&device), Queue::open(&device));
+    let buffer = one.alloc(1);
+    one.synchronize();
+    two.fill(&buffer, 0, 1, 1).unwrap();
+    one.fill(&buffer, 0, 1, 2).unwrap();
+    device.finish();
+    assert_eq!(one.bytes(&device, &buffer, 0, 1), [2]);
+}
+
+#[test]
 fn a_query_that_is_not_ready_makes_one_step() {
     let device = MockDevice::new();
     let queue = Queue::open(&device);

@@ -2,6 +2,7 @@
 //!
 //! A stream is kept busy by copies of large arrays, so that what follows on it runs long after what other streams do.
 #![allow(unsafe_code)] // opens unchecked streams for the twins that must fail
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{Array, ArrayView, Context, Order, StreamHandle};
 use devarray_cuda::{CudaDevice, driver::Function};

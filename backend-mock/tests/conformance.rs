@@ -3,22 +3,27 @@
 use devarray::Result;
 use devarray_mock::{MockDevice, Schedule};
 
+#[expect(clippy::unnecessary_wraps, reason = "a suite opens devices that may not open")]
+fn device(schedule: Schedule) -> Result<MockDevice> {
+    Ok(MockDevice::builder().schedule(schedule).seed(1).build())
+}
+
 mod eager {
     use super::*;
-    devarray_conformance::suite!(Result::Ok(MockDevice::builder().schedule(Schedule::Eager).build()));
+    devarray_conformance::suite!(device(Schedule::Eager));
 }
 
 mod lazy {
     use super::*;
-    devarray_conformance::suite!(Result::Ok(MockDevice::builder().schedule(Schedule::Lazy).build()));
+    devarray_conformance::suite!(device(Schedule::Lazy));
 }
 
 mod reverse_lazy {
     use super::*;
-    devarray_conformance::suite!(Result::Ok(MockDevice::builder().schedule(Schedule::ReverseLazy).build()));
+    devarray_conformance::suite!(device(Schedule::ReverseLazy));
 }
 
 mod random {
     use super::*;
-    devarray_conformance::suite!(Result::Ok(MockDevice::builder().schedule(Schedule::Random).seed(1).build()));
+    devarray_conformance::suite!(device(Schedule::Random));
 }

@@ -25,7 +25,8 @@ impl Rng {
     /// A number below `bound`; 0 if `bound` is.
     pub fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.bits()) * (bound as u128);
-        usize::try_from(wide >> 64).expect("the high half of a product is below its factor")
+        // The high half of a product is below its factor.
+        usize::try_from(wide >> 64).unwrap_or(0)
     }
 
     /// The numbers below `count` in any order.

@@ -1,4 +1,5 @@
 //! Arrays and views as a generic library uses them.
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{
     Array, Context, Device, Error, Layout, LayoutError, NdLayout, Order, Reshaped, Result, StreamHandle,

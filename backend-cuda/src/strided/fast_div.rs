@@ -29,7 +29,7 @@ impl FastDiv {
     #[cfg(test)]
     pub(super) fn divide(self, n: u32) -> u32 {
         let high = (u64::from(n) * u64::from(self.multiplier)) >> 32;
-        ((u32::try_from(high).unwrap() + n) >> self.shift).min(u32::MAX)
+        (u32::try_from(high).unwrap() + n) >> self.shift
     }
 }
 

@@ -37,10 +37,10 @@ const KILLERS: &[(Bug, &str)] = &[
 
 /// Laws that no bug planted below the waist can break, because they are about the library above it.
 const NOTICE_NO_BUG_BELOW: &[&str] = &[
-    "buffers::alignment",        // the address is a buffer's own answer, which a wrapper with the same buffers passes on
-    "buffers::zero_bytes",       // no backend is asked
-    "copies::zero_size",         // no backend is asked
-    "layouts::overflow",         // no backend is asked
+    "buffers::alignment", // the address is a buffer's own answer, which a wrapper with the same buffers passes on
+    "buffers::zero_bytes", // no backend is asked
+    "copies::zero_size",  // no backend is asked
+    "layouts::overflow",  // no backend is asked
     "errors::failing_drop_is_told", // plants its own failure, and looks at what core does with it
 ];
 

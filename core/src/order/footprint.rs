@@ -106,11 +106,11 @@ mod tests {
             if layout.is_empty() {
                 return found;
             }
-            let mut at = layout.offset() as i64;
+            let mut at = layout.offset().cast_signed();
             for (i, s) in index.iter().zip(layout.strides()) {
-                at += *i as i64 * *s as i64;
+                at += i.cast_signed() * s;
             }
-            found.extend((0..item_bytes).map(|b| at as usize * item_bytes + b));
+            found.extend((0..item_bytes).map(|b| at.cast_unsigned() * item_bytes + b));
             for axis in (0..index.len()).rev() {
                 index[axis] += 1;
                 if index[axis] < layout.shape()[axis] {

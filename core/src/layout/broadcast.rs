@@ -15,7 +15,7 @@ impl Layout {
         let refuse =
             || LayoutError::NotBroadcastable { from: self.shape.clone(), to: Axes::from_slice(shape) };
         let added = shape.len().checked_sub(self.rank()).ok_or_else(refuse)?;
-        let mut strides: Axes<isize> = axes_from_fn(shape.len(), |_| 0);
+        let mut strides: Axes<isize> = axes_blank(shape.len());
         let ours = self.shape.iter().zip(&self.strides);
         for ((slot, &to), (&extent, &stride)) in strides[added..].iter_mut().zip(&shape[added..]).zip(ours) {
             if extent == to {

@@ -61,7 +61,7 @@ impl Layout {
         if order != Order::K {
             return Self::contiguous(&self.shape, order);
         }
-        let mut strides: Axes<isize> = axes_from_fn(self.rank(), |_| 0);
+        let mut strides: Axes<isize> = axes_blank(self.rank());
         let mut step = 1_isize;
         for &axis in self.axes_by_stride().iter().rev() {
             strides[axis] = step;

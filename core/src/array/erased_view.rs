@@ -24,11 +24,13 @@ pub struct ErasedView<'a, D: Device> {
 }
 
 impl<'a, D: Device> ErasedView<'a, D> {
+    #[inline]
     pub(super) fn new(allocation: &'a Allocation<D>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes }
     }
 
     /// Where the elements lie.
+    #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -142,10 +144,12 @@ impl<'a, D: Device> ErasedView<'a, D> {
         stream.0.download(&self.elements(), bytes, host)
     }
 
+    #[inline]
     pub(crate) fn elements(&self) -> Elements<'_, D> {
         Elements { allocation: self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
     }
 
+    #[inline]
     pub(super) fn with_layout(&self, layout: Layout) -> Self {
         Self { layout, ..*self }
     }
@@ -160,6 +164,7 @@ impl<D: Device> Clone for ErasedView<'_, D> {
 answer_as_layout!(['a, D: Device] ErasedView<'a, D>);
 
 impl<D: Device> Narrow for ErasedView<'_, D> {
+    #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         self.with_layout(layout)
     }

@@ -30,11 +30,13 @@ pub struct ErasedViewMut<'a, D: Device> {
 }
 
 impl<'a, D: Device> ErasedViewMut<'a, D> {
+    #[inline]
     pub(super) fn new(allocation: &'a Allocation<D>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes, exclusive: PhantomData }
     }
 
     /// Where the elements lie.
+    #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -130,11 +132,13 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.fill(&self.elements(), item)
     }
 
+    #[inline]
     pub(crate) fn elements(&self) -> Elements<'_, D> {
         Elements { allocation: self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
     }
 
     /// Narrows the view. The layout must be one that a transform made of this view's.
+    #[inline]
     pub(super) fn with_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
@@ -143,6 +147,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
 answer_as_layout!(['a, D: Device] ErasedViewMut<'a, D>);
 
 impl<D: Device> Narrow for ErasedViewMut<'_, D> {
+    #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self { layout, ..*self }
     }

@@ -39,11 +39,13 @@ pub struct ArrayViewMut<'a, T: Element, D: Device> {
 }
 
 impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
+    #[inline]
     pub(super) fn new(erased: ErasedViewMut<'a, D>) -> Self {
         Self { erased, of: PhantomData }
     }
 
     /// Where the elements lie.
+    #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.erased.layout()
@@ -130,10 +132,12 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.fill_bytes(stream, bytemuck::bytes_of(&value))
     }
 
+    #[inline]
     pub(crate) fn elements(&self) -> Elements<'_, D> {
         self.erased.elements()
     }
 
+    #[inline]
     fn with_layout(self, layout: Layout) -> Self {
         Self::new(self.erased.with_layout(layout))
     }
@@ -142,6 +146,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
 answer_as_layout!(['a, T: Element, D: Device] ArrayViewMut<'a, T, D>);
 
 impl<T: Element, D: Device> Narrow for ArrayViewMut<'_, T, D> {
+    #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self::new(self.erased.narrow(layout))
     }

@@ -3,8 +3,8 @@
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use super::{
-    Axes, Layout, LayoutError, Slice,
-    axis::{axis_index, from_front},
+    Layout, LayoutError, Slice,
+    axis::{axes_blank, from_front},
     integer::{self, Integer},
 };
 
@@ -90,120 +90,106 @@ impl Layout {
     /// - [`LayoutError::ZeroStep`], [`LayoutError::TooManyIndices`], [`LayoutError::RepeatedEllipsis`].
     pub fn index(&self, items: &[IndexItem]) -> Result<Self, LayoutError> {
         let rank = self.rank();
-        let (mut taken, mut ellipses) = (0, 0);
+        let (mut integers, mut slices, mut added, mut ellipses) = (0, 0, 0, 0);
         for item in items {
             match item {
-                IndexItem::At(_) | IndexItem::Slice(_) => taken += 1,
+                IndexItem::At(_) => integers += 1,
+                IndexItem::Slice(_) => slices += 1,
+                IndexItem::NewAxis => added += 1,
                 IndexItem::Ellipsis => ellipses += 1,
-                IndexItem::NewAxis => {}
             }
         }
+        let taken = integers + slices;
         let Some(whole) = rank.checked_sub(taken) else {
             return Err(LayoutError::TooManyIndices { rank, found: taken });
         };
         if ellipses > 1 {
             return Err(LayoutError::RepeatedEllipsis);
         }
+        // Every integer drops an axis, every `NewAxis` adds one.
+        let rank = rank - integers + added;
+        let (mut shape, mut strides) = (axes_blank(rank), axes_blank(rank));
         let mut axes = self.shape.iter().copied().zip(self.strides.iter().copied()).enumerate();
-        let mut part = Part::new(self.offset);
+        let mut part = Part::new(self, shape.iter_mut().zip(&mut strides));
         for item in items {
-            match item {
+            match *item {
                 IndexItem::NewAxis => part.push(1, 0),
                 IndexItem::Ellipsis => {
                     axes.by_ref().take(whole).for_each(|(_, (extent, stride))| part.push(extent, stride));
                 }
                 IndexItem::At(index) => {
-                    if let Some((axis, (extent, stride))) = axes.next() {
-                        let at = from_front(*index, extent);
-                        part.shift(
-                            at.ok_or(LayoutError::IndexOutOfRange { axis, index: *index, extent })?,
-                            stride,
-                        );
-                    }
+                    let Some((axis, (extent, stride))) = axes.next() else { continue };
+                    let at = from_front(index, extent);
+                    let at = at.ok_or(LayoutError::IndexOutOfRange { axis, index, extent })?;
+                    part.narrow((extent, stride), at, 1, 0);
                 }
                 IndexItem::Slice(slice) => {
-                    if let Some((axis, (extent, stride))) = axes.next() {
-                        part.slice(*slice, axis, extent, stride)?;
+                    let Some((axis, (extent, stride))) = axes.next() else { continue };
+                    // Most slices of a long index are whole axes.
+                    if slice == Slice::FULL {
+                        part.push(extent, stride);
+                        continue;
                     }
+                    let (first, count) = slice.clamp(axis, extent)?;
+                    let stride_of_part = stride.wrapping_mul(slice.step);
+                    part.narrow((extent, stride), first, count, stride_of_part);
+                    part.push(count, stride_of_part);
                 }
             }
         }
         axes.for_each(|(_, (extent, stride))| part.push(extent, stride));
-        Ok(part.finish(self.offset))
-    }
-
-    /// The positions of one axis that `slice` selects: [`index`](Self::index) with all other axes whole. Always a view.
-    ///
-    /// # Errors
-    ///
-    /// [`LayoutError::AxisOutOfRange`], [`LayoutError::ZeroStep`].
-    pub fn slice_axis(&self, axis: isize, slice: impl Into<Slice>) -> Result<Self, LayoutError> {
-        let sliced = axis_index(axis, self.rank())?;
-        let slice = slice.into();
-        let mut part = Part::new(self.offset);
-        for (axis, (&extent, &stride)) in self.shape.iter().zip(&self.strides).enumerate() {
-            if axis == sliced {
-                part.slice(slice, axis, extent, stride)?;
-            } else {
-                part.push(extent, stride);
-            }
+        let Part { offset, start, end, .. } = part;
+        let len = shape.iter().fold(1, |len: usize, &extent| len.wrapping_mul(extent));
+        // An empty part is put where this layout is, which is known to be a good place.
+        if len == 0 {
+            let offset = self.offset;
+            return Ok(Self { shape, strides, offset, len, start: offset, end: offset }.agreed());
         }
-        Ok(part.finish(self.offset))
+        Ok(Self { shape, strides, offset, len, start, end }.agreed())
     }
 }
 
-/// A part of a layout under construction.
+/// A part of a layout under construction: where it lies so far, and the axes of it that are still to be written.
 ///
 /// Its arithmetic is unchecked. A part reaches no element that the whole did not, so if it has elements nothing
 /// overflows; a part without elements throws away what was computed, and only there can it have wrapped. Nor does
 /// wrapping matter to the stride of an axis of extent 1, which is never used.
-struct Part {
-    shape: Axes<usize>,
-    strides: Axes<isize>,
+struct Part<A> {
+    axes: A,
     offset: usize,
-    len: usize,
-    below: isize,
-    above: isize,
+    start: usize,
+    end: usize,
 }
 
-impl Part {
+impl<'a, A: Iterator<Item = (&'a mut usize, &'a mut isize)>> Part<A> {
     #[inline]
-    fn new(offset: usize) -> Self {
-        Self { shape: Axes::new(), strides: Axes::new(), offset, len: 1, below: 0, above: 0 }
+    fn new(whole: &Layout, axes: A) -> Self {
+        Self { axes, offset: whole.offset, start: whole.start, end: whole.end }
     }
 
+    /// Writes an axis.
     #[inline]
     fn push(&mut self, extent: usize, stride: isize) {
-        self.shape.push(extent);
-        self.strides.push(stride);
-        self.len = self.len.wrapping_mul(extent);
-        let reach = extent.wrapping_sub(1).cast_signed().wrapping_mul(stride);
-        let end = if reach < 0 { &mut self.below } else { &mut self.above };
-        *end = end.wrapping_add(reach);
+        if let Some(axis) = self.axes.next() {
+            (*axis.0, *axis.1) = (extent, stride);
+        }
     }
 
+    /// Gives up all positions of an axis but `count` from `first` on.
     #[inline]
-    fn shift(&mut self, positions: usize, stride: isize) {
-        self.offset = self.offset.wrapping_add_signed(positions.cast_signed().wrapping_mul(stride));
-    }
-
-    #[inline]
-    fn slice(&mut self, slice: Slice, axis: usize, extent: usize, stride: isize) -> Result<(), LayoutError> {
-        let (first, count) = slice.clamp(axis, extent)?;
-        self.shift(first, stride);
-        self.push(count, stride.wrapping_mul(slice.step));
-        Ok(())
-    }
-
-    /// The part; an empty one is put at `home`, which is a position known to be good.
-    #[inline]
-    fn finish(self, home: usize) -> Layout {
-        let (offset, start, end) = if self.len == 0 {
-            (home, home, home)
-        } else {
-            let end = self.offset.wrapping_add_signed(self.above).wrapping_add(1);
-            (self.offset, self.offset.wrapping_add_signed(self.below), end)
-        };
-        Layout { shape: self.shape, strides: self.strides, offset, len: self.len, start, end }.agreed()
+    fn narrow(
+        &mut self,
+        (extent, stride): (usize, isize),
+        first: usize,
+        count: usize,
+        stride_of_part: isize,
+    ) {
+        // Relative to position 0: the last position there was, and the first and last that remain.
+        let whole = extent.wrapping_sub(1).cast_signed().wrapping_mul(stride);
+        let first = first.cast_signed().wrapping_mul(stride);
+        let last = first.wrapping_add(count.wrapping_sub(1).cast_signed().wrapping_mul(stride_of_part));
+        self.offset = self.offset.wrapping_add_signed(first);
+        self.start = self.start.wrapping_add_signed(first.min(last).wrapping_sub(whole.min(0)));
+        self.end = self.end.wrapping_add_signed(first.max(last).wrapping_sub(whole.max(0)));
     }
 }

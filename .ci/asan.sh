@@ -14,7 +14,7 @@ fi
 export RUSTC_BOOTSTRAP=1
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS=detect_leaks=0
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/asan"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}/asan"
 
 cargo test --target "$target" -p devarray-mock -p devarray --lib --tests
 

@@ -15,7 +15,7 @@ mod statistics;
 mod stream;
 
 // The public interface is:
-pub use array::{Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped};
+pub use array::{Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped};
 pub use backend::Device;
 pub use context::Context;
 pub use error::{Error, Result};

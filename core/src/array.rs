@@ -11,6 +11,8 @@
 //! A view borrows its array: reading views may be many, a writing view is alone, and the parts of a split writing view
 //! are disjoint. So within one program no two operations conflict unseen; *when* they run is the business of streams.
 
+mod boolean;
+mod creation;
 mod element;
 mod erased;
 mod erased_view;
@@ -23,6 +25,7 @@ mod typed;
 mod typed_view;
 mod typed_view_mut;
 
+pub use boolean::Bool;
 pub use element::Element;
 pub use erased::ErasedArray;
 pub use erased_view::ErasedView;

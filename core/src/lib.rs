@@ -16,7 +16,8 @@ mod stream;
 
 // The public interface is:
 pub use array::{
-    Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped, SharedArray,
+    Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped,
+    SharedArray,
 };
 pub use backend::Device;
 pub use context::Context;

@@ -74,15 +74,20 @@ impl<D: Device> ErasedArray<D> {
     /// As [`uninit`](Self::uninit).
     #[track_caller]
     pub fn zeros(stream: &StreamHandle<D>, shape: &[usize], item_bytes: usize) -> Result<Self> {
-        let mut array = Self::uninit(stream, shape, item_bytes)?;
-        array.zero(stream)?;
-        Ok(array)
+        Self::zeros_of_layout(stream, Layout::contiguous(shape, Order::C)?, item_bytes)
     }
 
-    fn zero(&mut self, stream: &StreamHandle<D>) -> Result<()> {
-        let bytes = Layout::contiguous(&[self.allocation.len_bytes()], Order::C)?;
-        let all = Elements { allocation: &self.allocation, layout: &bytes, item_bytes: 1 };
-        stream.0.fill(&all, &[0])
+    /// As [`of_layout`](Self::of_layout), all bytes 0.
+    pub(super) fn zeros_of_layout(
+        stream: &StreamHandle<D>,
+        layout: Layout,
+        item_bytes: usize,
+    ) -> Result<Self> {
+        let array = Self::of_layout(stream, layout, item_bytes)?;
+        let bytes = Layout::contiguous(&[array.allocation.len_bytes()], Order::C)?;
+        let all = Elements { allocation: &array.allocation, layout: &bytes, item_bytes: 1 };
+        stream.0.fill(&all, &[0])?;
+        Ok(array)
     }
 
     /// Allocates an array of `shape` in C order and copies `bytes` to it, elements in C order.

@@ -4,9 +4,9 @@
 /// using Multiplication", 1994, section 4, without the correction that only larger numbers need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
-pub struct FastDiv {
+pub(super) struct FastDiv {
     /// What is divided by; 0 in a parameter that is not used.
-    pub divisor: u32,
+    pub(super) divisor: u32,
     multiplier: u32,
     shift: u32,
 }
@@ -29,7 +29,7 @@ impl FastDiv {
     #[cfg(test)]
     pub(super) fn divide(self, n: u32) -> u32 {
         let high = (u64::from(n) * u64::from(self.multiplier)) >> 32;
-        ((u32::try_from(high).unwrap() + n) >> self.shift).min(u32::MAX)
+        (u32::try_from(high).unwrap() + n) >> self.shift
     }
 }
 

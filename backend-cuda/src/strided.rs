@@ -12,9 +12,15 @@
 mod axes;
 mod fast_div;
 mod gather;
+mod image;
 mod launch;
 mod rows;
 mod tile;
+
+#[cfg(test)]
+mod emulate;
+#[cfg(test)]
+mod tests;
 
 use devarray::copy::Plan;
 

@@ -38,6 +38,8 @@ struct TileParams {
     u32 tiles, outer_axes;
     u32 a_outer, b_outer; // which outer axis counts the pieces of the split source axis, of the split run axis
     Axis outer[MAX_OUTER];
+    // An axis that is along neither, of which a tile takes several steps, if no other is split; extent 0: none.
+    u32 c_outer, c_extent, c_piece, unused;
     // The axis split along the source row, and the one split along the destination run; extent 0: none.
     u32 a_extent, a_piece;
     u32 b_extent, b_piece;
@@ -75,7 +77,7 @@ struct TileParams {
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
 };
-static_assert(sizeof(TileParams) == 1416, "as the host declares it");
+static_assert(sizeof(TileParams) == 1432, "as the host declares it");
 
 struct TableEntry {
     i64 offset;
@@ -160,11 +162,11 @@ __device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) 
     }
 }
 
-// Finds this block's tile. False: there is none.
-__device__ __forceinline__ bool find_tile(const TileParams& p, Tile& t) {
+// Finds this block's tile.
+__device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
     t.src = p.at.src;
     t.dst = p.at.dst;
-    u32 a_index = 0, b_index = 0, rest = blockIdx.x;
+    u32 a_index = 0, b_index = 0, c_index = 0, rest = blockIdx.x;
 #pragma unroll 1
     for (u32 k = 0; k < p.outer_axes; k++) {
         const u32 next = divide(rest, p.outer[k].extent);
@@ -173,6 +175,7 @@ __device__ __forceinline__ bool find_tile(const TileParams& p, Tile& t) {
         t.dst += c * p.outer[k].dst;
         a_index = k == p.a_outer ? c : a_index;
         b_index = k == p.b_outer ? c : b_index;
+        c_index = k == p.c_outer ? c : c_index;
         rest = next;
     }
     t.x = 0;
@@ -196,6 +199,11 @@ __device__ __forceinline__ bool find_tile(const TileParams& p, Tile& t) {
             t.stores = steps * p.stores_inner;
         }
     }
+    if (p.c_extent != 0) {
+        const u32 steps = min(p.c_piece, p.c_extent - c_index * p.c_piece);
+        t.row_end = steps * p.rows_inner;
+        t.stores = steps * p.stores_inner;
+    }
     if (p.b_extent != 0 && !p.a_in_run) {
         const int start = static_cast<int>(b_index * p.b_piece), skew = static_cast<int>(p.skew);
         const int steps = min(static_cast<int>(p.b_piece) + skew, static_cast<int>(p.b_extent) - start + skew);
@@ -206,7 +214,6 @@ __device__ __forceinline__ bool find_tile(const TileParams& p, Tile& t) {
             t.row_end = steps * p.rows_inner;
         }
     }
-    return true;
 }
 
 // Starts copying 16 aligned bytes to shared memory.

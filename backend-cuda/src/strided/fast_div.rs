@@ -4,9 +4,9 @@
 /// using Multiplication", 1994, section 4, without the correction that only larger numbers need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
-pub struct FastDiv {
+pub(super) struct FastDiv {
     /// What is divided by; 0 in a parameter that is not used.
-    pub divisor: u32,
+    pub(super) divisor: u32,
     multiplier: u32,
     shift: u32,
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     axes::Problem,
-    launch::{Kernel, Launch, Loop, Module, Operands, Params, THREADS},
+    launch::{Block, Kernel, Launch, Loop, Module, Operands, Params, THREADS},
 };
 
 /// Loops a launch can have. Each has two steps or more, and a launch fewer than 2^31 elements.
@@ -13,7 +13,7 @@ const MAX_AXES: usize = 32;
 /// Parameters of the kernels of `gather.cu`.
 #[derive(Debug, Clone)]
 #[repr(C)]
-pub struct GatherParams {
+pub(super) struct GatherParams {
     pub(super) at: Operands,
     pub(super) axes: u32,
     pub(super) total: u32,
@@ -36,21 +36,21 @@ pub(super) fn select(problem: &Problem) -> Launch {
     }
     let total = problem.len();
     let name = match problem.width {
-        1 => "gather_1",
-        2 => "gather_2",
-        4 => "gather_4",
-        8 => "gather_8",
-        _ => "gather_16",
+        1 => c"gather_1",
+        2 => c"gather_2",
+        4 => c"gather_4",
+        8 => c"gather_8",
+        _ => c"gather_16",
     };
     Launch {
         kernel: Kernel { module: Module::Gather, name },
         grid: total.div_ceil(THREADS),
         shared_bytes: 0,
-        params: Params::Gather(GatherParams {
+        params: Params(Block::Gather(GatherParams {
             at: problem.operands(),
             axes: u32::try_from(problem.axes.len()).unwrap_or(u32::MAX),
             total,
             axis,
-        }),
+        })),
     }
 }

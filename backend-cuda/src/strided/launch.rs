@@ -1,6 +1,9 @@
 //! What is launched: a kernel, its grid, and its parameters by value.
 
-use std::fmt;
+use std::{
+    ffi::{CStr, c_void},
+    fmt, ptr,
+};
 
 use super::{fast_div::FastDiv, gather::GatherParams, rows::RowsParams, tile::TileParams};
 
@@ -8,7 +11,8 @@ use super::{fast_div::FastDiv, gather::GatherParams, rows::RowsParams, tile::Til
 pub(super) const THREADS: u32 = 256;
 
 /// A module of kernels, loaded when one of them is first needed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Module {
     /// Rows of any width.
     Rows,
@@ -63,13 +67,13 @@ pub struct Kernel {
     /// Where it is.
     pub module: Module,
     /// What it is called there.
-    pub name: &'static str,
+    pub name: &'static CStr,
 }
 
 /// One loop of a copy as a parameter; `Axis` in `common.cuh`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub struct Loop {
+pub(super) struct Loop {
     pub(super) extent: FastDiv,
     unused: u32,
     pub(super) src: i64,
@@ -87,42 +91,44 @@ impl Loop {
 /// What every parameter block starts with; `Operands` in `common.cuh`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub struct Operands {
+pub(super) struct Operands {
     pub(super) src: u64,
     pub(super) dst: u64,
     pub(super) src_begin: u64,
     pub(super) src_end: u64,
 }
 
-/// The parameter block of a kernel.
+/// The parameter block of a kernel, passed by value: one launch needs no memory on the device.
 #[derive(Debug, Clone)]
-pub enum Params {
-    /// Of the rows kernels.
+pub struct Params(pub(super) Block);
+
+/// The blocks there are.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "lives on the stack from selection to launch")]
+pub(super) enum Block {
     Rows(RowsParams),
-    /// Of the tile kernels.
-    Tile(Box<TileParams>),
-    /// Of the gather kernels.
+    Tile(TileParams),
     Gather(GatherParams),
 }
 
 impl Params {
     /// Address of the block, valid as long as this value is neither moved nor dropped.
     #[must_use]
-    pub fn as_ptr(&self) -> *const std::ffi::c_void {
-        match self {
-            Self::Rows(params) => std::ptr::from_ref(params).cast(),
-            Self::Tile(params) => std::ptr::from_ref(&**params).cast(),
-            Self::Gather(params) => std::ptr::from_ref(params).cast(),
+    pub fn as_ptr(&self) -> *const c_void {
+        match &self.0 {
+            Block::Rows(params) => ptr::from_ref(params).cast(),
+            Block::Tile(params) => ptr::from_ref(params).cast(),
+            Block::Gather(params) => ptr::from_ref(params).cast(),
         }
     }
 
     /// Size of the block.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
-        match self {
-            Self::Rows(params) => size_of_val(params),
-            Self::Tile(params) => size_of_val(&**params),
-            Self::Gather(params) => size_of_val(params),
+        match &self.0 {
+            Block::Rows(params) => size_of_val(params),
+            Block::Tile(params) => size_of_val(params),
+            Block::Gather(params) => size_of_val(params),
         }
     }
 }
@@ -159,11 +165,11 @@ struct Explanation<'a>(&'a Launch);
 impl fmt::Display for Explanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Launch { kernel, grid, shared_bytes, params } = self.0;
-        write!(f, "{}:{} ", kernel.module.name(), kernel.name)?;
-        match params {
-            Params::Rows(params) => params.explain(f)?,
-            Params::Tile(params) => params.explain(f)?,
-            Params::Gather(params) => params.explain(f)?,
+        write!(f, "{}:{} ", kernel.module.name(), kernel.name.to_string_lossy())?;
+        match &params.0 {
+            Block::Rows(params) => params.explain(f)?,
+            Block::Tile(params) => params.explain(f)?,
+            Block::Gather(params) => params.explain(f)?,
         }
         write!(f, "; {grid} blocks, {shared_bytes} B shared")
     }

@@ -1,11 +1,11 @@
 //! Rows: the destination is contiguous along its innermost axis, and the source has no faster one.
 
-use std::fmt;
+use std::{ffi::CStr, fmt};
 
 use super::{
     axes::{Axis, Problem},
     fast_div::FastDiv,
-    launch::{Kernel, Launch, Loop, Module, Operands, Params, THREADS},
+    launch::{Block, Kernel, Launch, Loop, Module, Operands, Params, THREADS},
 };
 
 /// Loops around rows a launch can have; a row has at least 32 elements or is alone.
@@ -18,7 +18,7 @@ const MAX_JOINED_BYTES: u32 = 2048;
 /// Parameters of the kernels of `rows.cu`.
 #[derive(Debug, Clone)]
 #[repr(C)]
-pub struct RowsParams {
+pub(super) struct RowsParams {
     pub(super) at: Operands,
     pub(super) axes: u32,
     pub(super) total: u32,
@@ -52,20 +52,20 @@ enum Source {
 }
 
 impl Source {
-    fn kernel(&self, width: u32) -> &'static str {
+    fn kernel(&self, width: u32) -> &'static CStr {
         match (self, width) {
-            (Self::Aligned, _) => "rows_aligned",
-            (Self::Realign, _) => "rows_realign",
-            (Self::Join, _) => "rows_join",
-            (Self::Reverse, 1) => "rows_reverse_1",
-            (Self::Reverse, 2) => "rows_reverse_2",
-            (Self::Reverse, 4) => "rows_reverse_4",
-            (Self::Reverse, _) => "rows_reverse_8",
-            (Self::Stride, 1) => "rows_stride_1",
-            (Self::Stride, 2) => "rows_stride_2",
-            (Self::Stride, 4) => "rows_stride_4",
-            (Self::Stride, 8) => "rows_stride_8",
-            (Self::Stride, _) => "rows_stride_16",
+            (Self::Aligned, _) => c"rows_aligned",
+            (Self::Realign, _) => c"rows_realign",
+            (Self::Join, _) => c"rows_join",
+            (Self::Reverse, 1) => c"rows_reverse_1",
+            (Self::Reverse, 2) => c"rows_reverse_2",
+            (Self::Reverse, 4) => c"rows_reverse_4",
+            (Self::Reverse, _) => c"rows_reverse_8",
+            (Self::Stride, 1) => c"rows_stride_1",
+            (Self::Stride, 2) => c"rows_stride_2",
+            (Self::Stride, 4) => c"rows_stride_4",
+            (Self::Stride, 8) => c"rows_stride_8",
+            (Self::Stride, _) => c"rows_stride_16",
         }
     }
 }
@@ -129,7 +129,7 @@ pub(super) fn select(problem: &Problem) -> Option<Launch> {
         kernel: Kernel { module: Module::Rows, name: source.kernel(problem.width) },
         grid: total.div_ceil(THREADS),
         shared_bytes: 0,
-        params: Params::Rows(params),
+        params: Params(Block::Rows(params)),
     })
 }
 

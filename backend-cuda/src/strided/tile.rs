@@ -13,7 +13,7 @@ mod shape;
 
 use devarray::Axes;
 
-pub use self::params::TileParams;
+pub(super) use self::params::TileParams;
 use self::{
     params::{MAX_INNER, Step},
     place::{Find, place},
@@ -22,7 +22,7 @@ use self::{
 use super::{
     axes::Problem,
     fast_div::FastDiv,
-    launch::{Kernel, Launch, Module, Operands, Params},
+    launch::{Block, Kernel, Launch, Module, Operands, Params},
 };
 
 /// Shared memory a block may use without asking the driver for more.
@@ -81,20 +81,16 @@ fn lay_out(problem: &Problem, shape: &Shape) -> Option<Launch> {
     if let Some(axis) = run_split {
         loaded[axis] += skew;
     }
-    let repeated = |axis: usize| shape.axes[axis].src == 0;
+    let whole_rows = |&axis: &usize| !shape.in_row(axis) && shape.axes[axis].src != 0;
+    let whole_runs = |&axis: &usize| !shape.in_run(axis);
     let mut layout = Layout {
         problem,
         shape,
         row_split,
         run_split,
         loaded,
-        across_rows: shape
-            .run
-            .iter()
-            .copied()
-            .filter(|&axis| !shape.in_row(axis) && !repeated(axis))
-            .collect(),
-        across_runs: shape.row.iter().copied().filter(|&axis| !shape.in_run(axis)).collect(),
+        across_rows: shape.run.iter().copied().filter(whole_rows).chain(shape.batch).collect(),
+        across_runs: shape.row.iter().copied().filter(whole_runs).chain(shape.batch).collect(),
         shifted,
         skew,
         scattered,
@@ -114,7 +110,7 @@ fn lay_out(problem: &Problem, shape: &Shape) -> Option<Launch> {
         kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted) },
         grid: params.tiles,
         shared_bytes,
-        params: Params::Tile(Box::new(params)),
+        params: Params(Block::Tile(params)),
     })
 }
 
@@ -148,15 +144,19 @@ impl Layout<'_> {
             p.b_in_rows = u32::from(self.across_rows.contains(&axis));
             p.at.src = p.at.src.wrapping_add_signed(-i64::from(self.skew) * shape.axes[axis].src);
         }
+        if let Some(axis) = shape.batch.filter(|&axis| shape.is_cut(axis)) {
+            p.c_extent = shape.axes[axis].extent;
+            p.c_piece = shape.steps[axis];
+        }
         p.skew = self.skew;
         p.skew_mask = if self.skew > 0 { SECTOR_BYTES - 1 } else { 15 };
         let steps = |list: &[usize], without: Option<usize>| -> u32 {
             list.iter().filter(|&&axis| Some(axis) != without).map(|&axis| self.loaded[axis]).product()
         };
         p.rows = steps(&self.across_rows, None);
-        p.rows_inner = steps(&self.across_rows, run_split);
+        p.rows_inner = steps(&self.across_rows, run_split.or(shape.batch));
         p.stores = steps(&self.across_runs, None);
-        p.stores_inner = steps(&self.across_runs, row_split);
+        p.stores_inner = steps(&self.across_runs, row_split.or(shape.batch));
         p.run = steps(&shape.run, None);
         p.run_inner = steps(&shape.run, run_split);
         p.run_dst = shape.axes[0].dst;

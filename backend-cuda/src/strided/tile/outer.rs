@@ -43,6 +43,9 @@ pub(super) fn lower(layout: &mut Layout<'_>) -> Option<()> {
         if layout.run_split == Some(axis) {
             p.b_outer = number;
         }
+        if shape.batch == Some(axis) {
+            p.c_outer = number;
+        }
     }
     p.outer_axes = u32::try_from(order.len()).ok()?;
     p.tiles = tiles;

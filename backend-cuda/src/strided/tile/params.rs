@@ -42,13 +42,17 @@ impl RunStep {
 /// Parameters of the kernels of `tile.cu`.
 #[derive(Debug, Clone)]
 #[repr(C)]
-pub struct TileParams {
+pub(in crate::strided) struct TileParams {
     pub(in crate::strided) at: Operands,
     pub(in crate::strided) tiles: u32,
     pub(in crate::strided) outer_axes: u32,
     pub(in crate::strided) a_outer: u32,
     pub(in crate::strided) b_outer: u32,
     pub(in crate::strided) outer: [Loop; MAX_OUTER],
+    pub(in crate::strided) c_outer: u32,
+    pub(in crate::strided) c_extent: u32,
+    pub(in crate::strided) c_piece: u32,
+    unused: u32,
     pub(in crate::strided) a_extent: u32,
     pub(in crate::strided) a_piece: u32,
     pub(in crate::strided) b_extent: u32,
@@ -95,7 +99,7 @@ pub struct TileParams {
     pub(in crate::strided) data: u32,
 }
 
-const _: () = assert!(size_of::<TileParams>() == 1416, "the size tile.cuh asserts too");
+const _: () = assert!(size_of::<TileParams>() == 1432, "the size tile.cuh asserts too");
 
 impl TileParams {
     /// Everything absent.
@@ -107,6 +111,10 @@ impl TileParams {
             a_outer: NO_AXIS,
             b_outer: NO_AXIS,
             outer: [Loop::NONE; MAX_OUTER],
+            c_outer: NO_AXIS,
+            c_extent: 0,
+            c_piece: 0,
+            unused: 0,
             a_extent: 0,
             a_piece: 0,
             b_extent: 0,
@@ -164,6 +172,9 @@ impl TileParams {
             self.run,
             1 << self.lanes_log2
         )?;
+        if self.c_extent > 0 {
+            write!(f, ", {} boxes a tile", self.c_piece)?;
+        }
         if self.skew > 0 {
             write!(f, ", skewed by up to {}", self.skew)?;
         }

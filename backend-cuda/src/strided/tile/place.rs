@@ -1,5 +1,7 @@
 //! Where rows lie in shared memory, and how the elements of a run are found there.
 
+use std::ffi::CStr;
+
 use devarray::Axes;
 
 use super::{
@@ -22,14 +24,14 @@ pub(super) enum Find {
 }
 
 impl Find {
-    pub(super) fn kernel(self, shifted: bool) -> &'static str {
+    pub(super) fn kernel(self, shifted: bool) -> &'static CStr {
         match (self, shifted) {
-            (Self::Linear, false) => "tile_linear",
-            (Self::Linear, true) => "tile_linear_shifted",
-            (Self::Table, false) => "tile_table",
-            (Self::Table, true) => "tile_table_shifted",
-            (Self::Pairs, _) => "tile_pairs",
-            (Self::Scatter, _) => "tile_scatter",
+            (Self::Linear, false) => c"tile_linear",
+            (Self::Linear, true) => c"tile_linear_shifted",
+            (Self::Table, false) => c"tile_table",
+            (Self::Table, true) => c"tile_table_shifted",
+            (Self::Pairs, _) => c"tile_pairs",
+            (Self::Scatter, _) => c"tile_scatter",
         }
     }
 }
@@ -43,7 +45,7 @@ const FEW_ROWS: u32 = 8;
 pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     let axes = &layout.shape.axes;
     let one_by_one = layout.scattered || layout.problem.width == 16;
-    let disjoint = layout.across_rows.len() == layout.shape.run.len();
+    let disjoint = layout.across_rows.len() == layout.shape.run.len() && layout.shape.batch.is_none();
     let regular =
         layout.across_rows.len() == 1 || layout.across_rows.iter().all(|&axis| axes[axis].src % 16 == 0);
     for (to, &axis) in layout.params.row.iter_mut().zip(&layout.across_rows) {
@@ -191,6 +193,11 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     });
     if layout.across_rows.len() == 1 {
         layout.params.row_pitch = first?;
+    }
+    if shape.batch.is_some() {
+        // Counts rows as it counts runs, after all others.
+        let (row, run) = (layout.across_rows.len() - 1, layout.across_runs.len() - 1);
+        layout.params.store[run].x = layout.params.row[row].x;
     }
     // The byte of an element: a sum over the axes of the run, neighbours merged where they continue each other.
     let mut levels: Axes<(u32, i32)> = Axes::new();

@@ -29,6 +29,8 @@ pub(in crate::strided) struct Shape {
     pub(super) row: Axes<usize>,
     /// Axes the destination runs along, fastest first: a run.
     pub(super) run: Axes<usize>,
+    /// An axis of neither that a tile takes several steps of, if it would be small otherwise. No other is cut then.
+    pub(super) batch: Option<usize>,
 }
 
 impl Shape {
@@ -60,7 +62,8 @@ impl Shape {
     fn tile_bytes(&self, width: u32) -> u64 {
         let elements: u64 = self.steps.iter().map(|&steps| u64::from(steps)).product();
         let across = |&&axis: &&usize| !self.in_row(axis) && self.axes[axis].src != 0;
-        let rows: u64 = self.run.iter().filter(across).map(|&axis| u64::from(self.steps[axis])).product();
+        let rows = self.run.iter().filter(across).chain(&self.batch);
+        let rows: u64 = rows.map(|&axis| u64::from(self.steps[axis])).product();
         (elements * u64::from(width)).max((self.span_bytes(width) + 16) * rows)
     }
 
@@ -71,7 +74,8 @@ impl Shape {
                 let stride = self.axes[axis].dst;
                 let whole = self.in_run(axis) && !self.is_cut(axis);
                 let cut = !self.is_cut(axis) || i64::from(self.steps[axis]) * stride % 16 == 0;
-                let across = self.in_run(axis) || !self.in_row(axis) || stride % 16 == 0;
+                let across = self.in_row(axis) || self.batch == Some(axis);
+                let across = self.in_run(axis) || !across || stride % 16 == 0;
                 whole || (cut && across)
             })
     }
@@ -151,7 +155,8 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
             length *= u64::from(axes[axis].extent);
         }
     }
-    let mut shape = Shape { axes: axes.clone(), src: problem.src, dst: problem.dst, steps, row, run };
+    let mut shape =
+        Shape { axes: axes.clone(), src: problem.src, dst: problem.dst, steps, row, run, batch: None };
     even_out(&mut shape);
     Some(shape)
 }
@@ -192,7 +197,7 @@ fn turn(shape: &mut Shape) {
 }
 
 /// Halves or doubles the targets until the tile has about the size it should have.
-fn fit(problem: &Problem, mut target: Target, scattered: bool, grow: bool) -> Option<Shape> {
+fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> {
     const LEAST: u64 = 32;
     let width = problem.width;
     let most = (2 * target.tile_bytes).min(MAX_TILE_BYTES);
@@ -209,7 +214,7 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool, grow: bool) -> Op
         shape = mark(problem, target, scattered)?;
     }
     for _ in 0..24 {
-        if !grow || shape.tile_bytes(width) >= target.tile_bytes * 3 / 4 {
+        if shape.tile_bytes(width) >= target.tile_bytes * 3 / 4 {
             break;
         }
         if target.row_bytes <= target.run_bytes {
@@ -224,6 +229,21 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool, grow: bool) -> Op
         shape = larger;
     }
     Some(shape)
+}
+
+/// Lets a small box repeat along one more axis, so that the work of a block is worth its start.
+fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
+    let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
+    let bytes = shape.tile_bytes(width);
+    if (0..shape.axes.len()).any(|axis| in_box(axis) && shape.is_cut(axis)) || bytes * 2 > tile_bytes {
+        return;
+    }
+    let Some(axis) = (0..shape.axes.len()).find(|&axis| !in_box(axis) && shape.axes[axis].src != 0) else {
+        return;
+    };
+    let steps = u32::try_from(tile_bytes / bytes).unwrap_or(u32::MAX);
+    shape.steps[axis] = steps.min(shape.axes[axis].extent);
+    shape.batch = Some(axis);
 }
 
 /// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink` halves the targets
@@ -245,12 +265,13 @@ pub(super) fn choose(problem: &Problem, shrink: u32) -> Option<Shape> {
         run_bytes: run_bytes >> shrink,
         tile_bytes: 16384 >> shrink,
     };
-    let mut shape = fit(problem, target, scattered, true)?;
+    let mut shape = fit(problem, target, scattered)?;
     if !scattered && !shape.runs_aligned() && !shape.can_skew(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
-        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes: 32768 };
-        shape = fit(problem, longer, scattered, false).unwrap_or(shape);
+        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes: 20480 };
+        shape = fit(problem, longer, scattered).unwrap_or(shape);
     }
+    add_batch(&mut shape, target.tile_bytes, width);
     turn(&mut shape);
     Some(shape)
 }

@@ -5,7 +5,7 @@ use devarray_mock::{MockDevice, Schedule};
 
 #[expect(clippy::unnecessary_wraps, reason = "a suite opens devices that may not open")]
 fn device(schedule: Schedule) -> Result<MockDevice> {
-    Ok(MockDevice::builder().schedule(schedule).seed(1).build())
+    Ok(MockDevice::builder().schedule(schedule).seed(1).memory_limit_bytes(64 << 20).build())
 }
 
 mod eager {

@@ -6,10 +6,13 @@
 
 #![expect(clippy::missing_errors_doc, reason = "every check returns what broke, as its first line says it")]
 
+pub mod algebra;
+pub mod between;
 pub mod buffers;
 pub mod copies;
 pub mod errors;
 pub mod events;
+pub mod host;
 pub mod layouts;
 pub mod streams;
 pub mod transfers;

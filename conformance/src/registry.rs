@@ -61,6 +61,32 @@ macro_rules! __for_each_law {
                 C15 strided "host data of any layout, to and from views of any layout";
                 C22 many_in_flight "many transfers in flight do not disturb each other";
             }
+            host {
+                P03 pinned "pinned memory is zeroed, aligned and an ordinary slice";
+                P01 owned "a pinned buffer goes to any view, and comes back";
+                P02 used_again "a pinned buffer is used again after each wait";
+                C23 polled "asking a transfer makes progress, and it is a future";
+                C12 dropped_and_forgotten "a transfer may be dropped or forgotten in flight";
+                P06 refused "a transfer that does not fit gives the buffer back";
+                C24 scope "borrowed memory is right when the scope ends";
+                C13 panic_in_scope "a scope waits before a panic passes";
+            }
+            between {
+                C08 strided "elements of any layout cross to any layout of another device";
+                C25 ordered "a copy between devices waits for both sides";
+                C26 sizes "large arrays cross in pieces, empty ones without any";
+                X14 sides "each side's stream must be its own";
+            }
+            algebra {
+                L14 transpose_twice "transposing twice is nothing";
+                L16 permutations "a permutation and its inverse are nothing, two are one";
+                L22 flips "flipping twice is nothing, a step of -1 is a flip";
+                L19 slices "slices nest, clamp and step";
+                L27 new_axes "a new axis squeezed away is nothing";
+                L25 broadcasts "broadcasting in two steps is broadcasting in one";
+                L33 many_axes "rank is not limited";
+                L26 liars "core believes only what it checked";
+            }
             layouts {
                 L18 views "views show what the oracle says";
                 L10 orders "a copy in any order is the same array";

@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+pub mod check;
 pub mod devices;
 pub mod golden;
 pub mod relayout;
@@ -25,6 +26,11 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum Command {
+    /// Run the conformance suite on a backend
+    ///
+    /// Checks every law and prints a table by group; each law that is broken with what broke and the command that shows it
+    /// again.
+    Check(check::Arguments),
     /// List every backend and device
     ///
     /// Each with its name, generation, driver, and memory free and in total. A backend without a device says why in one
@@ -51,6 +57,7 @@ impl Cli {
     /// The input or the environment is at fault; displayed with `{:#}`, the error is one line that names both.
     pub fn run(&self, output: &mut Output<'_>) -> Result<Status> {
         match &self.command {
+            Command::Check(arguments) => check::run(arguments, output),
             Command::Devices(arguments) => devices::run(arguments, output),
             Command::Golden(arguments) => golden::run(arguments, output),
             Command::Relayout(arguments) => relayout::run(arguments, output),

@@ -144,7 +144,8 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                     // Gathered with the rest of its vector, and not stored: it must lie in shared memory all the same.
                     let place = i64::from(p.data) + from;
                     assert!(
-                        (0..=i64::from(p.data) + shared.len() as i64 - i64::from(width)).contains(&place)
+                        (0..=i64::from(p.data) + i64::try_from(shared.len()).unwrap() - i64::from(width))
+                            .contains(&place)
                     );
                     continue;
                 }

@@ -128,7 +128,7 @@ fn fills_of_any_layout() {
     }
 }
 
-/// The driver promises pitched copies only for pitches of its own choosing. These are none of them.
+/// Rows of any length and pitch are one launch: the driver promises its own pitched copies only for pitches it chose.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn pitched_copies_of_any_pitch_and_height() {
@@ -159,7 +159,8 @@ fn pitched_copies_of_any_pitch_and_height() {
         pair.check(&device, &stream, &mut rng);
     }
     let driver = device.driver();
-    assert!(driver.calls(Function::Memcpy2DAsync) >= 6 && driver.calls(Function::Memcpy3DAsync) >= 4);
+    assert!(driver.calls(Function::LaunchKernel) >= 10);
+    assert_eq!(driver.calls(Function::Memcpy2DAsync) + driver.calls(Function::Memcpy3DAsync), 0);
 }
 
 /// More elements than the 32-bit kernels count, and offsets beyond 32 bits.

@@ -152,6 +152,14 @@ fn matrices_of_every_width_and_alignment_are_transposed() {
     }
 }
 
+/// The last vector of such a run is gathered from below its first element.
+#[test]
+fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
+    let dst = Layout::new(&[15, 20, 7], &[147, -7, 1], 136).unwrap();
+    let src = Layout::new(&[15, 20, 7], &[7, 105, 1], 0).unwrap();
+    assert_eq!(check(&mut Random(3), &dst, &src, 4, 0), "tile_table_shifted");
+}
+
 #[test]
 fn a_wrong_pitch_is_seen() {
     let (dst, src) = transposed(128, 128);

@@ -136,10 +136,19 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
             }
             for j in 0..vector {
                 let element = first + j;
-                if element < tile.low || element >= tile.high {
+                if first + vector <= tile.low || first >= tile.high {
                     continue;
                 }
                 let from = x + byte(name, p, (chunk, back, j), first);
+                if element < tile.low || element >= tile.high {
+                    // Gathered with the rest of its vector, and not stored: it must lie in shared memory all the same.
+                    let place = i64::from(p.data) + from;
+                    assert!(
+                        (0..=i64::from(p.data) + i64::try_from(shared.len()).unwrap() - i64::from(width))
+                            .contains(&place)
+                    );
+                    continue;
+                }
                 let at = to.wrapping_add_signed((element - i64::from(p.skew)) * i64::from(width));
                 let at = if shifted { at } else { to.wrapping_add_signed(element * i64::from(width)) };
                 put(memory, shared, width, from, at);

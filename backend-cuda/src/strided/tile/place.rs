@@ -60,7 +60,8 @@ pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     if one_by_one || (p.rows < FEW_ROWS && !layout.shifted) {
         return Some(linear(layout, pitch));
     }
-    if layout.shifted && conflicts(pitch * layout.problem.vector(), layout.problem.width) <= 2 {
+    // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in order.
+    if layout.shifted && layout.problem.width == 1 && conflicts(pitch * 16, 1) <= 2 {
         return Some(linear(layout, pitch));
     }
     permuted(layout)
@@ -226,7 +227,9 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
         return Some((find, (steps, bytes + steps + pad)));
     }
     let room = tabulate(layout, &levels)?;
-    Some((Find::Table, (0, bytes + room)))
+    // On the side it goes to: a source that runs backwards leads to lower bytes.
+    let before = if layout.params.period_x < 0 { room } else { 0 };
+    Some((Find::Table, (before, bytes + room)))
 }
 
 /// Leaves 16 bytes free after every eight vectors of a strided row, where that spreads them over more banks and no

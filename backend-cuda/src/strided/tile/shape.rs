@@ -7,6 +7,9 @@ use super::super::axes::{Axis, Problem};
 /// What fits shared memory with room for tables.
 const MAX_TILE_BYTES: u64 = 40 << 10;
 
+/// What memory is read in.
+const SECTOR_BYTES: u64 = 32;
+
 /// Bytes a source row and a destination run aim at, and shared memory a tile aims at.
 #[derive(Debug, Clone, Copy)]
 struct Target {
@@ -109,11 +112,12 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     let order = by_source(axes);
     let mut steps = Axes::from_elem(1_u32, axes.len());
     let (mut row, mut run) = (Axes::new(), Axes::new());
-    // A row takes in axes as long as each continues the ones before it, or nearly so.
+    // A row takes in axes as long as each continues the ones before it, or nearly so: gaps of a sector are read anyway.
     let mut span = u64::from(problem.width);
     for (at, &axis) in order.iter().enumerate() {
         let stride = axes[axis].src.unsigned_abs();
-        if at > 0 && (stride < span || stride > span * 5 / 4 || span >= target.row_bytes) {
+        let close = stride <= (span * 5 / 4).max(span + SECTOR_BYTES);
+        if at > 0 && (stride < span || !close || span >= target.row_bytes) {
             break;
         }
         row.push(axis);

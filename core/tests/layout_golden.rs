@@ -1,6 +1,7 @@
 //! Layouts agree with NumPy on every case of `conformance/golden/layout.jsonl`, elements and strides; `DEVARRAY_GOLDEN`
 //! names further files of that format.
 
+#[expect(dead_code, reason = "only positions are needed here")]
 #[path = "layout_support/model.rs"]
 mod model;
 

@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::{Axes, Layout, LayoutError, Order, axis::axes_from_fn};
+use super::{
+    Axes, Layout, LayoutError, Order,
+    axis::{axes_blank, axes_from_fn},
+};
 
 impl Layout {
     /// Whether elements lie densely in row-major order.

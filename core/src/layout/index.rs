@@ -4,7 +4,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 
 use super::{
     Layout, LayoutError, Slice,
-    axis::{axes_from_fn, from_front},
+    axis::from_front,
     integer::{self, Integer},
 };
 
@@ -90,15 +90,10 @@ impl Layout {
     /// - [`LayoutError::ZeroStep`], [`LayoutError::TooManyIndices`], [`LayoutError::RepeatedEllipsis`].
     pub fn index(&self, items: &[IndexItem]) -> Result<Self, LayoutError> {
         let rank = self.rank();
-        let (mut integers, mut slices, mut added, mut ellipses) = (0, 0, 0, 0);
-        for item in items {
-            match item {
-                IndexItem::At(_) => integers += 1,
-                IndexItem::Slice(_) => slices += 1,
-                IndexItem::NewAxis => added += 1,
-                IndexItem::Ellipsis => ellipses += 1,
-            }
-        }
+        let count = |kind: fn(&IndexItem) -> bool| items.iter().filter(|item| kind(item)).count();
+        let integers = count(|item| matches!(item, IndexItem::At(_)));
+        let slices = count(|item| matches!(item, IndexItem::Slice(_)));
+        let ellipses = count(|item| matches!(item, IndexItem::Ellipsis));
         let taken = integers + slices;
         let Some(whole) = rank.checked_sub(taken) else {
             return Err(LayoutError::TooManyIndices { rank, found: taken });
@@ -106,11 +101,10 @@ impl Layout {
         if ellipses > 1 {
             return Err(LayoutError::RepeatedEllipsis);
         }
-        // Every integer drops an axis, every `NewAxis` adds one.
-        let rank = rank - integers + added;
-        let (mut shape, mut strides) = (axes_blank(rank), axes_blank(rank));
+        let added = items.len() - taken - ellipses;
+        let mut out = Self::blank(rank - integers + added, self.offset);
         let mut axes = self.shape.iter().copied().zip(self.strides.iter().copied()).enumerate();
-        let mut part = Part::new(self.offset, shape.iter_mut().zip(&mut strides));
+        let mut part = Part::new(self.offset, out.shape.iter_mut().zip(&mut out.strides));
         for item in items {
             match *item {
                 IndexItem::NewAxis => part.push(1, 0),
@@ -122,6 +116,10 @@ impl Layout {
                     let at = from_front(index, extent);
                     part.shift(at.ok_or(LayoutError::IndexOutOfRange { axis, index, extent })?, stride);
                 }
+                IndexItem::Slice(Slice::FULL) => {
+                    let Some((_, (extent, stride))) = axes.next() else { continue };
+                    part.push(extent, stride);
+                }
                 IndexItem::Slice(slice) => {
                     let Some((axis, (extent, stride))) = axes.next() else { continue };
                     let (first, count) = slice.clamp(axis, extent)?;
@@ -132,13 +130,13 @@ impl Layout {
         }
         axes.for_each(|(_, (extent, stride))| part.push(extent, stride));
         let Part { len, offset, below, above, .. } = part;
-        // An empty part is put where this layout is, which is known to be a good place.
-        if len == 0 {
-            let offset = self.offset;
-            return Ok(Self { shape, strides, offset, len, start: offset, end: offset }.agreed());
+        // An empty part stays where this layout is, which is known to be a good place.
+        if len != 0 {
+            (out.len, out.offset) = (len, offset);
+            out.start = offset.wrapping_add_signed(below);
+            out.end = offset.wrapping_add_signed(above) + 1;
         }
-        let (start, end) = (offset.wrapping_add_signed(below), offset.wrapping_add_signed(above) + 1);
-        Ok(Self { shape, strides, offset, len, start, end }.agreed())
+        Ok(out.agreed())
     }
 }
 

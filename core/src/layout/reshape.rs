@@ -1,6 +1,10 @@
 //! Other shapes for the same elements in the same order, where a view can give them.
 
-use super::{Axes, Extents, Layout, LayoutError, Order, axis::axes_from_fn, extents::infer};
+use super::{
+    Axes, Extents, Layout, LayoutError, Order,
+    axis::{axes_blank, axes_from},
+    extents::infer,
+};
 
 impl Layout {
     /// The elements in another shape: walked in `order`, they are the same sequence. A view whenever one exists.
@@ -34,7 +38,7 @@ impl Layout {
             let dense = Self::contiguous(&shape, order)?;
             return Ok(Self { offset: self.offset, start: self.start, end: self.end, ..dense }.agreed());
         }
-        let mut strides: Axes<isize> = axes_from_fn(shape.len(), |_| 1);
+        let mut strides: Axes<isize> = axes_blank(shape.len());
         let old = self.shape.iter().copied().zip(self.strides.iter().copied());
         let new = shape.iter().copied().zip(&mut strides);
         let found = if order == Order::F { regroup(old, new) } else { regroup(old.rev(), new.rev()) };
@@ -60,7 +64,7 @@ impl Layout {
             return Err(LayoutError::NeedsCopy);
         }
         // Dense with positive strides: the first element is the lowest, and the span is the input's.
-        Ok(Self { shape: axes_from_fn(1, |_| self.len), strides: axes_from_fn(1, |_| 1), ..*self }.agreed())
+        Ok(Self { shape: axes_from(&[self.len]), strides: axes_from(&[1]), ..*self }.agreed())
     }
 }
 

@@ -4,19 +4,19 @@ use devarray::NdLayout;
 
 /// Shape, and one value an index, last axis fastest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Model {
-    pub shape: Vec<usize>,
-    pub values: Vec<usize>,
+pub(crate) struct Model {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) values: Vec<usize>,
 }
 
 impl Model {
     /// The value at each index, asked for one by one.
-    pub fn from_fn(shape: &[usize], value: impl Fn(&[usize]) -> usize) -> Self {
+    pub(crate) fn from_fn(shape: &[usize], value: impl Fn(&[usize]) -> usize) -> Self {
         Self { shape: shape.to_vec(), values: indices(shape).iter().map(|index| value(index)).collect() }
     }
 
     /// The position of each element of a layout, by the definition in [`NdLayout`].
-    pub fn of(layout: &impl NdLayout) -> Self {
+    pub(crate) fn of(layout: &impl NdLayout) -> Self {
         let offset = i128::try_from(layout.offset()).unwrap();
         Self::from_fn(layout.shape(), |index| {
             let steps = index.iter().zip(layout.strides());
@@ -26,22 +26,22 @@ impl Model {
         })
     }
 
-    pub fn at(&self, index: &[usize]) -> usize {
+    pub(crate) fn at(&self, index: &[usize]) -> usize {
         let place = index.iter().zip(&self.shape).fold(0, |place, (&i, &extent)| place * extent + i);
         self.values[place]
     }
 
-    pub fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.shape.len()
     }
 
     /// The values with the first axis fastest.
-    pub fn column_major(&self) -> Vec<usize> {
+    pub(crate) fn column_major(&self) -> Vec<usize> {
         self.permute(&(0..self.rank()).rev().collect::<Vec<_>>()).values
     }
 
     /// Axis `i` of the result is axis `axes[i]`.
-    pub fn permute(&self, axes: &[usize]) -> Self {
+    pub(crate) fn permute(&self, axes: &[usize]) -> Self {
         let shape: Vec<usize> = axes.iter().map(|&axis| self.shape[axis]).collect();
         Self::from_fn(&shape, |index| {
             let mut source = vec![0; self.rank()];
@@ -51,7 +51,7 @@ impl Model {
     }
 
     /// Only the listed positions of an axis, in that order.
-    pub fn select(&self, axis: usize, positions: &[usize]) -> Self {
+    pub(crate) fn select(&self, axis: usize, positions: &[usize]) -> Self {
         let mut shape = self.shape.clone();
         shape[axis] = positions.len();
         Self::from_fn(&shape, |index| {
@@ -62,19 +62,19 @@ impl Model {
     }
 
     /// The values read row-major in another shape.
-    pub fn reshape(&self, shape: &[usize]) -> Self {
+    pub(crate) fn reshape(&self, shape: &[usize]) -> Self {
         Self { shape: shape.to_vec(), values: self.values.clone() }
     }
 
     /// The values read column-major in another shape.
-    pub fn reshape_column_major(&self, shape: &[usize]) -> Self {
+    pub(crate) fn reshape_column_major(&self, shape: &[usize]) -> Self {
         let reversed: Vec<usize> = shape.iter().rev().copied().collect();
         let values = Self { shape: reversed, values: self.column_major() };
         values.permute(&(0..shape.len()).rev().collect::<Vec<_>>())
     }
 
     /// The difference of the first two values along each axis longer than 1, if those differences explain every value.
-    pub fn strides(&self) -> Option<Vec<Option<isize>>> {
+    pub(crate) fn strides(&self) -> Option<Vec<Option<isize>>> {
         let first = vec![0; self.rank()];
         let strides: Vec<Option<isize>> = (0..self.rank())
             .map(|axis| {
@@ -91,12 +91,12 @@ impl Model {
     }
 }
 
-pub fn signed(n: usize) -> isize {
+pub(crate) fn signed(n: usize) -> isize {
     isize::try_from(n).unwrap()
 }
 
 /// All indices of a shape, last axis fastest.
-pub fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
+pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     shape.iter().fold(vec![vec![]], |prefixes, &extent| {
         let grow = |prefix: Vec<usize>| (0..extent).map(move |i| [prefix.as_slice(), &[i]].concat());
         prefixes.into_iter().flat_map(grow).collect()

@@ -1,1 +1,22 @@
 #![doc = include_str!("../README.md")]
+
+mod context;
+mod device;
+pub mod driver;
+mod event;
+mod handle;
+mod kernels;
+mod memory;
+mod probe;
+mod stream;
+#[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]
+pub mod strided;
+
+pub use device::CudaDevice;
+pub use event::CudaEvent;
+pub use memory::{CudaBuffer, CudaHostBuffer};
+pub use probe::devices;
+pub use stream::CudaStream;
+
+/// The name errors carry.
+const BACKEND: &str = "cuda";

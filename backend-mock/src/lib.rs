@@ -1,1 +1,32 @@
 #![doc = include_str!("../README.md")]
+
+mod buffer;
+mod builder;
+mod device;
+mod engine;
+mod event;
+mod fault;
+mod host;
+mod poison;
+mod report;
+mod rng;
+mod schedule;
+mod statistics;
+mod stream;
+mod trace;
+
+// The device and what it hands out.
+pub use buffer::{BufferId, MockBuffer};
+pub use builder::Builder;
+pub use device::MockDevice;
+pub use event::MockEvent;
+pub use host::MockHostBuffer;
+pub use stream::MockStream;
+
+// What drives it, and what it tells.
+pub use fault::{Fault, Site};
+pub use poison::{Poison, PoisonKind};
+pub use report::{Code, Finding, LiveBuffer, LiveHostBuffer, Report};
+pub use schedule::Schedule;
+pub use statistics::{Counts, Statistics, Tally};
+pub use trace::{ParseTraceError, Trace};

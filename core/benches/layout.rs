@@ -6,7 +6,8 @@
 
 use std::{hint::black_box, time::Instant};
 
-use devarray::{Layout, Order, ix, layout::Slice};
+use devarray::{Array, Context, Layout, Order, ix, layout::Slice};
+use devarray_mock::MockDevice;
 use ndarray::{ArrayD, Axis, Ix4, Ix6, IxDyn, SliceInfo, SliceInfoElem, s};
 
 const CALLS: u32 = 2_000;
@@ -124,10 +125,37 @@ fn rank6() -> Vec<Row> {
     rows
 }
 
+/// The same on a view of an array in device memory, which the layout is a part of.
+fn views() -> Vec<Row> {
+    let context = Context::new(MockDevice::new()).expect("a simulator");
+    let stream = context.stream().expect("a stream");
+    let four = Array::<f32, _>::zeros(&stream, &[8, 6, 4, 10]).expect("small");
+    let six = Array::<f32, _>::zeros(&stream, &[8, 3, 4, 2, 5, 6]).expect("small");
+    let (four, six) = (black_box(four.view()), black_box(six.view()));
+    let mut rows = vec![];
+    let mut one = |name: &'static str, nanoseconds: f64| rows.push((name, vec![nanoseconds]));
+    let range = || black_box(1..5);
+    one("view permute, rank 4", time(1, keep!(four.permute(black_box(&[2, 0, 3, 1])))));
+    one("view slice, rank 4", time(1, keep!(four.index(&ix![range(), .., 2, ..; -2]))));
+    one("view reshape, rank 4", time(1, keep!(four.reshape(black_box(&[4, 2, 24, 10]), Order::C))));
+    one(
+        "view split, rank 4",
+        time(8, || four.array_split(black_box(0), black_box(8)).expect("8").for_each(drop_seen)),
+    );
+    one("view permute, rank 6", time(1, keep!(six.permute(black_box(&[2, 0, 3, 1, 5, 4])))));
+    one("view slice, rank 6", time(1, keep!(six.index(&ix![range(), .., .., .., ..; -1, ..]))));
+    one("view reshape, rank 6", time(1, keep!(six.reshape(black_box(&[2, 4, 12, 10, 2, 3]), Order::C))));
+    one(
+        "view split, rank 6",
+        time(8, || six.array_split(black_box(0), black_box(8)).expect("8").for_each(drop_seen)),
+    );
+    rows
+}
+
 /// What has no counterpart, at rank 6.
 fn ours_alone() -> Vec<Row> {
     let ours = black_box(Layout::contiguous(&[8, 3, 4, 2, 5, 6], Order::C).expect("small"));
-    let turned = black_box(ours.transpose().expect("any layout"));
+    let turned = black_box(ours.transpose());
     let mut rows = vec![];
     let mut one = |name: &'static str, nanoseconds: f64| rows.push((name, vec![nanoseconds]));
     one("clone", time(1, keep!(ours.clone())));
@@ -152,7 +180,7 @@ fn drop_seen<T>(part: T) {
 }
 
 fn main() {
-    let round = |_| [rank4(), rank6(), ours_alone()].concat();
+    let round = |_| [rank4(), rank6(), views(), ours_alone()].concat();
     let fastest = |best: Vec<Row>, next: Vec<Row>| -> Vec<Row> {
         let faster =
             |(best, next): (Row, Row)| (best.0, best.1.iter().zip(next.1).map(|(a, b)| a.min(b)).collect());

@@ -87,8 +87,8 @@ pub enum Error {
     },
 }
 
-/// [`std::result::Result`] with this crate's [`enum@Error`].
-pub type Result<T> = std::result::Result<T, Error>;
+/// [`std::result::Result`] with this crate's [`enum@Error`] unless said otherwise.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// Whether every later call on the device will fail too.

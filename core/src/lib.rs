@@ -1,12 +1,29 @@
 #![doc = include_str!("../README.md")]
 
+mod allocation;
+pub mod array;
 pub mod backend;
+mod context;
 pub mod copy;
 mod error;
+pub mod host;
 pub mod layout;
+mod operations;
 mod order;
+mod staging;
+mod statistics;
+mod stream;
 
+// The public interface is:
+pub use array::{
+    Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped,
+    SharedArray,
+};
 pub use backend::Device;
+pub use context::Context;
 pub use error::{Error, Result};
+pub use host::{PinnedBuffer, Scope, Transfer, TransferError};
 pub use layout::{Axes, Layout, LayoutError, NdLayout, Order};
 pub use order::Hazard;
+pub use statistics::Statistics;
+pub use stream::{EventHandle, StreamHandle};

@@ -1,10 +1,9 @@
 //! Injectivity and overlap agree with enumeration of all elements, are decided for all small layouts, and are given up
 //! rather than guessed for the hard ones.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
-#[expect(dead_code, reason = "no slices are needed here")]
 #[path = "layout_support/cases.rs"]
 mod cases;
-#[expect(dead_code, reason = "only positions are needed here")]
 #[path = "layout_support/model.rs"]
 mod model;
 
@@ -94,20 +93,32 @@ fn large_layouts_are_decided() {
     assert_eq!(Layout::new(&[3, 1 << 40], &[3, 2], 0).unwrap().injectivity(), Injectivity::Aliased);
 }
 
+/// `count` numbers of `bits` bits, the same on every run.
+fn numbers(count: usize, bits: u32) -> Vec<isize> {
+    let mut state = 1_u64;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        isize::try_from(state >> (64 - bits)).unwrap()
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}
+
 /// A subset-sum problem of 40 large numbers: too hard to decide, so neither answer may be given wrongly, and the search
 /// must end.
 #[test]
 fn hard_layouts_are_given_up() {
-    let mut state = 1_u64;
-    let steps: Vec<isize> = (0..40)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            isize::try_from(state >> 24).unwrap()
-        })
-        .collect();
+    let steps = numbers(40, 40);
     let hard = Layout::new(&[2; 40], &steps, 0).unwrap();
     assert_eq!(hard.injectivity(), Injectivity::Unknown);
     let sum: isize = steps.iter().sum();
     let one = Layout::new(&[], &[], usize::try_from(sum / 2).unwrap()).unwrap();
     assert_eq!(hard.overlap(&one), Overlap::Unknown);
+}
+
+/// More indices than positions: no search is needed, and none would find two that share one.
+#[test]
+fn crowded_layouts_are_aliased() {
+    let crowded = Layout::new(&[2; 40], &numbers(40, 34), 0).unwrap();
+    assert!(crowded.len() > crowded.span().len());
+    assert_eq!(crowded.injectivity(), Injectivity::Aliased);
 }

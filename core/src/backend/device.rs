@@ -10,7 +10,7 @@ use crate::Result;
 ///
 /// # For callers
 ///
-/// Generic code takes `D: Device` and works with the handles of core: `Context`, made from a device,
+/// Generic code takes `D: Device` and works with the handles of core: [`Context`](crate::Context), made from a device,
 /// and what it opens. Methods of this trait and of [`Stream`] are for core.
 ///
 /// # For backend authors

@@ -22,7 +22,7 @@ use crate::Result;
 ///
 /// # For callers
 ///
-/// Core's `StreamHandle` is what programs use; it keeps the order that these methods need.
+/// Core's [`StreamHandle`](crate::StreamHandle) is what programs use; it keeps the order that these methods need.
 ///
 /// # For backend authors
 ///

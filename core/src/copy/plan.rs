@@ -1,117 +1,98 @@
 //! A copy, reduced to what a device needs to know.
 
+use std::ops::Range;
+
+use super::{Axis, Class, Runs, loops::Loops};
 use crate::{
     backend::Capabilities,
-    layout::{Axes, Layout, LayoutError},
+    layout::{Injectivity, Layout, LayoutError, NdLayout},
 };
-
-/// One loop of a copy: how often, and how far each side moves a step, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Axis {
-    /// Number of steps, at least 2.
-    pub extent: usize,
-    /// Bytes from one step to the next in the destination; may be negative, never 0.
-    pub dst_stride_bytes: isize,
-    /// Bytes from one step to the next in the source; may be negative; 0 repeats it.
-    pub src_stride_bytes: isize,
-}
 
 /// A checked copy in canonical form: loops, outermost first, around contiguous runs.
 ///
 /// Run number `(i0, i1, …)` copies [`run_bytes`](Self::run_bytes) bytes from
 /// `src_offset_bytes + i0 * axes[0].src_stride_bytes + …` to the same sum of the destination. The bytes are those of
-/// the layouts it was made from, no others. Axes are sorted by descending absolute destination stride.
+/// the layouts it was made from, no others. Axes are sorted by descending destination stride, all of them positive.
+///
+/// A plan with nothing to move has no axes, no runs, and 0 for every offset and length; its width is 16.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    axes: Axes<Axis>,
-    run_bytes: usize,
+    pub(super) loops: Loops,
+    pub(super) limits: Capabilities,
     width_bytes: usize,
-    dst_offset_bytes: usize,
-    src_offset_bytes: usize,
     len_bytes: usize,
     class: Class,
-}
-
-/// What kind of copy a plan is, from the cheapest to the most general.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Class {
-    /// Nothing to move.
-    Empty,
-    /// One run: both sides contiguous.
-    Linear,
-    /// Rows at one pitch on each side; pitches are positive, at least the width, and inside the device's limits.
-    Pitched {
-        /// Bytes of one row.
-        width_bytes: usize,
-        /// Number of rows.
-        height: usize,
-        /// Bytes from row to row in the destination.
-        dst_pitch_bytes: usize,
-        /// Bytes from row to row in the source.
-        src_pitch_bytes: usize,
-    },
-    /// Slices of rows; the distance between slices is a whole number of rows on each side.
-    Pitched3 {
-        /// Bytes of one row.
-        width_bytes: usize,
-        /// Number of rows of a slice.
-        height: usize,
-        /// Number of slices.
-        depth: usize,
-        /// Bytes from row to row in the destination.
-        dst_pitch_bytes: usize,
-        /// Bytes from row to row in the source.
-        src_pitch_bytes: usize,
-        /// Rows from slice to slice in the destination.
-        dst_slice_rows: usize,
-        /// Rows from slice to slice in the source.
-        src_slice_rows: usize,
-    },
-    /// Runs of many elements under loops that no pitched copy expresses.
-    Batched,
-    /// Single elements whose fastest axis differs between the sides: worth a tile in shared memory.
-    Transpose {
-        /// Index into `axes` of the axis along which the destination is fastest.
-        dst_axis: usize,
-        /// Index into `axes` of the axis along which the source is fastest.
-        src_axis: usize,
-    },
-    /// Some axis repeats the source.
-    Broadcast,
-    /// Anything else.
-    Gather,
 }
 
 impl Plan {
     /// Plans the copy of every element of `src` to the same index of `dst`.
     ///
+    /// An element may have any size but 0: one that is no power of two is a run of smaller words. Up to six axes,
+    /// planning does not allocate. Whether the two sides overlap is not looked at: they may be different memory.
+    ///
     /// # Errors
     ///
-    /// To be written.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the shapes differ; the expected one is the
+    ///   destination's.
+    /// - [`LayoutError::ElementSize`]: `item_bytes` is 0.
+    /// - [`LayoutError::AliasedDestination`]: two indices of the destination share an element, or may do so
+    ///   (see [`Layout::injectivity`]).
+    /// - [`LayoutError::Overflow`]: an offset in bytes exceeds `isize::MAX`.
     pub fn new(
-        _dst: &Layout,
-        _src: &Layout,
-        _item_bytes: usize,
-        _capabilities: &Capabilities,
+        dst: &Layout,
+        src: &Layout,
+        item_bytes: usize,
+        capabilities: &Capabilities,
     ) -> Result<Self, LayoutError> {
-        Err(LayoutError::Overflow)
+        if dst.rank() != src.rank() {
+            return Err(LayoutError::RankMismatch { expected: dst.rank(), found: src.rank() });
+        }
+        if dst.shape() != src.shape() {
+            return Err(LayoutError::ShapeMismatch {
+                expected: dst.shape().into(),
+                found: src.shape().into(),
+            });
+        }
+        if item_bytes == 0 {
+            return Err(LayoutError::ElementSize { item_bytes, reason: "a copy moves at least one byte" });
+        }
+        if dst.is_empty() {
+            return Ok(Self::of(Loops::empty(), capabilities));
+        }
+        if dst.injectivity() != Injectivity::Injective {
+            return Err(LayoutError::AliasedDestination);
+        }
+        Ok(Self::of(Loops::between(dst, src, item_bytes)?, capabilities))
+    }
+
+    /// The plan of any loops whose destination is injective and whose bytes were checked.
+    pub(super) fn of(loops: Loops, limits: &Capabilities) -> Self {
+        let loops = loops.reduced();
+        Self {
+            width_bytes: loops.width_bytes(),
+            len_bytes: loops.len_bytes(),
+            class: Class::of(&loops, limits),
+            limits: limits.clone(),
+            loops,
+        }
     }
 
     /// Loops around the runs, outermost first; none for a linear or empty plan.
     #[must_use]
     pub fn axes(&self) -> &[Axis] {
-        &self.axes
+        &self.loops.axes
     }
 
     /// Bytes that are contiguous on both sides: one element, or a whole number of them.
     #[must_use]
     pub fn run_bytes(&self) -> usize {
-        self.run_bytes
+        self.loops.run_bytes
     }
 
     /// The widest of 1, 2, 4, 8 and 16 bytes that divides the run, both offsets and all strides.
+    ///
+    /// Memory of a device is aligned to at least that, so this is also the alignment of every run. Host memory may not
+    /// be.
     #[must_use]
     pub fn width_bytes(&self) -> usize {
         self.width_bytes
@@ -120,13 +101,13 @@ impl Plan {
     /// Where the first run starts in the destination, in bytes.
     #[must_use]
     pub fn dst_offset_bytes(&self) -> usize {
-        self.dst_offset_bytes
+        self.loops.dst_offset_bytes
     }
 
     /// Where the first run starts in the source, in bytes.
     #[must_use]
     pub fn src_offset_bytes(&self) -> usize {
-        self.src_offset_bytes
+        self.loops.src_offset_bytes
     }
 
     /// Bytes copied in all.
@@ -141,8 +122,34 @@ impl Plan {
         self.class
     }
 
+    /// The bytes of the destination from the first written to one past the last, gaps included; `0..0` if empty.
+    #[must_use]
+    pub fn dst_span(&self) -> Range<usize> {
+        self.span(self.dst_offset_bytes(), |axis| axis.reach_bytes().0)
+    }
+
+    /// The bytes of the source from the first read to one past the last, gaps included; `0..0` if empty.
+    #[must_use]
+    pub fn src_span(&self) -> Range<usize> {
+        self.span(self.src_offset_bytes(), |axis| axis.reach_bytes().1)
+    }
+
     /// Every copy as contiguous pieces: (source offset, destination offset, length), in bytes.
-    pub fn runs(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
-        std::iter::empty()
+    ///
+    /// No byte of the destination occurs twice, and every piece is [`run_bytes`](Self::run_bytes) long.
+    #[must_use]
+    pub fn runs(&self) -> Runs<'_> {
+        Runs::new(&self.loops, self.axes())
+    }
+
+    fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Range<usize> {
+        let (start, end) = self.axes().iter().map(reach).fold((offset, offset), |(start, end), reach| {
+            if reach < 0 {
+                (start.wrapping_add_signed(reach), end)
+            } else {
+                (start, end.wrapping_add_signed(reach))
+            }
+        });
+        start..end + self.run_bytes()
     }
 }

@@ -40,6 +40,7 @@ pub(super) fn axes_blank<T: Copy + Default>(rank: usize) -> Axes<T> {
     Axes::from_buf_and_len([T::default(); INLINE_RANK], rank)
 }
 
+/// A copy of a list.
 #[inline]
 pub(super) fn axes_from<T: Copy + Default>(values: &[T]) -> Axes<T> {
     axes_from_fn(values.len(), |axis| values[axis])

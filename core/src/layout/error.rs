@@ -1,5 +1,7 @@
 //! What can be wrong with a layout, found before any backend is called.
 
+use std::ops::Range;
+
 use thiserror::Error;
 
 use super::{Axes, Order};
@@ -153,6 +155,17 @@ pub enum LayoutError {
         previous: usize,
         /// The smaller one that follows.
         next: usize,
+    },
+    /// A bound or step of an arithmetic sequence that is no finite real number.
+    #[error("start, stop and step of a sequence must be finite")]
+    NotFinite,
+    /// Two fields to be written apart share bytes of the record.
+    #[error("fields at bytes {first:?} and {second:?} of the record overlap")]
+    FieldOverlap {
+        /// The bytes of one field.
+        first: Range<usize>,
+        /// The bytes of the other.
+        second: Range<usize>,
     },
     /// An element size that the operation cannot express.
     #[error("an element of {item_bytes} bytes does not fit here: {reason}")]

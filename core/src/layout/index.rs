@@ -88,6 +88,8 @@ impl Layout {
     ///
     /// - [`LayoutError::IndexOutOfRange`]: an integer outside its axis. Slices are clamped instead.
     /// - [`LayoutError::ZeroStep`], [`LayoutError::TooManyIndices`], [`LayoutError::RepeatedEllipsis`].
+    // A view wraps the result: behind a call it would be copied twice.
+    #[inline]
     pub fn index(&self, items: &[IndexItem]) -> Result<Self, LayoutError> {
         let rank = self.rank();
         let count = |kind: fn(&IndexItem) -> bool| items.iter().filter(|item| kind(item)).count();

@@ -79,7 +79,7 @@ pub trait NdLayout {
     ///
     /// Those of [`Layout::new`].
     fn transpose(&self) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.transpose()
+        Ok(Layout::of(self)?.transpose())
     }
 
     /// [`Layout::swap_axes`].
@@ -115,7 +115,7 @@ pub trait NdLayout {
     ///
     /// Those of [`Layout::new`].
     fn squeeze(&self) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.squeeze()
+        Ok(Layout::of(self)?.squeeze())
     }
 
     /// [`Layout::squeeze_axes`].

@@ -14,6 +14,8 @@ impl Layout {
     ///
     /// - [`LayoutError::RankMismatch`]: every axis must be named.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
+    // A view wraps the result: behind a call it would be copied twice.
+    #[inline]
     pub fn permute(&self, axes: &[isize]) -> Result<Self, LayoutError> {
         let rank = self.rank();
         if axes.len() != rank {
@@ -32,15 +34,12 @@ impl Layout {
     }
 
     /// All axes in reverse order. Always a view.
-    ///
-    /// # Errors
-    ///
-    /// None: a `Result` as every transform of [`NdLayout`].
-    pub fn transpose(&self) -> Result<Self, LayoutError> {
+    #[must_use]
+    pub fn transpose(&self) -> Self {
         let mut out = self.clone();
         out.shape.reverse();
         out.strides.reverse();
-        Ok(out.agreed())
+        out.agreed()
     }
 
     /// Two axes exchanged; the same axis twice changes nothing. Always a view.
@@ -95,12 +94,9 @@ impl Layout {
     }
 
     /// Without its axes of extent 1. Always a view.
-    ///
-    /// # Errors
-    ///
-    /// None: a `Result` as every transform of [`NdLayout`].
-    pub fn squeeze(&self) -> Result<Self, LayoutError> {
-        Ok(self.keep_axes(|axis| self.shape[axis] != 1))
+    #[must_use]
+    pub fn squeeze(&self) -> Self {
+        self.keep_axes(|axis| self.shape[axis] != 1)
     }
 
     /// Without the axes named, each of which must have extent 1. Always a view.

@@ -1,4 +1,5 @@
 //! Random layouts, the same on every run.
+#![allow(clippy::unwrap_used, dead_code)] // helpers of tests; each test file uses some of them
 
 use devarray::{Layout, layout::Slice};
 use proptest::{

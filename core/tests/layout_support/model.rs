@@ -1,4 +1,5 @@
 //! A naive model of an array: the value at every index, in row-major order. Knows nothing of strides.
+#![allow(clippy::unwrap_used, dead_code)] // helpers of tests; each test file uses some of them
 
 use devarray::NdLayout;
 

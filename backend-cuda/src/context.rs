@@ -1,0 +1,238 @@
+//! The primary context of a device: one a process, driver table and ordinal.
+#![allow(unsafe_code)] // calls the driver with handles this file keeps alive
+
+use std::{
+    collections::BTreeMap,
+    ptr,
+    sync::{Arc, Mutex, Weak},
+};
+
+use devarray::{
+    Error, Result,
+    backend::{DeviceInfo, MemoryInfo},
+};
+
+use crate::{
+    driver::{
+        Answer, Driver, Failure,
+        sys::{self, CUdevice, CUmemPool_attribute},
+    },
+    handle::{Handle, locked},
+    kernels::{Kernels, Strided},
+    probe::unavailable,
+    stream::RawStream,
+};
+
+/// The contexts open through one driver table, by ordinal.
+#[derive(Debug, Default)]
+pub(crate) struct Registry(Mutex<BTreeMap<usize, Weak<Context>>>);
+
+/// An open device. Streams, events and memory hold one, so it outlives them.
+///
+/// The last owner waits for the device, gives the cached memory back and releases the context.
+#[derive(Debug)]
+pub(crate) struct Context {
+    primary: Primary,
+    info: DeviceInfo,
+    pool: Handle<sys::CUmemPoolHandle_st>,
+    kernels: Kernels,
+    strided: Strided,
+    streams: Mutex<Vec<Weak<RawStream>>>,
+}
+
+impl Context {
+    /// Opens device `ordinal`, or answers what is open already.
+    pub(crate) fn open(driver: &Arc<Driver>, ordinal: usize) -> Result<Arc<Self>> {
+        // Held throughout, so that two threads never open one device twice.
+        let mut contexts = locked(&driver.contexts.0);
+        if let Some(context) = contexts.get(&ordinal).and_then(Weak::upgrade) {
+            return Ok(context);
+        }
+        let count = driver.start()?;
+        if ordinal >= count {
+            return Err(unavailable(format_args!("there is no device {ordinal}; there are {count}")));
+        }
+        let found = driver.find(ordinal)?;
+        found.check()?;
+        let primary = Primary::retain(driver, found.device)?;
+        let pool = primary.pool()?;
+        let major = found.info.generation.split('.').next().and_then(|major| major.parse().ok());
+        let context = Arc::new(Self {
+            primary,
+            info: found.info,
+            pool,
+            kernels: Kernels::default(),
+            strided: Strided::new(major.unwrap_or(0)),
+            streams: Mutex::default(),
+        });
+        contexts.insert(ordinal, Arc::downgrade(&context));
+        Ok(context)
+    }
+
+    pub(crate) fn driver(&self) -> &Arc<Driver> {
+        &self.primary.driver
+    }
+
+    pub(crate) fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    pub(crate) fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    pub(crate) fn strided(&self) -> &Strided {
+        &self.strided
+    }
+
+    pub(crate) fn pool(&self) -> Handle<sys::CUmemPoolHandle_st> {
+        self.pool
+    }
+
+    /// Makes the context current to this thread, as every call on it needs.
+    ///
+    /// Done before each, because any other code of the process may have made another one current meanwhile. It is
+    /// one store in the driver, against microseconds for what follows.
+    pub(crate) fn bind(&self) -> Answer<&Driver> {
+        self.primary.bind()?;
+        Ok(self.driver())
+    }
+
+    /// Binds, then calls.
+    pub(crate) fn call(&self, operation: &'static str, call: impl FnOnce(&Driver) -> Answer) -> Result<()> {
+        self.bind().and_then(call).map_err(|failure| self.error(operation, failure))
+    }
+
+    /// Binds, then calls, where nobody can take the error.
+    pub(crate) fn release(&self, operation: &'static str, call: impl FnOnce(&Driver) -> Answer) {
+        if let Err(error) = self.call(operation, call) {
+            self.driver().report(error);
+        }
+    }
+
+    pub(crate) fn error(&self, operation: &'static str, failure: Failure) -> Error {
+        self.driver().error(operation, failure)
+    }
+
+    pub(crate) fn remember(&self, stream: &Arc<RawStream>) {
+        let mut streams = locked(&self.streams);
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams.push(Arc::downgrade(stream));
+    }
+
+    /// Waits for the streams that are open and gives memory the pool caches back to the device.
+    ///
+    /// Not for the whole context: other libraries of the process may have work of their own in it.
+    pub(crate) fn reclaim(&self) {
+        // Upgraded first: the last owner of a stream must not be dropped under the lock.
+        let streams: Vec<_> = locked(&self.streams).iter().filter_map(Weak::upgrade).collect();
+        for stream in &streams {
+            self.release("reclaim memory", |driver| {
+                // SAFETY: the stream is alive, and its context bound.
+                unsafe { driver.stream_synchronize(stream.raw()) }
+            });
+        }
+        self.trim("reclaim memory");
+    }
+
+    /// Memory of the device; what the pool caches counts as free, since any allocation here can have it.
+    pub(crate) fn memory(&self, operation: &'static str) -> Result<MemoryInfo> {
+        let (mut free, mut total) = (0, 0);
+        self.call(operation, |driver| {
+            // SAFETY: the pointers are to locals of the right type, and the context is bound.
+            unsafe { driver.mem_get_info(&raw mut free, &raw mut total) }
+        })?;
+        let reserved =
+            self.pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
+        let used = self.pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
+        Ok(MemoryInfo::new(free.saturating_add(reserved.saturating_sub(used)).min(total), total))
+    }
+
+    fn pool_bytes(&self, operation: &'static str, attribute: CUmemPool_attribute) -> Result<usize> {
+        let mut bytes = 0_u64;
+        self.call(operation, |driver| {
+            // SAFETY: both attributes asked for here are `cuuint64_t`, and the pool is the device's own.
+            unsafe { driver.mem_pool_get_attribute(self.pool.raw(), attribute, (&raw mut bytes).cast()) }
+        })?;
+        Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
+    fn trim(&self, operation: &'static str) {
+        self.release(operation, |driver| {
+            // SAFETY: the pool is the device's own; trimming takes nothing that is allocated.
+            unsafe { driver.mem_pool_trim_to(self.pool.raw(), 0) }
+        });
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Blocks, because it must: releasing the context may cancel what a dropped stream still runs.
+        self.release("close", |driver| {
+            // SAFETY: the context is bound.
+            unsafe { driver.ctx_synchronize() }
+        });
+        // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h, `cuCtxDestroy`).
+        self.trim("close");
+        for module in self.kernels.module().into_iter().chain(self.strided.modules()) {
+            self.release("close", |driver| {
+                // SAFETY: the module is of this context, and no work is left that could use it.
+                unsafe { driver.module_unload(module.raw()) }
+            });
+        }
+    }
+}
+
+/// A retained primary context.
+#[derive(Debug)]
+struct Primary {
+    driver: Arc<Driver>,
+    device: CUdevice,
+    raw: Handle<sys::CUctx_st>,
+}
+
+impl Primary {
+    fn retain(driver: &Arc<Driver>, device: CUdevice) -> Result<Self> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the pointer is to a local of the right type, and the driver named the device.
+        unsafe { driver.primary_ctx_retain(&raw mut raw, device) }.map_err(|failure| match failure {
+            Failure::Code(46) => driver.refused("cuDevicePrimaryCtxRetain", failure),
+            _ => driver.error("open", failure),
+        })?;
+        Ok(Self { driver: Arc::clone(driver), device, raw: Handle::new(raw) })
+    }
+
+    fn bind(&self) -> Answer {
+        // SAFETY: the context is retained until `self` is dropped.
+        unsafe { self.driver.ctx_set_current(self.raw.raw()) }
+    }
+
+    /// The default pool of the device, told to keep freed memory: its default is to give all of it back at the next
+    /// wait, which makes the allocation after that a thousand times slower.
+    fn pool(&self) -> Result<Handle<sys::CUmemPoolHandle_st>> {
+        let error = |failure| self.driver.error("open", failure);
+        self.bind().map_err(error)?;
+        let mut pool = ptr::null_mut();
+        // SAFETY: the pointer is to a local of the right type.
+        unsafe { self.driver.device_get_default_mem_pool(&raw mut pool, self.device) }.map_err(error)?;
+        let mut threshold = u64::MAX;
+        let attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the attribute is a `cuuint64_t`.
+        unsafe { self.driver.mem_pool_set_attribute(pool, attribute, (&raw mut threshold).cast()) }
+            .map_err(error)?;
+        Ok(Handle::new(pool))
+    }
+}
+
+impl Drop for Primary {
+    fn drop(&mut self) {
+        // Releasing does not make the context not current (cuda.h), and a dead one must not stay so.
+        // SAFETY: no context may be current.
+        let unbound = unsafe { self.driver.ctx_set_current(ptr::null_mut()) };
+        // SAFETY: retained once by `retain`; everything made from it holds its owner and is gone.
+        let released = unsafe { self.driver.primary_ctx_release(self.device) };
+        for failure in [unbound, released].into_iter().filter_map(Answer::err) {
+            self.driver.report(self.driver.error("close", failure));
+        }
+    }
+}

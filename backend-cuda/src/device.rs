@@ -1,0 +1,100 @@
+//! The device handle.
+#![allow(unsafe_code)] // vouches for the contract of the traits
+
+use std::{num::NonZeroUsize, sync::Arc};
+
+use devarray::{
+    Error, Result,
+    backend::{Device, DeviceInfo, MemoryInfo},
+};
+
+use crate::{
+    context::Context,
+    driver::Driver,
+    event::CudaEvent,
+    memory::{CudaBuffer, CudaHostBuffer},
+    stream::CudaStream,
+};
+
+/// An NVIDIA device.
+///
+/// A handle: cheap to clone. All handles of one device in a process share one context, the device's primary one,
+/// which other libraries of the process share too. The last thing made from a device that goes away waits for its work and
+/// releases the context.
+///
+/// ```no_run
+/// use devarray::backend::Device;
+/// use devarray_cuda::CudaDevice;
+///
+/// let device = CudaDevice::open(0)?;
+/// println!("{} with {} bytes", device.info().name, device.memory()?.total_bytes);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CudaDevice {
+    context: Arc<Context>,
+}
+
+impl CudaDevice {
+    /// Opens device `ordinal`, counted from 0 among those of [`devices`](crate::devices).
+    ///
+    /// The first time in a process this makes the device's context, which takes a fraction of a second.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unavailable`]: no driver, a driver too old, no such device, or one that this backend cannot use.
+    /// - [`Error::OutOfMemory`]: no room for a context.
+    /// - [`Error::DeviceLost`], [`Error::Driver`]: the driver refused.
+    pub fn open(ordinal: usize) -> Result<Self> {
+        Self::open_with(&Driver::load()?, ordinal)
+    }
+
+    /// Opens device `ordinal` of another driver; for tests.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_with(driver: &Arc<Driver>, ordinal: usize) -> Result<Self> {
+        Ok(Self { context: Context::open(driver, ordinal)? })
+    }
+
+    /// The driver it was opened through.
+    #[must_use]
+    pub fn driver(&self) -> &Arc<Driver> {
+        self.context.driver()
+    }
+
+    /// Takes the errors that had nobody to go to; as [`Driver::take_errors`], of all devices of the driver.
+    #[must_use]
+    pub fn take_errors(&self) -> Vec<Error> {
+        self.driver().take_errors()
+    }
+}
+
+// SAFETY: the four promises, one by one.
+// - Order: all work goes to streams of the driver, which run theirs in order (CUDA C++ Programming Guide, "Streams").
+// - Confinement: the plans core hands over are lowered to the same bytes; tests compare each class with `Plan::runs`.
+// - Quiescence: `Done` and `true` are the driver's success alone; any failed wait is `Unknown`.
+// - Progress: the driver runs what was enqueued, or fails a wait for it.
+unsafe impl Device for CudaDevice {
+    type Buffer = CudaBuffer;
+    type HostBuffer = CudaHostBuffer;
+    type Event = CudaEvent;
+    type Stream = CudaStream;
+
+    fn info(&self) -> &DeviceInfo {
+        self.context.info()
+    }
+
+    fn memory(&self) -> Result<MemoryInfo> {
+        self.context.memory("memory")
+    }
+
+    fn open_stream(&self) -> Result<CudaStream> {
+        CudaStream::open(&self.context)
+    }
+
+    fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<CudaHostBuffer> {
+        CudaHostBuffer::alloc(&self.context, len_bytes)
+    }
+}

@@ -1,0 +1,135 @@
+//! The CUDA driver as one replaceable table of functions.
+//!
+//! Every call of this backend goes through a [`Driver`]: it counts the call, may be told to fail it, and answers a
+//! symbol that the driver library lacks with a typed error. The functions return `i32`, because a newer driver may
+//! answer a code that no enum has named yet. Types and constants are those of `cudarc`'s [`sys`].
+//!
+//! Programs have no use for this module: [`CudaDevice::open`](crate::CudaDevice::open) loads the driver by itself. It
+//! is public for tests, which count calls, fail each in turn, and replace the table by a driver of their own.
+#![allow(unsafe_code)] // loads the driver library and reads the text the driver returns
+
+mod code;
+mod fault;
+mod table;
+
+use std::{
+    ffi::CStr,
+    ptr,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+pub use cudarc::driver::sys;
+use devarray::{Error, Result};
+
+use crate::{context::Registry, handle::locked, probe::unavailable};
+use fault::Calls;
+
+pub use code::{Answer, Failure};
+pub(crate) use code::{INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, out_of_memory};
+pub use fault::Fault;
+pub use table::{Function, Table};
+
+/// The functions of a CUDA driver, their call counts, and what is open through them.
+#[derive(Debug)]
+pub struct Driver {
+    table: Table,
+    calls: Calls,
+    errors: Mutex<Vec<Error>>,
+    pub(crate) contexts: Registry,
+}
+
+impl Driver {
+    /// The driver of this machine, loaded once a process.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`]: there is no driver library. The next call looks again.
+    pub fn load() -> Result<Arc<Self>> {
+        static LOADED: OnceLock<Arc<Driver>> = OnceLock::new();
+        if let Some(driver) = LOADED.get() {
+            return Ok(Arc::clone(driver));
+        }
+        // SAFETY: loads the driver library, whose initializers are NVIDIA's and may run in any process.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(unavailable("no CUDA driver library (libcuda.so.1, nvcuda.dll) was found"));
+        }
+        Ok(Arc::clone(LOADED.get_or_init(|| Arc::new(Self::with_table(Table::load())))))
+    }
+
+    /// A driver of other functions, such as a test's.
+    ///
+    /// What is opened through it is shared with no other `Driver`.
+    ///
+    /// # Safety
+    ///
+    /// Each function does what NVIDIA's driver documents of the function it stands for, or answers a code other than 0
+    /// without an effect.
+    #[must_use]
+    pub unsafe fn new(table: Table) -> Arc<Self> {
+        Arc::new(Self::with_table(table))
+    }
+
+    fn with_table(table: Table) -> Self {
+        Self { table, calls: Calls::new(), errors: Mutex::default(), contexts: Registry::default() }
+    }
+
+    /// How often `function` was called so far, calls that failed included.
+    #[must_use]
+    pub fn calls(&self, function: Function) -> u64 {
+        self.calls.of(function)
+    }
+
+    /// How often any function was called so far.
+    #[must_use]
+    pub fn total_calls(&self) -> u64 {
+        self.calls.total()
+    }
+
+    /// Makes a later call fail, in place of an earlier fault.
+    pub fn fail(&self, fault: Fault) {
+        self.calls.fail(Some(fault));
+    }
+
+    /// Makes no call fail any more. Says whether the last fault has struck.
+    pub fn heal(&self) -> bool {
+        self.calls.fail(None)
+    }
+
+    /// Takes the errors that had nobody to go to: those of freeing pinned memory, of destroying streams and events,
+    /// and of closing a device. Equal errors are kept once.
+    #[must_use]
+    pub fn take_errors(&self) -> Vec<Error> {
+        std::mem::take(&mut *locked(&self.errors))
+    }
+
+    /// Keeps an error that cannot be returned.
+    pub(crate) fn report(&self, error: Error) {
+        let mut errors = locked(&self.errors);
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+    }
+
+    /// The first function that the driver library lacks.
+    pub(crate) fn missing(&self) -> Option<Function> {
+        Function::ALL.iter().copied().find(|&function| !self.table.has(function))
+    }
+
+    /// The driver's name for a code, or the number again.
+    pub(crate) fn code_name(&self, code: i32) -> String {
+        let mut name = ptr::null();
+        // SAFETY: the pointer is valid for one write; any number may be asked for.
+        let known = unsafe { self.get_error_name(code, &raw mut name) };
+        if known.is_err() || name.is_null() {
+            return code.to_string();
+        }
+        // SAFETY: the driver returned a static, zero-terminated string.
+        unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+    }
+
+    /// Counts a call, and answers the function's address or why it must not be called.
+    fn enter<F>(&self, function: Function, address: Option<F>) -> Answer<F> {
+        self.calls.count(function)?;
+        address.ok_or(Failure::Missing(function))
+    }
+}

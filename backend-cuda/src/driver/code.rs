@@ -1,0 +1,83 @@
+//! What the driver's codes mean for a caller.
+//!
+//! The numbers are those of `cuda.h`, where each is documented.
+
+use devarray::Error;
+
+use super::{Driver, Function};
+use crate::BACKEND;
+
+/// Why a driver call had no effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The driver library has no such function; nothing was called.
+    Missing(Function),
+    /// The driver answered this code, which is not 0. (Of a query, 600 says "not yet".)
+    Code(i32),
+}
+
+/// What a driver call answered.
+pub type Answer<T = ()> = Result<T, Failure>;
+
+pub(crate) const INVALID_VALUE: Failure = Failure::Code(1);
+pub(crate) const OUT_OF_MEMORY: Failure = Failure::Code(2);
+pub(crate) const NOT_READY: Failure = Failure::Code(600);
+
+/// Codes after which the process, or the context, can do no further work on the device.
+///
+/// `cuda.h` says of 226, 702, 714 to 719, 721 and 911, and of 700: "leaves the process in an inconsistent state and any
+/// further CUDA work will return the same error"; of 710 that the context must be destroyed. 3 and 4 say that the
+/// driver of this process is not initialized (after a fork) or shuts down; 201 and 709, of a context that was
+/// bound a moment ago, that somebody destroyed it. 214 and 220 are memory and link errors met while executing.
+const LOST: [i32; 18] =
+    [3, 4, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 911];
+
+impl Failure {
+    /// The failure of a call that answered `code`.
+    pub(super) fn check(code: i32) -> Answer {
+        if code == 0 { Ok(()) } else { Err(Self::Code(code)) }
+    }
+
+    fn is_lost(self) -> bool {
+        matches!(self, Self::Code(code) if LOST.contains(&code))
+    }
+}
+
+impl Driver {
+    /// The error to return for a call that failed during `operation`.
+    pub(crate) fn error(&self, operation: &'static str, failure: Failure) -> Error {
+        let code = match failure {
+            Failure::Code(code) => code,
+            Failure::Missing(function) => {
+                let capability = format!("the driver library has no {}", function.symbol());
+                return Error::Unsupported { backend: BACKEND, operation, capability };
+            }
+        };
+        if failure == OUT_OF_MEMORY {
+            return out_of_memory(operation, 0, None);
+        }
+        let name = self.code_name(code);
+        if failure.is_lost() {
+            Error::DeviceLost { backend: BACKEND, operation, code, name }
+        } else {
+            Error::Driver { backend: BACKEND, operation, code, name }
+        }
+    }
+}
+
+/// Out of memory; `room` is (free, total) in bytes where known, `requested_bytes` 0 where the driver did not say what it
+/// needed the memory for.
+pub(crate) fn out_of_memory(
+    operation: &'static str,
+    requested_bytes: usize,
+    room: Option<(usize, usize)>,
+) -> Error {
+    Error::OutOfMemory {
+        backend: BACKEND,
+        operation,
+        requested_bytes,
+        free_bytes: room.map(|(free, _)| free),
+        total_bytes: room.map(|(_, total)| total),
+    }
+}

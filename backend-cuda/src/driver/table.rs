@@ -1,0 +1,175 @@
+//! The driver functions this backend calls, each listed once.
+#![allow(unsafe_code)] // function pointers of the driver, and the one place that calls them
+
+use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+
+use super::{Answer, Driver, Failure, sys};
+use sys::{
+    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
+    CUhostFn, CUmemPool_attribute, CUmemoryPool, CUmodule, CUstream,
+};
+
+/// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call on [`Driver`].
+///
+/// All of them exist since CUDA 11.2. The symbols are those `cuda.h` maps the plain names to.
+macro_rules! functions {
+    ($($name:ident $method:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
+        /// The addresses of the driver's functions; `None` where the library lacks one.
+        #[derive(Debug, Clone, Copy, Default)]
+        #[non_exhaustive]
+        pub struct Table {
+            $(
+                #[doc = concat!("`", $symbol, "`.")]
+                pub $method: Option<unsafe extern "C" fn($($type),*) -> i32>,
+            )*
+        }
+
+        /// A function of the driver.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Function {
+            $(
+                #[doc = concat!("`", $symbol, "`.")]
+                $name,
+            )*
+        }
+
+        impl Function {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// Its symbol in the driver library.
+            #[must_use]
+            pub const fn symbol(self) -> &'static str {
+                match self {
+                    $(Self::$name => $symbol,)*
+                }
+            }
+        }
+
+        impl Table {
+            /// The functions of the driver library, which must be there.
+            pub(super) fn load() -> Self {
+                // SAFETY: loads the library as its presence was found a moment ago.
+                let library = unsafe { sys::culib() };
+                Self {
+                    $(
+                        // SAFETY: the signature is that of the symbol in `cuda.h`; a `CUresult` is an `unsigned int`
+                        // or `int` there, which is passed and returned as `i32` is.
+                        $method: unsafe { library.get::<unsafe extern "C" fn($($type),*) -> i32>($symbol.as_bytes()) }
+                            .ok()
+                            .map(|symbol| *symbol),
+                    )*
+                }
+            }
+
+            /// Whether the library has `function`.
+            #[must_use]
+            pub const fn has(&self, function: Function) -> bool {
+                match function {
+                    $(Function::$name => self.$method.is_some(),)*
+                }
+            }
+
+            /// The same table, as if the library lacked `function`.
+            #[must_use]
+            pub const fn without(mut self, function: Function) -> Self {
+                match function {
+                    $(Function::$name => self.$method = None,)*
+                }
+                self
+            }
+        }
+
+        #[allow(clippy::too_many_arguments, reason = "the driver's own signatures")]
+        impl Driver {
+            $(
+                #[doc = concat!("Calls `", $symbol, "`.")]
+                ///
+                /// # Errors
+                ///
+                /// The function is missing, was made to fail, or answered a code other than 0.
+                ///
+                /// # Safety
+                ///
+                /// What NVIDIA's documentation asks of the caller of this function.
+                pub unsafe fn $method(&self, $($arg: $type),*) -> Answer {
+                    let call = self.enter(Function::$name, self.table.$method)?;
+                    // SAFETY: passed on to the caller.
+                    Failure::check(unsafe { call($($arg),*) })
+                }
+            )*
+        }
+    };
+}
+
+functions! {
+    // Finding devices.
+    Init init = "cuInit" (flags: c_uint);
+    DriverGetVersion driver_get_version = "cuDriverGetVersion" (version: *mut c_int);
+    GetErrorName get_error_name = "cuGetErrorName" (code: i32, name: *mut *const c_char);
+    DeviceGetCount device_get_count = "cuDeviceGetCount" (count: *mut c_int);
+    DeviceGet device_get = "cuDeviceGet" (device: *mut CUdevice, ordinal: c_int);
+    DeviceGetName device_get_name = "cuDeviceGetName" (name: *mut c_char, len: c_int, device: CUdevice);
+    DeviceGetAttribute device_get_attribute = "cuDeviceGetAttribute"
+        (value: *mut c_int, attribute: CUdevice_attribute, device: CUdevice);
+
+    // The context.
+    PrimaryCtxRetain primary_ctx_retain = "cuDevicePrimaryCtxRetain" (context: *mut CUcontext, device: CUdevice);
+    PrimaryCtxRelease primary_ctx_release = "cuDevicePrimaryCtxRelease_v2" (device: CUdevice);
+    CtxSetCurrent ctx_set_current = "cuCtxSetCurrent" (context: CUcontext);
+    CtxSynchronize ctx_synchronize = "cuCtxSynchronize" ();
+
+    // Memory.
+    MemGetInfo mem_get_info = "cuMemGetInfo_v2" (free: *mut usize, total: *mut usize);
+    DeviceGetDefaultMemPool device_get_default_mem_pool = "cuDeviceGetDefaultMemPool"
+        (pool: *mut CUmemoryPool, device: CUdevice);
+    MemPoolSetAttribute mem_pool_set_attribute = "cuMemPoolSetAttribute"
+        (pool: CUmemoryPool, attribute: CUmemPool_attribute, value: *mut c_void);
+    MemPoolGetAttribute mem_pool_get_attribute = "cuMemPoolGetAttribute"
+        (pool: CUmemoryPool, attribute: CUmemPool_attribute, value: *mut c_void);
+    MemPoolTrimTo mem_pool_trim_to = "cuMemPoolTrimTo" (pool: CUmemoryPool, keep_bytes: usize);
+    MemAllocFromPoolAsync mem_alloc_from_pool_async = "cuMemAllocFromPoolAsync"
+        (address: *mut CUdeviceptr, len_bytes: usize, pool: CUmemoryPool, stream: CUstream);
+    MemFreeAsync mem_free_async = "cuMemFreeAsync" (address: CUdeviceptr, stream: CUstream);
+    MemHostAlloc mem_host_alloc = "cuMemHostAlloc" (pointer: *mut *mut c_void, len_bytes: usize, flags: c_uint);
+    MemFreeHost mem_free_host = "cuMemFreeHost" (pointer: *mut c_void);
+
+    // Streams and events.
+    StreamCreate stream_create = "cuStreamCreate" (stream: *mut CUstream, flags: c_uint);
+    StreamDestroy stream_destroy = "cuStreamDestroy_v2" (stream: CUstream);
+    StreamSynchronize stream_synchronize = "cuStreamSynchronize" (stream: CUstream);
+    StreamWaitEvent stream_wait_event = "cuStreamWaitEvent" (stream: CUstream, event: CUevent, flags: c_uint);
+    LaunchHostFunc launch_host_func = "cuLaunchHostFunc" (stream: CUstream, function: CUhostFn, data: *mut c_void);
+    EventCreate event_create = "cuEventCreate" (event: *mut CUevent, flags: c_uint);
+    EventDestroy event_destroy = "cuEventDestroy_v2" (event: CUevent);
+    EventRecord event_record = "cuEventRecord" (event: CUevent, stream: CUstream);
+    EventQuery event_query = "cuEventQuery" (event: CUevent);
+    EventSynchronize event_synchronize = "cuEventSynchronize" (event: CUevent);
+
+    // Copies and fills.
+    MemcpyDtoDAsync memcpy_dtod_async = "cuMemcpyDtoDAsync_v2"
+        (dst: CUdeviceptr, src: CUdeviceptr, len_bytes: usize, stream: CUstream);
+    MemcpyHtoDAsync memcpy_htod_async = "cuMemcpyHtoDAsync_v2"
+        (dst: CUdeviceptr, src: *const c_void, len_bytes: usize, stream: CUstream);
+    MemcpyDtoHAsync memcpy_dtoh_async = "cuMemcpyDtoHAsync_v2"
+        (dst: *mut c_void, src: CUdeviceptr, len_bytes: usize, stream: CUstream);
+    Memcpy2DAsync memcpy_2d_async = "cuMemcpy2DAsync_v2" (copy: *const CUDA_MEMCPY2D, stream: CUstream);
+    Memcpy3DAsync memcpy_3d_async = "cuMemcpy3DAsync_v2" (copy: *const CUDA_MEMCPY3D, stream: CUstream);
+    MemsetD8Async memset_d8_async = "cuMemsetD8Async"
+        (dst: CUdeviceptr, value: c_uchar, count: usize, stream: CUstream);
+    MemsetD16Async memset_d16_async = "cuMemsetD16Async"
+        (dst: CUdeviceptr, value: c_ushort, count: usize, stream: CUstream);
+    MemsetD32Async memset_d32_async = "cuMemsetD32Async"
+        (dst: CUdeviceptr, value: c_uint, count: usize, stream: CUstream);
+
+    // Kernels.
+    ModuleLoadData module_load_data = "cuModuleLoadData" (module: *mut CUmodule, image: *const c_void);
+    ModuleUnload module_unload = "cuModuleUnload" (module: CUmodule);
+    ModuleGetFunction module_get_function = "cuModuleGetFunction"
+        (function: *mut CUfunction, module: CUmodule, name: *const c_char);
+    LaunchKernel launch_kernel = "cuLaunchKernel"
+        (function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+         block_x: c_uint, block_y: c_uint, block_z: c_uint, shared_bytes: c_uint,
+         stream: CUstream, parameters: *mut *mut c_void, extra: *mut *mut c_void);
+}

@@ -1,0 +1,89 @@
+//! Points in the work of a stream.
+#![allow(unsafe_code)] // calls the driver with the event it owns; vouches for the contract of the trait
+
+use std::{ptr, sync::Arc};
+
+use devarray::{
+    Result,
+    backend::{Event, Quiesced},
+};
+
+use crate::{
+    context::Context,
+    driver::{NOT_READY, sys},
+    handle::Handle,
+    stream::RawStream,
+};
+
+/// An event, recorded once.
+///
+/// # How a wait can end
+///
+/// [`Quiesced::Done`] if the driver says so, else [`Quiesced::Unknown`], never [`Quiesced::Ended`]. After a fault
+/// in a kernel the driver refuses all further work and declares the contents undefined, but it nowhere promises that
+/// what other streams had in flight, such as a transfer to host memory, has stopped when the wait returns (`cuda.h`,
+/// `CUDA_ERROR_ILLEGAL_ADDRESS` and its like; CUDA C++ Programming Guide, "Error Checking"). Other codes say even less.
+#[derive(Debug)]
+pub struct CudaEvent {
+    context: Arc<Context>,
+    raw: Handle<sys::CUevent_st>,
+}
+
+impl CudaEvent {
+    /// A new event, recorded on `stream`. Timing is off: it would make recording slower.
+    pub(crate) fn record(context: &Arc<Context>, stream: &RawStream) -> Result<Self> {
+        let mut raw = ptr::null_mut();
+        context.call("record", |driver| {
+            // SAFETY: the pointer is to a local of the right type, and the context is bound.
+            unsafe { driver.event_create(&raw mut raw, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32) }
+        })?;
+        // Owned from here on, so that a failure below destroys it.
+        let event = Self { context: Arc::clone(context), raw: Handle::new(raw) };
+        context.call("record", |driver| {
+            // SAFETY: event and stream are alive and of the bound context.
+            unsafe { driver.event_record(raw, stream.raw()) }
+        })?;
+        Ok(event)
+    }
+
+    /// The driver's handle, for code outside this library. It dies with the event.
+    #[must_use]
+    pub fn raw(&self) -> sys::CUevent {
+        self.raw.raw()
+    }
+}
+
+// SAFETY: recorded once, before anybody has it, so a query that succeeded succeeds for ever. The driver says "ready" only
+// when the captured work is complete. Destroying an event does not block, and lifts no wait: "the call does not block
+// and the associated resources will automatically be released asynchronously at completion" (cuda.h,
+// `cuEventDestroy`); a wait holds the state captured at the call (`cuStreamWaitEvent`).
+unsafe impl Event for CudaEvent {
+    fn query(&self) -> Result<bool> {
+        let answer = self.context.bind().and_then(|driver| {
+            // SAFETY: the event is alive, and its context bound.
+            unsafe { driver.event_query(self.raw()) }
+        });
+        match answer {
+            Ok(()) => Ok(true),
+            Err(NOT_READY) => Ok(false),
+            Err(failure) => Err(self.context.error("query", failure)),
+        }
+    }
+
+    fn synchronize(&self) -> Quiesced {
+        let waited = self.context.call("synchronize", |driver| {
+            // SAFETY: the event is alive, and its context bound.
+            unsafe { driver.event_synchronize(self.raw()) }
+        });
+        waited.map_or_else(Quiesced::Unknown, |()| Quiesced::Done)
+    }
+}
+
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        self.context.release("destroy event", |driver| {
+            // SAFETY: created by `record`, destroyed once.
+            unsafe { driver.event_destroy(self.raw()) }
+        });
+    }
+}

@@ -1,0 +1,91 @@
+//! Device memory, and pinned host memory.
+#![allow(unsafe_code)] // allocates, zeroes and frees pinned memory; vouches for the contract of the traits
+
+use std::{num::NonZeroUsize, ptr, sync::Arc};
+
+use devarray::{
+    Result,
+    backend::{Buffer, HostBuffer},
+};
+
+use crate::{
+    context::Context,
+    driver::{OUT_OF_MEMORY, out_of_memory, sys::CU_MEMHOSTALLOC_PORTABLE, sys::CUdeviceptr},
+    handle::Handle,
+};
+
+/// Device memory from the stream-ordered pool of a device.
+///
+/// Freed by an operation, not by dropping: see [`Buffer`].
+#[derive(Debug)]
+pub struct CudaBuffer {
+    address: CUdeviceptr,
+    len_bytes: NonZeroUsize,
+    /// Keeps the device open.
+    _context: Arc<Context>,
+}
+
+impl CudaBuffer {
+    pub(crate) fn new(context: &Arc<Context>, address: CUdeviceptr, len_bytes: NonZeroUsize) -> Self {
+        Self { address, len_bytes, _context: Arc::clone(context) }
+    }
+}
+
+// SAFETY: the fields never change. The pool gives out ranges that do not overlap, and takes one back only by
+// `Stream::free`. "Any address … returned by one of the memory allocation routines from the driver or runtime API is
+// always aligned to at least 256 bytes" (CUDA C++ Programming Guide, "Device Memory Accesses").
+unsafe impl Buffer for CudaBuffer {
+    fn len_bytes(&self) -> usize {
+        self.len_bytes.get()
+    }
+
+    fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+/// Page-locked host memory that every device of the process reads and writes by itself.
+#[derive(Debug)]
+pub struct CudaHostBuffer {
+    start: Handle<u8>,
+    len_bytes: NonZeroUsize,
+    context: Arc<Context>,
+}
+
+impl CudaHostBuffer {
+    pub(crate) fn alloc(context: &Arc<Context>, len_bytes: NonZeroUsize) -> Result<Self> {
+        let mut start = ptr::null_mut();
+        let allocated = context.bind().and_then(|driver| {
+            // SAFETY: the pointer is to a local of the right type, and the context is bound.
+            unsafe { driver.mem_host_alloc(&raw mut start, len_bytes.get(), CU_MEMHOSTALLOC_PORTABLE) }
+        });
+        allocated.map_err(|failure| match failure {
+            OUT_OF_MEMORY => out_of_memory("alloc_host", len_bytes.get(), None),
+            _ => context.error("alloc_host", failure),
+        })?;
+        let start: *mut u8 = start.cast();
+        // SAFETY: the driver allocated that many bytes for nobody but us.
+        unsafe { start.write_bytes(0, len_bytes.get()) };
+        Ok(Self { start: Handle::new(start), len_bytes, context: Arc::clone(context) })
+    }
+}
+
+// SAFETY: zeroed when allocated, page-aligned, reached through a raw pointer only, and freed by drop alone.
+unsafe impl HostBuffer for CudaHostBuffer {
+    fn len_bytes(&self) -> usize {
+        self.len_bytes.get()
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.start.raw()
+    }
+}
+
+impl Drop for CudaHostBuffer {
+    fn drop(&mut self) {
+        self.context.release("free_host", |driver| {
+            // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses it.
+            unsafe { driver.mem_free_host(self.start.raw().cast()) }
+        });
+    }
+}

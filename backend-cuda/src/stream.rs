@@ -1,0 +1,186 @@
+//! Streams: every operation is one driver call, enqueued.
+#![allow(unsafe_code)] // calls the driver with the stream it owns; vouches for the contract of the trait
+
+mod copy;
+mod fill;
+
+use std::{num::NonZeroUsize, ptr, sync::Arc};
+
+use devarray::{
+    Result,
+    backend::{Buffer, CopyOp, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+};
+
+use crate::{
+    context::Context,
+    device::CudaDevice,
+    driver::{Answer, Driver, OUT_OF_MEMORY, out_of_memory, sys},
+    event::CudaEvent,
+    handle::Handle,
+    memory::CudaBuffer,
+};
+
+/// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with any other.
+///
+/// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
+#[derive(Debug)]
+pub struct CudaStream {
+    raw: Arc<RawStream>,
+}
+
+/// The driver's stream; destroyed with its last owner, which neither blocks nor cancels.
+#[derive(Debug)]
+pub(crate) struct RawStream {
+    context: Arc<Context>,
+    raw: Handle<sys::CUstream_st>,
+}
+
+impl RawStream {
+    pub(crate) fn raw(&self) -> sys::CUstream {
+        self.raw.raw()
+    }
+}
+
+impl CudaStream {
+    pub(crate) fn open(context: &Arc<Context>) -> Result<Self> {
+        let mut raw = ptr::null_mut();
+        context.call("open_stream", |driver| {
+            // SAFETY: the pointer is to a local of the right type, and the context is bound.
+            unsafe { driver.stream_create(&raw mut raw, sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32) }
+        })?;
+        let raw = Arc::new(RawStream { context: Arc::clone(context), raw: Handle::new(raw) });
+        context.remember(&raw);
+        Ok(Self { raw })
+    }
+
+    /// The driver's handle, for code outside this library. It dies with the stream.
+    #[must_use]
+    pub fn raw(&self) -> sys::CUstream {
+        self.raw.raw()
+    }
+
+    fn context(&self) -> &Arc<Context> {
+        &self.raw.context
+    }
+
+    /// Binds and enqueues.
+    ///
+    /// A call that fails is documented to have had no effect. But a driver may split a transfer, and fail after the
+    /// first part: so whatever may have begun is waited for before the error is returned.
+    fn enqueue(
+        &self,
+        operation: &'static str,
+        call: impl FnOnce(&Driver, sys::CUstream) -> Answer,
+    ) -> Result<()> {
+        let bound = self.context().bind();
+        let driver = bound.map_err(|failure| self.context().error(operation, failure))?;
+        call(driver, self.raw()).map_err(|failure| {
+            // SAFETY: the stream is alive, and its context bound.
+            if let Err(also) = unsafe { driver.stream_synchronize(self.raw()) } {
+                driver.report(driver.error(operation, also));
+            }
+            driver.error(operation, failure)
+        })
+    }
+
+    fn try_alloc(&self, len_bytes: NonZeroUsize) -> Answer<sys::CUdeviceptr> {
+        let mut address = 0;
+        let driver = self.context().bind()?;
+        let pool = self.context().pool().raw();
+        // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound context.
+        unsafe { driver.mem_alloc_from_pool_async(&raw mut address, len_bytes.get(), pool, self.raw()) }?;
+        Ok(address)
+    }
+}
+
+// SAFETY: each operation is enqueued on this one stream of the driver, which keeps S1 to S8 (CUDA C++ Programming Guide,
+// "Streams" and "Stream Ordered Memory Allocator"; cuda.h, `cuStreamWaitEvent`, `cuStreamDestroy`). The stream is
+// non-blocking, so no order beyond events is implied.
+unsafe impl Stream for CudaStream {
+    type Device = CudaDevice;
+
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<CudaBuffer> {
+        let address = self.try_alloc(len_bytes).or_else(|failure| {
+            if failure != OUT_OF_MEMORY {
+                return Err(failure);
+            }
+            self.context().reclaim();
+            self.try_alloc(len_bytes)
+        });
+        match address {
+            Ok(address) => Ok(CudaBuffer::new(self.context(), address, len_bytes)),
+            Err(OUT_OF_MEMORY) => {
+                let room = self.context().memory("alloc").ok();
+                let room = room.map(|memory| (memory.free_bytes, memory.total_bytes));
+                Err(out_of_memory("alloc", len_bytes.get(), room))
+            }
+            Err(failure) => Err(self.context().error("alloc", failure)),
+        }
+    }
+
+    fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
+        let buffer = op.into_buffer();
+        self.context().call("free", |driver| {
+            // SAFETY: the address is of an allocation, freed once, and everything that uses it is ordered before.
+            unsafe { driver.mem_free_async(buffer.address(), self.raw()) }
+        })
+    }
+
+    fn copy(&self, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
+        let (dst, src) = (op.dst().address(), op.src().address());
+        self.enqueue("copy", |driver, stream| {
+            copy::enqueue(driver, stream, self.context(), op.plan(), dst, src)
+        })
+    }
+
+    fn fill(&self, op: &FillOp<'_, CudaBuffer>) -> Result<()> {
+        let dst = op.dst().address();
+        self.enqueue("fill", |driver, stream| {
+            fill::enqueue(driver, stream, self.context().kernels(), op.plan(), dst, op.pattern())
+        })
+    }
+
+    fn upload(&self, op: &UploadOp<'_, CudaBuffer>) -> Result<()> {
+        let dst = op.dst().address() + op.dst_range_bytes().start as u64;
+        self.enqueue("upload", |driver, stream| {
+            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers this.
+            unsafe { driver.memcpy_htod_async(dst, op.src().cast(), op.len_bytes(), stream) }
+        })
+    }
+
+    fn download(&self, op: &DownloadOp<'_, CudaBuffer>) -> Result<()> {
+        let src = op.src().address() + op.src_range_bytes().start as u64;
+        self.enqueue("download", |driver, stream| {
+            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers this.
+            unsafe { driver.memcpy_dtoh_async(op.dst().cast(), src, op.len_bytes(), stream) }
+        })
+    }
+
+    fn record(&self) -> Result<CudaEvent> {
+        CudaEvent::record(self.context(), &self.raw)
+    }
+
+    fn wait(&self, event: &CudaEvent) -> Result<()> {
+        self.context().call("wait", |driver| {
+            // SAFETY: stream and event are alive; the context of the stream is bound.
+            unsafe { driver.stream_wait_event(self.raw(), event.raw(), 0) }
+        })
+    }
+
+    fn synchronize(&self) -> Quiesced {
+        let waited = self.context().call("synchronize", |driver| {
+            // SAFETY: the stream is alive, and its context bound.
+            unsafe { driver.stream_synchronize(self.raw()) }
+        });
+        waited.map_or_else(Quiesced::Unknown, |()| Quiesced::Done)
+    }
+}
+
+impl Drop for RawStream {
+    fn drop(&mut self) {
+        self.context.release("destroy stream", |driver| {
+            // SAFETY: created by `CudaStream::open`, destroyed once.
+            unsafe { driver.stream_destroy(self.raw()) }
+        });
+    }
+}

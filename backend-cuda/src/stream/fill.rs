@@ -1,0 +1,72 @@
+//! From a fill to the one driver call that carries it out.
+#![allow(unsafe_code)] // enqueues driver fills of the bytes that a plan names
+
+use devarray::copy::{Class, Plan};
+
+use crate::{
+    driver::{Answer, Driver, INVALID_VALUE, sys},
+    kernels::{Kernels, Kind, Params},
+};
+
+/// Enqueues the repetition of `pattern` over the destination of `plan` in the buffer at `dst`. The context of `stream` is
+/// bound.
+pub(super) fn enqueue(
+    driver: &Driver,
+    stream: sys::CUstream,
+    kernels: &Kernels,
+    plan: &Plan,
+    dst: u64,
+    pattern: &[u8],
+) -> Answer {
+    match (plan.class(), period(pattern)) {
+        (Class::Empty, _) => Ok(()),
+        (Class::Linear, period) if period.len() <= 4 => {
+            linear(driver, stream, dst + plan.dst_offset_bytes() as u64, plan.len_bytes(), period)
+        }
+        _ => {
+            let params = Params::fill(plan, dst, pattern).ok_or(INVALID_VALUE)?;
+            kernels.launch(driver, stream, Kind::Fill, &params)
+        }
+    }
+}
+
+/// Fills `len_bytes` bytes at `dst`, both multiples of the period's length, with a period of 1, 2 or 4 bytes.
+fn linear(driver: &Driver, stream: sys::CUstream, dst: u64, len_bytes: usize, period: &[u8]) -> Answer {
+    match *period {
+        // SAFETY: the bytes lie inside a buffer that is alive in stream order.
+        [a] => unsafe { driver.memset_d8_async(dst, a, len_bytes, stream) },
+        [a, b] => {
+            let value = u16::from_ne_bytes([a, b]);
+            // SAFETY: as above; address and length are multiples of the element, and so of 2.
+            unsafe { driver.memset_d16_async(dst, value, len_bytes / 2, stream) }
+        }
+        [a, b, c, d] => {
+            let value = u32::from_ne_bytes([a, b, c, d]);
+            // SAFETY: as above; address and length are multiples of the element, and so of 4.
+            unsafe { driver.memset_d32_async(dst, value, len_bytes / 4, stream) }
+        }
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+/// The shortest start of `pattern`, halving, that repeats to all of it: most fills are zeros.
+fn period(pattern: &[u8]) -> &[u8] {
+    let half = pattern.len() / 2;
+    let (left, right) = pattern.split_at(half);
+    if half > 0 && left == right { period(left) } else { pattern }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_shortest_period() {
+        assert_eq!(period(&[7]), [7]);
+        assert_eq!(period(&[0; 16]), [0]);
+        assert_eq!(period(&[1, 2, 1, 2]), [1, 2]);
+        assert_eq!(period(&[1, 2, 1, 3]), [1, 2, 1, 3]);
+        assert_eq!(period(&[1, 1, 2, 2, 1, 1, 2, 2]), [1, 1, 2, 2]);
+        assert_eq!(period(&[1, 1, 1, 1, 1, 1, 1, 2]), [1, 1, 1, 1, 1, 1, 1, 2]);
+    }
+}

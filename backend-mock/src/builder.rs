@@ -1,0 +1,83 @@
+//! Options of a device.
+
+use devarray::backend::{Capabilities, DeviceInfo};
+
+use crate::{
+    device::{BACKEND, MockDevice},
+    schedule::Schedule,
+};
+
+/// Memory of a device unless told otherwise: 8 GiB.
+const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
+
+/// Options of a [`MockDevice`]; from [`MockDevice::builder`].
+///
+/// ```
+/// use devarray_mock::{MockDevice, Schedule};
+///
+/// let device = MockDevice::builder().schedule(Schedule::Random).seed(7).memory_limit_bytes(1 << 20).build();
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a builder makes a device only when `build` is called"]
+pub struct Builder {
+    pub(crate) info: DeviceInfo,
+    pub(crate) schedule: Schedule,
+    pub(crate) seed: u64,
+    pub(crate) record: bool,
+    pub(crate) memory_limit_bytes: usize,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self {
+            info: DeviceInfo::new(BACKEND, "simulator in host memory"),
+            schedule: Schedule::default(),
+            seed: 0,
+            record: false,
+            memory_limit_bytes: DEFAULT_MEMORY_BYTES,
+        }
+    }
+
+    /// How to choose among legal orders. [`Schedule::Lazy`] unless told.
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedule = schedule;
+        self
+    }
+
+    /// What [`Schedule::Random`] draws from; the other schedules ignore it. 0 unless told.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Keeps every choice for [`MockDevice::trace`], a word each. Off unless told; a run is repeated with its options
+    /// or with its trace.
+    pub fn record_trace(mut self, record: bool) -> Self {
+        self.record = record;
+        self
+    }
+
+    /// Bytes of device memory. 8 GiB unless told. The host's memory is used only as far as it is allocated.
+    pub fn memory_limit_bytes(mut self, limit_bytes: usize) -> Self {
+        self.memory_limit_bytes = limit_bytes;
+        self
+    }
+
+    /// What the copy planner must respect. No limits unless told.
+    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.info.capabilities = capabilities;
+        self
+    }
+
+    /// The number of the device. 0 unless told.
+    pub fn ordinal(mut self, ordinal: usize) -> Self {
+        self.info.ordinal = ordinal;
+        self
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn build(self) -> MockDevice {
+        MockDevice::with(self)
+    }
+}

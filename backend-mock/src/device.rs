@@ -1,0 +1,160 @@
+//! The simulated device, and what it answers beyond the traits.
+#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+
+use std::{
+    num::NonZeroUsize,
+    panic::Location,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use devarray::{
+    Error, Result,
+    backend::{Device, DeviceInfo, MemoryInfo},
+};
+
+use crate::{
+    buffer::MockBuffer,
+    builder::Builder,
+    engine::Engine,
+    event::MockEvent,
+    fault::{Fault, Site},
+    host::MockHostBuffer,
+    report::Report,
+    schedule::Chooser,
+    statistics::Statistics,
+    stream::MockStream,
+    trace::Trace,
+};
+
+/// The name of the backend in errors.
+pub(crate) const BACKEND: &str = "mock";
+
+/// A simulated device in host memory. Clones are one device.
+///
+/// What runs when is decided by its options alone: the same options and the same calls give the same run.
+///
+/// When the last clone, stream, event and buffer of it is gone, what is still queued runs.
+#[derive(Debug, Clone)]
+pub struct MockDevice {
+    shared: Arc<Shared>,
+}
+
+/// What all handles of one device hold.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    info: DeviceInfo,
+    engine: Mutex<Engine>,
+}
+
+impl Shared {
+    /// The engine, alone. One that a panic left behind is as usable as any: every step leaves it consistent.
+    pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MockDevice {
+    /// A device with the default options: [`Schedule::Lazy`](crate::Schedule::Lazy), seed 0, 8 GiB, ordinal 0, no limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// Options to change.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn with(options: Builder) -> Self {
+        let chooser = Chooser::new(options.schedule, options.seed, options.record);
+        let engine = Mutex::new(Engine::new(chooser, options.memory_limit_bytes));
+        Self { shared: Arc::new(Shared { info: options.info, engine }) }
+    }
+
+    /// Runs everything that is queued, on all streams.
+    pub fn finish(&self) {
+        self.shared.engine().finish();
+    }
+
+    /// What is still alive and what was done wrong. First runs everything that is queued.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        self.shared.engine().report()
+    }
+
+    /// What was asked for and what ran. Runs nothing.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.shared.engine().statistics()
+    }
+
+    /// Makes a call of `site` fail: the next one that no fault is planned for yet.
+    pub fn fail_next(&self, site: Site, fault: impl Into<Fault>) {
+        self.shared.engine().plan_fault(site, fault.into());
+    }
+
+    /// The choices so far; none unless [recorded](Builder::record_trace).
+    #[must_use]
+    pub fn trace(&self) -> Option<Trace> {
+        self.shared.engine().recorded()
+    }
+
+    /// A hash of the choices so far and of the order in which operations ran: equal for equal runs.
+    #[must_use]
+    pub fn trace_hash(&self) -> u64 {
+        self.shared.engine().trace_hash()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl Default for MockDevice {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: the four promises, kept by the engine, which all handles share behind one lock.
+// Order: a lane is a first-in, first-out queue, and a wait leaves it only after the event's operation ran.
+// Confinement: device memory is reached through slices of the allocation; host memory through the range of the operation.
+// Quiescence: `Done`, `Ended` and `true` are answered only when the covered operations have left their lanes.
+// Progress: waits run steps until the work has run, and a query runs one that the work needs.
+unsafe impl Device for MockDevice {
+    type Buffer = MockBuffer;
+    type HostBuffer = MockHostBuffer;
+    type Event = MockEvent;
+    type Stream = MockStream;
+
+    fn info(&self) -> &DeviceInfo {
+        &self.shared.info
+    }
+
+    fn memory(&self) -> Result<MemoryInfo> {
+        let mut engine = self.shared.engine();
+        engine.enter(Site::Memory)?;
+        Ok(engine.memory_info())
+    }
+
+    fn open_stream(&self) -> Result<MockStream> {
+        let mut engine = self.shared.engine();
+        engine.enter(Site::OpenStream)?;
+        Ok(MockStream::new(self.clone(), engine.open_lane()))
+    }
+
+    #[track_caller]
+    fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<MockHostBuffer> {
+        let location = Location::caller();
+        let mut engine = self.shared.engine();
+        engine.enter(Site::AllocHost)?;
+        MockHostBuffer::alloc(&self.shared, len_bytes, || engine.open_host_buffer(len_bytes.get(), location))
+            .ok_or(Error::OutOfMemory {
+                backend: BACKEND,
+                operation: "alloc_host",
+                requested_bytes: len_bytes.get(),
+                free_bytes: None,
+                total_bytes: None,
+            })
+    }
+}

@@ -1,0 +1,228 @@
+//! The simulator: queues, memory, and the rules by which operations run.
+//!
+//! ```text
+//! stream, event, device (the traits) → enqueue → queues → run: picks a ready stream → execute: moves bytes
+//!                                                            └─ every choice: schedule::Chooser
+//! ```
+//!
+//! One engine a device, behind one lock, without threads: it runs inside the calls that users make. Operations are numbered
+//! in the order in which they were enqueued, over all streams. Nothing depends on addresses of the host, on time, or on
+//! the order of a hash map, so the options of the device and the calls made determine everything.
+
+mod execute;
+mod lane;
+mod ledger;
+mod memory;
+mod op;
+mod run;
+
+use std::panic::Location;
+
+use devarray::{
+    Error, Result,
+    backend::{MemoryInfo, Quiesced},
+};
+
+use lane::Lane;
+pub(crate) use lane::Mark;
+use ledger::Ledger;
+use memory::Memory;
+pub(crate) use memory::Reserved;
+use op::Op;
+pub(crate) use op::{Pattern, Work};
+
+use crate::{
+    fault::{Fault, Faults, Site},
+    poison::Poison,
+    report::{Code, Finding, Report},
+    schedule::Chooser,
+    statistics::Statistics,
+    trace::Trace,
+};
+
+/// The state of one device.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    chooser: Chooser,
+    lanes: Vec<Lane>,
+    memory: Memory,
+    faults: Faults,
+    ledger: Ledger,
+    /// The error that lost the device.
+    lost: Option<Error>,
+    /// Operations enqueued so far: the number of the next one.
+    enqueued: u64,
+}
+
+impl Engine {
+    pub(crate) fn new(chooser: Chooser, memory_limit_bytes: usize) -> Self {
+        Self {
+            chooser,
+            lanes: Vec::new(),
+            memory: Memory::new(memory_limit_bytes),
+            faults: Faults::default(),
+            ledger: Ledger::default(),
+            lost: None,
+            enqueued: 0,
+        }
+    }
+
+    /// What every call that is no wait does first: fails if the device is lost or a fault is planned for it.
+    pub(crate) fn enter(&mut self, site: Site) -> Result<()> {
+        if let Some(lost) = &self.lost {
+            return Err(lost.clone());
+        }
+        if site == Site::Query {
+            self.ledger.statistics.queries += 1;
+        }
+        match self.faults.call(site) {
+            None => Ok(()),
+            Some(error) => {
+                self.lose_if_sticky(&error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Adds an operation to the queue of a stream, lets the device run as the schedule likes, and tells what it was.
+    pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) -> Mark {
+        let number = self.enqueued;
+        self.enqueued += 1;
+        self.scribble(&work, number);
+        work.count(&mut self.ledger.statistics.enqueued);
+        let mark = self.lanes[lane].push(lane, Op::new(number, work, location));
+        self.idle();
+        mark
+    }
+
+    /// Makes the destination of a download look wrong until it has run, unless an operation in flight uses it.
+    fn scribble(&self, work: &Work, number: u64) {
+        if let Work::Download { host, .. } = work
+            && !self.lanes.iter().flat_map(Lane::ops).any(|op| op.work.touches_host(host))
+        {
+            execute::scribble(host, Poison::of_destination(number));
+        }
+    }
+
+    /// Waits until the operation has run, and everything before it on its stream.
+    pub(crate) fn synchronize(&mut self, mark: Option<Mark>) -> Quiesced {
+        self.ledger.statistics.synchronizes += 1;
+        let end = match &self.lost {
+            Some(lost) => Quiesced::Ended(lost.clone()),
+            None => self.faults.quiesce(),
+        };
+        match &end {
+            Quiesced::Done => {}
+            Quiesced::Ended(error) => {
+                if let Some(mark) = mark {
+                    self.lanes[mark.lane].cancel(mark);
+                }
+                self.lose_if_sticky(error);
+            }
+            Quiesced::Unknown(error) => {
+                self.lose_if_sticky(error);
+                return end;
+            }
+        }
+        if let Some(mark) = mark {
+            self.force(mark);
+        }
+        end
+    }
+
+    /// Whether the operation has run. If not, runs one step towards it.
+    pub(crate) fn query(&mut self, mark: Mark) -> bool {
+        let done = self.is_done(mark);
+        if !done {
+            self.step_towards(mark);
+        }
+        done
+    }
+
+    /// Reserves device memory: free memory if there is enough, else after running the frees that are queued.
+    pub(crate) fn reserve(
+        &mut self,
+        len_bytes: usize,
+        location: &'static Location<'static>,
+    ) -> Result<Reserved> {
+        let chooser = &mut self.chooser;
+        if let Some(reserved) = self.memory.reserve(len_bytes, location, chooser) {
+            return Ok(reserved);
+        }
+        self.run_frees();
+        let chooser = &mut self.chooser;
+        self.memory.reserve(len_bytes, location, chooser).ok_or_else(|| Error::OutOfMemory {
+            backend: crate::device::BACKEND,
+            operation: "alloc",
+            requested_bytes: len_bytes,
+            free_bytes: Some(self.memory.info().free_bytes),
+            total_bytes: Some(self.memory.info().total_bytes),
+        })
+    }
+
+    pub(crate) fn memory_info(&self) -> MemoryInfo {
+        self.memory.info()
+    }
+
+    pub(crate) fn plan_fault(&mut self, site: Site, fault: Fault) {
+        self.faults.plan(site, fault);
+    }
+
+    pub(crate) fn add_finding(&mut self, code: Code, message: String) {
+        self.ledger.findings.push(Finding { code, message });
+    }
+
+    pub(crate) fn open_event(&mut self) {
+        self.ledger.events += 1;
+    }
+
+    pub(crate) fn close_event(&mut self) {
+        self.ledger.events -= 1;
+    }
+
+    pub(crate) fn open_host_buffer(&mut self, len_bytes: usize, location: &'static Location<'static>) -> u64 {
+        self.ledger.open_host_buffer(len_bytes, location)
+    }
+
+    pub(crate) fn close_host_buffer(&mut self, number: u64) {
+        self.ledger.host_buffers.remove(&number);
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.ledger.statistics
+    }
+
+    pub(crate) fn recorded(&self) -> Option<Trace> {
+        self.chooser.recorded().cloned()
+    }
+
+    pub(crate) fn trace_hash(&self) -> u64 {
+        self.chooser.hash()
+    }
+
+    /// What is alive and what went wrong, after running what is queued.
+    pub(crate) fn report(&mut self) -> Report {
+        self.finish();
+        Report {
+            buffers: self.memory.live(),
+            host_buffers: self.ledger.host_buffers.values().cloned().collect(),
+            streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
+            events: self.ledger.events,
+            findings: self.ledger.findings.clone(),
+        }
+    }
+
+    fn lose_if_sticky(&mut self, error: &Error) {
+        if error.is_sticky() && self.lost.is_none() {
+            self.lost = Some(error.clone());
+            self.lanes.iter_mut().for_each(Lane::cancel_all);
+        }
+    }
+}
+
+/// What was never forced runs in the end, or a forgotten wait would go unseen.
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

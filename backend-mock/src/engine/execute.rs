@@ -1,0 +1,241 @@
+//! What an operation does to memory.
+#![allow(unsafe_code)] // runs transfers, which read and write host memory through the pointers of their operations
+
+use std::ops::Range;
+
+use devarray::copy::copy_bytes;
+
+use super::{Engine, Memory, Work, memory::State, op::Op};
+use crate::{
+    buffer::BufferId,
+    host::HostRange,
+    poison::{Poison, PoisonKind, repeat},
+    report::Code,
+    schedule::Choice,
+};
+
+/// Pieces into which an operation is torn at most.
+const MOST_PIECES: usize = 4;
+
+impl Engine {
+    /// Runs an operation, or one piece of it. True if nothing of it is left.
+    pub(super) fn execute(&mut self, op: &mut Op) -> bool {
+        match &op.work {
+            Work::Record | Work::Wait(_) => true,
+            Work::Alloc { buffer, .. } => {
+                self.memory.make_ready(*buffer);
+                true
+            }
+            Work::Free { buffer, .. } => {
+                if !self.memory.release(*buffer) {
+                    let message = format!("{}: buffer {buffer} is not allocated", op.describe());
+                    self.add_finding(Code::InvalidFree, message);
+                }
+                true
+            }
+            _ if op.cancelled => true,
+            work => {
+                let len_bytes = work.len_bytes();
+                let ways = MOST_PIECES.min(len_bytes);
+                let chooser = &mut self.chooser;
+                let pieces =
+                    op.pieces.get_or_insert_with(|| tear(len_bytes, 1 + chooser.choose(Choice::Tear, ways)));
+                let piece = pieces.remove(chooser.choose(Choice::Piece, pieces.len()));
+                let finished = pieces.is_empty();
+                self.check_lifetimes(op);
+                move_bytes(&mut self.memory, &op.work, piece);
+                finished
+            }
+        }
+    }
+
+    /// Reports memory that is used before its allocation or after its free.
+    fn check_lifetimes(&mut self, op: &mut Op) {
+        if op.reported {
+            return;
+        }
+        for access in op.work.accesses().into_iter().flatten() {
+            let (code, when) = match self.memory.state(access.buffer) {
+                State::Ready => continue,
+                State::Reserved => (Code::UseBeforeAlloc, "before its allocation took effect"),
+                State::Gone => (Code::UseAfterFree, "after its free took effect"),
+            };
+            op.reported = true;
+            let verb = if access.write { "writes" } else { "reads" };
+            let Range { start, end } = access.span_bytes;
+            let buffer = access.buffer;
+            let message = format!("{} {verb} bytes {start}..{end} of buffer {buffer} {when}", op.describe());
+            self.add_finding(code, message);
+        }
+    }
+}
+
+/// Makes the destination of a download, which is about to be enqueued and uses no memory of another operation in flight,
+/// look wrong.
+pub(super) fn scribble(host: &HostRange, poison: Poison) {
+    // SAFETY: the destination of an operation that is in flight from now on; nothing else in flight uses it.
+    unsafe { host.scribble(poison) }
+}
+
+/// Cuts `0..len_bytes` into so many pieces of about one size.
+fn tear(len_bytes: usize, count: usize) -> Vec<Range<usize>> {
+    let piece_bytes = len_bytes.div_ceil(count).max(1);
+    (0..len_bytes).step_by(piece_bytes).map(|at| at..len_bytes.min(at + piece_bytes)).collect()
+}
+
+/// Moves the bytes of an operation whose positions, in the concatenation of its runs, lie in `piece`.
+fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
+    match work {
+        Work::Alloc { .. } | Work::Free { .. } | Work::Record | Work::Wait(_) => {}
+        Work::Copy { dst, src, plan } if dst.number == src.number => {
+            let bytes = memory.bytes_mut(*dst);
+            for run in clip(plan.runs(), piece) {
+                if run.src().end <= bytes.len() && run.dst().end <= bytes.len() {
+                    bytes.copy_within(run.src(), run.dst().start);
+                }
+            }
+        }
+        Work::Copy { dst, src, plan } => {
+            let mut bytes = memory.take(*dst);
+            let source = Source::new(memory, *src);
+            // The walk of core is faster, but refuses what reaches outside; a copy torn or out of its lifetime is done run
+            // by run.
+            let whole = piece.len() == plan.len_bytes();
+            if !whole || copy_bytes(plan, source.bytes, &mut bytes).is_err() {
+                for run in clip(plan.runs(), piece) {
+                    source.read(run.src().start, window(&mut bytes, run.dst()));
+                }
+            }
+            memory.put(*dst, bytes);
+        }
+        Work::Fill { dst, plan, pattern } => {
+            let bytes = memory.bytes_mut(*dst);
+            for run in clip(plan.runs(), piece) {
+                repeat(window(bytes, run.dst()), pattern.bytes(), run.skipped);
+            }
+        }
+        Work::Upload { dst, bytes, host } => {
+            let at = bytes.start + piece.start;
+            let into = window(memory.bytes_mut(*dst), at..at + piece.len());
+            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; the window is no
+            // longer than the piece, which lies inside it.
+            unsafe { host.read(piece.start, into) }
+        }
+        Work::Download { src, bytes, host } => {
+            let mut from = vec![0; piece.len()];
+            Source::new(memory, *src).read(bytes.start + piece.start, &mut from);
+            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; `from` is as long as
+            // the piece, which lies inside it.
+            unsafe { host.write(piece.start, &from) }
+        }
+    }
+}
+
+/// The part of a run that lies in a piece.
+struct Run {
+    /// Bytes of the run before it.
+    skipped: usize,
+    src_offset_bytes: usize,
+    dst_offset_bytes: usize,
+    len_bytes: usize,
+}
+
+impl Run {
+    fn src(&self) -> Range<usize> {
+        self.src_offset_bytes..self.src_offset_bytes + self.len_bytes
+    }
+
+    fn dst(&self) -> Range<usize> {
+        self.dst_offset_bytes..self.dst_offset_bytes + self.len_bytes
+    }
+}
+
+fn clip(runs: impl Iterator<Item = (usize, usize, usize)>, piece: Range<usize>) -> impl Iterator<Item = Run> {
+    let mut position = 0;
+    runs.filter_map(move |(src, dst, len_bytes)| {
+        let start = position;
+        position += len_bytes;
+        let skipped = piece.start.saturating_sub(start);
+        let len_bytes = position.min(piece.end).checked_sub(start + skipped)?;
+        let run =
+            Run { skipped, src_offset_bytes: src + skipped, dst_offset_bytes: dst + skipped, len_bytes };
+        (len_bytes > 0).then_some(run)
+    })
+}
+
+/// The part of a range that exists.
+fn window(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
+    let end = range.end.min(bytes.len());
+    &mut bytes[range.start.min(end)..end]
+}
+
+/// Device memory to read: poison where nothing is.
+struct Source<'a> {
+    bytes: &'a [u8],
+    poison: [u8; 8],
+}
+
+impl<'a> Source<'a> {
+    fn new(memory: &'a Memory, id: BufferId) -> Self {
+        let kind = match memory.state(id) {
+            State::Gone => PoisonKind::Freed,
+            State::Ready | State::Reserved => PoisonKind::Fresh,
+        };
+        Self { bytes: memory.bytes(id), poison: Poison::of_buffer(kind, id).bytes() }
+    }
+
+    fn read(&self, offset_bytes: usize, into: &mut [u8]) {
+        let held = self.bytes.get(offset_bytes..).unwrap_or(&[]);
+        let len_bytes = held.len().min(into.len());
+        into[..len_bytes].copy_from_slice(&held[..len_bytes]);
+        repeat(&mut into[len_bytes..], &self.poison, (offset_bytes + len_bytes) % self.poison.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use super::*;
+    use crate::schedule::{Chooser, Schedule};
+
+    /// No owner of a buffer can do this, so the engine is asked directly.
+    #[test]
+    fn a_second_free_is_a_finding() {
+        let mut engine = Engine::new(Chooser::new(Schedule::Lazy, 0, false), 100);
+        let lane = engine.open_lane();
+        let buffer = engine.reserve(8, Location::caller()).unwrap().buffer;
+        let free = || Work::Free { buffer, len_bytes: 8 };
+        for work in [Work::Alloc { buffer, len_bytes: 8 }, free(), free()] {
+            engine.enqueue(lane, work, Location::caller());
+        }
+        let codes: Vec<Code> = engine.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, [Code::InvalidFree]);
+        assert_eq!(engine.memory_info().free_bytes, 100);
+    }
+
+    #[test]
+    fn pieces_cover_every_byte_once() {
+        for len_bytes in 1..30 {
+            for count in 1..=MOST_PIECES.min(len_bytes) {
+                let covered: Vec<usize> = tear(len_bytes, count).into_iter().flatten().collect();
+                assert_eq!(covered, (0..len_bytes).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn clipping_keeps_the_bytes_of_the_piece() {
+        let runs = [(100, 0, 3), (50, 10, 1), (200, 20, 4)];
+        let bytes: Vec<(usize, usize)> =
+            runs.iter().flat_map(|&(src, dst, len)| (0..len).map(move |i| (src + i, dst + i))).collect();
+        for start in 0..=bytes.len() {
+            for end in start..=bytes.len() {
+                let clipped: Vec<_> = clip(runs.into_iter(), start..end)
+                    .flat_map(|run| run.src().zip(run.dst()).collect::<Vec<_>>())
+                    .collect();
+                assert_eq!(clipped, bytes[start..end]);
+            }
+        }
+    }
+}

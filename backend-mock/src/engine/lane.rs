@@ -1,0 +1,110 @@
+//! The queue of one stream.
+
+use std::collections::VecDeque;
+
+use super::{
+    Engine,
+    op::{Op, Work},
+};
+
+/// A point in the work of a stream: the operation at `position` and everything before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Index of the lane in the engine.
+    pub(crate) lane: usize,
+    /// How many operations the lane had been given before this one.
+    pub(crate) position: u64,
+}
+
+/// Operations of one stream that have not run, oldest first.
+///
+/// A stream that was dropped leaves its lane behind; once that is empty, the next stream takes it over and goes on
+/// counting, so marks of the former one stay true.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    queue: VecDeque<Op>,
+    /// Operations that have run: the position of the front of the queue.
+    executed: u64,
+    open: bool,
+}
+
+impl Lane {
+    /// Adds an operation; `index` is the lane's own.
+    pub(super) fn push(&mut self, index: usize, op: Op) -> Mark {
+        let position = self.executed + self.queue.len() as u64;
+        self.queue.push_back(op);
+        Mark { lane: index, position }
+    }
+
+    pub(super) fn front(&self) -> Option<&Op> {
+        self.queue.front()
+    }
+
+    /// Takes the front out to run it. Either [`put_back`](Self::put_back) or [`retire`](Self::retire) follows.
+    pub(super) fn take_front(&mut self) -> Option<Op> {
+        self.queue.pop_front()
+    }
+
+    /// The operation taken out has more to do.
+    pub(super) fn put_back(&mut self, op: Op) {
+        self.queue.push_front(op);
+    }
+
+    /// The operation taken out has run.
+    pub(super) fn retire(&mut self) {
+        self.executed += 1;
+    }
+
+    pub(super) fn ops(&self) -> impl Iterator<Item = &Op> {
+        self.queue.iter()
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether the operation at `position` has run.
+    pub(super) fn is_past(&self, position: u64) -> bool {
+        position < self.executed
+    }
+
+    /// The newest operation of some kind; none if the queue holds none. `index` is the lane's own.
+    pub(super) fn last(&self, index: usize, kind: impl Fn(&Work) -> bool) -> Option<Mark> {
+        let behind = self.queue.iter().rposition(|op| kind(&op.work))?;
+        Some(Mark { lane: index, position: self.executed + behind as u64 })
+    }
+
+    /// Cancels the operations up to the mark.
+    pub(super) fn cancel(&mut self, mark: Mark) {
+        let covered =
+            usize::try_from((mark.position + 1).saturating_sub(self.executed)).unwrap_or(usize::MAX);
+        self.queue.iter_mut().take(covered).for_each(|op| op.cancelled = true);
+    }
+
+    pub(super) fn cancel_all(&mut self) {
+        self.queue.iter_mut().for_each(|op| op.cancelled = true);
+    }
+}
+
+impl Engine {
+    /// A lane for a new stream: an old one that is not used any more, if there is one.
+    pub(crate) fn open_lane(&mut self) -> usize {
+        let unused = |lane: &Lane| !lane.open && lane.queue.is_empty();
+        let index = self.lanes.iter().position(unused).unwrap_or_else(|| {
+            self.lanes.push(Lane::default());
+            self.lanes.len() - 1
+        });
+        self.lanes[index].open = true;
+        index
+    }
+
+    /// The stream was dropped: what it enqueued still runs.
+    pub(crate) fn close_lane(&mut self, lane: usize) {
+        self.lanes[lane].open = false;
+    }
+
+    /// The newest operation of a lane that has not run.
+    pub(crate) fn last(&self, lane: usize) -> Option<Mark> {
+        self.lanes[lane].last(lane, |_| true)
+    }
+}

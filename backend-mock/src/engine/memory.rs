@@ -1,0 +1,205 @@
+//! The device's memory: which ranges are allocated, and what they hold.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    panic::Location,
+};
+
+use devarray::backend::MemoryInfo;
+
+use crate::{
+    buffer::BufferId,
+    poison::{Poison, PoisonKind, repeat},
+    report::LiveBuffer,
+    schedule::{Choice, Chooser},
+};
+
+/// Device addresses start here: in a part of the address space that no processor maps for programs.
+const FIRST_ADDRESS: u64 = 0xDADA_0000_0000_0100;
+/// Addresses are 256 modulo this: aligned to the least that a device promises, and to no more.
+const ADDRESS_STEP: u64 = 512;
+/// Freed ranges that are remembered for reuse.
+const MOST_HOLES: usize = 64;
+
+/// Allocations, freed ranges, and the limit.
+#[derive(Debug)]
+pub(super) struct Memory {
+    blocks: BTreeMap<u64, Block>,
+    /// The most recently freed last.
+    holes: VecDeque<Hole>,
+    limit_bytes: usize,
+    used_bytes: usize,
+    next_number: u64,
+    next_address: u64,
+}
+
+/// What an allocation gets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reserved {
+    pub(crate) buffer: BufferId,
+    pub(crate) address: u64,
+}
+
+/// One allocation.
+#[derive(Debug)]
+pub(super) struct Block {
+    generation: u64,
+    place: Place,
+    len_bytes: usize,
+    location: &'static Location<'static>,
+    /// Empty, but with room, until the allocation takes effect in stream order.
+    bytes: Vec<u8>,
+}
+
+/// A range of addresses.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    address: u64,
+    /// Bytes up to the next range: a multiple of the address step.
+    room_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Hole {
+    id: BufferId,
+    place: Place,
+}
+
+/// What there is at the place of a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// The buffer, ready for use.
+    Ready,
+    /// The buffer, whose allocation has not taken effect.
+    Reserved,
+    /// Nothing, or a later allocation.
+    Gone,
+}
+
+impl Memory {
+    pub(super) fn new(limit_bytes: usize) -> Self {
+        Self {
+            blocks: BTreeMap::new(),
+            holes: VecDeque::new(),
+            limit_bytes,
+            used_bytes: 0,
+            next_number: 0,
+            next_address: FIRST_ADDRESS,
+        }
+    }
+
+    pub(super) fn info(&self) -> MemoryInfo {
+        MemoryInfo::new(self.limit_bytes - self.used_bytes, self.limit_bytes)
+    }
+
+    /// Finds room and a place for an allocation. None if the limit, the host's memory or the addresses do not allow it.
+    pub(super) fn reserve(
+        &mut self,
+        len_bytes: usize,
+        location: &'static Location<'static>,
+        chooser: &mut Chooser,
+    ) -> Option<Reserved> {
+        if len_bytes > self.limit_bytes - self.used_bytes {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len_bytes).ok()?;
+        let (id, place) = self.place(len_bytes, chooser)?;
+        self.used_bytes += len_bytes;
+        let block = Block { generation: id.generation, place, len_bytes, location, bytes };
+        self.blocks.insert(id.number, block);
+        Some(Reserved { buffer: id, address: place.address })
+    }
+
+    /// A fresh place, or the place of a freed buffer.
+    fn place(&mut self, len_bytes: usize, chooser: &mut Chooser) -> Option<(BufferId, Place)> {
+        let room_bytes = u64::try_from(len_bytes).ok()?.checked_next_multiple_of(ADDRESS_STEP)?;
+        let fits = |hole: &Hole| hole.place.room_bytes >= room_bytes;
+        let fitting: Vec<usize> =
+            (0..self.holes.len()).rev().filter(|&index| fits(&self.holes[index])).collect();
+        let choice = chooser.choose(Choice::Reuse, 1 + fitting.len());
+        if let Some(hole) = choice.checked_sub(1).and_then(|k| self.holes.remove(fitting[k])) {
+            let BufferId { number, generation } = hole.id;
+            return Some((BufferId { number, generation: generation + 1 }, hole.place));
+        }
+        let place = Place { address: self.next_address, room_bytes };
+        self.next_address = self.next_address.checked_add(room_bytes)?;
+        let id = BufferId { number: self.next_number, generation: 0 };
+        self.next_number += 1;
+        Some((id, place))
+    }
+
+    /// The allocation takes effect: the memory may be used from now on.
+    pub(super) fn make_ready(&mut self, id: BufferId) {
+        if let Some(block) = self.block(id) {
+            let poison = Poison::of_buffer(PoisonKind::Fresh, id).bytes();
+            block.bytes.resize(block.len_bytes, 0);
+            repeat(&mut block.bytes, &poison, 0);
+        }
+    }
+
+    /// The free takes effect. False if there is no such allocation.
+    pub(super) fn release(&mut self, id: BufferId) -> bool {
+        if self.block(id).is_none() {
+            return false;
+        }
+        let Some(block) = self.blocks.remove(&id.number) else { return false };
+        self.used_bytes -= block.len_bytes;
+        if self.holes.len() == MOST_HOLES {
+            self.holes.pop_front();
+        }
+        self.holes.push_back(Hole { id, place: block.place });
+        true
+    }
+
+    /// Whether the buffer may be used.
+    pub(super) fn state(&self, id: BufferId) -> State {
+        match self.blocks.get(&id.number) {
+            Some(block) if block.generation == id.generation => {
+                if block.bytes.is_empty() {
+                    State::Reserved
+                } else {
+                    State::Ready
+                }
+            }
+            _ => State::Gone,
+        }
+    }
+
+    /// The bytes at the place of the buffer: those of a later allocation if it was freed and its place reused, as on a
+    /// device; empty if nothing is there.
+    pub(super) fn bytes(&self, id: BufferId) -> &[u8] {
+        self.blocks.get(&id.number).map_or(&[], |block| &block.bytes)
+    }
+
+    /// As [`bytes`](Self::bytes), to write.
+    pub(super) fn bytes_mut(&mut self, id: BufferId) -> &mut [u8] {
+        self.blocks.get_mut(&id.number).map_or(&mut [], |block| &mut block.bytes)
+    }
+
+    /// Lends the bytes out, so that another buffer can be read meanwhile; [`put`](Self::put) brings them back.
+    pub(super) fn take(&mut self, id: BufferId) -> Vec<u8> {
+        self.blocks.get_mut(&id.number).map_or_else(Vec::new, |block| std::mem::take(&mut block.bytes))
+    }
+
+    pub(super) fn put(&mut self, id: BufferId, bytes: Vec<u8>) {
+        if let Some(block) = self.blocks.get_mut(&id.number) {
+            block.bytes = bytes;
+        }
+    }
+
+    /// Allocations whose free has not taken effect.
+    pub(super) fn live(&self) -> Vec<LiveBuffer> {
+        let live = |(&number, block): (&u64, &Block)| LiveBuffer {
+            id: BufferId { number, generation: block.generation },
+            len_bytes: block.len_bytes,
+            address: block.place.address,
+            location: block.location,
+        };
+        self.blocks.iter().map(live).collect()
+    }
+
+    fn block(&mut self, id: BufferId) -> Option<&mut Block> {
+        self.blocks.get_mut(&id.number).filter(|block| block.generation == id.generation)
+    }
+}

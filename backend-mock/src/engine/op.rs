@@ -1,0 +1,147 @@
+//! An operation in a queue.
+
+use std::{ops::Range, panic::Location};
+
+use devarray::copy::Plan;
+
+use super::Mark;
+use crate::{buffer::BufferId, host::HostRange, statistics::Counts};
+
+/// One operation of a stream, and how far it is.
+#[derive(Debug)]
+pub(super) struct Op {
+    /// Its place in the order in which all operations of the device were enqueued.
+    pub(super) number: u64,
+    /// Where it was enqueued.
+    pub(super) location: &'static Location<'static>,
+    pub(super) work: Work,
+    /// The bytes still to be moved, as positions in the concatenation of its runs; none before it started.
+    pub(super) pieces: Option<Vec<Range<usize>>>,
+    /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees, records and waits.
+    pub(super) cancelled: bool,
+    /// A finding was reported for it; one is enough.
+    pub(super) reported: bool,
+}
+
+impl Op {
+    pub(super) fn new(number: u64, work: Work, location: &'static Location<'static>) -> Self {
+        Self { number, location, work, pieces: None, cancelled: false, reported: false }
+    }
+
+    /// Kind, number and place, for messages.
+    pub(super) fn describe(&self) -> String {
+        format!("{} (operation {}, {})", self.work.name(), self.number, self.location)
+    }
+}
+
+/// What an operation does.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// Memory becomes usable.
+    Alloc { buffer: BufferId, len_bytes: usize },
+    /// Memory is given back.
+    Free { buffer: BufferId, len_bytes: usize },
+    /// Device memory to device memory.
+    Copy { dst: BufferId, src: BufferId, plan: Box<Plan> },
+    /// A pattern to device memory.
+    Fill { dst: BufferId, plan: Box<Plan>, pattern: Pattern },
+    /// Host memory to device memory.
+    Upload { dst: BufferId, bytes: Range<usize>, host: HostRange },
+    /// Device memory to host memory.
+    Download { src: BufferId, bytes: Range<usize>, host: HostRange },
+    /// An event.
+    Record,
+    /// Nothing later on the stream runs before this point of another.
+    Wait(Mark),
+}
+
+/// One element of a fill.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pattern {
+    bytes: [u8; 16],
+    len_bytes: usize,
+}
+
+impl Pattern {
+    /// At most 16 bytes; what is longer is cut.
+    pub(crate) fn new(pattern: &[u8]) -> Self {
+        let mut bytes = [0; 16];
+        let len_bytes = pattern.len().min(bytes.len());
+        bytes[..len_bytes].copy_from_slice(&pattern[..len_bytes]);
+        Self { bytes, len_bytes }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len_bytes]
+    }
+}
+
+/// Device bytes that an operation may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) buffer: BufferId,
+    /// From the first byte to one past the last; what lies between need not all be touched.
+    pub(crate) span_bytes: Range<usize>,
+    pub(crate) write: bool,
+}
+
+impl Work {
+    /// The memory it touches, the side that is read before the side that is written.
+    pub(crate) fn accesses(&self) -> [Option<Access>; 2] {
+        let access = |&buffer: &BufferId, span_bytes: Range<usize>, write: bool| {
+            Some(Access { buffer, span_bytes, write })
+        };
+        match self {
+            Self::Alloc { .. } | Self::Free { .. } | Self::Record | Self::Wait(_) => [None, None],
+            Self::Copy { dst, src, plan } => {
+                [access(src, plan.src_span(), false), access(dst, plan.dst_span(), true)]
+            }
+            Self::Fill { dst, plan, .. } => [None, access(dst, plan.dst_span(), true)],
+            Self::Upload { dst, bytes, .. } => [None, access(dst, bytes.clone(), true)],
+            Self::Download { src, bytes, .. } => [access(src, bytes.clone(), false), None],
+        }
+    }
+
+    /// Whether it may touch a byte of the host range.
+    pub(super) fn touches_host(&self, range: &HostRange) -> bool {
+        match self {
+            Self::Upload { host, .. } | Self::Download { host, .. } => host.overlaps(range),
+            _ => false,
+        }
+    }
+
+    /// Bytes that it moves in pieces; 0 if it moves none.
+    pub(super) fn len_bytes(&self) -> usize {
+        match self {
+            Self::Alloc { .. } | Self::Free { .. } | Self::Record | Self::Wait(_) => 0,
+            Self::Copy { plan, .. } | Self::Fill { plan, .. } => plan.len_bytes(),
+            Self::Upload { bytes, .. } | Self::Download { bytes, .. } => bytes.len(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Alloc { .. } => "alloc",
+            Self::Free { .. } => "free",
+            Self::Copy { .. } => "copy",
+            Self::Fill { .. } => "fill",
+            Self::Upload { .. } => "upload",
+            Self::Download { .. } => "download",
+            Self::Record => "record",
+            Self::Wait(_) => "wait",
+        }
+    }
+
+    pub(super) fn count(&self, counts: &mut Counts) {
+        match self {
+            Self::Alloc { len_bytes, .. } => counts.allocs += *len_bytes,
+            Self::Free { len_bytes, .. } => counts.frees += *len_bytes,
+            Self::Copy { plan, .. } => counts.copies += plan.len_bytes(),
+            Self::Fill { plan, .. } => counts.fills += plan.len_bytes(),
+            Self::Upload { bytes, .. } => counts.uploads += bytes.len(),
+            Self::Download { bytes, .. } => counts.downloads += bytes.len(),
+            Self::Record => counts.records += 1,
+            Self::Wait(_) => counts.waits += 1,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Which operation runs next: any order that the contract of streams allows, picked by the chooser.
+
+use super::{Engine, Mark, Work, lane::Lane};
+use crate::schedule::Choice;
+
+impl Engine {
+    /// Whether the operation at the mark has run.
+    pub(super) fn is_done(&self, mark: Mark) -> bool {
+        self.lanes[mark.lane].is_past(mark.position)
+    }
+
+    /// Runs until the operation at the mark has run.
+    pub(super) fn force(&mut self, mark: Mark) {
+        while let Some(needed) = self.needed(mark) {
+            let ready = self.ready();
+            let ways = if ready.len() > 1 { 2 } else { 1 };
+            let stray = self.chooser.choose(Choice::Stray, ways) == 1;
+            let lane = if stray { ready[self.chooser.choose(Choice::Lane, ready.len())] } else { needed };
+            self.step(lane);
+        }
+    }
+
+    /// Runs one step that the operation at the mark needs, so that whoever asks often enough sees it done.
+    pub(super) fn step_towards(&mut self, mark: Mark) {
+        if let Some(lane) = self.needed(mark) {
+            self.step(lane);
+        }
+    }
+
+    /// Lets the device run on its own for as long as the schedule likes.
+    pub(super) fn idle(&mut self) {
+        self.run_while(|engine| engine.chooser.choose(Choice::Pause, 2) == 0);
+    }
+
+    /// Runs everything.
+    pub(crate) fn finish(&mut self) {
+        self.run_while(|_| true);
+    }
+
+    /// Runs every free that is enqueued, and what must run before it.
+    pub(super) fn run_frees(&mut self) {
+        for index in 0..self.lanes.len() {
+            if let Some(mark) = self.lanes[index].last(index, |work| matches!(work, Work::Free { .. })) {
+                self.force(mark);
+            }
+        }
+    }
+
+    fn run_while(&mut self, goes_on: impl Fn(&mut Self) -> bool) {
+        loop {
+            let ready = self.ready();
+            if ready.is_empty() || !goes_on(self) {
+                return;
+            }
+            let lane = ready[self.chooser.choose(Choice::Lane, ready.len())];
+            self.step(lane);
+        }
+    }
+
+    /// Lanes whose front may run now, the front enqueued first leading.
+    fn ready(&self) -> Vec<usize> {
+        let front = |(index, lane): (usize, &Lane)| {
+            let op = lane.front()?;
+            self.blocker(index).is_none().then_some((op.number, index))
+        };
+        let mut ready: Vec<_> = self.lanes.iter().enumerate().filter_map(front).collect();
+        ready.sort_unstable();
+        ready.into_iter().map(|(_, index)| index).collect()
+    }
+
+    /// The lane that must run next for the operation at the mark to run; none if it has.
+    ///
+    /// A wait names an operation enqueued before it, so the chain of blockers ends.
+    fn needed(&self, mark: Mark) -> Option<usize> {
+        if self.is_done(mark) {
+            return None;
+        }
+        let mut lane = mark.lane;
+        while let Some(blocker) = self.blocker(lane) {
+            lane = blocker.lane;
+        }
+        self.lanes[lane].front().map(|_| lane)
+    }
+
+    /// What the front of a lane waits for, if it may not run yet.
+    fn blocker(&self, lane: usize) -> Option<Mark> {
+        match self.lanes[lane].front()?.work {
+            Work::Wait(mark) if !self.is_done(mark) => Some(mark),
+            _ => None,
+        }
+    }
+
+    /// Runs the front of a lane, or one piece of it.
+    fn step(&mut self, lane: usize) {
+        let Some(mut op) = self.lanes[lane].take_front() else { return };
+        let finished = self.execute(&mut op);
+        self.chooser.note([lane as u64, op.number, u64::from(finished)]);
+        if !finished {
+            return self.lanes[lane].put_back(op);
+        }
+        if !op.cancelled || op.work.len_bytes() == 0 {
+            op.work.count(&mut self.ledger.statistics.executed);
+        }
+        self.lanes[lane].retire();
+    }
+}

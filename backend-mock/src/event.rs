@@ -1,0 +1,49 @@
+//! A point in the work of a stream.
+#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+
+use std::sync::Arc;
+
+use devarray::{
+    Result,
+    backend::{Event, Quiesced},
+};
+
+use crate::{
+    device::Shared,
+    engine::{Engine, Mark},
+    fault::Site,
+};
+
+/// An event: the operation that recorded it, and so everything its stream had before.
+#[derive(Debug)]
+pub struct MockEvent {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) mark: Mark,
+}
+
+impl MockEvent {
+    pub(crate) fn new(shared: &Arc<Shared>, engine: &mut Engine, mark: Mark) -> Self {
+        engine.open_event();
+        Self { shared: Arc::clone(shared), mark }
+    }
+}
+
+impl Drop for MockEvent {
+    fn drop(&mut self) {
+        self.shared.engine().close_event();
+    }
+}
+
+// SAFETY: both ask whether the recording operation has left its queue, which it does after everything before it and for
+// good. A query that finds it has not runs one step towards it.
+unsafe impl Event for MockEvent {
+    fn query(&self) -> Result<bool> {
+        let mut engine = self.shared.engine();
+        engine.enter(Site::Query)?;
+        Ok(engine.query(self.mark))
+    }
+
+    fn synchronize(&self) -> Quiesced {
+        self.shared.engine().synchronize(Some(self.mark))
+    }
+}

@@ -1,0 +1,143 @@
+//! Host memory: what the simulated device reads and writes by itself.
+#![allow(unsafe_code)] // owns memory by raw pointer, and dereferences the pointers of transfers when they run
+
+use std::{
+    alloc::{Layout, alloc_zeroed, dealloc},
+    num::NonZeroUsize,
+    ptr::NonNull,
+    sync::Arc,
+};
+
+use devarray::backend::{DownloadOp, HostBuffer, UploadOp};
+
+use crate::{
+    device::Shared,
+    poison::{Poison, repeat},
+};
+
+/// Simulated pinned memory: host memory aligned to 64 bytes and owned by raw pointer, so that moving the owner while a
+/// copy is in flight is defined.
+#[derive(Debug)]
+pub struct MockHostBuffer {
+    shared: Arc<Shared>,
+    start: NonNull<u8>,
+    layout: Layout,
+    number: u64,
+}
+
+// SAFETY: the value owns the memory, and its methods only tell where it lies; access through the pointer is the `unsafe`
+// of whoever does it.
+unsafe impl Send for MockHostBuffer {}
+// SAFETY: as for `Send`: a shared reference gives no access to the memory.
+unsafe impl Sync for MockHostBuffer {}
+
+impl MockHostBuffer {
+    /// Zeroed memory; none if the host has no more, or the size is beyond what it can address.
+    /// `number` gives it one in the ledger once the memory is there.
+    pub(crate) fn alloc(
+        shared: &Arc<Shared>,
+        len_bytes: NonZeroUsize,
+        number: impl FnOnce() -> u64,
+    ) -> Option<Self> {
+        let layout = Layout::from_size_align(len_bytes.get(), 64).ok()?;
+        // SAFETY: the size is not 0.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Self { shared: Arc::clone(shared), start, layout, number: number() })
+    }
+}
+
+impl Drop for MockHostBuffer {
+    fn drop(&mut self) {
+        self.shared.engine().close_host_buffer(self.number);
+        // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. Core drops the value only
+        // when no operation in flight uses the memory.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+// SAFETY: zeroed, aligned to 64, owned by raw pointer, and never moved until drop.
+unsafe impl HostBuffer for MockHostBuffer {
+    fn len_bytes(&self) -> usize {
+        self.layout.size()
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+}
+
+/// The host side of a transfer that is in flight.
+///
+/// The pointer is the caller's own, and dereferenced no earlier than the contract of the stream demands: that is what
+/// lets AddressSanitizer see host memory that was freed or moved too early.
+#[derive(Debug)]
+pub(crate) struct HostRange {
+    start: *mut u8,
+    len_bytes: usize,
+}
+
+// SAFETY: the operation it came from promises that the memory may be used from any thread until a wait that covers the
+// operation ends.
+unsafe impl Send for HostRange {}
+
+impl HostRange {
+    /// What an upload reads.
+    pub(crate) fn source<B>(op: &UploadOp<'_, B>) -> Self {
+        Self { start: op.src().cast_mut(), len_bytes: op.len_bytes() }
+    }
+
+    /// What a download writes.
+    pub(crate) fn destination<B>(op: &DownloadOp<'_, B>) -> Self {
+        Self { start: op.dst(), len_bytes: op.len_bytes() }
+    }
+
+    /// Whether the two share a byte.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let span = |range: &Self| range.start.addr()..range.start.addr().saturating_add(range.len_bytes);
+        let (one, two) = (span(self), span(other));
+        one.start < two.end && two.start < one.end
+    }
+
+    /// Reads the host bytes from `offset_bytes` on.
+    ///
+    /// # Safety
+    ///
+    /// Made by [`source`](Self::source) or [`destination`](Self::destination) from an operation that is in flight: no
+    /// wait that covers it has ended. `offset_bytes` and `into` lie inside it.
+    pub(crate) unsafe fn read(&self, offset_bytes: usize, into: &mut [u8]) {
+        // SAFETY: inside the memory of the operation, as the caller promises.
+        let from = unsafe { self.start.add(offset_bytes) };
+        // SAFETY: the operation promises that the bytes are valid while it is in flight; device memory, which `into` is
+        // part of, is the engine's own allocation.
+        unsafe { from.copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) }
+    }
+
+    /// Writes the host bytes from `offset_bytes` on.
+    ///
+    /// # Safety
+    ///
+    /// Made by [`destination`](Self::destination) from an operation that is in flight: no wait that covers it has ended.
+    /// `offset_bytes` and `from` lie inside it.
+    pub(crate) unsafe fn write(&self, offset_bytes: usize, from: &[u8]) {
+        // SAFETY: inside the memory of the operation, as the caller promises.
+        let to = unsafe { self.start.add(offset_bytes) };
+        // SAFETY: the operation promises that the bytes are valid and nobody else's while it is in flight; device memory,
+        // which `from` is part of, is the engine's own allocation.
+        unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) }
+    }
+
+    /// Makes the destination of a download look wrong until it has run.
+    ///
+    /// # Safety
+    ///
+    /// As [`write`](Self::write), and no other operation in flight uses the memory.
+    pub(crate) unsafe fn scribble(&self, poison: Poison) {
+        let mut block = [0; 4096];
+        repeat(&mut block, &poison.bytes(), 0);
+        for offset_bytes in (0..self.len_bytes).step_by(block.len()) {
+            let len_bytes = block.len().min(self.len_bytes - offset_bytes);
+            // SAFETY: inside the memory, as the length of the last piece is cut to it; the rest is the caller's promise.
+            unsafe { self.write(offset_bytes, &block[..len_bytes]) }
+        }
+    }
+}

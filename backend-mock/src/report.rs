@@ -1,0 +1,139 @@
+//! What a device tells when asked how it was treated.
+
+use std::{fmt, panic::Location};
+
+use crate::buffer::BufferId;
+
+/// What is still alive on a device, and what was done wrong on it. `Display` is for people.
+///
+/// ```
+/// use devarray::backend::Device;
+/// use devarray_mock::MockDevice;
+///
+/// let device = MockDevice::new();
+/// let pinned = device.alloc_host(64.try_into()?)?;
+/// assert!(!device.report().is_clean());
+/// assert!(device.report().to_string().contains("leaked pinned host memory: 64 bytes, allocated at "));
+/// drop(pinned);
+/// assert!(device.report().is_clean());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Device memory that was not freed, by buffer number.
+    pub buffers: Vec<LiveBuffer>,
+    /// Pinned host memory that was not dropped, in order of allocation.
+    pub host_buffers: Vec<LiveHostBuffer>,
+    /// Streams that were not dropped.
+    pub streams: usize,
+    /// Events that were not dropped.
+    pub events: usize,
+    /// Mistakes that were seen, in the order in which they were.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Whether nothing is alive and nothing was done wrong.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.buffers.is_empty()
+            && self.host_buffers.is_empty()
+            && self.streams == 0
+            && self.events == 0
+            && self.findings.is_empty()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_clean() {
+            return f.write_str("clean: nothing is alive, no findings");
+        }
+        let mut lines = Vec::new();
+        for LiveBuffer { id, len_bytes, address, location } in &self.buffers {
+            let what = format!("{len_bytes} bytes at {address:#x}, allocated at {location}");
+            lines.push(format!("{}: leaked buffer {id}: {what}", Code::Leak));
+        }
+        for LiveHostBuffer { len_bytes, location } in &self.host_buffers {
+            let what = format!("{len_bytes} bytes, allocated at {location}");
+            lines.push(format!("{}: leaked pinned host memory: {what}", Code::Leak));
+        }
+        for (count, what) in [(self.streams, "open streams"), (self.events, "live events")] {
+            if count > 0 {
+                lines.push(format!("{}: {what}: {count}", Code::Leak));
+            }
+        }
+        lines.extend(self.findings.iter().map(Finding::to_string));
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+/// Device memory that was allocated and not freed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveBuffer {
+    /// Which allocation it is.
+    pub id: BufferId,
+    /// Its size.
+    pub len_bytes: usize,
+    /// Its device address.
+    pub address: u64,
+    /// Where it was allocated: the nearest caller that is not `#[track_caller]`.
+    pub location: &'static Location<'static>,
+}
+
+/// Pinned host memory that was allocated and not dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveHostBuffer {
+    /// Its size.
+    pub len_bytes: usize,
+    /// Where it was allocated: the nearest caller that is not `#[track_caller]`.
+    pub location: &'static Location<'static>,
+}
+
+/// One mistake: an operation that real hardware would have answered with undefined behaviour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What kind of mistake.
+    pub code: Code,
+    /// The operations, the memory and the bytes, in words.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+/// Kinds of mistakes. Written `error[DA06]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Code {
+    /// DA05: memory was touched before its allocation took effect in stream order.
+    UseBeforeAlloc,
+    /// DA06: memory was touched after its free took effect in stream order.
+    UseAfterFree,
+    /// DA07: memory was freed that is not allocated, or was freed already.
+    InvalidFree,
+    /// DA08: an operation reaches outside a buffer.
+    OutOfBounds,
+    /// DA12: something was still alive in the end.
+    Leak,
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = match self {
+            Self::UseBeforeAlloc => 5,
+            Self::UseAfterFree => 6,
+            Self::InvalidFree => 7,
+            Self::OutOfBounds => 8,
+            Self::Leak => 12,
+        };
+        write!(f, "error[DA{number:02}]")
+    }
+}

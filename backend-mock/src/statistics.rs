@@ -1,0 +1,57 @@
+//! How much was asked for, and how much ran.
+
+use std::ops::AddAssign;
+
+/// What a device did so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Operations that were enqueued.
+    pub enqueued: Counts,
+    /// Operations that have run; those a failure cancelled are not among them.
+    pub executed: Counts,
+    /// Waits of the host for a stream or an event.
+    pub synchronizes: u64,
+    /// Queries of events.
+    pub queries: u64,
+}
+
+/// Operations by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Allocations of device memory.
+    pub allocs: Tally,
+    /// Frees of device memory.
+    pub frees: Tally,
+    /// Copies from device memory to device memory.
+    pub copies: Tally,
+    /// Fills of device memory.
+    pub fills: Tally,
+    /// Copies from host memory to device memory.
+    pub uploads: Tally,
+    /// Copies from device memory to host memory.
+    pub downloads: Tally,
+    /// Events recorded.
+    pub records: u64,
+    /// Waits of a stream for an event.
+    pub waits: u64,
+}
+
+/// Operations of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tally {
+    /// How many.
+    pub count: u64,
+    /// The bytes they moved, allocated or freed together.
+    pub bytes: u64,
+}
+
+impl AddAssign<usize> for Tally {
+    /// One more operation, of so many bytes.
+    fn add_assign(&mut self, len_bytes: usize) {
+        self.count += 1;
+        self.bytes += len_bytes as u64;
+    }
+}

@@ -1,0 +1,154 @@
+//! A queue of simulated work.
+#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+
+use std::{num::NonZeroUsize, panic::Location, sync::Arc};
+
+use devarray::{
+    Error, Result,
+    backend::{Buffer, CopyOp, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+};
+
+use crate::{
+    buffer::MockBuffer,
+    device::{BACKEND, MockDevice, Shared},
+    engine::{Pattern, Work},
+    event::MockEvent,
+    fault::Site,
+    host::HostRange,
+    report::Code,
+};
+
+/// A stream. Dropping it neither blocks nor cancels.
+#[derive(Debug)]
+pub struct MockStream {
+    device: MockDevice,
+    lane: usize,
+}
+
+impl MockStream {
+    pub(crate) fn new(device: MockDevice, lane: usize) -> Self {
+        Self { device, lane }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        self.device.shared()
+    }
+
+    /// Enqueues an operation, unless it uses what belongs to another device or reaches outside a buffer.
+    #[track_caller]
+    fn enqueue(
+        &self,
+        site: Site,
+        operation: &'static str,
+        buffers: &[&MockBuffer],
+        work: Work,
+    ) -> Result<()> {
+        let mut engine = self.shared().engine();
+        engine.enter(site)?;
+        if buffers.iter().any(|buffer| !Arc::ptr_eq(&buffer.shared, self.shared())) {
+            return Err(Error::DeviceMismatch { backend: BACKEND, operation });
+        }
+        for access in work.accesses().into_iter().flatten() {
+            let holds = |buffer: &&&MockBuffer| buffer.id == access.buffer;
+            let len_bytes = buffers.iter().find(holds).map_or(0, |buffer| buffer.len_bytes());
+            if access.span_bytes.end > len_bytes {
+                let span = access.span_bytes;
+                let message = format!(
+                    "{operation} ({}) reaches bytes {}..{} of buffer {}, which has {len_bytes}",
+                    Location::caller(),
+                    span.start,
+                    span.end,
+                    access.buffer
+                );
+                engine.add_finding(Code::OutOfBounds, message);
+                return Err(Error::Driver {
+                    backend: BACKEND,
+                    operation,
+                    code: 1,
+                    name: "out of bounds".to_owned(),
+                });
+            }
+        }
+        engine.enqueue(self.lane, work, Location::caller());
+        Ok(())
+    }
+}
+
+impl Drop for MockStream {
+    fn drop(&mut self) {
+        self.shared().engine().close_lane(self.lane);
+    }
+}
+
+// SAFETY: every operation goes to the end of this stream's lane, or nothing of it is kept; what the engine then does is
+// argued at `Device for MockDevice`.
+unsafe impl Stream for MockStream {
+    type Device = MockDevice;
+
+    #[track_caller]
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<MockBuffer> {
+        let len_bytes = len_bytes.get();
+        let mut engine = self.shared().engine();
+        engine.enter(Site::Alloc)?;
+        let reserved = engine.reserve(len_bytes, Location::caller())?;
+        let (id, address) = (reserved.buffer, reserved.address);
+        engine.enqueue(self.lane, Work::Alloc { buffer: id, len_bytes }, Location::caller());
+        Ok(MockBuffer { shared: Arc::clone(self.shared()), id, len_bytes, address })
+    }
+
+    #[track_caller]
+    fn free(&self, op: FreeOp<MockBuffer>) -> Result<()> {
+        let buffer = op.into_buffer();
+        let work = Work::Free { buffer: buffer.id, len_bytes: buffer.len_bytes };
+        self.enqueue(Site::Free, "free", &[&buffer], work)
+    }
+
+    #[track_caller]
+    fn copy(&self, op: &CopyOp<'_, MockBuffer>) -> Result<()> {
+        let work = Work::Copy { dst: op.dst().id, src: op.src().id, plan: Box::new(op.plan().clone()) };
+        self.enqueue(Site::Copy, "copy", &[op.dst(), op.src()], work)
+    }
+
+    #[track_caller]
+    fn fill(&self, op: &FillOp<'_, MockBuffer>) -> Result<()> {
+        let pattern = Pattern::new(op.pattern());
+        let work = Work::Fill { dst: op.dst().id, plan: Box::new(op.plan().clone()), pattern };
+        self.enqueue(Site::Fill, "fill", &[op.dst()], work)
+    }
+
+    #[track_caller]
+    fn upload(&self, op: &UploadOp<'_, MockBuffer>) -> Result<()> {
+        let host = HostRange::source(op);
+        let work = Work::Upload { dst: op.dst().id, bytes: op.dst_range_bytes(), host };
+        self.enqueue(Site::Upload, "upload", &[op.dst()], work)
+    }
+
+    #[track_caller]
+    fn download(&self, op: &DownloadOp<'_, MockBuffer>) -> Result<()> {
+        let host = HostRange::destination(op);
+        let work = Work::Download { src: op.src().id, bytes: op.src_range_bytes(), host };
+        self.enqueue(Site::Download, "download", &[op.src()], work)
+    }
+
+    #[track_caller]
+    fn record(&self) -> Result<MockEvent> {
+        let mut engine = self.shared().engine();
+        engine.enter(Site::Record)?;
+        let mark = engine.enqueue(self.lane, Work::Record, Location::caller());
+        Ok(MockEvent::new(self.shared(), &mut engine, mark))
+    }
+
+    #[track_caller]
+    fn wait(&self, event: &MockEvent) -> Result<()> {
+        if !Arc::ptr_eq(&event.shared, self.shared()) {
+            return Err(Error::DeviceMismatch { backend: BACKEND, operation: "wait" });
+        }
+        self.enqueue(Site::Wait, "wait", &[], Work::Wait(event.mark))
+    }
+
+    fn synchronize(&self) -> Quiesced {
+        let mut engine = self.shared().engine();
+        let last = engine.last(self.lane);
+        engine.synchronize(last)
+    }
+}

@@ -1,0 +1,42 @@
+//! Every schedule of a program, by repeating it with every list of choices.
+
+use std::collections::BTreeSet;
+
+use devarray_mock::{MockDevice, Schedule};
+
+use crate::support::builder;
+
+/// What `read` returns after `program` under every schedule there is, and the number of schedules. `prepare` and `read`
+/// run under the benign one.
+///
+/// Choices are enumerated like the digits of a number: the last one that can grow grows, what follows starts at 0. A
+/// choice that cannot grow shows by the replay, which cuts it to the ways there are.
+pub(crate) fn outcomes<S, T: Ord>(
+    prepare: impl Fn(&MockDevice) -> S,
+    program: impl Fn(&MockDevice, &S),
+    read: impl Fn(&MockDevice, S) -> T,
+) -> (BTreeSet<T>, usize) {
+    let run = |choices: Vec<usize>| {
+        let device = builder().schedule(Schedule::Replay(choices.into())).record_trace(true).build();
+        let trace = || device.trace().unwrap_or_default().choices().to_vec();
+        let state = prepare(&device);
+        let first = trace().len();
+        program(&device, &state);
+        let choices = trace();
+        (read(&device, state), first, choices)
+    };
+    let mut seen = BTreeSet::new();
+    let mut count = 0;
+    let mut next = Some(run(Vec::new()));
+    while let Some((outcome, first, choices)) = next {
+        seen.insert(outcome);
+        count += 1;
+        next = (first..choices.len()).rev().find_map(|position| {
+            let mut larger = choices[..=position].to_vec();
+            larger[position] += 1;
+            let grown = run(larger.clone());
+            (grown.2[position] == larger[position]).then_some(grown)
+        });
+    }
+    (seen, count)
+}

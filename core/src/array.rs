@@ -1,0 +1,39 @@
+//! Arrays and views: a layout on an allocation, once for every backend.
+//!
+//! | | owns its memory | borrowed, to read | borrowed, to write |
+//! |---|---|---|---|
+//! | typed | [`Array`] | [`ArrayView`] | [`ArrayViewMut`] |
+//! | erased: an element is so many bytes | [`ErasedArray`] | [`ErasedView`] | [`ErasedViewMut`] |
+//!
+//! The typed forms are thin shells: all work happens once, in the erased ones. Elements lie in device memory and never
+//! behind a Rust reference, so there is no `Deref` and no indexing; what leaves the device is a copy.
+//!
+//! A view borrows its array: reading views may be many, a writing view is alone, and the parts of a split writing view
+//! are disjoint. So within one program no two operations conflict unseen; *when* they run is the business of streams.
+
+mod boolean;
+mod creation;
+mod element;
+mod erased;
+mod erased_view;
+mod erased_view_mut;
+mod parts;
+mod reshaped;
+mod shared;
+mod transforms;
+mod typed;
+mod typed_view;
+mod typed_view_mut;
+
+pub use boolean::Bool;
+pub use element::Element;
+pub use erased::ErasedArray;
+pub use erased_view::ErasedView;
+pub use erased_view_mut::ErasedViewMut;
+pub use parts::Parts;
+pub use reshaped::Reshaped;
+pub use shared::SharedArray;
+pub use typed::Array;
+pub(crate) use typed::check_count;
+pub use typed_view::ArrayView;
+pub use typed_view_mut::ArrayViewMut;

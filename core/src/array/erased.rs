@@ -1,0 +1,189 @@
+//! An array whose elements are so many bytes, decided at run time.
+
+use std::sync::Arc;
+
+use super::{ErasedView, ErasedViewMut, transforms::answer_as_layout};
+use crate::{
+    Context, Result,
+    allocation::Allocation,
+    backend::Device,
+    layout::{Layout, LayoutError, NdLayout, Order},
+    operations::Elements,
+    stream::StreamHandle,
+};
+
+/// An N-dimensional array in device memory whose element is a number of bytes: for files and other places where the
+/// element type is known at run time only. [`Array`](super::Array) is the typed shell around it.
+///
+/// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop does not block.
+#[derive(Debug)]
+pub struct ErasedArray<D: Device> {
+    allocation: Arc<Allocation<D>>,
+    layout: Layout,
+    item_bytes: usize,
+}
+
+impl<D: Device> ErasedArray<D> {
+    /// Allocates an array of `shape` in C order with unspecified elements.
+    ///
+    /// Does not synchronize. An array of no elements allocates nothing.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ElementSize`]: an element of 0 bytes.
+    /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
+    #[track_caller]
+    pub fn uninit(stream: &StreamHandle<D>, shape: &[usize], item_bytes: usize) -> Result<Self> {
+        Self::uninit_in(stream, shape, item_bytes, Order::C)
+    }
+
+    /// As [`uninit`](Self::uninit), dense in `order`; `A` and `K` mean `C`.
+    ///
+    /// # Errors
+    ///
+    /// As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn uninit_in(
+        stream: &StreamHandle<D>,
+        shape: &[usize],
+        item_bytes: usize,
+        order: Order,
+    ) -> Result<Self> {
+        Self::of_layout(stream, Layout::contiguous(shape, order)?, item_bytes)
+    }
+
+    /// Allocates what a dense layout at offset 0 needs.
+    #[track_caller]
+    pub(crate) fn of_layout(stream: &StreamHandle<D>, layout: Layout, item_bytes: usize) -> Result<Self> {
+        if item_bytes == 0 {
+            return Err(LayoutError::ElementSize { item_bytes, reason: "at least one byte is needed" }.into());
+        }
+        let len_bytes = layout.span().end.checked_mul(item_bytes).filter(|&n| isize::try_from(n).is_ok());
+        let len_bytes = if layout.is_empty() { 0 } else { len_bytes.ok_or(LayoutError::Overflow)? };
+        let allocation = Arc::new(Allocation::new(&stream.0, len_bytes)?);
+        Ok(Self { allocation, layout, item_bytes })
+    }
+
+    /// Allocates an array of `shape` in C order whose bytes are all 0.
+    ///
+    /// Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn zeros(stream: &StreamHandle<D>, shape: &[usize], item_bytes: usize) -> Result<Self> {
+        Self::zeros_of_layout(stream, Layout::contiguous(shape, Order::C)?, item_bytes)
+    }
+
+    /// As [`of_layout`](Self::of_layout), all bytes 0.
+    pub(super) fn zeros_of_layout(
+        stream: &StreamHandle<D>,
+        layout: Layout,
+        item_bytes: usize,
+    ) -> Result<Self> {
+        let array = Self::of_layout(stream, layout, item_bytes)?;
+        let bytes = Layout::contiguous(&[array.allocation.len_bytes()], Order::C)?;
+        let all = Elements { allocation: &array.allocation, layout: &bytes, item_bytes: 1 };
+        stream.0.fill(&all, &[0])?;
+        Ok(array)
+    }
+
+    /// Allocates an array of `shape` in C order and copies `bytes` to it, elements in C order.
+    ///
+    /// Does not synchronize: `bytes` is free on return.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`]: `bytes` is not `shape`'s elements times `item_bytes` long.
+    /// - As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn from_bytes(
+        stream: &StreamHandle<D>,
+        shape: &[usize],
+        item_bytes: usize,
+        bytes: &[u8],
+    ) -> Result<Self> {
+        let layout = Layout::contiguous(shape, Order::C)?;
+        check_len(layout.len(), item_bytes, bytes.len())?;
+        Self::from_host(stream, bytes, &layout, item_bytes, Order::C)
+    }
+
+    /// Allocates an array dense in `order` and copies host elements to it that lie in `bytes` as `host` says.
+    ///
+    /// `A` and `K` are resolved by `host`. Does not synchronize: `bytes` is free on return.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::OutOfBounds`]: `host` reaches outside `bytes`.
+    /// - As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn from_host(
+        stream: &StreamHandle<D>,
+        bytes: &[u8],
+        host: &Layout,
+        item_bytes: usize,
+        order: Order,
+    ) -> Result<Self> {
+        let mut array = Self::of_layout(stream, host.dense_like(order)?, item_bytes)?;
+        array.view_mut().copy_from_host(stream, bytes, host)?;
+        Ok(array)
+    }
+
+    /// Borrows the whole array, to read.
+    #[must_use]
+    pub fn view(&self) -> ErasedView<'_, D> {
+        ErasedView::new(&self.allocation, self.layout.clone(), self.item_bytes)
+    }
+
+    /// Borrows the whole array, to write.
+    #[must_use]
+    pub fn view_mut(&mut self) -> ErasedViewMut<'_, D> {
+        ErasedViewMut::new(&self.allocation, self.layout.clone(), self.item_bytes)
+    }
+
+    /// The context its memory belongs to.
+    #[must_use]
+    pub fn context(&self) -> Context<D> {
+        Context(Arc::clone(&self.allocation.core))
+    }
+
+    /// Where the elements lie.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Bytes of one element.
+    #[must_use]
+    pub fn item_bytes(&self) -> usize {
+        self.item_bytes
+    }
+
+    /// The same memory under another layout, which a transform made of this one's.
+    pub(super) fn with_layout(self, layout: Layout) -> Self {
+        Self { layout, ..self }
+    }
+
+    /// A second owner of the same memory: for those who let nobody write.
+    pub(super) fn share(&self) -> Self {
+        Self { allocation: Arc::clone(&self.allocation), layout: self.layout.clone(), ..*self }
+    }
+
+    /// The device address of the allocation; 0 if there are no elements. Not a host pointer.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.allocation.address()
+    }
+}
+
+/// Refuses a slice that does not hold the elements exactly.
+pub(super) fn check_len(len: usize, item_bytes: usize, len_bytes: usize) -> Result<(), LayoutError> {
+    if len.checked_mul(item_bytes) == Some(len_bytes) {
+        return Ok(());
+    }
+    Err(LayoutError::LengthMismatch { expected: len, found: len_bytes / item_bytes.max(1) })
+}
+
+answer_as_layout!([D: Device] ErasedArray<D>);

@@ -1,0 +1,171 @@
+//! A borrowed view of erased elements, to read.
+
+use super::{
+    ErasedArray, Reshaped,
+    erased::check_len,
+    parts::{Narrow, Parts},
+    transforms::{answer_as_layout, view_splits, view_transforms},
+};
+use crate::{
+    Result,
+    allocation::Allocation,
+    backend::Device,
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    operations::Elements,
+    stream::StreamHandle,
+};
+
+/// A view of elements in device memory, to read. Cheap to clone; transforms give other views of the same memory.
+#[derive(Debug)]
+pub struct ErasedView<'a, D: Device> {
+    allocation: &'a Allocation<D>,
+    layout: Layout,
+    item_bytes: usize,
+}
+
+impl<'a, D: Device> ErasedView<'a, D> {
+    #[inline]
+    pub(super) fn new(allocation: &'a Allocation<D>, layout: Layout, item_bytes: usize) -> Self {
+        Self { allocation, layout, item_bytes }
+    }
+
+    /// Where the elements lie.
+    #[inline]
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Bytes of one element.
+    #[must_use]
+    pub fn item_bytes(&self) -> usize {
+        self.item_bytes
+    }
+
+    view_transforms!([&self] self);
+    view_splits!([&self] self);
+
+    /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
+    ///
+    /// # Errors
+    ///
+    /// The shapes do not fit by the rules of broadcasting.
+    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
+        Ok(self.with_layout(self.layout.broadcast_to(shape)?))
+    }
+
+    /// Copies the elements to a new array, dense in `order`. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, another context's stream, and what else the device says.
+    pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<ErasedArray<D>> {
+        let mut copy = ErasedArray::of_layout(stream, self.layout.dense_like(order)?, self.item_bytes)?;
+        copy.view_mut().copy_from(stream, self)?;
+        Ok(copy)
+    }
+
+    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved order. The result
+    /// says which. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and [`to_contiguous`](Self::to_contiguous).
+    pub fn reshape_or_copy<S: Extents + ?Sized>(
+        &self,
+        stream: &StreamHandle<D>,
+        shape: &S,
+        order: Order,
+    ) -> Result<Reshaped<Self, ErasedArray<D>>> {
+        match self.layout.reshape(shape, order) {
+            Err(LayoutError::NeedsCopy) => {
+                let dense = self.to_contiguous(stream, order)?;
+                let layout = dense.layout().reshape(shape, self.layout.resolve(order))?;
+                Ok(Reshaped::Copied(dense.with_layout(layout)))
+            }
+            layout => Ok(Reshaped::View(self.with_layout(layout?))),
+        }
+    }
+
+    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result says which. Does not
+    /// synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_contiguous`](Self::to_contiguous).
+    pub fn ravel_or_copy(
+        &self,
+        stream: &StreamHandle<D>,
+        order: Order,
+    ) -> Result<Reshaped<Self, ErasedArray<D>>> {
+        match self.layout.ravel(order) {
+            Err(LayoutError::NeedsCopy) => {
+                let dense = self.to_contiguous(stream, order)?;
+                let layout = dense.layout().ravel(Order::K)?;
+                Ok(Reshaped::Copied(dense.with_layout(layout)))
+            }
+            layout => Ok(Reshaped::View(self.with_layout(layout?))),
+        }
+    }
+
+    /// Copies the elements to the host, in C order. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// Another context's stream, and what the device says.
+    pub fn to_bytes(&self, stream: &StreamHandle<D>) -> Result<Vec<u8>> {
+        let host = Layout::contiguous(self.layout.shape(), Order::C)?;
+        let len_bytes = host.len().checked_mul(self.item_bytes).ok_or(LayoutError::Overflow)?;
+        let mut bytes = vec![0; len_bytes];
+        self.copy_to_host(stream, &mut bytes, &host)?;
+        Ok(bytes)
+    }
+
+    /// Copies the elements to a slice, in C order. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`]: the slice does not hold the elements exactly.
+    /// - As [`to_bytes`](Self::to_bytes). The slice may then be partly written.
+    pub fn copy_to_bytes(&self, stream: &StreamHandle<D>, bytes: &mut [u8]) -> Result<()> {
+        check_len(self.layout.len(), self.item_bytes, bytes.len())?;
+        self.copy_to_host(stream, bytes, &Layout::contiguous(self.layout.shape(), Order::C)?)
+    }
+
+    /// Copies the elements to the places of a slice that `host` names, and touches no others. Blocks until they are
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`], [`LayoutError::AliasedDestination`]: `host` has
+    ///   another shape, reaches outside `bytes`, or names a place twice.
+    /// - As [`to_bytes`](Self::to_bytes). The slice may then be partly written.
+    pub fn copy_to_host(&self, stream: &StreamHandle<D>, bytes: &mut [u8], host: &Layout) -> Result<()> {
+        stream.0.download(&self.elements(), bytes, host)
+    }
+
+    #[inline]
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
+        Elements { allocation: self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
+    }
+
+    #[inline]
+    pub(super) fn with_layout(&self, layout: Layout) -> Self {
+        Self { layout, ..*self }
+    }
+}
+
+impl<D: Device> Clone for ErasedView<'_, D> {
+    fn clone(&self) -> Self {
+        self.with_layout(self.layout.clone())
+    }
+}
+
+answer_as_layout!(['a, D: Device] ErasedView<'a, D>);
+
+impl<D: Device> Narrow for ErasedView<'_, D> {
+    #[inline]
+    fn narrow(&self, layout: Layout) -> Self {
+        self.with_layout(layout)
+    }
+}

@@ -1,0 +1,154 @@
+//! A borrowed view of erased elements, to write.
+
+use std::marker::PhantomData;
+
+use super::{
+    ErasedView,
+    erased::check_len,
+    parts::{Narrow, Parts},
+    transforms::{answer_as_layout, view_splits, view_transforms},
+};
+use crate::{
+    Result,
+    allocation::Allocation,
+    backend::Device,
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    operations::Elements,
+    stream::StreamHandle,
+};
+
+/// An exclusive view of elements in device memory, to write. Transforms consume it; [`reborrow`](Self::reborrow) keeps
+/// it. It cannot be broadcast: no element is reached twice.
+///
+/// Exclusivity is carried by the lifetime, not by a reference to the elements, so disjoint parts can live together.
+#[derive(Debug)]
+pub struct ErasedViewMut<'a, D: Device> {
+    allocation: &'a Allocation<D>,
+    layout: Layout,
+    item_bytes: usize,
+    exclusive: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a, D: Device> ErasedViewMut<'a, D> {
+    #[inline]
+    pub(super) fn new(allocation: &'a Allocation<D>, layout: Layout, item_bytes: usize) -> Self {
+        Self { allocation, layout, item_bytes, exclusive: PhantomData }
+    }
+
+    /// Where the elements lie.
+    #[inline]
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Bytes of one element.
+    #[must_use]
+    pub fn item_bytes(&self) -> usize {
+        self.item_bytes
+    }
+
+    /// The same view, borrowed for less long.
+    #[must_use]
+    pub fn reborrow(&mut self) -> ErasedViewMut<'_, D> {
+        self.narrow(self.layout().clone())
+    }
+
+    /// The same elements, to read, for as long as this view is borrowed.
+    #[must_use]
+    pub fn as_view(&self) -> ErasedView<'_, D> {
+        ErasedView::new(self.allocation, self.layout.clone(), self.item_bytes)
+    }
+
+    view_transforms!([self] self);
+    view_splits!([self] self);
+
+    /// Copies elements of the same shape and size here. Does not synchronize. Bytes between the elements of this view
+    /// are not touched.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::ElementSize`]: the two differ in shape or element size.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream are not of one context.
+    /// - What the device says; nothing was copied then.
+    pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ErasedView<'_, D>) -> Result<()> {
+        if src.item_bytes() != self.item_bytes {
+            let reason = "source and destination differ in element size";
+            return Err(LayoutError::ElementSize { item_bytes: src.item_bytes(), reason }.into());
+        }
+        stream.0.copy(&self.elements(), &src.elements())
+    }
+
+    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
+    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    ///
+    /// # Errors
+    ///
+    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - What either device says: the destination may then be partly written.
+    pub fn copy_across<S: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<S>,
+        src: &ErasedView<'_, S>,
+    ) -> Result<()> {
+        stream.0.copy_across(&self.elements(), &src_stream.0, &src.elements())
+    }
+
+    /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`]: the slice does not hold the elements exactly.
+    /// - As [`copy_from_host`](Self::copy_from_host).
+    pub fn copy_from_bytes(&mut self, stream: &StreamHandle<D>, bytes: &[u8]) -> Result<()> {
+        check_len(self.layout.len(), self.item_bytes, bytes.len())?;
+        self.copy_from_host(stream, bytes, &Layout::contiguous(self.layout.shape(), Order::C)?)
+    }
+
+    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return.
+    /// `host` may repeat elements.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`]: `host` has another shape or reaches outside.
+    /// - Another context's stream, out of pinned memory, and what else the device says: the destination may then be
+    ///   partly written.
+    pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, bytes: &[u8], host: &Layout) -> Result<()> {
+        stream.0.upload(&self.elements(), bytes, host)
+    }
+
+    /// Sets every element to one, given by its bytes. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ElementSize`]: `item` is not as long as an element.
+    /// - Another context's stream, and what the device says.
+    pub fn fill_bytes(&mut self, stream: &StreamHandle<D>, item: &[u8]) -> Result<()> {
+        if item.len() != self.item_bytes {
+            let reason = "a fill needs one element";
+            return Err(LayoutError::ElementSize { item_bytes: item.len(), reason }.into());
+        }
+        stream.0.fill(&self.elements(), item)
+    }
+
+    #[inline]
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
+        Elements { allocation: self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
+    }
+
+    /// Narrows the view. The layout must be one that a transform made of this view's.
+    #[inline]
+    pub(super) fn with_layout(self, layout: Layout) -> Self {
+        Self { layout, ..self }
+    }
+}
+
+answer_as_layout!(['a, D: Device] ErasedViewMut<'a, D>);
+
+impl<D: Device> Narrow for ErasedViewMut<'_, D> {
+    #[inline]
+    fn narrow(&self, layout: Layout) -> Self {
+        Self { layout, ..*self }
+    }
+}

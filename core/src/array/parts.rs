@@ -1,0 +1,44 @@
+//! The parts of a split view.
+
+use std::iter::FusedIterator;
+
+use crate::layout::{Layout, Split};
+
+/// The parts of a view cut along one axis, in order; they share no element. What [`split`](super::ArrayView::split) and
+/// its like return.
+#[derive(Debug)]
+pub struct Parts<'at, V> {
+    layouts: Split<'at>,
+    whole: V,
+}
+
+/// A view that can be narrowed to a part of itself.
+#[expect(unnameable_types, reason = "sealed: a second handle on an exclusive view is core's to make")]
+pub trait Narrow {
+    /// A handle on the elements of `layout`, which is one of disjoint parts of this view's.
+    #[doc(hidden)]
+    #[must_use]
+    fn narrow(&self, layout: Layout) -> Self;
+}
+
+impl<'at, V> Parts<'at, V> {
+    pub(super) fn new(layouts: Split<'at>, whole: V) -> Self {
+        Self { layouts, whole }
+    }
+}
+
+impl<V: Narrow> Iterator for Parts<'_, V> {
+    type Item = V;
+
+    fn next(&mut self) -> Option<V> {
+        Some(self.whole.narrow(self.layouts.next()?))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.layouts.size_hint()
+    }
+}
+
+impl<V: Narrow> ExactSizeIterator for Parts<'_, V> {}
+
+impl<V: Narrow> FusedIterator for Parts<'_, V> {}

@@ -1,0 +1,181 @@
+//! An array of a Rust type.
+
+use std::marker::PhantomData;
+
+use super::{ArrayView, ArrayViewMut, Element, ErasedArray, erased::check_len, transforms::answer_as_layout};
+use crate::{
+    Context, Result,
+    backend::Device,
+    layout::{Layout, LayoutError, NdLayout, Order},
+    stream::StreamHandle,
+};
+
+/// An N-dimensional array of `T` in device memory, owned.
+///
+/// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop does not block.
+///
+/// ```
+/// use devarray::{Array, Context, NdLayout, Order};
+///
+/// let context = Context::new(devarray_mock::MockDevice::new())?;
+/// let stream = context.stream()?;
+/// let a = Array::from_slice(&stream, &[2, 3], &[1, 2, 3, 4, 5, 6])?;
+/// let t = a.view().transpose();
+/// assert_eq!(t.shape(), [3, 2]);
+/// assert_eq!(t.to_vec(&stream)?, [1, 4, 2, 5, 3, 6]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Array<T: Element, D: Device> {
+    erased: ErasedArray<D>,
+    of: PhantomData<T>,
+}
+
+impl<T: Element, D: Device> Array<T, D> {
+    /// Allocates an array of `shape` in C order with unspecified elements.
+    ///
+    /// Reading them is safe, every value of an [`Element`] being valid, and tells nothing. Does not synchronize. An array
+    /// of no elements allocates nothing.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
+    #[track_caller]
+    pub fn uninit(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
+        Self::uninit_in(stream, shape, Order::C)
+    }
+
+    /// As [`uninit`](Self::uninit), dense in `order`; `A` and `K` mean `C`.
+    ///
+    /// # Errors
+    ///
+    /// As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn uninit_in(stream: &StreamHandle<D>, shape: &[usize], order: Order) -> Result<Self> {
+        Ok(Self::of_erased(ErasedArray::uninit_in(stream, shape, T::BYTES, order)?))
+    }
+
+    /// Allocates an array of `shape` in C order whose bytes are all 0. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn zeros(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
+        Ok(Self::of_erased(ErasedArray::zeros(stream, shape, T::BYTES)?))
+    }
+
+    /// Allocates an array of `shape` in C order and sets every element to `value`. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn full(stream: &StreamHandle<D>, shape: &[usize], value: T) -> Result<Self> {
+        let mut array = Self::uninit(stream, shape)?;
+        array.view_mut().fill(stream, value)?;
+        Ok(array)
+    }
+
+    /// Allocates an array of `shape` in C order and copies a slice to it, elements in C order.
+    ///
+    /// Does not synchronize: the slice is free on return.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements as the shape.
+    /// - As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn from_slice(stream: &StreamHandle<D>, shape: &[usize], data: &[T]) -> Result<Self> {
+        let host = Layout::contiguous(shape, Order::C)?;
+        check_count(host.len(), data)?;
+        Self::from_host(stream, data, &host, Order::C)
+    }
+
+    /// Allocates an array dense in `order` and copies host elements to it that lie in a slice as `host` says.
+    ///
+    /// `A` and `K` are resolved by `host`. Does not synchronize: the slice is free on return.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::OutOfBounds`]: `host` reaches outside the slice.
+    /// - As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn from_host(stream: &StreamHandle<D>, data: &[T], host: &Layout, order: Order) -> Result<Self> {
+        let bytes = bytemuck::cast_slice(data);
+        Ok(Self::of_erased(ErasedArray::from_host(stream, bytes, host, T::BYTES, order)?))
+    }
+
+    /// The typed form of an erased array.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::ElementSize`]: its elements are not as large as a `T`. The array is dropped.
+    pub fn from_erased(erased: ErasedArray<D>) -> Result<Self, LayoutError> {
+        check_item(erased.item_bytes(), T::BYTES)?;
+        Ok(Self::of_erased(erased))
+    }
+
+    pub(super) fn as_erased(&self) -> &ErasedArray<D> {
+        &self.erased
+    }
+
+    /// The array without its element type.
+    #[must_use]
+    pub fn into_erased(self) -> ErasedArray<D> {
+        self.erased
+    }
+
+    /// Borrows the whole array, to read.
+    #[must_use]
+    pub fn view(&self) -> ArrayView<'_, T, D> {
+        ArrayView::new(self.erased.view())
+    }
+
+    /// Borrows the whole array, to write.
+    #[must_use]
+    pub fn view_mut(&mut self) -> ArrayViewMut<'_, T, D> {
+        ArrayViewMut::new(self.erased.view_mut())
+    }
+
+    /// Copies the elements to the host, in C order. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// Another context's stream, and what the device says.
+    pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
+        self.view().to_vec(stream)
+    }
+
+    /// The context its memory belongs to.
+    #[must_use]
+    pub fn context(&self) -> Context<D> {
+        self.erased.context()
+    }
+
+    /// Where the elements lie.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        self.erased.layout()
+    }
+
+    pub(super) fn of_erased(erased: ErasedArray<D>) -> Self {
+        Self { erased, of: PhantomData }
+    }
+}
+
+/// Refuses another element size.
+pub(super) fn check_item(item_bytes: usize, expected: usize) -> Result<(), LayoutError> {
+    if item_bytes == expected {
+        return Ok(());
+    }
+    Err(LayoutError::ElementSize { item_bytes, reason: "the element type is of another size" })
+}
+
+/// Refuses a slice that does not hold as many elements.
+pub(crate) fn check_count<T: Element>(len: usize, data: &[T]) -> Result<(), LayoutError> {
+    check_len(len, T::BYTES, size_of_val(data))
+}
+
+answer_as_layout!([T: Element, D: Device] Array<T, D>);

@@ -1,0 +1,161 @@
+//! A borrowed view of typed elements, to read.
+
+use std::marker::PhantomData;
+
+use super::{
+    Array, Element, ErasedView, Reshaped,
+    parts::{Narrow, Parts},
+    transforms::{answer_as_layout, view_splits, view_transforms},
+    typed::check_count,
+};
+use crate::{
+    Result,
+    backend::Device,
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    operations::Elements,
+    stream::StreamHandle,
+};
+
+/// A view of elements of type `T` in device memory, to read. Cheap to clone; transforms give other views of the same
+/// memory.
+#[derive(Debug)]
+pub struct ArrayView<'a, T: Element, D: Device> {
+    erased: ErasedView<'a, D>,
+    of: PhantomData<&'a [T]>,
+}
+
+impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
+    #[inline]
+    pub(super) fn new(erased: ErasedView<'a, D>) -> Self {
+        Self { erased, of: PhantomData }
+    }
+
+    /// Where the elements lie.
+    #[inline]
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        self.erased.layout()
+    }
+
+    /// The view without its element type.
+    #[must_use]
+    pub fn as_erased(&self) -> &ErasedView<'a, D> {
+        &self.erased
+    }
+
+    view_transforms!([&self] self);
+    view_splits!([&self] self);
+
+    /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
+    ///
+    /// # Errors
+    ///
+    /// The shapes do not fit by the rules of broadcasting.
+    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
+        self.erased.broadcast_to(shape).map(Self::new)
+    }
+
+    /// Copies the elements to a new array, dense in `order`. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, another context's stream, and what else the device says.
+    pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<Array<T, D>> {
+        self.erased.to_contiguous(stream, order).map(Array::of_erased)
+    }
+
+    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved order. The result
+    /// says which. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and [`to_contiguous`](Self::to_contiguous).
+    pub fn reshape_or_copy<S: Extents + ?Sized>(
+        &self,
+        stream: &StreamHandle<D>,
+        shape: &S,
+        order: Order,
+    ) -> Result<Reshaped<Self, Array<T, D>>> {
+        Ok(Self::typed(self.erased.reshape_or_copy(stream, shape, order)?))
+    }
+
+    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result says which. Does not
+    /// synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_contiguous`](Self::to_contiguous).
+    pub fn ravel_or_copy(
+        &self,
+        stream: &StreamHandle<D>,
+        order: Order,
+    ) -> Result<Reshaped<Self, Array<T, D>>> {
+        Ok(Self::typed(self.erased.ravel_or_copy(stream, order)?))
+    }
+
+    fn typed(erased: Reshaped<ErasedView<'a, D>, super::ErasedArray<D>>) -> Reshaped<Self, Array<T, D>> {
+        match erased {
+            Reshaped::View(view) => Reshaped::View(Self::new(view)),
+            Reshaped::Copied(array) => Reshaped::Copied(Array::of_erased(array)),
+        }
+    }
+
+    /// Copies the elements to the host, in C order. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// Another context's stream, and what the device says.
+    pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
+        let mut data = vec![T::zeroed(); self.layout().len()];
+        self.copy_to_slice(stream, &mut data)?;
+        Ok(data)
+    }
+
+    /// Copies the elements to a slice, in C order. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements.
+    /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
+    pub fn copy_to_slice(&self, stream: &StreamHandle<D>, data: &mut [T]) -> Result<()> {
+        check_count(self.layout().len(), data)?;
+        self.copy_to_host(stream, data, &Layout::contiguous(self.layout().shape(), Order::C)?)
+    }
+
+    /// Copies the elements to the places of a slice that `host` names, and touches no others. Blocks until they are
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`], [`LayoutError::AliasedDestination`]: `host` has
+    ///   another shape, reaches outside the slice, or names a place twice.
+    /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
+    pub fn copy_to_host(&self, stream: &StreamHandle<D>, data: &mut [T], host: &Layout) -> Result<()> {
+        self.erased.copy_to_host(stream, bytemuck::cast_slice_mut(data), host)
+    }
+
+    #[inline]
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
+        self.erased.elements()
+    }
+
+    #[inline]
+    fn with_layout(&self, layout: Layout) -> Self {
+        Self::new(self.erased.with_layout(layout))
+    }
+}
+
+impl<T: Element, D: Device> Clone for ArrayView<'_, T, D> {
+    fn clone(&self) -> Self {
+        Self::new(self.erased.clone())
+    }
+}
+
+answer_as_layout!(['a, T: Element, D: Device] ArrayView<'a, T, D>);
+
+impl<T: Element, D: Device> Narrow for ArrayView<'_, T, D> {
+    #[inline]
+    fn narrow(&self, layout: Layout) -> Self {
+        Self::new(self.erased.narrow(layout))
+    }
+}

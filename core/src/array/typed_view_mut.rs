@@ -1,0 +1,153 @@
+//! A borrowed view of typed elements, to write.
+
+use std::marker::PhantomData;
+
+use super::{
+    ArrayView, Element, ErasedViewMut,
+    parts::{Narrow, Parts},
+    transforms::{answer_as_layout, view_splits, view_transforms},
+    typed::check_count,
+};
+use crate::{
+    Result,
+    backend::Device,
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    operations::Elements,
+    stream::StreamHandle,
+};
+
+/// An exclusive view of elements of type `T` in device memory, to write. Transforms consume it;
+/// [`reborrow`](Self::reborrow) keeps it. It cannot be broadcast: no element is reached twice.
+///
+/// ```
+/// use devarray::{Array, Context};
+///
+/// let context = Context::new(devarray_mock::MockDevice::new())?;
+/// let (left, right) = (context.stream()?, context.stream()?);
+/// let mut a = Array::zeros(&left, &[2, 4])?;
+/// for (stream, (part, value)) in [&left, &right].into_iter().zip(a.view_mut().array_split(1, 2)?.zip([1, 2])) {
+///     let mut part = part; // halves on two streams: disjoint, so neither waits for the other
+///     part.fill(stream, value)?;
+/// }
+/// assert_eq!(a.to_vec(&left)?, [1, 1, 2, 2, 1, 1, 2, 2]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ArrayViewMut<'a, T: Element, D: Device> {
+    erased: ErasedViewMut<'a, D>,
+    of: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
+    #[inline]
+    pub(super) fn new(erased: ErasedViewMut<'a, D>) -> Self {
+        Self { erased, of: PhantomData }
+    }
+
+    /// Where the elements lie.
+    #[inline]
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        self.erased.layout()
+    }
+
+    /// The view without its element type.
+    #[must_use]
+    pub fn into_erased(self) -> ErasedViewMut<'a, D> {
+        self.erased
+    }
+
+    /// The same view, borrowed for less long.
+    #[must_use]
+    pub fn reborrow(&mut self) -> ArrayViewMut<'_, T, D> {
+        self.narrow(self.layout().clone())
+    }
+
+    /// The same elements, to read, for as long as this view is borrowed.
+    #[must_use]
+    pub fn as_view(&self) -> ArrayView<'_, T, D> {
+        ArrayView::new(self.erased.as_view())
+    }
+
+    view_transforms!([self] self);
+    view_splits!([self] self);
+
+    /// Copies elements of the same shape here. Does not synchronize. Bytes between the elements of this view are not
+    /// touched.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`]: the two differ in shape.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream are not of one context.
+    /// - What the device says; nothing was copied then.
+    pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ArrayView<'_, T, D>) -> Result<()> {
+        self.erased.copy_from(stream, src.as_erased())
+    }
+
+    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
+    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    ///
+    /// # Errors
+    ///
+    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - What either device says: the destination may then be partly written.
+    pub fn copy_across<S: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<S>,
+        src: &ArrayView<'_, T, S>,
+    ) -> Result<()> {
+        self.erased.copy_across(stream, src_stream, src.as_erased())
+    }
+
+    /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements.
+    /// - As [`copy_from_host`](Self::copy_from_host).
+    pub fn copy_from_slice(&mut self, stream: &StreamHandle<D>, data: &[T]) -> Result<()> {
+        check_count(self.layout().len(), data)?;
+        self.copy_from_host(stream, data, &Layout::contiguous(self.layout().shape(), Order::C)?)
+    }
+
+    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return.
+    /// `host` may repeat elements.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`]: `host` has another shape or reaches outside.
+    /// - Another context's stream, out of pinned memory, and what else the device says: the destination may then be
+    ///   partly written.
+    pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, data: &[T], host: &Layout) -> Result<()> {
+        self.erased.copy_from_host(stream, bytemuck::cast_slice(data), host)
+    }
+
+    /// Sets every element to `value`. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Another context's stream, and what the device says.
+    pub fn fill(&mut self, stream: &StreamHandle<D>, value: T) -> Result<()> {
+        self.erased.fill_bytes(stream, bytemuck::bytes_of(&value))
+    }
+
+    #[inline]
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
+        self.erased.elements()
+    }
+
+    #[inline]
+    fn with_layout(self, layout: Layout) -> Self {
+        Self::new(self.erased.with_layout(layout))
+    }
+}
+
+answer_as_layout!(['a, T: Element, D: Device] ArrayViewMut<'a, T, D>);
+
+impl<T: Element, D: Device> Narrow for ArrayViewMut<'_, T, D> {
+    #[inline]
+    fn narrow(&self, layout: Layout) -> Self {
+        Self::new(self.erased.narrow(layout))
+    }
+}

@@ -1,0 +1,147 @@
+//! The owner of a device: its timeline, its error sink, its staging memory.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use crate::{
+    Error, Result,
+    backend::Device,
+    order::{Mode, Timeline},
+    staging::Staging,
+    statistics::Statistics,
+    stream::StreamHandle,
+};
+
+/// A device in use: where streams are opened and errors nobody else could be told of are kept.
+///
+/// Cheap to clone; clones are the same context. Arrays, streams and events belong to the context they were made
+/// in and are refused by others with [`Error::DeviceMismatch`].
+///
+/// It holds one stream of its own, which does nothing but free memory whose home stream is gone.
+///
+/// ```
+/// use devarray::{Array, Context, Device, Result};
+///
+/// fn doubled_shape<D: Device>(context: &Context<D>) -> Result<Vec<f32>> {
+///     let stream = context.stream()?;
+///     let row = Array::from_slice(&stream, &[1, 3], &[1.0, 2.0, 3.0])?;
+///     row.view().broadcast_to(&[2, 3])?.to_vec(&stream)
+/// }
+///
+/// let context = Context::new(devarray_mock::MockDevice::new())?;
+/// assert_eq!(doubled_shape(&context)?, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+pub struct Context<D: Device>(pub(crate) Arc<ContextCore<D>>);
+
+/// What a context's arrays, streams and events keep alive.
+#[derive(Debug)]
+pub(crate) struct ContextCore<D: Device> {
+    // Fields drop in this order: staging waits for its events, streams go, the device goes last.
+    pub(crate) staging: Staging<D>,
+    pub(crate) timeline: Mutex<Timeline<D>>,
+    errors: Mutex<Vec<Error>>,
+    pub(crate) device: D,
+}
+
+impl<D: Device> Context<D> {
+    /// Takes a device into use. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// The device could not open the internal stream.
+    pub fn new(device: D) -> Result<Self> {
+        let timeline = Mutex::new(Timeline::new(device.info().backend, device.open_stream()?));
+        let (errors, staging) = (Mutex::default(), Staging::default());
+        Ok(Self(Arc::new(ContextCore { staging, timeline, errors, device })))
+    }
+
+    /// Opens a stream that waits by itself for whatever its operations conflict with on other streams.
+    ///
+    /// # Errors
+    ///
+    /// The device could not open another stream.
+    pub fn stream(&self) -> Result<StreamHandle<D>> {
+        StreamHandle::open(&self.0, Mode::Automatic)
+    }
+
+    /// Opens a stream that refuses, with [`Error::Hazard`], what [`stream`](Self::stream) would wait for: for programs
+    /// that order their streams by events and want to be told where they forgot.
+    ///
+    /// # Errors
+    ///
+    /// The device could not open another stream.
+    pub fn strict_stream(&self) -> Result<StreamHandle<D>> {
+        StreamHandle::open(&self.0, Mode::Strict)
+    }
+
+    /// Opens a stream that neither waits nor refuses. Its accesses are noted, so other streams still wait for them.
+    ///
+    /// # Safety
+    ///
+    /// Every operation submitted to it is ordered, by events or waits of the caller, after every conflicting access of
+    /// other streams, the allocation of its arrays included.
+    ///
+    /// # Errors
+    ///
+    /// The device could not open another stream.
+    #[expect(unsafe_code, reason = "the contract is the caller's; nothing unsafe happens here")]
+    pub unsafe fn unchecked_stream(&self) -> Result<StreamHandle<D>> {
+        StreamHandle::open(&self.0, Mode::Unchecked)
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &D {
+        &self.0.device
+    }
+
+    /// Takes the errors met where nobody could be told, oldest first: a failed free, a wait that failed in a drop.
+    #[must_use]
+    pub fn take_errors(&self) -> Vec<Error> {
+        std::mem::take(&mut *lock(&self.0.errors))
+    }
+
+    /// Counts of what was submitted to the device since the context was made.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        lock(&self.0.timeline).statistics
+    }
+
+    /// Whether the two are the same context.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<D: Device> ContextCore<D> {
+    /// The backend's name, for errors.
+    pub(crate) fn backend(&self) -> &'static str {
+        self.device.info().backend
+    }
+
+    /// Keeps an error that nobody can be told of now.
+    pub(crate) fn report(&self, error: Error) {
+        lock(&self.errors).push(error);
+    }
+}
+
+/// Locks, also after a panic elsewhere: all state behind these locks is valid between any two statements.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl<D: Device> Clone for Context<D> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<D: Device> fmt::Debug for Context<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Context").field(&self.0.device).finish()
+    }
+}

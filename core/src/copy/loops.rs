@@ -1,0 +1,91 @@
+//! Both sides of a copy as one nest of loops, and its reduction to canonical form.
+
+use std::cmp::Reverse;
+
+use super::Axis;
+use crate::layout::{Axes, Layout, LayoutError, NdLayout};
+
+/// Loops, outermost first, around runs of contiguous bytes. All positions fit `isize`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Loops {
+    pub(super) axes: Axes<Axis>,
+    /// Bytes of one run; 0 if nothing is to be moved.
+    pub(super) run_bytes: usize,
+    pub(super) dst_offset_bytes: usize,
+    pub(super) src_offset_bytes: usize,
+}
+
+impl Loops {
+    /// Nothing to move.
+    pub(super) fn empty() -> Self {
+        Self { axes: Axes::new(), run_bytes: 0, dst_offset_bytes: 0, src_offset_bytes: 0 }
+    }
+
+    /// The loops over two layouts of one shape, in bytes, not reduced; neither is empty.
+    ///
+    /// A layout vouches for its positions in elements only. Strides and partial sums lie between the lowest and the
+    /// highest position, so that one check of the highest byte a side covers all arithmetic on them.
+    pub(super) fn between(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
+        for side in [dst, src] {
+            let end_bytes = side.span().end.checked_mul(item_bytes).ok_or(LayoutError::Overflow)?;
+            isize::try_from(end_bytes).map_err(|_| LayoutError::Overflow)?;
+        }
+        let item = item_bytes.cast_signed();
+        let strides = dst.strides().iter().zip(src.strides());
+        let axes = dst
+            .shape()
+            .iter()
+            .zip(strides)
+            .filter(|&(&extent, _)| extent > 1)
+            .map(|(&extent, (&dst_stride, &src_stride))| Axis {
+                extent,
+                dst_stride_bytes: dst_stride * item,
+                src_stride_bytes: src_stride * item,
+            })
+            .collect();
+        Ok(Self {
+            axes,
+            run_bytes: item_bytes,
+            dst_offset_bytes: dst.offset() * item_bytes,
+            src_offset_bytes: src.offset() * item_bytes,
+        })
+    }
+
+    /// The canonical form; see [the module page](crate::copy) for the rules. Reducing twice changes nothing.
+    pub(super) fn reduced(mut self) -> Self {
+        self.axes.retain(|axis| axis.extent > 1);
+        for axis in self.axes.iter_mut().filter(|axis| axis.dst_stride_bytes < 0) {
+            let (dst_reach, src_reach) = axis.reach_bytes();
+            self.dst_offset_bytes = self.dst_offset_bytes.wrapping_add_signed(dst_reach);
+            self.src_offset_bytes = self.src_offset_bytes.wrapping_add_signed(src_reach);
+            axis.dst_stride_bytes = -axis.dst_stride_bytes;
+            axis.src_stride_bytes = -axis.src_stride_bytes;
+        }
+        self.axes.sort_unstable_by_key(|axis| Reverse(axis.dst_stride_bytes));
+        self.axes.dedup_by(|inner, outer| outer.merge(inner));
+        let run = self.run_bytes.cast_signed();
+        if let Some(&last) = self.axes.last()
+            && (last.dst_stride_bytes, last.src_stride_bytes) == (run, run)
+        {
+            self.run_bytes *= last.extent;
+            self.axes.pop();
+        }
+        self
+    }
+
+    /// Bytes moved in all.
+    pub(super) fn len_bytes(&self) -> usize {
+        self.axes.iter().map(|axis| axis.extent).product::<usize>() * self.run_bytes
+    }
+
+    /// The widest of 1, 2, 4, 8 and 16 bytes that divides the run, both offsets and all strides.
+    pub(super) fn width_bytes(&self) -> usize {
+        const WIDEST_BYTES: usize = 16;
+        let ends = self.run_bytes | self.dst_offset_bytes | self.src_offset_bytes;
+        let bits = self
+            .axes
+            .iter()
+            .fold(ends, |bits, axis| bits | (axis.dst_stride_bytes | axis.src_stride_bytes).cast_unsigned());
+        1 << (bits | WIDEST_BYTES).trailing_zeros()
+    }
+}

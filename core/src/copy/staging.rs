@@ -1,0 +1,63 @@
+//! A copy in two halves, through dense memory between the sides.
+
+use std::ops::Range;
+
+use super::{Blocks, Class, Plan};
+
+/// Staging: between host and device, bytes pass through dense memory of a limited size.
+impl Plan {
+    /// This copy as a sequence of copies of at most `max_bytes` bytes each, in the order of its runs.
+    ///
+    /// Each is a slab along the outermost axes, as large as fits, so that there are at most
+    /// `1 + 3 * len_bytes / max_bytes` of them. A run longer than `max_bytes` is cut at multiples of
+    /// [`width_bytes`](Self::width_bytes), which is also the smallest size: `max_bytes` below that counts as that.
+    /// Together they move the bytes of this plan. None if it is empty.
+    #[must_use]
+    pub fn blocks(&self, max_bytes: usize) -> Blocks<'_> {
+        Blocks::new(self, max_bytes)
+    }
+
+    /// The first half: from the source to dense memory at offset 0, in the order of this plan's runs.
+    ///
+    /// [`unpack`](Self::unpack) after it has the effect of this plan. A repeated source is written out.
+    #[must_use]
+    pub fn pack(&self) -> Self {
+        let mut loops = self.loops.clone();
+        loops.dst_offset_bytes = 0;
+        let mut step = loops.run_bytes;
+        for axis in loops.axes.iter_mut().rev() {
+            axis.dst_stride_bytes = step.cast_signed();
+            step *= axis.extent;
+        }
+        Self::of(loops, &self.limits)
+    }
+
+    /// The second half: from dense memory at offset 0, in the order of this plan's runs, to the destination.
+    #[must_use]
+    pub fn unpack(&self) -> Self {
+        let mut loops = self.loops.clone();
+        loops.src_offset_bytes = 0;
+        let mut step = loops.run_bytes;
+        for axis in loops.axes.iter_mut().rev() {
+            axis.src_stride_bytes = step.cast_signed();
+            step *= axis.extent;
+        }
+        Self::of(loops, &self.limits)
+    }
+
+    /// The bytes of the source if they already lie as [`pack`](Self::pack) would put them, which may then be left out.
+    ///
+    /// `Some(0..0)` if the plan is empty.
+    #[must_use]
+    pub fn dense_src_range(&self) -> Option<Range<usize>> {
+        matches!(self.pack().class(), Class::Linear | Class::Empty).then(|| self.src_span())
+    }
+
+    /// The bytes of the destination if they lie as [`unpack`](Self::unpack) expects them, which may then be left out.
+    ///
+    /// `Some(0..0)` if the plan is empty.
+    #[must_use]
+    pub fn dense_dst_range(&self) -> Option<Range<usize>> {
+        matches!(self.unpack().class(), Class::Linear | Class::Empty).then(|| self.dst_span())
+    }
+}

@@ -1,0 +1,107 @@
+//! Borrowed host memory in the background, shaped like `std::thread::scope`.
+#![allow(unsafe_code)] // hands borrowed memory to operations that end before the borrow does
+
+use std::{fmt, marker::PhantomData, panic, process};
+
+use crate::{
+    ArrayView, ArrayViewMut, Result,
+    array::{Element, check_count},
+    backend::{Device, Quiesced},
+    stream::StreamHandle,
+};
+
+/// What a closure given to [`StreamHandle::scope`] copies with.
+///
+/// `'env` is what the closure may borrow from around the scope, `'scope` the scope itself; both are invariant, so
+/// neither can be stretched.
+pub struct Scope<'scope, 'env: 'scope, D: Device> {
+    stream: &'scope StreamHandle<D>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+impl<D: Device> StreamHandle<D> {
+    /// Runs `f`, whose copies may borrow host memory from around the scope, then blocks until all of the stream's work
+    /// is finished: only then is the borrowed memory free again. Also when `f` unwinds.
+    ///
+    /// Inside, copies overlap with each other and with the host. The wait is in this function, not in a value that could
+    /// be forgotten.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let context = Context::new(devarray_mock::MockDevice::new())?;
+    /// let stream = context.stream()?;
+    /// let (src, mut dst) = (vec![1, 2, 3, 4], vec![0; 4]);
+    /// let mut a = Array::uninit(&stream, &[4])?;
+    /// stream.scope(|s| {
+    ///     s.upload(&src, &mut a.view_mut())?;
+    ///     s.download(&a.view(), &mut dst)
+    /// })??;
+    /// assert_eq!(dst, src);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Some of the stream's work failed. What `f` returned is then dropped.
+    ///
+    /// # Panics
+    ///
+    /// With what `f` panicked with, after the wait.
+    ///
+    /// # Aborts
+    ///
+    /// If the wait does not say whether the device is finished with the borrowed memory: returning would hand it back
+    /// while it may still be written, and it is not the library's to leak.
+    pub fn scope<'env, R>(
+        &self,
+        f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, D>) -> R,
+    ) -> Result<R> {
+        let scope = Scope { stream: self, scope: PhantomData, env: PhantomData };
+        let outcome = panic::catch_unwind(panic::AssertUnwindSafe(|| f(&scope)));
+        let end = self.0.quiesce();
+        if let Quiesced::Unknown(error) = &end {
+            eprintln!("devarray: the device may still use memory borrowed by a scope; aborting: {error}");
+            process::abort();
+        }
+        match outcome {
+            Ok(value) => end.into_result().map(|()| value),
+            Err(payload) => panic::resume_unwind(payload),
+        }
+    }
+}
+
+impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
+    /// Copies a slice, elements in C order, to the device, in the background. Does not synchronize: the slice is
+    /// borrowed until the scope ends.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements.
+    /// - Another context's array, out of memory for scratch, and what else the device says.
+    pub fn upload<T: Element>(&'scope self, src: &'env [T], dst: &mut ArrayViewMut<'_, T, D>) -> Result<()> {
+        check_count(dst.layout().len(), src)?;
+        // SAFETY: the slice holds the elements, and is borrowed immutably for `'env`, which ends after the scope waited.
+        unsafe { self.stream.0.upload_direct(&dst.elements(), src.as_ptr().cast()) }
+    }
+
+    /// Copies the elements, in C order, to a slice, in the background. Does not synchronize: the slice is borrowed until
+    /// the scope ends.
+    ///
+    /// # Errors
+    ///
+    /// As [`upload`](Self::upload).
+    pub fn download<T: Element>(&'scope self, src: &ArrayView<'_, T, D>, dst: &'env mut [T]) -> Result<()> {
+        check_count(src.layout().len(), dst)?;
+        // SAFETY: the slice holds the elements, and is borrowed mutably for `'env`, which ends after the scope waited;
+        // every bit pattern the device writes is a valid `T`.
+        unsafe { self.stream.0.download_direct(&src.elements(), dst.as_mut_ptr().cast()) }
+    }
+}
+
+impl<D: Device> fmt::Debug for Scope<'_, '_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("stream", self.stream).finish()
+    }
+}

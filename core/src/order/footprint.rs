@@ -1,0 +1,172 @@
+//! Which bytes of an allocation an access touches, in four numbers.
+
+use crate::layout::{Axes, Layout, NdLayout};
+
+/// A superset of the bytes of a layout: inside `start..end`, and inside rows of `row` bytes that repeat every `pitch`.
+///
+/// Exact enough that the parts of a split along any axis, and even and odd elements, are seen to be disjoint; never too
+/// small. `pitch` 0 means that every byte of `start..end` may be touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Footprint {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    row: usize,
+    pitch: usize,
+}
+
+impl Footprint {
+    /// Every byte of `start..end`.
+    pub(crate) const fn solid(start: usize, end: usize) -> Self {
+        Self { start, end, row: 0, pitch: 0 }
+    }
+
+    /// The bytes of a layout inside an allocation, so that no product below overflows.
+    pub(crate) fn of(layout: &Layout, item_bytes: usize) -> Self {
+        let span = layout.span();
+        let (start, end) = (span.start * item_bytes, span.end * item_bytes);
+        if layout.len() == span.len() {
+            return Self::solid(start, end); // dense, or too entangled for more than a span
+        }
+        let mut steps: Axes<(usize, usize)> = layout
+            .strides()
+            .iter()
+            .zip(layout.shape())
+            .filter(|&(&stride, &extent)| extent > 1 && stride != 0)
+            .map(|(&stride, &extent)| (stride.unsigned_abs() * item_bytes, extent))
+            .collect();
+        steps.sort_unstable();
+        // The axes that touch without a gap form a row; the others move it by multiples of their common divisor.
+        let mut row = item_bytes;
+        let dense = steps.iter().take_while(|&&(stride, extent)| {
+            let touches = stride <= row;
+            if touches {
+                row += (extent - 1) * stride;
+            }
+            touches
+        });
+        let outer = dense.count();
+        let pitch = steps[outer..].iter().fold(0, |divisor, &(stride, _)| gcd(divisor, stride));
+        if pitch <= row { Self::solid(start, end) } else { Self { start, end, row, pitch } }
+    }
+
+    /// Whether the two may share a byte.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        if self.start >= other.end || other.start >= self.end {
+            return false;
+        }
+        if self.pitch == 0 || self.pitch != other.pitch {
+            return true;
+        }
+        // Rows of one pitch: disjoint if neither row reaches the start of the next row of the other.
+        let ahead = |from: usize, to: usize| {
+            if to >= from {
+                (to - from) % self.pitch
+            } else {
+                (self.pitch - (from - to) % self.pitch) % self.pitch
+            }
+        };
+        let (forth, back) = (ahead(self.start, other.start), ahead(other.start, self.start));
+        forth < self.row || back < other.row
+    }
+
+    /// Whether every byte that `other` may touch is one that `self` may touch. `false` if in doubt.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.start <= other.start
+            && other.end <= self.end
+            && (self.pitch == 0
+                || (self.pitch == other.pitch
+                    && self.row >= other.row
+                    && self.start % self.pitch == other.start % self.pitch))
+    }
+
+    /// The smallest solid footprint around both.
+    pub(crate) fn join(&self, other: &Self) -> Self {
+        Self::solid(self.start.min(other.start), self.end.max(other.end))
+    }
+}
+
+fn gcd(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// Bytes by enumeration, sharing no arithmetic with the footprint.
+    fn bytes(layout: &Layout, item_bytes: usize) -> HashSet<usize> {
+        let mut found = HashSet::new();
+        let mut index = vec![0_usize; layout.rank()];
+        'all: loop {
+            if layout.is_empty() {
+                return found;
+            }
+            let mut at = layout.offset().cast_signed();
+            for (i, s) in index.iter().zip(layout.strides()) {
+                at += i.cast_signed() * s;
+            }
+            found.extend((0..item_bytes).map(|b| at.cast_unsigned() * item_bytes + b));
+            for axis in (0..index.len()).rev() {
+                index[axis] += 1;
+                if index[axis] < layout.shape()[axis] {
+                    continue 'all;
+                }
+                index[axis] = 0;
+            }
+            return found;
+        }
+    }
+
+    fn layouts() -> Vec<Layout> {
+        let mut all = Vec::new();
+        for shape in [[2, 3], [3, 2], [4, 1], [2, 2]] {
+            for outer in [-6, -4, 0, 4, 6, 8] {
+                for inner in [-2, -1, 0, 1, 2, 3] {
+                    for offset in [24, 25, 26, 27] {
+                        all.push(Layout::new(&shape, &[outer, inner], offset).unwrap());
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn never_misses_a_shared_byte_and_never_covers_too_much() {
+        let all: Vec<_> = layouts().into_iter().map(|l| (bytes(&l, 2), Footprint::of(&l, 2))).collect();
+        let mut told_apart = 0;
+        for (a_bytes, a) in &all {
+            for (b_bytes, b) in &all {
+                let share = !a_bytes.is_disjoint(b_bytes);
+                assert!(a.meets(b) || !share, "{a:?} {b:?}");
+                assert_eq!(a.meets(b), b.meets(a), "{a:?} {b:?}");
+                told_apart += usize::from(!a.meets(b) && a.start < b.end && b.start < a.end);
+            }
+        }
+        assert!(told_apart > 1000, "interleaved rows must be told apart: {told_apart}");
+    }
+
+    #[test]
+    fn halves_along_every_axis_are_disjoint() {
+        let half = |axis: usize, at: usize| {
+            let mut shape = [4, 6, 8];
+            let mut offset = 0;
+            shape[axis] /= 2;
+            if at == 1 {
+                offset = shape[axis] * [48, 8, 1][axis];
+            }
+            Footprint::of(&Layout::new(&shape, &[48, 8, 1], offset).unwrap(), 4)
+        };
+        for axis in 0..3 {
+            assert!(!half(axis, 0).meets(&half(axis, 1)), "axis {axis}");
+            assert!(half(axis, 0).meets(&half(axis, 0)), "axis {axis}");
+        }
+        let step = |offset| Footprint::of(&Layout::new(&[4], &[2], offset).unwrap(), 4);
+        assert!(!step(0).meets(&step(1)) && step(0).meets(&step(2)));
+    }
+}

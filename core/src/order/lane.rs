@@ -1,0 +1,71 @@
+//! The order-relevant state of one stream.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::backend::Device;
+
+/// A lane of the timeline: its place, and which stream of that place, since places are used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LaneId {
+    pub(crate) index: usize,
+    pub(crate) generation: u64,
+}
+
+/// For each lane the sequence number up to which something is ordered after it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Clock(SmallVec<[u64; 8]>);
+
+impl Clock {
+    /// The sequence number reached for a lane; 0 if never heard of.
+    pub(crate) fn of(&self, lane: usize) -> u64 {
+        self.0.get(lane).copied().unwrap_or(0)
+    }
+
+    /// Raises one lane.
+    pub(crate) fn raise(&mut self, lane: usize, sequence: u64) {
+        if self.0.len() <= lane {
+            self.0.resize(lane + 1, 0);
+        }
+        self.0[lane] = self.0[lane].max(sequence);
+    }
+
+    /// Raises every lane to what `other` reached.
+    pub(crate) fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+}
+
+/// An event, what it captured, and what that was ordered after.
+#[derive(Debug)]
+pub(crate) struct Mark<D: Device> {
+    pub(crate) sequence: u64,
+    pub(crate) event: Arc<D::Event>,
+    pub(crate) seen: Clock,
+}
+
+impl<D: Device> Clone for Mark<D> {
+    fn clone(&self) -> Self {
+        Self { sequence: self.sequence, event: Arc::clone(&self.event), seen: self.seen.clone() }
+    }
+}
+
+/// One stream's place in the timeline.
+#[derive(Debug)]
+pub(crate) struct Lane<D: Device> {
+    /// `None` once the user's handle is gone and `mark` covers all its work.
+    pub(crate) stream: Option<Arc<D::Stream>>,
+    pub(crate) generation: u64,
+    /// Number of the last operation; the first is 1.
+    pub(crate) sequence: u64,
+    /// What the next operation is ordered after.
+    pub(crate) seen: Clock,
+    /// The last event recorded here.
+    pub(crate) mark: Option<Mark<D>>,
+}

@@ -1,0 +1,178 @@
+//! All lanes of a device, and the edges between them.
+
+use std::sync::Arc;
+
+use super::{
+    Clock, Footprint, Hazard, LaneId, Mode,
+    lane::{Lane, Mark},
+    uses::Use,
+};
+use crate::{
+    Error, Result,
+    allocation::Allocation,
+    backend::{Device, Event, Stream},
+    context::lock,
+    statistics::Statistics,
+};
+
+/// What one operation does to one allocation.
+#[derive(Debug)]
+pub(crate) struct Touch<'a, D: Device> {
+    pub(crate) allocation: &'a Allocation<D>,
+    pub(crate) footprint: Footprint,
+    pub(crate) write: bool,
+}
+
+impl<D: Device> Touch<'_, D> {
+    fn as_use(&self, lane: usize, sequence: u64) -> Use {
+        Use { lane, sequence, footprint: self.footprint, write: self.write }
+    }
+}
+
+/// The lanes of one device. Lane 0 is the internal stream, which frees what no live stream is home to.
+#[derive(Debug)]
+pub(crate) struct Timeline<D: Device> {
+    backend: &'static str,
+    lanes: Vec<Lane<D>>,
+    /// What the host knows to be finished.
+    done: Clock,
+    pub(crate) statistics: Statistics,
+}
+
+impl<D: Device> Timeline<D> {
+    /// A timeline whose lane 0 is `internal`.
+    pub(crate) fn new(backend: &'static str, internal: D::Stream) -> Self {
+        let mut timeline =
+            Self { backend, lanes: Vec::new(), done: Clock::default(), statistics: Statistics::default() };
+        timeline.open(Arc::new(internal));
+        timeline
+    }
+
+    /// A lane for a new stream: a fresh one, or that of a dropped stream whose work is known to be finished.
+    pub(crate) fn open(&mut self, stream: Arc<D::Stream>) -> LaneId {
+        let finished = |lane: &Lane<D>| {
+            lane.stream.is_none() && lane.mark.as_ref().is_none_or(|m| matches!(m.event.query(), Ok(true)))
+        };
+        let index = self.lanes.iter().position(finished).unwrap_or(self.lanes.len());
+        if let Some(lane) = self.lanes.get_mut(index) {
+            // Sequence numbers go on, so that accesses noted before stay older than those to come.
+            self.done.raise(index, lane.sequence);
+            lane.stream = Some(stream);
+            lane.generation += 1;
+            lane.seen = Clock::default();
+            lane.mark = None;
+        } else {
+            let seen = Clock::default();
+            self.lanes.push(Lane { stream: Some(stream), generation: 0, sequence: 0, seen, mark: None });
+        }
+        LaneId { index, generation: self.lanes[index].generation }
+    }
+
+    /// Leaves the stream's last event behind. On failure the stream itself is kept, so that it can still be waited for.
+    pub(crate) fn close(&mut self, lane: LaneId) -> Result<()> {
+        let sequence = self.lanes[lane.index].sequence;
+        if sequence > self.done.of(lane.index) {
+            self.mark(lane.index, sequence)?;
+        }
+        self.lanes[lane.index].stream = None;
+        Ok(())
+    }
+
+    /// The lane to free on: its home if that stream still lives, else the internal one.
+    pub(crate) fn home_or_internal(&self, home: LaneId) -> usize {
+        let lane = &self.lanes[home.index];
+        if lane.stream.is_some() && lane.generation == home.generation { home.index } else { 0 }
+    }
+
+    /// The stream of a live lane.
+    pub(crate) fn stream(&self, lane: usize) -> Option<&Arc<D::Stream>> {
+        self.lanes[lane].stream.as_ref()
+    }
+
+    /// Orders the next operation of `lane` after everything that `touches` conflicts with.
+    pub(crate) fn order(
+        &mut self,
+        lane: usize,
+        mode: Mode,
+        operation: &'static str,
+        touches: &[Touch<'_, D>],
+    ) -> Result<()> {
+        if mode == Mode::Unchecked {
+            return Ok(());
+        }
+        for touch in touches {
+            let next = touch.as_use(lane, self.lanes[lane].sequence + 1);
+            for earlier in lock(&touch.allocation.uses).conflicting(&next) {
+                self.order_after(lane, mode, operation, earlier)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the next operation of `lane`, before it is enqueued: if that fails, the note is only conservative.
+    pub(crate) fn note(&mut self, lane: usize, mode: Mode, touches: &[Touch<'_, D>]) {
+        self.lanes[lane].sequence += 1;
+        for touch in touches {
+            let next = touch.as_use(lane, self.lanes[lane].sequence);
+            let is_done = |u: &Use| u.sequence <= self.done.of(u.lane);
+            lock(&touch.allocation.uses).note(next, mode != Mode::Unchecked, is_done);
+        }
+    }
+
+    fn order_after(&mut self, lane: usize, mode: Mode, operation: &'static str, earlier: &Use) -> Result<()> {
+        let reached = self.lanes[lane].seen.of(earlier.lane).max(self.done.of(earlier.lane));
+        if reached >= earlier.sequence {
+            return Ok(());
+        }
+        if mode == Mode::Strict {
+            let hazard = Hazard {
+                stream: earlier.lane,
+                write: earlier.write,
+                start_byte: earlier.footprint.start,
+                end_byte: earlier.footprint.end,
+            };
+            return Err(Error::Hazard { backend: self.backend, operation, hazard });
+        }
+        let mark = self.mark(earlier.lane, earlier.sequence)?;
+        self.join(lane, earlier.lane, &mark)
+    }
+
+    /// An event of `lane` that captured at least `sequence`: the last one if that is late enough, else a new one.
+    fn mark(&mut self, lane: usize, sequence: u64) -> Result<Mark<D>> {
+        match &self.lanes[lane].mark {
+            Some(mark) if mark.sequence >= sequence => Ok(mark.clone()),
+            _ => self.record(lane),
+        }
+    }
+
+    /// Records an event now.
+    pub(crate) fn record(&mut self, lane: usize) -> Result<Mark<D>> {
+        let lane = &mut self.lanes[lane];
+        let stream = lane.stream.as_ref().expect("a closed lane left an event that covers all its work");
+        let event = Arc::new(stream.record()?);
+        let mark = Mark { sequence: lane.sequence, event, seen: lane.seen.clone() };
+        lane.mark = Some(mark.clone());
+        Ok(mark)
+    }
+
+    /// Makes what `lane` enqueues later run after a mark of lane `other`.
+    pub(crate) fn join(&mut self, lane: usize, other: usize, mark: &Mark<D>) -> Result<()> {
+        let target = &mut self.lanes[lane];
+        let stream = target.stream.as_ref().expect("operations are submitted to live lanes");
+        stream.wait(&mark.event)?;
+        target.seen.join(&mark.seen);
+        target.seen.raise(other, mark.sequence);
+        Ok(())
+    }
+
+    /// The number of the last operation of a lane, and what it was ordered after.
+    pub(crate) fn position(&self, lane: usize) -> (u64, Clock) {
+        (self.lanes[lane].sequence, self.lanes[lane].seen.clone())
+    }
+
+    /// Notes that the host waited for a lane up to `sequence`, and so for all that was ordered before.
+    pub(crate) fn host_waited(&mut self, lane: usize, sequence: u64, seen: &Clock) {
+        self.done.join(seen);
+        self.done.raise(lane, sequence);
+    }
+}

@@ -1,0 +1,130 @@
+//! The accesses to one allocation that later operations may have to wait for.
+
+use smallvec::SmallVec;
+
+use super::Footprint;
+
+/// Accesses kept apart before those of one lane and kind are merged into one.
+const KEPT_APART: usize = 8;
+
+/// One access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub(crate) lane: usize,
+    pub(crate) sequence: u64,
+    pub(crate) footprint: Footprint,
+    pub(crate) write: bool,
+}
+
+impl Use {
+    /// Whether the two must be ordered.
+    pub(crate) fn conflicts(&self, other: &Self) -> bool {
+        (self.write || other.write) && self.footprint.meets(&other.footprint)
+    }
+}
+
+/// All unretired accesses to one allocation: every reader, not the last one.
+#[derive(Debug, Default)]
+pub(crate) struct Uses(SmallVec<[Use; 4]>);
+
+impl Uses {
+    /// The accesses that `next` must be ordered after, its own lane's left out: a stream is ordered by itself.
+    pub(crate) fn conflicting<'a>(&'a self, next: &'a Use) -> impl Iterator<Item = &'a Use> {
+        self.0.iter().filter(move |u| u.lane != next.lane && u.conflicts(next))
+    }
+
+    /// Notes an access. `ordered` says that it runs after every conflicting one noted before.
+    ///
+    /// `is_done` says which sequence numbers the host knows to be finished: those are forgotten.
+    pub(crate) fn note(&mut self, next: Use, ordered: bool, is_done: impl Fn(&Use) -> bool) {
+        // Whatever must wait for a dropped access waits for `next` too, which runs after it.
+        let dominates = |u: &Use| {
+            let after = u.lane == next.lane || (ordered && next.write);
+            after && next.write >= u.write && next.footprint.covers(&u.footprint)
+        };
+        self.0.retain(|u| !dominates(u) && !is_done(u));
+        self.0.push(next);
+        if self.0.len() > KEPT_APART {
+            self.merge();
+        }
+    }
+
+    /// Merges the accesses of one lane and kind: as late as the latest, as wide as all.
+    fn merge(&mut self) {
+        let mut merged: SmallVec<[Use; 4]> = SmallVec::new();
+        for u in &self.0 {
+            match merged.iter_mut().find(|m| m.lane == u.lane && m.write == u.write) {
+                Some(m) => {
+                    m.sequence = m.sequence.max(u.sequence);
+                    m.footprint = m.footprint.join(&u.footprint);
+                }
+                None => merged.push(*u),
+            }
+        }
+        self.0 = merged;
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(lane: usize, sequence: u64, bytes: std::ops::Range<usize>, write: bool) -> Use {
+        Use { lane, sequence, footprint: Footprint::solid(bytes.start, bytes.end), write }
+    }
+
+    #[test]
+    fn a_writer_meets_every_reader() {
+        let mut uses = Uses::default();
+        uses.note(access(1, 1, 0..8, false), true, |_| false);
+        uses.note(access(2, 1, 0..8, false), true, |_| false);
+        let write = access(3, 1, 0..8, true);
+        let lanes: Vec<_> = uses.conflicting(&write).map(|u| u.lane).collect();
+        assert_eq!(lanes, [1, 2]);
+        uses.note(write, true, |_| false);
+        assert_eq!(uses.len(), 1, "an ordered write stands for what it ran after");
+    }
+
+    #[test]
+    fn an_unordered_write_replaces_nobody() {
+        let mut uses = Uses::default();
+        uses.note(access(1, 1, 0..8, false), true, |_| false);
+        uses.note(access(2, 1, 0..8, true), false, |_| false);
+        assert_eq!(uses.conflicting(&access(3, 1, 0..8, true)).count(), 2);
+    }
+
+    #[test]
+    fn a_read_does_not_stand_for_a_write() {
+        let mut uses = Uses::default();
+        uses.note(access(1, 1, 0..8, true), true, |_| false);
+        uses.note(access(1, 2, 0..8, false), true, |_| false);
+        assert_eq!(uses.conflicting(&access(2, 1, 0..8, false)).count(), 1);
+    }
+
+    #[test]
+    fn stays_short_and_loses_nothing_when_merging() {
+        let mut uses = Uses::default();
+        for k in 0..100 {
+            uses.note(access(k % 3, k as u64, 10 * k..10 * k + 5, k % 2 == 0), true, |_| false);
+        }
+        assert!(uses.len() <= KEPT_APART + 1);
+        for k in 0..100_usize {
+            let probe = access(9, 1, 10 * k..10 * k + 5, true);
+            let met = uses.conflicting(&probe).any(|u| u.lane == k % 3 && u.sequence >= k as u64);
+            assert!(met, "access {k} forgotten");
+        }
+    }
+
+    #[test]
+    fn finished_accesses_are_forgotten() {
+        let mut uses = Uses::default();
+        uses.note(access(1, 1, 0..8, true), true, |_| false);
+        uses.note(access(1, 2, 8..16, true), true, |u| u.sequence <= 1);
+        assert_eq!(uses.len(), 1);
+    }
+}

@@ -1,0 +1,208 @@
+//! Pinned memory between a caller's slice and the device.
+//!
+//! A borrowed slice never meets the device: it is copied to or from a slot that the library owns. So the slice is free
+//! when the call returns, whatever happens to the device, and if a wait ends without saying that the device is finished
+//! only a slot is leaked.
+#![allow(unsafe_code)] // reads and writes pinned memory that no operation uses
+
+use std::{
+    mem::ManuallyDrop,
+    num::NonZeroUsize,
+    slice,
+    sync::{Mutex, PoisonError},
+};
+
+use crate::{
+    Result,
+    backend::{Device, Event, HostBuffer, Quiesced},
+    context::{ContextCore, lock},
+    order::Mark,
+    stream::StreamCore,
+};
+
+/// Bytes of the largest slot, and so of the largest piece a transfer is cut into. Large enough that the cost of an
+/// operation vanishes beside its copy, small enough that copying to a slot and from it to the device overlap early.
+pub(crate) const SLOT_BYTES: usize = 4 << 20;
+
+/// Bytes of the smallest slot.
+const MIN_SLOT_BYTES: usize = 4 << 10;
+
+/// Slots of one size in use before a transfer waits for the oldest.
+const SLOTS_IN_FLIGHT: usize = 4;
+
+/// The slots that no transfer holds now. The device may still be busy with some of them.
+#[derive(Debug)]
+pub(crate) struct Staging<D: Device> {
+    idle: Mutex<Vec<Slot<D>>>,
+    /// Oldest first.
+    busy: Mutex<Vec<BusySlot<D>>>,
+    /// Memory of transfers that were dropped in flight: freed, not used again.
+    parked: Mutex<Vec<BusySlot<D>>>,
+}
+
+/// A slot that no operation uses.
+#[derive(Debug)]
+pub(crate) struct Slot<D: Device> {
+    memory: D::HostBuffer,
+}
+
+/// A slot that operations may use, nobody says until when. Dropping it leaks the memory: nothing else would be sound.
+#[derive(Debug)]
+pub(crate) struct LentSlot<D: Device> {
+    memory: ManuallyDrop<D::HostBuffer>,
+}
+
+/// A slot that operations use until an event. Dropping it leaks the memory.
+#[derive(Debug)]
+pub(crate) struct BusySlot<D: Device> {
+    memory: ManuallyDrop<D::HostBuffer>,
+    lane: usize,
+    mark: Mark<D>,
+}
+
+impl<D: Device> Slot<D> {
+    /// The first `len_bytes` bytes.
+    pub(crate) fn bytes(&self, len_bytes: usize) -> &[u8] {
+        assert!(len_bytes <= self.memory.len_bytes(), "a slot is as large as it was asked for");
+        // SAFETY: `HostBuffer` vouches for an initialized range of that length; nobody writes to it, because no
+        // operation uses a `Slot` and `&self` excludes `bytes_mut`.
+        unsafe { slice::from_raw_parts(self.memory.as_ptr(), len_bytes) }
+    }
+
+    /// The first `len_bytes` bytes, to write.
+    pub(crate) fn bytes_mut(&mut self, len_bytes: usize) -> &mut [u8] {
+        assert!(len_bytes <= self.memory.len_bytes(), "a slot is as large as it was asked for");
+        // SAFETY: as in `bytes`, and `&mut self` is exclusive.
+        unsafe { slice::from_raw_parts_mut(self.memory.as_ptr(), len_bytes) }
+    }
+
+    /// Gives the slot to operations.
+    pub(crate) fn lend(self) -> LentSlot<D> {
+        LentSlot { memory: ManuallyDrop::new(self.memory) }
+    }
+}
+
+impl<D: Device> LentSlot<D> {
+    /// The first byte, for an operation.
+    pub(crate) fn as_ptr(&self) -> *mut u8 {
+        self.memory.as_ptr()
+    }
+
+    /// Says until when: the operations were submitted to `stream`, if at all. If no event can be recorded, waits.
+    pub(crate) fn until_now(self, stream: &StreamCore<D>) -> Result<BusySlot<D>> {
+        let recorded = lock(&stream.core.timeline).record(stream.lane.index);
+        match recorded {
+            Ok(mark) => Ok(BusySlot { memory: self.memory, lane: stream.lane.index, mark }),
+            Err(error) => {
+                if let Quiesced::Done | Quiesced::Ended(_) = stream.quiesce() {
+                    drop(ManuallyDrop::into_inner(self.memory));
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+impl<D: Device> BusySlot<D> {
+    /// Blocks until the operations are finished with the slot. If the wait does not say so, the slot is leaked.
+    pub(crate) fn wait(self, core: &ContextCore<D>) -> Result<Slot<D>> {
+        match self.mark.event.synchronize() {
+            Quiesced::Done => {
+                lock(&core.timeline).host_waited(self.lane, self.mark.sequence, &self.mark.seen);
+                Ok(Slot { memory: ManuallyDrop::into_inner(self.memory) })
+            }
+            Quiesced::Ended(error) => {
+                drop(ManuallyDrop::into_inner(self.memory));
+                Err(error)
+            }
+            Quiesced::Unknown(error) => Err(error),
+        }
+    }
+}
+
+impl<D: Device> Staging<D> {
+    /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier transfer is finished.
+    pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
+        let size = len_bytes.next_power_of_two().max(MIN_SLOT_BYTES);
+        self.collect(core);
+        loop {
+            if let Some(slot) = self.take_idle(size) {
+                return Ok(slot);
+            }
+            let Some(oldest) = self.take_oldest(size) else {
+                let size = NonZeroUsize::new(size).expect("at least MIN_SLOT_BYTES");
+                return Ok(Slot { memory: core.device.alloc_host(size)? });
+            };
+            match oldest.wait(core) {
+                Ok(slot) => return Ok(slot),
+                // An earlier transfer failed, and its slot with it. This one may still succeed.
+                Err(error) => core.report(error),
+            }
+        }
+    }
+
+    /// Takes back a slot that no operation uses.
+    pub(crate) fn give_back(&self, slot: Slot<D>) {
+        lock(&self.idle).push(slot);
+    }
+
+    /// Takes back a slot that operations still use.
+    pub(crate) fn give_back_busy(&self, slot: BusySlot<D>) {
+        lock(&self.busy).push(slot);
+    }
+
+    /// Keeps memory that operations use until an event, to be freed after it.
+    pub(crate) fn park(&self, memory: ManuallyDrop<D::HostBuffer>, (lane, mark): (usize, Mark<D>)) {
+        lock(&self.parked).push(BusySlot { memory, lane, mark });
+    }
+
+    /// Moves what the device is finished with to the idle slots, and frees what was parked.
+    fn collect(&self, core: &ContextCore<D>) {
+        Self::finished(&self.busy, core, |slot| self.give_back(slot));
+        Self::finished(&self.parked, core, drop);
+    }
+
+    fn finished(slots: &Mutex<Vec<BusySlot<D>>>, core: &ContextCore<D>, mut then: impl FnMut(Slot<D>)) {
+        let over = |slot: &mut BusySlot<D>| !matches!(slot.mark.event.query(), Ok(false));
+        for slot in lock(slots).extract_if(.., over) {
+            // Finished, or failed: then the wait says which way.
+            match slot.wait(core) {
+                Ok(slot) => then(slot),
+                Err(error) => core.report(error),
+            }
+        }
+    }
+
+    fn take_idle(&self, size: usize) -> Option<Slot<D>> {
+        let mut idle = lock(&self.idle);
+        let at = idle.iter().rposition(|slot| slot.memory.len_bytes() == size)?;
+        Some(idle.swap_remove(at))
+    }
+
+    /// The oldest busy slot of a size, if enough of them are in flight to wait for one.
+    fn take_oldest(&self, size: usize) -> Option<BusySlot<D>> {
+        let mut busy = lock(&self.busy);
+        let mut of_size = (0..busy.len()).filter(|&at| busy[at].memory.len_bytes() == size);
+        let oldest = of_size.next()?;
+        (1 + of_size.count() >= SLOTS_IN_FLIGHT).then(|| busy.remove(oldest))
+    }
+}
+
+impl<D: Device> Default for Staging<D> {
+    fn default() -> Self {
+        Self { idle: Mutex::default(), busy: Mutex::default(), parked: Mutex::default() }
+    }
+}
+
+impl<D: Device> Drop for Staging<D> {
+    /// Waits for the device, then frees; leaks what it may still use.
+    fn drop(&mut self) {
+        let busy = self.busy.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let parked = self.parked.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for slot in busy.drain(..).chain(parked.drain(..)) {
+            if let Quiesced::Done | Quiesced::Ended(_) = slot.mark.event.synchronize() {
+                drop(ManuallyDrop::into_inner(slot.memory));
+            }
+        }
+    }
+}

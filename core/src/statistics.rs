@@ -1,0 +1,56 @@
+//! Counts of work submitted to a device.
+
+/// How much was submitted to a device, by kind. A submission that failed is counted too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Copies from device memory to device memory.
+    pub copies: u64,
+    /// Bytes they write.
+    pub copied_bytes: u64,
+    /// Fills of device memory.
+    pub fills: u64,
+    /// Bytes they write.
+    pub filled_bytes: u64,
+    /// Copies from host memory to device memory; a large one is submitted in several pieces.
+    pub uploads: u64,
+    /// Bytes they write.
+    pub uploaded_bytes: u64,
+    /// Copies from device memory to host memory; a large one is submitted in several pieces.
+    pub downloads: u64,
+    /// Bytes they write.
+    pub downloaded_bytes: u64,
+}
+
+/// One submission, for its name in errors and its place in the statistics.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Work {
+    Copy { len_bytes: usize },
+    Fill { len_bytes: usize },
+    Upload { len_bytes: usize },
+    Download { len_bytes: usize },
+}
+
+impl Work {
+    pub(crate) fn operation(self) -> &'static str {
+        match self {
+            Self::Copy { .. } => "copy",
+            Self::Fill { .. } => "fill",
+            Self::Upload { .. } => "upload",
+            Self::Download { .. } => "download",
+        }
+    }
+}
+
+impl Statistics {
+    pub(crate) fn count(&mut self, work: Work) {
+        let (count, bytes, len_bytes) = match work {
+            Work::Copy { len_bytes } => (&mut self.copies, &mut self.copied_bytes, len_bytes),
+            Work::Fill { len_bytes } => (&mut self.fills, &mut self.filled_bytes, len_bytes),
+            Work::Upload { len_bytes } => (&mut self.uploads, &mut self.uploaded_bytes, len_bytes),
+            Work::Download { len_bytes } => (&mut self.downloads, &mut self.downloaded_bytes, len_bytes),
+        };
+        *count += 1;
+        *bytes += len_bytes as u64;
+    }
+}

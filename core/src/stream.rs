@@ -1,0 +1,209 @@
+//! Handles on streams and events: what programs order their work with.
+
+use std::{fmt, sync::Arc};
+
+use crate::{
+    Error, Result,
+    backend::{Device, Event as _, Quiesced, Stream as _},
+    context::{Context, ContextCore, lock},
+    order::{LaneId, Mark, Mode, Touch},
+    statistics::Work,
+};
+
+/// An open stream: the queue that an operation runs on, named in every call that enqueues one.
+///
+/// There is no default stream. Operations of one stream run in the order they were submitted; operations of two
+/// streams that touch the same bytes are ordered by hazard tracking, by waits on the device, never by blocking the host.
+///
+/// Cheap to clone; clones are the same stream. It may be used from several threads: submissions are then ordered as they
+/// happen. Dropping the last clone neither blocks nor cancels what was submitted.
+pub struct StreamHandle<D: Device>(pub(crate) Arc<StreamCore<D>>);
+
+/// One stream and its place in the timeline.
+#[derive(Debug)]
+pub(crate) struct StreamCore<D: Device> {
+    pub(crate) raw: Arc<D::Stream>,
+    pub(crate) lane: LaneId,
+    pub(crate) mode: Mode,
+    pub(crate) core: Arc<ContextCore<D>>,
+}
+
+impl<D: Device> StreamHandle<D> {
+    pub(crate) fn open(core: &Arc<ContextCore<D>>, mode: Mode) -> Result<Self> {
+        let raw = Arc::new(core.device.open_stream()?);
+        let lane = lock(&core.timeline).open(Arc::clone(&raw));
+        Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode })))
+    }
+
+    /// The context it was opened in.
+    #[must_use]
+    pub fn context(&self) -> Context<D> {
+        Context(Arc::clone(&self.0.core))
+    }
+
+    /// A small number that tells live streams of a context apart, as errors name them.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.0.lane.index
+    }
+
+    /// Captures everything submitted so far. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// The device could not record an event; the stream is unchanged.
+    pub fn record(&self) -> Result<EventHandle<D>> {
+        let mark = lock(&self.0.core.timeline).record(self.0.lane.index)?;
+        Ok(EventHandle { core: Arc::clone(&self.0.core), lane: self.0.lane.index, mark })
+    }
+
+    /// Makes everything submitted later run after what `event` captured. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::DeviceMismatch`]: the event is of another context.
+    /// - The device could not enqueue the wait; the stream is unchanged.
+    pub fn wait(&self, event: &EventHandle<D>) -> Result<()> {
+        self.0.check_context("wait", [&event.core])?;
+        lock(&self.0.core.timeline).join(self.0.lane.index, event.lane, &event.mark)
+    }
+
+    /// Blocks the calling thread until everything submitted so far is finished.
+    ///
+    /// # Errors
+    ///
+    /// Some of the work, or the wait itself, failed.
+    pub fn synchronize(&self) -> Result<()> {
+        self.0.quiesce().into_result()
+    }
+
+    /// Whether the two are the same stream.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<D: Device> StreamCore<D> {
+    /// Orders, notes and enqueues one operation under the submission lock, so that it can neither be kept for later nor
+    /// run on another stream. The caller checked that all is of this context.
+    pub(crate) fn submit(
+        &self,
+        work: Work,
+        touches: &[Touch<'_, D>],
+        enqueue: impl FnOnce(&D::Stream) -> Result<()>,
+    ) -> Result<()> {
+        let mut timeline = lock(&self.core.timeline);
+        timeline.order(self.lane.index, self.mode, work.operation(), touches)?;
+        timeline.note(self.lane.index, self.mode, touches);
+        timeline.statistics.count(work);
+        enqueue(&self.raw)
+    }
+
+    /// Refuses what belongs to another context.
+    pub(crate) fn check_context<const N: usize>(
+        &self,
+        operation: &'static str,
+        cores: [&Arc<ContextCore<D>>; N],
+    ) -> Result<()> {
+        if cores.iter().all(|core| Arc::ptr_eq(core, &self.core)) {
+            return Ok(());
+        }
+        Err(Error::DeviceMismatch { backend: self.core.backend(), operation })
+    }
+
+    /// Waits, and lets the timeline forget what is finished.
+    pub(crate) fn quiesce(&self) -> Quiesced {
+        // The position is taken first: what other threads submit during the wait is not covered by it.
+        let (sequence, seen) = lock(&self.core.timeline).position(self.lane.index);
+        let end = self.raw.synchronize();
+        if matches!(end, Quiesced::Done) {
+            lock(&self.core.timeline).host_waited(self.lane.index, sequence, &seen);
+        }
+        end
+    }
+}
+
+impl<D: Device> Drop for StreamCore<D> {
+    /// Leaves the last event of the stream behind, for those who must still wait for its work.
+    fn drop(&mut self) {
+        let closed = lock(&self.core.timeline).close(self.lane);
+        if let Err(error) = closed {
+            self.core.report(error);
+        }
+    }
+}
+
+/// A point in the work of a stream: everything submitted to it before [`StreamHandle::record`].
+///
+/// Cheap to clone; clones are the same event. It stays valid when its stream is dropped.
+pub struct EventHandle<D: Device> {
+    core: Arc<ContextCore<D>>,
+    lane: usize,
+    mark: Mark<D>,
+}
+
+impl<D: Device> EventHandle<D> {
+    /// Whether the captured work is finished. Does not block; asking again and again makes progress.
+    ///
+    /// # Errors
+    ///
+    /// Some of the work, or the device, failed.
+    pub fn query(&self) -> Result<bool> {
+        let finished = self.mark.event.query()?;
+        if finished {
+            self.note_finished();
+        }
+        Ok(finished)
+    }
+
+    /// Blocks the calling thread until the captured work is finished.
+    ///
+    /// # Errors
+    ///
+    /// Some of the work, or the wait itself, failed.
+    pub fn synchronize(&self) -> Result<()> {
+        self.quiesce().into_result()
+    }
+
+    pub(crate) fn quiesce(&self) -> Quiesced {
+        let end = self.mark.event.synchronize();
+        if matches!(end, Quiesced::Done) {
+            self.note_finished();
+        }
+        end
+    }
+
+    /// The event and its lane, without what keeps the context alive.
+    pub(crate) fn into_mark(self) -> (usize, Mark<D>) {
+        (self.lane, self.mark)
+    }
+
+    fn note_finished(&self) {
+        lock(&self.core.timeline).host_waited(self.lane, self.mark.sequence, &self.mark.seen);
+    }
+}
+
+impl<D: Device> Clone for EventHandle<D> {
+    fn clone(&self) -> Self {
+        Self { core: Arc::clone(&self.core), lane: self.lane, mark: self.mark.clone() }
+    }
+}
+
+impl<D: Device> fmt::Debug for EventHandle<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventHandle").field("stream", &self.lane).field("event", &self.mark.event).finish()
+    }
+}
+
+impl<D: Device> Clone for StreamHandle<D> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<D: Device> fmt::Debug for StreamHandle<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamHandle").field("number", &self.number()).field("mode", &self.0.mode).finish()
+    }
+}

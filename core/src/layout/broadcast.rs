@@ -2,7 +2,7 @@
 
 use super::{
     Axes, Layout, LayoutError,
-    axis::{axes_blank, axes_from_fn},
+    axis::{axes_blank, axes_from},
     value::count,
 };
 
@@ -32,7 +32,7 @@ impl Layout {
         // Either nothing is reached any more, or the same elements are.
         let (len, start, end) =
             if empty { (0, self.offset, self.offset) } else { (len, self.start, self.end) };
-        let shape = axes_from_fn(shape.len(), |axis| shape[axis]);
+        let shape = axes_from(shape);
         Ok(Self { shape, strides, offset: self.offset, len, start, end }.agreed())
     }
 }

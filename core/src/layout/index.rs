@@ -4,7 +4,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 
 use super::{
     Layout, LayoutError, Slice,
-    axis::{axes_blank, from_front},
+    axis::from_front,
     integer::{self, Integer},
 };
 
@@ -88,17 +88,14 @@ impl Layout {
     ///
     /// - [`LayoutError::IndexOutOfRange`]: an integer outside its axis. Slices are clamped instead.
     /// - [`LayoutError::ZeroStep`], [`LayoutError::TooManyIndices`], [`LayoutError::RepeatedEllipsis`].
+    // A view wraps the result: behind a call it would be copied twice.
+    #[inline]
     pub fn index(&self, items: &[IndexItem]) -> Result<Self, LayoutError> {
         let rank = self.rank();
-        let (mut integers, mut slices, mut added, mut ellipses) = (0, 0, 0, 0);
-        for item in items {
-            match item {
-                IndexItem::At(_) => integers += 1,
-                IndexItem::Slice(_) => slices += 1,
-                IndexItem::NewAxis => added += 1,
-                IndexItem::Ellipsis => ellipses += 1,
-            }
-        }
+        let count = |kind: fn(&IndexItem) -> bool| items.iter().filter(|item| kind(item)).count();
+        let integers = count(|item| matches!(item, IndexItem::At(_)));
+        let slices = count(|item| matches!(item, IndexItem::Slice(_)));
+        let ellipses = count(|item| matches!(item, IndexItem::Ellipsis));
         let taken = integers + slices;
         let Some(whole) = rank.checked_sub(taken) else {
             return Err(LayoutError::TooManyIndices { rank, found: taken });
@@ -106,11 +103,10 @@ impl Layout {
         if ellipses > 1 {
             return Err(LayoutError::RepeatedEllipsis);
         }
-        // Every integer drops an axis, every `NewAxis` adds one.
-        let rank = rank - integers + added;
-        let (mut shape, mut strides) = (axes_blank(rank), axes_blank(rank));
+        let added = items.len() - taken - ellipses;
+        let mut out = Self::blank(rank - integers + added, self.offset);
         let mut axes = self.shape.iter().copied().zip(self.strides.iter().copied()).enumerate();
-        let mut part = Part::new(self, shape.iter_mut().zip(&mut strides));
+        let mut part = Part::new(self.offset, out.shape.iter_mut().zip(&mut out.strides));
         for item in items {
             match *item {
                 IndexItem::NewAxis => part.push(1, 0),
@@ -120,36 +116,33 @@ impl Layout {
                 IndexItem::At(index) => {
                     let Some((axis, (extent, stride))) = axes.next() else { continue };
                     let at = from_front(index, extent);
-                    let at = at.ok_or(LayoutError::IndexOutOfRange { axis, index, extent })?;
-                    part.narrow((extent, stride), at, 1, 0);
+                    part.shift(at.ok_or(LayoutError::IndexOutOfRange { axis, index, extent })?, stride);
+                }
+                IndexItem::Slice(Slice::FULL) => {
+                    let Some((_, (extent, stride))) = axes.next() else { continue };
+                    part.push(extent, stride);
                 }
                 IndexItem::Slice(slice) => {
                     let Some((axis, (extent, stride))) = axes.next() else { continue };
-                    // Most slices of a long index are whole axes.
-                    if slice == Slice::FULL {
-                        part.push(extent, stride);
-                        continue;
-                    }
                     let (first, count) = slice.clamp(axis, extent)?;
-                    let stride_of_part = stride.wrapping_mul(slice.step);
-                    part.narrow((extent, stride), first, count, stride_of_part);
-                    part.push(count, stride_of_part);
+                    part.shift(first, stride);
+                    part.push(count, stride.wrapping_mul(slice.step));
                 }
             }
         }
         axes.for_each(|(_, (extent, stride))| part.push(extent, stride));
-        let Part { offset, start, end, .. } = part;
-        let len = shape.iter().fold(1, |len: usize, &extent| len.wrapping_mul(extent));
-        // An empty part is put where this layout is, which is known to be a good place.
-        if len == 0 {
-            let offset = self.offset;
-            return Ok(Self { shape, strides, offset, len, start: offset, end: offset }.agreed());
+        let Part { len, offset, below, above, .. } = part;
+        // An empty part stays where this layout is, which is known to be a good place.
+        if len != 0 {
+            (out.len, out.offset) = (len, offset);
+            out.start = offset.wrapping_add_signed(below);
+            out.end = offset.wrapping_add_signed(above) + 1;
         }
-        Ok(Self { shape, strides, offset, len, start, end }.agreed())
+        Ok(out.agreed())
     }
 }
 
-/// A part of a layout under construction: where it lies so far, and the axes of it that are still to be written.
+/// A part of a layout under construction, and the axes of it that are still to be written.
 ///
 /// Its arithmetic is unchecked. A part reaches no element that the whole did not, so if it has elements nothing
 /// overflows; a part without elements throws away what was computed, and only there can it have wrapped. Nor does
@@ -157,39 +150,30 @@ impl Layout {
 struct Part<A> {
     axes: A,
     offset: usize,
-    start: usize,
-    end: usize,
+    len: usize,
+    below: isize,
+    above: isize,
 }
 
 impl<'a, A: Iterator<Item = (&'a mut usize, &'a mut isize)>> Part<A> {
     #[inline]
-    fn new(whole: &Layout, axes: A) -> Self {
-        Self { axes, offset: whole.offset, start: whole.start, end: whole.end }
+    fn new(offset: usize, axes: A) -> Self {
+        Self { axes, offset, len: 1, below: 0, above: 0 }
     }
 
-    /// Writes an axis.
     #[inline]
     fn push(&mut self, extent: usize, stride: isize) {
         if let Some(axis) = self.axes.next() {
             (*axis.0, *axis.1) = (extent, stride);
         }
+        self.len = self.len.wrapping_mul(extent);
+        let reach = extent.wrapping_sub(1).cast_signed().wrapping_mul(stride);
+        self.below = self.below.wrapping_add(reach.min(0));
+        self.above = self.above.wrapping_add(reach.max(0));
     }
 
-    /// Gives up all positions of an axis but `count` from `first` on.
     #[inline]
-    fn narrow(
-        &mut self,
-        (extent, stride): (usize, isize),
-        first: usize,
-        count: usize,
-        stride_of_part: isize,
-    ) {
-        // Relative to position 0: the last position there was, and the first and last that remain.
-        let whole = extent.wrapping_sub(1).cast_signed().wrapping_mul(stride);
-        let first = first.cast_signed().wrapping_mul(stride);
-        let last = first.wrapping_add(count.wrapping_sub(1).cast_signed().wrapping_mul(stride_of_part));
-        self.offset = self.offset.wrapping_add_signed(first);
-        self.start = self.start.wrapping_add_signed(first.min(last).wrapping_sub(whole.min(0)));
-        self.end = self.end.wrapping_add_signed(first.max(last).wrapping_sub(whole.max(0)));
+    fn shift(&mut self, positions: usize, stride: isize) {
+        self.offset = self.offset.wrapping_add_signed(positions.cast_signed().wrapping_mul(stride));
     }
 }

@@ -14,6 +14,8 @@ impl Layout {
     ///
     /// - [`LayoutError::RankMismatch`]: every axis must be named.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
+    // A view wraps the result: behind a call it would be copied twice.
+    #[inline]
     pub fn permute(&self, axes: &[isize]) -> Result<Self, LayoutError> {
         let rank = self.rank();
         if axes.len() != rank {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Axes, LayoutError, NdLayout, Order,
-    axis::{axes_blank, axes_from, axes_from_fn},
+    axis::{axes_blank, axes_from},
 };
 
 /// A layout whose arithmetic is known not to overflow.
@@ -43,14 +43,20 @@ impl Layout {
             let (start, end) = reach(shape, strides, low).ok_or(LayoutError::Overflow)?;
             (product, start, end)
         };
-        Ok(Self {
-            shape: axes_from_fn(shape.len(), |axis| shape[axis]),
-            strides: axes_from_fn(shape.len(), |axis| strides[axis]),
+        Ok(Self { shape: axes_from(shape), strides: axes_from(strides), offset, len, start, end })
+    }
+
+    /// Axes to be written over, and no element until they are.
+    #[inline]
+    pub(super) fn blank(rank: usize, offset: usize) -> Self {
+        Self {
+            shape: axes_blank(rank),
+            strides: axes_blank(rank),
             offset,
-            len,
-            start,
-            end,
-        })
+            len: 0,
+            start: offset,
+            end: offset,
+        }
     }
 
     /// Itself, after a debug build compared it with what the checked constructor makes of it.

@@ -7,6 +7,7 @@ mod context;
 pub mod copy;
 mod error;
 pub mod host;
+pub mod host_array;
 pub mod layout;
 mod operations;
 mod order;
@@ -15,11 +16,14 @@ mod statistics;
 mod stream;
 
 // The public interface is:
-pub use array::{Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped};
+pub use array::{
+    Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped,
+};
 pub use backend::Device;
 pub use context::Context;
 pub use error::{Error, Result};
 pub use host::{PinnedBuffer, Scope, Transfer, TransferError};
+pub use host_array::HostArray;
 pub use layout::{Axes, Layout, LayoutError, NdLayout, Order};
 pub use order::Hazard;
 pub use statistics::Statistics;

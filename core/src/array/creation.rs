@@ -154,7 +154,11 @@ impl Sequence {
         if (T::one() / (T::one() + T::one())).is_zero() {
             let exact = |value: T| value.to_i128().ok_or(LayoutError::Overflow);
             let (start, stop, step) = (exact(start)?, exact(stop)?, exact(step)?);
-            let len = if (step > 0) == (start < stop) { stop.abs_diff(start).div_ceil(step.unsigned_abs()) } else { 0 };
+            let len = if (step > 0) == (start < stop) {
+                stop.abs_diff(start).div_ceil(step.unsigned_abs())
+            } else {
+                0
+            };
             let len = usize::try_from(len).map_err(|_| LayoutError::Overflow)?;
             return Ok(Self::Integers { start, step, len });
         }
@@ -175,7 +179,9 @@ impl Sequence {
     fn value<T: NumCast>(&self, index: usize) -> Option<T> {
         match *self {
             // The sum lies between start and stop. The product may not fit, but wraps back with the sum.
-            Self::Integers { start, step, .. } => T::from(start.wrapping_add(step.wrapping_mul(index as i128))),
+            Self::Integers { start, step, .. } => {
+                T::from(start.wrapping_add(step.wrapping_mul(index as i128)))
+            }
             Self::Reals { start, step, .. } => T::from(start + step * index as f64),
         }
     }

@@ -13,6 +13,7 @@
 
 mod boolean;
 mod creation;
+mod download;
 mod element;
 mod erased;
 mod erased_view;
@@ -24,6 +25,7 @@ mod transforms;
 mod typed;
 mod typed_view;
 mod typed_view_mut;
+mod within;
 
 pub use boolean::Bool;
 pub use element::Element;

@@ -16,7 +16,7 @@ pub enum Error {
         /// Why, in words a person can act on.
         reason: String,
     },
-    /// Memory of the device, or pinned memory of the host, is exhausted. Said only when that is certain.
+    /// Memory of the device or of the host is exhausted. Said only when that is certain.
     #[error("{backend}: {operation}: out of memory: {requested_bytes} bytes requested{}", display_room(*free_bytes, *total_bytes))]
     OutOfMemory {
         /// The backend that was asked.

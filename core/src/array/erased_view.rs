@@ -2,6 +2,7 @@
 
 use super::{
     ErasedArray, Reshaped,
+    download::zeroed,
     erased::check_len,
     parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
@@ -112,12 +113,11 @@ impl<'a, D: Device> ErasedView<'a, D> {
     ///
     /// # Errors
     ///
-    /// Another context's stream, and what the device says.
+    /// Out of memory on the host, another context's stream, and what the device says.
     pub fn to_bytes(&self, stream: &StreamHandle<D>) -> Result<Vec<u8>> {
-        let host = Layout::contiguous(self.layout.shape(), Order::C)?;
-        let len_bytes = host.len().checked_mul(self.item_bytes).ok_or(LayoutError::Overflow)?;
-        let mut bytes = vec![0; len_bytes];
-        self.copy_to_host(stream, &mut bytes, &host)?;
+        let len_bytes = self.layout.len().checked_mul(self.item_bytes).ok_or(LayoutError::Overflow)?;
+        let mut bytes = zeroed(stream, len_bytes)?;
+        self.copy_to_bytes(stream, &mut bytes)?;
         Ok(bytes)
     }
 

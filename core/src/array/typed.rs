@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::{ArrayView, ArrayViewMut, Element, ErasedArray, erased::check_len, transforms::answer_as_layout};
 use crate::{
-    Context, Result,
+    Context, HostArray, Result,
     backend::Device,
     layout::{Layout, LayoutError, NdLayout, Order},
     stream::StreamHandle,
@@ -42,6 +42,8 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
     #[track_caller]
+    #[doc(alias = "empty")]
+    #[doc(alias = "device_array")]
     pub fn uninit(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
         Self::uninit_in(stream, shape, Order::C)
     }
@@ -57,6 +59,8 @@ impl<T: Element, D: Device> Array<T, D> {
     }
 
     /// Allocates an array of `shape` in C order whose bytes are all 0. Does not synchronize.
+    ///
+    /// Other orders are had from a layout: `Array::zeros_like(stream, &Layout::contiguous(shape, Order::F)?, Order::K)`.
     ///
     /// # Errors
     ///
@@ -87,6 +91,9 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements as the shape.
     /// - As [`uninit`](Self::uninit).
     #[track_caller]
+    #[doc(alias = "to_device")]
+    #[doc(alias = "to_gpu")]
+    #[doc(alias = "asarray")]
     pub fn from_slice(stream: &StreamHandle<D>, shape: &[usize], data: &[T]) -> Result<Self> {
         let host = Layout::contiguous(shape, Order::C)?;
         check_count(host.len(), data)?;
@@ -105,6 +112,21 @@ impl<T: Element, D: Device> Array<T, D> {
     pub fn from_host(stream: &StreamHandle<D>, data: &[T], host: &Layout, order: Order) -> Result<Self> {
         let bytes = bytemuck::cast_slice(data);
         Ok(Self::of_erased(ErasedArray::from_host(stream, bytes, host, T::BYTES, order)?))
+    }
+
+    /// Allocates an array in C order with the shape and the elements of a host array.
+    ///
+    /// Does not synchronize: the host array is free on return. Into an existing array goes
+    /// [`copy_from_host_array`](ArrayViewMut::copy_from_host_array).
+    ///
+    /// # Errors
+    ///
+    /// As [`uninit`](Self::uninit).
+    #[doc(alias = "to_device")]
+    #[doc(alias = "to_gpu")]
+    #[doc(alias = "asarray")]
+    pub fn from_host_array(stream: &StreamHandle<D>, host: &HostArray<T>) -> Result<Self> {
+        Self::from_slice(stream, host.shape(), host.as_slice())
     }
 
     /// The typed form of an erased array.
@@ -143,7 +165,10 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// Another context's stream, and what the device says.
+    /// As [`ArrayView::to_vec`].
+    #[doc(alias = "copy_to_host")]
+    #[doc(alias = "get")]
+    #[doc(alias = "asnumpy")]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         self.view().to_vec(stream)
     }
@@ -152,6 +177,18 @@ impl<T: Element, D: Device> Array<T, D> {
     #[must_use]
     pub fn context(&self) -> Context<D> {
         self.erased.context()
+    }
+
+    /// Copies the elements to the host, with their shape. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayView::to_vec`].
+    #[doc(alias = "copy_to_host")]
+    #[doc(alias = "get")]
+    #[doc(alias = "asnumpy")]
+    pub fn to_host(&self, stream: &StreamHandle<D>) -> Result<HostArray<T>> {
+        self.view().to_host(stream)
     }
 
     /// Where the elements lie.

@@ -4,12 +4,13 @@ use std::marker::PhantomData;
 
 use super::{
     Array, Element, ErasedView, Reshaped,
+    download::zeroed,
     parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
     typed::check_count,
 };
 use crate::{
-    Result,
+    HostArray, Result,
     backend::Device,
     layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
     operations::Elements,
@@ -104,9 +105,12 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// Another context's stream, and what the device says.
+    /// Out of memory on the host, another context's stream, and what the device says.
+    #[doc(alias = "copy_to_host")]
+    #[doc(alias = "get")]
+    #[doc(alias = "asnumpy")]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
-        let mut data = vec![T::zeroed(); self.layout().len()];
+        let mut data = zeroed(stream, self.layout().len())?;
         self.copy_to_slice(stream, &mut data)?;
         Ok(data)
     }
@@ -132,6 +136,18 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, data: &mut [T], host: &Layout) -> Result<()> {
         self.erased.copy_to_host(stream, bytemuck::cast_slice_mut(data), host)
+    }
+
+    /// Copies the elements to the host, with their shape. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_vec`](Self::to_vec).
+    #[doc(alias = "copy_to_host")]
+    #[doc(alias = "get")]
+    #[doc(alias = "asnumpy")]
+    pub fn to_host(&self, stream: &StreamHandle<D>) -> Result<HostArray<T>> {
+        Ok(HostArray::new(self.layout().shape(), self.to_vec(stream)?)?)
     }
 
     #[inline]

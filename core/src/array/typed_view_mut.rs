@@ -7,9 +7,10 @@ use super::{
     parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
     typed::check_count,
+    within::copy_within,
 };
 use crate::{
-    Result,
+    HostArray, Result,
     backend::Device,
     layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
     operations::Elements,
@@ -80,6 +81,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// - [`LayoutError::ShapeMismatch`]: the two differ in shape.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream are not of one context.
     /// - What the device says; nothing was copied then.
+    #[doc(alias = "copy_to_device")]
+    #[doc(alias = "assign")]
     pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ArrayView<'_, T, D>) -> Result<()> {
         self.erased.copy_from(stream, src.as_erased())
     }
@@ -106,6 +109,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements.
     /// - As [`copy_from_host`](Self::copy_from_host).
+    #[doc(alias = "copy_to_device")]
+    #[doc(alias = "set")]
     pub fn copy_from_slice(&mut self, stream: &StreamHandle<D>, data: &[T]) -> Result<()> {
         check_count(self.layout().len(), data)?;
         self.copy_from_host(stream, data, &Layout::contiguous(self.layout().shape(), Order::C)?)
@@ -123,11 +128,56 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.copy_from_host(stream, bytemuck::cast_slice(data), host)
     }
 
+    /// Copies a host array of the same shape here. Does not synchronize: the host array is free on return.
+    ///
+    /// # Errors
+    ///
+    /// As [`copy_from_host`](Self::copy_from_host).
+    #[doc(alias = "copy_to_device")]
+    #[doc(alias = "set")]
+    pub fn copy_from_host_array(&mut self, stream: &StreamHandle<D>, host: &HostArray<T>) -> Result<()> {
+        self.copy_from_host(stream, host.as_slice(), host.layout())
+    }
+
+    /// Copies the elements that one index selects of this view to those that another selects, as if all were read
+    /// before any is written: `memmove`, for any layout. Does not synchronize.
+    ///
+    /// One copy where the two share no element. Where they do, or where telling would cost too much, the elements pass
+    /// through scratch memory on the device.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, ix};
+    ///
+    /// let context = Context::new(devarray_mock::MockDevice::new())?;
+    /// let stream = context.stream()?;
+    /// let mut a = Array::arange(&stream, 0, 6, 1)?;
+    /// a.view_mut().copy_within(&stream, &ix![1..], &ix![..-1])?; // a[1:] = a[:-1]
+    /// assert_eq!(a.to_vec(&stream)?, [0, 0, 1, 2, 3, 4]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - Those of [`Layout::index`].
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the selections differ in shape.
+    /// - Out of memory for scratch, another context's stream, and what else the device says; nothing was written then.
+    #[doc(alias = "memmove")]
+    pub fn copy_within(
+        &mut self,
+        stream: &StreamHandle<D>,
+        dst: &[IndexItem],
+        src: &[IndexItem],
+    ) -> Result<()> {
+        let (dst, src) = (self.layout().index(dst)?, self.layout().index(src)?);
+        copy_within(stream, &self.elements(), &dst, &src)
+    }
+
     /// Sets every element to `value`. Does not synchronize.
     ///
     /// # Errors
     ///
     /// Another context's stream, and what the device says.
+    #[doc(alias = "memset")]
     pub fn fill(&mut self, stream: &StreamHandle<D>, value: T) -> Result<()> {
         self.erased.fill_bytes(stream, bytemuck::bytes_of(&value))
     }

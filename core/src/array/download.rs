@@ -1,0 +1,16 @@
+//! Host memory for what a download brings.
+
+use crate::{Error, LayoutError, Result, array::Element, backend::Device, stream::StreamHandle};
+
+/// So many zeroed elements; memory that is not there is an error, not an abort.
+pub(super) fn zeroed<T: Element, D: Device>(stream: &StreamHandle<D>, len: usize) -> Result<Vec<T>> {
+    let requested_bytes = len.checked_mul(T::BYTES).filter(|&bytes| isize::try_from(bytes).is_ok());
+    let requested_bytes = requested_bytes.ok_or(LayoutError::Overflow)?;
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory {
+        backend: stream.0.core.backend(),
+        operation: "download",
+        requested_bytes,
+        free_bytes: None,
+        total_bytes: None,
+    })
+}

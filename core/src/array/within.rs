@@ -1,0 +1,72 @@
+//! Copies from one part of an array to another, where the two may overlap.
+
+use super::{Array, Element, ErasedArray};
+use crate::{
+    Result,
+    backend::Device,
+    copy::Plan,
+    layout::{Layout, Order, Overlap},
+    operations::{Elements, check_inside},
+    stream::StreamHandle,
+};
+
+impl<T: Element, D: Device> Array<T, D> {
+    /// Copies the elements that one layout reaches in this array's memory to those that another reaches, as if all were
+    /// read before any is written. Does not synchronize.
+    ///
+    /// [`ArrayViewMut::copy_within`](super::ArrayViewMut::copy_within) for what an index cannot say: an array turned in
+    /// place, say. The layouts count the elements of the allocation, as those do that are made from
+    /// [`layout`](Self::layout).
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let context = Context::new(devarray_mock::MockDevice::new())?;
+    /// let stream = context.stream()?;
+    /// let mut a = Array::from_slice(&stream, &[2, 2], &[1, 2, 3, 4])?;
+    /// let (dst, src) = (a.layout().clone(), a.layout().transpose());
+    /// a.copy_layout_within(&stream, &dst, &src)?; // a[:] = a.T
+    /// assert_eq!(a.to_vec(&stream)?, [1, 3, 2, 4]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): a layout reaches outside the allocation.
+    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
+    ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in shape.
+    /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `dst` reaches an element twice.
+    /// - Out of memory for scratch, another context's stream, and what else the device says; nothing was written then.
+    pub fn copy_layout_within(&mut self, stream: &StreamHandle<D>, dst: &Layout, src: &Layout) -> Result<()> {
+        let view = self.view_mut();
+        let elements = view.elements();
+        for layout in [dst, src] {
+            check_inside(layout, T::BYTES, elements.allocation.len_bytes())?;
+        }
+        copy_within(stream, &elements, dst, src)
+    }
+}
+
+/// Copies between two layouts on the memory of `whole`, in which both lie, as if all were read before any is written.
+pub(super) fn copy_within<D: Device>(
+    stream: &StreamHandle<D>,
+    whole: &Elements<'_, D>,
+    dst: &Layout,
+    src: &Layout,
+) -> Result<()> {
+    // Checks all that a copy checks before the first of two is enqueued.
+    Plan::new(dst, src, whole.item_bytes, &stream.0.core.device.info().capabilities)?;
+    stream.0.check_context("copy", [&whole.allocation.core])?;
+    let (dst, src) = (Elements { layout: dst, ..*whole }, Elements { layout: src, ..*whole });
+    if dst.layout == src.layout {
+        return Ok(());
+    }
+    match dst.layout.overlap(src.layout) {
+        Overlap::Disjoint => stream.0.copy(&dst, &src),
+        Overlap::Overlapping | Overlap::Unknown => {
+            let scratch = ErasedArray::of_layout(stream, src.layout.dense_like(Order::K)?, src.item_bytes)?;
+            stream.0.copy(&scratch.view().elements(), &src)?;
+            stream.0.copy(&dst, &scratch.view().elements())
+        }
+    }
+}

@@ -19,6 +19,8 @@ mod erased;
 mod erased_view;
 mod erased_view_mut;
 mod field;
+#[cfg(feature = "ndarray")]
+mod interop_ndarray;
 mod parts;
 mod records;
 mod reshaped;

@@ -94,6 +94,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         field: Field<T, F>,
         src: &ArrayView<'_, F, D>,
     ) -> Result<()> {
+        // The axis of the items would hide from the error what the caller gave.
         check_shape(self.shape(), src.shape())?;
         copy_slots(stream, [&self.elements(), &src.elements()], [field.offset_bytes(), 0], F::BYTES)
     }
@@ -162,8 +163,8 @@ fn greatest_common_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Refuses another shape, before the axis of the items hides what the caller gave.
-fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), LayoutError> {
+/// Refuses another shape.
+pub(super) fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), LayoutError> {
     if expected.len() != found.len() {
         return Err(LayoutError::RankMismatch { expected: expected.len(), found: found.len() });
     }

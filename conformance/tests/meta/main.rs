@@ -45,7 +45,6 @@ const NOTICE_NO_BUG_BELOW: &[&str] = &[
     "copies::zero_size",
     "layouts::overflow",
     "algebra::liars",
-    "between::sides",
     "host::refused",
     // Plants its own failure, and looks at what core does with it.
     "errors::failing_drop_is_told",

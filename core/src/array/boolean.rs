@@ -60,12 +60,6 @@ impl PartialEq for Bool {
 
 impl Eq for Bool {}
 
-impl PartialEq<bool> for Bool {
-    fn eq(&self, other: &bool) -> bool {
-        bool::from(*self) == *other
-    }
-}
-
 impl Hash for Bool {
     fn hash<H: Hasher>(&self, state: &mut H) {
         bool::from(*self).hash(state);

@@ -153,6 +153,11 @@ impl<'a, D: Device> ErasedView<'a, D> {
     pub(super) fn with_layout(&self, layout: Layout) -> Self {
         Self { layout, ..*self }
     }
+
+    /// The same memory as elements of another size. The layout must reach no byte that this view's does not.
+    pub(super) fn with_items(&self, layout: Layout, item_bytes: usize) -> Self {
+        Self { layout, item_bytes, ..*self }
+    }
 }
 
 impl<D: Device> Clone for ErasedView<'_, D> {

@@ -142,6 +142,11 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     pub(super) fn with_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
+
+    /// A handle on part of the bytes, as elements of another size. No two handles that live together may share a byte.
+    pub(super) fn part(&self, layout: Layout, item_bytes: usize) -> Self {
+        Self { layout, item_bytes, ..*self }
+    }
 }
 
 answer_as_layout!(['a, D: Device] ErasedViewMut<'a, D>);

@@ -58,6 +58,10 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased
     }
 
+    pub(super) fn as_erased(&self) -> &ErasedViewMut<'a, D> {
+        &self.erased
+    }
+
     /// The same view, borrowed for less long.
     #[must_use]
     pub fn reborrow(&mut self) -> ArrayViewMut<'_, T, D> {

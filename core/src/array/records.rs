@@ -1,0 +1,175 @@
+//! Fields of records: as views where the sizes allow it, as copies always.
+
+use super::{Array, ArrayView, ArrayViewMut, Element, Field, FieldOf};
+use crate::{
+    Result,
+    backend::Device,
+    layout::{Axes, Layout, LayoutError, NdLayout},
+    operations::Elements,
+    stream::StreamHandle,
+};
+
+impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
+    /// One field of every element: a view of the same shape, whose strides step over the rest of each record.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ElementSize`]: strides and offset count elements, and the record, or what lies before the field,
+    ///   is no whole number of fields. [`field_to_array`](Self::field_to_array) does without.
+    /// - [`LayoutError::Overflow`].
+    pub fn field<F: Element>(&self, field: Field<T, F>) -> Result<ArrayView<'a, F, D>, LayoutError> {
+        let layout = field_layout::<T, _>(self.layout(), &field)?;
+        Ok(ArrayView::new(self.as_erased().with_items(layout, F::BYTES)))
+    }
+
+    /// The items of a field that is an array, in every element: a view with one axis more, the last, of stride 1.
+    ///
+    /// An array of arrays has that axis by [`Field::whole`].
+    ///
+    /// # Errors
+    ///
+    /// As [`field`](Self::field); the size in question is that of one item.
+    pub fn array_field<E: Element, const N: usize>(
+        &self,
+        field: Field<T, [E; N]>,
+    ) -> Result<ArrayView<'a, E, D>, LayoutError> {
+        let layout = field_layout::<T, _>(self.layout(), &field.items())?;
+        Ok(ArrayView::new(self.as_erased().with_items(layout, E::BYTES)))
+    }
+
+    /// Copies one field of every element to a new array in C order, on the device, whatever its size. Does not
+    /// synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, another context's stream, and what else the device says.
+    pub fn field_to_array<F: Element>(
+        &self,
+        stream: &StreamHandle<D>,
+        field: Field<T, F>,
+    ) -> Result<Array<F, D>> {
+        let mut copy = Array::uninit(stream, self.shape())?;
+        copy_slots(
+            stream,
+            [&copy.view_mut().elements(), &self.elements()],
+            [0, field.offset_bytes()],
+            F::BYTES,
+        )?;
+        Ok(copy)
+    }
+}
+
+impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
+    /// As [`ArrayView::field`], to write.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayView::field`]; [`copy_field_from`](Self::copy_field_from) does without the view.
+    pub fn field<F: Element>(self, field: Field<T, F>) -> Result<ArrayViewMut<'a, F, D>, LayoutError> {
+        let layout = field_layout::<T, _>(self.layout(), &field)?;
+        Ok(ArrayViewMut::new(self.as_erased().part(layout, F::BYTES)))
+    }
+
+    /// As [`ArrayView::array_field`], to write.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayView::array_field`].
+    pub fn array_field<E: Element, const N: usize>(
+        self,
+        field: Field<T, [E; N]>,
+    ) -> Result<ArrayViewMut<'a, E, D>, LayoutError> {
+        let layout = field_layout::<T, _>(self.layout(), &field.items())?;
+        Ok(ArrayViewMut::new(self.as_erased().part(layout, E::BYTES)))
+    }
+
+    /// Copies elements of the same shape to one field, whatever its size, and touches no other. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`copy_from`](Self::copy_from).
+    pub fn copy_field_from<F: Element>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        field: Field<T, F>,
+        src: &ArrayView<'_, F, D>,
+    ) -> Result<()> {
+        // The axis of the items would hide from the error what the caller gave.
+        check_shape(self.shape(), src.shape())?;
+        copy_slots(stream, [&self.elements(), &src.elements()], [field.offset_bytes(), 0], F::BYTES)
+    }
+}
+
+/// Where a field of every record lies.
+pub(super) fn field_layout<T: Element, F: FieldOf<T>>(
+    records: &Layout,
+    field: &F,
+) -> Result<Layout, LayoutError> {
+    slots(records, T::BYTES, field.range_bytes().start, F::Item::BYTES, field.axis())
+}
+
+/// The items of `item_bytes` that lie `offset_bytes` behind the start of each record: one of them, or as many as the new
+/// last axis has.
+fn slots(
+    records: &Layout,
+    record_bytes: usize,
+    offset_bytes: usize,
+    item_bytes: usize,
+    axis: Option<usize>,
+) -> Result<Layout, LayoutError> {
+    if !record_bytes.is_multiple_of(item_bytes) || !offset_bytes.is_multiple_of(item_bytes) {
+        let reason = "it divides not both the record and the offset of the field";
+        return Err(LayoutError::ElementSize { item_bytes, reason });
+    }
+    let factor = record_bytes / item_bytes;
+    let signed = isize::try_from(factor).map_err(|_| LayoutError::Overflow)?;
+    let offset = records.offset().checked_mul(factor);
+    let offset = offset.and_then(|offset| offset.checked_add(offset_bytes / item_bytes));
+    let mut shape = Axes::from_slice(records.shape());
+    let mut strides = Axes::new();
+    for (&stride, &extent) in records.strides().iter().zip(records.shape()) {
+        // The stride of an axis of at most one position is never used, and may be anything.
+        strides.push(match stride.checked_mul(signed) {
+            None if extent > 1 && !records.is_empty() => return Err(LayoutError::Overflow),
+            product => product.unwrap_or(0),
+        });
+    }
+    if let Some(extent) = axis {
+        shape.push(extent);
+        strides.push(1);
+    }
+    Layout::new(&shape, &strides, offset.ok_or(LayoutError::Overflow)?)
+}
+
+/// Copies `len_bytes` of every element, from one offset in it to another. The bytes move as items of the greatest size
+/// of which all four sizes are multiples, with an axis of their own.
+fn copy_slots<D: Device>(
+    stream: &StreamHandle<D>,
+    [dst, src]: [&Elements<'_, D>; 2],
+    [dst_offset_bytes, src_offset_bytes]: [usize; 2],
+    len_bytes: usize,
+) -> Result<()> {
+    let sizes = [dst.item_bytes, src.item_bytes, dst_offset_bytes, src_offset_bytes];
+    let item_bytes = sizes.into_iter().fold(len_bytes, greatest_common_divisor);
+    let axis = Some(len_bytes / item_bytes);
+    let dst_layout = slots(dst.layout, dst.item_bytes, dst_offset_bytes, item_bytes, axis)?;
+    let src_layout = slots(src.layout, src.item_bytes, src_offset_bytes, item_bytes, axis)?;
+    let dst = Elements { layout: &dst_layout, item_bytes, ..*dst };
+    let src = Elements { layout: &src_layout, item_bytes, ..*src };
+    stream.0.copy(&dst, &src)
+}
+
+fn greatest_common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// Refuses another shape.
+pub(super) fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), LayoutError> {
+    if expected.len() != found.len() {
+        return Err(LayoutError::RankMismatch { expected: expected.len(), found: found.len() });
+    }
+    if expected != found {
+        return Err(LayoutError::ShapeMismatch { expected: expected.into(), found: found.into() });
+    }
+    Ok(())
+}

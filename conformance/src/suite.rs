@@ -13,7 +13,7 @@ pub type ExpectedFailure = (&'static str, &'static str);
 ///
 /// ```
 /// # mod tests {
-/// devarray_conformance::suite!(devarray::Result::Ok(devarray_mock::MockDevice::new()));
+/// devarray_conformance::suite!(Ok::<_, devarray::Error>(devarray_mock::MockDevice::new()));
 /// # }
 /// ```
 ///
@@ -24,7 +24,7 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # mod tests {
 /// # use devarray_mock::MockDevice;
 /// devarray_conformance::suite!(
-///     devarray::Result::Ok(MockDevice::new()),
+///     Ok::<_, devarray::Error>(MockDevice::new()),
 ///     ignored = "needs hardware",
 ///     expect_fail = [("copies::strided", "driver bug 12: rows of 3 bytes are copied as 4")],
 /// );

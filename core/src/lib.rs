@@ -9,6 +9,7 @@ mod error;
 pub mod host;
 pub mod host_array;
 pub mod layout;
+pub mod manual;
 mod operations;
 mod order;
 mod staging;

@@ -10,15 +10,21 @@ use crate::Result;
 ///
 /// # The contract of order
 ///
-/// - **S1** Operations of one stream take effect in the order in which they were enqueued.
-/// - **S2** Operations of two streams are in no order, unless an event puts them in one.
+/// Behind each clause stand the laws of the conformance suite that enforce it.
+///
+/// - **S1** Operations of one stream take effect in the order in which they were enqueued. `streams::fifo` (S01)
+/// - **S2** Operations of two streams are in no order, unless an event puts them in one. `errors::strict_refuses` (S02)
 /// - **S3** [`record`](Self::record) captures everything enqueued on the stream before it, and nothing after.
+///   `events::snapshot` (E03), `events::earlier_events` (E04), `events::idle` (E01)
 /// - **S4** After [`wait`](Self::wait), everything enqueued on this stream later runs after what the event captured.
-/// - **S5** Order is transitive: what a stream waited for, waits for it too.
+///   `streams::fork_join` (S06), `events::edge_outlives_event` (E06)
+/// - **S5** Order is transitive: what a stream waited for, waits for it too. `events::transitive` (E07)
 /// - **S6** When [`synchronize`](Self::synchronize) returned `Done` or `Ended`, nothing enqueued before it touches memory.
+///   `streams::synchronize` (S03), `events::synchronize` (E10), `streams::polling` (S04)
 /// - **S7** Memory from [`alloc`](Self::alloc) may be used by work ordered after it; [`free`](Self::free) takes effect
-///   in stream order, so work ordered before it may still use the memory.
-/// - **S8** Dropping a stream neither blocks nor cancels: what was enqueued still runs.
+///   in stream order, so work ordered before it may still use the memory. `buffers::drop_with_work_pending` (B08),
+///   `buffers::comes_back` (B10)
+/// - **S8** Dropping a stream neither blocks nor cancels: what was enqueued still runs. `streams::drop_completes` (S05)
 ///
 /// # For callers
 ///

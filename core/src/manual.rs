@@ -1,0 +1,30 @@
+//! The manual: a page a subject, every example of which is run as a test on the simulator.
+//!
+//! | page | answers |
+//! |---|---|
+//! | [Arrays and views](_1_arrays_and_views) | what can be shown without a copy, and which calls copy |
+//! | [Streams and order](_2_streams_and_order) | what runs before what, and which law of the conformance suite says so |
+//! | [Host memory](_3_host_memory) | when memory of the host is free again, in all three ways to copy |
+//! | [Errors](_4_errors) | what can fail, what is unchanged then, and what to do |
+//! | [Testing with the simulator](_5_testing) | how to find a race on a laptop |
+//! | [Write a backend](_6_write_a_backend) | the shortest backend that keeps every law, explained |
+//!
+//! The modules are empty but for their pages.
+
+#[doc = include_str!("manual/arrays_and_views.md")]
+pub mod _1_arrays_and_views {}
+
+#[doc = include_str!("manual/streams_and_order.md")]
+pub mod _2_streams_and_order {}
+
+#[doc = include_str!("manual/host_memory.md")]
+pub mod _3_host_memory {}
+
+#[doc = include_str!("manual/errors.md")]
+pub mod _4_errors {}
+
+#[doc = include_str!("manual/testing.md")]
+pub mod _5_testing {}
+
+#[doc = include_str!("manual/write_a_backend.md")]
+pub mod _6_write_a_backend {}

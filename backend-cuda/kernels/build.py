@@ -1,10 +1,11 @@
-"""Compiles gather.cu to gather.ptx, or checks that gather.ptx is what gather.cu compiles to.
+"""Compiles the kernels, or checks that what is in the tree is what they compile to.
 
     python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140
     venv/bin/python backend-cuda/kernels/build.py [--check]
 
-Needs neither a GPU nor a driver. The compiler is pinned: another version writes another PTX, and a newer one a PTX
-that older drivers refuse. src/probe.rs states the oldest driver that loads the result.
+Writes gather.ptx, and in strided/ for each module machine code for two generations (.cubin) and text for the others
+(.ptx). Needs neither a GPU nor a driver. The compiler is pinned: another version writes another result, and a newer one
+text that older drivers refuse. src/probe.rs states the oldest driver that loads the result.
 """
 
 import argparse
@@ -15,7 +16,13 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 VERSION = (12, 0)
-OPTIONS = ["--gpu-architecture=compute_70", "--std=c++17"]
+OPTIONS = ["--std=c++17", "-default-device"]
+# Module: source, definitions.
+STRIDED = {"rows": ("rows.cu", []), "gather": ("gather.cu", [])} | {
+    f"tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"]) for width in (1, 2, 4, 8, 16)
+}
+# Suffix: architecture.
+TARGETS = {".70.ptx": "compute_70", ".80.ptx": "compute_80", ".sm_80.cubin": "sm_80", ".sm_90.cubin": "sm_90"}
 
 
 def compiler():
@@ -39,43 +46,58 @@ def check(nvrtc, code, log=""):
         sys.exit(f"build.py: {nvrtc.nvrtcGetErrorString(code).decode()}\n{log}")
 
 
-def text(nvrtc, program, what):
-    """The log ("ProgramLog") or result ("PTX") of a program."""
+def result(nvrtc, program, what):
+    """The bytes of the log ("ProgramLog"), text ("PTX") or machine code ("CUBIN") of a program."""
     size = ctypes.c_size_t()
     check(nvrtc, getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
     buffer = ctypes.create_string_buffer(size.value)
     check(nvrtc, getattr(nvrtc, f"nvrtcGet{what}")(program, buffer))
-    return buffer.value.decode()
+    return buffer.raw
 
 
-def compile_ptx(nvrtc, source):
-    """The PTX of a CUDA C++ source file."""
+def texts(values):
+    """An array of C strings."""
+    values = [value if isinstance(value, bytes) else value.encode() for value in values]
+    return (ctypes.c_char_p * len(values))(*values)
+
+
+def compile_source(nvrtc, source, architecture, definitions):
+    """The text (ended by a zero byte) or machine code of a CUDA C++ file, for an architecture."""
     program = ctypes.c_void_p()
-    check(
-        nvrtc,
-        nvrtc.nvrtcCreateProgram(
-            ctypes.byref(program), source.read_bytes(), source.name.encode(), 0, None, None
-        ),
+    headers = sorted(source.parent.glob("*.cuh"))
+    contents = texts(header.read_bytes() for header in headers)
+    names = texts(header.name for header in headers)
+    created = nvrtc.nvrtcCreateProgram(
+        ctypes.byref(program), source.read_bytes(), source.name.encode(), len(headers), contents, names
     )
-    options = (ctypes.c_char_p * len(OPTIONS))(*(option.encode() for option in OPTIONS))
-    code = nvrtc.nvrtcCompileProgram(program, len(OPTIONS), options)
-    check(nvrtc, code, text(nvrtc, program, "ProgramLog"))
-    ptx = text(nvrtc, program, "PTX")
+    check(nvrtc, created)
+    options = [f"--gpu-architecture={architecture}", *OPTIONS, *definitions]
+    code = nvrtc.nvrtcCompileProgram(program, len(options), texts(options))
+    check(nvrtc, code, result(nvrtc, program, "ProgramLog").decode())
+    compiled = result(nvrtc, program, "CUBIN" if architecture.startswith("sm_") else "PTX")
     check(nvrtc, nvrtc.nvrtcDestroyProgram(ctypes.byref(program)))
-    return ptx
+    return compiled
+
+
+def outputs(nvrtc):
+    """Every file and what it should hold."""
+    yield HERE / "gather.ptx", compile_source(nvrtc, HERE / "gather.cu", "compute_70", []).rstrip(b"\0")
+    for module, (source, definitions) in STRIDED.items():
+        for suffix, architecture in TARGETS.items():
+            compiled = compile_source(nvrtc, HERE / "strided" / source, architecture, definitions)
+            yield HERE / "strided" / (module + suffix), compiled
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if gather.ptx is not current")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not current")
     arguments = parser.parse_args()
     nvrtc = compiler()
-    target = HERE / "gather.ptx"
-    ptx = compile_ptx(nvrtc, HERE / "gather.cu")
-    if not arguments.check:
-        target.write_text(ptx)
-    elif not target.exists() or target.read_text() != ptx:
-        sys.exit("build.py: gather.ptx is not what gather.cu compiles to; run build.py without --check")
+    for target, compiled in outputs(nvrtc):
+        if not arguments.check:
+            target.write_bytes(compiled)
+        elif not target.exists() or target.read_bytes() != compiled:
+            sys.exit(f"build.py: {target.name} is not what its source compiles to; run build.py without --check")
 
 
 if __name__ == "__main__":

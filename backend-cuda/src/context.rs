@@ -18,7 +18,7 @@ use crate::{
         sys::{self, CUdevice, CUmemPool_attribute},
     },
     handle::{Handle, locked},
-    kernels::Kernels,
+    kernels::{Kernels, Strided},
     probe::unavailable,
     stream::RawStream,
 };
@@ -36,6 +36,7 @@ pub(crate) struct Context {
     info: DeviceInfo,
     pool: Handle<sys::CUmemPoolHandle_st>,
     kernels: Kernels,
+    strided: Strided,
     streams: Mutex<Vec<Weak<RawStream>>>,
 }
 
@@ -55,11 +56,13 @@ impl Context {
         found.check()?;
         let primary = Primary::retain(driver, found.device)?;
         let pool = primary.pool()?;
+        let major = found.info.generation.split('.').next().and_then(|major| major.parse().ok());
         let context = Arc::new(Self {
             primary,
             info: found.info,
             pool,
             kernels: Kernels::default(),
+            strided: Strided::new(major.unwrap_or(0)),
             streams: Mutex::default(),
         });
         contexts.insert(ordinal, Arc::downgrade(&context));
@@ -76,6 +79,10 @@ impl Context {
 
     pub(crate) fn kernels(&self) -> &Kernels {
         &self.kernels
+    }
+
+    pub(crate) fn strided(&self) -> &Strided {
+        &self.strided
     }
 
     pub(crate) fn pool(&self) -> Handle<sys::CUmemPoolHandle_st> {
@@ -167,7 +174,7 @@ impl Drop for Context {
         });
         // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h, `cuCtxDestroy`).
         self.trim("close");
-        if let Some(module) = self.kernels.module() {
+        for module in self.kernels.module().into_iter().chain(self.strided.modules()) {
             self.release("close", |driver| {
                 // SAFETY: the module is of this context, and no work is left that could use it.
                 unsafe { driver.module_unload(module.raw()) }

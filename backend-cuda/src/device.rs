@@ -71,7 +71,7 @@ impl CudaDevice {
     }
 }
 
-// SAFETY:
+// SAFETY: the four promises, one by one.
 // - Order: all work goes to streams of the driver, which run theirs in order (CUDA C++ Programming Guide, "Streams").
 // - Confinement: the plans core hands over are lowered to the same bytes; tests compare each class with `Plan::runs`.
 // - Quiescence: `Done` and `true` are the driver's success alone; any failed wait is `Unknown`.

@@ -6,6 +6,7 @@
 
 mod divide;
 mod params;
+mod strided;
 
 use std::{
     ffi::CStr,
@@ -19,6 +20,7 @@ use crate::{
 };
 
 pub(crate) use params::Params;
+pub(crate) use strided::Strided;
 
 /// The module, ended by the zero that the driver needs.
 const GATHER_PTX: &CStr =

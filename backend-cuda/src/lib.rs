@@ -9,6 +9,8 @@ mod kernels;
 mod memory;
 mod probe;
 mod stream;
+#[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]
+pub mod strided;
 
 pub use device::CudaDevice;
 pub use event::CudaEvent;

@@ -129,7 +129,7 @@ unsafe impl Stream for CudaStream {
     fn copy(&self, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
         let (dst, src) = (op.dst().address(), op.src().address());
         self.enqueue("copy", |driver, stream| {
-            copy::enqueue(driver, stream, self.context().kernels(), op.plan(), dst, src)
+            copy::enqueue(driver, stream, self.context(), op.plan(), dst, src)
         })
     }
 

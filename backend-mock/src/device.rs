@@ -104,6 +104,10 @@ impl MockDevice {
     pub fn trace_hash(&self) -> u64 {
         self.shared.engine().trace_hash()
     }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
 }
 
 impl Default for MockDevice {
@@ -141,23 +145,16 @@ unsafe impl Device for MockDevice {
 
     #[track_caller]
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<MockHostBuffer> {
+        let location = Location::caller();
         let mut engine = self.shared.engine();
         engine.enter(Site::AllocHost)?;
-        MockHostBuffer::alloc(&self.shared, len_bytes, || {
-            engine.open_host_buffer(len_bytes.get(), Location::caller())
-        })
-        .ok_or(Error::OutOfMemory {
-            backend: BACKEND,
-            operation: "alloc_host",
-            requested_bytes: len_bytes.get(),
-            free_bytes: None,
-            total_bytes: None,
-        })
-    }
-}
-
-impl MockDevice {
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+        MockHostBuffer::alloc(&self.shared, len_bytes, || engine.open_host_buffer(len_bytes.get(), location))
+            .ok_or(Error::OutOfMemory {
+                backend: BACKEND,
+                operation: "alloc_host",
+                requested_bytes: len_bytes.get(),
+                free_bytes: None,
+                total_bytes: None,
+            })
     }
 }

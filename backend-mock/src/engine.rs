@@ -90,9 +90,6 @@ impl Engine {
         self.enqueued += 1;
         self.scribble(&work, number);
         work.count(&mut self.ledger.statistics.enqueued);
-        if let Work::Free { buffer, .. } = work {
-            self.memory.mark_freed(buffer);
-        }
         let mark = self.lanes[lane].push(lane, Op::new(number, work, location));
         self.idle();
         mark

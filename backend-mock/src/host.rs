@@ -4,14 +4,16 @@
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
     num::NonZeroUsize,
-    ops::Range,
     ptr::NonNull,
     sync::Arc,
 };
 
 use devarray::backend::{DownloadOp, HostBuffer, UploadOp};
 
-use crate::{device::Shared, poison::Poison};
+use crate::{
+    device::Shared,
+    poison::{Poison, repeat},
+};
 
 /// Simulated pinned memory: host memory aligned to 64 bytes and owned by raw pointer, so that moving the owner while a
 /// copy is in flight is defined.
@@ -130,12 +132,12 @@ impl HostRange {
     ///
     /// As [`write`](Self::write), and no other operation in flight uses the memory.
     pub(crate) unsafe fn scribble(&self, poison: Poison) {
-        let pattern = poison.bytes();
-        let bytes: Range<usize> = 0..self.len_bytes;
-        for offset_bytes in bytes.step_by(pattern.len()) {
-            let len_bytes = pattern.len().min(self.len_bytes - offset_bytes);
+        let mut block = [0; 4096];
+        repeat(&mut block, &poison.bytes(), 0);
+        for offset_bytes in (0..self.len_bytes).step_by(block.len()) {
+            let len_bytes = block.len().min(self.len_bytes - offset_bytes);
             // SAFETY: inside the memory, as the length of the last piece is cut to it; the rest is the caller's promise.
-            unsafe { self.write(offset_bytes, &pattern[..len_bytes]) }
+            unsafe { self.write(offset_bytes, &block[..len_bytes]) }
         }
     }
 }

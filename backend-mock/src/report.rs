@@ -21,7 +21,7 @@ use crate::buffer::BufferId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Device memory that no free was enqueued for, in order of allocation.
+    /// Device memory that was not freed, by buffer number.
     pub buffers: Vec<LiveBuffer>,
     /// Pinned host memory that was not dropped, in order of allocation.
     pub host_buffers: Vec<LiveHostBuffer>,

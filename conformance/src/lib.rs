@@ -1,1 +1,28 @@
 #![doc = include_str!("../README.md")]
+
+pub mod checks;
+mod harness;
+mod oracle;
+pub mod patterns;
+mod registry;
+mod rng;
+mod suite;
+mod violation;
+pub mod wrap;
+
+// The suite: the laws, what runs them, and what they return.
+pub use harness::Harness;
+pub use registry::{Law, all};
+pub use suite::{ExpectedFailure, check_names, run};
+pub use violation::{Outcome, Violation};
+
+// What checks are made of.
+pub use oracle::Picture;
+pub use patterns::{Pattern, Step};
+pub use rng::Rng;
+pub use wrap::{Call, Instrumented, Log};
+
+/// The example of the repository's front page is a test here.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct FrontPage;

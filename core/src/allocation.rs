@@ -27,6 +27,7 @@ pub(crate) struct Allocation<D: Device> {
 
 impl<D: Device> Allocation<D> {
     /// Allocates on a stream, uninitialized.
+    #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Self> {
         let (core, home) = (Arc::clone(&stream.core), stream.lane);
         let mut allocation = Self { buffer: None, len_bytes, home, core, uses: Mutex::default() };

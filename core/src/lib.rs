@@ -18,6 +18,7 @@ mod stream;
 // The public interface is:
 pub use array::{
     Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped,
+    SharedArray,
 };
 pub use backend::Device;
 pub use context::Context;

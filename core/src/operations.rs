@@ -1,6 +1,8 @@
 //! What arrays ask of the device: checked here, planned, ordered, submitted.
 #![allow(unsafe_code)] // moves a caller's slice to and from staging memory by checked plans
 
+mod across;
+
 use std::{collections::VecDeque, ops::Range};
 
 use crate::{
@@ -104,6 +106,11 @@ impl<D: Device> StreamCore<D> {
         self.check_context("download", [&src.allocation.core])?;
         check_inside(dst_layout, src.item_bytes, dst.len())?;
         let plan = self.plan(dst_layout, src.layout, src.item_bytes)?;
+        self.download_plan(src, &plan, dst)
+    }
+
+    /// Downloads what a plan names, whose destination lies inside `dst`.
+    fn download_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<()> {
         let mut in_flight: VecDeque<(BusySlot<D>, Plan)> = VecDeque::with_capacity(DOWNLOADS_IN_FLIGHT);
         let mut outcome = Ok(());
         for block in plan.blocks(SLOT_BYTES) {

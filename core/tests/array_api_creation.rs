@@ -1,4 +1,5 @@
 //! New arrays hold what they say, in the order asked for; what cannot be made is a typed error.
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::fmt::Debug;
 

@@ -1,4 +1,5 @@
 //! Arrays and views as a generic library uses them.
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{
     Array, Context, Device, Error, Layout, LayoutError, NdLayout, Order, Reshaped, Result, StreamHandle,
@@ -189,6 +190,28 @@ fn contexts_do_not_mix() {
     assert_eq!(a.to_vec(&t), Err(mismatch("download")));
     assert_eq!(s.wait(&t.record().unwrap()), Err(mismatch("wait")));
     assert_eq!(a.to_vec(&s).unwrap(), [0; 4]);
+}
+
+/// Two contexts of one backend stand for two devices; generic code may as well cross backends.
+#[test]
+fn elements_cross_from_one_device_to_another() {
+    let device = |ordinal| Context::new(MockDevice::builder().ordinal(ordinal).build()).unwrap();
+    let (here, there) = (device(0), device(1));
+    let (s, t) = (here.stream().unwrap(), there.stream().unwrap());
+    let data: Vec<u16> = (0..60).collect();
+    let src = Array::from_slice(&t, &[5, 12], &data).unwrap();
+    let mut dst = Array::zeros(&s, &[24, 5]).unwrap();
+    let mut view = dst.view_mut().slice_axis(0, Slice::from(..).step_by(-2)).unwrap();
+    view.copy_across(&s, &t, &src.view().transpose()).unwrap();
+    let expected: Vec<u16> = (0..24)
+        .rev()
+        .flat_map(|i| (0..5).map(move |j| if i % 2 == 0 { j * 12 + i / 2 } else { 0 }))
+        .collect();
+    let rows = dst.to_vec(&s).unwrap();
+    assert_eq!(rows, expected);
+    assert!(dst.context().is_same(&here) && src.context().is_same(&there));
+    let wrong = dst.view_mut().transpose().copy_across(&t, &s, &src.view()).unwrap_err();
+    assert_eq!(wrong, Error::DeviceMismatch { backend: "mock", operation: "copy_across" });
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Two streams never race: what hazard tracking promises, and that these programs do race without it.
 #![allow(unsafe_code)] // opens unchecked streams for the twins that must fail
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{Array, Context, Error, StreamHandle};
 use devarray_mock::{MockDevice, Schedule};

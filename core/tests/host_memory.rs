@@ -1,4 +1,5 @@
 //! Host memory and the device: every way in and out, any layout, under every schedule, and when waits fail.
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::{
     future::Future,
@@ -126,8 +127,8 @@ fn an_owned_buffer_goes_and_comes_back() {
     everywhere(|context| {
         let stream = context.stream().unwrap();
         let mut host = context.pinned(24).unwrap();
-        for (k, x) in host.iter_mut().enumerate() {
-            *x = k as i32;
+        for (k, x) in (0_i32..).zip(host.iter_mut()) {
+            *x = k;
         }
         let mut a = Array::zeros(&stream, &[6, 4]).unwrap();
         // To a transposed view: through scratch on the device.

@@ -129,3 +129,36 @@ impl Params {
         self.wide
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use devarray::{Layout, Order, backend::Capabilities};
+
+    use super::*;
+
+    fn params(dst: &Layout, src: &Layout) -> Params {
+        let plan = Plan::new(dst, src, 1, &Capabilities::default()).unwrap();
+        Params::gather(&plan, 0, 0).unwrap()
+    }
+
+    #[test]
+    fn any_plan_fits() {
+        // The most loops there can be: none of them merge, and one more would overflow.
+        let shape = [2; MAX_AXES];
+        let c = Layout::contiguous(&shape, Order::C).unwrap();
+        let f = Layout::contiguous(&shape, Order::F).unwrap();
+        let params = params(&c, &f);
+        assert_eq!((params.value.rank, params.count()), (62, 1 << 62));
+        assert!(Layout::contiguous(&[2; MAX_AXES + 1], Order::C).is_err());
+    }
+
+    #[test]
+    fn wide_indices_start_beyond_two_to_the_31() {
+        for (count, wide) in [(1 << 31, false), ((1 << 31) + 1, true)] {
+            let line = Layout::new(&[count], &[1], 0).unwrap();
+            let reversed = Layout::new(&[count], &[-1], count - 1).unwrap();
+            let params = params(&line, &reversed);
+            assert_eq!((params.count(), params.needs_64_bits()), (count as u64, wide));
+        }
+    }
+}

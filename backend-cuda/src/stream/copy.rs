@@ -1,4 +1,4 @@
-//! From a plan to the one driver call that carries it out.
+//! From a plan to the driver calls that carry it out: one, up to 1 GiB.
 #![allow(unsafe_code)] // enqueues driver copies of the bytes that a plan names
 
 use std::ptr;
@@ -6,8 +6,10 @@ use std::ptr;
 use devarray::copy::{Class, Plan};
 
 use crate::{
+    context::Context,
     driver::{Answer, Driver, INVALID_VALUE, sys},
-    kernels::{Kernels, Kind, Params},
+    kernels::{Kind, Params},
+    strided::Addresses,
 };
 
 /// Shortest rows, in bytes, that the driver's pitched copies are used for; shorter ones go to the gather kernel.
@@ -19,11 +21,15 @@ const MIN_PITCHED_ROW_BYTES: usize = 64;
 pub(super) fn enqueue(
     driver: &Driver,
     stream: sys::CUstream,
-    kernels: &Kernels,
+    context: &Context,
     plan: &Plan,
     dst: u64,
     src: u64,
 ) -> Answer {
+    let linear = matches!(plan.class(), Class::Empty | Class::Linear);
+    if !linear && context.strided().copy(driver, stream, plan, Addresses { dst, src })? {
+        return Ok(());
+    }
     let pitched = match plan.class() {
         Class::Empty => return Ok(()),
         Class::Linear => {
@@ -69,7 +75,7 @@ pub(super) fn enqueue(
     // class, the kernel copies. This failure has no effect.
     if pitched == Err(INVALID_VALUE) {
         let params = Params::gather(plan, dst, src).ok_or(INVALID_VALUE)?;
-        return kernels.launch(driver, stream, Kind::Gather, &params);
+        return context.kernels().launch(driver, stream, Kind::Gather, &params);
     }
     pitched
 }

@@ -194,7 +194,25 @@ impl<'a> Source<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::Location;
+
     use super::*;
+    use crate::schedule::{Chooser, Schedule};
+
+    /// No owner of a buffer can do this, so the engine is asked directly.
+    #[test]
+    fn a_second_free_is_a_finding() {
+        let mut engine = Engine::new(Chooser::new(Schedule::Lazy, 0, false), 100);
+        let lane = engine.open_lane();
+        let buffer = engine.reserve(8, Location::caller()).unwrap().buffer;
+        let free = || Work::Free { buffer, len_bytes: 8 };
+        for work in [Work::Alloc { buffer, len_bytes: 8 }, free(), free()] {
+            engine.enqueue(lane, work, Location::caller());
+        }
+        let codes: Vec<Code> = engine.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, [Code::InvalidFree]);
+        assert_eq!(engine.memory_info().free_bytes, 100);
+    }
 
     #[test]
     fn pieces_cover_every_byte_once() {

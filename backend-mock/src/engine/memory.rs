@@ -47,8 +47,6 @@ pub(super) struct Block {
     place: Place,
     len_bytes: usize,
     location: &'static Location<'static>,
-    /// A free is enqueued.
-    freed: bool,
     /// Empty, but with room, until the allocation takes effect in stream order.
     bytes: Vec<u8>,
 }
@@ -108,7 +106,7 @@ impl Memory {
         bytes.try_reserve_exact(len_bytes).ok()?;
         let (id, place) = self.place(len_bytes, chooser)?;
         self.used_bytes += len_bytes;
-        let block = Block { generation: id.generation, place, len_bytes, location, freed: false, bytes };
+        let block = Block { generation: id.generation, place, len_bytes, location, bytes };
         self.blocks.insert(id.number, block);
         Some(Reserved { buffer: id, address: place.address })
     }
@@ -137,13 +135,6 @@ impl Memory {
             let poison = Poison::of_buffer(PoisonKind::Fresh, id).bytes();
             block.bytes.resize(block.len_bytes, 0);
             repeat(&mut block.bytes, &poison, 0);
-        }
-    }
-
-    /// A free was enqueued: the buffer is nobody's any more, but may still be used.
-    pub(super) fn mark_freed(&mut self, id: BufferId) {
-        if let Some(block) = self.block(id) {
-            block.freed = true;
         }
     }
 
@@ -197,7 +188,7 @@ impl Memory {
         }
     }
 
-    /// Allocations without a free.
+    /// Allocations whose free has not taken effect.
     pub(super) fn live(&self) -> Vec<LiveBuffer> {
         let live = |(&number, block): (&u64, &Block)| LiveBuffer {
             id: BufferId { number, generation: block.generation },
@@ -205,7 +196,7 @@ impl Memory {
             address: block.place.address,
             location: block.location,
         };
-        self.blocks.iter().filter(|(_, block)| !block.freed).map(live).collect()
+        self.blocks.iter().map(live).collect()
     }
 
     fn block(&mut self, id: BufferId) -> Option<&mut Block> {

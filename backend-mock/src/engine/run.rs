@@ -79,7 +79,7 @@ impl Engine {
         while let Some(blocker) = self.blocker(lane) {
             lane = blocker.lane;
         }
-        Some(lane)
+        self.lanes[lane].front().map(|_| lane)
     }
 
     /// What the front of a lane waits for, if it may not run yet.

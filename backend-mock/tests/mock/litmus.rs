@@ -8,7 +8,7 @@ use devarray_mock::{MockBuffer, MockDevice};
 
 use crate::{
     explore::outcomes,
-    support::{Host, Queue},
+    support::{Host, PLAIN, Queue},
 };
 
 /// Three streams, a buffer whose bytes are all 0 and ready for all of them, and a byte of pinned memory.
@@ -21,7 +21,7 @@ struct Setting {
 fn setting(device: &MockDevice) -> Setting {
     let streams = [(); 3].map(|()| Queue::open(device));
     let buffer = streams[0].alloc(4);
-    streams[0].fill(&buffer, 0, 4, 0).unwrap();
+    streams[0].fill(&buffer, 0, 4, 0).expect(PLAIN);
     streams[0].synchronize();
     Setting { streams, buffer, host: Host::new(device, &[7]) }
 }
@@ -100,9 +100,9 @@ fn host_bytes(wait: fn(&Queue)) -> BTreeSet<u8> {
     let (seen, count) = outcomes(
         setting,
         |_, Setting { streams: [one, two, _], buffer, host }| {
-            one.fill(buffer, 0, 1, 1).unwrap();
-            one.download(buffer, 0, host).unwrap();
-            two.fill(buffer, 1, 1, 9).unwrap();
+            one.fill(buffer, 0, 1, 1).expect(PLAIN);
+            one.download(buffer, 0, host).expect(PLAIN);
+            two.fill(buffer, 1, 1, 9).expect(PLAIN);
             wait(one);
             seen.set(host.bytes()[0]);
         },
@@ -165,6 +165,16 @@ fn s8_a_dropped_stream_still_runs() {
         Queue::open(device).record();
         two.wait(&event);
         two.copy(buffer, 2, buffer, 0, 1).unwrap();
+    });
+}
+
+#[test]
+fn a_dropped_stream_orders_nothing_for_the_next() {
+    assert_ends(&[[0, 0], [1, 0]], |device, _, buffer| {
+        let dropped = Queue::open(device);
+        dropped.fill(buffer, 0, 1, 1).unwrap();
+        drop(dropped);
+        Queue::open(device).copy(buffer, 2, buffer, 0, 1).unwrap();
     });
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use devarray::Result;
 use devarray_mock::{MockBuffer, MockDevice, MockEvent};
 
 use crate::{explore::outcomes, support::Queue};
@@ -30,13 +31,15 @@ fn program(seed: u64, len: usize) -> Vec<(usize, Step)> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
     let mut below = |bound: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).unwrap() % bound
+        usize::try_from(state >> 33).expect("31 bits") % bound
     };
     let mut steps: Vec<(usize, Step)> = Vec::new();
     for index in 0..len {
         let records: Vec<usize> = (0..index).filter(|&i| matches!(steps[i].1, Step::Record)).collect();
         let step = match below(if records.is_empty() { 5 } else { 7 }) {
-            0 | 1 => Step::Fill { cell: below(CELLS), value: u8::try_from(index + 1).unwrap() },
+            0 | 1 => {
+                Step::Fill { cell: below(CELLS), value: u8::try_from(index + 1).expect("programs are short") }
+            }
             2 | 3 => {
                 let from = below(CELLS);
                 Step::Copy { from, to: (from + 1 + below(CELLS - 1)) % CELLS }
@@ -81,28 +84,29 @@ fn oracle(steps: &[(usize, Step)]) -> BTreeSet<Vec<u8>> {
 
 type State = (Vec<Queue>, MockBuffer);
 
-fn prepare(device: &MockDevice) -> State {
+fn prepare(device: &MockDevice) -> Result<State> {
     let queues: Vec<Queue> = (0..STREAMS).map(|_| Queue::open(device)).collect();
     let cells = queues[0].alloc(CELLS);
-    queues[0].fill(&cells, 0, CELLS, 0).unwrap();
+    queues[0].fill(&cells, 0, CELLS, 0)?;
     queues[0].synchronize();
-    (queues, cells)
+    Ok((queues, cells))
 }
 
-fn simulate(device: &MockDevice, (queues, cells): &State, steps: &[(usize, Step)]) {
+fn simulate(device: &MockDevice, (queues, cells): &State, steps: &[(usize, Step)]) -> Result<()> {
     let mut events: Vec<Option<MockEvent>> = Vec::new();
     for &(stream, step) in steps {
         let queue = &queues[stream];
         let mut event = None;
         match step {
-            Step::Fill { cell, value } => queue.fill(cells, cell, 1, value).unwrap(),
-            Step::Copy { from, to } => queue.copy(cells, to, cells, from, 1).unwrap(),
+            Step::Fill { cell, value } => queue.fill(cells, cell, 1, value)?,
+            Step::Copy { from, to } => queue.copy(cells, to, cells, from, 1)?,
             Step::Record => event = Some(queue.record()),
             Step::Wait(record) => queue.wait(events[record].as_ref().expect("the step recorded an event")),
         }
         events.push(event);
     }
     device.finish();
+    Ok(())
 }
 
 #[test]
@@ -111,8 +115,8 @@ fn the_outcomes_are_those_of_all_legal_orders() {
     for seed in 0..120 {
         let steps = program(seed, 3 + usize::try_from(seed % 3).unwrap());
         let (seen, _) = outcomes(
-            prepare,
-            |device, state| simulate(device, state, &steps),
+            |device| prepare(device).unwrap(),
+            |device, state| simulate(device, state, &steps).unwrap(),
             |device, (queues, cells)| queues[0].bytes(device, &cells, 0, CELLS),
         );
         let expected = oracle(&steps);

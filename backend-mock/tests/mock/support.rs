@@ -12,6 +12,9 @@ use devarray::{
 };
 use devarray_mock::{Builder, MockBuffer, MockDevice, MockEvent, MockHostBuffer, MockStream, Schedule};
 
+/// Why a call of a test cannot fail.
+pub(crate) const PLAIN: &str = "no fault is planned, and the operation is in bounds";
+
 /// A device that picks legal orders by `seed`.
 pub(crate) fn random(seed: u64) -> MockDevice {
     device(Schedule::Random, seed)
@@ -34,12 +37,12 @@ pub(crate) struct Queue(pub(crate) MockStream);
 
 impl Queue {
     pub(crate) fn open(device: &MockDevice) -> Self {
-        Self(device.open_stream().expect("no fault is planned for it"))
+        Self(device.open_stream().expect(PLAIN))
     }
 
     #[track_caller]
     pub(crate) fn alloc(&self, len_bytes: usize) -> MockBuffer {
-        self.0.alloc(size(len_bytes)).expect("no fault is planned for it")
+        self.0.alloc(size(len_bytes)).expect(PLAIN)
     }
 
     pub(crate) fn free(&self, buffer: MockBuffer) -> Result<()> {
@@ -56,22 +59,27 @@ impl Queue {
         src_offset: usize,
         len: usize,
     ) -> Result<()> {
-        let plan = linear(dst_offset, src_offset, len);
+        self.copy_plan(dst, src, &linear(dst_offset, src_offset, len))
+    }
+
+    pub(crate) fn copy_plan(&self, dst: &MockBuffer, src: &MockBuffer, plan: &Plan) -> Result<()> {
         // SAFETY: the sides are in bounds wherever no test wants otherwise; a race or an escape is defined on the simulator.
-        self.0.copy(&unsafe { CopyOp::new_unchecked(dst, src, &plan) })
+        self.0.copy(&unsafe { CopyOp::new_unchecked(dst, src, plan) })
     }
 
     pub(crate) fn fill(&self, dst: &MockBuffer, offset: usize, len: usize, value: u8) -> Result<()> {
-        let plan = linear(offset, offset, len);
-        let pattern = [value];
-        // SAFETY: as for `copy`; the plan was made for elements of one byte.
-        self.0.fill(&unsafe { FillOp::new_unchecked(dst, &plan, &pattern) })
+        self.fill_plan(dst, &linear(offset, offset, len), &[value])
+    }
+
+    pub(crate) fn fill_plan(&self, dst: &MockBuffer, plan: &Plan, pattern: &[u8]) -> Result<()> {
+        // SAFETY: as for `copy_plan`; the plan was made for elements as long as the pattern.
+        self.0.fill(&unsafe { FillOp::new_unchecked(dst, plan, pattern) })
     }
 
     /// Uploads all of `host`, which the caller keeps until the device is done with it.
     pub(crate) fn upload(&self, dst: &MockBuffer, offset: usize, host: &Host) -> Result<()> {
         let src = host.0.as_ptr().cast_const();
-        // SAFETY: pinned memory that lives until the test has waited; nobody writes it meanwhile. The rest as for `copy`.
+        // SAFETY: pinned memory that lives until the test has waited; nobody writes it meanwhile. The rest as for `copy_plan`.
         self.0.upload(&unsafe { UploadOp::new_unchecked(dst, offset, src, host.0.len_bytes()) })
     }
 
@@ -79,17 +87,17 @@ impl Queue {
     pub(crate) fn download(&self, src: &MockBuffer, offset: usize, host: &Host) -> Result<()> {
         let dst = host.0.as_ptr();
         // SAFETY: pinned memory that lives until the test has waited; nobody reads it meanwhile, but through `Host::bytes`
-        // in one thread. The rest as for `copy`.
+        // in one thread. The rest as for `copy_plan`.
         self.0.download(&unsafe { DownloadOp::new_unchecked(src, offset, dst, host.0.len_bytes()) })
     }
 
     #[track_caller]
     pub(crate) fn record(&self) -> MockEvent {
-        self.0.record().expect("no fault is planned for it")
+        self.0.record().expect(PLAIN)
     }
 
     pub(crate) fn wait(&self, event: &MockEvent) {
-        self.0.wait(event).expect("no fault is planned for it");
+        self.0.wait(event).expect(PLAIN);
     }
 
     #[track_caller]
@@ -106,7 +114,7 @@ impl Queue {
         len: usize,
     ) -> Vec<u8> {
         let host = Host::new(device, &vec![0; len]);
-        self.download(buffer, offset, &host).expect("no fault is planned for it");
+        self.download(buffer, offset, &host).expect(PLAIN);
         self.synchronize();
         host.bytes()
     }
@@ -117,10 +125,14 @@ pub(crate) struct Host(pub(crate) MockHostBuffer);
 
 impl Host {
     pub(crate) fn new(device: &MockDevice, bytes: &[u8]) -> Self {
-        let host = device.alloc_host(size(bytes.len())).expect("no fault is planned for it");
+        let host = device.alloc_host(size(bytes.len())).expect(PLAIN);
         // SAFETY: memory of that size, used by nobody else yet.
         unsafe { host.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
         Self(host)
+    }
+
+    pub(crate) fn wrap(all: Vec<MockHostBuffer>) -> Vec<Self> {
+        all.into_iter().map(Self).collect()
     }
 
     /// What it holds now. The simulator runs inside calls only, so no operation is writing meanwhile.

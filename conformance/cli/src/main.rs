@@ -1,3 +1,30 @@
-#![doc = include_str!("../README.md")]
+//! The `devarray` command.
 
-fn main() {}
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Parser as _;
+use devarray_cli::{
+    Cli, Status,
+    output::{Closed, Output},
+};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut stdout = io::stdout().lock();
+    let mut output = Output::new(&mut stdout);
+    let status = cli.run(&mut output).and_then(|status| output.flush().map(|()| status));
+    match status {
+        Ok(status) => status.into(),
+        Err(error) => {
+            if !error.is::<Closed>() {
+                // One line, whatever the messages hold; nothing can be done if even this cannot be written.
+                let message = format!("{error:#}").replace(['\n', '\r'], " ");
+                let _ = writeln!(io::stderr(), "devarray: {message}");
+            }
+            Status::Fault.into()
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{ErasedView, ErasedViewMut, transforms::answer_as_layout};
 use crate::{
-    Result,
+    Context, Result,
     allocation::Allocation,
     backend::Device,
     layout::{Layout, LayoutError, NdLayout, Order},
@@ -33,6 +33,7 @@ impl<D: Device> ErasedArray<D> {
     /// - [`LayoutError::ElementSize`]: an element of 0 bytes.
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
+    #[track_caller]
     pub fn uninit(stream: &StreamHandle<D>, shape: &[usize], item_bytes: usize) -> Result<Self> {
         Self::uninit_in(stream, shape, item_bytes, Order::C)
     }
@@ -42,6 +43,7 @@ impl<D: Device> ErasedArray<D> {
     /// # Errors
     ///
     /// As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn uninit_in(
         stream: &StreamHandle<D>,
         shape: &[usize],
@@ -52,6 +54,7 @@ impl<D: Device> ErasedArray<D> {
     }
 
     /// Allocates what a dense layout at offset 0 needs.
+    #[track_caller]
     pub(crate) fn of_layout(stream: &StreamHandle<D>, layout: Layout, item_bytes: usize) -> Result<Self> {
         if item_bytes == 0 {
             return Err(LayoutError::ElementSize { item_bytes, reason: "at least one byte is needed" }.into());
@@ -69,6 +72,7 @@ impl<D: Device> ErasedArray<D> {
     /// # Errors
     ///
     /// As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn zeros(stream: &StreamHandle<D>, shape: &[usize], item_bytes: usize) -> Result<Self> {
         Self::zeros_of_layout(stream, Layout::contiguous(shape, Order::C)?, item_bytes)
     }
@@ -94,6 +98,7 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: `bytes` is not `shape`'s elements times `item_bytes` long.
     /// - As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn from_bytes(
         stream: &StreamHandle<D>,
         shape: &[usize],
@@ -113,6 +118,7 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// - [`LayoutError::OutOfBounds`]: `host` reaches outside `bytes`.
     /// - As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn from_host(
         stream: &StreamHandle<D>,
         bytes: &[u8],
@@ -135,6 +141,12 @@ impl<D: Device> ErasedArray<D> {
     #[must_use]
     pub fn view_mut(&mut self) -> ErasedViewMut<'_, D> {
         ErasedViewMut::new(&self.allocation, self.layout.clone(), self.item_bytes)
+    }
+
+    /// The context its memory belongs to.
+    #[must_use]
+    pub fn context(&self) -> Context<D> {
+        Context(Arc::clone(&self.allocation.core))
     }
 
     /// Where the elements lie.

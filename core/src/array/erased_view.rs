@@ -25,11 +25,13 @@ pub struct ErasedView<'a, D: Device> {
 }
 
 impl<'a, D: Device> ErasedView<'a, D> {
+    #[inline]
     pub(super) fn new(allocation: &'a Allocation<D>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes }
     }
 
     /// Where the elements lie.
+    #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -79,7 +81,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
         match self.layout.reshape(shape, order) {
             Err(LayoutError::NeedsCopy) => {
                 let dense = self.to_contiguous(stream, order)?;
-                let layout = dense.layout().reshape(shape, self.resolve(order))?;
+                let layout = dense.layout().reshape(shape, self.layout.resolve(order))?;
                 Ok(Reshaped::Copied(dense.with_layout(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
@@ -104,16 +106,6 @@ impl<'a, D: Device> ErasedView<'a, D> {
                 Ok(Reshaped::Copied(dense.with_layout(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
-        }
-    }
-
-    /// `A` by its meaning here; the others as they are.
-    fn resolve(&self, order: Order) -> Order {
-        let column_major = self.layout.is_f_contiguous() && !self.layout.is_c_contiguous();
-        match order {
-            Order::A if column_major => Order::F,
-            Order::A => Order::C,
-            order => order,
         }
     }
 
@@ -152,10 +144,12 @@ impl<'a, D: Device> ErasedView<'a, D> {
         stream.0.download(&self.elements(), bytes, host)
     }
 
+    #[inline]
     pub(crate) fn elements(&self) -> Elements<'_, D> {
         Elements { allocation: self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
     }
 
+    #[inline]
     pub(super) fn with_layout(&self, layout: Layout) -> Self {
         Self { layout, ..*self }
     }
@@ -175,6 +169,7 @@ impl<D: Device> Clone for ErasedView<'_, D> {
 answer_as_layout!(['a, D: Device] ErasedView<'a, D>);
 
 impl<D: Device> Narrow for ErasedView<'_, D> {
+    #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         self.with_layout(layout)
     }

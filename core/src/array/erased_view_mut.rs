@@ -30,11 +30,13 @@ pub struct ErasedViewMut<'a, D: Device> {
 }
 
 impl<'a, D: Device> ErasedViewMut<'a, D> {
+    #[inline]
     pub(super) fn new(allocation: &'a Allocation<D>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes, exclusive: PhantomData }
     }
 
     /// Where the elements lie.
+    #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -77,6 +79,22 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.copy(&self.elements(), &src.elements())
     }
 
+    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
+    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    ///
+    /// # Errors
+    ///
+    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - What either device says: the destination may then be partly written.
+    pub fn copy_across<S: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<S>,
+        src: &ErasedView<'_, S>,
+    ) -> Result<()> {
+        stream.0.copy_across(&self.elements(), &src_stream.0, &src.elements())
+    }
+
     /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return.
     ///
     /// # Errors
@@ -114,11 +132,13 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.fill(&self.elements(), item)
     }
 
+    #[inline]
     pub(crate) fn elements(&self) -> Elements<'_, D> {
         Elements { allocation: self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
     }
 
     /// Narrows the view. The layout must be one that a transform made of this view's.
+    #[inline]
     pub(super) fn with_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
@@ -132,6 +152,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
 answer_as_layout!(['a, D: Device] ErasedViewMut<'a, D>);
 
 impl<D: Device> Narrow for ErasedViewMut<'_, D> {
+    #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self { layout, ..*self }
     }

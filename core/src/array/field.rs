@@ -123,7 +123,7 @@ impl<T, F> fmt::Debug for Field<T, F> {
     }
 }
 
-/// The [`Field`](crate::array::Field) of a record that a path names: `field!(Particle, mass)`,
+/// The [`Field`] of a record that a path names: `field!(Particle, mass)`,
 /// `field!(Particle, inner.x)`.
 ///
 /// A constant expression; the field must be visible where it is named.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::{ArrayView, ArrayViewMut, Element, ErasedArray, erased::check_len, transforms::answer_as_layout};
 use crate::{
-    HostArray, Result,
+    Context, HostArray, Result,
     backend::Device,
     layout::{Layout, LayoutError, NdLayout, Order},
     stream::StreamHandle,
@@ -41,6 +41,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
+    #[track_caller]
     #[doc(alias = "empty")]
     #[doc(alias = "device_array")]
     pub fn uninit(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
@@ -52,6 +53,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn uninit_in(stream: &StreamHandle<D>, shape: &[usize], order: Order) -> Result<Self> {
         Ok(Self::of_erased(ErasedArray::uninit_in(stream, shape, T::BYTES, order)?))
     }
@@ -63,6 +65,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn zeros(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
         Ok(Self::of_erased(ErasedArray::zeros(stream, shape, T::BYTES)?))
     }
@@ -72,6 +75,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn full(stream: &StreamHandle<D>, shape: &[usize], value: T) -> Result<Self> {
         let mut array = Self::uninit(stream, shape)?;
         array.view_mut().fill(stream, value)?;
@@ -86,6 +90,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements as the shape.
     /// - As [`uninit`](Self::uninit).
+    #[track_caller]
     #[doc(alias = "to_device")]
     #[doc(alias = "to_gpu")]
     #[doc(alias = "asarray")]
@@ -103,6 +108,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// - [`LayoutError::OutOfBounds`]: `host` reaches outside the slice.
     /// - As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn from_host(stream: &StreamHandle<D>, data: &[T], host: &Layout, order: Order) -> Result<Self> {
         let bytes = bytemuck::cast_slice(data);
         Ok(Self::of_erased(ErasedArray::from_host(stream, bytes, host, T::BYTES, order)?))
@@ -165,6 +171,12 @@ impl<T: Element, D: Device> Array<T, D> {
     #[doc(alias = "asnumpy")]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         self.view().to_vec(stream)
+    }
+
+    /// The context its memory belongs to.
+    #[must_use]
+    pub fn context(&self) -> Context<D> {
+        self.erased.context()
     }
 
     /// Copies the elements to the host, with their shape. Blocks until they are there.

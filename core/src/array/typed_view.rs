@@ -26,11 +26,13 @@ pub struct ArrayView<'a, T: Element, D: Device> {
 }
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
+    #[inline]
     pub(super) fn new(erased: ErasedView<'a, D>) -> Self {
         Self { erased, of: PhantomData }
     }
 
     /// Where the elements lie.
+    #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.erased.layout()
@@ -148,10 +150,12 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         Ok(HostArray::new(self.layout().shape(), self.to_vec(stream)?)?)
     }
 
+    #[inline]
     pub(crate) fn elements(&self) -> Elements<'_, D> {
         self.erased.elements()
     }
 
+    #[inline]
     fn with_layout(&self, layout: Layout) -> Self {
         Self::new(self.erased.with_layout(layout))
     }
@@ -166,6 +170,7 @@ impl<T: Element, D: Device> Clone for ArrayView<'_, T, D> {
 answer_as_layout!(['a, T: Element, D: Device] ArrayView<'a, T, D>);
 
 impl<T: Element, D: Device> Narrow for ArrayView<'_, T, D> {
+    #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self::new(self.erased.narrow(layout))
     }

@@ -40,11 +40,13 @@ pub struct ArrayViewMut<'a, T: Element, D: Device> {
 }
 
 impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
+    #[inline]
     pub(super) fn new(erased: ErasedViewMut<'a, D>) -> Self {
         Self { erased, of: PhantomData }
     }
 
     /// Where the elements lie.
+    #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.erased.layout()
@@ -87,6 +89,22 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     #[doc(alias = "assign")]
     pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ArrayView<'_, T, D>) -> Result<()> {
         self.erased.copy_from(stream, src.as_erased())
+    }
+
+    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
+    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    ///
+    /// # Errors
+    ///
+    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - What either device says: the destination may then be partly written.
+    pub fn copy_across<S: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<S>,
+        src: &ArrayView<'_, T, S>,
+    ) -> Result<()> {
+        self.erased.copy_across(stream, src_stream, src.as_erased())
     }
 
     /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return.
@@ -168,10 +186,12 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.fill_bytes(stream, bytemuck::bytes_of(&value))
     }
 
+    #[inline]
     pub(crate) fn elements(&self) -> Elements<'_, D> {
         self.erased.elements()
     }
 
+    #[inline]
     fn with_layout(self, layout: Layout) -> Self {
         Self::new(self.erased.with_layout(layout))
     }
@@ -180,6 +200,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
 answer_as_layout!(['a, T: Element, D: Device] ArrayViewMut<'a, T, D>);
 
 impl<T: Element, D: Device> Narrow for ArrayViewMut<'_, T, D> {
+    #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self::new(self.erased.narrow(layout))
     }

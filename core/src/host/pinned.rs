@@ -56,11 +56,15 @@ impl<D: Device> Context<D> {
     ///
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
+    #[track_caller]
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T, D>> {
         const { assert!(align_of::<T>() <= 64, "pinned memory is aligned to 64 bytes") };
         let len_bytes = len.checked_mul(T::BYTES).filter(|&n| isize::try_from(n).is_ok());
         let len_bytes = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?);
-        let memory = len_bytes.map(|n| self.0.device.alloc_host(n)).transpose()?;
+        let memory = match len_bytes {
+            Some(len_bytes) => Some(self.0.device.alloc_host(len_bytes)?),
+            None => None,
+        };
         Ok(PinnedBuffer { memory, len, core: Arc::clone(&self.0), of: PhantomData })
     }
 }

@@ -1,7 +1,13 @@
 //! Borrowed host memory in the background, shaped like `std::thread::scope`.
 #![allow(unsafe_code)] // hands borrowed memory to operations that end before the borrow does
 
-use std::{fmt, marker::PhantomData, panic, process};
+use std::{
+    fmt,
+    io::{self, Write as _},
+    marker::PhantomData,
+    panic::{self, AssertUnwindSafe},
+    process,
+};
 
 use crate::{
     ArrayView, ArrayViewMut, Result,
@@ -52,24 +58,33 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Aborts
     ///
-    /// If the wait does not say whether the device is finished with the borrowed memory: returning would hand it back
-    /// while it may still be written, and it is not the library's to leak.
+    /// If the wait does not say, or panics and cannot say, whether the device is finished with the borrowed memory:
+    /// returning would hand it back while it may still be written, and it is not the library's to leak.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, D>) -> R,
     ) -> Result<R> {
         let scope = Scope { stream: self, scope: PhantomData, env: PhantomData };
-        let outcome = panic::catch_unwind(panic::AssertUnwindSafe(|| f(&scope)));
-        let end = self.0.quiesce();
-        if let Quiesced::Unknown(error) = &end {
-            eprintln!("devarray: the device may still use memory borrowed by a scope; aborting: {error}");
-            process::abort();
-        }
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
+        let end = match panic::catch_unwind(AssertUnwindSafe(|| self.0.quiesce())) {
+            Ok(Quiesced::Unknown(error)) => abort(&error),
+            Ok(end) => end,
+            Err(_) => abort(&"the wait panicked"),
+        };
         match outcome {
             Ok(value) => end.into_result().map(|()| value),
             Err(payload) => panic::resume_unwind(payload),
         }
     }
+}
+
+/// Ends the process. Never unwinds, which would end the borrow: a message that cannot be written is not.
+fn abort(reason: &dyn fmt::Display) -> ! {
+    let _ = writeln!(
+        io::stderr(),
+        "devarray: the device may still use memory borrowed by a scope; aborting: {reason}"
+    );
+    process::abort();
 }
 
 impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {

@@ -31,6 +31,21 @@ pub(super) fn axes_from_fn<T: Copy + Default>(rank: usize, mut value: impl FnMut
     Axes::from_buf_and_len(buffer, rank)
 }
 
+/// One default value an axis, to be written over. Without a loop, as most are.
+#[inline]
+pub(super) fn axes_blank<T: Copy + Default>(rank: usize) -> Axes<T> {
+    if rank > INLINE_RANK {
+        return std::iter::repeat_n(T::default(), rank).collect();
+    }
+    Axes::from_buf_and_len([T::default(); INLINE_RANK], rank)
+}
+
+/// A copy of a list.
+#[inline]
+pub(super) fn axes_from<T: Copy + Default>(values: &[T]) -> Axes<T> {
+    axes_from_fn(values.len(), |axis| values[axis])
+}
+
 /// The axes named so far, to refuse the second naming. Off the heap up to 64 axes.
 pub(super) struct AxisSet {
     rank: usize,

@@ -1,6 +1,10 @@
 //! One element read at many indices.
 
-use super::{Axes, Layout, LayoutError, axis::axes_from_fn, value::count};
+use super::{
+    Axes, Layout, LayoutError,
+    axis::{axes_blank, axes_from},
+    value::count,
+};
 
 impl Layout {
     /// The elements repeated along axes of extent 1, and along new axes in front, to fill `shape`. Always a view: the
@@ -15,7 +19,7 @@ impl Layout {
         let refuse =
             || LayoutError::NotBroadcastable { from: self.shape.clone(), to: Axes::from_slice(shape) };
         let added = shape.len().checked_sub(self.rank()).ok_or_else(refuse)?;
-        let mut strides: Axes<isize> = axes_from_fn(shape.len(), |_| 0);
+        let mut strides: Axes<isize> = axes_blank(shape.len());
         let ours = self.shape.iter().zip(&self.strides);
         for ((slot, &to), (&extent, &stride)) in strides[added..].iter_mut().zip(&shape[added..]).zip(ours) {
             if extent == to {
@@ -28,7 +32,7 @@ impl Layout {
         // Either nothing is reached any more, or the same elements are.
         let (len, start, end) =
             if empty { (0, self.offset, self.offset) } else { (len, self.start, self.end) };
-        let shape = axes_from_fn(shape.len(), |axis| shape[axis]);
+        let shape = axes_from(shape);
         Ok(Self { shape, strides, offset: self.offset, len, start, end }.agreed())
     }
 }

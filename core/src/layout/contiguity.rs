@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::{Axes, Layout, LayoutError, Order, axis::axes_from_fn};
+use super::{
+    Axes, Layout, LayoutError, Order,
+    axis::{axes_blank, axes_from_fn},
+};
 
 impl Layout {
     /// Whether elements lie densely in row-major order.
@@ -61,7 +64,7 @@ impl Layout {
         if order != Order::K {
             return Self::contiguous(&self.shape, order);
         }
-        let mut strides: Axes<isize> = axes_from_fn(self.rank(), |_| 0);
+        let mut strides: Axes<isize> = axes_blank(self.rank());
         let mut step = 1_isize;
         for &axis in self.axes_by_stride().iter().rev() {
             strides[axis] = step;

@@ -3,8 +3,8 @@
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use super::{
-    Axes, Layout, LayoutError, Slice,
-    axis::{axis_index, from_front},
+    Layout, LayoutError, Slice,
+    axis::from_front,
     integer::{self, Integer},
 };
 
@@ -88,122 +88,92 @@ impl Layout {
     ///
     /// - [`LayoutError::IndexOutOfRange`]: an integer outside its axis. Slices are clamped instead.
     /// - [`LayoutError::ZeroStep`], [`LayoutError::TooManyIndices`], [`LayoutError::RepeatedEllipsis`].
+    // A view wraps the result: behind a call it would be copied twice.
+    #[inline]
     pub fn index(&self, items: &[IndexItem]) -> Result<Self, LayoutError> {
         let rank = self.rank();
-        let (mut taken, mut ellipses) = (0, 0);
-        for item in items {
-            match item {
-                IndexItem::At(_) | IndexItem::Slice(_) => taken += 1,
-                IndexItem::Ellipsis => ellipses += 1,
-                IndexItem::NewAxis => {}
-            }
-        }
+        let count = |kind: fn(&IndexItem) -> bool| items.iter().filter(|item| kind(item)).count();
+        let integers = count(|item| matches!(item, IndexItem::At(_)));
+        let slices = count(|item| matches!(item, IndexItem::Slice(_)));
+        let ellipses = count(|item| matches!(item, IndexItem::Ellipsis));
+        let taken = integers + slices;
         let Some(whole) = rank.checked_sub(taken) else {
             return Err(LayoutError::TooManyIndices { rank, found: taken });
         };
         if ellipses > 1 {
             return Err(LayoutError::RepeatedEllipsis);
         }
+        let added = items.len() - taken - ellipses;
+        let mut out = Self::blank(rank - integers + added, self.offset);
         let mut axes = self.shape.iter().copied().zip(self.strides.iter().copied()).enumerate();
-        let mut part = Part::new(self.offset);
+        let mut part = Part::new(self.offset, out.shape.iter_mut().zip(&mut out.strides));
         for item in items {
-            match item {
+            match *item {
                 IndexItem::NewAxis => part.push(1, 0),
                 IndexItem::Ellipsis => {
                     axes.by_ref().take(whole).for_each(|(_, (extent, stride))| part.push(extent, stride));
                 }
                 IndexItem::At(index) => {
-                    if let Some((axis, (extent, stride))) = axes.next() {
-                        let at = from_front(*index, extent);
-                        part.shift(
-                            at.ok_or(LayoutError::IndexOutOfRange { axis, index: *index, extent })?,
-                            stride,
-                        );
-                    }
+                    let Some((axis, (extent, stride))) = axes.next() else { continue };
+                    let at = from_front(index, extent);
+                    part.shift(at.ok_or(LayoutError::IndexOutOfRange { axis, index, extent })?, stride);
+                }
+                IndexItem::Slice(Slice::FULL) => {
+                    let Some((_, (extent, stride))) = axes.next() else { continue };
+                    part.push(extent, stride);
                 }
                 IndexItem::Slice(slice) => {
-                    if let Some((axis, (extent, stride))) = axes.next() {
-                        part.slice(*slice, axis, extent, stride)?;
-                    }
+                    let Some((axis, (extent, stride))) = axes.next() else { continue };
+                    let (first, count) = slice.clamp(axis, extent)?;
+                    part.shift(first, stride);
+                    part.push(count, stride.wrapping_mul(slice.step));
                 }
             }
         }
         axes.for_each(|(_, (extent, stride))| part.push(extent, stride));
-        Ok(part.finish(self.offset))
-    }
-
-    /// The positions of one axis that `slice` selects: [`index`](Self::index) with all other axes whole. Always a view.
-    ///
-    /// # Errors
-    ///
-    /// [`LayoutError::AxisOutOfRange`], [`LayoutError::ZeroStep`].
-    pub fn slice_axis(&self, axis: isize, slice: impl Into<Slice>) -> Result<Self, LayoutError> {
-        let sliced = axis_index(axis, self.rank())?;
-        let slice = slice.into();
-        let mut part = Part::new(self.offset);
-        for (axis, (&extent, &stride)) in self.shape.iter().zip(&self.strides).enumerate() {
-            if axis == sliced {
-                part.slice(slice, axis, extent, stride)?;
-            } else {
-                part.push(extent, stride);
-            }
+        let Part { len, offset, below, above, .. } = part;
+        // An empty part stays where this layout is, which is known to be a good place.
+        if len != 0 {
+            (out.len, out.offset) = (len, offset);
+            out.start = offset.wrapping_add_signed(below);
+            out.end = offset.wrapping_add_signed(above) + 1;
         }
-        Ok(part.finish(self.offset))
+        Ok(out.agreed())
     }
 }
 
-/// A part of a layout under construction.
+/// A part of a layout under construction, and the axes of it that are still to be written.
 ///
 /// Its arithmetic is unchecked. A part reaches no element that the whole did not, so if it has elements nothing
 /// overflows; a part without elements throws away what was computed, and only there can it have wrapped. Nor does
 /// wrapping matter to the stride of an axis of extent 1, which is never used.
-struct Part {
-    shape: Axes<usize>,
-    strides: Axes<isize>,
+struct Part<A> {
+    axes: A,
     offset: usize,
     len: usize,
     below: isize,
     above: isize,
 }
 
-impl Part {
+impl<'a, A: Iterator<Item = (&'a mut usize, &'a mut isize)>> Part<A> {
     #[inline]
-    fn new(offset: usize) -> Self {
-        Self { shape: Axes::new(), strides: Axes::new(), offset, len: 1, below: 0, above: 0 }
+    fn new(offset: usize, axes: A) -> Self {
+        Self { axes, offset, len: 1, below: 0, above: 0 }
     }
 
     #[inline]
     fn push(&mut self, extent: usize, stride: isize) {
-        self.shape.push(extent);
-        self.strides.push(stride);
+        if let Some(axis) = self.axes.next() {
+            (*axis.0, *axis.1) = (extent, stride);
+        }
         self.len = self.len.wrapping_mul(extent);
         let reach = extent.wrapping_sub(1).cast_signed().wrapping_mul(stride);
-        let end = if reach < 0 { &mut self.below } else { &mut self.above };
-        *end = end.wrapping_add(reach);
+        self.below = self.below.wrapping_add(reach.min(0));
+        self.above = self.above.wrapping_add(reach.max(0));
     }
 
     #[inline]
     fn shift(&mut self, positions: usize, stride: isize) {
         self.offset = self.offset.wrapping_add_signed(positions.cast_signed().wrapping_mul(stride));
-    }
-
-    #[inline]
-    fn slice(&mut self, slice: Slice, axis: usize, extent: usize, stride: isize) -> Result<(), LayoutError> {
-        let (first, count) = slice.clamp(axis, extent)?;
-        self.shift(first, stride);
-        self.push(count, stride.wrapping_mul(slice.step));
-        Ok(())
-    }
-
-    /// The part; an empty one is put at `home`, which is a position known to be good.
-    #[inline]
-    fn finish(self, home: usize) -> Layout {
-        let (offset, start, end) = if self.len == 0 {
-            (home, home, home)
-        } else {
-            let end = self.offset.wrapping_add_signed(self.above).wrapping_add(1);
-            (self.offset, self.offset.wrapping_add_signed(self.below), end)
-        };
-        Layout { shape: self.shape, strides: self.strides, offset, len: self.len, start, end }.agreed()
     }
 }

@@ -75,6 +75,10 @@ impl Layout {
         if self.start.max(other.start) >= self.end.min(other.end) {
             return Overlap::Disjoint;
         }
+        if self.offset == other.offset {
+            // The element at index (0, 0, …) of both.
+            return Overlap::Overlapping;
+        }
         // All axes counted upwards from the lowest element of `self`, and downwards from the highest of `other`:
         // start + x0 * step0 + … = (end - 1) - y0 * step0 - …
         let sums = Sums::new(self.loops().chain(other.loops()).filter(|&(step, _)| step != 0));

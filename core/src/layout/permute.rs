@@ -1,8 +1,8 @@
 //! Axes reordered, reversed, added and dropped: the elements reached stay the same.
 
 use super::{
-    Axes, Layout, LayoutError, NdLayout,
-    axis::{AxisSet, axes_from_fn, axis_index},
+    Layout, LayoutError, NdLayout,
+    axis::{AxisSet, axis_index},
 };
 
 /// Every transform here reaches the same elements as its input, or none if that is empty. The number of elements and
@@ -14,6 +14,8 @@ impl Layout {
     ///
     /// - [`LayoutError::RankMismatch`]: every axis must be named.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
+    // A view wraps the result: behind a call it would be copied twice.
+    #[inline]
     pub fn permute(&self, axes: &[isize]) -> Result<Self, LayoutError> {
         let rank = self.rank();
         if axes.len() != rank {
@@ -117,13 +119,16 @@ impl Layout {
 
     /// Drops the axes that are not kept; those must have extent 1.
     fn keep_axes(&self, keep: impl Fn(usize) -> bool) -> Self {
-        let mut kept = Axes::<usize>::new();
-        kept.extend((0..self.rank()).filter(|&axis| keep(axis)));
-        Self {
-            shape: axes_from_fn(kept.len(), |axis| self.shape[kept[axis]]),
-            strides: axes_from_fn(kept.len(), |axis| self.strides[kept[axis]]),
-            ..*self
+        let mut out = self.clone();
+        let mut kept = 0;
+        for (axis, (&extent, &stride)) in self.shape.iter().zip(&self.strides).enumerate() {
+            if keep(axis) {
+                (out.shape[kept], out.strides[kept]) = (extent, stride);
+                kept += 1;
+            }
         }
-        .agreed()
+        out.shape.truncate(kept);
+        out.strides.truncate(kept);
+        out.agreed()
     }
 }

@@ -1,6 +1,10 @@
 //! Other shapes for the same elements in the same order, where a view can give them.
 
-use super::{Axes, Extents, Layout, LayoutError, Order, axis::axes_from_fn, extents::infer};
+use super::{
+    Axes, Extents, Layout, LayoutError, Order,
+    axis::{axes_blank, axes_from},
+    extents::infer,
+};
 
 impl Layout {
     /// The elements in another shape: walked in `order`, they are the same sequence. A view whenever one exists.
@@ -23,6 +27,8 @@ impl Layout {
     /// - [`LayoutError::SizeMismatch`], [`LayoutError::CannotInfer`], [`LayoutError::NegativeExtent`],
     ///   [`LayoutError::Overflow`]: the shape does not fit.
     /// - [`LayoutError::UnsupportedOrder`]: [`Order::K`] says in which order elements lie, not in which to read them.
+    // A view wraps the result: behind a call it would be copied twice.
+    #[inline]
     pub fn reshape<S: Extents + ?Sized>(&self, shape: &S, order: Order) -> Result<Self, LayoutError> {
         if order == Order::K {
             return Err(LayoutError::UnsupportedOrder { order });
@@ -34,7 +40,7 @@ impl Layout {
             let dense = Self::contiguous(&shape, order)?;
             return Ok(Self { offset: self.offset, start: self.start, end: self.end, ..dense }.agreed());
         }
-        let mut strides: Axes<isize> = axes_from_fn(shape.len(), |_| 1);
+        let mut strides: Axes<isize> = axes_blank(shape.len());
         let old = self.shape.iter().copied().zip(self.strides.iter().copied());
         let new = shape.iter().copied().zip(&mut strides);
         let found = if order == Order::F { regroup(old, new) } else { regroup(old.rev(), new.rev()) };
@@ -60,7 +66,7 @@ impl Layout {
             return Err(LayoutError::NeedsCopy);
         }
         // Dense with positive strides: the first element is the lowest, and the span is the input's.
-        Ok(Self { shape: axes_from_fn(1, |_| self.len), strides: axes_from_fn(1, |_| 1), ..*self }.agreed())
+        Ok(Self { shape: axes_from(&[self.len]), strides: axes_from(&[1]), ..*self }.agreed())
     }
 }
 
@@ -84,15 +90,13 @@ fn regroup<'a>(
             count *= extent;
             next = old.next();
         }
+        // Filling one too far leaves too little for a later one, as the products are equal.
         let mut filled = 1;
         while filled < count {
             let Some((extent, slot)) = new.next() else { return false };
             // A step of an axis longer than 1 is one of the old steps, so only an unused stride can wrap.
             *slot = filled.cast_signed().wrapping_mul(stride);
             filled *= extent;
-        }
-        if filled != count {
-            return false;
         }
     }
     true

@@ -3,7 +3,8 @@
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use super::{
-    LayoutError,
+    Layout, LayoutError,
+    axis::axis_index,
     integer::{Integer, position},
 };
 
@@ -62,6 +63,58 @@ impl Slice {
         let count = if self.step == 1 { distance } else { (distance - 1) / self.step.unsigned_abs() + 1 };
         // Not negative: a walk of at least one position starts in range.
         Ok((start.cast_unsigned(), count))
+    }
+}
+
+impl Layout {
+    /// The positions of one axis that `slice` selects: [`index`](Self::index) with all other axes whole. Always a view.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::AxisOutOfRange`], [`LayoutError::ZeroStep`].
+    pub fn slice_axis(&self, axis: isize, slice: impl Into<Slice>) -> Result<Self, LayoutError> {
+        let axis = axis_index(axis, self.rank())?;
+        let slice = slice.into();
+        let (first, count) = slice.clamp(axis, self.shape[axis])?;
+        Ok(self.select(axis, first, count, slice.step, self.per_position(axis)))
+    }
+
+    /// How many elements there are at each position of an axis.
+    #[inline]
+    pub(super) fn per_position(&self, axis: usize) -> usize {
+        self.len.checked_div(self.shape[axis]).unwrap_or(0)
+    }
+
+    /// The `count` positions `first`, `first + step`, … of an axis, all of which must exist.
+    ///
+    /// The arithmetic is unchecked: a part that has elements reaches none that the whole does not.
+    #[inline]
+    pub(super) fn select(
+        &self,
+        axis: usize,
+        first: usize,
+        count: usize,
+        step: isize,
+        per_position: usize,
+    ) -> Self {
+        let (extent, stride) = (self.shape[axis], self.strides[axis]);
+        let mut part = self.clone();
+        part.shape[axis] = count;
+        // May wrap for at most one position only, when it is unused.
+        part.strides[axis] = stride.wrapping_mul(step);
+        part.len = per_position * count;
+        if part.len == 0 {
+            (part.start, part.end) = (part.offset, part.offset);
+            return part.agreed();
+        }
+        // Relative to position 0: the last position there was, and the first and last that remain.
+        let whole = (extent - 1).cast_signed() * stride;
+        let first = first.cast_signed() * stride;
+        let last = first + (count - 1).cast_signed() * part.strides[axis];
+        part.offset = part.offset.wrapping_add_signed(first);
+        part.start = part.start.wrapping_add_signed(first.min(last) - whole.min(0));
+        part.end = part.end.wrapping_add_signed(first.max(last) - whole.max(0));
+        part.agreed()
     }
 }
 

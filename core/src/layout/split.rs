@@ -83,8 +83,7 @@ enum Cuts<'a> {
 
 impl<'a> Split<'a> {
     fn new(whole: &Layout, axis: usize, cuts: Cuts<'a>) -> Self {
-        let per_position = whole.len.checked_div(whole.shape[axis]).unwrap_or(0);
-        Self { whole: whole.clone(), axis, per_position, next: 0, cuts }
+        Self { whole: whole.clone(), axis, per_position: whole.per_position(axis), next: 0, cuts }
     }
 
     /// The layout that is split.
@@ -97,29 +96,6 @@ impl<'a> Split<'a> {
     #[must_use]
     pub fn axis(&self) -> usize {
         self.axis
-    }
-
-    /// The positions `from..to` of the axis.
-    ///
-    /// The arithmetic is unchecked: a part that has elements reaches none that the whole does not.
-    #[inline]
-    fn part(&self, from: usize, to: usize) -> Layout {
-        let count = to - from;
-        let (extent, stride) = (self.whole.shape[self.axis], self.whole.strides[self.axis]);
-        let mut part = self.whole.clone();
-        part.shape[self.axis] = count;
-        part.len = self.per_position * count;
-        if part.len == 0 {
-            (part.start, part.end) = (part.offset, part.offset);
-            return part.agreed();
-        }
-        let before = from.cast_signed() * stride;
-        let behind = (extent - to).cast_signed() * stride;
-        part.offset = part.offset.wrapping_add_signed(before);
-        let (low, high) = if stride < 0 { (-behind, before) } else { (before, -behind) };
-        part.start = part.start.wrapping_add_signed(low);
-        part.end = part.end.wrapping_add_signed(high);
-        part.agreed()
     }
 }
 
@@ -152,7 +128,7 @@ impl Iterator for Split<'_> {
             },
         };
         self.next = to;
-        Some(self.part(from, to))
+        Some(self.whole.select(self.axis, from, to - from, 1, self.per_position))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

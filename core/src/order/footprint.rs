@@ -106,11 +106,11 @@ mod tests {
             if layout.is_empty() {
                 return found;
             }
-            let mut at = layout.offset() as i64;
+            let mut at = layout.offset().cast_signed();
             for (i, s) in index.iter().zip(layout.strides()) {
-                at += *i as i64 * *s as i64;
+                at += i.cast_signed() * s;
             }
-            found.extend((0..item_bytes).map(|b| at as usize * item_bytes + b));
+            found.extend((0..item_bytes).map(|b| at.cast_unsigned() * item_bytes + b));
             for axis in (0..index.len()).rev() {
                 index[axis] += 1;
                 if index[axis] < layout.shape()[axis] {
@@ -149,6 +149,25 @@ mod tests {
             }
         }
         assert!(told_apart > 1000, "interleaved rows must be told apart: {told_apart}");
+    }
+
+    /// An access is forgotten when a later one covers it, so whoever shares a byte with the former must meet the latter.
+    #[test]
+    fn what_covers_another_may_touch_all_its_bytes_and_is_met_wherever_it_may_touch() {
+        let may_touch = |a: &Footprint| -> HashSet<usize> {
+            (a.start..a.end).filter(|at| a.pitch == 0 || (at - a.start) % a.pitch < a.row).collect()
+        };
+        let all = layouts().into_iter().map(|l| (bytes(&l, 2), Footprint::of(&l, 2)));
+        let all: Vec<_> = all.map(|(touched, a)| (touched, may_touch(&a), a)).collect();
+        let mut covering = 0;
+        for (_, a_may, a) in &all {
+            for (b_bytes, b_may, b) in &all {
+                assert!(a.meets(b) || a_may.is_disjoint(b_may), "{a:?} {b:?}");
+                assert!(!a.covers(b) || (b_may.is_subset(a_may) && b_bytes.is_subset(b_may)), "{a:?} {b:?}");
+                covering += usize::from(a.covers(b) && a.pitch != 0 && a != b);
+            }
+        }
+        assert!(covering > 100, "rows that cover rows must be seen to: {covering}");
     }
 
     #[test]

@@ -76,6 +76,8 @@ fn fast_axes_that_differ() {
     assert_eq!(unlimited(&[2, 4, 3], &[12, 3, 1], &[12, 1, 4], 8), transpose(2, 1));
     assert_eq!(unlimited(&[2, 4, 3], &[12, 3, 1], &[1, 2, 8], 2), transpose(2, 0));
     assert_eq!(unlimited(&[4, 3], &[-3, 1], &[1, 4], 4), transpose(1, 0));
+    // Equally fast along both axes: no reason to turn.
+    assert_eq!(unlimited(&[4, 3], &[3, 1], &[2, 2], 4), Class::Gather);
     // Twelve bytes are three words: a run of many elements.
     assert_eq!(unlimited(&[4, 3], &[3, 1], &[1, 4], 12), Class::Batched);
     // Eight contiguous bytes on both sides are one word.

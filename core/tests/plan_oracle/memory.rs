@@ -12,7 +12,8 @@ use crate::{
     random::fixed,
 };
 
-/// Room around both sides, odd so that no run is aligned to its width.
+/// Room before both sides, odd so that no run is aligned to its width, and after the destination. The source ends with
+/// its last byte, so that a sanitizer sees a read beyond it.
 const MARGIN: usize = 3;
 
 /// Source bytes of which neighbours differ, and a destination in which every byte is a canary.
@@ -23,8 +24,7 @@ struct Memory {
 
 impl Memory {
     fn of(plan: &Plan) -> Self {
-        let src =
-            (0..plan.src_span().end + 2 * MARGIN).map(|at| u8::try_from(at * 7 % 127).unwrap()).collect();
+        let src = (0..MARGIN + plan.src_span().end).map(|at| u8::try_from(at * 7 % 127).unwrap()).collect();
         let dst =
             (0..plan.dst_span().end + 2 * MARGIN).map(|at| u8::try_from(128 + at % 127).unwrap()).collect();
         Self { src, dst }

@@ -1,0 +1,195 @@
+// Copies whose destination is contiguous along its innermost axis, one aligned 16-byte destination chunk a thread.
+//
+// A row of `row_bytes` covers `chunks` chunks, counted from the last multiple of 16 at or before its start; the first
+// and last may be partial. What differs is where the 16 bytes come from:
+//
+//   rows_aligned    source and destination agree modulo 16, all chunks whole
+//   rows_realign    the source row is contiguous at any alignment: two aligned loads and a shift
+//   rows_join       the same for rows that follow each other without a gap: a chunk takes the end of one and the start
+//                   of the next, so that none is partial but at the two ends of a group of rows
+//   rows_reverse_W  the source row runs backwards, one W-byte element after the other
+//   rows_stride_W   the elements of the source row lie `step` bytes apart; 0 repeats one
+#include "common.cuh"
+
+#define MAX_ROW_AXES 24
+
+struct RowsParams {
+    Operands at;
+    u32 axes;        // loops around the rows, innermost first
+    u32 total;       // chunks of all rows (rows_join: of all groups)
+    FastDiv chunks;  // chunks of a row (rows_join: of a group)
+    u32 row_bytes;   // at most 2^30
+    FastDiv row;     // rows_join only: row_bytes as a divisor
+    u32 group_bytes; // rows_join only: rows of a group times row_bytes
+    i64 step;        // rows_stride: bytes between elements; rows_join: bytes from row to row in the source
+    Axis axis[MAX_ROW_AXES];
+};
+static_assert(sizeof(RowsParams) == 848, "as the host declares it");
+
+// Where a thread's chunk is: its row's start on both sides, and the first byte of the chunk relative to that start.
+struct Chunk {
+    const char* src;
+    char* dst;
+    int first;
+};
+
+__device__ __forceinline__ bool find_chunk(const RowsParams& p, Chunk& found) {
+    const u32 item = blockIdx.x * THREADS + threadIdx.x;
+    if (item >= p.total) {
+        return false;
+    }
+    u32 row = divide(item, p.chunks);
+    const u32 chunk = item - row * p.chunks.divisor;
+    const char* src = p.at.src;
+    char* dst = p.at.dst;
+#pragma unroll 1
+    for (u32 k = 0; k < p.axes; k++) {
+        const u32 next = divide(row, p.axis[k].extent);
+        const u32 c = row - next * p.axis[k].extent.divisor;
+        src += c * p.axis[k].src;
+        dst += c * p.axis[k].dst;
+        row = next;
+    }
+    found.src = src;
+    found.dst = dst;
+    found.first = static_cast<int>(chunk * 16) - static_cast<int>(reinterpret_cast<u64>(dst) & 15);
+    return true;
+}
+
+__device__ __forceinline__ void store_chunk(char* row, int first, int row_bytes, uint4 value) {
+    if (first >= 0 && first + 16 <= row_bytes) {
+        store16(row + first, value);
+    } else {
+        store_part(row + first, value, -first, row_bytes - first);
+    }
+}
+
+// Bytes first to first + 15 of a contiguous source row of which [0, row_bytes) exists; what does not is anything.
+__device__ __forceinline__ uint4 load_unaligned(const RowsParams& p, const char* row, int first, int row_bytes) {
+    const char* at = row + first;
+    const u32 from = static_cast<u32>(reinterpret_cast<u64>(at) & 15);
+    at -= from;
+    uint4 low = make_uint4(0, 0, 0, 0), high = low;
+    if (first + 16 - static_cast<int>(from) > 0) {
+        low = load16_inside(at, p.at.src_begin, p.at.src_end);
+    }
+    if (from != 0 && first + 16 - static_cast<int>(from) < row_bytes) {
+        high = load16_inside(at + 16, p.at.src_begin, p.at.src_end);
+    }
+    return funnel(low, high, from);
+}
+
+extern "C" __global__ __launch_bounds__(THREADS) void rows_aligned(const __grid_constant__ RowsParams p) {
+    Chunk c;
+    if (find_chunk(p, c)) {
+        store16(c.dst + c.first, load16(c.src + c.first));
+    }
+}
+
+extern "C" __global__ __launch_bounds__(THREADS) void rows_realign(const __grid_constant__ RowsParams p) {
+    Chunk c;
+    const int row_bytes = static_cast<int>(p.row_bytes);
+    if (find_chunk(p, c) && c.first < row_bytes) {
+        store_chunk(c.dst, c.first, row_bytes, load_unaligned(p, c.src, c.first, row_bytes));
+    }
+}
+
+extern "C" __global__ __launch_bounds__(THREADS) void rows_join(const __grid_constant__ RowsParams p) {
+    Chunk c;
+    const int group_bytes = static_cast<int>(p.group_bytes);
+    if (!find_chunk(p, c) || c.first >= group_bytes) {
+        return;
+    }
+    const int start = max(c.first, 0);
+    const u32 row = divide(static_cast<u32>(start), p.row);
+    const int row_bytes = static_cast<int>(p.row_bytes);
+    const int first = c.first - static_cast<int>(row) * row_bytes;
+    const char* src = c.src + row * p.step;
+    uint4 value = load_unaligned(p, src, first, row_bytes);
+    const int rest = row_bytes - first; // bytes of the chunk that this row has
+    if (rest < 16 && c.first + rest < group_bytes) {
+        const uint4 next = load_unaligned(p, src + p.step, -rest, row_bytes);
+        const u32 a[4] = {value.x, value.y, value.z, value.w}, b[4] = {next.x, next.y, next.z, next.w};
+        u32 word[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int own = min(max(rest - 4 * i, 0), 4); // bytes of this word that belong to the first row
+            const u32 mask = own == 4 ? 0xffffffffu : (1u << own * 8) - 1;
+            word[i] = (a[i] & mask) | (b[i] & ~mask);
+        }
+        value = make_uint4(word[0], word[1], word[2], word[3]);
+    }
+    store_chunk(c.dst, c.first, group_bytes, value);
+}
+
+// The elements of `value` in reverse order.
+template <int WIDTH>
+__device__ __forceinline__ uint4 reversed(uint4 value) {
+    if constexpr (WIDTH == 8) {
+        return make_uint4(value.z, value.w, value.x, value.y);
+    } else {
+        constexpr u32 ORDER = WIDTH == 1 ? 0x0123 : WIDTH == 2 ? 0x1032 : 0x3210;
+        return make_uint4(__byte_perm(value.w, 0, ORDER), __byte_perm(value.z, 0, ORDER),
+                          __byte_perm(value.y, 0, ORDER), __byte_perm(value.x, 0, ORDER));
+    }
+}
+
+// `at.src` is the first byte of the last element of a row, the lowest address of it.
+template <int WIDTH>
+__device__ __forceinline__ void copy_reversed(const RowsParams& p) {
+    Chunk c;
+    const int row_bytes = static_cast<int>(p.row_bytes);
+    if (find_chunk(p, c) && c.first < row_bytes) {
+        const int first = row_bytes - c.first - 16;
+        store_chunk(c.dst, c.first, row_bytes, reversed<WIDTH>(load_unaligned(p, c.src, first, row_bytes)));
+    }
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void copy_strided(const RowsParams& p) {
+    typedef typename Element<WIDTH>::Type Type;
+    constexpr int COUNT = 16 / WIDTH;
+    Chunk c;
+    const int row_bytes = static_cast<int>(p.row_bytes);
+    if (!find_chunk(p, c) || c.first >= row_bytes) {
+        return;
+    }
+    // Elements outside the row are replaced by its first or last one: they are read, and not stored.
+    const int first = c.first / WIDTH, last = row_bytes / WIDTH - 1;
+    Type value[COUNT];
+    if (p.step == 0) {
+        value[0] = __ldg(reinterpret_cast<const Type*>(c.src));
+#pragma unroll
+        for (int j = 1; j < COUNT; j++) {
+            value[j] = value[0];
+        }
+    } else if (first >= 0 && first + COUNT - 1 <= last) {
+        const char* at = c.src + first * p.step;
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) {
+            value[j] = __ldg(reinterpret_cast<const Type*>(at + j * p.step));
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) {
+            value[j] = __ldg(reinterpret_cast<const Type*>(c.src + min(max(first + j, 0), last) * p.step));
+        }
+    }
+    store_chunk(c.dst, c.first, row_bytes, pack<WIDTH>(value));
+}
+
+#define OF_WIDTH(WIDTH)                                                                                               \
+    extern "C" __global__ __launch_bounds__(THREADS) void rows_reverse_##WIDTH(const __grid_constant__ RowsParams p) { \
+        copy_reversed<WIDTH>(p);                                                                                      \
+    }                                                                                                                 \
+    extern "C" __global__ __launch_bounds__(THREADS) void rows_stride_##WIDTH(const __grid_constant__ RowsParams p) { \
+        copy_strided<WIDTH>(p);                                                                                       \
+    }
+
+OF_WIDTH(1)
+OF_WIDTH(2)
+OF_WIDTH(4)
+OF_WIDTH(8)
+extern "C" __global__ __launch_bounds__(THREADS) void rows_stride_16(const __grid_constant__ RowsParams p) {
+    copy_strided<16>(p);
+}

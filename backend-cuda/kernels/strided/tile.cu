@@ -1,0 +1,240 @@
+// Copies whose fastest axis differs between the sides, through a tile in shared memory; one block a tile.
+//
+// Compiled once for each width of an element. The kernels differ in how they find the byte of an element of a run:
+//
+//   tile_linear         a constant step                       (runs over rows, or along a strided row)
+//   tile_table          a table in shared memory that repeats with a step
+//   tile_pairs          linear, and elements of neighbouring runs are fetched as one 4-byte word (widths 1 and 2)
+//   tile_scatter        linear, and elements of a run are apart in the destination too: stored one by one
+//
+// and, with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it.
+#include "tile.cuh"
+
+#ifndef ELEMENT_BYTES
+#error "compile with -DELEMENT_BYTES=1, 2, 4, 8 or 16"
+#endif
+
+constexpr int WIDTH = ELEMENT_BYTES;
+typedef Element<WIDTH>::Type Type;
+constexpr int V = 16 / WIDTH;
+
+enum Mode { LINEAR, TABLE };
+
+extern __shared__ __align__(16) char shared[];
+
+__device__ __forceinline__ Type element(const char* data, int x) {
+    return *reinterpret_cast<const Type*>(data + x);
+}
+
+// Gathers elements first .. first + V - 1 of the run whose elements start at byte x.
+template <Mode MODE, bool SHIFTED>
+__device__ __forceinline__ uint4 gather_vector(const TileParams& p, const char* data, const u16* table, int x, u32 chunk,
+                                               int back, int first) {
+    Type value[V];
+    if constexpr (MODE == LINEAR) {
+        x += static_cast<int>(chunk) * p.vector_x;
+        if (SHIFTED) {
+            x += back * p.element_x;
+        } else if (p.pad_chunks.divisor != 0) {
+            x += static_cast<int>(chunk / 8 * 16);
+        }
+#pragma unroll
+        for (int j = 0; j < V; j++) {
+            value[j] = element(data, x);
+            x += p.element_x;
+        }
+    } else {
+        const u32 period = divide(static_cast<u32>(max(first, 0)), p.period);
+        x += static_cast<int>(period) * p.period_x;
+        table += first - static_cast<int>(period * p.period.divisor);
+        __align__(16) u16 at[V < 2 ? 2 : V];
+        if constexpr (!SHIFTED && V >= 8) {
+#pragma unroll
+            for (int j = 0; j < V; j += 8) {
+                *reinterpret_cast<uint4*>(at + j) = *reinterpret_cast<const uint4*>(table + j);
+            }
+        } else if constexpr (!SHIFTED && V == 4) {
+            *reinterpret_cast<uint2*>(at) = *reinterpret_cast<const uint2*>(table);
+        } else {
+#pragma unroll
+            for (int j = 0; j < V; j++) {
+                at[j] = table[j];
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < V; j++) {
+            value[j] = element(data, x + at[j]);
+        }
+    }
+    return pack<WIDTH>(value);
+}
+
+// Where run number `run` starts: in the destination, and its first element in the tile.
+__device__ __forceinline__ char* find_run(const TileParams& p, const Tile& t, const TableEntry* table, u32 run, int& x) {
+    if (p.store_axes > 1) {
+        const TableEntry entry = table[run];
+        x += entry.x;
+        return t.dst + entry.offset;
+    }
+    x += static_cast<int>(run) * p.store[0].x;
+    return t.dst + run * p.store[0].dst;
+}
+
+template <Mode MODE, bool SHIFTED>
+__device__ __forceinline__ void copy_tile(const TileParams& p) {
+    char* data = shared + p.data;
+    const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
+    const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
+    u16* run_table = reinterpret_cast<u16*>(shared + p.run_table) + V;
+    if (MODE == TABLE) {
+        fill_run_table<WIDTH>(p, run_table);
+    }
+    if (fill_tables<WIDTH>(p, shared)) {
+        __syncthreads();
+    }
+    Tile t;
+    find_tile(p, t);
+    load_tile<WIDTH>(p, t, data, row_table);
+
+    const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + (MODE == TABLE ? 0 : p.store_x);
+    const u32 total = (p.passes * p.stores) << p.lanes_log2;
+#pragma unroll 1
+    for (u32 item = threadIdx.x; item < total; item += THREADS) {
+        const u32 rest = item >> p.lanes_log2;
+        const u32 pass = divide(rest, p.store_groups);
+        const u32 run = rest - pass * p.stores;
+        const u32 chunk = (pass << p.lanes_log2) + (item & ((1u << p.lanes_log2) - 1));
+        if (run >= t.stores || chunk >= p.run_chunks) {
+            continue;
+        }
+        int x = start;
+        char* to = find_run(p, t, store_table, run, x);
+        int first = static_cast<int>(chunk) * V, back = 0;
+        if (SHIFTED) {
+            const int over = static_cast<int>(static_cast<u32>(reinterpret_cast<u64>(to)) & p.skew_mask) / WIDTH;
+            back = static_cast<int>(p.skew) - over;
+            to += (first - over) * WIDTH;
+            first += back;
+            if (first + V <= t.low) {
+                continue;
+            }
+        } else {
+            to += first * WIDTH;
+        }
+        if (first >= t.high) {
+            continue;
+        }
+        const uint4 value = gather_vector<MODE, SHIFTED>(p, data, run_table, x, chunk, back, first);
+        if ((!SHIFTED || first >= t.low) && first + V <= t.high) {
+            store16(to, value);
+        } else {
+            store_part(to, value, (t.low - first) * WIDTH, (t.high - first) * WIDTH);
+        }
+    }
+}
+
+#define KERNEL(NAME, MODE, SHIFTED)                                                                                    \
+    extern "C" __global__ __launch_bounds__(THREADS, 5) void NAME(const __grid_constant__ TileParams p) {             \
+        copy_tile<MODE, SHIFTED>(p);                                                                                  \
+    }
+
+KERNEL(tile_linear, LINEAR, false)
+KERNEL(tile_table, TABLE, false)
+#if ELEMENT_BYTES < 16
+KERNEL(tile_linear_shifted, LINEAR, true)
+KERNEL(tile_table_shifted, TABLE, true)
+#endif
+
+// Runs whose elements are apart in the destination: neighbouring threads store neighbouring elements.
+extern "C" __global__ __launch_bounds__(THREADS, 5) void tile_scatter(const __grid_constant__ TileParams p) {
+    char* data = shared + p.data;
+    const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
+    const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
+    if (fill_tables<WIDTH>(p, shared)) {
+        __syncthreads();
+    }
+    Tile t;
+    find_tile(p, t);
+    load_tile<WIDTH>(p, t, data, row_table);
+    const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
+    const u32 total = (p.passes * p.stores) << p.lanes_log2;
+    for (u32 item = threadIdx.x; item < total; item += THREADS) {
+        const u32 rest = item >> p.lanes_log2;
+        const u32 pass = divide(rest, p.store_groups);
+        const u32 run = rest - pass * p.stores;
+        const u32 at = (pass << p.lanes_log2) + (item & ((1u << p.lanes_log2) - 1));
+        if (run >= t.stores || at >= static_cast<u32>(t.high)) {
+            continue;
+        }
+        int x = start;
+        char* to = find_run(p, t, store_table, run, x);
+        *reinterpret_cast<Type*>(to + at * p.run_dst) = element(data, x + static_cast<int>(at) * p.element_x);
+    }
+}
+
+#if ELEMENT_BYTES <= 2
+// GROUP neighbouring runs at once: a 4-byte word of a row holds an element of each of them.
+extern "C" __global__ __launch_bounds__(THREADS, 5) void tile_pairs(const __grid_constant__ TileParams p) {
+    constexpr u32 GROUP = 4 / WIDTH;
+    char* data = shared + p.data;
+    const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
+    const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
+    if (fill_tables<WIDTH>(p, shared)) {
+        __syncthreads();
+    }
+    Tile t;
+    find_tile(p, t);
+    load_tile<WIDTH>(p, t, data, row_table);
+    const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
+    const u32 groups = p.store_groups.divisor, total = (p.passes * groups) << p.lanes_log2;
+#pragma unroll 1
+    for (u32 item = threadIdx.x; item < total; item += THREADS) {
+        const u32 rest = item >> p.lanes_log2;
+        const u32 pass = divide(rest, p.store_groups);
+        const u32 run = (rest - pass * groups) * GROUP;
+        const u32 chunk = (pass << p.lanes_log2) + (item & ((1u << p.lanes_log2) - 1));
+        const int first = static_cast<int>(chunk) * V;
+        if (run >= t.stores || chunk >= p.run_chunks || first >= t.high) {
+            continue;
+        }
+        int x = start;
+        char* to = find_run(p, t, store_table, run, x) + first * WIDTH;
+        x += static_cast<int>(chunk) * p.vector_x;
+        u32 word[V];
+#pragma unroll
+        for (int j = 0; j < V; j++) {
+            word[j] = *reinterpret_cast<const u32*>(data + x);
+            x += p.element_x;
+        }
+        u32 out[GROUP][4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            if constexpr (WIDTH == 1) {
+                const u32 a = word[4 * i], b = word[4 * i + 1], c = word[4 * i + 2], d = word[4 * i + 3];
+                const u32 ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
+                const u32 ab2 = __byte_perm(a, b, 0x7362), cd2 = __byte_perm(c, d, 0x7362);
+                out[0][i] = __byte_perm(ab, cd, 0x5410);
+                out[1][i] = __byte_perm(ab, cd, 0x7632);
+                out[GROUP - 2][i] = __byte_perm(ab2, cd2, 0x5410);
+                out[GROUP - 1][i] = __byte_perm(ab2, cd2, 0x7632);
+            } else {
+                out[0][i] = __byte_perm(word[2 * i], word[2 * i + 1], 0x5410);
+                out[1][i] = __byte_perm(word[2 * i], word[2 * i + 1], 0x7632);
+            }
+        }
+#pragma unroll
+        for (u32 k = 0; k < GROUP; k++) {
+            if (run + k >= t.stores) {
+                break;
+            }
+            const uint4 value = make_uint4(out[k][0], out[k][1], out[k][2], out[k][3]);
+            if (first + V <= t.high) {
+                store16(to, value);
+            } else {
+                store_part(to, value, 0, (t.high - first) * WIDTH);
+            }
+            to += p.store[0].dst;
+        }
+    }
+}
+#endif

@@ -1,0 +1,281 @@
+// Parameters of the tile kernels, and the steps they share: find the tile, load it into shared memory.
+//
+// A tile is a box of the copy. Its source side is rows: each row is `span` contiguous bytes, one for every combination
+// of the axes that the source does not run along. Its destination side is runs: each run is `run` contiguous elements,
+// one for every combination of the axes that the destination does not run along. An axis may be in both.
+//
+// Shared memory holds the rows as they lie in the source: the element with tile coordinates c is at byte
+// sum(c[k] * x[k]), where x[k] is the source's own stride along a row, and from row to row a pitch that equals the
+// source's stride modulo 16. So a row keeps its alignment, aligned 16-byte chunks travel whole, and no shift is left to
+// undo element by element. Rows may be permuted: row r at (r % V) * class_pitch + (r / V) * row_pitch, V = 16 / width,
+// which spreads the V rows a vector is gathered from, and its neighbours, over all banks.
+#pragma once
+#include "common.cuh"
+
+#define MAX_OUTER 20
+#define MAX_INNER 8
+#define NO_AXIS 0xffffffffu
+
+struct RowAxis {
+    FastDiv extent;
+    int x;
+    i64 src;
+};
+
+struct StoreAxis {
+    FastDiv extent;
+    int x;
+    i64 dst;
+};
+
+struct RunAxis {
+    FastDiv extent;
+    int x;
+};
+
+struct TileParams {
+    Operands at;
+    u32 tiles, outer_axes;
+    u32 a_outer, b_outer; // which outer axis counts the pieces of the split source axis, of the split run axis
+    Axis outer[MAX_OUTER];
+    // An axis that is along neither, of which a tile takes several steps, if no other is split; extent 0: none.
+    u32 c_outer, c_extent, c_piece, unused;
+    // The axis split along the source row, and the one split along the destination run; extent 0: none.
+    u32 a_extent, a_piece;
+    u32 b_extent, b_piece;
+    i64 a_src;
+    u32 a_in_run;  // the axis split along the row is the one split along the run
+    u32 b_in_rows; // the axis split along the run counts rows
+    u32 skew;      // elements a tile reaches back along the run, so that each run can start on an aligned address
+    u32 skew_mask; // alignment of a run's start, in bytes, less one
+    // Loading.
+    i64 low, high;             // bytes of the source a full tile can reach, relative to its start
+    u32 span, span_inner;      // of a full row; of a row of one step of the split axis
+    u32 rows, rows_inner;      // of a full tile; of one step of the split axis
+    FastDiv chunks;            // 16-byte chunks of a row
+    FastDiv pad_chunks;        // chunks after which 16 bytes are left free; divisor 0: none
+    u32 row_axes, permuted;    // permuted: rows lie in V classes
+    u32 row_pitch, class_pitch;
+    RowAxis row[MAX_INNER];
+    // Storing.
+    u32 run, run_inner;        // elements of a full run; of one step of the split axis
+    u32 stores, stores_inner;  // runs of a full tile; of one step of the split axis
+    FastDiv store_groups;      // number of runs, or of groups of them, as a divisor
+    u32 run_chunks;            // 16-byte chunks of a run
+    u32 lanes_log2;            // neighbouring threads along a run
+    u32 passes;                // run_chunks / lanes, rounded up
+    u32 store_axes;
+    int store_x;               // added to the byte of every element
+    i64 run_dst;               // bytes from element to element of a run
+    StoreAxis store[MAX_INNER];
+    // From an element of a run to its byte.
+    int vector_x, element_x;   // linear: from vector to vector, from element to element
+    FastDiv period;            // table: elements after which it repeats
+    int period_x;              // table: bytes from one repetition to the next
+    u32 run_axes;              // table: loops along a run
+    RunAxis run_axis[MAX_INNER];
+    // Shared memory, in bytes from its start.
+    u32 row_table, store_table, run_table, data;
+};
+static_assert(sizeof(TileParams) == 1432, "as the host declares it");
+
+struct TableEntry {
+    i64 offset;
+    int x;
+    int unused;
+};
+
+// What this block has to do.
+struct Tile {
+    const char* src;
+    char* dst;
+    u32 row_first, row_end; // rows to load
+    u32 span;               // bytes of a row
+    u32 stores;             // runs to store
+    int low, high;          // elements of a run that exist, in tile coordinates
+    int x;                  // added to the byte of every element
+};
+
+template <int WIDTH>
+__device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
+    constexpr u32 CLASSES = 16 / WIDTH;
+    return p.permuted ? row % CLASSES * p.class_pitch + row / CLASSES * p.row_pitch : row * p.row_pitch;
+}
+
+// Fills the tables of rows and runs that no single stride describes. Returns whether there is something to wait for.
+template <int WIDTH>
+__device__ __forceinline__ bool fill_tables(const TileParams& p, char* shared) {
+    if (p.row_axes > 1) {
+        TableEntry* table = reinterpret_cast<TableEntry*>(shared + p.row_table);
+        for (u32 i = threadIdx.x; i < p.rows; i += THREADS) {
+            u32 rest = i;
+            i64 offset = 0;
+            int x = p.permuted ? static_cast<int>(row_position<WIDTH>(p, i)) : 0;
+#pragma unroll 1
+            for (u32 k = 0; k < p.row_axes; k++) {
+                const u32 next = divide(rest, p.row[k].extent);
+                const u32 c = rest - next * p.row[k].extent.divisor;
+                offset += c * p.row[k].src;
+                x += p.permuted ? 0 : static_cast<int>(c) * p.row[k].x;
+                rest = next;
+            }
+            table[i].offset = offset;
+            table[i].x = x;
+        }
+    }
+    if (p.store_axes > 1) {
+        TableEntry* table = reinterpret_cast<TableEntry*>(shared + p.store_table);
+        for (u32 i = threadIdx.x; i < p.stores; i += THREADS) {
+            u32 rest = i;
+            i64 offset = 0;
+            int x = 0;
+#pragma unroll 1
+            for (u32 k = 0; k < p.store_axes; k++) {
+                const u32 next = divide(rest, p.store[k].extent);
+                const u32 c = rest - next * p.store[k].extent.divisor;
+                offset += c * p.store[k].dst;
+                x += static_cast<int>(c) * p.store[k].x;
+                rest = next;
+            }
+            table[i].offset = offset;
+            table[i].x = x;
+        }
+    }
+    return p.row_axes > 1 || p.store_axes > 1;
+}
+
+// The byte of every element of a period of a run, with a vector more before and after for vectors that reach over.
+template <int WIDTH>
+__device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) {
+    constexpr int ROOM = 16 / WIDTH;
+    const int end = static_cast<int>(p.period.divisor) + ROOM;
+    for (int i = static_cast<int>(threadIdx.x) - ROOM; i < end; i += THREADS) {
+        u32 rest = static_cast<u32>(min(max(i, 0), static_cast<int>(p.run) - 1));
+        int x = 0;
+#pragma unroll 1
+        for (u32 k = 0; k < p.run_axes; k++) {
+            const u32 next = divide(rest, p.run_axis[k].extent);
+            x += static_cast<int>(rest - next * p.run_axis[k].extent.divisor) * p.run_axis[k].x;
+            rest = next;
+        }
+        table[i] = static_cast<u16>(x + p.store_x);
+    }
+}
+
+// Finds this block's tile.
+__device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
+    t.src = p.at.src;
+    t.dst = p.at.dst;
+    u32 a_index = 0, b_index = 0, c_index = 0, rest = blockIdx.x;
+#pragma unroll 1
+    for (u32 k = 0; k < p.outer_axes; k++) {
+        const u32 next = divide(rest, p.outer[k].extent);
+        const u32 c = rest - next * p.outer[k].extent.divisor;
+        t.src += c * p.outer[k].src;
+        t.dst += c * p.outer[k].dst;
+        a_index = k == p.a_outer ? c : a_index;
+        b_index = k == p.b_outer ? c : b_index;
+        c_index = k == p.c_outer ? c : c_index;
+        rest = next;
+    }
+    t.x = 0;
+    t.span = p.span;
+    t.stores = p.stores;
+    t.low = 0;
+    t.high = static_cast<int>(p.run);
+    t.row_first = 0;
+    t.row_end = p.rows;
+    if (p.a_extent != 0) {
+        const u32 steps = min(p.a_piece, p.a_extent - a_index * p.a_piece);
+        const u32 stride = static_cast<u32>(p.a_src < 0 ? -p.a_src : p.a_src);
+        t.span = p.span_inner + (steps - 1) * stride;
+        if (p.a_src < 0) { // the row starts at its last step: leave out the steps that do not exist
+            t.src += static_cast<i64>(p.a_piece - steps) * stride;
+            t.x -= static_cast<int>((p.a_piece - steps) * stride);
+        }
+        if (p.a_in_run) {
+            t.high = static_cast<int>(steps * p.run_inner);
+        } else {
+            t.stores = steps * p.stores_inner;
+        }
+    }
+    if (p.c_extent != 0) {
+        const u32 steps = min(p.c_piece, p.c_extent - c_index * p.c_piece);
+        t.row_end = steps * p.rows_inner;
+        t.stores = steps * p.stores_inner;
+    }
+    if (p.b_extent != 0 && !p.a_in_run) {
+        const int start = static_cast<int>(b_index * p.b_piece), skew = static_cast<int>(p.skew);
+        const int steps = min(static_cast<int>(p.b_piece) + skew, static_cast<int>(p.b_extent) - start + skew);
+        t.low = max(0, skew - start) * static_cast<int>(p.run_inner);
+        t.high = steps * static_cast<int>(p.run_inner);
+        if (p.b_in_rows) {
+            t.row_first = max(0, skew - start) * p.rows_inner;
+            t.row_end = steps * p.rows_inner;
+        }
+    }
+}
+
+// Starts copying 16 aligned bytes to shared memory.
+__device__ __forceinline__ void load_chunk(char* to, const char* from) {
+#if __CUDA_ARCH__ >= 800
+    const u32 at = static_cast<u32>(__cvta_generic_to_shared(to));
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+#else
+    *reinterpret_cast<uint4*>(to) = load16(from);
+#endif
+}
+
+__device__ __forceinline__ void wait_for_chunks() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+    __syncthreads();
+}
+
+// Loads the tile's rows. With CHECKED, nothing outside the source's span is read; without, the caller knows that.
+template <int WIDTH, bool CHECKED>
+__device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
+    constexpr int UNROLL = CHECKED ? 1 : 4;
+    const u32 chunks = p.chunks.divisor, end = t.row_end * chunks;
+    const u32 start = static_cast<u32>(reinterpret_cast<u64>(t.src) & 15);
+#pragma unroll UNROLL
+    for (u32 item = threadIdx.x + t.row_first * chunks; item < end; item += THREADS) {
+        const u32 row = divide(item, p.chunks);
+        const u32 chunk = item - row * chunks;
+        const char* from = t.src;
+        u32 x = start;
+        if (p.row_axes > 1) {
+            const TableEntry entry = table[row];
+            from += entry.offset;
+            x += entry.x;
+        } else {
+            from += row * p.row[0].src;
+            x += row_position<WIDTH>(p, row);
+        }
+        const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
+        if (chunk * 16 >= t.span + shift) {
+            continue;
+        }
+        x += chunk * 16 - shift;
+        from += static_cast<int>(chunk * 16 - shift);
+        if (p.pad_chunks.divisor != 0) {
+            x += divide(chunk, p.pad_chunks) * 16;
+        }
+        if (CHECKED) {
+            *reinterpret_cast<uint4*>(data + x) = load16_inside(from, p.at.src_begin, p.at.src_end);
+        } else {
+            load_chunk(data + x, from);
+        }
+    }
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
+    if (t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end) {
+        load_rows<WIDTH, false>(p, t, data, table);
+    } else {
+        load_rows<WIDTH, true>(p, t, data, table);
+    }
+    wait_for_chunks();
+}

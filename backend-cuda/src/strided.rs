@@ -1,0 +1,68 @@
+//! From a copy plan to kernel launches: which precompiled kernel, with which parameters, and why. Pure; no driver.
+//!
+//! | family | takes | idea |
+//! |---|---|---|
+//! | rows | a destination contiguous along its innermost axis, the source fastest along the same | one aligned 16-byte store a thread; the source side is shifted, reversed, repeated or picked into place |
+//! | tile | sides that are fastest along different axes | whole rows of the source into shared memory, whole runs of the destination out of it |
+//! | gather | everything | one element a thread |
+//!
+//! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the width of an element and
+//! the alignment of the addresses; [`Launch::explain`] puts the choice in words.
+
+mod axes;
+mod fast_div;
+mod gather;
+mod image;
+mod launch;
+mod rows;
+mod tile;
+
+#[cfg(test)]
+mod emulate;
+#[cfg(test)]
+mod tests;
+
+use devarray::copy::Plan;
+
+use self::axes::Problem;
+pub use self::launch::{Kernel, Launch, Module, Params};
+
+/// Most bytes one launch moves, so that 32 bits count its elements and its threads.
+const LAUNCH_BYTES: usize = 1 << 30;
+
+/// Where the two allocations start that the offsets of a plan count from, as the device sees them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addresses {
+    /// First byte of the destination's allocation.
+    pub dst: u64,
+    /// First byte of the source's allocation.
+    pub src: u64,
+}
+
+/// The launches that carry out `plan`, handed to `submit` one by one; none if the plan is empty.
+///
+/// They touch disjoint destinations and may run in any order. Plans of up to 1 GiB are one launch.
+///
+/// # Errors
+///
+/// The first error of `submit`; later launches are not made.
+pub fn select<E>(
+    plan: &Plan,
+    addresses: Addresses,
+    mut submit: impl FnMut(&Launch) -> Result<(), E>,
+) -> Result<(), E> {
+    if plan.len_bytes() <= LAUNCH_BYTES {
+        return Problem::of(plan, addresses).map_or(Ok(()), |problem| submit(&choose(&problem)));
+    }
+    for part in plan.blocks(LAUNCH_BYTES) {
+        if let Some(problem) = Problem::of(&part, addresses) {
+            submit(&choose(&problem))?;
+        }
+    }
+    Ok(())
+}
+
+/// The best launch for one problem. Gather takes what no other family does.
+fn choose(problem: &Problem) -> Launch {
+    rows::select(problem).or_else(|| tile::select(problem)).unwrap_or_else(|| gather::select(problem))
+}

@@ -1,0 +1,100 @@
+//! A plan as the kernels see it: loops innermost first, in elements, at addresses.
+
+use devarray::{Axes, copy::Plan};
+
+use super::{
+    Addresses,
+    launch::{Loop, Operands},
+};
+
+/// One loop: how often, and how far each side moves a step, in bytes. The destination moves forward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Axis {
+    pub(super) extent: u32,
+    pub(super) src: i64,
+    pub(super) dst: i64,
+}
+
+impl Axis {
+    pub(super) fn new(extent: u32, src: i64, dst: i64) -> Self {
+        Self { extent, src, dst }
+    }
+
+    /// As a parameter.
+    pub(super) fn lowered(&self) -> Loop {
+        Loop::new(self.extent, self.src, self.dst)
+    }
+}
+
+/// One copy of elements of one width, at most `LAUNCH_BYTES` of them.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    /// Loops around single elements, innermost (in the destination) first; at least one.
+    pub(super) axes: Axes<Axis>,
+    /// Bytes of an element: 1, 2, 4, 8 or 16; divides the addresses and all strides.
+    pub(super) width: u32,
+    /// Address of the first element of each side.
+    pub(super) src: u64,
+    pub(super) dst: u64,
+    /// Addresses of the first byte of the source that is read, and of the one after the last.
+    pub(super) src_begin: u64,
+    pub(super) src_end: u64,
+    /// Bytes copied.
+    pub(super) len_bytes: usize,
+}
+
+impl Problem {
+    /// Nothing for an empty plan.
+    pub(super) fn of(plan: &Plan, at: Addresses) -> Option<Self> {
+        if plan.len_bytes() == 0 {
+            return None;
+        }
+        // Allocations are aligned to more than an element; memory from elsewhere may not be.
+        let bits = at.dst | at.src | plan.width_bytes() as u64;
+        let width = 1_u32 << bits.trailing_zeros().min(4);
+        let step = i64::from(width);
+        let run = plan.run_bytes() / width as usize;
+        let mut axes = Axes::new();
+        if run > 1 || plan.axes().is_empty() {
+            axes.push(Axis::new(small(run), step, step));
+        }
+        axes.extend(plan.axes().iter().rev().map(|axis| {
+            Axis::new(small(axis.extent), axis.src_stride_bytes as i64, axis.dst_stride_bytes as i64)
+        }));
+        let span = plan.src_span();
+        Some(Self {
+            axes,
+            width,
+            src: at.src + plan.src_offset_bytes() as u64,
+            dst: at.dst + plan.dst_offset_bytes() as u64,
+            src_begin: at.src + span.start as u64,
+            src_end: at.src + span.end as u64,
+            len_bytes: plan.len_bytes(),
+        })
+    }
+
+    /// What every parameter block starts with.
+    pub(super) fn operands(&self) -> Operands {
+        Operands { src: self.src, dst: self.dst, src_begin: self.src_begin, src_end: self.src_end }
+    }
+
+    /// The width as a stride.
+    pub(super) fn step(&self) -> i64 {
+        i64::from(self.width)
+    }
+
+    /// Elements of a 16-byte vector.
+    pub(super) fn vector(&self) -> u32 {
+        16 / self.width
+    }
+
+    /// Elements copied.
+    pub(super) fn len(&self) -> u32 {
+        small(self.len_bytes / self.width as usize)
+    }
+}
+
+/// A number of elements of one launch, which fits.
+fn small(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,184 @@
+//! The tile kernels.
+
+use super::{Launch, Memory, TileParams};
+
+/// A byte of shared memory that nothing was loaded to.
+const UNSET: u8 = 0xcd;
+
+/// What one block has to do; `Tile` in `tile.cuh`.
+struct Tile {
+    src: u64,
+    dst: u64,
+    rows: std::ops::Range<u32>,
+    span: u32,
+    stores: u32,
+    low: i64,
+    high: i64,
+    x: i64,
+}
+
+pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memory<'_>) {
+    let width =
+        1_u32 << launch.kernel.module.name().rsplit('_').next().unwrap().parse::<u32>().unwrap().ilog2();
+    for block in 0..launch.grid {
+        let tile = find(p, block);
+        let mut shared = vec![UNSET; (launch.shared_bytes - p.data) as usize];
+        load(p, width, &tile, memory, &mut shared);
+        store(name, p, width, &tile, memory, &shared);
+    }
+}
+
+fn find(p: &TileParams, block: u32) -> Tile {
+    let (mut src, mut dst, mut rest) = (p.at.src, p.at.dst, block);
+    let (mut a_index, mut b_index, mut c_index) = (0, 0, 0);
+    for (k, axis) in (0..p.outer_axes).zip(&p.outer) {
+        let next = axis.extent.divide(rest);
+        let c = rest - next * axis.extent.divisor;
+        src = src.wrapping_add_signed(i64::from(c) * axis.src);
+        dst = dst.wrapping_add_signed(i64::from(c) * axis.dst);
+        a_index = if k == p.a_outer { c } else { a_index };
+        b_index = if k == p.b_outer { c } else { b_index };
+        c_index = if k == p.c_outer { c } else { c_index };
+        rest = next;
+    }
+    let (span, stores, high) = (p.span, p.stores, i64::from(p.run));
+    let mut tile = Tile { src, dst, rows: 0..p.rows, span, stores, low: 0, high, x: 0 };
+    if p.a_extent != 0 {
+        let steps = p.a_piece.min(p.a_extent - a_index * p.a_piece);
+        let stride = u32::try_from(p.a_src.unsigned_abs()).unwrap();
+        tile.span = p.span_inner + (steps - 1) * stride;
+        if p.a_src < 0 {
+            let missing = i64::from((p.a_piece - steps) * stride);
+            tile.src = tile.src.wrapping_add_signed(missing);
+            tile.x -= missing;
+        }
+        if p.a_in_run != 0 {
+            tile.high = i64::from(steps * p.run_inner);
+        } else {
+            tile.stores = steps * p.stores_inner;
+        }
+    }
+    if p.c_extent != 0 {
+        let steps = p.c_piece.min(p.c_extent - c_index * p.c_piece);
+        tile.rows.end = steps * p.rows_inner;
+        tile.stores = steps * p.stores_inner;
+    }
+    if p.b_extent != 0 && p.a_in_run == 0 {
+        let start = b_index * p.b_piece;
+        let first = p.skew.saturating_sub(start);
+        let steps = (p.b_piece + p.skew).min(p.b_extent + p.skew - start);
+        tile.low = i64::from(first * p.run_inner);
+        tile.high = i64::from(steps * p.run_inner);
+        if p.b_in_rows != 0 {
+            tile.rows = first * p.rows_inner..steps * p.rows_inner;
+        }
+    }
+    tile
+}
+
+fn load(p: &TileParams, width: u32, tile: &Tile, memory: &Memory<'_>, shared: &mut [u8]) {
+    let classes = 16 / width;
+    for row in tile.rows.clone() {
+        let (mut from, mut x, mut rest) = (tile.src, (tile.src % 16).cast_signed(), row);
+        for axis in &p.row[..p.row_axes as usize] {
+            let next = axis.extent.divide(rest);
+            let c = i64::from(rest - next * axis.extent.divisor);
+            from = from.wrapping_add_signed(c * axis.global);
+            x += if p.permuted != 0 || p.row_axes == 1 { 0 } else { c * i64::from(axis.x) };
+            rest = next;
+        }
+        if p.permuted != 0 {
+            x += i64::from(row % classes * p.class_pitch + row / classes * p.row_pitch);
+        } else if p.row_axes <= 1 {
+            x += i64::from(row * p.row_pitch);
+        }
+        let shift = u32::try_from(from % 16).unwrap();
+        for chunk in (0..p.chunks.divisor).take_while(|chunk| chunk * 16 < tile.span + shift) {
+            let bytes = memory.chunk(from + u64::from(chunk * 16) - u64::from(shift), &p.at);
+            let pad = if p.pad_chunks.divisor == 0 { 0 } else { p.pad_chunks.divide(chunk) * 16 };
+            let to = usize::try_from(x + i64::from(chunk * 16) - i64::from(shift) + i64::from(pad)).unwrap();
+            assert!(to.is_multiple_of(16), "an aligned chunk of shared memory");
+            shared[to..to + 16].copy_from_slice(&bytes);
+        }
+        assert!((p.chunks.divisor * 16) >= tile.span + shift, "chunks enough for a row");
+    }
+}
+
+fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memory<'_>, shared: &[u8]) {
+    let start = tile.x + i64::from(p.store_x) + (tile.src % 16).cast_signed();
+    let vector = i64::from(16 / width);
+    let shifted = name.ends_with("_shifted");
+    for run in 0..tile.stores {
+        let (mut to, mut x, mut rest) = (tile.dst, start, run);
+        for axis in &p.store[..p.store_axes as usize] {
+            let next = axis.extent.divide(rest);
+            let c = i64::from(rest - next * axis.extent.divisor);
+            to = to.wrapping_add_signed(c * axis.global);
+            x += c * i64::from(axis.x);
+            rest = next;
+        }
+        let chunks = i64::from(p.run_chunks);
+        if name == "tile_scatter" {
+            for element in 0..tile.high.min(chunks) {
+                let from = x + element * i64::from(p.element_x);
+                put(memory, shared, width, from, to.wrapping_add_signed(element * p.run_dst));
+            }
+            continue;
+        }
+        for chunk in 0..chunks {
+            let (mut first, mut back) = (chunk * vector, 0);
+            if shifted {
+                let over = i64::try_from(to & u64::from(p.skew_mask)).unwrap() / i64::from(width);
+                back = i64::from(p.skew) - over;
+                first += back;
+            } else {
+                assert!(to.is_multiple_of(16), "an aligned run");
+            }
+            for j in 0..vector {
+                let element = first + j;
+                if first + vector <= tile.low || first >= tile.high {
+                    continue;
+                }
+                let from = x + byte(name, p, (chunk, back, j), first);
+                if element < tile.low || element >= tile.high {
+                    // Gathered with the rest of its vector, and not stored: it must lie in shared memory all the same.
+                    let place = i64::from(p.data) + from;
+                    assert!(
+                        (0..=i64::from(p.data) + i64::try_from(shared.len()).unwrap() - i64::from(width))
+                            .contains(&place)
+                    );
+                    continue;
+                }
+                let at = to.wrapping_add_signed((element - i64::from(p.skew)) * i64::from(width));
+                let at = if shifted { at } else { to.wrapping_add_signed(element * i64::from(width)) };
+                put(memory, shared, width, from, at);
+            }
+        }
+    }
+}
+
+/// The byte of element `j` of a vector, relative to the run's.
+fn byte(name: &str, p: &TileParams, (chunk, back, j): (i64, i64, i64), first: i64) -> i64 {
+    if name.starts_with("tile_table") {
+        let period = i64::from(p.period.divisor);
+        let times = first.max(0) / period;
+        let mut rest = u32::try_from((first - times * period + j).clamp(0, i64::from(p.run) - 1)).unwrap();
+        let mut x = times * i64::from(p.period_x);
+        for axis in &p.run_axis[..p.run_axes as usize] {
+            let next = axis.extent.divide(rest);
+            x += i64::from(rest - next * axis.extent.divisor) * i64::from(axis.x);
+            rest = next;
+        }
+        return x;
+    }
+    let pad = if p.pad_chunks.divisor == 0 { 0 } else { chunk / 8 * 16 };
+    chunk * i64::from(p.vector_x) + (back + j) * i64::from(p.element_x) + pad
+}
+
+fn put(memory: &mut Memory<'_>, shared: &[u8], width: u32, from: i64, to: u64) {
+    let from = usize::try_from(from).unwrap();
+    assert!(from.is_multiple_of(width as usize) && to.is_multiple_of(width.into()), "an aligned element");
+    for i in 0..width as usize {
+        memory.write(to + i as u64, shared[from + i]);
+    }
+}

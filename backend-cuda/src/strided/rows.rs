@@ -1,0 +1,154 @@
+//! Rows: the destination is contiguous along its innermost axis, and the source has no faster one.
+
+use std::{ffi::CStr, fmt};
+
+use super::{
+    axes::{Axis, Problem},
+    fast_div::FastDiv,
+    launch::{Block, Kernel, Launch, Loop, Module, Operands, Params, THREADS},
+};
+
+/// Loops around rows a launch can have; a row has at least 32 elements or is alone.
+const MAX_AXES: usize = 24;
+/// Shorter rows leave too many of their chunks partial.
+const MIN_ROW_BYTES: u32 = 64;
+/// Longer rows have so few partial chunks that joining them costs more than it saves.
+const MAX_JOINED_BYTES: u32 = 2048;
+
+/// Parameters of the kernels of `rows.cu`.
+#[derive(Debug, Clone)]
+#[repr(C)]
+pub(super) struct RowsParams {
+    pub(super) at: Operands,
+    pub(super) axes: u32,
+    pub(super) total: u32,
+    pub(super) chunks: FastDiv,
+    pub(super) row_bytes: u32,
+    pub(super) row: FastDiv,
+    pub(super) group_bytes: u32,
+    pub(super) step: i64,
+    pub(super) axis: [Loop; MAX_AXES],
+}
+
+const _: () = assert!(size_of::<RowsParams>() == 848);
+
+impl RowsParams {
+    pub(super) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rows of {} B in {} chunks over {} loops", self.row_bytes, self.chunks.divisor, self.axes)?;
+        if self.group_bytes > 0 {
+            write!(f, ", joined to {} B", self.group_bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// How the 16 bytes of a chunk are found in the source.
+enum Source {
+    Aligned,
+    Realign,
+    Join,
+    Reverse,
+    Stride,
+}
+
+impl Source {
+    fn kernel(&self, width: u32) -> &'static CStr {
+        match (self, width) {
+            (Self::Aligned, _) => c"rows_aligned",
+            (Self::Realign, _) => c"rows_realign",
+            (Self::Join, _) => c"rows_join",
+            (Self::Reverse, 1) => c"rows_reverse_1",
+            (Self::Reverse, 2) => c"rows_reverse_2",
+            (Self::Reverse, 4) => c"rows_reverse_4",
+            (Self::Reverse, _) => c"rows_reverse_8",
+            (Self::Stride, 1) => c"rows_stride_1",
+            (Self::Stride, 2) => c"rows_stride_2",
+            (Self::Stride, 4) => c"rows_stride_4",
+            (Self::Stride, 8) => c"rows_stride_8",
+            (Self::Stride, _) => c"rows_stride_16",
+        }
+    }
+}
+
+/// Whether every address and stride in question is a multiple of a vector.
+fn aligned(start: u64, mut strides: impl Iterator<Item = i64>) -> bool {
+    start.is_multiple_of(16) && strides.all(|stride| stride % 16 == 0)
+}
+
+/// The launch that copies row by row, if rows are what the problem has.
+pub(super) fn select(problem: &Problem) -> Option<Launch> {
+    let (inner, outer) = problem.axes.split_first()?;
+    let step = problem.step();
+    let row_bytes = inner.extent.checked_mul(problem.width)?;
+    let long = row_bytes >= MIN_ROW_BYTES || outer.is_empty();
+    if inner.dst != step || !long || outer.len() > MAX_AXES {
+        return None;
+    }
+    let dst_aligned = aligned(problem.dst, outer.iter().map(|axis| axis.dst));
+    let src_aligned = aligned(problem.src, outer.iter().map(|axis| axis.src));
+    let mut src = problem.src;
+    let mut group = None;
+    let source = if inner.src == step {
+        group = joined(row_bytes, outer).filter(|_| !dst_aligned);
+        match group {
+            _ if dst_aligned && src_aligned && row_bytes.is_multiple_of(16) => Source::Aligned,
+            Some(_) => Source::Join,
+            None => Source::Realign,
+        }
+    } else if inner.src == -step && problem.width < 16 {
+        src = src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);
+        Source::Reverse
+    } else if strided_fits(problem, inner, outer) {
+        Source::Stride
+    } else {
+        return None;
+    };
+    let outer = if group.is_some() { &outer[1..] } else { outer };
+    let length = group.map_or(row_bytes, |(bytes, _)| bytes);
+    let group_aligned = aligned(problem.dst, outer.iter().map(|axis| axis.dst));
+    let over = if group_aligned { 0 } else { 16 - problem.width };
+    let chunks = (length + over).div_ceil(16);
+    let rows: u32 = outer.iter().map(|axis| axis.extent).product();
+    let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
+    let mut axis = [Loop::NONE; MAX_AXES];
+    for (to, from) in axis.iter_mut().zip(outer) {
+        *to = from.lowered();
+    }
+    let params = RowsParams {
+        at: Operands { src, ..problem.operands() },
+        axes: u32::try_from(outer.len()).ok()?,
+        total,
+        chunks: FastDiv::new(chunks),
+        row_bytes,
+        row: FastDiv::new(row_bytes),
+        group_bytes: group.map_or(0, |(bytes, _)| bytes),
+        step: group.map_or(inner.src, |(_, step)| step),
+        axis,
+    };
+    Some(Launch {
+        kernel: Kernel { module: Module::Rows, name: source.kernel(problem.width) },
+        grid: total.div_ceil(THREADS),
+        shared_bytes: 0,
+        params: Params(Block::Rows(params)),
+    })
+}
+
+/// Bytes of a group of rows that follow each other in the destination without a gap, and the step of the source.
+fn joined(row_bytes: u32, outer: &[Axis]) -> Option<(u32, i64)> {
+    let next = outer.first()?;
+    let follows = next.dst == i64::from(row_bytes) && row_bytes <= MAX_JOINED_BYTES;
+    let bytes = row_bytes.checked_mul(next.extent)?;
+    follows.then_some((bytes, next.src))
+}
+
+/// Whether picking the elements of a row one by one is the best there is: the source has no faster axis, and is not so
+/// dense that reading it whole through shared memory is cheaper.
+fn strided_fits(problem: &Problem, inner: &Axis, outer: &[Axis]) -> bool {
+    let stride = inner.src.unsigned_abs();
+    let fastest = outer
+        .iter()
+        .map(|axis| axis.src.unsigned_abs())
+        .filter(|&other| other > 0)
+        .all(|other| stride < other);
+    stride == 0 || (fastest && (problem.width > 1 || stride > 4))
+}

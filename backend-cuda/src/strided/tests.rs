@@ -1,0 +1,191 @@
+//! Every selection, emulated, against the plan's own runs; and what is selected for known kinds of copies.
+
+use std::convert::Infallible;
+
+use devarray::{Layout, backend::Capabilities, copy::Plan};
+
+use super::{
+    Addresses, Launch,
+    emulate::{Memory, run},
+    select,
+};
+
+/// Bytes no copy may touch, around the destination.
+const GUARD: usize = 64;
+
+/// xorshift64*, so that a failure names its seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next()).unwrap() % n
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
+
+fn launches(plan: &Plan, addresses: Addresses) -> Vec<Launch> {
+    let mut all = Vec::new();
+    let done: Result<(), Infallible> = select(plan, addresses, |launch| {
+        all.push(launch.clone());
+        Ok(())
+    });
+    done.unwrap();
+    all
+}
+
+/// A strided layout of `shape` in some axis order, padded, stepped, reversed and offset at random.
+fn layout(random: &mut Random, shape: &[usize], plain: bool) -> Layout {
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    for i in (1..order.len()).rev() {
+        order.swap(i, random.below(i + 1));
+    }
+    let mut strides = vec![0_isize; shape.len()];
+    let (mut offset, mut below) = (if plain { 0 } else { random.below(5) }, 1);
+    for axis in order {
+        let step = if !plain && random.one_in(9) { 2 + random.below(2) } else { 1 };
+        let padding = if !plain && random.one_in(4) { random.below(6) } else { 0 };
+        strides[axis] = (below * step).cast_signed();
+        if !plain && random.one_in(9) {
+            offset += (shape[axis] - 1) * below * step;
+            strides[axis] = -strides[axis];
+        }
+        below *= shape[axis] * step + padding;
+    }
+    Layout::new(shape, &strides, offset).unwrap()
+}
+
+/// The same with some axes repeated.
+fn repeated(random: &mut Random, layout: &Layout, shape: &[usize]) -> Layout {
+    use devarray::NdLayout as _;
+    let strides: Vec<isize> =
+        layout.strides().iter().map(|&stride| if random.one_in(3) { 0 } else { stride }).collect();
+    let low: isize = shape.iter().zip(&strides).map(|(&n, &s)| (n.cast_signed() - 1) * s.min(0)).sum();
+    Layout::new(shape, &strides, low.unsigned_abs()).unwrap()
+}
+
+fn check(random: &mut Random, dst: &Layout, src: &Layout, width: usize, seed: u64) -> &'static str {
+    let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
+    let source: Vec<u8> =
+        (0..plan.src_span().end).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
+    let before: Vec<u8> =
+        (0..plan.dst_span().end + 2 * GUARD).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
+    let mut expected = before.clone();
+    for (from, to, len) in plan.runs() {
+        expected[GUARD + to..GUARD + to + len].copy_from_slice(&source[from..from + len]);
+    }
+    let mut found = before;
+    // Memory from elsewhere may be aligned to less than an allocation.
+    let odd = if random.one_in(8) { width as u64 } else { 0 };
+    let addresses = Addresses { dst: 1 << 41, src: (1 << 40) + odd };
+    let mut name = "none";
+    for launch in launches(&plan, addresses) {
+        name = launch.kernel.name.to_str().unwrap();
+        let mut memory = Memory {
+            src: &source,
+            src_base: addresses.src,
+            dst: &mut found,
+            dst_base: addresses.dst - GUARD as u64,
+        };
+        run(&launch, &mut memory);
+        assert!(launch.shared_bytes <= 48 << 10 && launch.params.len_bytes() <= 4096);
+        assert!(found == expected, "seed {seed}: {dst:?} from {src:?}, {width} bytes: {}", launch.explain());
+    }
+    name
+}
+
+#[test]
+fn random_copies_move_the_bytes_of_the_plan_and_no_others() {
+    let mut kernels = std::collections::BTreeMap::<&str, usize>::new();
+    for seed in 1..=700_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let width = 1 << random.below(5);
+        let rank = 1 + random.below(if seed % 2 == 0 { 3 } else { 7 });
+        let mut shape = Vec::new();
+        let mut left = 6_000;
+        for _ in 0..rank {
+            let most = if random.one_in(2) { 200 } else { 9 };
+            let extent = (1 + random.below(most)).min(left);
+            left = (left / extent).max(1);
+            shape.push(extent);
+        }
+        let plain = random.one_in(2);
+        let dense = plain || random.one_in(2);
+        let dst = layout(&mut random, &shape, dense);
+        let mut src = layout(&mut random, &shape, plain);
+        if random.one_in(9) {
+            src = repeated(&mut random, &src, &shape);
+        }
+        *kernels.entry(check(&mut random, &dst, &src, width, seed)).or_default() += 1;
+    }
+    let families = ["rows_aligned", "rows_realign", "rows_join", "tile_linear", "tile_table", "tile_scatter"];
+    let shifted = ["tile_linear_shifted", "tile_table_shifted"];
+    for name in families.iter().chain(&shifted) {
+        assert!(kernels.contains_key(name), "{name} was never selected: {kernels:?}");
+    }
+}
+
+/// A transposition of a matrix, both contiguous.
+fn transposed(rows: usize, columns: usize) -> (Layout, Layout) {
+    let shape = [columns, rows];
+    let dst = Layout::new(&shape, &[rows.cast_signed(), 1], 0).unwrap();
+    (dst, Layout::new(&shape, &[1, columns.cast_signed()], 0).unwrap())
+}
+
+#[test]
+fn matrices_of_every_width_and_alignment_are_transposed() {
+    let mut random = Random(7);
+    for width in [1, 2, 4, 8, 16] {
+        for (rows, columns) in [(256, 256), (131, 257), (160, 95), (33, 300), (512, 3), (3, 512), (64, 1)] {
+            let (dst, src) = transposed(rows, columns);
+            check(&mut random, &dst, &src, width, 0);
+        }
+    }
+}
+
+/// The last vector of such a run is gathered from below its first element.
+#[test]
+fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
+    let dst = Layout::new(&[15, 20, 7], &[147, -7, 1], 136).unwrap();
+    let src = Layout::new(&[15, 20, 7], &[7, 105, 1], 0).unwrap();
+    assert_eq!(check(&mut Random(3), &dst, &src, 4, 0), "tile_table_shifted");
+}
+
+#[test]
+fn a_wrong_pitch_is_seen() {
+    let (dst, src) = transposed(128, 128);
+    let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
+    let addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
+    let mut launch = launches(&plan, addresses).remove(0);
+    let super::launch::Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
+    params.element_x += 4;
+    let source: Vec<u8> = (0..=255).cycle().take(plan.len_bytes()).collect();
+    let mut found = vec![0; plan.len_bytes()];
+    let mut expected = found.clone();
+    for (from, to, len) in plan.runs() {
+        expected[to..to + len].copy_from_slice(&source[from..from + len]);
+    }
+    let mut memory =
+        Memory { src: &source, src_base: addresses.src, dst: &mut found, dst_base: addresses.dst };
+    run(&launch, &mut memory);
+    assert!(found != expected);
+}
+
+#[test]
+fn the_choice_is_explained() {
+    let (dst, src) = transposed(1024, 1024);
+    let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
+    let all = launches(&plan, Addresses { dst: 1 << 41, src: 1 << 40 });
+    let text = all[0].explain().to_string();
+    assert_eq!(all.len(), 1);
+    assert!(text.starts_with("tile_4:tile_linear 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
+}

@@ -1,0 +1,241 @@
+//! Tiles: the sides are fastest along different axes, so the data turns round in shared memory.
+//!
+//! ```text
+//! shape   which box of the copy becomes a tile: rows along the source, runs along the destination
+//! outer   in which order tiles are worked on
+//! place   where the rows lie in shared memory, and how the elements of a run are found there
+//! ```
+
+mod outer;
+mod params;
+mod place;
+mod shape;
+
+use devarray::Axes;
+
+pub(super) use self::params::TileParams;
+use self::{
+    params::{MAX_INNER, Step},
+    place::{Find, place},
+    shape::Shape,
+};
+use super::{
+    axes::Problem,
+    fast_div::FastDiv,
+    launch::{Block, Kernel, Launch, Module, Operands, Params},
+};
+
+/// Shared memory a block may use without asking the driver for more.
+const SHARED_BYTES: u32 = 48 << 10;
+/// Runs start on a boundary of a memory sector, where tiles may overlap to make that so.
+const SECTOR_BYTES: u32 = 32;
+
+/// A tile being laid out.
+struct Layout<'a> {
+    problem: &'a Problem,
+    shape: &'a Shape,
+    /// The axis cut along the row, and the one cut along the run.
+    row_split: Option<usize>,
+    run_split: Option<usize>,
+    /// Steps of each axis that are loaded: those of the tile and the skew.
+    loaded: Axes<u32>,
+    /// Axes that count rows, along the run; axes that count runs, along the row.
+    across_rows: Axes<usize>,
+    across_runs: Axes<usize>,
+    /// Whether runs start at any alignment; how far back a tile reaches to let each start at an aligned address.
+    shifted: bool,
+    skew: u32,
+    /// Whether elements of a run are apart in the destination.
+    scattered: bool,
+    /// Where every tile starts modulo 16, if that is the same for all.
+    start: Option<u32>,
+    params: TileParams,
+}
+
+/// The launch that copies tile by tile, if a tile is what the problem wants.
+pub(super) fn select(problem: &Problem) -> Option<Launch> {
+    if stands_alone(problem) {
+        return None;
+    }
+    (0..3).find_map(|shrink| lay_out(problem, &shape::choose(problem, shrink)?))
+}
+
+/// Whether the elements, or the short pieces of a few of them, are alone in their memory sectors on the source side:
+/// rows of a tile would be mostly gaps.
+fn stands_alone(problem: &Problem) -> bool {
+    let [inner, outer] = problem.axes[..] else { return false };
+    let piece = inner.extent.saturating_mul(problem.width);
+    let distance = outer.src.unsigned_abs();
+    inner.src == problem.step() && inner.dst == inner.src && distance >= 64 && distance > 2 * u64::from(piece)
+}
+
+fn lay_out(problem: &Problem, shape: &Shape) -> Option<Launch> {
+    let scattered = problem.axes[0].dst != problem.step();
+    let shifted = !scattered && !shape.runs_aligned();
+    let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
+    let skewed = shifted
+        && shape.can_skew(problem.width)
+        && run_split.is_some_and(|axis| (shape.steps[axis] * problem.width).is_multiple_of(SECTOR_BYTES));
+    let skew = if skewed { SECTOR_BYTES / problem.width - 1 } else { 0 };
+    let mut loaded = shape.steps.clone();
+    if let Some(axis) = run_split {
+        loaded[axis] += skew;
+    }
+    let whole_rows = |&axis: &usize| !shape.in_row(axis) && shape.axes[axis].src != 0;
+    let whole_runs = |&axis: &usize| !shape.in_run(axis);
+    let mut layout = Layout {
+        problem,
+        shape,
+        row_split,
+        run_split,
+        loaded,
+        across_rows: shape.run.iter().copied().filter(whole_rows).chain(shape.batch).collect(),
+        across_runs: shape.row.iter().copied().filter(whole_runs).chain(shape.batch).collect(),
+        shifted,
+        skew,
+        scattered,
+        start: None,
+        params: TileParams::new(Operands { src: shape.src, dst: shape.dst, ..problem.operands() }),
+    };
+    if layout.across_rows.len().max(layout.across_runs.len()).max(shape.run.len()) > MAX_INNER {
+        return None;
+    }
+    layout.sides()?;
+    outer::lower(&mut layout)?;
+    let (find, data_bytes) = place(&mut layout)?;
+    layout.lanes(find);
+    let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
+    let params = layout.params;
+    Some(Launch {
+        kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted) },
+        grid: params.tiles,
+        shared_bytes,
+        params: Params(Block::Tile(params)),
+    })
+}
+
+impl Layout<'_> {
+    /// Fills in rows and runs: what is loaded, what is stored, what is cut.
+    fn sides(&mut self) -> Option<()> {
+        let Self { shape, row_split, run_split, .. } = *self;
+        let width = self.problem.width;
+        let p = &mut self.params;
+        // The lowest address of the first tile.
+        for &axis in &shape.row {
+            let of = shape.axes[axis];
+            let reach = i64::from(shape.steps[axis] - 1) * of.src;
+            p.at.src = p.at.src.wrapping_add_signed(reach.min(0));
+            // Along a run the source may go backwards: the first element is then the last of the row.
+            p.store_x += i32::try_from(-reach.min(0)).ok()?;
+        }
+        p.span = u32::try_from(shape.span_bytes(width)).ok()?;
+        p.span_inner = p.span;
+        if let Some(axis) = row_split {
+            let of = shape.axes[axis];
+            p.a_extent = of.extent;
+            p.a_piece = shape.steps[axis];
+            p.a_src = of.src;
+            p.span_inner -= u32::try_from(u64::from(shape.steps[axis] - 1) * of.src.unsigned_abs()).ok()?;
+        }
+        if let Some(axis) = run_split {
+            p.b_extent = shape.axes[axis].extent;
+            p.b_piece = shape.steps[axis];
+            p.a_in_run = u32::from(row_split == run_split);
+            p.b_in_rows = u32::from(self.across_rows.contains(&axis));
+            p.at.src = p.at.src.wrapping_add_signed(-i64::from(self.skew) * shape.axes[axis].src);
+        }
+        if let Some(axis) = shape.batch.filter(|&axis| shape.is_cut(axis)) {
+            p.c_extent = shape.axes[axis].extent;
+            p.c_piece = shape.steps[axis];
+        }
+        p.skew = self.skew;
+        p.skew_mask = if self.skew > 0 { SECTOR_BYTES - 1 } else { 15 };
+        let steps = |list: &[usize], without: Option<usize>| -> u32 {
+            list.iter().filter(|&&axis| Some(axis) != without).map(|&axis| self.loaded[axis]).product()
+        };
+        p.rows = steps(&self.across_rows, None);
+        p.rows_inner = steps(&self.across_rows, run_split.or(shape.batch));
+        p.stores = steps(&self.across_runs, None);
+        p.stores_inner = steps(&self.across_runs, row_split.or(shape.batch));
+        p.run = steps(&shape.run, None);
+        p.run_inner = steps(&shape.run, run_split);
+        p.run_dst = shape.axes[0].dst;
+        for (to, &axis) in p.store.iter_mut().zip(&self.across_runs) {
+            let of = shape.axes[axis];
+            *to = Step {
+                extent: FastDiv::new(shape.steps[axis]),
+                x: i32::try_from(of.src).ok()?,
+                global: of.dst,
+            };
+        }
+        p.store_axes = u32::try_from(self.across_runs.len()).ok()?;
+        p.high = i64::from(p.span);
+        for &axis in &self.across_rows {
+            let reach = i64::from(self.loaded[axis] - 1) * shape.axes[axis].src;
+            p.low += reach.min(0);
+            p.high += reach.max(0);
+        }
+        self.start = self.common_start();
+        let over = self.start.unwrap_or(16 - width);
+        self.params.chunks = FastDiv::new((self.params.span + over).div_ceil(16));
+        Some(())
+    }
+
+    /// Where every row of every tile starts modulo 16, if that is the same for all.
+    fn common_start(&self) -> Option<u32> {
+        let shape = self.shape;
+        let rows = self.across_rows.iter().all(|&axis| shape.axes[axis].src % 16 == 0);
+        let tiles = (0..shape.axes.len()).all(|axis| {
+            let (of, steps) = (shape.axes[axis], shape.steps[axis]);
+            !shape.is_cut(axis) || i64::from(steps) * of.src % 16 == 0
+        });
+        let rest = self.row_split.is_none_or(|axis| {
+            let (of, steps) = (shape.axes[axis], shape.steps[axis]);
+            of.src > 0 || i64::from(of.extent % steps) * of.src % 16 == 0
+        });
+        (rows && tiles && rest).then_some(u32::try_from(self.params.at.src % 16).ok()?)
+    }
+
+    /// Divides the runs among the threads: neighbours along a run, as far as it has vectors for them.
+    fn lanes(&mut self, find: Find) {
+        let width = self.problem.width;
+        let p = &mut self.params;
+        p.run_chunks = if self.scattered {
+            p.run
+        } else if self.skew > 0 {
+            p.b_piece * width / 16
+        } else {
+            let over = if self.shifted { 16 - width } else { 0 };
+            (p.run * width + over).div_ceil(16)
+        };
+        let chunks = p.run_chunks;
+        p.lanes_log2 = match chunks {
+            _ if self.scattered => 5,
+            32.. if p.stores < 4 => 5,
+            16.. if p.stores < 4 && chunks.is_multiple_of(16) => 5,
+            16.. if width >= 4 => 4,
+            5.. => 3,
+            3.. => 2,
+            2 => 1,
+            _ => 0,
+        };
+        p.passes = chunks.div_ceil(1 << p.lanes_log2);
+        let group = if find == Find::Pairs { 4 / width } else { 1 };
+        p.store_groups = FastDiv::new(p.stores / group);
+    }
+
+    /// Divides shared memory: tables first, data last. Returns the bytes of it.
+    fn shared(&mut self, find: Find, (before, data_bytes): (u32, u32)) -> Option<u32> {
+        const ENTRY_BYTES: u32 = 16;
+        let p = &mut self.params;
+        let mut at = 0;
+        p.row_table = at;
+        at += if p.row_axes > 1 { p.rows * ENTRY_BYTES } else { 0 };
+        p.store_table = at;
+        at += if p.store_axes > 1 { p.stores.checked_mul(ENTRY_BYTES)? } else { 0 };
+        p.run_table = at;
+        at += if find == Find::Table { (p.run + 2 * self.problem.vector()) * 2 } else { 0 };
+        p.data = (at + before).next_multiple_of(128);
+        Some(p.data + data_bytes)
+    }
+}

@@ -1,0 +1,255 @@
+//! Where rows lie in shared memory, and how the elements of a run are found there.
+
+use std::ffi::CStr;
+
+use devarray::Axes;
+
+use super::{
+    Layout,
+    params::{RunStep, Step},
+};
+use crate::strided::fast_div::FastDiv;
+
+/// How the byte of an element of a run is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Find {
+    /// One step.
+    Linear,
+    /// A table that repeats with a step.
+    Table,
+    /// One step, in words that hold an element of several runs.
+    Pairs,
+    /// One step, and elements stored one by one.
+    Scatter,
+}
+
+impl Find {
+    pub(super) fn kernel(self, shifted: bool) -> &'static CStr {
+        match (self, shifted) {
+            (Self::Linear, false) => c"tile_linear",
+            (Self::Linear, true) => c"tile_linear_shifted",
+            (Self::Table, false) => c"tile_table",
+            (Self::Table, true) => c"tile_table_shifted",
+            (Self::Pairs, _) => c"tile_pairs",
+            (Self::Scatter, _) => c"tile_scatter",
+        }
+    }
+}
+
+/// Longer tables cost too much to fill, in every block.
+const MAX_TABLE: u32 = 2048;
+/// Fewer rows are not worth a permutation.
+const FEW_ROWS: u32 = 8;
+
+/// Places the rows. Returns how elements are found, and bytes before and from the first row.
+pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
+    let axes = &layout.shape.axes;
+    let one_by_one = layout.scattered || layout.problem.width == 16;
+    let disjoint = layout.across_rows.len() == layout.shape.run.len() && layout.shape.batch.is_none();
+    let regular =
+        layout.across_rows.len() == 1 || layout.across_rows.iter().all(|&axis| axes[axis].src % 16 == 0);
+    for (to, &axis) in layout.params.row.iter_mut().zip(&layout.across_rows) {
+        *to = Step { extent: FastDiv::new(layout.loaded[axis]), x: 0, global: axes[axis].src };
+    }
+    layout.params.row_axes = u32::try_from(layout.across_rows.len()).ok()?;
+    if !disjoint || !regular {
+        return nested(layout);
+    }
+    let p = &layout.params;
+    let pitch = pitch(layout, layout.across_rows[0]);
+    if one_by_one || (p.rows < FEW_ROWS && !layout.shifted) {
+        return Some(linear(layout, pitch));
+    }
+    // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in order.
+    if layout.shifted && layout.problem.width == 1 && conflicts(pitch * 16, 1) <= 2 {
+        return Some(linear(layout, pitch));
+    }
+    permuted(layout)
+}
+
+/// Bytes from row to row: the source's stride modulo 16, so that each row keeps its alignment, and otherwise what
+/// spreads neighbouring threads over the banks best.
+fn pitch(layout: &Layout<'_>, axis: usize) -> u32 {
+    let residue = residue(layout.shape.axes[axis].src);
+    let least = layout.params.chunks.divisor;
+    let step = if layout.scattered || layout.problem.width == 16 { 1 } else { layout.problem.vector() };
+    let cost = |&chunks: &u32| (conflicts((chunks * 16 + residue) * step, layout.problem.width), chunks);
+    (least..least + 4).min_by_key(cost).unwrap_or(least) * 16 + residue
+}
+
+/// A stride modulo 16.
+fn residue(stride: i64) -> u32 {
+    u32::try_from(stride.rem_euclid(16)).unwrap_or(0)
+}
+
+/// How many of eight threads, `stride` bytes apart, meet in the fullest bank.
+fn conflicts(stride: u32, width: u32) -> u32 {
+    let mut banks = [0_u32; 32];
+    for lane in 0..8 {
+        for word in 0..width.div_ceil(4) {
+            banks[((lane * stride / 4 + word) % 32) as usize] += 1;
+        }
+    }
+    banks.into_iter().max().unwrap_or(0)
+}
+
+/// Rows one after the other.
+fn linear(layout: &mut Layout<'_>, pitch: u32) -> (Find, (u32, u32)) {
+    let vector = layout.problem.vector();
+    let p = &mut layout.params;
+    p.row_pitch = pitch;
+    p.element_x = pitch.cast_signed();
+    p.vector_x = (vector * pitch).cast_signed();
+    // Tables of rows of several axes count rows by their position.
+    let bytes = p.rows * pitch + 32;
+    let room = if layout.shifted && layout.skew == 0 { (vector - 1) * pitch } else { 0 };
+    let after = if layout.scattered { 0 } else { (vector - 1) * pitch };
+    row_positions(layout, |k, before| if k == 0 { pitch } else { before });
+    let find = if layout.scattered { Find::Scatter } else { Find::Linear };
+    (find, (room, bytes + after))
+}
+
+/// Rows in as many classes as a vector has elements, each class together: the rows of a vector are then a class apart,
+/// and neighbouring vectors an odd number of 16 bytes, which are different banks.
+fn permuted(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
+    let vector = layout.problem.vector();
+    let single = layout.across_rows.len() == 1;
+    let residue = if single { residue(layout.shape.axes[layout.across_rows[0]].src) } else { 0 };
+    let p = &mut layout.params;
+    let slots = p.rows.div_ceil(vector);
+    p.permuted = 1;
+    p.row_pitch = 16 * (p.chunks.divisor | 1);
+    p.class_pitch = slots * p.row_pitch + residue;
+    p.vector_x = p.row_pitch.cast_signed();
+    p.element_x = p.class_pitch.cast_signed();
+    let bytes = vector * p.class_pitch + 32;
+    if !layout.shifted {
+        let find = if pairs(layout) { Find::Pairs } else { Find::Linear };
+        return Some((find, (0, bytes)));
+    }
+    let room = if layout.skew == 0 { layout.params.row_pitch } else { 0 };
+    let after = 2 * layout.params.row_pitch;
+    let (class, row) = (layout.params.class_pitch.cast_signed(), layout.params.row_pitch.cast_signed());
+    tabulate(layout, &[(vector, class), (u32::MAX, row)]).map(|_| (Find::Table, (room, bytes + after)))
+}
+
+/// Describes a run by a table, given its loops as (steps, bytes). The last one repeats what the others tabulate, as
+/// often as makes whole vectors, if it is long enough. Returns the bytes a vector that reaches over the end of the run
+/// may be away from it.
+fn tabulate(layout: &mut Layout<'_>, levels: &[(u32, i32)]) -> Option<u32> {
+    let vector = layout.problem.vector();
+    let p = &mut layout.params;
+    let (&(_, last_x), inner) = levels.split_last()?;
+    let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
+    let times = vector >> below.trailing_zeros().min(vector.trailing_zeros());
+    let period = below.checked_mul(times)?.min(p.run);
+    if period > MAX_TABLE {
+        return None;
+    }
+    p.period = FastDiv::new(period);
+    p.period_x = if period < p.run { last_x * times.cast_signed() } else { 0 };
+    p.run_axes = u32::try_from(levels.len()).ok()?;
+    for (to, &(steps, x)) in p.run_axis.iter_mut().zip(levels) {
+        *to = RunStep { extent: FastDiv::new(steps.min(p.run)), x };
+    }
+    Some(if period < p.run { (vector.div_ceil(below) + 1) * last_x.unsigned_abs() } else { 0 })
+}
+
+/// Whether words of 4 bytes may be read where elements are: they are aligned, and hold elements of neighbouring runs.
+fn pairs(layout: &Layout<'_>) -> bool {
+    let p = &layout.params;
+    let width = layout.problem.width;
+    let words = |steps: u32| steps.is_multiple_of(4 / width.min(4));
+    let Some((&first, others)) = layout.across_runs.split_first() else { return false };
+    let axes = &layout.shape.axes;
+    width <= 2
+        && axes[first].src == layout.problem.step()
+        && words(layout.shape.steps[first])
+        && others.iter().all(|&axis| axes[axis].src % 4 == 0)
+        && p.class_pitch.is_multiple_of(4)
+        && layout.start.is_some_and(|start| start.is_multiple_of(4))
+}
+
+/// Gives each axis that counts rows its pitch, the innermost first; `of(k, bytes of the axes before)`.
+fn row_positions(layout: &mut Layout<'_>, of: impl Fn(usize, u32) -> u32) -> u32 {
+    let mut bytes = 0;
+    for (k, &axis) in layout.across_rows.iter().enumerate() {
+        let pitch = of(k, bytes);
+        layout.params.row[k].x = pitch.cast_signed();
+        bytes = pitch * layout.loaded[axis];
+    }
+    bytes
+}
+
+/// Rows nested as the axes are, each pitch congruent to its stride; runs over rows and along them.
+fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
+    let shape = layout.shape;
+    let vector = layout.problem.vector();
+    let row_bytes = 16 * layout.params.chunks.divisor;
+    let residues: Axes<u32> = layout.across_rows.iter().map(|&axis| residue(shape.axes[axis].src)).collect();
+    let first = layout.across_rows.first().map(|&axis| pitch(layout, axis));
+    let rows_bytes = row_positions(layout, |k, before| match first {
+        Some(pitch) if k == 0 => pitch,
+        _ => before.next_multiple_of(16) + residues[k],
+    });
+    if layout.across_rows.len() == 1 {
+        layout.params.row_pitch = first?;
+    }
+    if shape.batch.is_some() {
+        // Counts rows as it counts runs, after all others.
+        let (row, run) = (layout.across_rows.len() - 1, layout.across_runs.len() - 1);
+        layout.params.store[run].x = layout.params.row[row].x;
+    }
+    // The byte of an element: a sum over the axes of the run, neighbours merged where they continue each other.
+    let mut levels: Axes<(u32, i32)> = Axes::new();
+    for &axis in &shape.run {
+        let across = layout.across_rows.iter().position(|&other| other == axis);
+        let x = match across {
+            Some(k) => layout.params.row[k].x,
+            None => i32::try_from(shape.axes[axis].src).ok()?,
+        };
+        match levels.last_mut() {
+            Some(last) if i64::from(last.0) * i64::from(last.1) == i64::from(x) => {
+                last.0 *= layout.loaded[axis]
+            }
+            _ => levels.push((layout.loaded[axis], x)),
+        }
+    }
+    let widest = levels.iter().map(|&(_, x)| x.unsigned_abs()).max()?;
+    let p = &mut layout.params;
+    let bytes = rows_bytes.max(row_bytes) + 64;
+    let steps = (vector - 1) * widest;
+    if let [(_, x)] = levels[..] {
+        p.element_x = x;
+        p.vector_x = x * vector.cast_signed();
+        let pad = padding(layout);
+        let find = if layout.scattered { Find::Scatter } else { Find::Linear };
+        return Some((find, (steps, bytes + steps + pad)));
+    }
+    let room = tabulate(layout, &levels)?;
+    // On the side it goes to: a source that runs backwards leads to lower bytes.
+    let before = if layout.params.period_x < 0 { room } else { 0 };
+    Some((Find::Table, (before, bytes + room)))
+}
+
+/// Leaves 16 bytes free after every eight vectors of a strided row, where that spreads them over more banks and no
+/// vector is torn. Returns the bytes that adds.
+fn padding(layout: &mut Layout<'_>) -> u32 {
+    let width = layout.problem.width;
+    let p = &layout.params;
+    let Ok(step) = u32::try_from(p.element_x) else { return 0 };
+    let reach: u32 = layout
+        .across_runs
+        .iter()
+        .map(|&axis| {
+            (layout.shape.steps[axis] - 1) * p.store.iter().map(|s| s.x.unsigned_abs()).max().unwrap_or(0)
+        })
+        .sum();
+    let whole = layout.start == Some(0) && p.rows == 1 && p.row_axes == 0;
+    if layout.shifted || layout.scattered || !whole || step <= width || reach + width > step {
+        return 0;
+    }
+    let chunks = 8 * step / width;
+    layout.params.pad_chunks = FastDiv::new(chunks);
+    layout.params.chunks.divisor.div_ceil(chunks) * 16
+}

@@ -1,0 +1,281 @@
+//! Which box of the copy becomes a tile.
+
+use devarray::Axes;
+
+use super::super::axes::{Axis, Problem};
+
+/// What fits shared memory with room for tables.
+const MAX_TILE_BYTES: u64 = 40 << 10;
+
+/// What memory is read in.
+const SECTOR_BYTES: u64 = 32;
+
+/// Bytes a source row and a destination run aim at, and shared memory a tile aims at.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    row_bytes: u64,
+    run_bytes: u64,
+    tile_bytes: u64,
+}
+
+/// A box of the copy: how many steps of each axis, and which of them make rows and runs.
+#[derive(Debug, Clone)]
+pub(in crate::strided) struct Shape {
+    /// The loops, those along a row pointing forward in the source unless they are along a run as well.
+    pub(super) axes: Axes<Axis>,
+    /// Addresses of the first element, moved along with the axes turned round.
+    pub(super) src: u64,
+    pub(super) dst: u64,
+    /// Steps of a tile along each axis.
+    pub(super) steps: Axes<u32>,
+    /// Axes the source runs along, fastest first: a row.
+    pub(super) row: Axes<usize>,
+    /// Axes the destination runs along, fastest first: a run.
+    pub(super) run: Axes<usize>,
+    /// An axis of neither that a tile takes several steps of, if it would be small otherwise. No other is cut then.
+    pub(super) batch: Option<usize>,
+}
+
+impl Shape {
+    pub(super) fn in_row(&self, axis: usize) -> bool {
+        self.row.contains(&axis)
+    }
+
+    pub(super) fn in_run(&self, axis: usize) -> bool {
+        self.run.contains(&axis)
+    }
+
+    /// Whether a tile covers only part of the axis.
+    pub(super) fn is_cut(&self, axis: usize) -> bool {
+        self.steps[axis] < self.axes[axis].extent
+    }
+
+    /// The one axis of a list that is cut and still of the list, if any: always its last.
+    pub(super) fn split(&self, list: &[usize]) -> Option<usize> {
+        list.iter().copied().find(|&axis| self.is_cut(axis))
+    }
+
+    /// Bytes of a row, gaps included.
+    pub(super) fn span_bytes(&self, width: u32) -> u64 {
+        let reach = |&axis: &usize| u64::from(self.steps[axis] - 1) * self.axes[axis].src.unsigned_abs();
+        u64::from(width) + self.row.iter().map(reach).sum::<u64>()
+    }
+
+    /// Shared memory: rows with their gaps and what aligns them, or the elements where those are more.
+    fn tile_bytes(&self, width: u32) -> u64 {
+        let elements: u64 = self.steps.iter().map(|&steps| u64::from(steps)).product();
+        let across = |&&axis: &&usize| !self.in_row(axis) && self.axes[axis].src != 0;
+        let rows = self.run.iter().filter(across).chain(&self.batch);
+        let rows: u64 = rows.map(|&axis| u64::from(self.steps[axis])).product();
+        (elements * u64::from(width)).max((self.span_bytes(width) + 16) * rows)
+    }
+
+    /// Whether every run starts at a multiple of 16 bytes.
+    pub(super) fn runs_aligned(&self) -> bool {
+        self.dst.is_multiple_of(16)
+            && (0..self.axes.len()).all(|axis| {
+                let stride = self.axes[axis].dst;
+                let whole = self.in_run(axis) && !self.is_cut(axis);
+                let cut = !self.is_cut(axis) || i64::from(self.steps[axis]) * stride % 16 == 0;
+                let across = self.in_row(axis) || self.batch == Some(axis);
+                let across = self.in_run(axis) || !across || stride % 16 == 0;
+                whole || (cut && across)
+            })
+    }
+
+    /// Whether tiles may overlap along the run, so that runs can start at an aligned address each.
+    pub(super) fn can_skew(&self, width: u32) -> bool {
+        match self.run[..] {
+            [axis] => width < 16 && self.is_cut(axis) && !self.in_row(axis),
+            _ => false,
+        }
+    }
+}
+
+/// Axes of the source, fastest first, repeated ones left out.
+fn by_source(axes: &[Axis]) -> Axes<usize> {
+    let mut order: Axes<usize> = (0..axes.len()).filter(|&axis| axes[axis].src != 0).collect();
+    order.sort_by_key(|&axis| axes[axis].src.unsigned_abs());
+    order
+}
+
+/// Steps of an axis so that it covers about `bytes`: all of them up to half as many again, which is cheaper than a
+/// small rest.
+fn steps_for(axis: &Axis, stride: u64, bytes: u64) -> u32 {
+    let wanted = u32::try_from(bytes.div_ceil(stride)).unwrap_or(u32::MAX);
+    if wanted.saturating_mul(3) / 2 >= axis.extent { axis.extent } else { wanted }
+}
+
+/// Marks out the box for the given targets.
+fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
+    let axes = &problem.axes;
+    let order = by_source(axes);
+    let mut steps = Axes::from_elem(1_u32, axes.len());
+    let (mut row, mut run) = (Axes::new(), Axes::new());
+    // A row takes in axes as long as each continues the ones before it, or nearly so: gaps of a sector are read anyway.
+    let mut span = u64::from(problem.width);
+    for (at, &axis) in order.iter().enumerate() {
+        let stride = axes[axis].src.unsigned_abs();
+        let close = stride <= (span * 5 / 4).max(span + SECTOR_BYTES);
+        if at > 0 && (stride < span || !close || span >= target.row_bytes) {
+            break;
+        }
+        row.push(axis);
+        steps[axis] = steps_for(&axes[axis], stride, target.row_bytes);
+        if steps[axis] < axes[axis].extent {
+            break;
+        }
+        span += u64::from(axes[axis].extent - 1) * stride;
+    }
+    // A run takes in axes as long as each continues the ones before it exactly.
+    let mut length = 0;
+    for (axis, of) in axes.iter().enumerate() {
+        let stride = of.dst.unsigned_abs();
+        if axis > 0 && (stride != length || length >= target.run_bytes || scattered) {
+            break;
+        }
+        run.push(axis);
+        let per_step = if scattered { u64::from(problem.width) } else { stride };
+        steps[axis] = steps[axis].max(steps_for(of, per_step, target.run_bytes));
+        if steps[axis] < of.extent {
+            break;
+        }
+        length = stride * u64::from(of.extent);
+    }
+    if row.is_empty() || (scattered && row.contains(&0)) {
+        return None;
+    }
+    // A run that ends unaligned goes on over axes that the tile has anyway.
+    let last = *run.last()?;
+    if !scattered && steps[last] == axes[last].extent && !length.is_multiple_of(16) {
+        for axis in last + 1..axes.len() {
+            if axes[axis].dst.unsigned_abs() != length || !row.contains(&axis) {
+                break;
+            }
+            run.push(axis);
+            if steps[axis] < axes[axis].extent {
+                break;
+            }
+            length *= u64::from(axes[axis].extent);
+        }
+    }
+    let mut shape =
+        Shape { axes: axes.clone(), src: problem.src, dst: problem.dst, steps, row, run, batch: None };
+    even_out(&mut shape);
+    Some(shape)
+}
+
+/// Makes the pieces of cut axes equally long, in multiples of 32 bytes.
+fn even_out(shape: &mut Shape) {
+    let unit = |stride: i64| 32 >> (stride.unsigned_abs() | 32).trailing_zeros();
+    for axis in 0..shape.axes.len() {
+        let (of, steps) = (shape.axes[axis], shape.steps[axis]);
+        if steps == 1 || steps >= of.extent {
+            continue;
+        }
+        let mut multiple = 1;
+        if shape.in_row(axis) {
+            multiple = unit(of.src);
+        }
+        if shape.in_run(axis) {
+            multiple = multiple.max(unit(of.dst));
+        }
+        let even = of.extent.div_ceil(of.extent.div_ceil(steps)).next_multiple_of(multiple);
+        let even = if even > steps.saturating_mul(3) / 2 { steps } else { even };
+        shape.steps[axis] = even.min(of.extent);
+    }
+}
+
+/// Turns axes round so that the source runs forward along a row, except along those whose destination must.
+fn turn(shape: &mut Shape) {
+    for at in 0..shape.row.len() {
+        let axis = shape.row[at];
+        let of = shape.axes[axis];
+        if of.src < 0 && !shape.in_run(axis) {
+            let last = i64::from(of.extent - 1);
+            shape.src = shape.src.wrapping_add_signed(last * of.src);
+            shape.dst = shape.dst.wrapping_add_signed(last * of.dst);
+            shape.axes[axis] = Axis::new(of.extent, -of.src, -of.dst);
+        }
+    }
+}
+
+/// Halves or doubles the targets until the tile has about the size it should have.
+fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> {
+    const LEAST: u64 = 32;
+    let width = problem.width;
+    let most = (2 * target.tile_bytes).min(MAX_TILE_BYTES);
+    let mut shape = mark(problem, target, scattered)?;
+    while shape.tile_bytes(width) > most {
+        if target.row_bytes.max(target.run_bytes) <= LEAST {
+            return None;
+        }
+        if target.row_bytes >= target.run_bytes {
+            target.row_bytes /= 2;
+        } else {
+            target.run_bytes /= 2;
+        }
+        shape = mark(problem, target, scattered)?;
+    }
+    for _ in 0..24 {
+        if shape.tile_bytes(width) >= target.tile_bytes * 3 / 4 {
+            break;
+        }
+        if target.row_bytes <= target.run_bytes {
+            target.row_bytes *= 2;
+        } else {
+            target.run_bytes *= 2;
+        }
+        let larger = mark(problem, target, scattered)?;
+        if larger.tile_bytes(width) > most {
+            break;
+        }
+        shape = larger;
+    }
+    Some(shape)
+}
+
+/// Lets a small box repeat along one more axis, so that the work of a block is worth its start.
+fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
+    let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
+    let bytes = shape.tile_bytes(width);
+    if (0..shape.axes.len()).any(|axis| in_box(axis) && shape.is_cut(axis)) || bytes * 2 > tile_bytes {
+        return;
+    }
+    let Some(axis) = (0..shape.axes.len()).find(|&axis| !in_box(axis) && shape.axes[axis].src != 0) else {
+        return;
+    };
+    let steps = u32::try_from(tile_bytes / bytes).unwrap_or(u32::MAX);
+    shape.steps[axis] = steps.min(shape.axes[axis].extent);
+    shape.batch = Some(axis);
+}
+
+/// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink` halves the targets
+/// that often: shared memory was short.
+pub(super) fn choose(problem: &Problem, shrink: u32) -> Option<Shape> {
+    let (width, step) = (problem.width, u64::from(problem.width));
+    let fastest = *by_source(&problem.axes).first()?;
+    if problem.axes[fastest].src.unsigned_abs() > 4 * step {
+        return None;
+    }
+    let scattered = problem.axes[0].dst != problem.step();
+    let (row_bytes, run_bytes) = match width {
+        1 => (128, 128),
+        2 => (256, 128),
+        _ => (256, 256),
+    };
+    let target = Target {
+        row_bytes: row_bytes >> shrink,
+        run_bytes: run_bytes >> shrink,
+        tile_bytes: 16384 >> shrink,
+    };
+    let mut shape = fit(problem, target, scattered)?;
+    if !scattered && !shape.runs_aligned() && !shape.can_skew(width) && shrink == 0 {
+        // Every run has two partial chunks: make runs longer.
+        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes: 20480 };
+        shape = fit(problem, longer, scattered).unwrap_or(shape);
+    }
+    add_batch(&mut shape, target.tile_bytes, width);
+    turn(&mut shape);
+    Some(shape)
+}

@@ -1,0 +1,140 @@
+//! Which driver calls each operation makes.
+
+use devarray::{Array, Context, Layout, backend::Device, copy::Class};
+use devarray_cuda::{CudaDevice, driver::Function};
+
+use super::{
+    cases::{Pair, Rng},
+    state::Fake,
+};
+
+fn pair(shape: &[usize], dst: &[isize], src: &[isize], src_offset: usize, item_bytes: usize) -> Pair {
+    Pair {
+        dst: Layout::new(shape, dst, 0).unwrap(),
+        src: Layout::new(shape, src, src_offset).unwrap(),
+        item_bytes,
+    }
+}
+
+/// Copies a pair, and returns which functions the copy itself called.
+fn called(pair: &Pair, no_pitched: bool) -> Vec<Function> {
+    let fake = Fake::new();
+    fake.state(|state| state.no_pitched = no_pitched);
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let stream = device.open_stream().unwrap();
+    pair.check(&device, &stream, &mut Rng::new(7));
+    fake.assert_proper();
+    let log = fake.state(|state| state.log.clone());
+    let start = log.iter().rposition(|&function| function == Function::MemcpyHtoDAsync).unwrap();
+    let end = log.iter().rposition(|&function| function == Function::MemcpyDtoHAsync).unwrap();
+    // Between them: the wait for the upload and the binding of the download.
+    log[start + 3..end - 1].to_vec()
+}
+
+/// The first strided copy on a device that refuses the strided kernels, as the fake does, falls back to the general one.
+const FIRST_LAUNCH: [Function; 5] = [
+    Function::CtxSetCurrent,
+    Function::ModuleLoadData,
+    Function::ModuleLoadData,
+    Function::ModuleGetFunction,
+    Function::LaunchKernel,
+];
+
+fn first_pitched(copy: Function) -> [Function; 3] {
+    [Function::CtxSetCurrent, Function::ModuleLoadData, copy]
+}
+
+#[test]
+fn linear_is_one_copy() {
+    let pair = pair(&[4, 8], &[8, 1], &[8, 1], 3, 4);
+    assert_eq!(called(&pair, false), [Function::CtxSetCurrent, Function::MemcpyDtoDAsync]);
+}
+
+#[test]
+fn wide_rows_are_one_pitched_copy() {
+    let rows = pair(&[5, 16], &[16, 1], &[20, 1], 1, 4);
+    assert_eq!(called(&rows, false), first_pitched(Function::Memcpy2DAsync));
+    let slices = pair(&[3, 5, 16], &[200, 20, 1], &[160, 32, 1], 1, 4);
+    assert_eq!(called(&slices, false), first_pitched(Function::Memcpy3DAsync));
+}
+
+#[test]
+fn narrow_rows_are_one_launch() {
+    let rows = pair(&[5, 15], &[15, 1], &[20, 1], 1, 4);
+    let limits = devarray::backend::Capabilities::default();
+    assert!(matches!(rows.plan(&limits).class(), Class::Pitched { width_bytes: 60, .. }));
+    assert_eq!(called(&rows, false), FIRST_LAUNCH);
+}
+
+#[test]
+fn pitched_copies_the_driver_refuses_are_one_launch() {
+    let rows = pair(&[5, 16], &[16, 1], &[20, 1], 1, 4);
+    let mut expected = FIRST_LAUNCH.to_vec();
+    expected.insert(2, Function::Memcpy2DAsync);
+    assert_eq!(called(&rows, true), expected);
+    let slices = pair(&[3, 5, 16], &[200, 20, 1], &[160, 32, 1], 1, 4);
+    expected[2] = Function::Memcpy3DAsync;
+    assert_eq!(called(&slices, true), expected);
+}
+
+#[test]
+fn everything_else_is_one_launch() {
+    let transposed = pair(&[4, 6], &[6, 1], &[1, 4], 0, 4);
+    let repeated = pair(&[4, 6], &[6, 1], &[0, 1], 0, 4);
+    let reversed = pair(&[6], &[1], &[-1], 5, 4);
+    let batched = pair(&[2, 3, 4, 20], &[240, 80, 20, 1], &[20, 40, 120, 1], 0, 4);
+    for pair in [transposed, repeated, reversed, batched] {
+        assert_eq!(called(&pair, false), FIRST_LAUNCH, "{pair:?}");
+    }
+}
+
+/// Hazard tracking costs no driver call while one stream does the work.
+#[test]
+fn tracked_work_of_one_stream_is_its_copies_alone() {
+    let fake = Fake::new();
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let stream = context.stream().unwrap();
+    let source = Array::from_slice(&stream, &[64], &[1_u32; 64]).unwrap();
+    let mut target = Array::<u32, _>::zeros(&stream, &[64]).unwrap();
+    // A second stream exists, so that tracking has something to track.
+    let other = context.stream().unwrap();
+    let driver = context.device().driver();
+    let before = driver.total_calls();
+    for _ in 0..100 {
+        target.view_mut().copy_from(&stream, &source.view()).unwrap();
+    }
+    // Each copy binds the context and copies.
+    assert_eq!(driver.total_calls() - before, 200);
+    assert_eq!(driver.calls(Function::MemcpyDtoDAsync), 100);
+    assert_eq!(driver.calls(Function::StreamWaitEvent), 0);
+
+    // The twin: work of another stream does need an edge.
+    target.view_mut().copy_from(&other, &source.view()).unwrap();
+    assert_eq!(driver.calls(Function::StreamWaitEvent), 1);
+    fake.assert_proper();
+}
+
+#[test]
+fn fills_of_short_periods_are_one_memset() {
+    for (item, expected) in [
+        (&[7_u8][..], Function::MemsetD8Async),
+        (&[1, 2], Function::MemsetD16Async),
+        (&[1, 2, 3, 4], Function::MemsetD32Async),
+        (&[0; 16], Function::MemsetD8Async),
+        (&[1, 2, 3, 4, 1, 2, 3, 4], Function::MemsetD32Async),
+        (&[1, 2, 3, 4, 5, 6, 7, 8], Function::LaunchKernel),
+    ] {
+        let fake = Fake::new();
+        let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+        let stream = device.open_stream().unwrap();
+        let line = Layout::new(&[9], &[1], 0).unwrap();
+        let plan = devarray::copy::Plan::new(&line, &line, item.len(), &device.info().capabilities).unwrap();
+        let buffer = super::cases::alloc(&stream, 9 * item.len());
+        super::cases::fill(&stream, &buffer, &plan, item);
+        assert_eq!(fake.state(|state| state.log.last().copied()), Some(expected), "{item:?}");
+        let repeated: Vec<u8> = item.iter().copied().cycle().take(9 * item.len()).collect();
+        assert_eq!(super::cases::download(&stream, &buffer), repeated);
+        super::cases::free(&stream, buffer);
+        fake.assert_proper();
+    }
+}

@@ -1,0 +1,272 @@
+//! The memory of the fake driver: allocating, copying, filling, launching.
+#![allow(unsafe_code)] // stands for the driver behind its C interface
+
+use std::{
+    ffi::{c_int, c_uchar, c_uint, c_ushort, c_void},
+    ptr,
+};
+
+use devarray_cuda::driver::{Function, Table, sys};
+use sys::{CUdeviceptr, CUmemPool_attribute, CUmemoryPool, CUstream};
+
+use super::{
+    driver::put,
+    state::{Block, INVALID, NO_MEMORY, State, on, with, within},
+};
+
+/// The handle of the one pool.
+const POOL: usize = 0x77;
+
+unsafe extern "C" fn info(free: *mut usize, total: *mut usize) -> i32 {
+    within(Function::MemGetInfo, |state| {
+        put(free, state.total_bytes - state.used_bytes() - state.cached_bytes);
+        put(total, state.total_bytes)
+    })
+}
+
+unsafe extern "C" fn pool(at: *mut CUmemoryPool, _: c_int) -> i32 {
+    with(Function::DeviceGetDefaultMemPool, |_| put(at, ptr::without_provenance_mut(POOL)))
+}
+
+unsafe extern "C" fn pool_set(pool: CUmemoryPool, what: CUmemPool_attribute, value: *mut c_void) -> i32 {
+    with(Function::MemPoolSetAttribute, |state| {
+        if pool.addr() != POOL || what != CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD {
+            return INVALID;
+        }
+        // SAFETY: the driver takes a 64-bit number for this attribute.
+        state.threshold = unsafe { value.cast::<u64>().read() };
+        0
+    })
+}
+
+unsafe extern "C" fn pool_get(pool: CUmemoryPool, what: CUmemPool_attribute, value: *mut c_void) -> i32 {
+    with(Function::MemPoolGetAttribute, |state| {
+        let bytes = match what {
+            _ if pool.addr() != POOL => return INVALID,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT => state.used_bytes(),
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT => {
+                state.used_bytes() + state.cached_bytes
+            }
+            _ => return INVALID,
+        };
+        put(value.cast::<u64>(), bytes as u64)
+    })
+}
+
+unsafe extern "C" fn pool_trim(pool: CUmemoryPool, keep_bytes: usize) -> i32 {
+    with(Function::MemPoolTrimTo, |state| {
+        state.cached_bytes = state.cached_bytes.min(keep_bytes);
+        if pool.addr() == POOL { 0 } else { INVALID }
+    })
+}
+
+/// Cached memory is not given out again: it is of the wrong size, as it were, so only trimming helps.
+unsafe extern "C" fn alloc(
+    at: *mut CUdeviceptr,
+    len_bytes: usize,
+    pool: CUmemoryPool,
+    stream: CUstream,
+) -> i32 {
+    on(stream, Function::MemAllocFromPoolAsync, |state| {
+        if pool.addr() != POOL || len_bytes == 0 {
+            return INVALID;
+        }
+        if len_bytes > state.total_bytes - state.used_bytes() - state.cached_bytes {
+            return NO_MEMORY;
+        }
+        let mut block = Block::new(len_bytes);
+        let address = block.address();
+        state.memory.insert(address, block);
+        put(at, address as u64)
+    })
+}
+
+unsafe extern "C" fn free(at: CUdeviceptr, stream: CUstream) -> i32 {
+    on(stream, Function::MemFreeAsync, |state| {
+        let Some(block) = state.memory.remove(&usize::try_from(at).unwrap()) else {
+            state.misuse.push(format!("free of {at:#x}"));
+            return INVALID;
+        };
+        state.cached_bytes += block.len_bytes;
+        0
+    })
+}
+
+unsafe extern "C" fn host_alloc(at: *mut *mut c_void, len_bytes: usize, flags: c_uint) -> i32 {
+    within(Function::MemHostAlloc, |state| {
+        if flags != 1 || len_bytes == 0 {
+            return INVALID;
+        }
+        if len_bytes > state.total_bytes {
+            return NO_MEMORY;
+        }
+        let mut block = Block::new(len_bytes);
+        let address = block.address();
+        state.pinned.insert(address, block);
+        put(at, ptr::with_exposed_provenance_mut(address))
+    })
+}
+
+unsafe extern "C" fn host_free(at: *mut c_void) -> i32 {
+    within(Function::MemFreeHost, |state| if state.pinned.remove(&at.addr()).is_some() { 0 } else { INVALID })
+}
+
+/// Copies between device ranges that must be allocated and may not overlap.
+fn move_bytes(state: &mut State, dst: u64, src: u64, len_bytes: usize) -> i32 {
+    if dst.abs_diff(src) < len_bytes as u64 {
+        state.misuse.push(format!("{len_bytes} bytes at {dst:#x} and {src:#x} overlap"));
+        return INVALID;
+    }
+    let (Some(to), Some(from)) = (state.device(dst, len_bytes, 1), state.device(src, len_bytes, 1)) else {
+        return 700;
+    };
+    // SAFETY: both are allocated, and apart.
+    unsafe { to.copy_from_nonoverlapping(from, len_bytes) };
+    0
+}
+
+unsafe extern "C" fn dtod(dst: CUdeviceptr, src: CUdeviceptr, len_bytes: usize, stream: CUstream) -> i32 {
+    on(stream, Function::MemcpyDtoDAsync, |state| move_bytes(state, dst, src, len_bytes))
+}
+
+unsafe extern "C" fn htod(dst: CUdeviceptr, src: *const c_void, len_bytes: usize, stream: CUstream) -> i32 {
+    on(stream, Function::MemcpyHtoDAsync, |state| {
+        let Some(to) = state.device(dst, len_bytes, 1) else { return 700 };
+        // SAFETY: the caller vouches for the host memory.
+        unsafe { to.copy_from_nonoverlapping(src.cast(), len_bytes) };
+        0
+    })
+}
+
+unsafe extern "C" fn dtoh(dst: *mut c_void, src: CUdeviceptr, len_bytes: usize, stream: CUstream) -> i32 {
+    on(stream, Function::MemcpyDtoHAsync, |state| {
+        let Some(from) = state.device(src, len_bytes, 1) else { return 700 };
+        // SAFETY: the caller vouches for the host memory.
+        unsafe { dst.cast::<u8>().copy_from_nonoverlapping(from, len_bytes) };
+        0
+    })
+}
+
+unsafe extern "C" fn copy_2d(copy: *const sys::CUDA_MEMCPY2D, stream: CUstream) -> i32 {
+    // SAFETY: the backend passes a variable of its own.
+    let c = unsafe { copy.read() };
+    let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+    on(stream, Function::Memcpy2DAsync, |state| {
+        let proper = c.dstMemoryType == device
+            && c.srcMemoryType == device
+            && c.dstPitch.min(c.srcPitch) >= c.WidthInBytes
+            && c.dstPitch.max(c.srcPitch) <= 0x7fff_ffff
+            && (c.srcXInBytes, c.srcY, c.dstXInBytes, c.dstY) == (0, 0, 0, 0);
+        if !proper || state.no_pitched {
+            return INVALID;
+        }
+        (0..c.Height)
+            .map(|row| {
+                let dst = c.dstDevice + (row * c.dstPitch) as u64;
+                move_bytes(state, dst, c.srcDevice + (row * c.srcPitch) as u64, c.WidthInBytes)
+            })
+            .max()
+            .unwrap_or(INVALID)
+    })
+}
+
+unsafe extern "C" fn copy_3d(copy: *const sys::CUDA_MEMCPY3D, stream: CUstream) -> i32 {
+    // SAFETY: the backend passes a variable of its own.
+    let c = unsafe { copy.read() };
+    let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+    on(stream, Function::Memcpy3DAsync, |state| {
+        let proper = c.dstMemoryType == device
+            && c.srcMemoryType == device
+            && c.dstPitch.min(c.srcPitch) >= c.WidthInBytes
+            && c.dstPitch.max(c.srcPitch) <= 0x7fff_ffff
+            && c.dstHeight.min(c.srcHeight) >= c.Height
+            && c.reserved0.is_null()
+            && c.reserved1.is_null()
+            && (c.srcXInBytes, c.srcY, c.srcZ, c.dstXInBytes, c.dstY, c.dstZ) == (0, 0, 0, 0, 0, 0);
+        if !proper || state.no_pitched {
+            return INVALID;
+        }
+        (0..c.Depth * c.Height)
+            .map(|row| {
+                let (slice, row) = (row / c.Height, row % c.Height);
+                let dst = c.dstDevice + ((slice * c.dstHeight + row) * c.dstPitch) as u64;
+                let src = c.srcDevice + ((slice * c.srcHeight + row) * c.srcPitch) as u64;
+                move_bytes(state, dst, src, c.WidthInBytes)
+            })
+            .max()
+            .unwrap_or(INVALID)
+    })
+}
+
+/// Repeats a value over device memory, which must be aligned to it.
+fn set<T: Copy>(state: &mut State, dst: u64, value: T, count: usize) -> i32 {
+    let Some(to) = state.device(dst, count * size_of::<T>(), size_of::<T>()) else { return 700 };
+    for i in 0..count {
+        // SAFETY: allocated and aligned.
+        unsafe { to.cast::<T>().wrapping_add(i).write(value) };
+    }
+    0
+}
+
+unsafe extern "C" fn set_8(dst: CUdeviceptr, value: c_uchar, count: usize, stream: CUstream) -> i32 {
+    on(stream, Function::MemsetD8Async, |state| set(state, dst, value, count))
+}
+
+unsafe extern "C" fn set_16(dst: CUdeviceptr, value: c_ushort, count: usize, stream: CUstream) -> i32 {
+    on(stream, Function::MemsetD16Async, |state| set(state, dst, value, count))
+}
+
+unsafe extern "C" fn set_32(dst: CUdeviceptr, value: c_uint, count: usize, stream: CUstream) -> i32 {
+    on(stream, Function::MemsetD32Async, |state| set(state, dst, value, count))
+}
+
+unsafe extern "C" fn launch(
+    function: sys::CUfunction,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared_bytes: c_uint,
+    stream: CUstream,
+    parameters: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> i32 {
+    on(stream, Function::LaunchKernel, |state| {
+        let flat = (grid_y, grid_z, block_y, block_z, shared_bytes) == (1, 1, 1, 1, 0);
+        let Some(&kernel) = state.kernels.get(&function.addr()) else { return 400 };
+        if !flat || !extra.is_null() {
+            return INVALID;
+        }
+        // SAFETY: the kernel has one parameter.
+        let parameter = unsafe { parameters.read() };
+        // SAFETY: of this type.
+        let parameter = unsafe { parameter.cast::<super::kernels::Parameter>().read() };
+        kernel.run(state, &parameter, grid_x, block_x)
+    })
+}
+
+/// The functions of this file.
+pub(crate) fn table() -> Table {
+    let mut table = Table::default();
+    table.mem_get_info = Some(info);
+    table.device_get_default_mem_pool = Some(pool);
+    table.mem_pool_set_attribute = Some(pool_set);
+    table.mem_pool_get_attribute = Some(pool_get);
+    table.mem_pool_trim_to = Some(pool_trim);
+    table.mem_alloc_from_pool_async = Some(alloc);
+    table.mem_free_async = Some(free);
+    table.mem_host_alloc = Some(host_alloc);
+    table.mem_free_host = Some(host_free);
+    table.memcpy_dtod_async = Some(dtod);
+    table.memcpy_htod_async = Some(htod);
+    table.memcpy_dtoh_async = Some(dtoh);
+    table.memcpy_2d_async = Some(copy_2d);
+    table.memcpy_3d_async = Some(copy_3d);
+    table.memset_d8_async = Some(set_8);
+    table.memset_d16_async = Some(set_16);
+    table.memset_d32_async = Some(set_32);
+    table.launch_kernel = Some(launch);
+    table
+}

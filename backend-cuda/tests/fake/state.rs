@@ -1,0 +1,226 @@
+//! What the fake driver holds, and how a thread reaches it.
+#![allow(unsafe_code)] // vouches for the fake's functions
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, HashMap},
+    ffi::c_int,
+    ptr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use devarray_cuda::driver::{Driver, Function, Table, sys::CUstream};
+
+use super::kernels::Kernel;
+
+pub(crate) const INVALID: i32 = 1;
+pub(crate) const NO_MEMORY: i32 = 2;
+
+/// 512 bytes at a multiple of 512, as the driver's pool allocates.
+#[derive(Debug, Clone)]
+#[repr(align(512))]
+struct Chunk(#[expect(dead_code, reason = "reached by address alone")] [u8; 512]);
+
+/// An allocation.
+#[derive(Debug)]
+pub(crate) struct Block {
+    chunks: Vec<Chunk>,
+    pub(crate) len_bytes: usize,
+}
+
+impl Block {
+    /// Memory whose bytes are not 0, so that nobody relies on that.
+    pub(crate) fn new(len_bytes: usize) -> Self {
+        Self { chunks: vec![Chunk([0xa5; 512]); len_bytes.div_ceil(512)], len_bytes }
+    }
+
+    pub(crate) fn address(&mut self) -> usize {
+        self.chunks.as_mut_ptr().expose_provenance()
+    }
+}
+
+/// What the fake driver is and holds.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) version: c_int,
+    pub(crate) devices: c_int,
+    pub(crate) generation: (c_int, c_int),
+    pub(crate) pools: c_int,
+    /// What `cuInit` answers.
+    pub(crate) init: i32,
+    /// What `cuDevicePrimaryCtxRetain` answers.
+    pub(crate) retain: i32,
+    /// What `cuEventQuery` answers.
+    pub(crate) query: i32,
+    /// Whether pitched copies are refused.
+    pub(crate) no_pitched: bool,
+    pub(crate) total_bytes: usize,
+    /// Bytes the pool keeps after frees, until it is trimmed.
+    pub(crate) cached_bytes: usize,
+    pub(crate) memory: BTreeMap<usize, Block>,
+    pub(crate) pinned: BTreeMap<usize, Block>,
+    pub(crate) threshold: u64,
+    pub(crate) contexts: HashMap<c_int, usize>,
+    /// Streams, events and modules alive, by handle.
+    pub(crate) live: BTreeMap<usize, &'static str>,
+    pub(crate) kernels: HashMap<usize, Kernel>,
+    /// Every call that reached the driver.
+    pub(crate) log: Vec<Function>,
+    pub(crate) misuse: Vec<String>,
+    pub(crate) next: usize,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            version: 13_000,
+            devices: 2,
+            generation: (9, 0),
+            pools: 1,
+            init: 0,
+            retain: 0,
+            query: 0,
+            no_pitched: false,
+            total_bytes: 1 << 24,
+            cached_bytes: 0,
+            memory: BTreeMap::new(),
+            pinned: BTreeMap::new(),
+            threshold: 0,
+            contexts: HashMap::new(),
+            live: BTreeMap::new(),
+            kernels: HashMap::new(),
+            log: Vec::new(),
+            misuse: Vec::new(),
+            next: 0x1000,
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn used_bytes(&self) -> usize {
+        self.memory.values().map(|block| block.len_bytes).sum()
+    }
+
+    /// What is allocated, open or retained, in words.
+    pub(crate) fn leaks(&self) -> Vec<String> {
+        let memory = self.memory.keys().map(|at| format!("device memory at {at:#x}"));
+        let pinned = self.pinned.keys().map(|at| format!("pinned memory at {at:#x}"));
+        let contexts = self.contexts.iter().filter(|(_, count)| **count > 0);
+        memory
+            .chain(pinned)
+            .chain(contexts.map(|(device, count)| format!("context of {device}, {count} times")))
+            .chain(self.live.values().map(|&kind| kind.to_owned()))
+            .collect()
+    }
+
+    /// Whether the bytes lie inside one allocation of `memory`.
+    fn inside(memory: &BTreeMap<usize, Block>, at: usize, len_bytes: usize) -> bool {
+        memory
+            .range(..=at)
+            .next_back()
+            .is_some_and(|(start, block)| at + len_bytes <= start + block.len_bytes)
+    }
+
+    /// The device bytes at an address, if they are allocated and aligned.
+    pub(crate) fn device(&mut self, at: u64, len_bytes: usize, align: usize) -> Option<*mut u8> {
+        let at = usize::try_from(at).ok()?;
+        if !Self::inside(&self.memory, at, len_bytes) || !at.is_multiple_of(align) {
+            self.misuse.push(format!("{len_bytes} bytes at {at:#x} are not allocated, or not aligned"));
+            return None;
+        }
+        Some(ptr::with_exposed_provenance_mut(at))
+    }
+
+    /// Whether a handle is alive and of this kind.
+    pub(crate) fn alive(&mut self, handle: usize, kind: &'static str) -> bool {
+        let alive = self.live.get(&handle) == Some(&kind);
+        if !alive {
+            self.misuse.push(format!("{handle:#x} is no {kind}"));
+        }
+        alive
+    }
+
+    pub(crate) fn create(&mut self, kind: &'static str) -> usize {
+        self.next += 0x10;
+        self.live.insert(self.next, kind);
+        self.next
+    }
+
+    pub(crate) fn destroy(&mut self, handle: usize, kind: &'static str) -> i32 {
+        if self.alive(handle, kind) {
+            self.live.remove(&handle);
+            return 0;
+        }
+        INVALID
+    }
+}
+
+/// A fake driver, and the table of the backend over it.
+#[derive(Debug, Clone)]
+pub(crate) struct Fake(pub(crate) Arc<Mutex<State>>);
+
+thread_local! {
+    static INSTALLED: RefCell<Option<Fake>> = const { RefCell::new(None) };
+    pub(crate) static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Fake {
+    /// A fake for this thread.
+    pub(crate) fn new() -> Self {
+        let fake = Self(Arc::default());
+        fake.install();
+        fake
+    }
+
+    /// Makes this thread's driver calls reach the fake.
+    pub(crate) fn install(&self) {
+        INSTALLED.set(Some(self.clone()));
+        CURRENT.set(0);
+    }
+
+    pub(crate) fn state<R>(&self, use_state: impl FnOnce(&mut State) -> R) -> R {
+        use_state(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A driver over the whole table.
+    pub(crate) fn driver(&self) -> Arc<Driver> {
+        self.driver_of(super::driver::table())
+    }
+
+    pub(crate) fn driver_of(&self, table: Table) -> Arc<Driver> {
+        // SAFETY: the functions do what the driver's do, at once.
+        unsafe { Driver::new(table) }
+    }
+
+    /// Panics if the backend did what the driver's documentation forbids.
+    pub(crate) fn assert_proper(&self) {
+        self.state(|state| assert_eq!(state.misuse, Vec::<String>::new()));
+    }
+}
+
+/// Runs a call that needs no context.
+pub(crate) fn with(function: Function, call: impl FnOnce(&mut State) -> i32) -> i32 {
+    let fake = INSTALLED.with_borrow(Clone::clone);
+    let Some(fake) = fake else { return 3 };
+    // A failed assertion must not make the calls that clean up panic behind the C interface.
+    let mut state = fake.0.lock().unwrap_or_else(PoisonError::into_inner);
+    state.log.push(function);
+    call(&mut state)
+}
+
+/// Runs a call that needs the context of a device to be current.
+pub(crate) fn within(function: Function, call: impl FnOnce(&mut State) -> i32) -> i32 {
+    with(function, |state| {
+        let device = c_int::try_from(CURRENT.get()).unwrap() - 1;
+        if state.contexts.get(&device).is_none_or(|&count| count == 0) {
+            state.misuse.push(format!("{} without a context", function.symbol()));
+            return 201;
+        }
+        call(state)
+    })
+}
+
+/// Runs a call on a live stream.
+pub(crate) fn on(stream: CUstream, function: Function, call: impl FnOnce(&mut State) -> i32) -> i32 {
+    within(function, |state| if state.alive(stream.addr(), "stream") { call(state) } else { 400 })
+}

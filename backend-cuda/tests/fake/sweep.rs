@@ -1,0 +1,138 @@
+//! Every driver call of a whole program fails once, in turn: a typed error, nothing lost, and the next try works.
+
+use std::{num::NonZeroI32, sync::Arc};
+
+use devarray::{Array, Context, Error, Result};
+use devarray_cuda::{
+    CudaDevice,
+    driver::{Driver, Fault, Function},
+};
+
+use super::state::Fake;
+
+/// Uses every function of the driver but the host function, and returns what the context's error sink was told.
+fn program(device: CudaDevice) -> (Result<()>, Vec<Error>) {
+    let context = match Context::new(device) {
+        Ok(context) => context,
+        Err(error) => return (Err(error), Vec::new()),
+    };
+    let result = work(&context);
+    (result, context.take_errors())
+}
+
+fn work(context: &Context<CudaDevice>) -> Result<()> {
+    let (one, two) = (context.stream()?, context.stream()?);
+    let numbers: Vec<u32> = (0..8000).collect();
+    let source = Array::from_slice(&one, &[20, 20, 20], &numbers)?;
+    // Linear, fills of each width, and a kernel's fill.
+    let mut cube = Array::<u32, _>::zeros(&one, &[20, 20, 20])?;
+    cube.view_mut().copy_from(&one, &source.view())?;
+    Array::full(&one, &[9], 0x0201_u16)?;
+    Array::full(&one, &[9], 0x0403_0201_u32)?;
+    Array::full(&one, &[9], 0x0807_0605_0403_0201_u64)?;
+    // Rows, slices, and a transpose, on the other stream.
+    let mut rows = Array::<u32, _>::uninit(&two, &[20, 18])?;
+    let plane = source.view().slice_axis(0, 3..4)?.squeeze();
+    rows.view_mut().copy_from(&two, &plane.slice_axis(1, 1..19)?)?;
+    let mut slices = Array::<u32, _>::uninit(&two, &[20, 18, 18])?;
+    let inner = source.view().slice_axis(1, 1..19)?.slice_axis(2, 1..19)?;
+    slices.view_mut().copy_from(&two, &inner)?;
+    let back = source.view().transpose().to_vec(&one)?;
+    assert!(back[1] == 400 && back[20] == 20);
+    // Order.
+    let event = two.record()?;
+    one.wait(&event)?;
+    event.query()?;
+    event.synchronize()?;
+    assert_eq!(cube.view().to_vec(&one)?, numbers);
+    one.synchronize()?;
+    two.synchronize()
+}
+
+/// Opens a device, runs the program, closes everything.
+fn run(driver: &Arc<Driver>) -> (Result<()>, Vec<Error>) {
+    match CudaDevice::open_with(driver, 0) {
+        Ok(device) => program(device),
+        Err(error) => (Err(error), Vec::new()),
+    }
+}
+
+/// The functions that the program calls, in order.
+fn calls() -> Vec<Function> {
+    let fake = Fake::new();
+    let driver = fake.driver();
+    assert_eq!(run(&driver), (Ok(()), Vec::new()));
+    assert_eq!(driver.take_errors(), []);
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    fake.assert_proper();
+    fake.state(|state| state.log.clone())
+}
+
+/// Whether a failure of this function may leave something behind: it releases something, or a wait before that.
+fn may_leak(function: Function) -> bool {
+    matches!(
+        function,
+        Function::CtxSetCurrent
+            | Function::CtxSynchronize
+            | Function::EventDestroy
+            | Function::EventQuery
+            | Function::EventSynchronize
+            | Function::MemFreeAsync
+            | Function::MemFreeHost
+            | Function::ModuleUnload
+            | Function::PrimaryCtxRelease
+            | Function::StreamDestroy
+            | Function::StreamSynchronize
+    )
+}
+
+#[test]
+fn the_program_calls_every_function() {
+    let called = calls();
+    for &function in Function::ALL {
+        let expected = !matches!(function, Function::LaunchHostFunc | Function::GetErrorName);
+        // Memory is asked about only by who runs out of it.
+        let about_memory = matches!(function, Function::MemGetInfo | Function::MemPoolGetAttribute);
+        assert_eq!(called.contains(&function), expected && !about_memory, "{function:?}");
+    }
+}
+
+#[test]
+fn every_call_fails_once() {
+    let called = calls();
+    for code in [2, 400, 700, 917] {
+        for (nth, &function) in called.iter().enumerate() {
+            let fake = Fake::new();
+            let driver = fake.driver();
+            driver.fail(Fault::new(nth as u64, NonZeroI32::new(code).unwrap()));
+            let (result, mut told) = run(&driver);
+            assert!(driver.heal(), "the fault struck");
+            told.extend(driver.take_errors());
+            told.extend(result.err());
+            let what = format!("{function:?}, call {nth}, failing with {code}: {told:?}");
+
+            // Two calls have a second try that may succeed: an allocation, which gives back what is cached first, and the
+            // query of a staging slot, which a wait follows. Nothing else is passed over.
+            let call = if function == Function::CtxSetCurrent { called[nth + 1] } else { function };
+            let second_try =
+                call == Function::EventQuery || call == Function::MemAllocFromPoolAsync && code == 2;
+            assert!(!told.is_empty() || second_try, "{what}");
+            let typed = |error: &Error| match error {
+                Error::OutOfMemory { backend: "cuda", .. } => code == 2,
+                Error::DeviceLost { backend: "cuda", code: kept, .. } => code == 700 && *kept == code,
+                Error::Driver { backend: "cuda", code: kept, .. } => *kept == code,
+                Error::Unavailable { backend: "cuda", .. } => true,
+                _ => false,
+            };
+            assert!(told.iter().all(typed), "{what}");
+            fake.assert_proper();
+            let leaks = fake.state(|state| state.leaks());
+            assert!(leaks.is_empty() || may_leak(function), "{what}: {leaks:?}");
+
+            // The same again works, and leaves behind no more.
+            assert_eq!(run(&driver), (Ok(()), Vec::new()), "{what}");
+            assert_eq!(fake.state(|state| state.leaks()), leaks, "{what}");
+            fake.assert_proper();
+        }
+    }
+}

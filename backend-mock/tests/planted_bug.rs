@@ -1,0 +1,46 @@
+//! A mistake with host memory that AddressSanitizer must report, and its twin without the mistake.
+//!
+//! The copy is deferred and dereferences the host's own pointer when it runs, which is what makes the mistake visible.
+#![allow(unsafe_code)] // makes the mistake
+
+use std::num::NonZeroUsize;
+
+use devarray::backend::{Device, DownloadOp, FreeOp, Quiesced, Stream};
+use devarray_mock::MockDevice;
+
+const LEN: usize = 64;
+
+/// Downloads to the heap, and gives the heap memory back before the download runs or after.
+fn download(frees_early: bool) {
+    let device = MockDevice::new();
+    let stream = device.open_stream().expect("no fault is planned");
+    let buffer = stream.alloc(NonZeroUsize::new(LEN).expect("not 0")).expect("there is room");
+    let host = Box::into_raw(Box::new([0_u8; LEN]));
+    // SAFETY: in bounds, and `host` lives until the wait below. If `frees_early`, it does not: that is the mistake.
+    let op = unsafe { DownloadOp::new_unchecked(&buffer, 0, host.cast(), LEN) };
+    stream.download(&op).expect("no fault is planned");
+    let give_back = || {
+        // SAFETY: made by `into_raw` above, and given back once.
+        drop(unsafe { Box::from_raw(host) });
+    };
+    if frees_early {
+        give_back();
+    }
+    assert_eq!(stream.synchronize(), Quiesced::Done);
+    if !frees_early {
+        give_back();
+    }
+    // SAFETY: the buffer is this device's, and nothing uses it any more.
+    stream.free(unsafe { FreeOp::new_unchecked(buffer) }).expect("no fault is planned");
+}
+
+#[test]
+#[ignore = "undefined behaviour on purpose: only for AddressSanitizer, which must report it (.ci/asan.sh)"]
+fn host_memory_freed_during_a_download() {
+    download(true);
+}
+
+#[test]
+fn host_memory_kept_during_a_download() {
+    download(false);
+}

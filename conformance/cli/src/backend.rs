@@ -1,0 +1,56 @@
+//! Which backend runs a command.
+
+use anyhow::{Context as _, Result};
+use clap::ValueEnum;
+use devarray::{Device, Error};
+use devarray_cuda::CudaDevice;
+use devarray_mock::MockDevice;
+
+/// A backend as it is named on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[non_exhaustive]
+pub enum Backend {
+    /// CUDA if a device is there, else the mock.
+    #[default]
+    Auto,
+    /// The first CUDA device.
+    Cuda,
+    /// The simulator in host memory.
+    Mock,
+}
+
+/// Work that can be done on any device. A closure cannot be generic; this can.
+pub trait Job {
+    /// What it gives.
+    type Output;
+
+    /// Does it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever it fails with.
+    fn run<D: Device>(self, device: D) -> Result<Self::Output>;
+}
+
+impl Backend {
+    /// Opens a device of this backend and does `job` on it.
+    ///
+    /// # Errors
+    ///
+    /// The device is not there, or the error of the job.
+    pub fn run<J: Job>(self, job: J) -> Result<J::Output> {
+        match self {
+            Self::Mock => job.run(MockDevice::new()),
+            Self::Cuda => job.run(open_cuda().context("no CUDA device can be used")?),
+            Self::Auto => match open_cuda() {
+                Ok(device) => job.run(device),
+                Err(Error::Unavailable { .. }) => job.run(MockDevice::new()),
+                Err(error) => Err(error).context("the CUDA device cannot be used"),
+            },
+        }
+    }
+}
+
+fn open_cuda() -> devarray::Result<CudaDevice> {
+    CudaDevice::open(0)
+}

@@ -1,0 +1,7 @@
+//! The conformance suite run on a backend: outcomes, and reports of them.
+
+mod outcome;
+mod report;
+
+pub use outcome::{Candidate, Checked, Run, check};
+pub use report::{Format, Report, write};

@@ -1,0 +1,104 @@
+//! Laws checked one by one.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::{Duration, Instant},
+};
+
+use devarray::Device;
+use devarray_conformance::{Harness, Law};
+use serde::Serialize;
+
+/// One way to run a backend, and its name if there are several.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Candidate<D> {
+    /// What to call it in a violation, such as a schedule of the simulator; empty if it is the only one.
+    pub name: String,
+    /// Opens its devices.
+    pub harness: Harness<D>,
+}
+
+impl<D> Candidate<D> {
+    /// A candidate of that name.
+    pub fn new(name: impl Into<String>, harness: Harness<D>) -> Self {
+        Self { name: name.into(), harness }
+    }
+}
+
+/// What a law came to.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Checked {
+    /// Group of the law.
+    pub group: String,
+    /// Group and name.
+    pub name: String,
+    /// Code, as contracts cite it.
+    pub code: String,
+    /// What the law says.
+    pub summary: String,
+    /// What broke; `None` if it holds.
+    pub violation: Option<String>,
+    /// The command that shows it again; only where it is broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reproduce: Option<String>,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+}
+
+/// A run of the suite: what it ran on and what came of it.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Run {
+    /// Version of the suite.
+    pub suite: String,
+    /// When it ended, in UTC.
+    pub date: String,
+    /// Backend.
+    pub backend: String,
+    /// Device.
+    pub device: String,
+    /// Generation of the device.
+    pub generation: String,
+    /// Driver.
+    pub driver: String,
+    /// Seed of the generated cases.
+    pub seed: u64,
+    /// Generated cases a law.
+    pub cases: usize,
+    /// Every law, in the order of the registry.
+    pub laws: Vec<Checked>,
+}
+
+impl Run {
+    /// How many laws hold, and how many are broken.
+    #[must_use]
+    pub fn tally(&self) -> (usize, usize) {
+        let broken = self.laws.iter().filter(|law| law.violation.is_some()).count();
+        (self.laws.len() - broken, broken)
+    }
+}
+
+/// Checks one law on every candidate; the first violation counts. A check that panics is broken, and stops nothing.
+#[must_use]
+pub fn check<D: Device>(law: &Law<D>, candidates: &[Candidate<D>]) -> (Option<String>, Duration) {
+    let start = Instant::now();
+    let violation = candidates.iter().find_map(|candidate| {
+        let outcome = catch_unwind(AssertUnwindSafe(|| law.check(&candidate.harness)));
+        let violation = match outcome {
+            Ok(Ok(())) => return None,
+            Ok(Err(violation)) => violation.to_string(),
+            Err(panic) => format!("{}: the check panicked: {}", law.code, text(&*panic)),
+        };
+        let on = if candidate.name.is_empty() { String::new() } else { format!("{}: ", candidate.name) };
+        Some(format!("{on}{violation}"))
+    });
+    (violation, start.elapsed())
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}

@@ -1,0 +1,66 @@
+//! The command line: one file a command.
+
+pub mod check;
+pub mod devices;
+pub mod golden;
+pub mod relayout;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::{Status, output::Output};
+
+/// Arrays in device memory: look at devices, rearrange array files, check a backend.
+#[derive(Debug, Parser)]
+#[command(name = "devarray", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit status: 0 success, 1 a check failed, 2 the input or the environment is at fault."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the command line can do.
+#[derive(Debug, Subcommand)]
+#[non_exhaustive]
+pub enum Command {
+    /// Run the conformance suite on a backend
+    ///
+    /// Checks every law and prints a table by group; each law that is broken with what broke and the command that shows it
+    /// again.
+    Check(check::Arguments),
+    /// List every backend and device
+    ///
+    /// Each with its name, generation, driver, and memory free and in total. A backend without a device says why in one
+    /// line; that is no error.
+    Devices(devices::Arguments),
+    /// Run golden layout cases on a backend
+    ///
+    /// Runs every case through the public API, the data living in device memory. Prints one line for each case that
+    /// differs, and a last line `N passed, M failed`.
+    Golden(golden::Arguments),
+    /// Rearrange a .npy file on a device
+    ///
+    /// Reads the file, moves the array to the device, carries out the steps there, brings the result back and writes it,
+    /// as NumPy would. Elements are moved as they are: every NumPy element type of a fixed size passes, in either byte
+    /// order. IN and OUT may be one file; OUT is replaced when the result is complete, and not before.
+    Relayout(relayout::Arguments),
+}
+
+impl Cli {
+    /// Does what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// The input or the environment is at fault; displayed with `{:#}`, the error is one line that names both.
+    pub fn run(&self, output: &mut Output<'_>) -> Result<Status> {
+        match &self.command {
+            Command::Check(arguments) => check::run(arguments, output),
+            Command::Devices(arguments) => devices::run(arguments, output),
+            Command::Golden(arguments) => golden::run(arguments, output),
+            Command::Relayout(arguments) => relayout::run(arguments, output),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `devarray check`: the conformance suite on a backend.
+
+use std::{panic, time::SystemTime};
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use devarray::{Device, backend::DeviceInfo};
+use devarray_conformance::{Harness, all};
+use devarray_cuda::CudaDevice;
+use devarray_mock::{MockDevice, Schedule};
+use indicatif::ProgressBar;
+
+use crate::{
+    Status,
+    check::{Candidate, Checked, Report, Run, check as check_law, write},
+    output::Output,
+};
+
+/// A backend that can be checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[non_exhaustive]
+pub enum Checkable {
+    /// The simulator, under three schedules.
+    #[default]
+    Mock,
+    /// The first CUDA device.
+    Cuda,
+}
+
+/// Memory of the simulated device: laws that fill it up then take no longer than others.
+const MOCK_BYTES: usize = 64 << 20;
+
+/// The arguments of `devarray check`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  devarray check
+  devarray check --backend cuda --report md=report.md,junit=report.xml
+  devarray check --filter copies:: --cases 500 --seed 7
+
+Exit status: 0 if every law holds, 1 if one is broken, 2 if nothing could be checked.")]
+#[non_exhaustive]
+pub struct Arguments {
+    /// What is checked
+    #[arg(long, value_enum, default_value_t)]
+    pub backend: Checkable,
+    /// Check only laws whose group::name contains NAME
+    #[arg(long, value_name = "NAME")]
+    pub filter: Option<String>,
+    /// Generated cases a law
+    #[arg(long, value_name = "N", default_value_t = 48)]
+    pub cases: usize,
+    /// Seed of the generated cases
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Write reports, such as md=FILE,json=FILE,junit=FILE
+    #[arg(long, value_name = "FORMAT=FILE", value_delimiter = ',')]
+    pub report: Vec<Report>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// There is no device, no law matches the filter, or a report cannot be written.
+pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
+    match arguments.backend {
+        Checkable::Mock => {
+            let schedules = [
+                ("lazy", Schedule::Lazy),
+                ("reverse lazy", Schedule::ReverseLazy),
+                ("random", Schedule::Random),
+            ];
+            let seed = arguments.seed;
+            let candidates = schedules.map(|(name, schedule)| {
+                let open = move || {
+                    let device = MockDevice::builder()
+                        .schedule(schedule.clone())
+                        .seed(seed)
+                        .memory_limit_bytes(MOCK_BYTES)
+                        .build();
+                    devarray::Result::Ok(device)
+                };
+                Candidate::new(name, arguments.harness(open))
+            });
+            check(arguments, MockDevice::new().info(), &candidates, output)
+        }
+        Checkable::Cuda => {
+            // Kept open throughout: making the context anew for each law takes longer than all of them.
+            let device = CudaDevice::open(0)?;
+            let info = device.info().clone();
+            let open = move || devarray::Result::Ok(device.clone());
+            check(arguments, &info, &[Candidate::new("", arguments.harness(open))], output)
+        }
+    }
+}
+
+impl Arguments {
+    fn harness<D: Device>(&self, open: impl Fn() -> devarray::Result<D> + 'static) -> Harness<D> {
+        Harness::new(open).with_cases(self.cases).with_seed(self.seed)
+    }
+
+    fn reproduce(&self, name: &str) -> String {
+        let backend = match self.backend {
+            Checkable::Mock => "mock",
+            Checkable::Cuda => "cuda",
+        };
+        let Self { cases, seed, .. } = self;
+        format!("devarray check --backend {backend} --filter {name} --cases {cases} --seed {seed}")
+    }
+}
+
+/// Runs the command on the candidates of one device.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn check<D: Device>(
+    arguments: &Arguments,
+    info: &DeviceInfo,
+    candidates: &[Candidate<D>],
+    output: &mut Output<'_>,
+) -> Result<Status> {
+    let wanted = |name: &str| arguments.filter.as_deref().is_none_or(|filter| name.contains(filter));
+    let laws: Vec<_> = all::<D>().into_iter().filter(|law| wanted(&law.full_name())).collect();
+    if laws.is_empty() {
+        bail!("no law is called {:?}", arguments.filter.as_deref().unwrap_or_default());
+    }
+    // Draws on a terminal only.
+    let bar = ProgressBar::new(laws.len() as u64);
+    // A check that panics is reported like any other; the trace would only hide the report.
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let checked = laws.iter().map(|law| {
+        let name = law.full_name();
+        bar.set_message(name.clone());
+        let (violation, took) = check_law(law, candidates);
+        bar.inc(1);
+        let reproduce = violation.as_ref().map(|_| arguments.reproduce(&name));
+        let (group, code, summary) = (law.group.into(), law.code.into(), law.summary.into());
+        Checked { group, name, code, summary, violation, reproduce, seconds: took.as_secs_f64() }
+    });
+    let laws: Vec<Checked> = checked.collect();
+    panic::set_hook(hook);
+    bar.finish_and_clear();
+    let run = Run {
+        suite: env!("CARGO_PKG_VERSION").into(),
+        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        backend: info.backend.into(),
+        device: info.name.clone(),
+        generation: info.generation.clone(),
+        driver: info.driver.clone(),
+        seed: arguments.seed,
+        cases: arguments.cases,
+        laws,
+    };
+    show(&run, output)?;
+    for report in &arguments.report {
+        write(&run, report)?;
+    }
+    Ok(if run.tally().1 == 0 { Status::Success } else { Status::Failed })
+}
+
+/// The table by group, and what broke.
+fn show(run: &Run, output: &mut Output<'_>) -> Result<()> {
+    output.line(format_args!("{}: {}", run.backend, run.device))?;
+    output.line(format_args!("{:<14}{:>8}{:>8}{:>10}", "group", "passed", "failed", "seconds"))?;
+    for group in run.laws.chunk_by(|a, b| a.group == b.group) {
+        let failed = group.iter().filter(|law| law.violation.is_some()).count();
+        let seconds: f64 = group.iter().map(|law| law.seconds).sum();
+        let passed = group.len() - failed;
+        output.line(format_args!("{:<14}{passed:>8}{failed:>8}{seconds:>10.2}", group[0].group))?;
+    }
+    for law in run.laws.iter().filter(|law| law.violation.is_some()) {
+        let (violation, again) = (law.violation.as_deref(), law.reproduce.as_deref());
+        output.line(format_args!("{}: {}", law.name, law.summary))?;
+        output.line(format_args!("  {}", violation.unwrap_or_default()))?;
+        output.line(format_args!("  {}", again.unwrap_or_default()))?;
+    }
+    let (passed, failed) = run.tally();
+    output.line(format_args!("{passed} passed, {failed} failed"))?;
+    Ok(())
+}

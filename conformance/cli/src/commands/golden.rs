@@ -1,0 +1,184 @@
+//! `devarray golden`: cases computed by NumPy, run on a backend.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, anyhow};
+use clap::Args;
+use devarray::{Context, Device};
+use serde::Serialize;
+
+use crate::{
+    Status,
+    backend::{Backend, Job},
+    golden::{self, Case, Found, Outcome},
+    output::{AtomicFile, Output},
+};
+
+/// The arguments of `devarray golden`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  devarray golden conformance/golden/layout.jsonl
+  devarray golden --backend cuda --out results.jsonl conformance/golden/*.jsonl
+
+Exit status: 0 if no case failed, 1 if one did, 2 if a file cannot be read.")]
+#[non_exhaustive]
+pub struct Arguments {
+    /// Where the cases run
+    #[arg(long, value_enum, default_value_t)]
+    pub backend: Backend,
+    /// Write what each case gave to FILE, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Files of cases, one JSON object a line
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// A file cannot be read or written, a line is no case, or the device fails.
+pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
+    arguments.backend.run(Golden { arguments, output })
+}
+
+struct Golden<'a, 'o> {
+    arguments: &'a Arguments,
+    output: &'a mut Output<'o>,
+}
+
+impl Job for Golden<'_, '_> {
+    type Output = Status;
+
+    fn run<D: Device>(self, device: D) -> Result<Status> {
+        check(device, self.arguments, self.output)
+    }
+}
+
+/// Runs the command on a device.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn check<D: Device>(device: D, arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
+    let stream = Context::new(device)?.stream()?;
+    let mut results = arguments.out.as_deref().map(Results::create).transpose()?;
+    let (mut passed, mut failed) = (0_usize, 0_usize);
+    for path in &arguments.files {
+        let mut lines = Lines::open(path)?;
+        while let Some(case) = lines.next_case()? {
+            let outcome = golden::run_case(&stream, &case).with_context(|| lines.place())?;
+            let differences = golden::differences(&case.expect, &outcome);
+            if differences.is_empty() {
+                passed += 1;
+            } else {
+                failed += 1;
+                output.line(format_args!("{}: {}", case.id, differences.join("; ")))?;
+            }
+            if let Some(results) = &mut results {
+                results.push(&case.id, &outcome)?;
+            }
+        }
+    }
+    if let Some(results) = results {
+        results.commit()?;
+    }
+    output.line(format_args!("{passed} passed, {failed} failed"))?;
+    Ok(if failed == 0 { Status::Success } else { Status::Failed })
+}
+
+/// The lines of one file of cases.
+struct Lines<'a> {
+    path: &'a Path,
+    reader: BufReader<File>,
+    line: Vec<u8>,
+    number: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn open(path: &'a Path) -> Result<Self> {
+        let file = File::open(path).with_context(|| path.display().to_string())?;
+        Ok(Self { path, reader: BufReader::new(file), line: Vec::new(), number: 0 })
+    }
+
+    /// The case on the next line that is not blank.
+    fn next_case(&mut self) -> Result<Option<Case>> {
+        loop {
+            self.line.clear();
+            self.number += 1;
+            let read = self.reader.read_until(b'\n', &mut self.line).with_context(|| self.place())?;
+            if read == 0 {
+                return Ok(None);
+            }
+            if !self.line.trim_ascii().is_empty() {
+                let case = serde_json::from_slice(&self.line).map_err(|error| self.fault(&error))?;
+                return Ok(Some(case));
+            }
+        }
+    }
+
+    /// The file and line read last.
+    fn place(&self) -> String {
+        format!("{}:{}", self.path.display(), self.number)
+    }
+
+    /// What is wrong with the line: the parser counts lines from 1 in each, which would mislead.
+    fn fault(&self, error: &serde_json::Error) -> anyhow::Error {
+        let message = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        match message.strip_suffix(&place) {
+            Some(cause) if error.column() > 0 => {
+                anyhow!("{}:{}: {cause}", self.place(), error.column())
+            }
+            cause => anyhow!("{}: {}", self.place(), cause.unwrap_or(&message)),
+        }
+    }
+}
+
+/// The file of `--out`.
+struct Results<'a> {
+    path: &'a Path,
+    file: AtomicFile,
+}
+
+/// One line of it.
+#[derive(Serialize)]
+struct ResultLine<'a> {
+    id: &'a str,
+    #[serde(flatten)]
+    found: Option<&'a Found>,
+    #[serde(flatten)]
+    error: Option<ErrorLine<'a>>,
+}
+
+/// What a case that has no result gives.
+#[derive(Serialize)]
+struct ErrorLine<'a> {
+    error: bool,
+    message: &'a str,
+}
+
+impl<'a> Results<'a> {
+    fn create(path: &'a Path) -> Result<Self> {
+        let file = AtomicFile::create(path).with_context(|| path.display().to_string())?;
+        Ok(Self { path, file })
+    }
+
+    fn push(&mut self, id: &str, outcome: &Outcome) -> Result<()> {
+        let error = outcome.as_ref().err().map(|message| ErrorLine { error: true, message });
+        let line = ResultLine { id, found: outcome.as_ref().ok(), error };
+        let mut text = serde_json::to_vec(&line)?;
+        text.push(b'\n');
+        self.file.write_all(&text).with_context(|| self.path.display().to_string())
+    }
+
+    fn commit(self) -> Result<()> {
+        self.file.commit().with_context(|| self.path.display().to_string())
+    }
+}

@@ -1,0 +1,9 @@
+//! Golden layout cases: what NumPy gave for a chain of steps, and whether a backend gives the same.
+
+mod case;
+mod compare;
+mod run;
+
+pub use case::{Case, Elements, Expect, Found, Outcome};
+pub use compare::differences;
+pub use run::run_case;

@@ -1,0 +1,140 @@
+//! The JSON form of a case and of a result.
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::steps::Step;
+
+/// One line of a golden file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct Case {
+    /// Name of the case.
+    pub id: String,
+    /// Shape of the array it starts from: `i32`, C order, its k-th element is k.
+    #[serde(deserialize_with = "base")]
+    pub base: Vec<usize>,
+    /// What is done to it.
+    pub steps: Vec<Step>,
+    /// What must result.
+    pub expect: Expect,
+}
+
+/// What a case must give.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "RawExpect")]
+#[non_exhaustive]
+pub enum Expect {
+    /// A typed error.
+    Error,
+    /// An array.
+    Array(Found),
+}
+
+/// A result, as golden files write it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Found {
+    /// Its extents.
+    pub shape: Vec<usize>,
+    /// Whether it is C-contiguous.
+    pub c: bool,
+    /// Whether it is F-contiguous.
+    pub f: bool,
+    /// What is known of its elements; nothing if it has none.
+    #[serde(flatten)]
+    pub elements: Option<Elements>,
+}
+
+/// The part of a result that only an array with elements has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Elements {
+    /// Whether any step had to copy.
+    pub copied: bool,
+    /// Strides in elements; `None` for an axis of extent 1, whose stride means nothing.
+    pub strides: Vec<Option<isize>>,
+    /// Where the first element lies in the base, in elements; views only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<usize>,
+    /// The elements in logical C order.
+    pub values: Vec<i32>,
+}
+
+/// What came of a case: an array, or the message of a typed error.
+pub type Outcome = Result<Found, String>;
+
+/// A shape whose elements an `i32` can number.
+fn base<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<usize>, D::Error> {
+    let shape = Vec::<usize>::deserialize(deserializer)?;
+    let len = shape.iter().filter(|&&extent| extent > 0).try_fold(1_usize, |len, &n| len.checked_mul(n));
+    match len.map(i32::try_from) {
+        Some(Ok(_)) => Ok(shape),
+        _ => Err(de::Error::custom(format!("base {shape:?} has more elements than an i32 can number"))),
+    }
+}
+
+#[derive(Deserialize)]
+struct RawExpect {
+    #[serde(default)]
+    error: bool,
+    shape: Option<Vec<usize>>,
+    c: Option<bool>,
+    f: Option<bool>,
+    copied: Option<bool>,
+    strides: Option<Vec<Option<isize>>>,
+    offset: Option<usize>,
+    values: Option<Vec<i32>>,
+}
+
+impl TryFrom<RawExpect> for Expect {
+    type Error = String;
+
+    fn try_from(raw: RawExpect) -> Result<Self, String> {
+        if raw.error {
+            return Ok(Self::Error);
+        }
+        let missing = |name: &str| format!("`expect` has neither `error` nor `{name}`");
+        let shape = raw.shape.ok_or_else(|| missing("shape"))?;
+        let elements = if shape.contains(&0) {
+            None
+        } else {
+            let copied = raw.copied.ok_or_else(|| missing("copied"))?;
+            if !copied && raw.offset.is_none() {
+                return Err(missing("offset"));
+            }
+            Some(Elements {
+                copied,
+                strides: raw.strides.ok_or_else(|| missing("strides"))?,
+                offset: raw.offset.filter(|_| !copied),
+                values: raw.values.ok_or_else(|| missing("values"))?,
+            })
+        };
+        let c = raw.c.ok_or_else(|| missing("c"))?;
+        let f = raw.f.ok_or_else(|| missing("f"))?;
+        Ok(Self::Array(Found { shape, c, f, elements }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Case, Expect};
+
+    fn expect(text: &str) -> Result<Expect, String> {
+        let line = format!(r#"{{"id":"x","base":[2],"steps":[],"expect":{text}}}"#);
+        serde_json::from_str::<Case>(&line).map(|case| case.expect).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn an_array_with_elements_says_all_about_them() {
+        assert_eq!(expect(r#"{"error":true}"#), Ok(Expect::Error));
+        assert!(expect(r#"{"shape":[0],"c":true,"f":true}"#).is_ok());
+        let whole =
+            r#"{"shape":[1],"c":true,"f":true,"copied":false,"strides":[null],"offset":0,"values":[0]}"#;
+        assert!(expect(whole).is_ok());
+        for name in ["shape", "c", "f", "copied", "strides", "offset", "values"] {
+            let partial = whole.replace(&format!("\"{name}\""), "\"other\"");
+            let message = expect(&partial).unwrap_err();
+            assert!(message.contains(&format!("`{name}`")), "{message}");
+        }
+    }
+}

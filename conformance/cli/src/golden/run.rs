@@ -1,0 +1,53 @@
+//! One case through the public API, its data in device memory.
+
+use devarray::{Device, ErasedArray, ErasedView, NdLayout, Result, StreamHandle};
+
+use super::{Case, Elements, Found, Outcome};
+use crate::steps::{self, StepError};
+
+/// Bytes of an `i32`.
+const ITEM_BYTES: usize = size_of::<i32>();
+
+/// Runs one case: the base goes to the device, the steps act there, the values come back.
+///
+/// A step that has no result is an outcome.
+///
+/// # Errors
+///
+/// Anything else that the library answers: no memory, a driver error.
+pub fn run_case<D: Device>(stream: &StreamHandle<D>, case: &Case) -> Result<Outcome> {
+    let base = base(stream, &case.base)?;
+    match steps::apply(stream, &base, &case.steps, |view, copied| found(stream, view, copied)) {
+        Ok(found) => found.map(Ok),
+        Err(StepError { cause, .. }) => match *cause {
+            devarray::Error::Layout(error) => Ok(Err(error.to_string())),
+            error => Err(error),
+        },
+    }
+}
+
+fn base<D: Device>(stream: &StreamHandle<D>, shape: &[usize]) -> Result<ErasedArray<D>> {
+    let len: usize = shape.iter().product();
+    // A case is only read if an `i32` can number its elements.
+    let bytes: Vec<u8> = (0_i32..).take(len).flat_map(i32::to_ne_bytes).collect();
+    ErasedArray::from_bytes(stream, shape, ITEM_BYTES, &bytes)
+}
+
+fn found<D: Device>(stream: &StreamHandle<D>, view: &ErasedView<'_, D>, copied: bool) -> Result<Found> {
+    let shape = view.shape().to_vec();
+    let elements = if shape.contains(&0) {
+        None
+    } else {
+        let stride = |(&extent, &stride): (&usize, &isize)| (extent != 1).then_some(stride);
+        let bytes = view.to_bytes(stream)?;
+        let (values, rest) = bytes.as_chunks::<ITEM_BYTES>();
+        debug_assert!(rest.is_empty());
+        Some(Elements {
+            copied,
+            strides: shape.iter().zip(view.strides()).map(stride).collect(),
+            offset: (!copied).then(|| view.offset()),
+            values: values.iter().map(|bytes| i32::from_ne_bytes(*bytes)).collect(),
+        })
+    };
+    Ok(Found { shape, c: view.is_c_contiguous(), f: view.is_f_contiguous(), elements })
+}

@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+pub mod backend;
+pub mod check;
+pub mod commands;
+pub mod golden;
+pub mod npy;
+pub mod output;
+pub mod status;
+pub mod steps;
+
+pub use commands::{Cli, Command};
+pub use status::Status;

@@ -1,0 +1,9 @@
+//! Where results go: standard output that may be closed, files that are whole or not there.
+
+mod atomic;
+mod progress;
+mod stdout;
+
+pub use atomic::AtomicFile;
+pub use progress::Progress;
+pub use stdout::{Closed, Output};

@@ -1,0 +1,58 @@
+//! Standard output, whose reader may leave.
+
+use std::{
+    fmt,
+    io::{self, Write},
+};
+
+use anyhow::Context as _;
+use thiserror::Error;
+
+/// The reader of standard output is gone; there is nobody to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("standard output was closed")]
+#[non_exhaustive]
+pub struct Closed;
+
+/// Lines for whoever runs a command.
+pub struct Output<'a> {
+    writer: &'a mut dyn Write,
+}
+
+impl<'a> Output<'a> {
+    /// Lines into `writer`.
+    pub fn new(writer: &'a mut dyn Write) -> Self {
+        Self { writer }
+    }
+
+    /// Prints one line.
+    ///
+    /// # Errors
+    ///
+    /// [`Closed`] if nobody reads any more, and whatever else writing fails with.
+    pub fn line(&mut self, line: impl fmt::Display) -> anyhow::Result<()> {
+        check(writeln!(self.writer, "{line}"))
+    }
+
+    /// Prints everything that is still held back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::line`].
+    pub fn flush(&mut self) -> anyhow::Result<()> {
+        check(self.writer.flush())
+    }
+}
+
+impl fmt::Debug for Output<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").finish_non_exhaustive()
+    }
+}
+
+fn check(result: io::Result<()>) -> anyhow::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+        result => result.context("standard output"),
+    }
+}

@@ -1,0 +1,25 @@
+//! How a command ends.
+
+use std::process::ExitCode;
+
+/// What the exit status says. An error is [`Fault`](Self::Fault).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// Everything was done, and every check passed.
+    Success,
+    /// A check failed.
+    Failed,
+    /// The input or the environment is at fault.
+    Fault,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Success => Self::SUCCESS,
+            Status::Failed => Self::from(1),
+            Status::Fault => Self::from(2),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Steps carried out on device memory.
+
+use devarray::{Device, ErasedArray, ErasedView, LayoutError, Reshaped, Result, StreamHandle};
+use thiserror::Error;
+
+use super::{Cut, Step};
+
+/// A step that has no result, or could not be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("step {}: {cause}", index + 1)]
+#[non_exhaustive]
+pub struct StepError {
+    /// Its place in the chain, from 0.
+    pub index: usize,
+    /// What the library answered.
+    pub cause: Box<devarray::Error>,
+}
+
+/// Carries out `steps`, each on the result of the one before; `finish` gets the last, and whether any step copied.
+///
+/// Views stay views; where a step has to copy, the copy is made on the device and the steps after it act on that.
+/// Does not synchronize.
+///
+/// # Errors
+///
+/// The first step that has no result.
+pub fn apply<D: Device, R>(
+    stream: &StreamHandle<D>,
+    base: &ErasedArray<D>,
+    steps: &[Step],
+    finish: impl FnOnce(&ErasedView<'_, D>, bool) -> R,
+) -> Result<R, StepError> {
+    let mut steps = steps.iter().enumerate();
+    let mut copy: Option<ErasedArray<D>> = None;
+    loop {
+        let mut view = copy.as_ref().unwrap_or(base).view();
+        let next = loop {
+            let Some((index, step)) = steps.next() else { return Ok(finish(&view, copy.is_some())) };
+            match one(stream, &view, step).map_err(|cause| StepError { index, cause: Box::new(cause) })? {
+                Reshaped::View(result) => view = result,
+                Reshaped::Copied(result) => break result,
+            }
+        };
+        copy = Some(next);
+    }
+}
+
+type StepResult<'a, D> = Reshaped<ErasedView<'a, D>, ErasedArray<D>>;
+
+fn one<'a, D: Device>(
+    stream: &StreamHandle<D>,
+    view: &ErasedView<'a, D>,
+    step: &Step,
+) -> Result<StepResult<'a, D>> {
+    let result = match step {
+        Step::Index(items) => view.index(items)?,
+        Step::Permute(axes) => view.permute(axes)?,
+        Step::Flip(axes) => view.flip(axes)?,
+        Step::Squeeze(None) => view.squeeze(),
+        Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
+        Step::Broadcast(shape) => view.broadcast_to(&extents(shape)?)?,
+        Step::Reshape(shape, order) => return view.reshape_or_copy(stream, &shape[..], *order),
+        Step::Ravel(order) => return view.ravel_or_copy(stream, *order),
+        Step::Copy(order) => return view.to_contiguous(stream, *order).map(Reshaped::Copied),
+        Step::Split(Cut::Every(section), take) => part(view.split(extent(*section)?)?, *take)?,
+        Step::Split(Cut::Into { axis, sections }, take) => {
+            part(view.array_split(*axis, extent(*sections)?)?, *take)?
+        }
+        Step::Split(Cut::At { axis, at }, take) => part(view.split_at(*axis, &extents(at)?)?, *take)?,
+    };
+    Ok(Reshaped::View(result))
+}
+
+/// The part with this number, from 0.
+fn part<T>(mut parts: impl ExactSizeIterator<Item = T>, take: isize) -> Result<T, LayoutError> {
+    let extent = parts.len();
+    let found = usize::try_from(take).ok().and_then(|take| parts.nth(take));
+    found.ok_or(LayoutError::IndexOutOfRange { axis: 0, index: take, extent })
+}
+
+fn extents(numbers: &[isize]) -> Result<Vec<usize>, LayoutError> {
+    numbers.iter().map(|&number| extent(number)).collect()
+}
+
+fn extent(number: isize) -> Result<usize, LayoutError> {
+    usize::try_from(number).map_err(|_| LayoutError::NegativeExtent { extent: number })
+}

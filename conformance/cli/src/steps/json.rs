@@ -1,0 +1,131 @@
+//! Steps as golden cases write them.
+
+use devarray::{
+    Order,
+    layout::{IndexItem, Slice},
+};
+use serde::{Deserialize, Deserializer, de};
+
+use super::{Cut, Step};
+
+/// A step in its JSON form.
+#[derive(Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum JsonStep {
+    Index {
+        items: Vec<JsonItem>,
+    },
+    Permute {
+        axes: Vec<isize>,
+    },
+    Flip {
+        axes: Vec<isize>,
+    },
+    Squeeze {
+        #[serde(default)]
+        axes: Option<Vec<isize>>,
+    },
+    Broadcast {
+        shape: Vec<isize>,
+    },
+    Reshape {
+        shape: Vec<isize>,
+        #[serde(deserialize_with = "concrete_order")]
+        order: Order,
+    },
+    Ravel {
+        #[serde(deserialize_with = "order")]
+        order: Order,
+    },
+    Copy {
+        #[serde(deserialize_with = "order")]
+        order: Order,
+    },
+    Split {
+        section: isize,
+        take: isize,
+    },
+    ArraySplit {
+        axis: isize,
+        sections: isize,
+        take: isize,
+    },
+    SplitAt {
+        axis: isize,
+        at: Vec<isize>,
+        take: isize,
+    },
+}
+
+impl From<JsonStep> for Step {
+    fn from(step: JsonStep) -> Self {
+        match step {
+            JsonStep::Index { items } => Self::Index(items.into_iter().map(IndexItem::from).collect()),
+            JsonStep::Permute { axes } => Self::Permute(axes),
+            JsonStep::Flip { axes } => Self::Flip(axes),
+            JsonStep::Squeeze { axes } => Self::Squeeze(axes),
+            JsonStep::Broadcast { shape } => Self::Broadcast(shape),
+            JsonStep::Reshape { shape, order } => Self::Reshape(shape, order),
+            JsonStep::Ravel { order } => Self::Ravel(order),
+            JsonStep::Copy { order } => Self::Copy(order),
+            JsonStep::Split { section, take } => Self::Split(Cut::Every(section), take),
+            JsonStep::ArraySplit { axis, sections, take } => Self::Split(Cut::Into { axis, sections }, take),
+            JsonStep::SplitAt { axis, at, take } => Self::Split(Cut::At { axis, at }, take),
+        }
+    }
+}
+
+/// An index item in its JSON form: an integer, a slice, null for a new axis, or `"..."`.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an index item is an integer, a slice, null or \"...\"")]
+pub(super) enum JsonItem {
+    NewAxis(()),
+    At(isize),
+    Slice(JsonSlice),
+    Ellipsis(Ellipsis),
+}
+
+/// The text `"..."`.
+#[derive(Deserialize)]
+pub(super) enum Ellipsis {
+    #[serde(rename = "...")]
+    Dots,
+}
+
+/// A slice in its JSON form; an absent or null part is the default one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JsonSlice {
+    #[serde(default)]
+    start: Option<isize>,
+    #[serde(default)]
+    stop: Option<isize>,
+    #[serde(default)]
+    step: Option<isize>,
+}
+
+impl From<JsonItem> for IndexItem {
+    fn from(item: JsonItem) -> Self {
+        match item {
+            JsonItem::NewAxis(()) => Self::NewAxis,
+            JsonItem::At(position) => Self::At(position),
+            JsonItem::Slice(JsonSlice { start, stop, step }) => {
+                Self::Slice(Slice { start, stop, step: step.unwrap_or(1) })
+            }
+            JsonItem::Ellipsis(Ellipsis::Dots) => Self::Ellipsis,
+        }
+    }
+}
+
+fn order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Order, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    super::text::order(&text).ok_or_else(|| de::Error::custom(format!("order {text:?} is not C, F, A or K")))
+}
+
+/// A reshape has no order K.
+fn concrete_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Order, D::Error> {
+    match order(deserializer)? {
+        Order::K => Err(de::Error::custom("a reshape takes order C, F or A")),
+        order => Ok(order),
+    }
+}

@@ -1,0 +1,86 @@
+//! `devarray check`: what it prints, what it writes, and that a broken device fails it.
+
+use std::fs;
+
+use clap::Parser as _;
+use devarray::{Device as _, Error};
+use devarray_cli::{Cli, Command, Status, check::Candidate, commands::check, output::Output};
+use devarray_conformance::Harness;
+use devarray_mock::{MockDevice, Site};
+
+use crate::run::devarray;
+
+#[test]
+fn the_simulator_keeps_every_law_and_the_reports_say_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let reports = format!("md={},json={},junit={}", path("r.md"), path("r.json"), path("r.xml"));
+    let run = devarray(["check", "--cases", "6", "--seed", "3", "--report", &reports]).succeeded();
+    let last = run.stdout.lines().last().unwrap();
+    let count: usize = last.strip_suffix(" passed, 0 failed").unwrap().parse().unwrap();
+    assert!(count >= 50, "{last}");
+
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(path("r.json")).unwrap()).unwrap();
+    assert_eq!(json["laws"].as_array().unwrap().len(), count);
+    assert_eq!(
+        (json["backend"].as_str(), json["seed"].as_u64(), json["cases"].as_u64()),
+        (Some("mock"), Some(3), Some(6))
+    );
+    let markdown = fs::read_to_string(path("r.md")).unwrap();
+    assert_eq!(markdown.lines().filter(|line| line.contains("| holds |")).count(), count);
+    let junit = fs::read_to_string(path("r.xml")).unwrap();
+    assert_eq!(junit.matches("<testcase ").count(), count);
+    assert!(junit.contains(&format!("tests=\"{count}\" failures=\"0\"")));
+}
+
+/// A simulator whose first copy fails: laws break, and each says how to see it again.
+#[test]
+fn a_broken_device_fails_and_is_told_how_to_repeat_it() {
+    let cli = Cli::try_parse_from(["devarray", "check", "--filter", "copies::", "--cases", "2"]).unwrap();
+    let Command::Check(arguments) = cli.command else { panic!("another command") };
+    let open = || {
+        let device = MockDevice::new();
+        let (backend, operation, name) = ("mock", "copy", "A|B <C>".to_owned());
+        device.fail_next(Site::Copy, Error::Driver { backend, operation, code: 1, name });
+        Ok::<_, Error>(device)
+    };
+    let candidates = [Candidate::new("", Harness::new(open).with_cases(2))];
+    let mut printed = Vec::new();
+    let status =
+        check::check(&arguments, MockDevice::new().info(), &candidates, &mut Output::new(&mut printed));
+    assert_eq!(status.unwrap(), Status::Failed);
+    let printed = String::from_utf8(printed).unwrap();
+    assert!(
+        printed.contains("devarray check --backend mock --filter copies::linear --cases 2 --seed 0"),
+        "{printed}"
+    );
+    assert!(printed.contains("driver error A|B <C> (1)"), "{printed}");
+}
+
+#[test]
+fn a_device_that_does_not_open_fails_every_law() {
+    let cli = Cli::try_parse_from(["devarray", "check"]).unwrap();
+    let Command::Check(arguments) = cli.command else { panic!("another command") };
+    let harness = Harness::<MockDevice>::new(|| Err("nobody is there"));
+    let mut printed = Vec::new();
+    let status = check::check(
+        &arguments,
+        MockDevice::new().info(),
+        &[Candidate::new("", harness)],
+        &mut Output::new(&mut printed),
+    );
+    assert_eq!(status.unwrap(), Status::Failed);
+    assert!(String::from_utf8(printed).unwrap().contains("\n0 passed, "));
+}
+
+#[test]
+fn what_cannot_be_checked_is_the_callers_fault() {
+    devarray(["check", "--filter", "no such law"]).refused(&["no law is called", "no such law"]);
+    devarray(["check", "--filter", "layouts::overflow", "--report", "md=/no such folder/r.md"])
+        .refused(&["/no such folder/r.md"]);
+    for report in ["xml=a", "md", "json="] {
+        let run = devarray(["check", "--report", report]);
+        assert_eq!(run.status, 2, "{run:?}");
+        assert!(run.stderr.contains(report), "{run:?}");
+    }
+}

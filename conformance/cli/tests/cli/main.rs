@@ -1,0 +1,13 @@
+//! The `devarray` command, run as a user runs it, against oracles that share no code with it.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in helpers too")]
+
+mod bad_files;
+mod bad_input;
+mod check;
+mod golden;
+mod in_process;
+mod model;
+mod npy_file;
+mod relayout;
+mod rng;
+mod run;

@@ -1,0 +1,205 @@
+//! `relayout` on good files: every element type, rank, order and step, against the oracle.
+
+use std::fs;
+
+use crate::{model::Model, npy_file::NpyFile, rng::Rng, run::relayout};
+
+/// Element types and their sizes.
+const DTYPES: [(&str, usize); 30] = [
+    ("'|b1'", 1),
+    ("'|i1'", 1),
+    ("'|u1'", 1),
+    ("'<i2'", 2),
+    ("'>i2'", 2),
+    ("'<u2'", 2),
+    ("'<f2'", 2),
+    ("'>f2'", 2),
+    ("'<i4'", 4),
+    ("'>i4'", 4),
+    ("'<u4'", 4),
+    ("'<f4'", 4),
+    ("'>f4'", 4),
+    ("'<i8'", 8),
+    ("'<u8'", 8),
+    ("'>u8'", 8),
+    ("'<f8'", 8),
+    ("'>f8'", 8),
+    ("'<f16'", 16),
+    ("'<c8'", 8),
+    ("'>c8'", 8),
+    ("'<c16'", 16),
+    ("'>c16'", 16),
+    ("'<c32'", 32),
+    ("'|S5'", 5),
+    ("'<U3'", 12),
+    ("'<M8[ns]'", 8),
+    ("'|V3'", 3),
+    ("[('a', '<i4'), ('b', '<f8')]", 12),
+    ("[('tag', '|u1'), ('xyz', '>f2', (3,)), ('', '|V2'), ('p', [('q', '|b1')])]", 10),
+];
+
+/// The bytes of element number `id`: different for neighbours, and 0 or 1 for a boolean.
+fn element(id: usize, item_bytes: usize) -> impl Iterator<Item = u8> {
+    (0..item_bytes).map(move |byte| {
+        let mixed = (id * 31 + byte).wrapping_mul(0x9e37_79b9) >> 7;
+        u8::try_from(if item_bytes == 1 { mixed & 1 } else { mixed & 0xff }).unwrap()
+    })
+}
+
+fn file(descr: &str, item_bytes: usize, model: &Model, fortran: bool) -> NpyFile {
+    let ids = model.in_order(fortran).into_iter();
+    NpyFile {
+        descr: descr.to_owned(),
+        fortran,
+        shape: model.shape.clone(),
+        elements: ids.flat_map(|id| element(id, item_bytes)).collect(),
+    }
+}
+
+/// Runs a chain on a file and expects what the oracle says.
+fn check(
+    (descr, item_bytes): (&str, usize),
+    shape: &[usize],
+    (fortran_in, fortran_out): (bool, bool),
+    steps: &str,
+    expected: &Model,
+) {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("in.npy"), directory.path().join("out.npy"));
+    fs::write(&input, file(descr, item_bytes, &Model::numbered(shape), fortran_in).to_bytes()).unwrap();
+    let order = if fortran_out { "F" } else { "C" };
+    relayout(&input, &output, &["--steps", steps, "--order", order]).succeeded();
+    let fortran = fortran_out && expected.orders_differ();
+    let wanted = file(descr, item_bytes, expected, fortran);
+    assert_eq!(NpyFile::read(&output), wanted, "{descr} {shape:?} F {fortran_in} {fortran_out}: {steps}");
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 2, "nothing else is left");
+}
+
+#[test]
+fn every_element_type_and_rank_in_both_orders() {
+    let shapes: [&[usize]; 10] = [
+        &[],
+        &[5],
+        &[3, 4],
+        &[2, 3, 4],
+        &[2, 1, 3, 2],
+        &[2, 3, 1, 2, 2],
+        &[2, 1, 2, 3, 1, 2],
+        &[2, 2, 1, 2, 3, 1, 2],
+        &[0],
+        &[3, 0, 2],
+    ];
+    for (k, shape) in shapes.iter().enumerate() {
+        for (n, &dtype) in DTYPES.iter().enumerate() {
+            let orders = ((k + n) % 2 == 0, (k + n) % 4 < 2);
+            let base = Model::numbered(shape);
+            let axes: Vec<usize> = (0..shape.len()).rev().collect();
+            let text: Vec<String> = axes.iter().map(usize::to_string).collect();
+            check(dtype, shape, orders, &format!("permute({})", text.join(",")), &base.permute(&axes));
+        }
+    }
+}
+
+#[test]
+fn random_chains_of_steps() {
+    for seed in 0..400 {
+        let mut rng = Rng::new(seed);
+        let rank = rng.below(8);
+        let most = [1, 9, 6, 5, 4, 3, 3, 2][rank];
+        let empty = rng.below(12) == 0;
+        let shape: Vec<usize> =
+            (0..rank).map(|axis| if empty && axis == rank / 2 { 0 } else { 1 + rng.below(most) }).collect();
+        let mut model = Model::numbered(&shape);
+        let mut texts = Vec::new();
+        for _ in 0..rng.below(5) {
+            let (text, next) = random_step(&mut rng, &model);
+            texts.push(text);
+            model = next;
+            if model.ids.len() > 5_000 {
+                break;
+            }
+        }
+        let orders = (rng.below(2) == 0, rng.below(2) == 0);
+        check(*rng.one_of(&DTYPES), &shape, orders, &texts.join("/"), &model);
+    }
+}
+
+fn random_step(rng: &mut Rng, model: &Model) -> (String, Model) {
+    let rank = model.shape.len();
+    match rng.below(if rank == 0 { 2 } else { 7 }) {
+        0 => {
+            let times = 1 + rng.below(3);
+            let shape: String = model.shape.iter().map(|extent| format!(",{extent}")).collect();
+            (format!("broadcast({times}{shape})"), model.broadcast(times))
+        }
+        1 => {
+            let fortran = rng.below(2) == 0;
+            let order = if fortran { "F" } else { "C" };
+            let mut shape: Vec<usize> =
+                rng.shuffled(rank).into_iter().map(|axis| model.shape[axis]).collect();
+            if rank > 1 && rng.below(2) == 0 {
+                shape = vec![shape[0], shape[1..].iter().product()];
+            }
+            let text: String = shape.iter().map(|extent| format!("{extent},")).collect();
+            (format!("reshape({text}order={order})"), model.reshape(&shape, fortran))
+        }
+        2 => {
+            let axes = rng.shuffled(rank);
+            let text: Vec<String> = axes.iter().map(usize::to_string).collect();
+            (format!("permute({})", text.join(",")), model.permute(&axes))
+        }
+        3 => {
+            let axis = rng.below(rank);
+            (format!("flip({axis})"), model.flip(axis))
+        }
+        4 => ("ravel(C)".to_owned(), model.reshape(&[model.ids.len()], false)),
+        5 => {
+            let ones: Vec<usize> = model.shape.iter().copied().filter(|&extent| extent != 1).collect();
+            ("squeeze()".to_owned(), model.reshape(&ones, false))
+        }
+        _ => random_slice(rng, model),
+    }
+}
+
+/// A slice of one axis with positions inside it, where NumPy's rules leave no doubt.
+fn random_slice(rng: &mut Rng, model: &Model) -> (String, Model) {
+    let axis = rng.below(model.shape.len());
+    let extent = model.shape[axis];
+    let whole = ":,".repeat(axis);
+    let start = rng.below(extent + 1);
+    let step = 1 + rng.below(3);
+    if rng.below(2) == 0 {
+        let at: Vec<usize> = (start..extent).step_by(step).collect();
+        return (format!("index({whole}{start}::{step})"), model.take(axis, &at));
+    }
+    let at: Vec<usize> =
+        (0..extent).rev().filter(|i| (extent - 1 - i).is_multiple_of(step) && *i > start).collect();
+    (format!("index({whole}:{start}:-{step})"), model.take(axis, &at))
+}
+
+#[test]
+fn input_and_output_may_be_one_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.npy");
+    let base = Model::numbered(&[3, 5]);
+    fs::write(&path, file("'<f4'", 4, &base, false).to_bytes()).unwrap();
+    relayout(&path, &path, &["--steps", "flip(0)"]).succeeded();
+    assert_eq!(NpyFile::read(&path), file("'<f4'", 4, &base.flip(0), false));
+}
+
+#[test]
+fn every_stage_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("in.npy"), directory.path().join("out.npy"));
+    fs::write(&input, file("'<f4'", 4, &Model::numbered(&[30, 5]), false).to_bytes()).unwrap();
+    let finished = relayout(&input, &output, &["--steps", "index(::2)"]).succeeded();
+    let mut lines = finished.stdout.lines().skip(1);
+    for (stage, len_bytes) in
+        [("read", 600), ("upload", 600), ("steps", 300), ("download", 300), ("write", 300)]
+    {
+        let words: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+        assert_eq!(words[..3], [stage, &len_bytes.to_string(), "bytes"]);
+        assert_eq!((words[4], words[6]), ("s", "GB/s"));
+    }
+    assert_eq!(lines.next(), None);
+}

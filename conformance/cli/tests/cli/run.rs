@@ -1,0 +1,56 @@
+//! Running the binary.
+
+use std::{
+    ffi::OsStr,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// The binary with these arguments, which has ended.
+pub(crate) fn devarray(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Finished {
+    Finished::of(Command::new(env!("CARGO_BIN_EXE_devarray")).args(arguments))
+}
+
+/// `relayout` on the mock.
+pub(crate) fn relayout(input: &Path, output: &Path, extra: &[&str]) -> Finished {
+    let paths = ["relayout".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str()];
+    let extra = extra.iter().map(OsStr::new);
+    devarray(paths.into_iter().chain(["--backend", "mock"].map(OsStr::new)).chain(extra))
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Finished {
+    /// Runs a command to its end.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let output = command.stdin(Stdio::null()).output().expect("the command starts");
+        Self {
+            status: output.status.code().expect("the command is not killed by a signal"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Expects success.
+    pub(crate) fn succeeded(self) -> Self {
+        assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{self:?}");
+        self
+    }
+
+    /// Expects status 2 and one line of error that holds all of `parts`.
+    pub(crate) fn refused(self, parts: &[&str]) -> Self {
+        assert_eq!(self.status, 2, "{self:?}");
+        assert!(self.stderr.starts_with("devarray: "), "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} is not in {self:?}");
+        }
+        self
+    }
+}

@@ -1,0 +1,92 @@
+//! What a check is given: a way to open fresh devices, and the size and seed of its generated cases.
+
+use std::{fmt, fmt::Display};
+
+use devarray::{Context, Device};
+
+use crate::{Outcome, Rng, Violation};
+
+/// Cases that each generating check makes up, unless told otherwise.
+const DEFAULT_CASES: usize = 48;
+
+/// Opens devices for checks, and makes their generated cases repeatable.
+pub struct Harness<D> {
+    open: Box<dyn Fn() -> Result<D, String>>,
+    seed: u64,
+    cases: usize,
+}
+
+impl<D: Device> Harness<D> {
+    /// Checks run on what `open` gives. It is called anew for each check, and must not give a device in use.
+    pub fn new<E: Display>(open: impl Fn() -> Result<D, E> + 'static) -> Self {
+        Self {
+            open: Box::new(move || open().map_err(|error| error.to_string())),
+            seed: 0,
+            cases: DEFAULT_CASES,
+        }
+    }
+
+    /// The same with another seed for generated cases.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The same with another number of generated cases a check.
+    #[must_use]
+    pub fn with_cases(mut self, cases: usize) -> Self {
+        self.cases = cases;
+        self
+    }
+
+    /// Generated cases a check makes up.
+    #[must_use]
+    pub fn cases(&self) -> usize {
+        self.cases
+    }
+
+    /// A fresh device. That none opens is a violation: a suite that did not run must not look as if it had passed.
+    ///
+    /// # Errors
+    ///
+    /// What the backend said.
+    pub fn open(&self) -> Result<D, Violation> {
+        (self.open)().map_err(|error| Violation::new(format!("the device does not open: {error}")))
+    }
+
+    /// A fresh device in use.
+    ///
+    /// # Errors
+    ///
+    /// What the backend said.
+    pub fn context(&self) -> Result<Context<D>, Violation> {
+        Ok(Context::new(self.open()?)?)
+    }
+
+    /// One source of choices for each generated case, the same in every run with this seed.
+    pub fn rngs(&self) -> impl Iterator<Item = Rng> + '_ {
+        (0..self.cases as u64).map(|case| Rng::new(self.seed.wrapping_mul(0x1_0000).wrapping_add(case)))
+    }
+}
+
+/// Nothing if the context met no error that nobody was told of.
+///
+/// # Errors
+///
+/// The first of them.
+pub(crate) fn no_background_errors<D: Device>(context: &Context<D>) -> Outcome {
+    match context.take_errors().first() {
+        Some(error) => Err(Violation::new(format!("an error was met in the background: {error}"))),
+        None => Ok(()),
+    }
+}
+
+impl<D> fmt::Debug for Harness<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Harness")
+            .field("seed", &self.seed)
+            .field("cases", &self.cases)
+            .finish_non_exhaustive()
+    }
+}

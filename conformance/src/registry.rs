@@ -1,0 +1,180 @@
+//! The one list of laws.
+
+use devarray::Device;
+
+use crate::{Harness, Outcome, checks};
+
+/// Every law: its group, code, name and summary. The only place that names them; tests, tables and reports come from here.
+///
+/// Calls back with what it was given, then the list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __for_each_law {
+    ([$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            buffers {
+                B01 alignment "memory starts at a multiple of 256";
+                B02 zero_bytes "an array of no elements allocates nothing";
+                B03 disjoint "live buffers share no byte";
+                B05 zeros "zeros are zeros, also over used memory";
+                B06 fill "a fill sets every element of a view and nothing beside it";
+                B07 freed_once "every allocation is freed once";
+                B08 drop_with_work_pending "an array may be dropped while work uses it";
+                B10 comes_back "freed memory can be allocated again";
+                B12 cross_threads "arrays and streams may be used and dropped by other threads";
+            }
+            streams {
+                S01 fifo "operations of one stream take effect in order";
+                S03 synchronize "after a wait for a stream its work is finished";
+                S04 polling "asking an event makes progress, and ready is for good";
+                S05 drop_completes "dropping a stream neither cancels its work nor loses its order";
+                S06 fork_join "streams that wait by themselves see each other's results";
+                S12 a_thousand "a thousand streams at once";
+            }
+            events {
+                E01 idle "an event of a stream without work is ready";
+                E03 snapshot "an event captures what came before it and nothing after";
+                E04 earlier_events "later events leave earlier ones as they were";
+                E06 edge_outlives_event "an edge stays when its event and stream are dropped";
+                E07 transitive "what a stream waited for, waits for it too";
+                E10 synchronize "after a wait for an event what it captured is finished";
+            }
+            copies {
+                C02 linear "contiguous copies of every size";
+                C03 chain "a long chain of copies over three streams";
+                C04 strided "a copy between any two layouts, element by element";
+                C05 gaps "bytes between rows are not touched";
+                C07 within_one_array "disjoint parts of one array can be copied to each other";
+                C09 mismatch "what does not fit is refused and changes nothing";
+                C10 broadcast "a source may repeat its elements";
+                C14 reversed "reversed axes on either side";
+                C17 zero_size "work on no elements never reaches the backend";
+                C18 disjoint_halves "two streams may work on disjoint parts at once";
+                C19 readers_then_writer "a writer waits for every reader";
+                C20 transposed "transposes of extents around a tile";
+                C21 many_ways "the same bytes whole, in pieces, by way of another order, on two streams";
+            }
+            transfers {
+                C01 round_trip "what goes to the device comes back";
+                C11 host_memory_is_free "host memory is free when the call returns";
+                C15 strided "host data of any layout, to and from views of any layout";
+                C22 many_in_flight "many transfers in flight do not disturb each other";
+            }
+            host {
+                P03 pinned "pinned memory is zeroed, aligned and an ordinary slice";
+                P01 owned "a pinned buffer goes to any view, and comes back";
+                P02 used_again "a pinned buffer is used again after each wait";
+                C23 polled "asking a transfer makes progress, and it is a future";
+                C12 dropped_and_forgotten "a transfer may be dropped or forgotten in flight";
+                P06 refused "a transfer that does not fit gives the buffer back";
+                C24 scope "borrowed memory is right when the scope ends";
+                C13 panic_in_scope "a scope waits before a panic passes";
+            }
+            between {
+                C08 strided "elements of any layout cross to any layout of another device";
+                C25 ordered "a copy between devices waits for both sides";
+                C26 sizes "large arrays cross in pieces, empty ones without any";
+                X14 sides "each side's stream must be its own";
+            }
+            algebra {
+                L14 transpose_twice "transposing twice is nothing";
+                L16 permutations "a permutation and its inverse are nothing, two are one";
+                L22 flips "flipping twice is nothing, a step of -1 is a flip";
+                L19 slices "slices nest, clamp and step";
+                L27 new_axes "a new axis squeezed away is nothing";
+                L25 broadcasts "broadcasting in two steps is broadcasting in one";
+                L33 many_axes "rank is not limited";
+                L26 liars "core believes only what it checked";
+            }
+            layouts {
+                L18 views "views show what the oracle says";
+                L10 orders "a copy in any order is the same array";
+                L08 reshape "a reshape walks in row-major order, and back";
+                L13 ravel "a ravel gives the order asked for";
+                L23 split "the parts of a split are disjoint and the whole";
+                L28 scalars "0-d arrays and single elements";
+                L04 overflow "sizes that overflow are pure errors";
+            }
+            errors {
+                E08 contexts_do_not_mix "arrays, streams and events of two contexts do not mix";
+                S02 strict_refuses "a strict stream refuses what is not ordered";
+                M05 out_of_memory "too much memory is a typed error, and the device stays usable";
+                X02 failed_calls_change_nothing "a call that failed changed nothing, and succeeds when tried again";
+                X03 every_call_failed_once "every call of a program failed once in turn";
+                X06 failing_drop_is_told "a free that fails in a drop is told of";
+            }
+        }
+    };
+}
+
+/// One law and the check that enforces it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Law<D: Device> {
+    /// The group, a module of [`checks`].
+    pub group: &'static str,
+    /// The name, a function of that module.
+    pub name: &'static str,
+    /// The code, for tables and for contracts to cite.
+    pub code: &'static str,
+    /// What it says, in one line.
+    pub summary: &'static str,
+    check: fn(&Harness<D>) -> Outcome,
+}
+
+impl<D: Device> Law<D> {
+    /// Group and name, as tests are called: `"copies::strided"`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        format!("{}::{}", self.group, self.name)
+    }
+
+    /// Runs the check on fresh devices.
+    ///
+    /// # Errors
+    ///
+    /// What broke, with the code of this law.
+    pub fn check(&self, harness: &Harness<D>) -> Outcome {
+        (self.check)(harness).map_err(|violation| violation.of_law(self.code))
+    }
+}
+
+macro_rules! define_registry {
+    ($($group:ident { $($code:ident $name:ident $summary:literal;)* })*) => {
+        /// Every law, in the order of the registry.
+        #[must_use]
+        pub fn all<D: Device>() -> Vec<Law<D>> {
+            vec![$($(Law {
+                group: stringify!($group),
+                name: stringify!($name),
+                code: stringify!($code),
+                summary: $summary,
+                check: checks::$group::$name,
+            },)*)*]
+        }
+
+        /// The full names of all laws.
+        pub(crate) const NAMES: &[&str] = &[$($(concat!(stringify!($group), "::", stringify!($name)),)*)*];
+    };
+}
+
+__for_each_law! { [define_registry] }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use devarray_mock::MockDevice;
+
+    use super::*;
+
+    #[test]
+    fn codes_and_names_are_unique() {
+        let laws = all::<MockDevice>();
+        let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
+        let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
+        assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));
+        assert!(NAMES.iter().all(|name| names.contains(*name)));
+    }
+}

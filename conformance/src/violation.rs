@@ -1,0 +1,78 @@
+//! What a check found.
+
+use std::fmt;
+
+use devarray::{Error, LayoutError};
+
+/// A law that a backend broke, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// The code of the law, such as `"S03"`.
+    pub law: &'static str,
+    /// What was seen, and what was due.
+    pub message: String,
+}
+
+/// How a check ends: a violation is returned, never panicked with.
+pub type Outcome = Result<(), Violation>;
+
+impl Violation {
+    /// What was seen and what was due; [`Law::check`](crate::Law::check) adds the code.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { law: "", message: message.into() }
+    }
+
+    /// The same, of the law with this code.
+    pub(crate) fn of_law(self, law: &'static str) -> Self {
+        Self { law, ..self }
+    }
+}
+
+impl From<Error> for Violation {
+    /// A call that had to succeed did not.
+    fn from(error: Error) -> Self {
+        Self::new(format!("an operation that must succeed failed: {error}"))
+    }
+}
+
+impl From<LayoutError> for Violation {
+    /// A view that had to exist was refused.
+    fn from(error: LayoutError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.law, self.message)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Nothing if `kept`, else a violation with this message.
+///
+/// # Errors
+///
+/// The message.
+pub(crate) fn ensure(kept: bool, message: impl FnOnce() -> String) -> Outcome {
+    if kept { Ok(()) } else { Err(Violation::new(message())) }
+}
+
+/// Nothing if both lists are equal, else a violation that shows the first difference.
+///
+/// # Errors
+///
+/// Where they differ.
+pub(crate) fn same<T: PartialEq + fmt::Debug>(found: &[T], due: &[T], what: &str) -> Outcome {
+    ensure(found.len() == due.len(), || format!("{what}: {} elements, {} are due", found.len(), due.len()))?;
+    let Some(at) = found.iter().zip(due).position(|(a, b)| a != b) else { return Ok(()) };
+    let wrong = found.iter().zip(due).filter(|(a, b)| a != b).count();
+    let (a, b) = (&found[at], &due[at]);
+    Err(Violation::new(format!(
+        "{what}: element {at} is {a:?}, {b:?} is due; {wrong} of {} differ",
+        due.len()
+    )))
+}

@@ -1,0 +1,6 @@
+//! Devices that wrap a device: test doubles around a real backend, which pass the suite themselves.
+
+mod instrumented;
+
+pub(crate) use instrumented::is_injected;
+pub use instrumented::{Call, Instrumented, InstrumentedEvent, InstrumentedStream, Log};

@@ -1,0 +1,141 @@
+//! The suite is strong enough: each bug planted in a backend breaks the law that is named for it, a backend without one
+//! keeps every law, and no law is there for nothing.
+
+mod broken;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use broken::{Broken, Bug};
+use devarray::Result;
+use devarray_conformance::{Harness, Instrumented, all};
+use devarray_mock::{MockDevice, Schedule};
+
+/// Each bug, and the law that must notice it.
+const KILLERS: &[(Bug, &str)] = &[
+    (Bug::CopyDoesNothing, "copies::linear"),
+    (Bug::CopyLosesLastRun, "copies::gaps"),
+    (Bug::CopyWritesGaps, "copies::gaps"),
+    (Bug::CopyIgnoresReversal, "copies::reversed"),
+    (Bug::CopyIgnoresSourceOffset, "copies::within_one_array"),
+    (Bug::FillLosesLastElement, "buffers::fill"),
+    (Bug::FillRepeatsFirstByte, "buffers::fill"),
+    (Bug::UploadLosesLastByte, "transfers::round_trip"),
+    (Bug::UploadIgnoresOffset, "transfers::strided"),
+    (Bug::DownloadLosesLastByte, "transfers::round_trip"),
+    (Bug::DownloadIgnoresOffset, "transfers::round_trip"),
+    (Bug::EveryOtherCopyOutOfOrder, "streams::fifo"),
+    (Bug::FreeAtOnce, "buffers::drop_with_work_pending"),
+    (Bug::FreeForgets, "buffers::comes_back"),
+    (Bug::RecordCapturesNothing, "events::snapshot"),
+    (Bug::WaitIgnored, "streams::fork_join"),
+    (Bug::SynchronizeReturnsAtOnce, "streams::synchronize"),
+    (Bug::EventSynchronizeReturnsAtOnce, "events::synchronize"),
+    (Bug::QueryNeverReady, "streams::polling"),
+    (Bug::QueryReadyAtOnce, "streams::polling"),
+    (Bug::FewStreams, "streams::a_thousand"),
+];
+
+/// Laws that no bug planted below the waist can break, because they are about the library above it.
+const NOTICE_NO_BUG_BELOW: &[&str] = &[
+    // The wrapper has the same buffers as what it wraps, and their addresses and contents are their own.
+    "buffers::alignment",
+    "host::pinned",
+    // No backend is asked.
+    "buffers::zero_bytes",
+    "copies::zero_size",
+    "layouts::overflow",
+    "algebra::liars",
+    "host::refused",
+    // Plants its own failure, and looks at what core does with it.
+    "errors::failing_drop_is_told",
+];
+
+/// Generated cases a check, enough for every bug here.
+const CASES: usize = 16;
+
+/// The law that takes as long as all others.
+const SLOWEST: &str = "streams::a_thousand";
+
+fn simulator(schedule: Schedule) -> Result<MockDevice> {
+    Ok(MockDevice::builder().schedule(schedule).memory_limit_bytes(16 << 20).build())
+}
+
+/// The laws that a device with this bug breaks, under the two fixed schedules that run as little as they may. The
+/// slowest of them is tried only where it is the one that matters.
+fn broken_laws(bug: Bug, killer: &str) -> BTreeMap<String, String> {
+    let mut broken = BTreeMap::new();
+    for schedule in [Schedule::Lazy, Schedule::ReverseLazy] {
+        let open = move || simulator(schedule.clone()).map(|device| Broken::new(device, bug));
+        let harness = Harness::new(open).with_cases(CASES);
+        for law in all().iter().filter(|law| law.full_name() != SLOWEST || killer == SLOWEST) {
+            if let Err(violation) = law.check(&harness) {
+                broken.insert(law.full_name(), violation.to_string());
+            }
+        }
+    }
+    broken
+}
+
+#[test]
+fn every_bug_is_noticed_by_the_law_named_for_it_and_every_law_notices_one() {
+    let mut wrong = Vec::new();
+    let mut strong: BTreeSet<String> = NOTICE_NO_BUG_BELOW.iter().map(|name| (*name).to_owned()).collect();
+    let tried = std::thread::scope(|threads| {
+        let tries: Vec<_> =
+            KILLERS.iter().map(|(bug, killer)| threads.spawn(|| broken_laws(*bug, killer))).collect();
+        tries.into_iter().map(|tried| tried.join().expect("a check returns what broke")).collect::<Vec<_>>()
+    });
+    for ((bug, killer), broken) in KILLERS.iter().zip(tried) {
+        let others = broken.keys().filter(|name| name != killer).cloned().collect::<Vec<_>>().join(" ");
+        println!("{bug:?}: {}; also {others}", broken.get(*killer).map_or("NOT NOTICED", String::as_str));
+        if !broken.contains_key(*killer) {
+            wrong.push(format!("{bug:?} is not noticed by {killer}, but by: {others}"));
+        }
+        for name in broken.keys().filter(|name| NOTICE_NO_BUG_BELOW.contains(&name.as_str())) {
+            wrong.push(format!("{name} notices {bug:?}: take it off the list"));
+        }
+        strong.extend(broken.into_keys());
+    }
+    let idle =
+        all::<MockDevice>().into_iter().map(|law| law.full_name()).filter(|name| !strong.contains(name));
+    wrong.extend(idle.map(|name| format!("{name} notices no bug")));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_wrapper_without_a_bug_keeps_every_law() {
+    assert_eq!(broken_laws(Bug::None, SLOWEST), BTreeMap::new());
+}
+
+#[test]
+fn an_instrumented_device_keeps_every_law() {
+    let harness = Harness::new(|| simulator(Schedule::Lazy).map(|device| Instrumented::new(device).0))
+        .with_cases(CASES);
+    let broken: Vec<_> = all().into_iter().filter_map(|law| law.check(&harness).err()).collect();
+    assert_eq!(broken, []);
+}
+
+/// Legal, if slow: whatever is enqueued anywhere runs at once.
+#[test]
+fn a_device_without_any_overlap_keeps_every_law() {
+    let harness = Harness::new(|| simulator(Schedule::Eager)).with_cases(CASES);
+    let broken: Vec<_> = all().into_iter().filter_map(|law| law.check(&harness).err()).collect();
+    assert_eq!(broken, []);
+}
+
+#[test]
+fn every_bug_is_planted_once() {
+    let planted: BTreeSet<String> = KILLERS.iter().map(|(bug, _)| format!("{bug:?}")).collect();
+    assert_eq!(planted.len(), KILLERS.len());
+    assert_eq!(planted.len() + 1, Bug::COUNT, "a bug that nobody plants shows nothing");
+}
+
+#[test]
+fn a_device_that_does_not_open_breaks_every_law() {
+    let harness = Harness::<MockDevice>::new(|| Err("no device"));
+    for law in all() {
+        let violation = law.check(&harness).expect_err("a law held without a device");
+        assert!(violation.message.contains("the device does not open: no device"), "{violation}");
+        assert_eq!(violation.law, law.code);
+    }
+}

@@ -1,0 +1,35 @@
+//! Copies between two contexts: two devices, or two backends.
+
+use super::Elements;
+use crate::{LayoutError, Result, backend::Device, staging::SLOT_BYTES, stream::StreamCore};
+
+impl<D: Device> StreamCore<D> {
+    /// Copies elements of another context here, through host memory. `self` writes, `src_stream` reads. Blocks until the
+    /// source was read.
+    ///
+    /// No lock of one context is held while one of the other is taken.
+    pub(crate) fn copy_across<S: Device>(
+        &self,
+        dst: &Elements<'_, D>,
+        src_stream: &StreamCore<S>,
+        src: &Elements<'_, S>,
+    ) -> Result<()> {
+        self.check_context("copy_across", [&dst.allocation.core])?;
+        src_stream.check_context("copy_across", [&src.allocation.core])?;
+        if src.item_bytes != dst.item_bytes {
+            let reason = "source and destination differ in element size";
+            return Err(LayoutError::ElementSize { item_bytes: src.item_bytes, reason }.into());
+        }
+        let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
+        for block in plan.blocks(SLOT_BYTES) {
+            let mut slot = self.core.staging.acquire(&self.core, block.len_bytes())?;
+            src_stream.download_plan(src, &block.pack(), slot.bytes_mut(block.len_bytes()))?;
+            let slot = slot.lend();
+            let enqueued = self.upload_block(dst, &block, &slot);
+            // Also after an error: part of the block may be under way.
+            self.core.staging.give_back_busy(slot.until_now(self)?);
+            enqueued?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,11 @@
+//! Order without tracking is the caller's to vouch for.
+#![allow(unused_imports)]
+
+use devarray::{*, backend::*};
+use devarray_mock::{MockBuffer, MockDevice};
+
+fn attempt(context: &Context<MockDevice>) {
+    let _ = context.unchecked_stream();
+}
+
+fn main() {}

@@ -1,4 +1,5 @@
 //! Arrays of the `ndarray` crate in every layout go to the device and come back; `ndarray` itself is the oracle.
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{Array, Context, Error, HostArray, LayoutError, NdLayout, Order, StreamHandle};
 use devarray_mock::MockDevice;

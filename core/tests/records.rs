@@ -1,4 +1,5 @@
 //! Records are elements: each field is a strided view where sizes allow it, and a copy always.
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use bytemuck::{Pod, Zeroable};
 use devarray::{

@@ -1,5 +1,4 @@
 //! Random programs over the safe interface give, under every schedule, what running them one call at a time gives.
-#![allow(unsafe_code)] // opens unchecked streams for the twin that must fail
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "sequential_equivalence/calls.rs"]

@@ -58,8 +58,8 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Aborts
     ///
-    /// If the wait does not say, or panics and cannot say, whether the device is finished with the borrowed memory:
-    /// returning would hand it back while it may still be written, and it is not the library's to leak.
+    /// If the wait does not say (or panics and cannot say) whether the device is finished with the borrowed memory: returning would hand it back
+    /// while it may still be written, and it is not the library's to leak.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, D>) -> R,

@@ -51,6 +51,10 @@ impl<T: Element, D: Device> Transfer<T, D> {
     ///
     /// The copy or the wait failed. The buffer comes back in the error if the device is finished with it; otherwise it
     /// is leaked.
+    ///
+    /// # Panics
+    ///
+    /// If it was polled until it was ready: the buffer was given back then.
     pub fn wait(mut self) -> Result<PinnedBuffer<T, D>, TransferError<T, D>> {
         self.settle()
     }

@@ -33,15 +33,15 @@ fn differences<T: Element + Debug + PartialEq>(seeds: std::ops::Range<u64>, kind
 
 #[test]
 fn every_schedule_gives_what_running_in_order_gives() {
-    assert_eq!(differences::<u16>(0..600, Kind::Tracked), [""; 0]);
-    assert_eq!(differences::<[u8; 3]>(600..900, Kind::Tracked), [""; 0]);
-    assert_eq!(differences::<[u64; 3]>(900..1000, Kind::Tracked), [""; 0]);
+    assert_eq!(differences::<u16>(0..200, Kind::Tracked), [""; 0]);
+    assert_eq!(differences::<[u8; 3]>(600..700, Kind::Tracked), [""; 0]);
+    assert_eq!(differences::<[u64; 3]>(900..950, Kind::Tracked), [""; 0]);
 }
 
 #[test]
 fn failing_calls_change_nothing_but_what_they_name() {
-    assert_eq!(differences::<u32>(1000..1600, Kind::Failing), [""; 0]);
-    assert_eq!(differences::<[u8; 3]>(1600..2000, Kind::Failing), [""; 0]);
+    assert_eq!(differences::<u32>(1000..1200, Kind::Failing), [""; 0]);
+    assert_eq!(differences::<[u8; 3]>(1600..1700, Kind::Failing), [""; 0]);
 }
 
 /// The twin: without tracking the same programs do differ.

@@ -19,6 +19,7 @@
 
 mod buffer;
 mod capabilities;
+mod capability;
 mod device;
 mod event;
 mod op;
@@ -26,6 +27,7 @@ mod stream;
 
 pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
+pub use capability::{Capability, CapabilitySet};
 pub use device::Device;
 pub use event::{Event, Quiesced};
 pub use op::{CopyOp, DownloadOp, FillOp, FreeOp, UploadOp};

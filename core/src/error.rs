@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{layout::LayoutError, order::Hazard};
+use crate::{backend::Capability, layout::LayoutError, order::Hazard};
 
 /// What went wrong, and where: messages name the operation and the backend.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -59,7 +59,7 @@ pub enum Error {
         /// The operation refused.
         operation: &'static str,
         /// What is missing.
-        capability: String,
+        capability: Capability,
     },
     /// The device failed for good: every later call returns this, contents are undefined.
     #[error("{backend}: {operation}: device lost: {name} ({code})")]

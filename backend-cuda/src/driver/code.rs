@@ -50,8 +50,8 @@ impl Driver {
         let code = match failure {
             Failure::Code(code) => code,
             Failure::Missing(function) => {
-                let capability = format!("the driver library has no {}", function.symbol());
-                return Error::Unsupported { backend: BACKEND, operation, capability };
+                let reason = format!("{operation}: the driver is too old: it has no {}", function.symbol());
+                return Error::Unavailable { backend: BACKEND, reason };
             }
         };
         if failure == OUT_OF_MEMORY {

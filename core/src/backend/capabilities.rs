@@ -1,6 +1,9 @@
 //! What a device is and can do.
 
-/// Limits that the copy planner takes as input, so that it never plans what the device must refuse.
+use super::CapabilitySet;
+
+/// What core may ask of a device: limits, which the copy planner takes as input so that it never plans what the device
+/// must refuse, and extras.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -10,12 +13,19 @@ pub struct Capabilities {
     pub max_height: usize,
     /// Largest distance between two rows of a pitched copy, in bytes.
     pub max_pitch_bytes: usize,
+    /// What the device can do beyond what every device must.
+    pub extras: CapabilitySet,
 }
 
 impl Default for Capabilities {
-    /// No limits.
+    /// No limits, and nothing extra.
     fn default() -> Self {
-        Self { max_width_bytes: usize::MAX, max_height: usize::MAX, max_pitch_bytes: usize::MAX }
+        Self {
+            max_width_bytes: usize::MAX,
+            max_height: usize::MAX,
+            max_pitch_bytes: usize::MAX,
+            extras: CapabilitySet::default(),
+        }
     }
 }
 

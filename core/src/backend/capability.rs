@@ -1,0 +1,111 @@
+//! What a device may be able to do beyond what every device must.
+
+use std::fmt;
+
+/// An extra, declared in [`Capabilities::extras`](super::Capabilities::extras).
+///
+/// Each is used through a trait of its own beside [`Device`](super::Device), which a backend implements if it knows the
+/// extra at all. Whether the device at hand has it is said here, at run time: what is declared works, and what is not is
+/// answered with [`Error::Unsupported`](crate::Error::Unsupported), which names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Capability {
+    /// Events tell how much time passed between them on the device.
+    EventTiming,
+    /// Host memory of the caller's can be pinned for a while.
+    RegisteredMemory,
+    /// Host memory can be read and written by the device in place.
+    MappedMemory,
+    /// Host memory can be had that the host writes fast and reads slowly.
+    WriteCombinedMemory,
+    /// Memory that host and device share, and that moves between them by itself.
+    ManagedMemory,
+    /// The pool that memory comes from can be limited, trimmed and asked.
+    MemoryPool,
+    /// A device can read and write the memory of another in place.
+    PeerAccess,
+    /// Memory can be shared with other processes.
+    Ipc,
+    /// Constant memory of a loaded module can be written.
+    DeviceSymbols,
+}
+
+impl Capability {
+    /// Every extra, in order.
+    pub const ALL: [Self; 9] = [
+        Self::EventTiming,
+        Self::RegisteredMemory,
+        Self::MappedMemory,
+        Self::WriteCombinedMemory,
+        Self::ManagedMemory,
+        Self::MemoryPool,
+        Self::PeerAccess,
+        Self::Ipc,
+        Self::DeviceSymbols,
+    ];
+
+    /// Its name in words, as messages and tables show it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EventTiming => "event timing",
+            Self::RegisteredMemory => "registered host memory",
+            Self::MappedMemory => "mapped host memory",
+            Self::WriteCombinedMemory => "write-combined host memory",
+            Self::ManagedMemory => "managed memory",
+            Self::MemoryPool => "memory pool control",
+            Self::PeerAccess => "peer access",
+            Self::Ipc => "sharing memory with other processes",
+            Self::DeviceSymbols => "device symbols",
+        }
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of extras.
+///
+/// ```
+/// use devarray::backend::{Capability, CapabilitySet};
+///
+/// let extras = CapabilitySet::from([Capability::EventTiming, Capability::Ipc]);
+/// assert!(extras.has(Capability::Ipc) && !extras.has(Capability::ManagedMemory));
+/// assert_eq!(extras.without(Capability::Ipc), [Capability::EventTiming].into());
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CapabilitySet(u32);
+
+impl CapabilitySet {
+    /// Whether the extra is in the set.
+    #[must_use]
+    pub const fn has(self, capability: Capability) -> bool {
+        self.0 & (1 << capability as u32) != 0
+    }
+
+    /// The set with the extra.
+    #[must_use]
+    pub const fn with(self, capability: Capability) -> Self {
+        Self(self.0 | (1 << capability as u32))
+    }
+
+    /// The set without the extra.
+    #[must_use]
+    pub const fn without(self, capability: Capability) -> Self {
+        Self(self.0 & !(1 << capability as u32))
+    }
+
+    /// The extras in the set, in order.
+    pub fn iter(self) -> impl Iterator<Item = Capability> {
+        Capability::ALL.into_iter().filter(move |&capability| self.has(capability))
+    }
+}
+
+impl<const N: usize> From<[Capability; N]> for CapabilitySet {
+    fn from(capabilities: [Capability; N]) -> Self {
+        capabilities.into_iter().fold(Self::default(), Self::with)
+    }
+}

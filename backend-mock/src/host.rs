@@ -4,6 +4,8 @@
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
     num::NonZeroUsize,
+    ops::Range,
+    panic::Location,
     ptr::NonNull,
     sync::Arc,
 };
@@ -33,22 +35,36 @@ unsafe impl Sync for MockHostBuffer {}
 
 impl MockHostBuffer {
     /// Zeroed memory; none if the host has no more, or the size is beyond what it can address.
-    /// `number` gives it one in the ledger once the memory is there.
+    /// `open` notes its addresses in the ledger once the memory is there, and gives it a number.
     pub(crate) fn alloc(
         shared: &Arc<Shared>,
         len_bytes: NonZeroUsize,
-        number: impl FnOnce() -> u64,
+        open: impl FnOnce(Range<usize>) -> u64,
     ) -> Option<Self> {
         let layout = Layout::from_size_align(len_bytes.get(), 64).ok()?;
         // SAFETY: the size is not 0.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Self { shared: Arc::clone(shared), start, layout, number: number() })
+        let number = open(start.addr().get()..start.addr().get() + len_bytes.get());
+        Some(Self { shared: Arc::clone(shared), start, layout, number })
+    }
+
+    /// Its addresses.
+    pub(crate) fn addresses(&self) -> Range<usize> {
+        self.addresses_of(0..self.layout.size())
+    }
+
+    /// The addresses of some of its bytes. If they begin outside, of the last byte and on, so that it is plain which memory
+    /// is left.
+    pub(crate) fn addresses_of(&self, bytes: Range<usize>) -> Range<usize> {
+        let start = self.start.addr().get();
+        let first = bytes.start.min(self.layout.size() - 1);
+        start + first..start.saturating_add(bytes.end.max(first))
     }
 }
 
 impl Drop for MockHostBuffer {
     fn drop(&mut self) {
-        self.shared.engine().close_host_buffer(self.number);
+        self.shared.engine().close_host_buffer(self.number, &self.addresses(), Location::caller());
         // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. Core drops the value only
         // when no operation in flight uses the memory.
         unsafe { dealloc(self.start.as_ptr(), self.layout) }
@@ -91,10 +107,14 @@ impl HostRange {
         Self { start: op.dst(), len_bytes: op.len_bytes() }
     }
 
+    /// Its addresses.
+    pub(crate) fn addresses(&self) -> Range<usize> {
+        self.start.addr()..self.start.addr().saturating_add(self.len_bytes)
+    }
+
     /// Whether the two share a byte.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        let span = |range: &Self| range.start.addr()..range.start.addr().saturating_add(range.len_bytes);
-        let (one, two) = (span(self), span(other));
+        let (one, two) = (self.addresses(), other.addresses());
         one.start < two.end && two.start < one.end
     }
 

@@ -6,8 +6,11 @@ mod device;
 mod engine;
 mod event;
 mod fault;
+mod finding;
 mod host;
+mod judge;
 mod poison;
+pub mod program;
 mod report;
 mod rng;
 mod schedule;
@@ -25,8 +28,9 @@ pub use stream::MockStream;
 
 // What drives it, and what it tells.
 pub use fault::{Fault, Site};
+pub use finding::{Access, Code, Finding, Memory, Operation};
 pub use poison::{Poison, PoisonKind};
-pub use report::{Code, Finding, LiveBuffer, LiveHostBuffer, Report};
+pub use report::{LiveBuffer, LiveHostBuffer, Report};
 pub use schedule::Schedule;
 pub use statistics::{Counts, Statistics, Tally};
 pub use trace::{ParseTraceError, Trace};

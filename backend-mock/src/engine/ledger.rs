@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, panic::Location};
 
-use crate::{
-    report::{Finding, LiveHostBuffer},
-    statistics::Statistics,
-};
+use crate::{finding::Finding, report::LiveHostBuffer, statistics::Statistics};
 
 /// Counters, live handles and findings.
 #[derive(Debug, Default)]

@@ -4,6 +4,7 @@ pub mod check;
 pub mod devices;
 pub mod golden;
 pub mod relayout;
+pub mod replay;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -47,6 +48,11 @@ pub enum Command {
     /// as NumPy would. Elements are moved as they are: every NumPy element type of a fixed size passes, in either byte
     /// order. IN and OUT may be one file; OUT is replaced when the result is complete, and not before.
     Relayout(relayout::Arguments),
+    /// Judge stream programs
+    ///
+    /// Plays each program on the simulator under many schedules and prints a line of JSON with its verdict: right, with the
+    /// bytes it leaves, or the first mistake. Where a file says what it expects, a last line `N passed, M failed`.
+    Replay(replay::Arguments),
 }
 
 impl Cli {
@@ -61,6 +67,7 @@ impl Cli {
             Command::Devices(arguments) => devices::run(arguments, output),
             Command::Golden(arguments) => golden::run(arguments, output),
             Command::Relayout(arguments) => relayout::run(arguments, output),
+            Command::Replay(arguments) => replay::run(arguments, output),
         }
     }
 }

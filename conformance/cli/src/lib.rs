@@ -6,6 +6,7 @@ pub mod commands;
 pub mod golden;
 pub mod npy;
 pub mod output;
+pub mod replay;
 pub mod status;
 pub mod steps;
 

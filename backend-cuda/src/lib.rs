@@ -17,6 +17,7 @@ pub use event::CudaEvent;
 pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;
 pub use stream::CudaStream;
+pub use strided::explain_copy;
 
 /// The name errors carry.
 const BACKEND: &str = "cuda";

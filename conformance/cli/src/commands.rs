@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+pub mod bench;
 pub mod check;
 pub mod devices;
 pub mod golden;
@@ -27,6 +28,10 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum Command {
+    /// Measure copies, transfers and calls on a backend
+    ///
+    /// Each beside what the driver alone takes for as many bytes, in the same run.
+    Bench(bench::Arguments),
     /// Run the conformance suite on a backend
     ///
     /// Checks every law and prints a table by group; each law that is broken with what broke and the command that shows it
@@ -63,6 +68,7 @@ impl Cli {
     /// The input or the environment is at fault; displayed with `{:#}`, the error is one line that names both.
     pub fn run(&self, output: &mut Output<'_>) -> Result<Status> {
         match &self.command {
+            Command::Bench(arguments) => bench::run(arguments, output),
             Command::Check(arguments) => check::run(arguments, output),
             Command::Devices(arguments) => devices::run(arguments, output),
             Command::Golden(arguments) => golden::run(arguments, output),

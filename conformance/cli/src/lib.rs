@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod backend;
+pub mod bench;
 pub mod check;
 pub mod commands;
 pub mod golden;

@@ -9,13 +9,13 @@ use std::{
 
 use devarray::{
     Error, Result,
-    backend::{Device, DeviceInfo, MemoryInfo},
+    backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
 };
 
 use crate::{
     buffer::MockBuffer,
     builder::Builder,
-    engine::Engine,
+    engine::{Engine, HostUse},
     event::MockEvent,
     fault::{Fault, Site},
     host::MockHostBuffer,
@@ -67,7 +67,7 @@ impl MockDevice {
 
     pub(crate) fn with(options: Builder) -> Self {
         let chooser = Chooser::new(options.schedule, options.seed, options.record);
-        let engine = Mutex::new(Engine::new(chooser, options.memory_limit_bytes));
+        let engine = Mutex::new(Engine::new(chooser, options.memory_limit_bytes, options.host_limit_bytes));
         Self { shared: Arc::new(Shared { info: options.info, engine }) }
     }
 
@@ -110,6 +110,17 @@ impl MockDevice {
     }
 }
 
+/// The host has no more, or no more that may be pinned.
+pub(crate) fn out_of_host_memory(operation: &'static str, len_bytes: NonZeroUsize) -> Error {
+    Error::OutOfMemory {
+        backend: BACKEND,
+        operation,
+        requested_bytes: len_bytes.get(),
+        free_bytes: None,
+        total_bytes: None,
+    }
+}
+
 impl Default for MockDevice {
     fn default() -> Self {
         Self::new()
@@ -148,13 +159,8 @@ unsafe impl Device for MockDevice {
         let location = Location::caller();
         let mut engine = self.shared.engine();
         engine.enter(Site::AllocHost)?;
-        MockHostBuffer::alloc(&self.shared, len_bytes, || engine.open_host_buffer(len_bytes.get(), location))
-            .ok_or(Error::OutOfMemory {
-                backend: BACKEND,
-                operation: "alloc_host",
-                requested_bytes: len_bytes.get(),
-                free_bytes: None,
-                total_bytes: None,
-            })
+        let kind = HostUse::Pinned(HostFlags::new());
+        MockHostBuffer::alloc(&self.shared, &mut engine, len_bytes, kind, location)
+            .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
     }
 }

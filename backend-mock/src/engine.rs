@@ -9,7 +9,9 @@
 //! in the order in which they were enqueued, over all streams. Nothing depends on addresses of the host, on time, or on
 //! the order of a hash map, so the options of the device and the calls made determine everything.
 
+mod bytes;
 mod execute;
+mod host;
 mod lane;
 mod ledger;
 mod memory;
@@ -23,6 +25,8 @@ use devarray::{
     backend::{MemoryInfo, Quiesced},
 };
 
+pub(crate) use bytes::{Bytes, HostBytes};
+pub(crate) use host::HostUse;
 use lane::Lane;
 pub(crate) use lane::Mark;
 use ledger::Ledger;
@@ -55,13 +59,13 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(chooser: Chooser, memory_limit_bytes: usize) -> Self {
+    pub(crate) fn new(chooser: Chooser, memory_limit_bytes: usize, host_limit_bytes: usize) -> Self {
         Self {
             chooser,
             lanes: Vec::new(),
             memory: Memory::new(memory_limit_bytes),
             faults: Faults::default(),
-            ledger: Ledger::default(),
+            ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
             enqueued: 0,
         }
@@ -180,14 +184,6 @@ impl Engine {
         self.ledger.events -= 1;
     }
 
-    pub(crate) fn open_host_buffer(&mut self, len_bytes: usize, location: &'static Location<'static>) -> u64 {
-        self.ledger.open_host_buffer(len_bytes, location)
-    }
-
-    pub(crate) fn close_host_buffer(&mut self, number: u64) {
-        self.ledger.host_buffers.remove(&number);
-    }
-
     pub(crate) fn statistics(&self) -> Statistics {
         self.ledger.statistics
     }
@@ -205,7 +201,8 @@ impl Engine {
         self.finish();
         Report {
             buffers: self.memory.live(),
-            host_buffers: self.ledger.host_buffers.values().cloned().collect(),
+            host_buffers: self.ledger.host_buffers.values().map(|(_, live)| live.clone()).collect(),
+            registrations: self.ledger.registrations.values().map(|(_, live)| live.clone()).collect(),
             streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
             events: self.ledger.events,
             findings: self.ledger.findings.clone(),

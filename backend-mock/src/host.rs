@@ -4,14 +4,16 @@
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
     num::NonZeroUsize,
+    panic::Location,
     ptr::NonNull,
     sync::Arc,
 };
 
-use devarray::backend::{DownloadOp, HostBuffer, UploadOp};
+use devarray::backend::{DownloadOp, HostBuffer, HostFlags, UploadOp};
 
 use crate::{
     device::Shared,
+    engine::{Bytes, Engine, HostBytes, HostUse, Reserved},
     poison::{Poison, repeat},
 };
 
@@ -23,6 +25,9 @@ pub struct MockHostBuffer {
     start: NonNull<u8>,
     layout: Layout,
     number: u64,
+    pub(crate) kind: HostUse,
+    /// The place of the memory among the device's, if the device reaches it in place.
+    pub(crate) place: Option<Reserved>,
 }
 
 // SAFETY: the value owns the memory, and its methods only tell where it lies; access through the pointer is the `unsafe`
@@ -32,23 +37,58 @@ unsafe impl Send for MockHostBuffer {}
 unsafe impl Sync for MockHostBuffer {}
 
 impl MockHostBuffer {
-    /// Zeroed memory; none if the host has no more, or the size is beyond what it can address.
-    /// `number` gives it one in the ledger once the memory is there.
+    /// Zeroed memory; none if the host has no more, the size is beyond what it can address, or over the limit.
     pub(crate) fn alloc(
         shared: &Arc<Shared>,
+        engine: &mut Engine,
         len_bytes: NonZeroUsize,
-        number: impl FnOnce() -> u64,
+        kind: HostUse,
+        location: &'static Location<'static>,
     ) -> Option<Self> {
-        let layout = Layout::from_size_align(len_bytes.get(), 64).ok()?;
+        let number = engine.open_host_buffer(len_bytes.get(), kind, location)?;
+        let layout = Layout::from_size_align(len_bytes.get(), 64).ok();
         // SAFETY: the size is not 0.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Self { shared: Arc::clone(shared), start, layout, number: number() })
+        let start = layout.and_then(|layout| NonNull::new(unsafe { alloc_zeroed(layout) }));
+        let (Some(layout), Some(start)) = (layout, start) else {
+            engine.close_host_buffer(number);
+            return None;
+        };
+        let mut buffer = Self { shared: Arc::clone(shared), start, layout, number, kind, place: None };
+        if kind.is_in_place() {
+            // SAFETY: `drop` takes the place back before it frees the memory; core keeps the host from it while operations
+            // use it.
+            let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes.get()) });
+            buffer.place = engine.lend(bytes, location);
+        }
+        Some(buffer)
+    }
+
+    /// How it was allocated.
+    #[must_use]
+    pub fn flags(&self) -> HostFlags {
+        match self.kind {
+            HostUse::Pinned(flags) => flags,
+            HostUse::Managed => HostFlags::new(),
+        }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 }
 
 impl Drop for MockHostBuffer {
     fn drop(&mut self) {
-        self.shared.engine().close_host_buffer(self.number);
+        let mut engine = self.shared.engine();
+        if let Some(place) = self.place {
+            engine.take_back(place.buffer);
+        }
+        engine.close_host_buffer(self.number);
+        drop(engine);
         // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. Core drops the value only
         // when no operation in flight uses the memory.
         unsafe { dealloc(self.start.as_ptr(), self.layout) }
@@ -89,6 +129,11 @@ impl HostRange {
     /// What a download writes.
     pub(crate) fn destination<B>(op: &DownloadOp<'_, B>) -> Self {
         Self { start: op.dst(), len_bytes: op.len_bytes() }
+    }
+
+    /// A range that was pinned, to compare others with; it is never read or written.
+    pub(crate) fn pinned(start: usize, len_bytes: usize) -> Self {
+        Self { start: std::ptr::without_provenance_mut(start), len_bytes }
     }
 
     /// Whether the two share a byte.

@@ -7,6 +7,7 @@ mod engine;
 mod event;
 mod fault;
 mod host;
+mod host_kinds;
 mod poison;
 mod report;
 mod rng;
@@ -21,12 +22,13 @@ pub use builder::Builder;
 pub use device::MockDevice;
 pub use event::MockEvent;
 pub use host::MockHostBuffer;
+pub use host_kinds::MockRegistration;
 pub use stream::MockStream;
 
 // What drives it, and what it tells.
 pub use fault::{Fault, Site};
 pub use poison::{Poison, PoisonKind};
-pub use report::{Code, Finding, LiveBuffer, LiveHostBuffer, Report};
+pub use report::{Code, Finding, LiveBuffer, LiveHostBuffer, LiveRegistration, Report};
 pub use schedule::Schedule;
 pub use statistics::{Counts, Statistics, Tally};
 pub use trace::{ParseTraceError, Trace};

@@ -25,6 +25,8 @@ pub struct Report {
     pub buffers: Vec<LiveBuffer>,
     /// Pinned host memory that was not dropped, in order of allocation.
     pub host_buffers: Vec<LiveHostBuffer>,
+    /// Ranges of the program's own memory that are still pinned, in order of registration.
+    pub registrations: Vec<LiveRegistration>,
     /// Streams that were not dropped.
     pub streams: usize,
     /// Events that were not dropped.
@@ -39,6 +41,7 @@ impl Report {
     pub fn is_clean(&self) -> bool {
         self.buffers.is_empty()
             && self.host_buffers.is_empty()
+            && self.registrations.is_empty()
             && self.streams == 0
             && self.events == 0
             && self.findings.is_empty()
@@ -58,6 +61,10 @@ impl fmt::Display for Report {
         for LiveHostBuffer { len_bytes, location } in &self.host_buffers {
             let what = format!("{len_bytes} bytes, allocated at {location}");
             lines.push(format!("{}: leaked pinned host memory: {what}", Code::Leak));
+        }
+        for LiveRegistration { len_bytes, location } in &self.registrations {
+            let what = format!("{len_bytes} bytes, registered at {location}");
+            lines.push(format!("{}: leaked registration of host memory: {what}", Code::Leak));
         }
         for (count, what) in [(self.streams, "open streams"), (self.events, "live events")] {
             if count > 0 {
@@ -93,6 +100,16 @@ pub struct LiveHostBuffer {
     pub location: &'static Location<'static>,
 }
 
+/// Memory of the program's own that was pinned and not released.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveRegistration {
+    /// Its size.
+    pub len_bytes: usize,
+    /// Where it was registered: the nearest caller that is not `#[track_caller]`.
+    pub location: &'static Location<'static>,
+}
+
 /// One mistake: an operation that real hardware would have answered with undefined behaviour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -121,8 +138,12 @@ pub enum Code {
     InvalidFree,
     /// DA08: an operation reaches outside a buffer.
     OutOfBounds,
+    /// DA04: host memory was unpinned while an operation used it.
+    UnpinnedInUse,
     /// DA12: something was still alive in the end.
     Leak,
+    /// DA26: the host read write-combined memory, which is slow. No mistake in what was read.
+    SlowRead,
 }
 
 impl fmt::Display for Code {
@@ -132,7 +153,9 @@ impl fmt::Display for Code {
             Self::UseAfterFree => 6,
             Self::InvalidFree => 7,
             Self::OutOfBounds => 8,
+            Self::UnpinnedInUse => 4,
             Self::Leak => 12,
+            Self::SlowRead => 26,
         };
         write!(f, "error[DA{number:02}]")
     }

@@ -1,9 +1,10 @@
 //! What the engine remembers for reports.
 
-use std::{collections::BTreeMap, panic::Location};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::HostUse;
 use crate::{
-    report::{Finding, LiveHostBuffer},
+    report::{Finding, LiveHostBuffer, LiveRegistration},
     statistics::Statistics,
 };
 
@@ -15,15 +16,12 @@ pub(super) struct Ledger {
     /// Events alive.
     pub(super) events: usize,
     /// Pinned memory alive, by number of allocation.
-    pub(super) host_buffers: BTreeMap<u64, LiveHostBuffer>,
-    allocated_host_buffers: u64,
-}
-
-impl Ledger {
-    pub(super) fn open_host_buffer(&mut self, len_bytes: usize, location: &'static Location<'static>) -> u64 {
-        let number = self.allocated_host_buffers;
-        self.allocated_host_buffers += 1;
-        self.host_buffers.insert(number, LiveHostBuffer { len_bytes, location });
-        number
-    }
+    pub(super) host_buffers: BTreeMap<u64, (HostUse, LiveHostBuffer)>,
+    /// Pinned ranges of the program's memory, by number of registration: the first byte, and what is told.
+    pub(super) registrations: BTreeMap<u64, (usize, LiveRegistration)>,
+    /// Bytes that can be pinned at a time.
+    pub(super) host_limit_bytes: usize,
+    /// Write-combined memory whose reading was told of, by number.
+    pub(super) read_slowly: BTreeSet<u64>,
+    pub(super) numbered: u64,
 }

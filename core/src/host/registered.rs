@@ -59,7 +59,7 @@ impl<D: RegisterHost> Context<D> {
     ) -> Result<R> {
         let mut pinned = Pinned { core: &self.0, ranges: Vec::with_capacity(N) };
         for slice in &mut memory {
-            let Some(len_bytes) = NonZeroUsize::new(size_of_val::<[T]>(slice)) else { continue };
+            let Some(len_bytes) = NonZeroUsize::new(size_of_val(&**slice)) else { continue };
             // SAFETY: the slice is borrowed for `'m`, which outlives this frame; the registration ends in this frame, when
             // `pinned` is dropped.
             let range = unsafe { self.0.device.register_host(slice.as_mut_ptr().cast(), len_bytes) }?;

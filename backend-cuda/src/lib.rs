@@ -19,6 +19,7 @@ pub use host_kinds::{CudaManagedBuffer, CudaRegistration};
 pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;
 pub use stream::CudaStream;
+pub use strided::explain_copy;
 
 /// The name errors carry.
 const BACKEND: &str = "cuda";

@@ -10,6 +10,7 @@
 //! the alignment of the addresses; [`Launch::explain`] puts the choice in words.
 
 mod axes;
+mod explain;
 mod fast_div;
 mod gather;
 mod image;
@@ -25,6 +26,7 @@ mod tests;
 use devarray::copy::Plan;
 
 use self::axes::Problem;
+pub use self::explain::explain_copy;
 pub use self::launch::{Kernel, Launch, Module, Params};
 
 /// Most bytes one launch moves, so that 32 bits count its elements and its threads.

@@ -33,6 +33,13 @@ pub struct MockBuffer {
 }
 
 impl MockBuffer {
+    /// A second handle on the same memory, for programs that go on using it after it was freed: what that does is
+    /// defined here, and found.
+    #[must_use]
+    pub fn twin(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), ..*self }
+    }
+
     /// Which allocation of its device this is; reports and [poison](crate::Poison) name it.
     #[must_use]
     pub fn id(&self) -> BufferId {

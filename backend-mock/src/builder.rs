@@ -32,6 +32,8 @@ pub struct Builder {
     pub(crate) schedule: Schedule,
     pub(crate) seed: u64,
     pub(crate) record: bool,
+    pub(crate) record_order: bool,
+    pub(crate) judge: bool,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
 }
@@ -45,6 +47,8 @@ impl Builder {
             schedule: Schedule::default(),
             seed: 0,
             record: false,
+            record_order: false,
+            judge: true,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
         }
@@ -66,6 +70,19 @@ impl Builder {
     /// or with its trace.
     pub fn record_trace(mut self, record: bool) -> Self {
         self.record = record;
+        self
+    }
+
+    /// Keeps the order in which operations run for [`MockDevice::order`], a word each. Off unless told.
+    pub fn record_order(mut self, record: bool) -> Self {
+        self.record_order = record;
+        self
+    }
+
+    /// Whether operations are judged when they are enqueued, and mistakes become [findings](crate::Finding). On unless told;
+    /// off, only what must be refused is found: what reaches outside a buffer.
+    pub fn judge(mut self, judge: bool) -> Self {
+        self.judge = judge;
         self
     }
 

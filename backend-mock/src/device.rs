@@ -3,6 +3,7 @@
 
 use std::{
     num::NonZeroUsize,
+    ops::Range,
     panic::Location,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -18,7 +19,9 @@ use crate::{
     engine::{Engine, HostUse},
     event::MockEvent,
     fault::{Fault, Site},
+    finding::{Access, Finding},
     host::MockHostBuffer,
+    judge::Judge,
     report::Report,
     schedule::Chooser,
     statistics::Statistics,
@@ -67,13 +70,33 @@ impl MockDevice {
 
     pub(crate) fn with(options: Builder) -> Self {
         let chooser = Chooser::new(options.schedule, options.seed, options.record);
-        let engine = Mutex::new(Engine::new(chooser, options.memory_limit_bytes, options.host_limit_bytes));
+        let engine = Mutex::new(Engine::new(
+            chooser,
+            Judge::new(options.judge),
+            options.memory_limit_bytes,
+            options.host_limit_bytes,
+            options.record_order,
+        ));
         Self { shared: Arc::new(Shared { info: options.info, engine }) }
     }
 
-    /// Runs everything that is queued, on all streams.
+    /// Waits for the whole device: runs everything that is queued, on all streams.
     pub fn finish(&self) {
-        self.shared.engine().finish();
+        self.shared.engine().synchronize_all();
+    }
+
+    /// Tells the judge that the host itself reads or writes these bytes of pinned memory, now: a finding if an operation
+    /// that the host has not waited for uses them, or if they are outside. Touches nothing and runs nothing.
+    #[track_caller]
+    pub fn host_access(&self, host: &MockHostBuffer, bytes: Range<usize>, access: Access) {
+        let addresses = host.addresses_of(bytes);
+        self.shared.engine().host_access(&addresses, access, Location::caller());
+    }
+
+    /// The first mistake that was found. Runs nothing.
+    #[must_use]
+    pub fn first_finding(&self) -> Option<Finding> {
+        self.shared.engine().first_finding().cloned()
     }
 
     /// What is still alive and what was done wrong. First runs everything that is queued.
@@ -97,6 +120,13 @@ impl MockDevice {
     #[must_use]
     pub fn trace(&self) -> Option<Trace> {
         self.shared.engine().recorded()
+    }
+
+    /// Numbers of the operations that have run and of accesses of the host that it was told of, in the order in which they
+    /// were done; none unless [recorded](Builder::record_order).
+    #[must_use]
+    pub fn order(&self) -> Option<Vec<u64>> {
+        self.shared.engine().order().map(<[u64]>::to_vec)
     }
 
     /// A hash of the choices so far and of the order in which operations ran: equal for equal runs.

@@ -9,6 +9,7 @@
 //! in the order in which they were enqueued, over all streams. Nothing depends on addresses of the host, on time, or on
 //! the order of a hash map, so the options of the device and the calls made determine everything.
 
+mod bounds;
 mod bytes;
 mod execute;
 mod host;
@@ -18,7 +19,7 @@ mod memory;
 mod op;
 mod run;
 
-use std::panic::Location;
+use std::{ops::Range, panic::Location};
 
 use devarray::{
     Error, Result,
@@ -37,17 +38,23 @@ pub(crate) use op::{Pattern, Work};
 
 use crate::{
     fault::{Fault, Faults, Site},
+    finding::{Access, Code, Finding, Operation},
+    judge::{Judge, Snapshot},
     poison::Poison,
-    report::{Code, Finding, Report},
+    report::Report,
     schedule::Chooser,
     statistics::Statistics,
     trace::Trace,
 };
 
+/// Findings that are kept: whoever makes more mistakes has enough to read.
+const MOST_FINDINGS: usize = 1000;
+
 /// The state of one device.
 #[derive(Debug)]
 pub(crate) struct Engine {
     chooser: Chooser,
+    judge: Judge,
     lanes: Vec<Lane>,
     memory: Memory,
     faults: Faults,
@@ -56,18 +63,28 @@ pub(crate) struct Engine {
     lost: Option<Error>,
     /// Operations enqueued so far: the number of the next one.
     enqueued: u64,
+    /// What was done, in order, if that is recorded.
+    order: Option<Vec<u64>>,
 }
 
 impl Engine {
-    pub(crate) fn new(chooser: Chooser, memory_limit_bytes: usize, host_limit_bytes: usize) -> Self {
+    pub(crate) fn new(
+        chooser: Chooser,
+        judge: Judge,
+        memory_limit_bytes: usize,
+        host_limit_bytes: usize,
+        record_order: bool,
+    ) -> Self {
         Self {
             chooser,
+            judge,
             lanes: Vec::new(),
             memory: Memory::new(memory_limit_bytes),
             faults: Faults::default(),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
             enqueued: 0,
+            order: record_order.then(Vec::new),
         }
     }
 
@@ -88,13 +105,46 @@ impl Engine {
         }
     }
 
-    /// Adds an operation to the queue of a stream, lets the device run as the schedule likes, and tells what it was.
-    pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) -> Mark {
+    /// Adds an operation to the queue of a stream, judged, and lets the device run as the schedule likes.
+    pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) {
+        let finding = self.judge.enqueue(lane, &work, self.operation(work.name(), Some(lane), location));
+        self.add_finding(finding);
+        self.push(lane, work);
+    }
+
+    /// Adds a record, and tells what the event holds.
+    pub(crate) fn record(&mut self, lane: usize, location: &'static Location<'static>) -> (Mark, Snapshot) {
+        let snapshot = self.judge.record(lane, self.operation("record", Some(lane), location));
+        (self.push(lane, Work::Record), snapshot)
+    }
+
+    /// Adds a wait for an event.
+    pub(crate) fn wait(
+        &mut self,
+        lane: usize,
+        (mark, snapshot): (Mark, &Snapshot),
+        location: &'static Location<'static>,
+    ) {
+        self.judge.wait(lane, snapshot, self.operation("wait", Some(lane), location));
+        self.push(lane, Work::Wait(mark));
+    }
+
+    /// The operation that is enqueued next, for findings.
+    pub(crate) fn operation(
+        &self,
+        kind: &'static str,
+        stream: Option<usize>,
+        location: &'static Location<'static>,
+    ) -> Operation {
+        Operation { number: self.enqueued, kind, stream, location }
+    }
+
+    fn push(&mut self, lane: usize, work: Work) -> Mark {
         let number = self.enqueued;
         self.enqueued += 1;
         self.scribble(&work, number);
         work.count(&mut self.ledger.statistics.enqueued);
-        let mark = self.lanes[lane].push(lane, Op::new(number, work, location));
+        let mark = self.lanes[lane].push(lane, Op::new(number, work));
         self.idle();
         mark
     }
@@ -108,8 +158,27 @@ impl Engine {
         }
     }
 
+    /// Waits for everything on a lane.
+    pub(crate) fn synchronize_lane(&mut self, lane: usize) -> Quiesced {
+        let last = self.lanes[lane].last(lane, |_| true);
+        let end = self.synchronize(last);
+        if !matches!(end, Quiesced::Unknown(_)) {
+            self.judge.host_waited_for_lane(lane);
+        }
+        end
+    }
+
+    /// Waits for an event.
+    pub(crate) fn synchronize_event(&mut self, mark: Mark, snapshot: &Snapshot) -> Quiesced {
+        let end = self.synchronize(Some(mark));
+        if !matches!(end, Quiesced::Unknown(_)) {
+            self.judge.host_waited(snapshot);
+        }
+        end
+    }
+
     /// Waits until the operation has run, and everything before it on its stream.
-    pub(crate) fn synchronize(&mut self, mark: Option<Mark>) -> Quiesced {
+    fn synchronize(&mut self, mark: Option<Mark>) -> Quiesced {
         self.ledger.statistics.synchronizes += 1;
         let end = match &self.lost {
             Some(lost) => Quiesced::Ended(lost.clone()),
@@ -134,13 +203,21 @@ impl Engine {
         end
     }
 
-    /// Whether the operation has run. If not, runs one step towards it.
-    pub(crate) fn query(&mut self, mark: Mark) -> bool {
+    /// Whether the operation that recorded an event has run. If not, runs one step towards it.
+    pub(crate) fn query(&mut self, mark: Mark, snapshot: &Snapshot) -> bool {
         let done = self.is_done(mark);
-        if !done {
+        if done {
+            self.judge.host_waited(snapshot);
+        } else {
             self.step_towards(mark);
         }
         done
+    }
+
+    /// Waits for the whole device.
+    pub(crate) fn synchronize_all(&mut self) {
+        self.finish();
+        self.judge.host_waited_for_all();
     }
 
     /// Reserves device memory: free memory if there is enough, else after running the frees that are queued.
@@ -172,8 +249,33 @@ impl Engine {
         self.faults.plan(site, fault);
     }
 
-    pub(crate) fn add_finding(&mut self, code: Code, message: String) {
-        self.ledger.findings.push(Finding { code, message });
+    pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
+        if self.ledger.findings.len() < MOST_FINDINGS {
+            self.ledger.findings.extend(finding);
+        }
+    }
+
+    /// Waits for everything, and forgets in which order it ran.
+    pub(crate) fn begin_program(&mut self) {
+        self.synchronize_all();
+        if let Some(order) = &mut self.order {
+            order.clear();
+        }
+    }
+
+    /// Gives the next operation this number. Those in flight have smaller ones, or there are none.
+    pub(crate) fn number_next(&mut self, number: u64) {
+        self.enqueued = number;
+    }
+
+    /// Numbers of the operations that have run, and of what the host did by itself, in the order in which they were done.
+    pub(crate) fn order(&self) -> Option<&[u64]> {
+        self.order.as_deref()
+    }
+
+    /// The first finding; none so far otherwise.
+    pub(crate) fn first_finding(&self) -> Option<&Finding> {
+        self.ledger.findings.first()
     }
 
     pub(crate) fn open_event(&mut self) {
@@ -182,6 +284,29 @@ impl Engine {
 
     pub(crate) fn close_event(&mut self) {
         self.ledger.events -= 1;
+    }
+
+    /// The host reads or writes pinned memory by itself.
+    pub(crate) fn host_access(
+        &mut self,
+        addresses: &Range<usize>,
+        access: Access,
+        location: &'static Location<'static>,
+    ) {
+        if let Some(order) = &mut self.order {
+            order.push(self.enqueued);
+        }
+        let (code, kind) = match access {
+            Access::Read => (Code::HostRead, "host_read"),
+            _ => (Code::HostWrite, "host_write"),
+        };
+        let operation = self.operation(kind, None, location);
+        let outside = self.judge.pinned(addresses).filter(|(memory, bytes)| bytes.end > memory.len_bytes());
+        let finding = match outside {
+            Some((memory, bytes)) => Some(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)),
+            None => self.judge.host_access(addresses, access, code, operation),
+        };
+        self.add_finding(finding);
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
@@ -198,7 +323,7 @@ impl Engine {
 
     /// What is alive and what went wrong, after running what is queued.
     pub(crate) fn report(&mut self) -> Report {
-        self.finish();
+        self.synchronize_all();
         Report {
             buffers: self.memory.live(),
             host_buffers: self.ledger.host_buffers.values().map(|(_, live)| live.clone()).collect(),

@@ -12,6 +12,7 @@ use crate::{
     device::Shared,
     engine::{Engine, Mark},
     fault::Site,
+    judge::Snapshot,
 };
 
 /// An event: the operation that recorded it, and so everything its stream had before.
@@ -19,12 +20,14 @@ use crate::{
 pub struct MockEvent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) mark: Mark,
+    /// What the judge knows to be before it.
+    pub(crate) snapshot: Snapshot,
 }
 
 impl MockEvent {
-    pub(crate) fn new(shared: &Arc<Shared>, engine: &mut Engine, mark: Mark) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, engine: &mut Engine, (mark, snapshot): (Mark, Snapshot)) -> Self {
         engine.open_event();
-        Self { shared: Arc::clone(shared), mark }
+        Self { shared: Arc::clone(shared), mark, snapshot }
     }
 }
 
@@ -40,10 +43,10 @@ unsafe impl Event for MockEvent {
     fn query(&self) -> Result<bool> {
         let mut engine = self.shared.engine();
         engine.enter(Site::Query)?;
-        Ok(engine.query(self.mark))
+        Ok(engine.query(self.mark, &self.snapshot))
     }
 
     fn synchronize(&self) -> Quiesced {
-        self.shared.engine().synchronize(Some(self.mark))
+        self.shared.engine().synchronize_event(self.mark, &self.snapshot)
     }
 }

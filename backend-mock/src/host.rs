@@ -4,6 +4,7 @@
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
     num::NonZeroUsize,
+    ops::Range,
     panic::Location,
     ptr::NonNull,
     sync::Arc,
@@ -45,14 +46,14 @@ impl MockHostBuffer {
         kind: HostUse,
         location: &'static Location<'static>,
     ) -> Option<Self> {
-        let number = engine.open_host_buffer(len_bytes.get(), kind, location)?;
-        let layout = Layout::from_size_align(len_bytes.get(), 64).ok();
-        // SAFETY: the size is not 0.
-        let start = layout.and_then(|layout| NonNull::new(unsafe { alloc_zeroed(layout) }));
-        let (Some(layout), Some(start)) = (layout, start) else {
-            engine.close_host_buffer(number);
+        if !engine.has_host_room(len_bytes.get(), kind) {
             return None;
-        };
+        }
+        let layout = Layout::from_size_align(len_bytes.get(), 64).ok()?;
+        // SAFETY: the size is not 0.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let addresses = start.addr().get()..start.addr().get() + len_bytes.get();
+        let number = engine.open_host_buffer(addresses, kind, location);
         let mut buffer = Self { shared: Arc::clone(shared), start, layout, number, kind, place: None };
         if kind.is_in_place() {
             // SAFETY: `drop` takes the place back before it frees the memory; core keeps the host from it while operations
@@ -61,6 +62,19 @@ impl MockHostBuffer {
             buffer.place = engine.lend(bytes, location);
         }
         Some(buffer)
+    }
+
+    /// Its addresses.
+    pub(crate) fn addresses(&self) -> Range<usize> {
+        self.addresses_of(0..self.layout.size())
+    }
+
+    /// The addresses of some of its bytes. If they begin outside, of the last byte and on, so that it is plain which memory
+    /// is left.
+    pub(crate) fn addresses_of(&self, bytes: Range<usize>) -> Range<usize> {
+        let start = self.start.addr().get();
+        let first = bytes.start.min(self.layout.size() - 1);
+        start + first..start.saturating_add(bytes.end.max(first))
     }
 
     /// How it was allocated.
@@ -85,9 +99,9 @@ impl Drop for MockHostBuffer {
     fn drop(&mut self) {
         let mut engine = self.shared.engine();
         if let Some(place) = self.place {
-            engine.take_back(place.buffer);
+            engine.take_back(place.buffer, Location::caller());
         }
-        engine.close_host_buffer(self.number);
+        engine.close_host_buffer(self.number, &self.addresses(), Location::caller());
         drop(engine);
         // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. Core drops the value only
         // when no operation in flight uses the memory.
@@ -131,9 +145,9 @@ impl HostRange {
         Self { start: op.dst(), len_bytes: op.len_bytes() }
     }
 
-    /// A range that was pinned, to compare others with; it is never read or written.
-    pub(crate) fn pinned(start: usize, len_bytes: usize) -> Self {
-        Self { start: std::ptr::without_provenance_mut(start), len_bytes }
+    /// Its addresses.
+    pub(crate) fn addresses(&self) -> Range<usize> {
+        self.start.addr()..self.start.addr().saturating_add(self.len_bytes)
     }
 
     /// Whether the two share a byte.

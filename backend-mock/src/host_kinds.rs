@@ -76,8 +76,9 @@ unsafe impl AllocHost for MockDevice {
             .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
     }
 
+    #[track_caller]
     fn note_slow_read(memory: &MockHostBuffer) {
-        memory.shared().engine().note_slow_read(memory.number());
+        memory.shared().engine().note_slow_read(memory.number(), Location::caller());
     }
 }
 

@@ -6,9 +6,12 @@ mod device;
 mod engine;
 mod event;
 mod fault;
+mod finding;
 mod host;
 mod host_kinds;
+mod judge;
 mod poison;
+pub mod program;
 mod report;
 mod rng;
 mod schedule;
@@ -27,8 +30,9 @@ pub use stream::MockStream;
 
 // What drives it, and what it tells.
 pub use fault::{Fault, Site};
+pub use finding::{Access, Code, Finding, Memory, Operation};
 pub use poison::{Poison, PoisonKind};
-pub use report::{Code, Finding, LiveBuffer, LiveHostBuffer, LiveRegistration, Report};
+pub use report::{LiveBuffer, LiveHostBuffer, LiveRegistration, Report};
 pub use schedule::Schedule;
 pub use statistics::{Counts, Statistics, Tally};
 pub use trace::{ParseTraceError, Trace};

@@ -2,7 +2,10 @@
 
 use std::{fmt, panic::Location};
 
-use crate::buffer::BufferId;
+use crate::{
+    buffer::BufferId,
+    finding::{Code, Finding},
+};
 
 /// What is still alive on a device, and what was done wrong on it. `Display` is for people.
 ///
@@ -108,55 +111,4 @@ pub struct LiveRegistration {
     pub len_bytes: usize,
     /// Where it was registered: the nearest caller that is not `#[track_caller]`.
     pub location: &'static Location<'static>,
-}
-
-/// One mistake: an operation that real hardware would have answered with undefined behaviour.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Finding {
-    /// What kind of mistake.
-    pub code: Code,
-    /// The operations, the memory and the bytes, in words.
-    pub message: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
-    }
-}
-
-/// Kinds of mistakes. Written `error[DA06]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Code {
-    /// DA05: memory was touched before its allocation took effect in stream order.
-    UseBeforeAlloc,
-    /// DA06: memory was touched after its free took effect in stream order.
-    UseAfterFree,
-    /// DA07: memory was freed that is not allocated, or was freed already.
-    InvalidFree,
-    /// DA08: an operation reaches outside a buffer.
-    OutOfBounds,
-    /// DA04: host memory was unpinned while an operation used it.
-    UnpinnedInUse,
-    /// DA12: something was still alive in the end.
-    Leak,
-    /// DA26: the host read write-combined memory, which is slow. No mistake in what was read.
-    SlowRead,
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = match self {
-            Self::UseBeforeAlloc => 5,
-            Self::UseAfterFree => 6,
-            Self::InvalidFree => 7,
-            Self::OutOfBounds => 8,
-            Self::UnpinnedInUse => 4,
-            Self::Leak => 12,
-            Self::SlowRead => 26,
-        };
-        write!(f, "error[DA{number:02}]")
-    }
 }

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, panic::Location, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{Buffer, CopyOp, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+    backend::{CopyOp, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
 };
 
 use crate::{
@@ -15,7 +15,6 @@ use crate::{
     event::MockEvent,
     fault::Site,
     host::HostRange,
-    report::Code,
 };
 
 /// A stream. Dropping it neither blocks nor cancels.
@@ -48,26 +47,9 @@ impl MockStream {
         if buffers.iter().any(|buffer| !Arc::ptr_eq(&buffer.shared, self.shared())) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
-        for access in work.accesses().into_iter().flatten() {
-            let holds = |buffer: &&&MockBuffer| buffer.id == access.buffer;
-            let len_bytes = buffers.iter().find(holds).map_or(0, |buffer| buffer.len_bytes());
-            if access.span_bytes.end > len_bytes {
-                let span = access.span_bytes;
-                let message = format!(
-                    "{operation} ({}) reaches bytes {}..{} of buffer {}, which has {len_bytes}",
-                    Location::caller(),
-                    span.start,
-                    span.end,
-                    access.buffer
-                );
-                engine.add_finding(Code::OutOfBounds, message);
-                return Err(Error::Driver {
-                    backend: BACKEND,
-                    operation,
-                    code: 1,
-                    name: "out of bounds".to_owned(),
-                });
-            }
+        if engine.is_out_of_bounds(self.lane, &work, buffers, Location::caller()) {
+            let name = "out of bounds".to_owned();
+            return Err(Error::Driver { backend: BACKEND, operation, code: 1, name });
         }
         engine.enqueue(self.lane, work, Location::caller());
         Ok(())
@@ -134,8 +116,8 @@ unsafe impl Stream for MockStream {
     fn record(&self) -> Result<MockEvent> {
         let mut engine = self.shared().engine();
         engine.enter(Site::Record)?;
-        let mark = engine.enqueue(self.lane, Work::Record, Location::caller());
-        Ok(MockEvent::new(self.shared(), &mut engine, mark))
+        let recorded = engine.record(self.lane, Location::caller());
+        Ok(MockEvent::new(self.shared(), &mut engine, recorded))
     }
 
     #[track_caller]
@@ -143,12 +125,13 @@ unsafe impl Stream for MockStream {
         if !Arc::ptr_eq(&event.shared, self.shared()) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation: "wait" });
         }
-        self.enqueue(Site::Wait, "wait", &[], Work::Wait(event.mark))
+        let mut engine = self.shared().engine();
+        engine.enter(Site::Wait)?;
+        engine.wait(self.lane, (event.mark, &event.snapshot), Location::caller());
+        Ok(())
     }
 
     fn synchronize(&self) -> Quiesced {
-        let mut engine = self.shared().engine();
-        let last = engine.last(self.lane);
-        engine.synchronize(last)
+        self.shared().engine().synchronize_lane(self.lane)
     }
 }

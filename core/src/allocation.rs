@@ -35,17 +35,17 @@ impl<D: Device> Allocation<D> {
     /// Allocates on a stream, uninitialized.
     #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Self> {
-        let (core, home) = (Arc::clone(&stream.core), stream.lane);
-        let mut allocation =
-            Self { buffer: None, len_bytes, home, owner: None, core, uses: Mutex::default() };
-        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(allocation) };
-        let mut timeline = lock(&stream.core.timeline);
-        allocation.buffer = Some(stream.raw.alloc(len)?);
-        // Other streams may use the memory only after the allocation took effect: it counts as a write.
-        let touch = Touch { allocation: &allocation, footprint: Footprint::solid(0, len_bytes), write: true };
-        timeline.note(home.index, Mode::Automatic, &[touch]);
-        drop(timeline);
-        Ok(allocation)
+        let (buffer, uses) = match NonZeroUsize::new(len_bytes) {
+            None => (None, Uses::default()),
+            Some(len) => {
+                let mut timeline = lock(&stream.core.timeline);
+                let buffer = stream.raw.alloc(len)?;
+                // Other streams may use the memory only after the allocation took effect: it counts as a write.
+                (Some(buffer), timeline.note_alloc(stream.lane.index, len_bytes))
+            }
+        };
+        let core = Arc::clone(&stream.core);
+        Ok(Self { buffer, len_bytes, home: stream.lane, owner: None, core, uses: Mutex::new(uses) })
     }
 
     /// A buffer whose memory belongs to `owner`, which is dropped after the last use. Any stream may use it at once.

@@ -98,6 +98,12 @@ impl<D: Device> Context<D> {
     }
 }
 
+/// Where the pool has its memory from. Not a closure, which would hide the caller whose line reports name.
+pub(crate) trait Source<D: Device> {
+    #[track_caller]
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer>;
+}
+
 /// The pool of one context.
 #[derive(Debug)]
 pub(crate) struct PinnedPool<D: Device>(Mutex<State<D>>);
@@ -151,7 +157,7 @@ impl<D: Device> PinnedPool<D> {
         backend: &'static str,
         len_bytes: NonZeroUsize,
         flags: HostFlags,
-        alloc: impl Fn(NonZeroUsize) -> Result<D::HostBuffer>,
+        source: &impl Source<D>,
     ) -> Result<(Pooled<D>, bool)> {
         let mut state = lock(&self.0);
         // Of what is kept, nothing that wastes more than an eighth.
@@ -182,14 +188,14 @@ impl<D: Device> PinnedPool<D> {
         state.count_in(size.get());
         drop(state);
         drop(surplus);
-        let memory = alloc(size).or_else(|error| {
+        let mut memory = source.alloc(size);
+        if memory.as_ref().is_err_and(Error::is_retryable) {
             let kept = lock(&self.0).shrink(0, 0);
-            if !error.is_retryable() || kept.is_empty() {
-                return Err(error);
+            if !kept.is_empty() {
+                drop(kept);
+                memory = source.alloc(size);
             }
-            drop(kept);
-            alloc(size)
-        });
+        }
         let mut state = lock(&self.0);
         state.count_out(size.get());
         let memory = memory?;

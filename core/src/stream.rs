@@ -47,6 +47,12 @@ impl<D: Device> StreamHandle<D> {
         self.0.lane.index
     }
 
+    /// The stream of the backend, for what only that backend has. Hazard tracking sees nothing of what is done with it.
+    #[must_use]
+    pub fn raw(&self) -> &D::Stream {
+        &self.0.raw
+    }
+
     /// Captures everything submitted so far. Does not synchronize.
     ///
     /// # Errors

@@ -88,7 +88,7 @@ fn what_the_device_lacks_is_refused_by_name() {
 fn exactly_the_bytes_of_the_slices_are_pinned() {
     let device = MockDevice::new();
     let context = Context::new(device.clone()).unwrap();
-    let mut data = vec![0_u16; 100];
+    let mut data = [0_u16; 100];
     let start = data.as_ptr().addr();
     let (low, high) = data.split_at_mut(50);
     context
@@ -125,7 +125,7 @@ fn unpinning_under_a_copy_is_found() {
     device.unregister_host(registration.unwrap()).unwrap();
     assert_eq!(stream.synchronize(), Quiesced::Done);
     let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
-    assert_eq!(codes, [Code::UnpinnedInUse]);
+    assert_eq!(codes, [Code::HostFreed]);
 }
 
 fn failed() -> Error {

@@ -10,7 +10,6 @@ use crate::{
     buffer::BufferId,
     host::HostRange,
     poison::{Poison, PoisonKind, repeat},
-    report::Code,
     schedule::Choice,
 };
 
@@ -21,20 +20,13 @@ impl Engine {
     /// Runs an operation, or one piece of it. True if nothing of it is left.
     pub(super) fn execute(&mut self, op: &mut Op) -> bool {
         match &op.work {
-            Work::Record | Work::Wait(_) => true,
-            Work::Prefetch { .. } => {
-                self.check_lifetimes(op);
-                true
-            }
+            Work::Record | Work::Wait(_) | Work::Prefetch { .. } => true,
             Work::Alloc { buffer, .. } => {
                 self.memory.make_ready(*buffer);
                 true
             }
             Work::Free { buffer, .. } => {
-                if !self.memory.release(*buffer) {
-                    let message = format!("{}: buffer {buffer} is not allocated", op.describe());
-                    self.add_finding(Code::InvalidFree, message);
-                }
+                self.memory.release(*buffer);
                 true
             }
             _ if op.cancelled => true,
@@ -46,30 +38,9 @@ impl Engine {
                     op.pieces.get_or_insert_with(|| tear(len_bytes, 1 + chooser.choose(Choice::Tear, ways)));
                 let piece = pieces.remove(chooser.choose(Choice::Piece, pieces.len()));
                 let finished = pieces.is_empty();
-                self.check_lifetimes(op);
                 move_bytes(&mut self.memory, &op.work, piece);
                 finished
             }
-        }
-    }
-
-    /// Reports memory that is used before its allocation or after its free.
-    fn check_lifetimes(&mut self, op: &mut Op) {
-        if op.reported {
-            return;
-        }
-        for access in op.work.accesses().into_iter().flatten() {
-            let (code, when) = match self.memory.state(access.buffer) {
-                State::Ready => continue,
-                State::Reserved => (Code::UseBeforeAlloc, "before its allocation took effect"),
-                State::Gone => (Code::UseAfterFree, "after its free took effect"),
-            };
-            op.reported = true;
-            let verb = if access.write { "writes" } else { "reads" };
-            let Range { start, end } = access.span_bytes;
-            let buffer = access.buffer;
-            let message = format!("{} {verb} bytes {start}..{end} of buffer {buffer} {when}", op.describe());
-            self.add_finding(code, message);
         }
     }
 }
@@ -202,11 +173,12 @@ mod tests {
 
     use super::*;
     use crate::schedule::{Chooser, Schedule};
+    use crate::{Code, judge::Judge};
 
     /// No owner of a buffer can do this, so the engine is asked directly.
     #[test]
     fn a_second_free_is_a_finding() {
-        let mut engine = Engine::new(Chooser::new(Schedule::Lazy, 0, false), 100, 0);
+        let mut engine = Engine::new(Chooser::new(Schedule::Lazy, 0, false), Judge::new(true), 100, 0, false);
         let lane = engine.open_lane();
         let buffer = engine.reserve(8, Location::caller()).unwrap().buffer;
         let free = || Work::Free { buffer, len_bytes: 8 };
@@ -214,7 +186,7 @@ mod tests {
             engine.enqueue(lane, work, Location::caller());
         }
         let codes: Vec<Code> = engine.report().findings.iter().map(|finding| finding.code).collect();
-        assert_eq!(codes, [Code::InvalidFree]);
+        assert_eq!(codes, [Code::DoubleFree]);
         assert_eq!(engine.memory_info().free_bytes, 100);
     }
 

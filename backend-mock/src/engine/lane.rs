@@ -89,8 +89,11 @@ impl Lane {
 impl Engine {
     /// A lane for a new stream: an old one that is not used any more, if there is one.
     pub(crate) fn open_lane(&mut self) -> usize {
-        let unused = |lane: &Lane| !lane.open && lane.queue.is_empty();
-        let index = self.lanes.iter().position(unused).unwrap_or_else(|| {
+        let unused = |&index: &usize| {
+            let lane = &self.lanes[index];
+            !lane.open && lane.queue.is_empty() && self.judge.may_take_over(index)
+        };
+        let index = (0..self.lanes.len()).find(unused).unwrap_or_else(|| {
             self.lanes.push(Lane::default());
             self.lanes.len() - 1
         });
@@ -101,10 +104,5 @@ impl Engine {
     /// The stream was dropped: what it enqueued still runs.
     pub(crate) fn close_lane(&mut self, lane: usize) {
         self.lanes[lane].open = false;
-    }
-
-    /// The newest operation of a lane that has not run.
-    pub(crate) fn last(&self, lane: usize) -> Option<Mark> {
-        self.lanes[lane].last(lane, |_| true)
     }
 }

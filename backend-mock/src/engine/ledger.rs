@@ -1,10 +1,14 @@
 //! What the engine remembers for reports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use super::HostUse;
 use crate::{
-    report::{Finding, LiveHostBuffer, LiveRegistration},
+    finding::Finding,
+    report::{LiveHostBuffer, LiveRegistration},
     statistics::Statistics,
 };
 
@@ -15,13 +19,14 @@ pub(super) struct Ledger {
     pub(super) findings: Vec<Finding>,
     /// Events alive.
     pub(super) events: usize,
-    /// Pinned memory alive, by number of allocation.
+    /// Pinned and managed memory alive, by number of allocation.
     pub(super) host_buffers: BTreeMap<u64, (HostUse, LiveHostBuffer)>,
-    /// Pinned ranges of the program's memory, by number of registration: the first byte, and what is told.
-    pub(super) registrations: BTreeMap<u64, (usize, LiveRegistration)>,
+    pub(super) allocated_host_buffers: u64,
     /// Bytes that can be pinned at a time.
     pub(super) host_limit_bytes: usize,
     /// Write-combined memory whose reading was told of, by number.
     pub(super) read_slowly: BTreeSet<u64>,
-    pub(super) numbered: u64,
+    /// Pinned ranges of the program's own memory, by number of registration: the addresses, and what is told.
+    pub(super) registrations: BTreeMap<u64, (Range<usize>, LiveRegistration)>,
+    pub(super) registered: u64,
 }

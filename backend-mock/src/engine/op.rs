@@ -1,36 +1,27 @@
 //! An operation in a queue.
 
-use std::{ops::Range, panic::Location};
+use std::ops::Range;
 
 use devarray::copy::Plan;
 
 use super::Mark;
-use crate::{buffer::BufferId, host::HostRange, statistics::Counts};
+use crate::{buffer::BufferId, finding, host::HostRange, statistics::Counts};
 
 /// One operation of a stream, and how far it is.
 #[derive(Debug)]
 pub(super) struct Op {
     /// Its place in the order in which all operations of the device were enqueued.
     pub(super) number: u64,
-    /// Where it was enqueued.
-    pub(super) location: &'static Location<'static>,
     pub(super) work: Work,
     /// The bytes still to be moved, as positions in the concatenation of its runs; none before it started.
     pub(super) pieces: Option<Vec<Range<usize>>>,
     /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees, records and waits.
     pub(super) cancelled: bool,
-    /// A finding was reported for it; one is enough.
-    pub(super) reported: bool,
 }
 
 impl Op {
-    pub(super) fn new(number: u64, work: Work, location: &'static Location<'static>) -> Self {
-        Self { number, location, work, pieces: None, cancelled: false, reported: false }
-    }
-
-    /// Kind, number and place, for messages.
-    pub(super) fn describe(&self) -> String {
-        format!("{} (operation {}, {})", self.work.name(), self.number, self.location)
+    pub(super) fn new(number: u64, work: Work) -> Self {
+        Self { number, work, pieces: None, cancelled: false }
     }
 }
 
@@ -105,12 +96,18 @@ impl Work {
         }
     }
 
+    /// The host memory it touches, and how.
+    pub(super) fn host(&self) -> Option<(&HostRange, finding::Access)> {
+        match self {
+            Self::Upload { host, .. } => Some((host, finding::Access::Read)),
+            Self::Download { host, .. } => Some((host, finding::Access::Write)),
+            _ => None,
+        }
+    }
+
     /// Whether it may touch a byte of the host range.
     pub(super) fn touches_host(&self, range: &HostRange) -> bool {
-        match self {
-            Self::Upload { host, .. } | Self::Download { host, .. } => host.overlaps(range),
-            _ => false,
-        }
+        self.host().is_some_and(|(host, _)| host.overlaps(range))
     }
 
     /// Bytes that it moves in pieces; 0 if it moves none.
@@ -124,7 +121,7 @@ impl Work {
         }
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Alloc { .. } => "alloc",
             Self::Free { .. } => "free",

@@ -98,6 +98,9 @@ impl Engine {
         if !finished {
             return self.lanes[lane].put_back(op);
         }
+        if let Some(order) = &mut self.order {
+            order.push(op.number);
+        }
         if !op.cancelled || op.work.len_bytes() == 0 {
             op.work.count(&mut self.ledger.statistics.executed);
         }

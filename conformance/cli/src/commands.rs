@@ -1,9 +1,11 @@
 //! The command line: one file a command.
 
+pub mod bench;
 pub mod check;
 pub mod devices;
 pub mod golden;
 pub mod relayout;
+pub mod replay;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -26,6 +28,10 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum Command {
+    /// Measure copies, transfers and calls on a backend
+    ///
+    /// Each beside what the driver alone takes for as many bytes, in the same run.
+    Bench(bench::Arguments),
     /// Run the conformance suite on a backend
     ///
     /// Checks every law and prints a table by group; each law that is broken with what broke and the command that shows it
@@ -47,6 +53,11 @@ pub enum Command {
     /// as NumPy would. Elements are moved as they are: every NumPy element type of a fixed size passes, in either byte
     /// order. IN and OUT may be one file; OUT is replaced when the result is complete, and not before.
     Relayout(relayout::Arguments),
+    /// Judge stream programs
+    ///
+    /// Plays each program on the simulator under many schedules and prints a line of JSON with its verdict: right, with the
+    /// bytes it leaves, or the first mistake. Where a file says what it expects, a last line `N passed, M failed`.
+    Replay(replay::Arguments),
 }
 
 impl Cli {
@@ -57,10 +68,12 @@ impl Cli {
     /// The input or the environment is at fault; displayed with `{:#}`, the error is one line that names both.
     pub fn run(&self, output: &mut Output<'_>) -> Result<Status> {
         match &self.command {
+            Command::Bench(arguments) => bench::run(arguments, output),
             Command::Check(arguments) => check::run(arguments, output),
             Command::Devices(arguments) => devices::run(arguments, output),
             Command::Golden(arguments) => golden::run(arguments, output),
             Command::Relayout(arguments) => relayout::run(arguments, output),
+            Command::Replay(arguments) => replay::run(arguments, output),
         }
     }
 }

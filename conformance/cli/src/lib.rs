@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 pub mod backend;
+pub mod bench;
 pub mod check;
 pub mod commands;
 pub mod golden;
 pub mod npy;
 pub mod output;
+pub mod replay;
 pub mod status;
 pub mod steps;
 

@@ -21,15 +21,20 @@ impl Loops {
         Self { axes: Axes::new(), run_bytes: 0, dst_offset_bytes: 0, src_offset_bytes: 0 }
     }
 
+    /// Two C-contiguous layouts of one shape, neither empty: one run.
+    pub(super) fn contiguous(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
+        check_bytes(dst, src, item_bytes)?;
+        Ok(Self {
+            axes: Axes::new(),
+            run_bytes: dst.len() * item_bytes,
+            dst_offset_bytes: dst.offset() * item_bytes,
+            src_offset_bytes: src.offset() * item_bytes,
+        })
+    }
+
     /// The loops over two layouts of one shape, in bytes, not reduced; neither is empty.
-    ///
-    /// A layout vouches for its positions in elements only. Strides and partial sums lie between the lowest and the
-    /// highest position, so that one check of the highest byte a side covers all arithmetic on them.
     pub(super) fn between(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
-        for side in [dst, src] {
-            let end_bytes = side.span().end.checked_mul(item_bytes).ok_or(LayoutError::Overflow)?;
-            isize::try_from(end_bytes).map_err(|_| LayoutError::Overflow)?;
-        }
+        check_bytes(dst, src, item_bytes)?;
         let item = item_bytes.cast_signed();
         let strides = dst.strides().iter().zip(src.strides());
         let axes = dst
@@ -88,4 +93,16 @@ impl Loops {
             .fold(ends, |bits, axis| bits | (axis.dst_stride_bytes | axis.src_stride_bytes).cast_unsigned());
         1 << (bits | WIDEST_BYTES).trailing_zeros()
     }
+}
+
+/// Refuses what no byte of a side can be counted of.
+///
+/// A layout vouches for its positions in elements only. Strides and partial sums lie between the lowest and the highest
+/// position, so that one check of the highest byte a side covers all arithmetic on them.
+fn check_bytes(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<(), LayoutError> {
+    for side in [dst, src] {
+        let end_bytes = side.span().end.checked_mul(item_bytes).ok_or(LayoutError::Overflow)?;
+        isize::try_from(end_bytes).map_err(|_| LayoutError::Overflow)?;
+    }
+    Ok(())
 }

@@ -17,7 +17,7 @@ use crate::{
     backend::{AllocHost, Device, HostBuffer, HostFlags},
     context::ContextCore,
     layout::LayoutError,
-    pinned_pool::Pooled,
+    pinned_pool::{Pooled, Source},
 };
 
 /// A slice of `T` in page-locked host memory, which the device reads and writes by itself, at the speed of the link.
@@ -48,6 +48,26 @@ pub struct PinnedBuffer<T: Element, D: Device> {
     of: PhantomData<T>,
 }
 
+/// Pinned memory of every device.
+struct Plain<'a, D>(&'a D);
+
+/// Pinned memory with flags.
+struct Flagged<'a, D>(&'a D, HostFlags);
+
+impl<D: Device> Source<D> for Plain<'_, D> {
+    #[track_caller]
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer> {
+        self.0.alloc_host(len_bytes)
+    }
+}
+
+impl<D: AllocHost> Source<D> for Flagged<'_, D> {
+    #[track_caller]
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer> {
+        self.0.alloc_host_as(len_bytes, self.1)
+    }
+}
+
 impl<D: Device> Context<D> {
     /// Allocates `len` zeroed elements of pinned host memory. May block for as long as the driver takes.
     ///
@@ -59,7 +79,7 @@ impl<D: Device> Context<D> {
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
     #[track_caller]
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T, D>> {
-        self.allocate(len, HostFlags::new(), |len_bytes| self.0.device.alloc_host(len_bytes))
+        self.allocate(len, HostFlags::new(), &Plain(&self.0.device))
     }
 
     /// As [`pinned`](Self::pinned), with the elements of a slice.
@@ -79,7 +99,7 @@ impl<D: Device> Context<D> {
         &self,
         len: usize,
         flags: HostFlags,
-        alloc: impl Fn(NonZeroUsize) -> Result<D::HostBuffer>,
+        source: &impl Source<D>,
     ) -> Result<PinnedBuffer<T, D>> {
         const { assert!(align_of::<T>() <= 64, "pinned memory is aligned to 64 bytes") };
         let core = Arc::clone(&self.0);
@@ -89,7 +109,7 @@ impl<D: Device> Context<D> {
         };
         // What waits for the device alone may be what a limit needs.
         core.custody.collect(&core);
-        let (memory, used) = core.pinned.acquire(core.backend(), len_bytes, flags, alloc)?;
+        let (memory, used) = core.pinned.acquire(core.backend(), len_bytes, flags, source)?;
         let mut buffer = PinnedBuffer { memory: Some(memory), len, core, of: PhantomData };
         if used {
             buffer.fill(T::zeroed());
@@ -120,8 +140,7 @@ impl<D: AllocHost> Context<D> {
     #[track_caller]
     #[doc(alias = "pagelocked_empty")]
     pub fn pinned_with<T: Element>(&self, len: usize, flags: HostFlags) -> Result<PinnedBuffer<T, D>> {
-        let alloc = |len_bytes| self.0.device.alloc_host_as(len_bytes, flags);
-        let mut buffer = self.allocate(len, flags, alloc)?;
+        let mut buffer = self.allocate(len, flags, &Flagged(&self.0.device, flags))?;
         if let (Some(memory), true) = (&mut buffer.memory, flags.write_combined) {
             memory.slow_read = Some(D::note_slow_read);
         }

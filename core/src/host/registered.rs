@@ -36,6 +36,7 @@ impl<D: RegisterHost> Context<D> {
     /// # Panics
     ///
     /// With what `f` panicked with, after the pinning ended.
+    #[track_caller]
     #[doc(alias = "pinned")]
     #[doc(alias = "register_host_memory")]
     pub fn with_pinned<T: Element, R>(&self, memory: &mut [T], f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
@@ -52,6 +53,7 @@ impl<D: RegisterHost> Context<D> {
     /// # Panics
     ///
     /// As [`with_pinned`](Self::with_pinned).
+    #[track_caller]
     pub fn with_all_pinned<'m, T: Element, R, const N: usize>(
         &self,
         mut memory: [&'m mut [T]; N],

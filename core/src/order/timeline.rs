@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{
     Clock, Footprint, Hazard, LaneId, Mode,
     lane::{Lane, Mark},
-    uses::Use,
+    uses::{Use, Uses},
 };
 use crate::{
     Error, Result,
@@ -119,6 +119,13 @@ impl<D: Device> Timeline<D> {
             let is_done = |u: &Use| u.sequence <= self.done.of(u.lane);
             lock(&touch.allocation.uses).note(next, mode != Mode::Unchecked, is_done);
         }
+    }
+
+    /// As [`note`](Self::note), of the operation that allocates so many bytes: what an allocation begins with.
+    pub(crate) fn note_alloc(&mut self, lane: usize, len_bytes: usize) -> Uses {
+        self.lanes[lane].sequence += 1;
+        let sequence = self.lanes[lane].sequence;
+        Uses::first(Use { lane, sequence, footprint: Footprint::solid(0, len_bytes), write: true })
     }
 
     fn order_after(&mut self, lane: usize, mode: Mode, operation: &'static str, earlier: &Use) -> Result<()> {

@@ -7,6 +7,9 @@ use super::Footprint;
 /// Accesses kept apart before those of one lane and kind are merged into one.
 const KEPT_APART: usize = 8;
 
+/// Accesses kept without the heap: the last write and a read or two. Allocations are moved about, so they stay small.
+const INLINE: usize = 2;
+
 /// One access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Use {
@@ -25,9 +28,16 @@ impl Use {
 
 /// All unretired accesses to one allocation: every reader, not the last one.
 #[derive(Debug, Default)]
-pub(crate) struct Uses(SmallVec<[Use; 4]>);
+pub(crate) struct Uses(SmallVec<[Use; INLINE]>);
 
 impl Uses {
+    /// The accesses of a new allocation: `first` alone.
+    pub(crate) fn first(first: Use) -> Self {
+        let mut uses = SmallVec::new();
+        uses.push(first);
+        Self(uses)
+    }
+
     /// The accesses that `next` must be ordered after, its own lane's left out: a stream is ordered by itself.
     pub(crate) fn conflicting<'a>(&'a self, next: &'a Use) -> impl Iterator<Item = &'a Use> {
         self.0.iter().filter(move |u| u.lane != next.lane && u.conflicts(next))
@@ -51,7 +61,7 @@ impl Uses {
 
     /// Merges the accesses of one lane and kind: as late as the latest, as wide as all.
     fn merge(&mut self) {
-        let mut merged: SmallVec<[Use; 4]> = SmallVec::new();
+        let mut merged: SmallVec<[Use; INLINE]> = SmallVec::new();
         for u in &self.0 {
             match merged.iter_mut().find(|m| m.lane == u.lane && m.write == u.write) {
                 Some(m) => {

@@ -174,7 +174,7 @@ fn every_command_has_help_with_examples() {
         concat!("devarray ", env!("CARGO_PKG_VERSION"), "\n")
     );
     let help = devarray(["--help"]).succeeded().stdout;
-    for command in ["devices", "golden", "relayout"] {
+    for command in ["bench", "devices", "golden", "relayout"] {
         assert!(help.contains(command), "{help}");
         let help = devarray([command, "--help"]).succeeded().stdout;
         assert!(help.contains("Examples:\n  devarray "), "{help}");

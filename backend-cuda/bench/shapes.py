@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Prints cases of other shapes than the built-in list, the same ones every time, one a line.
+
+`shapes.py large` are 64 MiB to 1 GiB: ranks 2 to 8, odd extents, all widths, slices of permutes. `shapes.py awkward` are random.
+`shapes.py middle` are transposes and permutes of 4 to 50 MB, `shapes.py small` of 64 KiB to 4 MiB.
+"""
+
+import math
+import random
+import sys
+
+LARGE = """
+rank2-odd:u8:16381x16383:permute(1,0)
+rank2-odd:u16:11173x12007:permute(1,0)
+rank2-odd:f32:9001x7013:permute(1,0)
+rank2-odd:f64:5003x6007:permute(1,0)
+rank2-odd:c128:3001x4003:permute(1,0)
+rank2-tall:f32:3000000x36:permute(1,0)
+rank2-wide:f16:48x2500000:permute(1,0)
+rank2-tall:u8:9000001x17:permute(1,0)
+rank3-rgb:u8:8192x8192x3:permute(2,0,1)
+rank3-planes:u8:3x8192x8192:permute(1,2,0)
+rank3-rgba:u8:8192x8192x4:permute(2,0,1)
+rank3-odd:f32:317x401x311:permute(2,1,0)
+rank3-odd:u8:641x511x513:permute(1,2,0)
+rank3-roll:f64:250x300x350:permute(1,2,0)
+rank3-c128:c128:128x192x256:permute(2,0,1)
+rank4-heads:f16:16x4096x32x64:permute(0,2,1,3)
+rank4-odd:f32:33x65x129x127:permute(3,1,2,0)
+rank4-nhwc:bf16:61x59x57x255:permute(0,3,1,2)
+rank5:i32:16x24x31x40x64:permute(3,0,4,1,2)
+rank6:f32:11x13x15x17x19x21:permute(5,2,0,4,1,3)
+rank7:f32:8x9x10x11x12x13x14:permute(6,4,2,0,1,3,5)
+rank8:f32:8x8x10x10x8x8x8x8:permute(7,5,3,1,6,4,2,0)
+rank8:u16:8x8x10x10x8x8x8x9:permute(1,0,3,2,5,4,7,6)
+slice-of-permute:f32:12000x10000:permute(1,0)/index(1:-1,3:-5)
+slice-of-permute:f16:1000x400x600:permute(2,0,1)/index(5:595,:,1:399)
+slice-of-permute:u8:900x800x700:permute(2,1,0)/index(:,7:,:-9)
+slice-steps:f32:10000x16000:index(::2,5:-5)
+slice-steps:f64:6000x3000x9:index(:,::3)
+reversed:f32:10000x12000:flip(0,1)
+reversed:u8:20000x12001:flip(1)
+reversed-transpose:i16:12001x10007:permute(1,0)/flip(1)
+rows-unaligned:u8:20000x16001:index(:,3:15999)
+rows-short:f32:1500000x100:index(:,7:77)
+rows-short:u8:1500000x300:index(:,1:203)
+every3:f32:9000x9000x3:index(...,1)
+inner-slice:c64:3000x4000x8:index(...,2:7)
+window:f64:600x500x400:index(10:-10,10:-10,10:-10)
+repeat-rows:f16:1x20000:broadcast(8000,20000)
+repeat-middle:f32:4000x1x200:broadcast(4000,150,200)
+"""
+
+FORMS = """
+TYPE:SQUARE:permute(1,0)
+TYPE:CUBE:permute(2,1,0)
+TYPE:CUBE:permute(1,2,0)
+TYPE:ODD:permute(1,0)
+TYPE:CUBE:permute(1,0,2)/index(:,1:-1)
+"""
+
+
+def of_size(size, count):
+    """`FORMS` in several widths, each result of about `size` bytes."""
+    for dtype, width in (("u8", 1), ("f16", 2), ("f32", 4), ("f64", 8)):
+        side, edge = math.isqrt(size // width), round((size / width) ** (1 / 3))
+        square, cube = f"{side // 8 * 8}x{side // 8 * 8}", f"{edge // 8 * 8}x{edge // 8 * 8}x{edge // 8 * 8}"
+        for form in FORMS.split()[:count]:
+            form = form.replace("SQUARE", square).replace("CUBE", cube).replace("ODD", f"{side | 1}x{(side | 1) - 2}")
+            yield f"{size >> 10}K:{form.replace('TYPE', dtype)}"
+
+
+def awkward(count, seed=20261121):
+    """Permuted, sliced, stepped and reversed arrays of any rank and width, from 48 MB."""
+    draw = random.Random(seed)
+    for number in range(count):
+        dtype, width = draw.choice([("u8", 1), ("i16", 2), ("f32", 4), ("f64", 8), ("c128", 16)])
+        rank, elements = draw.randint(2, 8), draw.randint(64 << 20, 256 << 20) // width
+        weights = [draw.random() + 0.15 for _ in range(rank)]
+        shape = [max(2, round(elements ** (weight / sum(weights)))) for weight in weights]
+        axes = draw.sample(range(rank), rank)
+        steps = [f"permute({','.join(map(str, axes))})"]
+        if draw.random() < 0.5:
+            items = [draw.choice([":", ":", "1:", ":-1"]) for _ in range(rank)]
+            if draw.random() < 0.3:
+                items[draw.randrange(rank)] = "::2"
+            steps.append(f"index({','.join(items)})")
+        if draw.random() < 0.3:
+            steps.append(f"flip({draw.randrange(rank)})")
+        yield f"awkward{number}:{dtype}:{'x'.join(map(str, shape))}:{'/'.join(steps)}"
+
+
+def main():
+    lists = {
+        "large": lambda: LARGE.split(),
+        "awkward": lambda: awkward(60),
+        "middle": lambda: [case for size in (4, 8, 16, 32, 50) for case in of_size(size * 1000 * 1000, 5)],
+        "small": lambda: [case for size in (64, 256, 1024, 4096) for case in of_size(size << 10, 3)],
+    }
+    for name in sys.argv[1:] or lists:
+        print(*lists[name](), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

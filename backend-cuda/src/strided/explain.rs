@@ -1,0 +1,131 @@
+//! Why a copy is carried out as it is, in words for people.
+
+use std::convert::Infallible;
+
+use devarray::copy::{Class, Plan};
+
+use super::{Addresses, Launch, select};
+
+/// How the copy of `plan` between the allocations at `dst` and `src` is carried out on a device, and why, line by line.
+///
+/// Pure: the kernels are chosen from the plan and the addresses alone, so no device is needed to ask.
+#[must_use]
+pub fn explain_copy(plan: &Plan, dst: u64, src: u64) -> Vec<String> {
+    match plan.class() {
+        Class::Empty => return vec!["nothing to copy".to_owned()],
+        Class::Linear => {
+            return vec![
+                "the driver's device-to-device copy".to_owned(),
+                "why: both sides are contiguous".to_owned(),
+            ];
+        }
+        _ => {}
+    }
+    let (mut lines, mut launches) = (Vec::new(), 0);
+    // The launches of a large copy differ only in where they begin, and the last in how far it reaches.
+    let each = |launch: &Launch| {
+        if launches == 0 {
+            lines.push(format!("kernel {}, {} threads a block", launch.explain(), launch.block()));
+            lines.push(format!("vectors: {}", vectors(launch)));
+            lines.push(format!("why: {}", why(launch)));
+        }
+        launches += 1;
+        Ok::<(), Infallible>(())
+    };
+    let Ok(()) = select(plan, Addresses { dst, src }, each);
+    if launches > 1 {
+        lines.push(format!("the first of {launches} launches of at most 1 GiB"));
+    }
+    lines
+}
+
+fn name(launch: &Launch) -> &str {
+    launch.kernel.name.to_str().unwrap_or_default()
+}
+
+/// How wide memory is accessed.
+fn vectors(launch: &Launch) -> String {
+    let name = name(launch);
+    let width = name.rsplit('_').next().and_then(|digits| digits.parse::<u32>().ok());
+    match (name, width) {
+        (_, Some(width)) if name.starts_with("gather") => format!("{width} B loaded, {width} B stored"),
+        (_, Some(width)) if name.starts_with("rows_stride") => format!("{width} B loaded, 16 B stored"),
+        ("tile_scatter", _) => "16 B loaded, single elements stored".to_owned(),
+        _ => "16 B loaded, 16 B stored".to_owned(),
+    }
+}
+
+/// What about the plan led to the kernel.
+fn why(launch: &Launch) -> &'static str {
+    let name = name(launch);
+    let starts = |prefix: &str| name.starts_with(prefix);
+    match name {
+        "rows_aligned" => "both sides run along the same axis, every row from a multiple of 16 B to another",
+        "rows_realign" => {
+            "both sides run along the same axis, but rows start at different places of 16 B: two aligned loads are \
+             shifted into each store"
+        }
+        "rows_join" => {
+            "both sides run along the same axis, and short rows follow each other in the destination: joined, so that \
+             stores are whole"
+        }
+        "tile_linear" | "tile_pairs" => {
+            "the sides run along different axes, so tiles turn round in shared memory; every run starts at a multiple \
+             of 16 B, its elements one step apart"
+        }
+        "tile_linear_shifted" => {
+            "the sides run along different axes, so tiles turn round in shared memory; runs start anywhere, their \
+             elements one step apart"
+        }
+        "tile_table" => {
+            "the sides run along different axes, so tiles turn round in shared memory; a table finds the elements of \
+             runs over several axes"
+        }
+        "tile_table_shifted" => {
+            "the sides run along different axes, so tiles turn round in shared memory; runs start anywhere, and a table \
+             finds their elements"
+        }
+        "tile_scatter" => "the source has dense rows, but elements of the destination lie apart",
+        _ if starts("rows_reverse") => "the source runs backwards along the axis of the destination",
+        _ if starts("rows_stride") => {
+            "the source repeats or skips along the axis of the destination and has no faster axis: elements are picked \
+             into whole stores"
+        }
+        _ => "pieces are too short, or too far apart, for rows and tiles",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use devarray::{Layout, backend::Capabilities};
+
+    use super::*;
+
+    fn explained(shape: &[usize], dst: &[isize], src: &[isize], width: usize) -> String {
+        let layout = |strides| Layout::new(shape, strides, 0).unwrap();
+        let plan = Plan::new(&layout(dst), &layout(src), width, &Capabilities::default()).unwrap();
+        explain_copy(&plan, 0, 1 << 40).join("\n")
+    }
+
+    #[test]
+    fn each_family_says_why() {
+        for (shape, dst, src, width, parts) in [
+            (&[64, 64][..], &[64, 1][..], &[64, 1][..], 4, &["driver", "contiguous"][..]),
+            (&[512, 512], &[512, 1], &[1024, 1], 4, &["rows_aligned", "multiple of 16 B"]),
+            (&[512, 511], &[511, 1], &[1023, 1], 4, &["rows_", "same axis"]),
+            (&[512, 512], &[512, 1], &[1, 512], 4, &["tile_4:tile_linear", "16 B loaded", "different axes"]),
+            (&[512, 512], &[512, 1], &[1024, 2], 2, &["rows_stride_2", "2 B loaded, 16 B stored", "picked"]),
+            (&[4096, 3], &[3, 1], &[512, 1], 4, &["gather_4", "4 B stored", "too short"]),
+        ] {
+            let text = explained(shape, dst, src, width);
+            assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn large_copies_say_how_many_launches() {
+        let text = explained(&[1 << 16, 1 << 15], &[1 << 15, 1], &[1, 1 << 16], 4);
+        assert!(text.contains("the first of 8 launches"), "{text}");
+        assert_eq!(explained(&[0, 2], &[2, 1], &[1, 1], 4), "nothing to copy");
+    }
+}

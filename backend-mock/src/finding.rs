@@ -1,0 +1,272 @@
+//! What was done wrong: one mistake, with everything needed to understand it.
+
+use std::{fmt, ops::Range, panic::Location};
+
+use crate::buffer::BufferId;
+
+/// One mistake: an operation that real hardware would have answered with undefined behaviour, under some schedule if not
+/// under this one.
+///
+/// `Display` is for people:
+///
+/// ```text
+/// error[DA01]: read/write race on buffer 0.0, bytes 0x0..0x10 of 0x40
+///   read  op#3 copy    stream 0  src/step.rs:71:9
+///   write op#5 upload  stream 1  src/step.rs:88:14
+///   no happens-before path #3 → #5
+///   nearest miss: stream 1 waited at op#4 for the event of op#2, recorded before #3
+///   help: record an event on stream 0 after #3, and wait for it on stream 1 before #5
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What kind of mistake.
+    pub code: Code,
+    /// The operation that is wrong.
+    pub operation: Operation,
+    /// How it touches the memory.
+    pub access: Access,
+    /// The earlier operations that it is not ordered with, or that ended the life of its memory; ascending.
+    pub with: Vec<(Operation, Access)>,
+    /// The memory.
+    pub memory: Memory,
+    /// The bytes of it, or the first of several such ranges.
+    pub bytes: Range<usize>,
+    /// The missing edge, the nearest miss and what would help, a line each.
+    pub notes: Vec<String>,
+}
+
+/// How an operation touches memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "memory is read, written, or begins or ends")]
+pub enum Access {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It allocates or frees.
+    Lifetime,
+}
+
+/// An operation, or what the host did, as findings name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Operation {
+    /// Its place in the order in which all operations of the device were enqueued, from 0. What the host did has that of
+    /// the next operation.
+    pub number: u64,
+    /// What it does: `"copy"`, `"free"`, `"host_read"` …
+    pub kind: &'static str,
+    /// The number of its stream, in the order in which the device opened them; none if the host did it.
+    pub stream: Option<usize>,
+    /// Where it was enqueued: the nearest caller that is not `#[track_caller]`.
+    pub location: &'static Location<'static>,
+}
+
+/// A memory, as findings name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Memory {
+    /// Device memory.
+    Device {
+        /// Which allocation.
+        id: BufferId,
+        /// Its size.
+        len_bytes: usize,
+    },
+    /// Pinned host memory of the device.
+    Pinned {
+        /// Which allocation, from 0.
+        number: u64,
+        /// Its size.
+        len_bytes: usize,
+    },
+    /// Other host memory.
+    Host {
+        /// How much of it an operation uses.
+        len_bytes: usize,
+    },
+}
+
+/// Kinds of mistakes. Written `error[DA06]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Code {
+    /// DA01: two operations touch a byte, one of them writes, and nothing orders them.
+    Race,
+    /// DA02: the host reads memory that an operation may still write.
+    HostRead,
+    /// DA03: the host writes memory that an operation may still use.
+    HostWrite,
+    /// DA04: pinned memory was given back while an operation may still use it.
+    HostFreed,
+    /// DA05: memory is used by what is not ordered after its allocation.
+    UseBeforeAlloc,
+    /// DA06: memory is used after its free, or freed by what is not ordered after every use.
+    UseAfterFree,
+    /// DA07: memory is freed that was freed already.
+    DoubleFree,
+    /// DA08: an operation reaches outside a memory.
+    OutOfBounds,
+    /// DA10: bytes are brought to the host that were never given a value.
+    Uninitialized,
+    /// DA11: source and destination of one copy share a byte.
+    Overlap,
+    /// DA12: something was still alive in the end.
+    Leak,
+    /// DA26: the host reads write-combined memory. Right, but slow.
+    SlowRead,
+}
+
+impl Code {
+    /// Its number, 12 for `DA12`.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Race => 1,
+            Self::HostRead => 2,
+            Self::HostWrite => 3,
+            Self::HostFreed => 4,
+            Self::UseBeforeAlloc => 5,
+            Self::UseAfterFree => 6,
+            Self::DoubleFree => 7,
+            Self::OutOfBounds => 8,
+            Self::Uninitialized => 10,
+            Self::Overlap => 11,
+            Self::Leak => 12,
+            Self::SlowRead => 26,
+        }
+    }
+
+    /// The family of mistakes, as files of stream programs name it.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Race | Self::HostRead | Self::HostWrite | Self::HostFreed => "race",
+            Self::UseBeforeAlloc => "use_before_alloc",
+            Self::UseAfterFree | Self::DoubleFree => "use_after_free",
+            Self::OutOfBounds => "out_of_bounds",
+            Self::Uninitialized => "uninit",
+            Self::Overlap => "overlap",
+            Self::Leak => "leak",
+            Self::SlowRead => "slow_read",
+        }
+    }
+}
+
+impl Finding {
+    pub(crate) fn new(
+        code: Code,
+        operation: Operation,
+        access: Access,
+        memory: Memory,
+        bytes: Range<usize>,
+    ) -> Self {
+        Self { code, operation, access, with: Vec::new(), memory, bytes, notes: Vec::new() }
+    }
+
+    /// The same, naming earlier operations in the order of their numbers.
+    pub(crate) fn with(mut self, earlier: impl IntoIterator<Item = (Operation, Access)>) -> Self {
+        self.add(earlier);
+        self
+    }
+
+    /// Names more of them.
+    pub(crate) fn add(&mut self, earlier: impl IntoIterator<Item = (Operation, Access)>) {
+        for (operation, access) in earlier {
+            if self.with.iter().all(|(known, _)| known.number != operation.number) {
+                self.with.push((operation, access));
+            }
+        }
+        self.with.sort_by_key(|(operation, _)| operation.number);
+    }
+
+    /// The same with another note.
+    pub(crate) fn note(mut self, note: String) -> Self {
+        self.notes.push(note);
+        self
+    }
+
+    /// What is wrong with which bytes of which memory, in one line.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let Self { memory, bytes: Range { start, end }, .. } = self;
+        let place = format!("{memory}, bytes {start:#x}..{end:#x} of {:#x}", memory.len_bytes());
+        match self.code {
+            Code::Race => {
+                let earlier = self.with.first().map_or(Access::Write, |(_, access)| *access);
+                format!("{}/{} race on {place}", earlier.verb(), self.access.verb())
+            }
+            Code::HostRead => format!("the host reads what an operation may still write: {place}"),
+            Code::HostWrite => format!("the host writes what an operation may still use: {place}"),
+            Code::HostFreed => format!("given back while an operation may still use it: {place}"),
+            Code::UseBeforeAlloc => format!("used before its allocation takes effect: {place}"),
+            Code::UseAfterFree if self.access == Access::Lifetime => {
+                format!("freed while an operation may still use it: {place}")
+            }
+            Code::UseAfterFree => format!("used after its free: {place}"),
+            Code::DoubleFree => format!("freed twice: {memory}"),
+            Code::OutOfBounds => format!("reaches outside {place}"),
+            Code::Uninitialized => format!("never given a value, and brought to the host: {place}"),
+            Code::Overlap => format!("source and destination share bytes of {place}"),
+            Code::Leak => format!("leaked: {memory}"),
+            Code::SlowRead => format!("the host reads write-combined memory, slowly: {place}"),
+        }
+    }
+}
+
+impl Access {
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Lifetime => "",
+        }
+    }
+}
+
+impl Memory {
+    /// Its size.
+    #[must_use]
+    pub const fn len_bytes(self) -> usize {
+        match self {
+            Self::Device { len_bytes, .. } | Self::Pinned { len_bytes, .. } | Self::Host { len_bytes } => {
+                len_bytes
+            }
+        }
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Device { id, .. } => write!(f, "buffer {id}"),
+            Self::Pinned { number, .. } => write!(f, "pinned memory {number}"),
+            Self::Host { .. } => f.write_str("host memory"),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.headline())?;
+        let involved = self.with.iter().copied().chain([(self.operation, self.access)]);
+        for (Operation { number, kind, stream, location }, access) in involved {
+            let verb = access.verb();
+            match stream {
+                Some(stream) => write!(f, "\n  {verb:5} op#{number} {kind:8} stream {stream}  {location}")?,
+                None => write!(f, "\n  {verb:5} {kind}  {location}")?,
+            }
+        }
+        for note in &self.notes {
+            write!(f, "\n  {note}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error[DA{:02}]", self.number())
+    }
+}

@@ -1,0 +1,103 @@
+//! The verdict: whether what was enqueued is right under every schedule, not only under the one that ran.
+//!
+//! Each operation is judged once, when it is enqueued, from its bytes and from what is ordered before it. Order comes from
+//! these edges and no others:
+//!
+//! - operations of one stream, in the order they were enqueued;
+//! - a record takes a snapshot of its stream, and a wait joins the snapshot that the event held at the call;
+//! - what the host has waited for (a stream, an event, the device, a query that said yes) is before everything it issues
+//!   afterwards, and so is each access of the host itself.
+//!
+//! For one operation, in this order, stopping at the first that is wrong:
+//!
+//! 1. it reaches outside a memory;
+//! 2. a memory of it, source before destination, was freed, or its allocation is not ordered before; a free, moreover, is
+//!    not ordered after every use;
+//! 3. it races: an earlier access touches a common byte, one of the two writes, neither is ordered before the other;
+//! 4. source and destination share a byte;
+//! 5. a download reads bytes that were never given a value. Copies carry that flag along.
+//!
+//! Nothing here knows which operations have run. The engine that runs them knows nothing of what is here.
+
+mod bytes;
+mod clock;
+mod host;
+mod initialized;
+mod lanes;
+mod memory;
+mod shadow;
+mod verdict;
+mod words;
+
+use clock::{Clock, Position};
+use host::HostMemory;
+use lanes::Lanes;
+pub(crate) use lanes::Snapshot;
+use memory::DeviceMemory;
+
+use crate::{
+    engine::Work,
+    finding::{Finding, Operation},
+};
+
+/// The judge of one device.
+#[derive(Debug)]
+pub(crate) struct Judge {
+    /// Off, it takes no notes and finds nothing.
+    on: bool,
+    lanes: Lanes,
+    device: DeviceMemory,
+    host: HostMemory,
+}
+
+impl Judge {
+    pub(crate) fn new(on: bool) -> Self {
+        Self { on, lanes: Lanes::default(), device: DeviceMemory::default(), host: HostMemory::default() }
+    }
+
+    /// Judges an operation that is being enqueued on a lane, and takes note of it.
+    pub(crate) fn enqueue(&mut self, lane: usize, work: &Work, operation: Operation) -> Option<Finding> {
+        if !self.on {
+            return None;
+        }
+        let position = self.lanes.issue(lane);
+        self.verdict(work, operation, position)
+    }
+
+    /// The lane records an event, as its next operation.
+    pub(crate) fn record(&mut self, lane: usize, operation: Operation) -> Snapshot {
+        if !self.on {
+            return Snapshot::default();
+        }
+        let position = self.lanes.issue(lane);
+        self.lanes.record(position, operation)
+    }
+
+    /// The lane waits for an event, as its next operation.
+    pub(crate) fn wait(&mut self, lane: usize, event: &Snapshot, operation: Operation) {
+        if self.on {
+            self.lanes.issue(lane);
+            self.lanes.wait(lane, event, operation);
+        }
+    }
+
+    /// The host has waited for an event, or was told that it is ready.
+    pub(crate) fn host_waited(&mut self, event: &Snapshot) {
+        self.lanes.host_waited(event);
+    }
+
+    /// The host has waited for everything on a lane.
+    pub(crate) fn host_waited_for_lane(&mut self, lane: usize) {
+        self.lanes.host_waited_for_lane(lane);
+    }
+
+    /// The host has waited for the whole device.
+    pub(crate) fn host_waited_for_all(&mut self) {
+        self.lanes.host_waited_for_all();
+    }
+
+    /// Whether a new stream may go on where a dropped one ended without seeming to be ordered after it.
+    pub(crate) fn may_take_over(&self, lane: usize) -> bool {
+        self.lanes.host_knows_all(lane)
+    }
+}

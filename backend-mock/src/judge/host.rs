@@ -1,0 +1,102 @@
+//! Host memory as the judge sees it: ranges of addresses.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use super::{
+    Judge, Position,
+    bytes::Bytes,
+    shadow::{Note, Shadow},
+};
+use crate::{
+    buffer::BufferId,
+    finding::{Access, Code, Finding, Memory, Operation},
+};
+
+/// All host memory that operations touch, by address, and the pinned allocations in it.
+#[derive(Debug, Default)]
+pub(super) struct HostMemory {
+    pub(super) shadow: Shadow,
+    /// (length in bytes, number), by address.
+    pinned: BTreeMap<usize, (usize, u64)>,
+}
+
+impl HostMemory {
+    /// What to call the memory around a range of addresses, which becomes one of offsets in it.
+    pub(super) fn name(&self, range: &mut Range<usize>) -> Memory {
+        let pinned = self.pinned.range(..=range.start).next_back();
+        let (start, memory) = match pinned {
+            Some((&start, &(len_bytes, number))) if range.start < start + len_bytes => {
+                (start, Memory::Pinned { number, len_bytes })
+            }
+            _ => (range.start, Memory::Host { len_bytes: range.len() }),
+        };
+        *range = range.start - start..range.end - start;
+        memory
+    }
+
+    /// The pinned allocation in which a range of addresses starts.
+    pub(super) fn pinned(&self, range: &Range<usize>) -> Option<(Memory, Range<usize>)> {
+        let mut inside = range.clone();
+        let memory = self.name(&mut inside);
+        matches!(memory, Memory::Pinned { .. }).then_some((memory, inside))
+    }
+}
+
+impl Judge {
+    /// The pinned allocation in which a range of addresses starts, and the range in it.
+    pub(crate) fn pinned(&self, addresses: &Range<usize>) -> Option<(Memory, Range<usize>)> {
+        self.host.pinned(addresses)
+    }
+
+    /// Pinned memory was allocated.
+    pub(crate) fn pin(&mut self, number: u64, addresses: Range<usize>) {
+        self.host.shadow.forget(&addresses);
+        self.host.pinned.insert(addresses.start, (addresses.len(), number));
+    }
+
+    /// Pinned memory is given back: a mistake if an operation that the host has not waited for uses it.
+    pub(crate) fn unpin(&mut self, addresses: &Range<usize>, operation: Operation) -> Option<Finding> {
+        let finding = self.host_access(addresses, Access::Write, Code::HostFreed, operation);
+        self.host.pinned.remove(&addresses.start);
+        self.host.shadow.forget(addresses);
+        finding
+    }
+
+    /// Host memory got a place among the device's: before everything, and all of it has a value.
+    pub(crate) fn lend(&mut self, id: BufferId, len_bytes: usize, operation: Operation) {
+        let alloc = Note { position: Position::default(), operation, access: Access::Lifetime };
+        self.device.insert(id, len_bytes, alloc);
+        if let Some(buffer) = self.device.buffer_mut(id) {
+            buffer.initialized.set(&Bytes::range(0..len_bytes), true);
+        }
+    }
+
+    /// It loses the place again: a mistake if an operation that the host has not waited for uses it.
+    pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Finding> {
+        let buffer = self.device.buffer(id).filter(|_| self.on)?;
+        let (whole, mut conflicts) = (0..buffer.len_bytes, Vec::new());
+        buffer.shadow.conflicts(&whole, true, self.lanes.host(), &mut conflicts);
+        let memory = Memory::Device { id, len_bytes: whole.len() };
+        let finding = self.conflict(Code::HostFreed, operation, Access::Lifetime, conflicts, |_| memory);
+        self.device.free(id, Note { position: Position::default(), operation, access: Access::Lifetime });
+        finding
+    }
+
+    /// The host itself reads or writes memory: a mistake if an operation that it has not waited for conflicts.
+    ///
+    /// No later operation can race with the access, as everything issued later is after it, so it leaves no note.
+    pub(crate) fn host_access(
+        &mut self,
+        addresses: &Range<usize>,
+        access: Access,
+        code: Code,
+        operation: Operation,
+    ) -> Option<Finding> {
+        if !self.on {
+            return None;
+        }
+        let mut conflicts = Vec::new();
+        self.host.shadow.conflicts(addresses, access == Access::Write, self.lanes.host(), &mut conflicts);
+        self.conflict(code, operation, access, conflicts, |bytes| self.host.name(bytes))
+    }
+}

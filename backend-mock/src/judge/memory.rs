@@ -1,0 +1,59 @@
+//! Allocations of device memory: from when to when, who touched what, and which bytes have a value.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{
+    initialized::Initialized,
+    shadow::{Note, Shadow},
+};
+use crate::buffer::BufferId;
+
+/// Freed buffers whose free is remembered.
+const MOST_FREED: usize = 1024;
+
+/// The allocations that are alive, and those freed last.
+#[derive(Debug, Default)]
+pub(super) struct DeviceMemory {
+    buffers: BTreeMap<BufferId, Buffer>,
+    /// Oldest first.
+    freed: VecDeque<BufferId>,
+}
+
+/// One allocation.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    pub(super) len_bytes: usize,
+    pub(super) alloc: Note,
+    pub(super) freed: Option<Note>,
+    pub(super) shadow: Shadow,
+    pub(super) initialized: Initialized,
+}
+
+impl DeviceMemory {
+    pub(super) fn insert(&mut self, id: BufferId, len_bytes: usize, alloc: Note) {
+        let (shadow, initialized) = (Shadow::default(), Initialized::default());
+        self.buffers.insert(id, Buffer { len_bytes, alloc, freed: None, shadow, initialized });
+    }
+
+    /// The allocation; none if it was freed long ago.
+    pub(super) fn buffer(&self, id: BufferId) -> Option<&Buffer> {
+        self.buffers.get(&id)
+    }
+
+    pub(super) fn buffer_mut(&mut self, id: BufferId) -> Option<&mut Buffer> {
+        self.buffers.get_mut(&id)
+    }
+
+    /// Notes the free of an allocation, and forgets all else of it.
+    pub(super) fn free(&mut self, id: BufferId, free: Note) {
+        let Some(buffer) = self.buffer_mut(id) else { return };
+        buffer.freed = Some(free);
+        (buffer.shadow, buffer.initialized) = (Shadow::default(), Initialized::default());
+        self.freed.push_back(id);
+        if self.freed.len() > MOST_FREED
+            && let Some(oldest) = self.freed.pop_front()
+        {
+            self.buffers.remove(&oldest);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What a program needs of a device beyond the traits of streams.
+
+use std::ops::Range;
+
+use devarray::Device;
+
+use crate::{Access, Finding, MockBuffer, MockDevice, MockHostBuffer};
+
+/// What [`Program::play`](super::Program::play) asks of whoever plays a program on a device.
+pub trait Door<D: Device> {
+    /// The program begins: what comes now are its operations.
+    fn begin(&mut self);
+
+    /// The next thing that happens is operation number `index`.
+    fn next(&mut self, index: usize);
+
+    /// A second handle on a buffer that is about to be freed, for programs that use it afterwards; none where no such
+    /// program is played.
+    fn twin(&mut self, buffer: &D::Buffer) -> Option<D::Buffer>;
+
+    /// The host touches pinned memory: reads or writes the bytes. `bytes` may reach outside it; then nothing follows if
+    /// [`is_over`](Self::is_over) says so.
+    fn host_access(&mut self, host: &D::HostBuffer, bytes: Range<usize>, access: Access);
+
+    /// Whether the program has made a mistake, and so goes no further.
+    fn is_over(&self) -> bool;
+}
+
+/// Plays programs on the simulator, where every mistake is defined and found.
+#[derive(Debug)]
+pub(super) struct MockDoor<'a>(pub(super) &'a MockDevice);
+
+impl MockDoor<'_> {
+    pub(super) fn finding(&self) -> Option<Finding> {
+        self.0.first_finding()
+    }
+}
+
+impl Door<MockDevice> for MockDoor<'_> {
+    fn begin(&mut self) {
+        self.0.shared().engine().begin_program();
+    }
+
+    fn next(&mut self, index: usize) {
+        self.0.shared().engine().number_next(index as u64);
+    }
+
+    fn twin(&mut self, buffer: &MockBuffer) -> Option<MockBuffer> {
+        Some(buffer.twin())
+    }
+
+    fn host_access(&mut self, host: &MockHostBuffer, bytes: Range<usize>, access: Access) {
+        self.0.host_access(host, bytes, access);
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.shared().engine().first_finding().is_some()
+    }
+}

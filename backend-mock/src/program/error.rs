@@ -1,0 +1,27 @@
+//! What is wrong with a text that is no program.
+
+use std::fmt;
+
+/// A line that is no program: where in it, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseProgramError {
+    field: String,
+    cause: String,
+}
+
+impl ParseProgramError {
+    pub(super) fn new(field: impl Into<String>, cause: impl Into<String>) -> Self {
+        Self { field: field.into(), cause: cause.into() }
+    }
+}
+
+impl fmt::Display for ParseProgramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.field.as_str() {
+            "" | "." => f.write_str(&self.cause),
+            field => write!(f, "{field}: {}", self.cause),
+        }
+    }
+}
+
+impl std::error::Error for ParseProgramError {}

@@ -1,0 +1,127 @@
+//! What a backend must offer beside its arrays to be measured.
+
+use std::{hint::black_box, time::Instant};
+
+use anyhow::Result;
+use devarray::{Device, StreamHandle, copy::Plan};
+use devarray_mock::MockDevice;
+
+use super::Work;
+
+/// The calls under the library, for comparison: what a program without it would make. Each is of the stream they were
+/// made for, and is not tracked: the caller waits before and after.
+pub trait RawCalls {
+    /// Enqueues a copy from device memory to device memory.
+    ///
+    /// # Errors
+    ///
+    /// The driver refused.
+    fn copy(&self, dst: u64, src: u64, len_bytes: usize) -> Result<()>;
+
+    /// Enqueues an allocation and its free.
+    ///
+    /// # Errors
+    ///
+    /// The driver refused.
+    fn alloc_free(&self, len_bytes: usize) -> Result<()>;
+
+    /// Makes an event, records it, and, if told, lets the stream `waiter` wait for it; then destroys it.
+    ///
+    /// # Errors
+    ///
+    /// The driver refused.
+    fn record(&self, and_wait: bool) -> Result<()>;
+
+    /// Copies host memory to the device and waits.
+    ///
+    /// # Errors
+    ///
+    /// The driver refused.
+    fn upload(&self, dst: u64, src: &[u8]) -> Result<()>;
+
+    /// Copies device memory to the host and waits.
+    ///
+    /// # Errors
+    ///
+    /// The driver refused.
+    fn download(&self, src: u64, dst: &mut [u8]) -> Result<()>;
+}
+
+/// A reference copy, ready to be repeated: the argument says which of its buffers to use.
+pub type Reference = Box<dyn FnMut(usize) -> Result<()>>;
+
+/// A device whose copies can be timed.
+pub trait Target: Device {
+    /// Seconds from the start to the end of what `work` enqueues on `stream`, on the device's own clock if it has one.
+    /// Blocks.
+    ///
+    /// # Errors
+    ///
+    /// Those of the work, and what the device says.
+    fn seconds(stream: &StreamHandle<Self>, work: Work<'_>) -> Result<f64>;
+
+    /// A contiguous copy of so many bytes, over `sets` pairs of buffers.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    fn reference(stream: &StreamHandle<Self>, len_bytes: usize, sets: usize) -> Result<Reference>;
+
+    /// How the copy of a plan between the allocations at these addresses is carried out, and why, line by line.
+    fn explain(plan: &Plan, dst: u64, src: u64) -> Vec<String>;
+
+    /// The calls under the library, if there are any: for `stream`, and `waiter`, which waits for its events.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be had.
+    fn raw_calls(
+        stream: &StreamHandle<Self>,
+        waiter: &StreamHandle<Self>,
+    ) -> Result<Option<Box<dyn RawCalls>>>;
+}
+
+/// Seconds of the host's clock.
+pub(super) fn host_seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let begun = Instant::now();
+    work()?;
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// The plan, in a line.
+pub(super) fn explain_plan(plan: &Plan) -> String {
+    let (len, run, width) = (plan.len_bytes(), plan.run_bytes(), plan.width_bytes());
+    let loops = plan.axes().len();
+    format!("plan: {:?}: {len} B in runs of {run} B under {loops} loops, words of {width} B", plan.class())
+}
+
+/// The simulator: host memory, the host's clock, and `memcpy`.
+impl Target for MockDevice {
+    fn seconds(stream: &StreamHandle<Self>, work: Work<'_>) -> Result<f64> {
+        host_seconds(|| {
+            work()?;
+            Ok(stream.synchronize()?)
+        })
+    }
+
+    fn reference(_: &StreamHandle<Self>, len_bytes: usize, sets: usize) -> Result<Reference> {
+        let pair = || (vec![1_u8; len_bytes], vec![0_u8; len_bytes]);
+        let mut pairs: Vec<_> = (0..sets).map(|_| pair()).collect();
+        Ok(Box::new(move |set| {
+            let (src, dst) = &mut pairs[set];
+            black_box(dst).copy_from_slice(black_box(src));
+            Ok(())
+        }))
+    }
+
+    fn explain(plan: &Plan, dst: u64, src: u64) -> Vec<String> {
+        let mut lines =
+            vec![explain_plan(plan), "the simulator copies run by run; on a CUDA device:".to_owned()];
+        lines.extend(devarray_cuda::explain_copy(plan, dst, src));
+        lines
+    }
+
+    fn raw_calls(_: &StreamHandle<Self>, _: &StreamHandle<Self>) -> Result<Option<Box<dyn RawCalls>>> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,48 @@
+//! A copy that nothing keeps track of.
+#![allow(unsafe_code)] // opens an unchecked stream, and vouches for the order on it
+
+use anyhow::Result;
+use devarray::{Device, ErasedArray, StreamHandle};
+
+/// A contiguous copy between two arrays of its own, on a stream of its own without hazard tracking.
+#[derive(Debug)]
+pub struct UntrackedCopy<D: Device> {
+    stream: StreamHandle<D>,
+    dst: ErasedArray<D>,
+    src: ErasedArray<D>,
+}
+
+impl<D: Device> UntrackedCopy<D> {
+    /// A copy of so many bytes. `stream` allocates. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, and what else the device says.
+    pub fn new(stream: &StreamHandle<D>, len_bytes: usize) -> Result<Self> {
+        let array = || ErasedArray::zeros(stream, &[len_bytes], 1);
+        let (dst, src) = (array()?, array()?);
+        stream.synchronize()?;
+        // SAFETY: nobody else has the arrays, all work on them so far is finished, and all that follows is on this stream;
+        // the arrays' own free is tracked.
+        let stream = unsafe { stream.context().unchecked_stream() }?;
+        Ok(Self { stream, dst, src })
+    }
+
+    /// Enqueues it.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub fn enqueue(&mut self) -> Result<()> {
+        Ok(self.dst.view_mut().copy_from(&self.stream, &self.src.view())?)
+    }
+
+    /// Blocks until all that was enqueued is finished.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub fn synchronize(&self) -> Result<()> {
+        Ok(self.stream.synchronize()?)
+    }
+}

@@ -1,0 +1,78 @@
+//! `devarray bench`: how fast a backend is.
+
+pub mod copy;
+pub mod overhead;
+pub mod transfer;
+
+use anyhow::{Context as _, Result};
+use clap::{Args, Subcommand, ValueEnum};
+use devarray_cuda::CudaDevice;
+use devarray_mock::MockDevice;
+
+use crate::{Status, bench::Target, output::Output};
+
+/// The arguments of `devarray bench`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  devarray bench copy --backend cuda
+  devarray bench transfer --backend cuda --json
+  devarray bench overhead --backend mock")]
+#[non_exhaustive]
+pub struct Arguments {
+    /// What is measured
+    #[command(subcommand)]
+    pub subject: Subject,
+}
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+#[non_exhaustive]
+pub enum Subject {
+    /// Copies on the device beside a contiguous copy of as many bytes
+    ///
+    /// Each result is compared with an index-by-index oracle before it is timed.
+    Copy(copy::Arguments),
+    /// Copies between host and device beside the driver's own
+    Transfer(transfer::Arguments),
+    /// Nanoseconds a call, beside the driver's own
+    Overhead(overhead::Arguments),
+}
+
+/// A backend that can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[non_exhaustive]
+pub enum Measurable {
+    /// The first CUDA device.
+    #[default]
+    Cuda,
+    /// The simulator in host memory.
+    Mock,
+}
+
+/// A measurement of any device.
+trait Measurement {
+    fn measure<D: Target>(self, device: D) -> Result<Status>;
+}
+
+impl Measurable {
+    fn run(self, measurement: impl Measurement) -> Result<Status> {
+        match self {
+            Self::Cuda => measurement.measure(CudaDevice::open(0).context("no CUDA device can be used")?),
+            Self::Mock => measurement.measure(MockDevice::new()),
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// A case cannot be read, a result is wrong, or the device fails.
+pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
+    match &arguments.subject {
+        Subject::Copy(arguments) => copy::run(arguments, output),
+        Subject::Transfer(arguments) => transfer::run(arguments, output),
+        Subject::Overhead(arguments) => overhead::run(arguments, output),
+    }
+}

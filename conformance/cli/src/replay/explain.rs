@@ -1,0 +1,61 @@
+//! What a person reads of a mistake.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use devarray_mock::{Finding, MockDevice, Operation, program::Program};
+
+use super::judge::schedules;
+
+/// The mistake in full: the operations as the program has them, the bytes, the missing edge, the nearest miss, and a
+/// schedule, of those that were tried, in which the order that nothing forbids did happen.
+///
+/// # Errors
+///
+/// The program needs more memory than there is.
+pub fn explain(program: &Program, finding: &Finding, seed: u64, random: u64) -> Result<String> {
+    let mut text = format!("{}: {}", finding.code, finding.headline());
+    let involved = finding.with.iter().map(|(operation, _)| operation).chain([&finding.operation]);
+    for Operation { number, .. } in involved {
+        if let Some(op) = usize::try_from(*number).ok().and_then(|index| program.op_text(index)) {
+            write!(text, "\n  op#{number} {op}")?;
+        }
+    }
+    for note in &finding.notes {
+        write!(text, "\n  {note}")?;
+    }
+    if let Some(witness) = witness(program, finding, seed, random)? {
+        write!(text, "\n  witness: {witness}")?;
+    }
+    Ok(text)
+}
+
+/// The first schedule in which the wrong operation was not after one that it must come after.
+fn witness(program: &Program, finding: &Finding, seed: u64, random: u64) -> Result<Option<String>> {
+    let later = finding.operation.number;
+    for (schedule, seed) in schedules(seed, random) {
+        let name = format!("{schedule:?}");
+        let device = MockDevice::builder().schedule(schedule).seed(seed).record_order(true).build();
+        if program.play_on_mock(&device)?.is_ok() {
+            continue;
+        }
+        let order = device.order().unwrap_or_default();
+        let place = |number: u64| order.iter().position(|&ran| ran == number);
+        let at = place(later);
+        let overtaken = finding.with.iter().find(|(earlier, _)| match (place(earlier.number), at) {
+            (Some(earlier), Some(at)) => earlier > at,
+            (None, _) => true,
+            _ => false,
+        });
+        if let Some((earlier, _)) = overtaken {
+            let ran: Vec<String> = order.iter().map(u64::to_string).collect();
+            let seed = if name == "Random" { format!(", seed {seed}") } else { String::new() };
+            let earlier = earlier.number;
+            return Ok(Some(format!(
+                "schedule {name}{seed} ran [{}]: #{later} did not wait for #{earlier}",
+                ran.join(" ")
+            )));
+        }
+    }
+    Ok(None)
+}

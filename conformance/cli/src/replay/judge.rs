@@ -1,0 +1,55 @@
+//! A program under many schedules.
+
+use anyhow::Result;
+use devarray_mock::{Finding, MockDevice, Schedule, program::Program};
+
+/// What a program gave.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Judged {
+    /// Under the first schedule: the bytes of its pinned memories, or the mistake.
+    pub played: Result<Vec<Vec<u8>>, Finding>,
+    /// A schedule under which it gave something else. There is none: a mistake is found under every schedule, and a program
+    /// without one gives the same bytes under all.
+    pub differing: Option<String>,
+}
+
+/// The three fixed schedules, then random ones from a seed on.
+pub(super) fn schedules(seed: u64, random: u64) -> impl Iterator<Item = (Schedule, u64)> {
+    let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy].map(|schedule| (schedule, 0));
+    fixed.into_iter().chain((0..random).map(move |k| (Schedule::Random, seed.wrapping_add(k))))
+}
+
+/// Plays a program under the three fixed schedules and `random` others.
+///
+/// # Errors
+///
+/// It needs more memory than there is.
+pub fn judge(program: &Program, seed: u64, random: u64) -> Result<Judged> {
+    let play = |(schedule, seed): (Schedule, u64)| {
+        program.play_on_mock(&MockDevice::builder().schedule(schedule).seed(seed).build())
+    };
+    let played = play((Schedule::Eager, 0))?;
+    let mut differing = None;
+    for (schedule, seed) in schedules(seed, random).skip(1) {
+        let name = format!("{schedule:?} {seed}");
+        if !same(&play((schedule, seed))?, &played) && differing.is_none() {
+            differing = Some(name);
+        }
+    }
+    Ok(Judged { played, differing })
+}
+
+/// Whether two outcomes are one: the same bytes, or the same mistake of the same operations. (In which place of the device a
+/// buffer lies is up to the schedule.)
+fn same(one: &Result<Vec<Vec<u8>>, Finding>, two: &Result<Vec<Vec<u8>>, Finding>) -> bool {
+    let mistake = |finding: &Finding| {
+        let with: Vec<u64> = finding.with.iter().map(|(operation, _)| operation.number).collect();
+        (finding.code, finding.operation.number, with, finding.bytes.clone())
+    };
+    match (one, two) {
+        (Ok(one), Ok(two)) => one == two,
+        (Err(one), Err(two)) => mistake(one) == mistake(two),
+        _ => false,
+    }
+}

@@ -23,7 +23,7 @@ def main():
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "devarray", "font.family": "sans-serif", "font.size": 8})
     figure, axes = plt.subplots(figsize=(10, 0.27 * len(rows) + 1.4), layout="constrained")
     places = range(len(rows))
-    axes.barh(places, [line["ratio"] for _, line, _, _ in rows], height=0.62, color="#4c72b0", label="devarray")
+    axes.barh(places, [line["ratio"] for _, line, _, _ in rows], height=0.62, color="#a8c1e0", label="devarray")
     axes.plot([ceiling for *_, ceiling in rows], places, "|", color="black", markersize=11, label="ceiling: least traffic")
     for peer, (mark, colour) in MARKS.items():
         points = [(found[peer] / line["memcpy_gbps"], at) for at, (_, line, found, _) in zip(places, rows) if peer in found]
@@ -33,7 +33,7 @@ def main():
     axes.set_yticks(places, [case.text for case, *_ in rows])
     axes.set(xlim=(0, None), ylim=(-0.6, len(rows) - 0.4), xlabel="GB/s over those of a contiguous copy of as many bytes")
     axes.set_title(f"Copies on the device into a contiguous result: {note}", fontsize=9)
-    axes.legend(loc="lower right", frameon=False)
+    axes.legend(loc="center right", frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, metadata={"Date": None})
 

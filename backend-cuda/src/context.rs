@@ -99,8 +99,8 @@ impl Context {
 
     /// Makes the context current to this thread, as every call on it needs.
     ///
-    /// Done before each, because any other code of the process may have made another one current meanwhile. It is
-    /// one store in the driver, against microseconds for what follows.
+    /// Asked before each, because any other code of the process may have made another one current meanwhile. Asking is one
+    /// load in the driver; setting, done only where the answer is another context, takes several times as long.
     pub(crate) fn bind(&self) -> Answer<&Driver> {
         self.primary.bind()?;
         Ok(self.driver())
@@ -211,6 +211,12 @@ impl Primary {
     }
 
     fn bind(&self) -> Answer {
+        let mut current = ptr::null_mut();
+        // SAFETY: the pointer is to a local of the right type.
+        unsafe { self.driver.ctx_get_current(&raw mut current) }?;
+        if current == self.raw.raw() {
+            return Ok(());
+        }
         // SAFETY: the context is retained until `self` is dropped.
         unsafe { self.driver.ctx_set_current(self.raw.raw()) }
     }

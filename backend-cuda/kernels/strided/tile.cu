@@ -7,7 +7,8 @@
 //   tile_pairs          linear, and elements of neighbouring runs are fetched as one 4-byte word (widths 1 and 2)
 //   tile_scatter        linear, and elements of a run are apart in the destination too: stored one by one
 //
-// and, with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it.
+// and, with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it;
+// with _wide, in that the sixteen entries of a vector are read from the table as three words of sixteen bytes (width 1).
 #include "tile.cuh"
 
 #ifndef ELEMENT_BYTES
@@ -18,7 +19,7 @@ constexpr int WIDTH = ELEMENT_BYTES;
 typedef Element<WIDTH>::Type Type;
 constexpr int V = 16 / WIDTH;
 
-enum Mode { LINEAR, TABLE };
+enum Mode { LINEAR, TABLE, WIDE_TABLE };
 
 extern __shared__ __align__(16) char shared[];
 
@@ -46,9 +47,21 @@ __device__ __forceinline__ uint4 gather_vector(const TileParams& p, const char* 
     } else {
         const u32 period = divide(static_cast<u32>(max(first, 0)), p.period);
         x += static_cast<int>(period) * p.period_x;
-        table += first - static_cast<int>(period * p.period.divisor);
+        const int entry = first - static_cast<int>(period * p.period.divisor);
+        table += MODE == WIDE_TABLE ? 0 : entry;
         __align__(16) u16 at[V < 2 ? 2 : V];
-        if constexpr (!SHIFTED && V >= 8) {
+        if constexpr (MODE == WIDE_TABLE) {
+            // The entries lie anywhere: aligned vectors around them, shifted into place. What follows the table is data.
+            const uint4* words = reinterpret_cast<const uint4*>(table + (entry & ~7));
+            const u32 shift = static_cast<u32>(entry & 7) * 2;
+            uint4 low = words[0];
+#pragma unroll
+            for (int j = 0; j < V; j += 8) {
+                const uint4 high = words[j / 8 + 1];
+                *reinterpret_cast<uint4*>(at + j) = funnel(low, high, shift);
+                low = high;
+            }
+        } else if constexpr (!SHIFTED && V >= 8) {
 #pragma unroll
             for (int j = 0; j < V; j += 8) {
                 *reinterpret_cast<uint4*>(at + j) = *reinterpret_cast<const uint4*>(table + j);
@@ -86,7 +99,7 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
     u16* run_table = reinterpret_cast<u16*>(shared + p.run_table) + V;
-    if (MODE == TABLE) {
+    if (MODE != LINEAR) {
         fill_run_table<WIDTH>(p, run_table);
     }
     if (fill_tables<WIDTH>(p, shared)) {
@@ -96,7 +109,7 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     find_tile(p, t);
     load_tile<WIDTH>(p, t, data, row_table);
 
-    const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + (MODE == TABLE ? 0 : p.store_x);
+    const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + (MODE != LINEAR ? 0 : p.store_x);
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
 #pragma unroll 1
     for (u32 item = threadIdx.x; item < total; item += THREADS) {
@@ -143,6 +156,9 @@ KERNEL(tile_table, TABLE, false)
 #if ELEMENT_BYTES < 16
 KERNEL(tile_linear_shifted, LINEAR, true)
 KERNEL(tile_table_shifted, TABLE, true)
+#endif
+#if ELEMENT_BYTES == 1
+KERNEL(tile_table_shifted_wide, WIDE_TABLE, true)
 #endif
 
 // Runs whose elements are apart in the destination: neighbouring threads store neighbouring elements.

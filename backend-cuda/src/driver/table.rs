@@ -117,6 +117,7 @@ functions! {
     // The context.
     PrimaryCtxRetain primary_ctx_retain = "cuDevicePrimaryCtxRetain" (context: *mut CUcontext, device: CUdevice);
     PrimaryCtxRelease primary_ctx_release = "cuDevicePrimaryCtxRelease_v2" (device: CUdevice);
+    CtxGetCurrent ctx_get_current = "cuCtxGetCurrent" (context: *mut CUcontext);
     CtxSetCurrent ctx_set_current = "cuCtxSetCurrent" (context: CUcontext);
     CtxSynchronize ctx_synchronize = "cuCtxSynchronize" ();
 

@@ -81,7 +81,7 @@ fn why(launch: &Launch) -> &'static str {
             "the sides run along different axes, so tiles turn round in shared memory; a table finds the elements of \
              runs over several axes"
         }
-        "tile_table_shifted" => {
+        "tile_table_shifted" | "tile_table_shifted_wide" => {
             "the sides run along different axes, so tiles turn round in shared memory; runs start anywhere, and a table \
              finds their elements"
         }

@@ -30,6 +30,9 @@ const SHARED_BYTES: u32 = 48 << 10;
 /// Runs start on a boundary of a memory sector, where tiles may overlap to make that so.
 const SECTOR_BYTES: u32 = 32;
 
+/// Vectors of a run up to which its table is read entry by entry.
+const NARROW_CHUNKS: u32 = 4;
+
 /// A tile being laid out.
 struct Layout<'a> {
     problem: &'a Problem,
@@ -106,8 +109,10 @@ fn lay_out(problem: &Problem, shape: &Shape) -> Option<Launch> {
     layout.lanes(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
     let params = layout.params;
+    // Along longer runs neighbouring threads share what they read of the table.
+    let wide = problem.width == 1 && params.run_chunks > NARROW_CHUNKS;
     Some(Launch {
-        kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted) },
+        kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted, wide) },
         grid: params.tiles,
         shared_bytes,
         params: Params(Block::Tile(params)),

@@ -33,7 +33,7 @@ fn called(pair: &Pair, no_pitched: bool) -> Vec<Function> {
 
 /// The first strided copy on a device that refuses the strided kernels, as the fake does, falls back to the general one.
 const FIRST_LAUNCH: [Function; 5] = [
-    Function::CtxSetCurrent,
+    Function::CtxGetCurrent,
     Function::ModuleLoadData,
     Function::ModuleLoadData,
     Function::ModuleGetFunction,
@@ -41,13 +41,13 @@ const FIRST_LAUNCH: [Function; 5] = [
 ];
 
 fn first_pitched(copy: Function) -> [Function; 3] {
-    [Function::CtxSetCurrent, Function::ModuleLoadData, copy]
+    [Function::CtxGetCurrent, Function::ModuleLoadData, copy]
 }
 
 #[test]
 fn linear_is_one_copy() {
     let pair = pair(&[4, 8], &[8, 1], &[8, 1], 3, 4);
-    assert_eq!(called(&pair, false), [Function::CtxSetCurrent, Function::MemcpyDtoDAsync]);
+    assert_eq!(called(&pair, false), [Function::CtxGetCurrent, Function::MemcpyDtoDAsync]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn tracked_work_of_one_stream_is_its_copies_alone() {
     for _ in 0..100 {
         target.view_mut().copy_from(&stream, &source.view()).unwrap();
     }
-    // Each copy binds the context and copies.
+    // Each copy asks which context is current, and copies.
     assert_eq!(driver.total_calls() - before, 200);
     assert_eq!(driver.calls(Function::MemcpyDtoDAsync), 100);
     assert_eq!(driver.calls(Function::StreamWaitEvent), 0);

@@ -104,6 +104,10 @@ unsafe extern "C" fn set_current(context: sys::CUcontext) -> i32 {
     })
 }
 
+unsafe extern "C" fn get_current(context: *mut sys::CUcontext) -> i32 {
+    with(Function::CtxGetCurrent, |_| put(context, ptr::without_provenance_mut(CURRENT.get())))
+}
+
 unsafe extern "C" fn ctx_synchronize() -> i32 {
     within(Function::CtxSynchronize, |_| 0)
 }
@@ -208,6 +212,7 @@ pub(crate) fn table() -> Table {
     table.device_get_attribute = Some(attribute);
     table.primary_ctx_retain = Some(retain);
     table.primary_ctx_release = Some(release);
+    table.ctx_get_current = Some(get_current);
     table.ctx_set_current = Some(set_current);
     table.ctx_synchronize = Some(ctx_synchronize);
     table.stream_create = Some(stream_create);

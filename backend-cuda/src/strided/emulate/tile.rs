@@ -107,7 +107,7 @@ fn load(p: &TileParams, width: u32, tile: &Tile, memory: &Memory<'_>, shared: &m
 fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memory<'_>, shared: &[u8]) {
     let start = tile.x + i64::from(p.store_x) + (tile.src % 16).cast_signed();
     let vector = i64::from(16 / width);
-    let shifted = name.ends_with("_shifted");
+    let shifted = name.contains("_shifted");
     for run in 0..tile.stores {
         let (mut to, mut x, mut rest) = (tile.dst, start, run);
         for axis in &p.store[..p.store_axes as usize] {

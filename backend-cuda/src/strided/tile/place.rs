@@ -24,8 +24,10 @@ pub(super) enum Find {
 }
 
 impl Find {
-    pub(super) fn kernel(self, shifted: bool) -> &'static CStr {
+    /// The kernel; `wide` if table entries are read as vectors, which only elements of one byte have a kernel for.
+    pub(super) fn kernel(self, shifted: bool, wide: bool) -> &'static CStr {
         match (self, shifted) {
+            (Self::Table, true) if wide => c"tile_table_shifted_wide",
             (Self::Linear, false) => c"tile_linear",
             (Self::Linear, true) => c"tile_linear_shifted",
             (Self::Table, false) => c"tile_table",

@@ -31,7 +31,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line of a copy that took `median_s`, its reference `reference_s`, each moving `moved_bytes`.
+    /// The line of a copy that was not timed yet.
     #[must_use]
     pub fn new(case: String, dtype: &str, shape: &[usize], result_bytes: usize) -> Self {
         let (dtype, shape) = (dtype.to_owned(), shape.to_vec());
@@ -108,6 +108,18 @@ impl Table {
         }
         // A long list is watched while it runs.
         output.flush()
+    }
+
+    /// Prints that the result of a case is wrong.
+    ///
+    /// # Errors
+    ///
+    /// Standard output fails.
+    pub fn wrong(&self, case: &str, cause: &str, output: &mut Output<'_>) -> Result<()> {
+        if self.json {
+            return output.line(serde_json::json!({ "case": case, "error": cause }));
+        }
+        output.line(format_args!("{case}: wrong: {cause}"))
     }
 
     /// Ends the table with the geometric mean of the ratios, for people.

@@ -114,7 +114,7 @@ impl Measurement for Copies<'_, '_> {
         for prepared in &self.cases {
             let mut sets = Sets::new(&stream, prepared).with_context(|| prepared.case.to_string())?;
             if let Err(error) = sets.check(prepared)? {
-                self.output.line(format_args!("{}: wrong: {error:#}", prepared.case))?;
+                table.wrong(&prepared.case.text, &format!("{error:#}"), self.output)?;
                 wrong += 1;
                 continue;
             }

@@ -9,10 +9,12 @@ mod numba;
 use std::num::NonZeroUsize;
 
 use devarray::{
-    Array, Context, Error, ManagedArray, MappedArray, PinnedLimits,
+    Array, Context, Error, Layout, ManagedArray, MappedArray, PinnedLimits,
     backend::{
-        Capabilities, Capability, Device, HostFlags, Location, Quiesced, RegisterHost, Stream, UploadOp,
+        AllocHost, Capabilities, Capability, Device, FillOp, HostFlags, Location, MapHost, Quiesced,
+        RegisterHost, Stream, UploadOp,
     },
+    copy::Plan,
 };
 use devarray_mock::{Code, MockDevice, Schedule, Site};
 
@@ -174,6 +176,30 @@ fn unpinning_under_a_copy_is_found() {
     assert_eq!(stream.synchronize(), Quiesced::Done);
     let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
     assert_eq!(codes, [Code::HostFreed]);
+}
+
+/// What core does not let happen: mapped memory is freed before the fill that writes it has run.
+#[test]
+fn freeing_mapped_memory_under_a_fill_is_found() {
+    for wait in [true, false] {
+        let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+        let stream = device.open_stream().unwrap();
+        let flags = HostFlags::new().mapped();
+        let memory = device.alloc_host_as(NonZeroUsize::new(8).unwrap(), flags).unwrap();
+        let buffer = device.map_host(&memory).unwrap();
+        let line = Layout::new(&[8], &[1], 0).unwrap();
+        let plan = Plan::new(&line, &line, 1, &device.info().capabilities).unwrap();
+        // SAFETY: the plan fills the buffer; that the memory may be gone by then is what is to be found, and the simulator
+        // does not touch it then.
+        stream.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[7]) }).unwrap();
+        if wait {
+            assert_eq!(stream.synchronize(), Quiesced::Done);
+        }
+        drop(memory);
+        assert_eq!(stream.synchronize(), Quiesced::Done);
+        let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, if wait { vec![] } else { vec![Code::HostFreed] });
+    }
 }
 
 fn failed() -> Error {

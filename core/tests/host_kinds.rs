@@ -105,10 +105,12 @@ behaviours! {
     numba_24_reshape_walks_in_the_order_asked_for
     numba_25_reshape_takes_any_kind_of_shape
     numba_26_order_a_of_one_axis_is_c
+    numba_27_no_view_loses_its_stream
     numba_28_only_minus_one_is_inferred
     numba_29_a_negative_axis_is_squeezed
     numba_30_the_last_section_is_the_remainder
     numba_31_a_transpose_is_a_view
+    numba_34_a_source_in_f_order_with_fewer_axes
     numba_40_mapped_flags_and_slices
     fill_of_every_width
     bytes_of_device_memory

@@ -223,6 +223,14 @@ behaviours! {
         assert_eq!(array.view().reshape(&[2, 4], Order::A).unwrap().strides(), [4, 1]);
     }
 
+    /// Fixed: an array has no stream of its own that a reshape could lose; the call names it.
+    fn numba_27_no_view_loses_its_stream(context) {
+        let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+        let mut array = Array::<i32, D>::zeros(&one, &[2, 3]).unwrap();
+        array.view_mut().reshape(&[6], Order::C).unwrap().copy_from_slice(&two, &numbers(6)).unwrap();
+        assert_eq!(array.view().reshape(&[3, 2], Order::C).unwrap().to_vec(&one).unwrap(), numbers(6));
+    }
+
     /// Fixed: only -1 is inferred.
     fn numba_28_only_minus_one_is_inferred(context) {
         let stream = context.stream().unwrap();
@@ -254,6 +262,16 @@ behaviours! {
         let before = context.statistics();
         assert_eq!(array.view().transpose().strides(), [1, 4, 12]);
         assert_eq!(context.statistics(), before, "nothing was submitted");
+    }
+
+    /// Fixed: a source in F order with fewer axes is not scrambled.
+    fn numba_34_a_source_in_f_order_with_fewer_axes(context) {
+        let stream = context.stream().unwrap();
+        let host = Layout::contiguous(&[3, 4], Order::C).unwrap();
+        let source = Array::from_host(&stream, &numbers(12), &host, Order::F).unwrap();
+        let mut target = Array::<i32, D>::zeros(&stream, &[2, 3, 4]).unwrap();
+        target.view_mut().copy_from(&stream, &source.view().broadcast_to(&[2, 3, 4]).unwrap()).unwrap();
+        assert_eq!(target.to_vec(&stream).unwrap(), [numbers(12), numbers(12)].concat());
     }
 
     /// Fixed: `portable` and `wc` are honoured, and a slice of mapped memory has its device address.

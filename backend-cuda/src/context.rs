@@ -38,6 +38,8 @@ pub(crate) struct Context {
     kernels: Kernels,
     strided: Strided,
     streams: Mutex<Vec<Weak<RawStream>>>,
+    /// Bytes of managed memory alive. Held while more is allocated, so that two threads do not both take the last.
+    pub(crate) managed_bytes: Mutex<usize>,
 }
 
 impl Context {
@@ -64,6 +66,7 @@ impl Context {
             kernels: Kernels::default(),
             strided: Strided::new(major.unwrap_or(0)),
             streams: Mutex::default(),
+            managed_bytes: Mutex::default(),
         });
         contexts.insert(ordinal, Arc::downgrade(&context));
         Ok(context)
@@ -83,6 +86,11 @@ impl Context {
 
     pub(crate) fn strided(&self) -> &Strided {
         &self.strided
+    }
+
+    /// The device as the driver counts it.
+    pub(crate) fn device(&self) -> CUdevice {
+        self.primary.device
     }
 
     pub(crate) fn pool(&self) -> Handle<sys::CUmemPoolHandle_st> {

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{Device, DeviceInfo, MemoryInfo},
+    backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
 };
 
 use crate::{
@@ -64,6 +64,10 @@ impl CudaDevice {
         self.context.driver()
     }
 
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
     /// Takes the errors that had nobody to go to; as [`Driver::take_errors`], of all devices of the driver.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
@@ -95,6 +99,6 @@ unsafe impl Device for CudaDevice {
     }
 
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<CudaHostBuffer> {
-        CudaHostBuffer::alloc(&self.context, len_bytes)
+        CudaHostBuffer::alloc(&self.context, len_bytes, HostFlags::new().portable())
     }
 }

@@ -5,6 +5,7 @@ mod device;
 pub mod driver;
 mod event;
 mod handle;
+mod host_kinds;
 mod kernels;
 mod memory;
 mod probe;
@@ -14,6 +15,7 @@ pub mod strided;
 
 pub use device::CudaDevice;
 pub use event::CudaEvent;
+pub use host_kinds::{CudaManagedBuffer, CudaRegistration};
 pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;
 pub use stream::CudaStream;

@@ -5,12 +5,12 @@ use std::{num::NonZeroUsize, ptr, sync::Arc};
 
 use devarray::{
     Result,
-    backend::{Buffer, HostBuffer},
+    backend::{Buffer, HostBuffer, HostFlags},
 };
 
 use crate::{
     context::Context,
-    driver::{OUT_OF_MEMORY, out_of_memory, sys::CU_MEMHOSTALLOC_PORTABLE, sys::CUdeviceptr},
+    driver::{OUT_OF_MEMORY, out_of_memory, sys, sys::CUdeviceptr},
     handle::Handle,
 };
 
@@ -44,20 +44,27 @@ unsafe impl Buffer for CudaBuffer {
     }
 }
 
-/// Page-locked host memory that every device of the process reads and writes by itself.
+/// Page-locked host memory that the device reads and writes by itself.
 #[derive(Debug)]
 pub struct CudaHostBuffer {
     start: Handle<u8>,
     len_bytes: NonZeroUsize,
+    flags: HostFlags,
     context: Arc<Context>,
 }
 
 impl CudaHostBuffer {
-    pub(crate) fn alloc(context: &Arc<Context>, len_bytes: NonZeroUsize) -> Result<Self> {
+    pub(crate) fn alloc(context: &Arc<Context>, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<Self> {
+        let bits = [
+            (flags.portable, sys::CU_MEMHOSTALLOC_PORTABLE),
+            (flags.mapped, sys::CU_MEMHOSTALLOC_DEVICEMAP),
+            (flags.write_combined, sys::CU_MEMHOSTALLOC_WRITECOMBINED),
+        ];
+        let bits = bits.iter().filter(|(wanted, _)| *wanted).fold(0, |bits, (_, bit)| bits | bit);
         let mut start = ptr::null_mut();
         let allocated = context.bind().and_then(|driver| {
             // SAFETY: the pointer is to a local of the right type, and the context is bound.
-            unsafe { driver.mem_host_alloc(&raw mut start, len_bytes.get(), CU_MEMHOSTALLOC_PORTABLE) }
+            unsafe { driver.mem_host_alloc(&raw mut start, len_bytes.get(), bits) }
         });
         allocated.map_err(|failure| match failure {
             OUT_OF_MEMORY => out_of_memory("alloc_host", len_bytes.get(), None),
@@ -66,7 +73,13 @@ impl CudaHostBuffer {
         let start: *mut u8 = start.cast();
         // SAFETY: the driver allocated that many bytes for nobody but us.
         unsafe { start.write_bytes(0, len_bytes.get()) };
-        Ok(Self { start: Handle::new(start), len_bytes, context: Arc::clone(context) })
+        Ok(Self { start: Handle::new(start), len_bytes, flags, context: Arc::clone(context) })
+    }
+
+    /// How it was allocated.
+    #[must_use]
+    pub fn flags(&self) -> HostFlags {
+        self.flags
     }
 }
 

@@ -6,7 +6,10 @@ use std::{
     fmt::Display,
 };
 
-use devarray::{Error, Result, backend::DeviceInfo};
+use devarray::{
+    Error, Result,
+    backend::{Capability, DeviceInfo},
+};
 
 use crate::{
     BACKEND,
@@ -92,6 +95,11 @@ impl Driver {
         );
         let max_pitch = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_PITCH)?;
         let pools = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? != 0;
+        let registers = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED)? != 0;
+        let maps = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)? != 0;
+        // Without the second, the host may touch no managed memory while the device works on any.
+        let manages = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)? != 0
+            && attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? != 0;
         let (major, minor) = split(self.version()?);
 
         let mut info = DeviceInfo::new(BACKEND, name);
@@ -101,6 +109,15 @@ impl Driver {
         // A row is no longer than the pitch; of the number of rows no limit is documented.
         info.capabilities.max_pitch_bytes = usize::try_from(max_pitch).unwrap_or(0);
         info.capabilities.max_width_bytes = info.capabilities.max_pitch_bytes;
+        let extras = [
+            (true, Capability::WriteCombinedMemory),
+            (registers, Capability::RegisteredMemory),
+            (maps, Capability::MappedMemory),
+            (manages, Capability::ManagedMemory),
+        ];
+        for (_, extra) in extras.into_iter().filter(|(has, _)| *has) {
+            info.capabilities.extras = info.capabilities.extras.with(extra);
+        }
         Ok(Found { device, generation, pools, info })
     }
 

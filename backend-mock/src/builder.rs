@@ -1,6 +1,6 @@
 //! Options of a device.
 
-use devarray::backend::{Capabilities, DeviceInfo};
+use devarray::backend::{Capabilities, Capability, DeviceInfo};
 
 use crate::{
     device::{BACKEND, MockDevice},
@@ -9,6 +9,14 @@ use crate::{
 
 /// Memory of a device unless told otherwise: 8 GiB.
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
+
+/// The extras that the simulator knows.
+const EXTRAS: [Capability; 4] = [
+    Capability::RegisteredMemory,
+    Capability::MappedMemory,
+    Capability::WriteCombinedMemory,
+    Capability::ManagedMemory,
+];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].
 ///
@@ -27,18 +35,22 @@ pub struct Builder {
     pub(crate) record_order: bool,
     pub(crate) judge: bool,
     pub(crate) memory_limit_bytes: usize,
+    pub(crate) host_limit_bytes: usize,
 }
 
 impl Builder {
     pub(crate) fn new() -> Self {
+        let mut info = DeviceInfo::new(BACKEND, "simulator in host memory");
+        info.capabilities.extras = EXTRAS.into();
         Self {
-            info: DeviceInfo::new(BACKEND, "simulator in host memory"),
+            info,
             schedule: Schedule::default(),
             seed: 0,
             record: false,
             record_order: false,
             judge: true,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
+            host_limit_bytes: usize::MAX,
         }
     }
 
@@ -80,7 +92,14 @@ impl Builder {
         self
     }
 
-    /// What the copy planner must respect. No limits unless told.
+    /// Bytes of host memory that can be pinned at a time. No limit unless told.
+    pub fn host_limit_bytes(mut self, limit_bytes: usize) -> Self {
+        self.host_limit_bytes = limit_bytes;
+        self
+    }
+
+    /// What the copy planner must respect, and what the device can do beyond what every device must. No limits, and every
+    /// extra that the simulator knows, unless told.
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.info.capabilities = capabilities;
         self

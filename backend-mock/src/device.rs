@@ -10,13 +10,13 @@ use std::{
 
 use devarray::{
     Error, Result,
-    backend::{Device, DeviceInfo, MemoryInfo},
+    backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
 };
 
 use crate::{
     buffer::MockBuffer,
     builder::Builder,
-    engine::Engine,
+    engine::{Engine, HostUse},
     event::MockEvent,
     fault::{Fault, Site},
     finding::{Access, Finding},
@@ -74,6 +74,7 @@ impl MockDevice {
             chooser,
             Judge::new(options.judge),
             options.memory_limit_bytes,
+            options.host_limit_bytes,
             options.record_order,
         ));
         Self { shared: Arc::new(Shared { info: options.info, engine }) }
@@ -139,6 +140,17 @@ impl MockDevice {
     }
 }
 
+/// The host has no more, or no more that may be pinned.
+pub(crate) fn out_of_host_memory(operation: &'static str, len_bytes: NonZeroUsize) -> Error {
+    Error::OutOfMemory {
+        backend: BACKEND,
+        operation,
+        requested_bytes: len_bytes.get(),
+        free_bytes: None,
+        total_bytes: None,
+    }
+}
+
 impl Default for MockDevice {
     fn default() -> Self {
         Self::new()
@@ -177,15 +189,8 @@ unsafe impl Device for MockDevice {
         let location = Location::caller();
         let mut engine = self.shared.engine();
         engine.enter(Site::AllocHost)?;
-        MockHostBuffer::alloc(&self.shared, len_bytes, |addresses| {
-            engine.open_host_buffer(addresses, location)
-        })
-        .ok_or(Error::OutOfMemory {
-            backend: BACKEND,
-            operation: "alloc_host",
-            requested_bytes: len_bytes.get(),
-            free_bytes: None,
-            total_bytes: None,
-        })
+        let kind = HostUse::Pinned(HostFlags::new());
+        MockHostBuffer::alloc(&self.shared, &mut engine, len_bytes, kind, location)
+            .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
     }
 }

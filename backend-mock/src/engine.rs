@@ -10,7 +10,9 @@
 //! the order of a hash map, so the options of the device and the calls made determine everything.
 
 mod bounds;
+mod bytes;
 mod execute;
+mod host;
 mod lane;
 mod ledger;
 mod memory;
@@ -24,6 +26,8 @@ use devarray::{
     backend::{MemoryInfo, Quiesced},
 };
 
+pub(crate) use bytes::{Bytes, HostBytes};
+pub(crate) use host::HostUse;
 use lane::Lane;
 pub(crate) use lane::Mark;
 use ledger::Ledger;
@@ -64,14 +68,20 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(chooser: Chooser, judge: Judge, memory_limit_bytes: usize, record_order: bool) -> Self {
+    pub(crate) fn new(
+        chooser: Chooser,
+        judge: Judge,
+        memory_limit_bytes: usize,
+        host_limit_bytes: usize,
+        record_order: bool,
+    ) -> Self {
         Self {
             chooser,
             judge,
             lanes: Vec::new(),
             memory: Memory::new(memory_limit_bytes),
             faults: Faults::default(),
-            ledger: Ledger::default(),
+            ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
             enqueued: 0,
             order: record_order.then(Vec::new),
@@ -276,27 +286,6 @@ impl Engine {
         self.ledger.events -= 1;
     }
 
-    pub(crate) fn open_host_buffer(
-        &mut self,
-        addresses: Range<usize>,
-        location: &'static Location<'static>,
-    ) -> u64 {
-        let number = self.ledger.open_host_buffer(addresses.len(), location);
-        self.judge.pin(number, addresses);
-        number
-    }
-
-    pub(crate) fn close_host_buffer(
-        &mut self,
-        number: u64,
-        addresses: &Range<usize>,
-        location: &'static Location<'static>,
-    ) {
-        self.ledger.host_buffers.remove(&number);
-        let finding = self.judge.unpin(addresses, self.operation("drop", None, location));
-        self.add_finding(finding);
-    }
-
     /// The host reads or writes pinned memory by itself.
     pub(crate) fn host_access(
         &mut self,
@@ -337,7 +326,8 @@ impl Engine {
         self.synchronize_all();
         Report {
             buffers: self.memory.live(),
-            host_buffers: self.ledger.host_buffers.values().cloned().collect(),
+            host_buffers: self.ledger.host_buffers.values().map(|(_, live)| live.clone()).collect(),
+            registrations: self.ledger.registrations.values().map(|(_, live)| live.clone()).collect(),
             streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
             events: self.ledger.events,
             findings: self.ledger.findings.clone(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use devarray::{Error, backend::Quiesced};
 
-/// A call of the backend that can be made to fail.
+/// A call of the backend that can be made to fail. `Device::alloc_host` and `AllocHost::alloc_host_as` are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Site {
@@ -34,6 +34,18 @@ pub enum Site {
     Synchronize,
     /// `Event::query`.
     Query,
+    /// `MapHost::map_host` and `ManagedMemory::managed_buffer`.
+    MapHost,
+    /// `RegisterHost::register_host`.
+    RegisterHost,
+    /// `RegisterHost::unregister_host`, each of its two tries.
+    UnregisterHost,
+    /// `ManagedMemory::alloc_managed`.
+    AllocManaged,
+    /// `ManagedMemory::prefetch`.
+    Prefetch,
+    /// `ManagedMemory::advise`.
+    Advise,
 }
 
 /// How a call fails.

@@ -114,6 +114,8 @@ pub enum Code {
     Overlap,
     /// DA12: something was still alive in the end.
     Leak,
+    /// DA26: the host reads write-combined memory. Right, but slow.
+    SlowRead,
 }
 
 impl Code {
@@ -132,6 +134,7 @@ impl Code {
             Self::Uninitialized => 10,
             Self::Overlap => 11,
             Self::Leak => 12,
+            Self::SlowRead => 26,
         }
     }
 
@@ -146,6 +149,7 @@ impl Code {
             Self::Uninitialized => "uninit",
             Self::Overlap => "overlap",
             Self::Leak => "leak",
+            Self::SlowRead => "slow_read",
         }
     }
 }
@@ -206,6 +210,7 @@ impl Finding {
             Code::Uninitialized => format!("never given a value, and brought to the host: {place}"),
             Code::Overlap => format!("source and destination share bytes of {place}"),
             Code::Leak => format!("leaked: {memory}"),
+            Code::SlowRead => format!("the host reads write-combined memory, slowly: {place}"),
         }
     }
 }

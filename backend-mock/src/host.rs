@@ -10,10 +10,11 @@ use std::{
     sync::Arc,
 };
 
-use devarray::backend::{DownloadOp, HostBuffer, UploadOp};
+use devarray::backend::{DownloadOp, HostBuffer, HostFlags, UploadOp};
 
 use crate::{
     device::Shared,
+    engine::{Bytes, Engine, HostBytes, HostUse, Reserved},
     poison::{Poison, repeat},
 };
 
@@ -25,6 +26,9 @@ pub struct MockHostBuffer {
     start: NonNull<u8>,
     layout: Layout,
     number: u64,
+    pub(crate) kind: HostUse,
+    /// The place of the memory among the device's, if the device reaches it in place.
+    pub(crate) place: Option<Reserved>,
 }
 
 // SAFETY: the value owns the memory, and its methods only tell where it lies; access through the pointer is the `unsafe`
@@ -34,18 +38,30 @@ unsafe impl Send for MockHostBuffer {}
 unsafe impl Sync for MockHostBuffer {}
 
 impl MockHostBuffer {
-    /// Zeroed memory; none if the host has no more, or the size is beyond what it can address.
-    /// `open` notes its addresses in the ledger once the memory is there, and gives it a number.
+    /// Zeroed memory; none if the host has no more, the size is beyond what it can address, or over the limit.
     pub(crate) fn alloc(
         shared: &Arc<Shared>,
+        engine: &mut Engine,
         len_bytes: NonZeroUsize,
-        open: impl FnOnce(Range<usize>) -> u64,
+        kind: HostUse,
+        location: &'static Location<'static>,
     ) -> Option<Self> {
+        if !engine.has_host_room(len_bytes.get(), kind) {
+            return None;
+        }
         let layout = Layout::from_size_align(len_bytes.get(), 64).ok()?;
         // SAFETY: the size is not 0.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        let number = open(start.addr().get()..start.addr().get() + len_bytes.get());
-        Some(Self { shared: Arc::clone(shared), start, layout, number })
+        let addresses = start.addr().get()..start.addr().get() + len_bytes.get();
+        let number = engine.open_host_buffer(addresses, kind, location);
+        let mut buffer = Self { shared: Arc::clone(shared), start, layout, number, kind, place: None };
+        if kind.is_in_place() {
+            // SAFETY: `drop` takes the place back before it frees the memory; core keeps the host from it while operations
+            // use it.
+            let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes.get()) });
+            buffer.place = engine.lend(bytes, location);
+        }
+        Some(buffer)
     }
 
     /// Its addresses.
@@ -60,11 +76,33 @@ impl MockHostBuffer {
         let first = bytes.start.min(self.layout.size() - 1);
         start + first..start.saturating_add(bytes.end.max(first))
     }
+
+    /// How it was allocated.
+    #[must_use]
+    pub fn flags(&self) -> HostFlags {
+        match self.kind {
+            HostUse::Pinned(flags) => flags,
+            HostUse::Managed => HostFlags::new(),
+        }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
 }
 
 impl Drop for MockHostBuffer {
     fn drop(&mut self) {
-        self.shared.engine().close_host_buffer(self.number, &self.addresses(), Location::caller());
+        let mut engine = self.shared.engine();
+        if let Some(place) = self.place {
+            engine.take_back(place.buffer, Location::caller());
+        }
+        engine.close_host_buffer(self.number, &self.addresses(), Location::caller());
+        drop(engine);
         // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. Core drops the value only
         // when no operation in flight uses the memory.
         unsafe { dealloc(self.start.as_ptr(), self.layout) }
@@ -114,7 +152,8 @@ impl HostRange {
 
     /// Whether the two share a byte.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        let (one, two) = (self.addresses(), other.addresses());
+        let span = |range: &Self| range.start.addr()..range.start.addr().saturating_add(range.len_bytes);
+        let (one, two) = (span(self), span(other));
         one.start < two.end && two.start < one.end
     }
 

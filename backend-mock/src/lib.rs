@@ -8,6 +8,7 @@ mod event;
 mod fault;
 mod finding;
 mod host;
+mod host_kinds;
 mod judge;
 mod poison;
 pub mod program;
@@ -24,13 +25,14 @@ pub use builder::Builder;
 pub use device::MockDevice;
 pub use event::MockEvent;
 pub use host::MockHostBuffer;
+pub use host_kinds::MockRegistration;
 pub use stream::MockStream;
 
 // What drives it, and what it tells.
 pub use fault::{Fault, Site};
 pub use finding::{Access, Code, Finding, Memory, Operation};
 pub use poison::{Poison, PoisonKind};
-pub use report::{LiveBuffer, LiveHostBuffer, Report};
+pub use report::{LiveBuffer, LiveHostBuffer, LiveRegistration, Report};
 pub use schedule::Schedule;
 pub use statistics::{Counts, Statistics, Tally};
 pub use trace::{ParseTraceError, Trace};

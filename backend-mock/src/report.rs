@@ -28,6 +28,8 @@ pub struct Report {
     pub buffers: Vec<LiveBuffer>,
     /// Pinned host memory that was not dropped, in order of allocation.
     pub host_buffers: Vec<LiveHostBuffer>,
+    /// Ranges of the program's own memory that are still pinned, in order of registration.
+    pub registrations: Vec<LiveRegistration>,
     /// Streams that were not dropped.
     pub streams: usize,
     /// Events that were not dropped.
@@ -42,6 +44,7 @@ impl Report {
     pub fn is_clean(&self) -> bool {
         self.buffers.is_empty()
             && self.host_buffers.is_empty()
+            && self.registrations.is_empty()
             && self.streams == 0
             && self.events == 0
             && self.findings.is_empty()
@@ -61,6 +64,10 @@ impl fmt::Display for Report {
         for LiveHostBuffer { len_bytes, location } in &self.host_buffers {
             let what = format!("{len_bytes} bytes, allocated at {location}");
             lines.push(format!("{}: leaked pinned host memory: {what}", Code::Leak));
+        }
+        for LiveRegistration { len_bytes, location } in &self.registrations {
+            let what = format!("{len_bytes} bytes, registered at {location}");
+            lines.push(format!("{}: leaked registration of host memory: {what}", Code::Leak));
         }
         for (count, what) in [(self.streams, "open streams"), (self.events, "live events")] {
             if count > 0 {
@@ -93,5 +100,15 @@ pub struct LiveHostBuffer {
     /// Its size.
     pub len_bytes: usize,
     /// Where it was allocated: the nearest caller that is not `#[track_caller]`.
+    pub location: &'static Location<'static>,
+}
+
+/// Memory of the program's own that was pinned and not released.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveRegistration {
+    /// Its size.
+    pub len_bytes: usize,
+    /// Where it was registered: the nearest caller that is not `#[track_caller]`.
     pub location: &'static Location<'static>,
 }

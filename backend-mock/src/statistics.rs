@@ -32,6 +32,8 @@ pub struct Counts {
     pub uploads: Tally,
     /// Copies from device memory to host memory.
     pub downloads: Tally,
+    /// Prefetches of managed memory.
+    pub prefetches: Tally,
     /// Events recorded.
     pub records: u64,
     /// Waits of a stream for an event.

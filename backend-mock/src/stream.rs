@@ -35,7 +35,7 @@ impl MockStream {
 
     /// Enqueues an operation, unless it uses what belongs to another device or reaches outside a buffer.
     #[track_caller]
-    fn enqueue(
+    pub(crate) fn enqueue(
         &self,
         site: Site,
         operation: &'static str,

@@ -1,26 +1,32 @@
 //! Device memory that knows who uses it.
 
 use std::{
+    fmt,
+    mem::ManuallyDrop,
     num::NonZeroUsize,
     sync::{Arc, Mutex},
 };
 
 use crate::{
     Result,
-    backend::{Buffer, Device, FreeOp, Stream},
+    backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::{ContextCore, lock},
+    custody::Owner,
     order::{Footprint, LaneId, Mode, Touch, Uses},
     stream::StreamCore,
 };
 
 /// Bytes of one device, freed in stream order when the last array, view or transfer of them is gone.
 ///
+/// Memory that was lent is not freed so: its owner is dropped when the device is finished with it.
+///
 /// An allocation of zero bytes has no buffer and never reaches the backend.
-#[derive(Debug)]
 pub(crate) struct Allocation<D: Device> {
     buffer: Option<D::Buffer>,
     len_bytes: usize,
     home: LaneId,
+    /// What the memory belongs to, if it is not the stream's to free. Never dropped while the device may use it.
+    owner: Option<ManuallyDrop<Owner>>,
     pub(crate) core: Arc<ContextCore<D>>,
     pub(crate) uses: Mutex<Uses>,
 }
@@ -39,7 +45,21 @@ impl<D: Device> Allocation<D> {
             }
         };
         let core = Arc::clone(&stream.core);
-        Ok(Self { buffer, len_bytes, home: stream.lane, core, uses: Mutex::new(uses) })
+        Ok(Self { buffer, len_bytes, home: stream.lane, owner: None, core, uses: Mutex::new(uses) })
+    }
+
+    /// A buffer whose memory belongs to `owner`, which is dropped after the last use. Any stream may use it at once.
+    pub(crate) fn lent(core: &Arc<ContextCore<D>>, buffer: D::Buffer, owner: Owner) -> Self {
+        let home = LaneId { index: 0, generation: 0 };
+        let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
+        let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::default());
+        Self { buffer, len_bytes, home, owner, core, uses }
+    }
+
+    /// An allocation of zero bytes.
+    pub(crate) fn empty(core: &Arc<ContextCore<D>>) -> Self {
+        let home = LaneId { index: 0, generation: 0 };
+        Self { buffer: None, len_bytes: 0, home, owner: None, core: Arc::clone(core), uses: Mutex::default() }
     }
 
     /// Size in bytes.
@@ -56,11 +76,49 @@ impl<D: Device> Allocation<D> {
     pub(crate) fn address(&self) -> u64 {
         self.buffer.as_ref().map_or(0, Buffer::address)
     }
+
+    /// Lets the owner go when the device is finished. Blocks only if no event can be had that says when.
+    fn give_back(&self, owner: ManuallyDrop<Owner>) {
+        self.core.custody.collect(&self.core);
+        let mut timeline = lock(&self.core.timeline);
+        let pending = timeline.pending(self, true);
+        let marks = timeline.marks_of(&pending);
+        let streams = timeline.streams_of(&pending);
+        drop(timeline);
+        match marks {
+            Ok(marks) if marks.is_empty() => drop(ManuallyDrop::into_inner(owner)),
+            Ok(marks) => self.core.custody.keep(ManuallyDrop::into_inner(owner), marks),
+            Err(error) => {
+                self.core.report(error);
+                // A lane whose stream is gone left its event behind: not among these, so not known to be finished.
+                let all = streams.len() == pending.len();
+                let finished =
+                    |stream: &Arc<_>| !matches!(Stream::synchronize(&**stream), Quiesced::Unknown(_));
+                if all && streams.iter().all(finished) {
+                    drop(ManuallyDrop::into_inner(owner));
+                }
+            }
+        }
+    }
+}
+
+impl<D: Device> fmt::Debug for Allocation<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Allocation")
+            .field("buffer", &self.buffer)
+            .field("home", &self.home)
+            .field("lent", &self.owner.is_some())
+            .field("uses", &self.uses)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<D: Device> Drop for Allocation<D> {
     /// Frees in stream order: after every access, on the home stream if it lives. Does not block.
     fn drop(&mut self) {
+        if let Some(owner) = self.owner.take() {
+            return self.give_back(owner);
+        }
         let Some(buffer) = self.buffer.take() else { return };
         let mut timeline = lock(&self.core.timeline);
         let lane = timeline.home_or_internal(self.home);

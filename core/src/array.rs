@@ -42,6 +42,7 @@ pub use parts::Parts;
 pub use reshaped::Reshaped;
 pub use shared::SharedArray;
 pub use split_fields::Fields;
+pub(crate) use transforms::answer_as_layout;
 pub use typed::Array;
 pub(crate) use typed::check_count;
 pub use typed_view::ArrayView;

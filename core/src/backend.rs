@@ -22,6 +22,8 @@ mod capabilities;
 mod capability;
 mod device;
 mod event;
+mod host_memory;
+mod managed_memory;
 mod op;
 mod stream;
 
@@ -30,5 +32,7 @@ pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
 pub use device::Device;
 pub use event::{Event, Quiesced};
+pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};
+pub use managed_memory::{Advice, Location, ManagedMemory};
 pub use op::{CopyOp, DownloadOp, FillOp, FreeOp, UploadOp};
 pub use stream::Stream;

@@ -8,7 +8,9 @@ use std::{
 use crate::{
     Error, Result,
     backend::Device,
+    custody::Custody,
     order::{Mode, Timeline},
+    pinned_pool::PinnedPool,
     staging::Staging,
     statistics::Statistics,
     stream::StreamHandle,
@@ -39,8 +41,10 @@ pub struct Context<D: Device>(pub(crate) Arc<ContextCore<D>>);
 /// What a context's arrays, streams and events keep alive.
 #[derive(Debug)]
 pub(crate) struct ContextCore<D: Device> {
-    // Fields drop in this order: staging waits for its events, streams go, the device goes last.
+    // Fields drop in this order: custody and staging wait for their events, streams go, the device goes last.
+    pub(crate) custody: Custody<D>,
     pub(crate) staging: Staging<D>,
+    pub(crate) pinned: Arc<PinnedPool<D>>,
     pub(crate) timeline: Mutex<Timeline<D>>,
     errors: Mutex<Vec<Error>>,
     pub(crate) device: D,
@@ -54,8 +58,9 @@ impl<D: Device> Context<D> {
     /// The device could not open the internal stream.
     pub fn new(device: D) -> Result<Self> {
         let timeline = Mutex::new(Timeline::new(device.info().backend, device.open_stream()?));
-        let (errors, staging) = (Mutex::default(), Staging::default());
-        Ok(Self(Arc::new(ContextCore { staging, timeline, errors, device })))
+        let (errors, staging, custody) = (Mutex::default(), Staging::default(), Custody::default());
+        let pinned = Arc::default();
+        Ok(Self(Arc::new(ContextCore { custody, staging, pinned, timeline, errors, device })))
     }
 
     /// Opens a stream that waits by itself for whatever its operations conflict with on other streams.

@@ -15,9 +15,12 @@
 //! is not the library's to leak, aborts the process.
 
 mod pinned;
+mod pinned_array;
+mod registered;
 mod scope;
 mod transfer;
 
 pub use pinned::PinnedBuffer;
+pub use pinned_array::PinnedArray;
 pub use scope::Scope;
 pub use transfer::{Transfer, TransferError};

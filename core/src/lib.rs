@@ -5,6 +5,7 @@ pub mod array;
 pub mod backend;
 mod context;
 pub mod copy;
+mod custody;
 mod error;
 pub mod host;
 pub mod host_array;
@@ -12,9 +13,11 @@ pub mod layout;
 pub mod manual;
 mod operations;
 mod order;
+mod pinned_pool;
 mod staging;
 mod statistics;
 mod stream;
+mod unified;
 
 // The public interface is:
 pub use array::{
@@ -24,9 +27,11 @@ pub use array::{
 pub use backend::Device;
 pub use context::Context;
 pub use error::{Error, Result};
-pub use host::{PinnedBuffer, Scope, Transfer, TransferError};
+pub use host::{PinnedArray, PinnedBuffer, Scope, Transfer, TransferError};
 pub use host_array::HostArray;
 pub use layout::{Axes, Layout, LayoutError, NdLayout, Order};
 pub use order::Hazard;
+pub use pinned_pool::{HostMemoryStatistics, PinnedLimits};
 pub use statistics::Statistics;
 pub use stream::{EventHandle, StreamHandle};
+pub use unified::{ManagedArray, MappedArray};

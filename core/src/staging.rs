@@ -36,8 +36,6 @@ pub(crate) struct Staging<D: Device> {
     idle: Mutex<Vec<Slot<D>>>,
     /// Oldest first.
     busy: Mutex<Vec<BusySlot<D>>>,
-    /// Memory of transfers that were dropped in flight: freed, not used again.
-    parked: Mutex<Vec<BusySlot<D>>>,
 }
 
 /// A slot that no operation uses.
@@ -125,6 +123,7 @@ impl<D: Device> Staging<D> {
     pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = len_bytes.next_power_of_two().max(MIN_SLOT_BYTES);
         self.collect(core);
+        core.custody.collect(core);
         loop {
             if let Some(slot) = self.take_idle(size) {
                 return Ok(slot);
@@ -151,23 +150,13 @@ impl<D: Device> Staging<D> {
         lock(&self.busy).push(slot);
     }
 
-    /// Keeps memory that operations use until an event, to be freed after it.
-    pub(crate) fn park(&self, memory: ManuallyDrop<D::HostBuffer>, (lane, mark): (usize, Mark<D>)) {
-        lock(&self.parked).push(BusySlot { memory, lane, mark });
-    }
-
-    /// Moves what the device is finished with to the idle slots, and frees what was parked.
+    /// Moves what the device is finished with to the idle slots.
     fn collect(&self, core: &ContextCore<D>) {
-        Self::finished(&self.busy, core, |slot| self.give_back(slot));
-        Self::finished(&self.parked, core, drop);
-    }
-
-    fn finished(slots: &Mutex<Vec<BusySlot<D>>>, core: &ContextCore<D>, mut then: impl FnMut(Slot<D>)) {
         let over = |slot: &mut BusySlot<D>| !matches!(slot.mark.event.query(), Ok(false));
-        for slot in lock(slots).extract_if(.., over) {
+        for slot in lock(&self.busy).extract_if(.., over) {
             // Finished, or failed: then the wait says which way.
             match slot.wait(core) {
-                Ok(slot) => then(slot),
+                Ok(slot) => self.give_back(slot),
                 Err(error) => core.report(error),
             }
         }
@@ -190,7 +179,7 @@ impl<D: Device> Staging<D> {
 
 impl<D: Device> Default for Staging<D> {
     fn default() -> Self {
-        Self { idle: Mutex::default(), busy: Mutex::default(), parked: Mutex::default() }
+        Self { idle: Mutex::default(), busy: Mutex::default() }
     }
 }
 
@@ -198,8 +187,7 @@ impl<D: Device> Drop for Staging<D> {
     /// Waits for the device, then frees; leaks what it may still use.
     fn drop(&mut self) {
         let busy = self.busy.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let parked = self.parked.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for slot in busy.drain(..).chain(parked.drain(..)) {
+        for slot in busy.drain(..) {
             if let Quiesced::Done | Quiesced::Ended(_) = slot.mark.event.synchronize() {
                 drop(ManuallyDrop::into_inner(slot.memory));
             }

@@ -135,6 +135,17 @@ functions! {
     MemFreeAsync mem_free_async = "cuMemFreeAsync" (address: CUdeviceptr, stream: CUstream);
     MemHostAlloc mem_host_alloc = "cuMemHostAlloc" (pointer: *mut *mut c_void, len_bytes: usize, flags: c_uint);
     MemFreeHost mem_free_host = "cuMemFreeHost" (pointer: *mut c_void);
+    MemHostRegister mem_host_register = "cuMemHostRegister_v2"
+        (pointer: *mut c_void, len_bytes: usize, flags: c_uint);
+    MemHostUnregister mem_host_unregister = "cuMemHostUnregister" (pointer: *mut c_void);
+    MemHostGetDevicePointer mem_host_get_device_pointer = "cuMemHostGetDevicePointer_v2"
+        (address: *mut CUdeviceptr, pointer: *mut c_void, flags: c_uint);
+    MemAllocManaged mem_alloc_managed = "cuMemAllocManaged"
+        (address: *mut CUdeviceptr, len_bytes: usize, flags: c_uint);
+    MemFree mem_free = "cuMemFree_v2" (address: CUdeviceptr);
+    MemPrefetchAsync mem_prefetch_async = "cuMemPrefetchAsync"
+        (address: CUdeviceptr, len_bytes: usize, to: CUdevice, stream: CUstream);
+    MemAdvise mem_advise = "cuMemAdvise" (address: CUdeviceptr, len_bytes: usize, advice: c_uint, of: CUdevice);
 
     // Streams and events.
     StreamCreate stream_create = "cuStreamCreate" (stream: *mut CUstream, flags: c_uint);

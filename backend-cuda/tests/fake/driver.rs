@@ -68,6 +68,10 @@ unsafe extern "C" fn attribute(at: *mut c_int, what: sys::CUdevice_attribute, _:
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => put(at, state.generation.1),
         A::CU_DEVICE_ATTRIBUTE_MAX_PITCH => put(at, c_int::MAX),
         A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => put(at, state.pools),
+        A::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED
+        | A::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY
+        | A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY
+        | A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => put(at, state.host_kinds),
         _ => INVALID,
     })
 }
@@ -198,7 +202,7 @@ unsafe extern "C" fn module_function(
 
 /// All functions of the fake.
 pub(crate) fn table() -> Table {
-    let mut table = super::memory::table();
+    let mut table = super::host_kinds::table(super::memory::table());
     table.init = Some(init);
     table.driver_get_version = Some(version);
     table.get_error_name = Some(error_name);

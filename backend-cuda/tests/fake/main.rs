@@ -5,10 +5,15 @@
 #[path = "../common/cases.rs"]
 mod cases;
 
+#[path = "../../../core/tests/host_kinds/laws.rs"]
+mod laws;
+
 mod absence;
 mod calls;
 mod driver;
 mod errors;
+mod host_kinds;
+mod host_laws;
 mod kernels;
 mod memory;
 mod results;

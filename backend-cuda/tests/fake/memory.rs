@@ -94,7 +94,7 @@ unsafe extern "C" fn free(at: CUdeviceptr, stream: CUstream) -> i32 {
 
 unsafe extern "C" fn host_alloc(at: *mut *mut c_void, len_bytes: usize, flags: c_uint) -> i32 {
     within(Function::MemHostAlloc, |state| {
-        if flags != 1 || len_bytes == 0 {
+        if flags > 7 || len_bytes == 0 {
             return INVALID;
         }
         if len_bytes > state.total_bytes {
@@ -103,12 +103,16 @@ unsafe extern "C" fn host_alloc(at: *mut *mut c_void, len_bytes: usize, flags: c
         let mut block = Block::new(len_bytes);
         let address = block.address();
         state.pinned.insert(address, block);
+        state.pinned_flags.insert(address, flags);
         put(at, ptr::with_exposed_provenance_mut(address))
     })
 }
 
 unsafe extern "C" fn host_free(at: *mut c_void) -> i32 {
-    within(Function::MemFreeHost, |state| if state.pinned.remove(&at.addr()).is_some() { 0 } else { INVALID })
+    within(Function::MemFreeHost, |state| {
+        state.pinned_flags.remove(&at.addr());
+        if state.pinned.remove(&at.addr()).is_some() { 0 } else { INVALID }
+    })
 }
 
 /// Copies between device ranges that must be allocated and may not overlap.

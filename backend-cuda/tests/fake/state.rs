@@ -46,6 +46,8 @@ pub(crate) struct State {
     pub(crate) devices: c_int,
     pub(crate) generation: (c_int, c_int),
     pub(crate) pools: c_int,
+    /// Whether host memory can be registered, mapped and managed.
+    pub(crate) host_kinds: c_int,
     /// What `cuInit` answers.
     pub(crate) init: i32,
     /// What `cuDevicePrimaryCtxRetain` answers.
@@ -59,6 +61,12 @@ pub(crate) struct State {
     pub(crate) cached_bytes: usize,
     pub(crate) memory: BTreeMap<usize, Block>,
     pub(crate) pinned: BTreeMap<usize, Block>,
+    /// Flags that pinned memory was allocated with, and addresses and lengths of what was registered.
+    pub(crate) pinned_flags: BTreeMap<usize, u32>,
+    pub(crate) registered: BTreeMap<usize, usize>,
+    pub(crate) managed: BTreeMap<usize, Block>,
+    /// Prefetches and advice, with bytes and device.
+    pub(crate) hints: Vec<(Function, usize, c_int)>,
     pub(crate) threshold: u64,
     pub(crate) contexts: HashMap<c_int, usize>,
     /// Streams, events and modules alive, by handle.
@@ -77,6 +85,7 @@ impl Default for State {
             devices: 2,
             generation: (9, 0),
             pools: 1,
+            host_kinds: 1,
             init: 0,
             retain: 0,
             query: 0,
@@ -85,6 +94,10 @@ impl Default for State {
             cached_bytes: 0,
             memory: BTreeMap::new(),
             pinned: BTreeMap::new(),
+            pinned_flags: BTreeMap::new(),
+            registered: BTreeMap::new(),
+            managed: BTreeMap::new(),
+            hints: Vec::new(),
             threshold: 0,
             contexts: HashMap::new(),
             live: BTreeMap::new(),
@@ -108,6 +121,8 @@ impl State {
         let contexts = self.contexts.iter().filter(|(_, count)| **count > 0);
         memory
             .chain(pinned)
+            .chain(self.registered.keys().map(|at| format!("registered memory at {at:#x}")))
+            .chain(self.managed.keys().map(|at| format!("managed memory at {at:#x}")))
             .chain(contexts.map(|(device, count)| format!("context of {device}, {count} times")))
             .chain(self.live.values().map(|&kind| kind.to_owned()))
             .collect()
@@ -124,7 +139,8 @@ impl State {
     /// The device bytes at an address, if they are allocated and aligned.
     pub(crate) fn device(&mut self, at: u64, len_bytes: usize, align: usize) -> Option<*mut u8> {
         let at = usize::try_from(at).ok()?;
-        if !Self::inside(&self.memory, at, len_bytes) || !at.is_multiple_of(align) {
+        let mapped = Self::inside(&self.pinned, at, len_bytes) || Self::inside(&self.managed, at, len_bytes);
+        if !(mapped || Self::inside(&self.memory, at, len_bytes)) || !at.is_multiple_of(align) {
             self.misuse.push(format!("{len_bytes} bytes at {at:#x} are not allocated, or not aligned"));
             return None;
         }
@@ -176,6 +192,11 @@ impl Fake {
     pub(crate) fn install(&self) {
         INSTALLED.set(Some(self.clone()));
         CURRENT.set(0);
+    }
+
+    /// The fake of this thread.
+    pub(crate) fn installed() -> Self {
+        INSTALLED.with_borrow(Clone::clone).expect("a fake is installed")
     }
 
     pub(crate) fn state<R>(&self, use_state: impl FnOnce(&mut State) -> R) -> R {

@@ -20,7 +20,7 @@ impl Engine {
     /// Runs an operation, or one piece of it. True if nothing of it is left.
     pub(super) fn execute(&mut self, op: &mut Op) -> bool {
         match &op.work {
-            Work::Record | Work::Wait(_) => true,
+            Work::Record | Work::Wait(_) | Work::Prefetch { .. } => true,
             Work::Alloc { buffer, .. } => {
                 self.memory.make_ready(*buffer);
                 true
@@ -61,7 +61,7 @@ fn tear(len_bytes: usize, count: usize) -> Vec<Range<usize>> {
 /// Moves the bytes of an operation whose positions, in the concatenation of its runs, lie in `piece`.
 fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
     match work {
-        Work::Alloc { .. } | Work::Free { .. } | Work::Record | Work::Wait(_) => {}
+        Work::Alloc { .. } | Work::Free { .. } | Work::Prefetch { .. } | Work::Record | Work::Wait(_) => {}
         Work::Copy { dst, src, plan } if dst.number == src.number => {
             let bytes = memory.bytes_mut(*dst);
             for run in clip(plan.runs(), piece) {
@@ -178,7 +178,7 @@ mod tests {
     /// No owner of a buffer can do this, so the engine is asked directly.
     #[test]
     fn a_second_free_is_a_finding() {
-        let mut engine = Engine::new(Chooser::new(Schedule::Lazy, 0, false), Judge::new(true), 100, false);
+        let mut engine = Engine::new(Chooser::new(Schedule::Lazy, 0, false), Judge::new(true), 100, 0, false);
         let lane = engine.open_lane();
         let buffer = engine.reserve(8, Location::caller()).unwrap().buffer;
         let free = || Work::Free { buffer, len_bytes: 8 };

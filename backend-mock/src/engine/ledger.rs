@@ -1,8 +1,16 @@
 //! What the engine remembers for reports.
 
-use std::{collections::BTreeMap, panic::Location};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
-use crate::{finding::Finding, report::LiveHostBuffer, statistics::Statistics};
+use super::HostUse;
+use crate::{
+    finding::Finding,
+    report::{LiveHostBuffer, LiveRegistration},
+    statistics::Statistics,
+};
 
 /// Counters, live handles and findings.
 #[derive(Debug, Default)]
@@ -11,16 +19,14 @@ pub(super) struct Ledger {
     pub(super) findings: Vec<Finding>,
     /// Events alive.
     pub(super) events: usize,
-    /// Pinned memory alive, by number of allocation.
-    pub(super) host_buffers: BTreeMap<u64, LiveHostBuffer>,
-    allocated_host_buffers: u64,
-}
-
-impl Ledger {
-    pub(super) fn open_host_buffer(&mut self, len_bytes: usize, location: &'static Location<'static>) -> u64 {
-        let number = self.allocated_host_buffers;
-        self.allocated_host_buffers += 1;
-        self.host_buffers.insert(number, LiveHostBuffer { len_bytes, location });
-        number
-    }
+    /// Pinned and managed memory alive, by number of allocation.
+    pub(super) host_buffers: BTreeMap<u64, (HostUse, LiveHostBuffer)>,
+    pub(super) allocated_host_buffers: u64,
+    /// Bytes that can be pinned at a time.
+    pub(super) host_limit_bytes: usize,
+    /// Write-combined memory whose reading was told of, by number.
+    pub(super) read_slowly: BTreeSet<u64>,
+    /// Pinned ranges of the program's own memory, by number of registration: the addresses, and what is told.
+    pub(super) registrations: BTreeMap<u64, (Range<usize>, LiveRegistration)>,
+    pub(super) registered: u64,
 }

@@ -7,6 +7,7 @@ use std::{
 
 use devarray::backend::MemoryInfo;
 
+use super::bytes::Bytes;
 use crate::{
     buffer::BufferId,
     poison::{Poison, PoisonKind, repeat},
@@ -48,7 +49,7 @@ pub(super) struct Block {
     len_bytes: usize,
     location: &'static Location<'static>,
     /// Empty, but with room, until the allocation takes effect in stream order.
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 /// A range of addresses.
@@ -102,10 +103,11 @@ impl Memory {
         if len_bytes > self.limit_bytes - self.used_bytes {
             return None;
         }
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(len_bytes).ok()?;
+        let mut own = Vec::new();
+        own.try_reserve_exact(len_bytes).ok()?;
         let (id, place) = self.place(len_bytes, chooser)?;
         self.used_bytes += len_bytes;
+        let bytes = Bytes::Own(own);
         let block = Block { generation: id.generation, place, len_bytes, location, bytes };
         self.blocks.insert(id.number, block);
         Some(Reserved { buffer: id, address: place.address })
@@ -129,18 +131,38 @@ impl Memory {
         Some((id, place))
     }
 
+    /// Host memory gets a place among the device's: ready for use, and not counted as memory of the device.
+    pub(super) fn lend(&mut self, host: Bytes, location: &'static Location<'static>) -> Option<Reserved> {
+        let len_bytes = host.len();
+        let room_bytes = u64::try_from(len_bytes).ok()?.checked_next_multiple_of(ADDRESS_STEP)?;
+        let place = Place { address: self.next_address, room_bytes };
+        self.next_address = self.next_address.checked_add(room_bytes)?;
+        let number = self.next_number;
+        self.next_number += 1;
+        self.blocks.insert(number, Block { generation: 0, place, len_bytes, location, bytes: host });
+        Some(Reserved { buffer: BufferId { number, generation: 0 }, address: place.address })
+    }
+
+    /// Host memory loses its place.
+    pub(super) fn take_back(&mut self, id: BufferId) {
+        if self.block(id).is_some_and(|block| block.bytes.is_lent()) {
+            self.blocks.remove(&id.number);
+        }
+    }
+
     /// The allocation takes effect: the memory may be used from now on.
     pub(super) fn make_ready(&mut self, id: BufferId) {
         if let Some(block) = self.block(id) {
             let poison = Poison::of_buffer(PoisonKind::Fresh, id).bytes();
-            block.bytes.resize(block.len_bytes, 0);
+            block.bytes.resize(block.len_bytes);
             repeat(&mut block.bytes, &poison, 0);
         }
     }
 
     /// The free takes effect. False if there is no such allocation.
     pub(super) fn release(&mut self, id: BufferId) -> bool {
-        if self.block(id).is_none() {
+        // Lent memory is not the stream's to free.
+        if self.block(id).is_none_or(|block| block.bytes.is_lent()) {
             return false;
         }
         let Some(block) = self.blocks.remove(&id.number) else { return false };
@@ -178,11 +200,11 @@ impl Memory {
     }
 
     /// Lends the bytes out, so that another buffer can be read meanwhile; [`put`](Self::put) brings them back.
-    pub(super) fn take(&mut self, id: BufferId) -> Vec<u8> {
-        self.blocks.get_mut(&id.number).map_or_else(Vec::new, |block| std::mem::take(&mut block.bytes))
+    pub(super) fn take(&mut self, id: BufferId) -> Bytes {
+        self.blocks.get_mut(&id.number).map_or_else(Bytes::default, |block| std::mem::take(&mut block.bytes))
     }
 
-    pub(super) fn put(&mut self, id: BufferId, bytes: Vec<u8>) {
+    pub(super) fn put(&mut self, id: BufferId, bytes: Bytes) {
         if let Some(block) = self.blocks.get_mut(&id.number) {
             block.bytes = bytes;
         }
@@ -196,7 +218,7 @@ impl Memory {
             address: block.place.address,
             location: block.location,
         };
-        self.blocks.iter().map(live).collect()
+        self.blocks.iter().filter(|(_, block)| !block.bytes.is_lent()).map(live).collect()
     }
 
     fn block(&mut self, id: BufferId) -> Option<&mut Block> {

@@ -40,6 +40,8 @@ pub(crate) enum Work {
     Upload { dst: BufferId, bytes: Range<usize>, host: HostRange },
     /// Device memory to host memory.
     Download { src: BufferId, bytes: Range<usize>, host: HostRange },
+    /// Managed memory to where it is wanted, which changes no byte.
+    Prefetch { buffer: BufferId, bytes: Range<usize> },
     /// An event.
     Record,
     /// Nothing later on the stream runs before this point of another.
@@ -90,6 +92,7 @@ impl Work {
             Self::Fill { dst, plan, .. } => [None, access(dst, plan.dst_span(), true)],
             Self::Upload { dst, bytes, .. } => [None, access(dst, bytes.clone(), true)],
             Self::Download { src, bytes, .. } => [access(src, bytes.clone(), false), None],
+            Self::Prefetch { buffer, bytes } => [access(buffer, bytes.clone(), false), None],
         }
     }
 
@@ -110,7 +113,9 @@ impl Work {
     /// Bytes that it moves in pieces; 0 if it moves none.
     pub(super) fn len_bytes(&self) -> usize {
         match self {
-            Self::Alloc { .. } | Self::Free { .. } | Self::Record | Self::Wait(_) => 0,
+            Self::Alloc { .. } | Self::Free { .. } | Self::Prefetch { .. } | Self::Record | Self::Wait(_) => {
+                0
+            }
             Self::Copy { plan, .. } | Self::Fill { plan, .. } => plan.len_bytes(),
             Self::Upload { bytes, .. } | Self::Download { bytes, .. } => bytes.len(),
         }
@@ -124,6 +129,7 @@ impl Work {
             Self::Fill { .. } => "fill",
             Self::Upload { .. } => "upload",
             Self::Download { .. } => "download",
+            Self::Prefetch { .. } => "prefetch",
             Self::Record => "record",
             Self::Wait(_) => "wait",
         }
@@ -137,6 +143,7 @@ impl Work {
             Self::Fill { plan, .. } => counts.fills += plan.len_bytes(),
             Self::Upload { bytes, .. } => counts.uploads += bytes.len(),
             Self::Download { bytes, .. } => counts.downloads += bytes.len(),
+            Self::Prefetch { bytes, .. } => counts.prefetches += bytes.len(),
             Self::Record => counts.records += 1,
             Self::Wait(_) => counts.waits += 1,
         }

@@ -2,8 +2,15 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{Judge, shadow::Shadow};
-use crate::finding::{Access, Code, Finding, Memory, Operation};
+use super::{
+    Judge, Position,
+    bytes::Bytes,
+    shadow::{Note, Shadow},
+};
+use crate::{
+    buffer::BufferId,
+    finding::{Access, Code, Finding, Memory, Operation},
+};
 
 /// All host memory that operations touch, by address, and the pinned allocations in it.
 #[derive(Debug, Default)]
@@ -52,6 +59,26 @@ impl Judge {
         let finding = self.host_access(addresses, Access::Write, Code::HostFreed, operation);
         self.host.pinned.remove(&addresses.start);
         self.host.shadow.forget(addresses);
+        finding
+    }
+
+    /// Host memory got a place among the device's: before everything, and all of it has a value.
+    pub(crate) fn lend(&mut self, id: BufferId, len_bytes: usize, operation: Operation) {
+        let alloc = Note { position: Position::default(), operation, access: Access::Lifetime };
+        self.device.insert(id, len_bytes, alloc);
+        if let Some(buffer) = self.device.buffer_mut(id) {
+            buffer.initialized.set(&Bytes::range(0..len_bytes), true);
+        }
+    }
+
+    /// It loses the place again: a mistake if an operation that the host has not waited for uses it.
+    pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Finding> {
+        let buffer = self.device.buffer(id).filter(|_| self.on)?;
+        let (whole, mut conflicts) = (0..buffer.len_bytes, Vec::new());
+        buffer.shadow.conflicts(&whole, true, self.lanes.host(), &mut conflicts);
+        let memory = Memory::Device { id, len_bytes: whole.len() };
+        let finding = self.conflict(Code::HostFreed, operation, Access::Lifetime, conflicts, |_| memory);
+        self.device.free(id, Note { position: Position::default(), operation, access: Access::Lifetime });
         finding
     }
 

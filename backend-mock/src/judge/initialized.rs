@@ -1,36 +1,63 @@
 //! Which bytes of a memory were ever given a value.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, mem, ops::Range};
 
 use super::bytes::Bytes;
 
-/// The initialized bytes, as ascending pieces that neither overlap nor touch.
+/// The initialized bytes: the end of each piece, by its start. Pieces neither overlap nor touch.
 #[derive(Debug, Default)]
-pub(crate) struct Initialized(Vec<Range<usize>>);
+pub(crate) struct Initialized(BTreeMap<usize, usize>);
 
 impl Initialized {
     /// These bytes have a value from now on, or have none any more.
     pub(crate) fn set(&mut self, bytes: &Bytes, to: bool) {
-        let span = bytes.span();
-        if span.is_empty() {
-            return;
+        for piece in bytes.pieces() {
+            if to {
+                self.insert(piece.clone());
+            } else {
+                self.remove(piece);
+            }
         }
-        // Pieces that touch the span are rebuilt, all others stay.
-        let first = self.0.partition_point(|piece| piece.end < span.start);
-        let count = self.0[first..].partition_point(|piece| piece.start <= span.end);
-        let old = &self.0[first..first + count];
-        let rebuilt: Vec<_> = if to { union(old, bytes.pieces()) } else { difference(old, bytes.pieces()) };
-        self.0.splice(first..first + count, rebuilt);
+    }
+
+    fn insert(&mut self, mut piece: Range<usize>) {
+        if let Some((&start, end)) = self.0.range_mut(..=piece.start).next_back()
+            && *end >= piece.start
+        {
+            if *end >= piece.end {
+                return;
+            }
+            piece.start = start;
+        }
+        while let Some((&start, &end)) = self.0.range(piece.start..=piece.end).next() {
+            piece.end = piece.end.max(end);
+            self.0.remove(&start);
+        }
+        self.0.insert(piece.start, piece.end);
+    }
+
+    fn remove(&mut self, piece: &Range<usize>) {
+        if let Some((_, end)) = self.0.range_mut(..piece.start).next_back()
+            && *end > piece.start
+        {
+            let behind = mem::replace(end, piece.start);
+            if behind > piece.end {
+                self.0.insert(piece.end, behind);
+            }
+        }
+        while let Some((&start, &end)) = self.0.range(piece.clone()).next() {
+            self.0.remove(&start);
+            if end > piece.end {
+                self.0.insert(piece.end, end);
+            }
+        }
     }
 
     /// The bytes among these that have a value.
     pub(crate) fn among(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        let first = self.0.partition_point(|piece| piece.end <= range.start);
-        let inside = self.0[first..].iter().take_while({
-            let end = range.end;
-            move |piece| piece.start < end
-        });
-        inside.map(move |piece| piece.start.max(range.start)..piece.end.min(range.end))
+        let before = self.0.range(..range.start).next_back().filter(|&(_, &end)| end > range.start);
+        let all = before.into_iter().chain(self.0.range(range.clone()));
+        all.map(move |(&start, &end)| start.max(range.start)..end.min(range.end))
     }
 
     /// The first bytes among these that have no value.
@@ -51,51 +78,6 @@ impl Initialized {
     pub(crate) fn has_none(&self, bytes: &Bytes) -> bool {
         bytes.pieces().iter().all(|piece| self.among(piece.clone()).next().is_none())
     }
-}
-
-/// The bytes of either, joined where they touch. Both ascending.
-fn union(one: &[Range<usize>], two: &[Range<usize>]) -> Vec<Range<usize>> {
-    let mut all: Vec<Range<usize>> = Vec::with_capacity(one.len() + two.len());
-    let (mut one, mut two) = (one.iter().peekable(), two.iter().peekable());
-    loop {
-        let next = match (one.peek(), two.peek()) {
-            (Some(a), Some(b)) if a.start <= b.start => one.next(),
-            (_, Some(_)) => two.next(),
-            (Some(_), None) => one.next(),
-            (None, None) => return all,
-        };
-        let Some(piece) = next else { return all };
-        match all.last_mut() {
-            Some(last) if piece.start <= last.end => last.end = last.end.max(piece.end),
-            _ => all.push(piece.clone()),
-        }
-    }
-}
-
-/// The bytes of the first without those of the second. Both ascending.
-fn difference(from: &[Range<usize>], without: &[Range<usize>]) -> Vec<Range<usize>> {
-    let mut left = Vec::with_capacity(from.len() + without.len());
-    let mut without = without.iter().peekable();
-    for piece in from {
-        let mut at = piece.start;
-        while let Some(hole) = without.peek() {
-            if hole.start >= piece.end {
-                break;
-            }
-            if hole.start > at {
-                left.push(at..hole.start);
-            }
-            at = at.max(hole.end);
-            if hole.end > piece.end {
-                break;
-            }
-            without.next();
-        }
-        if at < piece.end {
-            left.push(at..piece.end);
-        }
-    }
-    left
 }
 
 #[cfg(test)]
@@ -120,7 +102,8 @@ mod tests {
                 let missing = all.clone().find(|&at| !flags[at]);
                 assert_eq!(set.first_missing(&probe).map(|range| range.start), missing);
                 assert_eq!(set.has_none(&probe), all.all(|at| !flags[at]));
-                assert!(set.0.windows(2).all(|pair| pair[0].end < pair[1].start), "{set:?}");
+                let pieces: Vec<_> = set.0.iter().collect();
+                assert!(pieces.windows(2).all(|pair| pair[0].1 < pair[1].0), "{set:?}");
             }
         }
     }

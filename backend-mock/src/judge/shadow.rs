@@ -1,6 +1,6 @@
 //! Who touched which bytes of a memory, as far as it can still matter.
 
-use std::{mem, ops::Range};
+use std::{collections::BTreeMap, mem, ops::Range};
 
 use smallvec::SmallVec;
 
@@ -42,11 +42,11 @@ pub(crate) struct Conflict {
 /// Neighbouring bytes that the same accesses touched.
 #[derive(Debug, Clone)]
 struct Cell {
-    bytes: Range<usize>,
+    end: usize,
     accesses: Accesses,
 }
 
-type Accesses = SmallVec<[Note; 2]>;
+type Accesses = SmallVec<[Note; 1]>;
 
 /// The accesses of one memory, by bytes.
 ///
@@ -58,16 +58,16 @@ type Accesses = SmallVec<[Note; 2]>;
 /// So each byte keeps at most two accesses a stream, and a shadow does not grow with the number of operations.
 #[derive(Debug)]
 pub(crate) struct Shadow {
-    /// Ascending, disjoint.
-    cells: Vec<Cell>,
+    /// By first byte; disjoint.
+    cells: BTreeMap<usize, Cell>,
     /// Room for rebuilding, kept.
-    rebuilt: Vec<Cell>,
+    rebuilt: Vec<(usize, Cell)>,
     sweep_at: usize,
 }
 
 impl Default for Shadow {
     fn default() -> Self {
-        Self { cells: Vec::new(), rebuilt: Vec::new(), sweep_at: FIRST_SWEEP }
+        Self { cells: BTreeMap::new(), rebuilt: Vec::new(), sweep_at: FIRST_SWEEP }
     }
 }
 
@@ -82,44 +82,54 @@ impl Shadow {
         host: &Clock,
         conflicts: &mut Vec<Conflict>,
     ) {
-        let window = self.window(&bytes.span());
-        let mut rebuilt = mem::take(&mut self.rebuilt);
-        let mut old = self.cells[window.clone()].iter();
-        let mut cell = old.next().cloned();
         for piece in bytes.pieces() {
-            let mut at = piece.start;
-            while at < piece.end {
-                let Some(current) = &mut cell else {
-                    push(&mut rebuilt, at..piece.end, Accesses::from_elem(access, 1));
-                    break;
-                };
-                if current.bytes.end <= at {
-                    push_cell(&mut rebuilt, mem::replace(&mut cell, old.next().cloned()));
-                } else if current.bytes.start > at {
-                    let end = piece.end.min(current.bytes.start);
-                    push(&mut rebuilt, at..end, Accesses::from_elem(access, 1));
-                    at = end;
-                } else if current.bytes.start < at {
-                    push(&mut rebuilt, current.bytes.start..at, current.accesses.clone());
-                    current.bytes.start = at;
-                } else {
-                    let shared = at..piece.end.min(current.bytes.end);
-                    find_conflicts(&current.accesses, &access, clock, &shared, conflicts);
-                    let after = succeed(&current.accesses, access, clock, host);
-                    at = shared.end;
-                    current.bytes.start = at;
-                    push(&mut rebuilt, shared, after);
-                    if current.bytes.is_empty() {
-                        cell = old.next().cloned();
-                    }
-                }
-            }
+            self.touch_piece(piece, access, clock, host, conflicts);
         }
-        push_cell(&mut rebuilt, cell);
-        old.for_each(|cell| push_cell(&mut rebuilt, Some(cell.clone())));
-        self.cells.splice(window, rebuilt.drain(..));
-        self.rebuilt = rebuilt;
         self.sweep(host);
+    }
+
+    fn touch_piece(
+        &mut self,
+        piece: &Range<usize>,
+        access: Note,
+        clock: &Clock,
+        host: &Clock,
+        conflicts: &mut Vec<Conflict>,
+    ) {
+        if let Some(cell) = self.cells.get_mut(&piece.start)
+            && cell.end == piece.end
+        {
+            find_conflicts(&cell.accesses, access.writes(), clock, piece, conflicts);
+            succeed(&mut cell.accesses, access, clock, host);
+            return;
+        }
+        self.cut(piece.start);
+        self.cut(piece.end);
+        let mut rebuilt = mem::take(&mut self.rebuilt);
+        let mut at = piece.start;
+        for (&start, cell) in self.cells.range_mut(piece.clone()) {
+            push(&mut rebuilt, at..start, || Accesses::from_elem(access, 1));
+            find_conflicts(&cell.accesses, access.writes(), clock, &(start..cell.end), conflicts);
+            succeed(&mut cell.accesses, access, clock, host);
+            push(&mut rebuilt, start..cell.end, || mem::take(&mut cell.accesses));
+            at = cell.end;
+        }
+        push(&mut rebuilt, at..piece.end, || Accesses::from_elem(access, 1));
+        while let Some((&start, _)) = self.cells.range(piece.clone()).next() {
+            self.cells.remove(&start);
+        }
+        self.cells.extend(rebuilt.drain(..));
+        self.rebuilt = rebuilt;
+    }
+
+    /// Makes a cell that lies on both sides of a byte two.
+    fn cut(&mut self, at: usize) {
+        if let Some((_, cell)) = self.cells.range_mut(..at).next_back()
+            && cell.end > at
+        {
+            let behind = Cell { end: mem::replace(&mut cell.end, at), accesses: cell.accesses.clone() };
+            self.cells.insert(at, behind);
+        }
     }
 
     /// The accesses among `bytes` that an operation which knows `clock` races with; it is not taken note of.
@@ -130,25 +140,22 @@ impl Shadow {
         clock: &Clock,
         conflicts: &mut Vec<Conflict>,
     ) {
-        for cell in &self.cells[self.window(bytes)] {
-            let shared = cell.bytes.start.max(bytes.start)..cell.bytes.end.min(bytes.end);
-            for with in &cell.accesses {
-                if (with.writes() || write) && !clock.knows(with.position) {
-                    add(conflicts, *with, &shared);
-                }
-            }
+        for (start, cell) in self.over(bytes) {
+            let shared = start.max(bytes.start)..cell.end.min(bytes.end);
+            find_conflicts(&cell.accesses, write, clock, &shared, conflicts);
         }
     }
 
     /// Forgets what was done to these bytes.
     pub(crate) fn forget(&mut self, bytes: &Range<usize>) {
-        self.cells.retain(|cell| cell.bytes.end <= bytes.start || bytes.end <= cell.bytes.start);
+        let starts: Vec<usize> = self.over(bytes).map(|(start, _)| start).collect();
+        starts.iter().for_each(|start| drop(self.cells.remove(start)));
     }
 
-    /// The cells that share a byte with the span.
-    fn window(&self, span: &Range<usize>) -> Range<usize> {
-        let first = self.cells.partition_point(|cell| cell.bytes.end <= span.start);
-        first..first + self.cells[first..].partition_point(|cell| cell.bytes.start < span.end)
+    /// The cells that share a byte with a range.
+    fn over(&self, bytes: &Range<usize>) -> impl Iterator<Item = (usize, &Cell)> {
+        let before = self.cells.range(..bytes.start).next_back().filter(|(_, cell)| cell.end > bytes.start);
+        before.into_iter().chain(self.cells.range(bytes.clone())).map(|(&start, cell)| (start, cell))
     }
 
     /// Now and then, forgets what the host has waited for also where nobody comes by.
@@ -156,7 +163,7 @@ impl Shadow {
         if self.cells.len() < self.sweep_at {
             return;
         }
-        self.cells.retain_mut(|cell| {
+        self.cells.retain(|_, cell| {
             cell.accesses.retain(|access| !host.knows(access.position));
             !cell.accesses.is_empty()
         });
@@ -164,47 +171,38 @@ impl Shadow {
     }
 }
 
+/// One conflict an operation, with the first bytes.
 fn find_conflicts(
     before: &[Note],
-    access: &Note,
+    write: bool,
     clock: &Clock,
     shared: &Range<usize>,
     conflicts: &mut Vec<Conflict>,
 ) {
     for with in before {
-        if (with.writes() || access.writes()) && !clock.knows(with.position) {
-            add(conflicts, *with, shared);
+        let races = (with.writes() || write) && !clock.knows(with.position);
+        if races && conflicts.iter().all(|known| known.with.operation.number != with.operation.number) {
+            conflicts.push(Conflict { with: *with, bytes: shared.clone() });
         }
-    }
-}
-
-/// One conflict an operation, with the first bytes.
-fn add(conflicts: &mut Vec<Conflict>, with: Note, shared: &Range<usize>) {
-    if conflicts.iter().all(|known| known.with.operation.number != with.operation.number) {
-        conflicts.push(Conflict { with, bytes: shared.clone() });
     }
 }
 
 /// What is kept of the accesses to some bytes when another follows.
-fn succeed(before: &[Note], access: Note, clock: &Clock, host: &Clock) -> Accesses {
-    let matters = |earlier: &&Note| {
+fn succeed(accesses: &mut Accesses, access: Note, clock: &Clock, host: &Clock) {
+    accesses.retain(|earlier| {
         let position = earlier.position;
         if access.writes() || !earlier.writes() { !clock.knows(position) } else { !host.knows(position) }
-    };
-    before.iter().filter(matters).copied().chain([access]).collect()
+    });
+    accesses.push(access);
 }
 
-fn push(cells: &mut Vec<Cell>, bytes: Range<usize>, accesses: Accesses) {
-    match cells.last_mut() {
-        Some(last) if last.bytes.end == bytes.start && last.accesses == accesses => {
-            last.bytes.end = bytes.end
-        }
-        _ => cells.push(Cell { bytes, accesses }),
+fn push(cells: &mut Vec<(usize, Cell)>, bytes: Range<usize>, accesses: impl FnOnce() -> Accesses) {
+    if bytes.is_empty() {
+        return;
     }
-}
-
-fn push_cell(cells: &mut Vec<Cell>, cell: Option<Cell>) {
-    if let Some(Cell { bytes, accesses }) = cell {
-        push(cells, bytes, accesses);
+    let accesses = accesses();
+    match cells.last_mut() {
+        Some((_, last)) if last.end == bytes.start && last.accesses == accesses => last.end = bytes.end,
+        _ => cells.push((bytes.start, Cell { end: bytes.end, accesses })),
     }
 }

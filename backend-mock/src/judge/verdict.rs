@@ -50,6 +50,8 @@ impl Judge {
             Work::Copy { dst, src, plan } => {
                 (side(src, Bytes::source(plan)), side(dst, Bytes::destination(plan)))
             }
+            // No byte changes, but the memory must be there.
+            Work::Prefetch { buffer, bytes } => (side(buffer, Bytes::range(bytes.clone())), None),
             Work::Fill { dst, plan, .. } => (None, side(dst, Bytes::destination(plan))),
             Work::Upload { dst, bytes, host } => {
                 (Some(Side::Host(host.addresses())), side(dst, Bytes::range(bytes.clone())))

@@ -53,6 +53,15 @@ impl<D: Device> ErasedArray<D> {
         Self::of_layout(stream, Layout::contiguous(shape, order)?, item_bytes)
     }
 
+    /// An array on memory that is there, in which the layout lies.
+    pub(crate) fn of_allocation(allocation: Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
+        Self { allocation, layout, item_bytes }
+    }
+
+    pub(crate) fn allocation(&self) -> &Allocation<D> {
+        &self.allocation
+    }
+
     /// Allocates what a dense layout at offset 0 needs.
     #[track_caller]
     pub(crate) fn of_layout(stream: &StreamHandle<D>, layout: Layout, item_bytes: usize) -> Result<Self> {

@@ -170,6 +170,6 @@ macro_rules! answer_as_layout {
     };
 }
 
-pub(super) use answer_as_layout;
+pub(crate) use answer_as_layout;
 pub(super) use view_splits;
 pub(super) use view_transforms;

@@ -139,7 +139,7 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(Self::of_erased(erased))
     }
 
-    pub(super) fn as_erased(&self) -> &ErasedArray<D> {
+    pub(crate) fn as_erased(&self) -> &ErasedArray<D> {
         &self.erased
     }
 
@@ -197,7 +197,7 @@ impl<T: Element, D: Device> Array<T, D> {
         self.erased.layout()
     }
 
-    pub(super) fn of_erased(erased: ErasedArray<D>) -> Self {
+    pub(crate) fn of_erased(erased: ErasedArray<D>) -> Self {
         Self { erased, of: PhantomData }
     }
 }

@@ -14,9 +14,10 @@ use std::{
 use crate::{
     Context, Result,
     array::Element,
-    backend::{Device, HostBuffer},
+    backend::{AllocHost, Device, HostBuffer, HostFlags},
     context::ContextCore,
     layout::LayoutError,
+    pinned_pool::{Pooled, Source},
 };
 
 /// A slice of `T` in page-locked host memory, which the device reads and writes by itself, at the speed of the link.
@@ -40,11 +41,31 @@ use crate::{
 /// ```
 pub struct PinnedBuffer<T: Element, D: Device> {
     /// `None` for no bytes.
-    memory: Option<D::HostBuffer>,
+    memory: Option<Pooled<D>>,
     len: usize,
     // The device outlives what was allocated from it.
     core: Arc<ContextCore<D>>,
     of: PhantomData<T>,
+}
+
+/// Pinned memory of every device.
+struct Plain<'a, D>(&'a D);
+
+/// Pinned memory with flags.
+struct Flagged<'a, D>(&'a D, HostFlags);
+
+impl<D: Device> Source<D> for Plain<'_, D> {
+    #[track_caller]
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer> {
+        self.0.alloc_host(len_bytes)
+    }
+}
+
+impl<D: AllocHost> Source<D> for Flagged<'_, D> {
+    #[track_caller]
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer> {
+        self.0.alloc_host_as(len_bytes, self.1)
+    }
 }
 
 impl<D: Device> Context<D> {
@@ -58,37 +79,123 @@ impl<D: Device> Context<D> {
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
     #[track_caller]
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T, D>> {
+        self.allocate(len, HostFlags::new(), &Plain(&self.0.device))
+    }
+
+    /// As [`pinned`](Self::pinned), with the elements of a slice.
+    ///
+    /// # Errors
+    ///
+    /// As [`pinned`](Self::pinned).
+    #[track_caller]
+    pub fn pinned_from<T: Element>(&self, data: &[T]) -> Result<PinnedBuffer<T, D>> {
+        let mut buffer = self.pinned(data.len())?;
+        buffer.copy_from_slice(data);
+        Ok(buffer)
+    }
+
+    #[track_caller]
+    fn allocate<T: Element>(
+        &self,
+        len: usize,
+        flags: HostFlags,
+        source: &impl Source<D>,
+    ) -> Result<PinnedBuffer<T, D>> {
         const { assert!(align_of::<T>() <= 64, "pinned memory is aligned to 64 bytes") };
+        let core = Arc::clone(&self.0);
         let len_bytes = len.checked_mul(T::BYTES).filter(|&n| isize::try_from(n).is_ok());
-        let len_bytes = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?);
-        let memory = match len_bytes {
-            Some(len_bytes) => Some(self.0.device.alloc_host(len_bytes)?),
-            None => None,
+        let Some(len_bytes) = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) else {
+            return Ok(PinnedBuffer { memory: None, len, core, of: PhantomData });
         };
-        Ok(PinnedBuffer { memory, len, core: Arc::clone(&self.0), of: PhantomData })
+        // What waits for the device alone may be what a limit needs.
+        core.custody.collect(&core);
+        let (memory, used) = core.pinned.acquire(core.backend(), len_bytes, flags, source)?;
+        let mut buffer = PinnedBuffer { memory: Some(memory), len, core, of: PhantomData };
+        if used {
+            buffer.fill(T::zeroed());
+        }
+        Ok(buffer)
+    }
+}
+
+impl<D: AllocHost> Context<D> {
+    /// As [`pinned`](Self::pinned), of the kind that `flags` say: each is honoured, or refused.
+    ///
+    /// A portable buffer is taken by transfers of every context of the backend, any other by those of this context alone.
+    /// A mapped one can become a [`MappedArray`](crate::MappedArray). Reading a write-combined one is slow: write it.
+    ///
+    /// ```
+    /// use devarray::{Context, backend::HostFlags};
+    ///
+    /// let context = Context::new(devarray_mock::MockDevice::new())?;
+    /// let buffer = context.pinned_with::<f32>(100, HostFlags::new().portable())?;
+    /// assert!(buffer.flags().portable && buffer.iter().all(|&x| x == 0.0));
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device has no such memory.
+    /// - As [`pinned`](Self::pinned).
+    #[track_caller]
+    #[doc(alias = "pagelocked_empty")]
+    pub fn pinned_with<T: Element>(&self, len: usize, flags: HostFlags) -> Result<PinnedBuffer<T, D>> {
+        let mut buffer = self.allocate(len, flags, &Flagged(&self.0.device, flags))?;
+        if let (Some(memory), true) = (&mut buffer.memory, flags.write_combined) {
+            memory.slow_read = Some(D::note_slow_read);
+        }
+        Ok(buffer)
     }
 }
 
 impl<T: Element, D: Device> PinnedBuffer<T, D> {
     /// The first byte, for an operation; dangling and aligned if there are none.
     pub(super) fn as_byte_ptr(&self) -> *mut u8 {
-        self.memory.as_ref().map_or(std::ptr::dangling_mut::<T>().cast(), HostBuffer::as_ptr)
+        self.memory.as_ref().map_or(std::ptr::dangling_mut::<T>().cast(), |memory| memory.memory().as_ptr())
     }
 
     /// Takes the memory out, for keeping it where no destructor runs.
-    pub(super) fn into_memory(self) -> Option<ManuallyDrop<D::HostBuffer>> {
+    pub(super) fn into_memory(self) -> Option<ManuallyDrop<Pooled<D>>> {
         self.memory.map(ManuallyDrop::new)
     }
 
     pub(super) fn of_memory(
-        memory: Option<ManuallyDrop<D::HostBuffer>>,
+        memory: Option<ManuallyDrop<Pooled<D>>>,
         len: usize,
         core: Arc<ContextCore<D>>,
     ) -> Self {
         Self { memory: memory.map(ManuallyDrop::into_inner), len, core, of: PhantomData }
     }
 
-    /// The context whose device can reach it.
+    /// The memory, for a mapped array; `None` for no bytes.
+    pub(crate) fn into_pooled(self) -> Option<Pooled<D>> {
+        self.memory
+    }
+
+    /// How many elements; touches none.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How it was allocated.
+    #[must_use]
+    pub fn flags(&self) -> HostFlags {
+        self.memory.as_ref().map_or(HostFlags::new(), |memory| memory.flags)
+    }
+
+    /// Whether operations of a context may use it.
+    pub(super) fn serves(&self, core: &Arc<ContextCore<D>>) -> bool {
+        self.flags().portable || Arc::ptr_eq(&self.core, core)
+    }
+
+    /// The context it was allocated in.
     #[must_use]
     pub fn context(&self) -> Context<D> {
         Context(Arc::clone(&self.core))
@@ -99,6 +206,9 @@ impl<T: Element, D: Device> Deref for PinnedBuffer<T, D> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
+        if let Some((memory, note)) = self.memory.as_ref().and_then(|m| Some((m.memory(), m.slow_read?))) {
+            note(memory);
+        }
         // SAFETY: `HostBuffer` vouches for initialized memory of that size, aligned to 64 bytes; every value of an
         // `Element` is valid; no operation uses the memory, since those take the buffer by value.
         unsafe { slice::from_raw_parts(self.as_byte_ptr().cast(), self.len) }

@@ -18,6 +18,7 @@ use crate::{
     backend::{Device, Quiesced},
     context::ContextCore,
     layout::LayoutError,
+    pinned_pool::Pooled,
     stream::{EventHandle, StreamHandle},
 };
 
@@ -34,13 +35,16 @@ use crate::{
 pub struct Transfer<T: Element, D: Device> {
     in_flight: Option<InFlight<D>>,
     len: usize,
+    /// Of the stream.
     core: Arc<ContextCore<D>>,
+    /// Of the buffer: another one only if it is portable.
+    home: Arc<ContextCore<D>>,
     of: PhantomData<fn() -> T>,
 }
 
 struct InFlight<D: Device> {
     /// `None` for no bytes. Never dropped while the device may use it.
-    memory: Option<ManuallyDrop<D::HostBuffer>>,
+    memory: Option<ManuallyDrop<Pooled<D>>>,
     event: EventHandle<D>,
 }
 
@@ -71,7 +75,7 @@ impl<T: Element, D: Device> Transfer<T, D> {
     fn settle(&mut self) -> Result<PinnedBuffer<T, D>, TransferError<T, D>> {
         let InFlight { memory, event } =
             self.in_flight.take().expect("a finished transfer is not waited for again");
-        let buffer = |memory| PinnedBuffer::of_memory(memory, self.len, Arc::clone(&self.core));
+        let buffer = |memory| PinnedBuffer::of_memory(memory, self.len, Arc::clone(&self.home));
         match event.quiesce() {
             Quiesced::Done => Ok(buffer(memory)),
             Quiesced::Ended(error) => Err(TransferError::new(error, Some(buffer(memory)))),
@@ -102,7 +106,7 @@ impl<T: Element, D: Device> Unpin for Transfer<T, D> {}
 impl<T: Element, D: Device> Drop for Transfer<T, D> {
     fn drop(&mut self) {
         if let Some(InFlight { memory: Some(memory), event }) = self.in_flight.take() {
-            self.core.staging.park(memory, event.into_mark());
+            self.core.custody.keep(Box::new(ManuallyDrop::into_inner(memory)), vec![event.into_mark()]);
         }
     }
 }
@@ -160,7 +164,7 @@ fn start<T: Element, D: Device>(
         let error = LayoutError::LengthMismatch { expected: len, found }.into();
         return Err(TransferError::new(error, Some(buffer)));
     }
-    if !buffer.context().is_same(&stream.context()) {
+    if !buffer.serves(&core) {
         let error = Error::DeviceMismatch { backend: core.backend(), operation: "transfer" };
         return Err(TransferError::new(error, Some(buffer)));
     }
@@ -170,8 +174,9 @@ fn start<T: Element, D: Device>(
     let recorded = stream.record();
     match (enqueued, recorded) {
         (Ok(()), Ok(event)) => {
+            let home = Arc::clone(&buffer.context().0);
             let memory = ManuallyDrop::into_inner(buffer).into_memory();
-            Ok(Transfer { in_flight: Some(InFlight { memory, event }), len, core, of: PhantomData })
+            Ok(Transfer { in_flight: Some(InFlight { memory, event }), len, core, home, of: PhantomData })
         }
         // Part of it may be under way: waits physically before it says so.
         (Err(error), _) | (Ok(()), Err(error)) => {
@@ -188,7 +193,7 @@ fn start<T: Element, D: Device>(
 pub struct TransferError<T: Element, D: Device>(Box<(Error, Option<PinnedBuffer<T, D>>)>);
 
 impl<T: Element, D: Device> TransferError<T, D> {
-    fn new(error: Error, buffer: Option<PinnedBuffer<T, D>>) -> Self {
+    pub(super) fn new(error: Error, buffer: Option<PinnedBuffer<T, D>>) -> Self {
         Self(Box::new((error, buffer)))
     }
 

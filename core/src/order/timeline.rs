@@ -1,5 +1,7 @@
 //! All lanes of a device, and the edges between them.
 
+mod pending;
+
 use std::sync::Arc;
 
 use super::{

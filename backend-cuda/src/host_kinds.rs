@@ -1,0 +1,238 @@
+//! Host memory that the device reaches by itself: pinned with flags, mapped, registered, managed.
+#![allow(unsafe_code)] // calls the driver with memory that the callers vouch for
+
+use std::{num::NonZeroUsize, ops::Range, ptr, sync::Arc};
+
+use devarray::{
+    Error, Result,
+    backend::{
+        Advice, AllocHost, Buffer, Capability, Device, HostBuffer, HostFlags, Location, ManagedMemory,
+        MapHost, RegisterHost,
+    },
+};
+
+use crate::{
+    BACKEND,
+    context::Context,
+    device::CudaDevice,
+    driver::{Failure, OUT_OF_MEMORY, out_of_memory, sys},
+    handle::{Handle, locked},
+    memory::{CudaBuffer, CudaHostBuffer},
+    stream::CudaStream,
+};
+
+/// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED`.
+const ALREADY_REGISTERED: Failure = Failure::Code(712);
+
+/// The device number that stands for the host (cuda.h, `CU_DEVICE_CPU`).
+const HOST: sys::CUdevice = -1;
+
+/// Managed memory any stream and device may use (cuda.h, `CU_MEM_ATTACH_GLOBAL`).
+const ATTACH_GLOBAL: u32 = 1;
+
+impl CudaDevice {
+    /// Refuses an extra that the device does not have.
+    fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
+        if self.info().capabilities.extras.has(capability) {
+            return Ok(());
+        }
+        Err(Error::Unsupported { backend: BACKEND, operation, capability })
+    }
+}
+
+// SAFETY: memory is that of `CudaHostBuffer`, whatever the flags.
+unsafe impl AllocHost for CudaDevice {
+    fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<CudaHostBuffer> {
+        if flags.mapped {
+            self.check("alloc_host", Capability::MappedMemory)?;
+        }
+        CudaHostBuffer::alloc(self.context(), len_bytes, flags)
+    }
+}
+
+// SAFETY: the driver answers another address of the same memory, valid until it is freed. What the device wrote is seen by
+// the host after a wait (CUDA C++ Programming Guide, "Mapped Memory"), what the host wrote by work enqueued after.
+unsafe impl MapHost for CudaDevice {
+    fn map_host(&self, memory: &CudaHostBuffer) -> Result<CudaBuffer> {
+        let (operation, capability) = ("map_host", Capability::MappedMemory);
+        if !memory.flags().mapped {
+            return Err(Error::Unsupported { backend: BACKEND, operation, capability });
+        }
+        let len_bytes = NonZeroUsize::new(memory.len_bytes());
+        let len_bytes = len_bytes.ok_or(Error::Unsupported { backend: BACKEND, operation, capability })?;
+        let mut address = 0;
+        self.context().call(operation, |driver| {
+            // SAFETY: the pointer is to a local of the right type; the memory is alive and was allocated mapped.
+            unsafe { driver.mem_host_get_device_pointer(&raw mut address, memory.as_ptr().cast(), 0) }
+        })?;
+        Ok(CudaBuffer::new(self.context(), address, len_bytes))
+    }
+}
+
+/// Host memory that the driver has page-locked; empty if it was already.
+#[derive(Debug)]
+pub struct CudaRegistration(Option<Handle<u8>>);
+
+// SAFETY: page-locking moves no byte. A range that stays locked keeps its pages; what is allocated at its address later is
+// other memory, and the driver refuses to lock it again or copies it as it finds it.
+unsafe impl RegisterHost for CudaDevice {
+    type Registration = CudaRegistration;
+
+    unsafe fn register_host(&self, start: *mut u8, len_bytes: NonZeroUsize) -> Result<CudaRegistration> {
+        let operation = "register_host";
+        self.check(operation, Capability::RegisteredMemory)?;
+        let registered = self.context().bind().and_then(|driver| {
+            // SAFETY: the caller vouches for the memory; the context is bound.
+            unsafe {
+                driver.mem_host_register(start.cast(), len_bytes.get(), sys::CU_MEMHOSTREGISTER_PORTABLE)
+            }
+        });
+        match registered {
+            Ok(()) => Ok(CudaRegistration(Some(Handle::new(start)))),
+            Err(ALREADY_REGISTERED) => Ok(CudaRegistration(None)),
+            Err(OUT_OF_MEMORY) => Err(out_of_memory(operation, len_bytes.get(), None)),
+            Err(failure) => Err(self.context().error(operation, failure)),
+        }
+    }
+
+    fn unregister_host(&self, registration: CudaRegistration) -> Result<()> {
+        let Some(start) = registration.0 else { return Ok(()) };
+        let unregister = || {
+            self.context().call("unregister_host", |driver| {
+                // SAFETY: registered by `register_host`, and not unregistered since; nothing in flight uses the memory.
+                unsafe { driver.mem_host_unregister(start.raw().cast()) }
+            })
+        };
+        unregister().or_else(|_| unregister())
+    }
+}
+
+/// Memory that moves between the host and the devices by itself.
+#[derive(Debug)]
+pub struct CudaManagedBuffer {
+    start: Handle<u8>,
+    len_bytes: NonZeroUsize,
+    context: Arc<Context>,
+}
+
+impl CudaManagedBuffer {
+    fn alloc(context: &Arc<Context>, len_bytes: NonZeroUsize) -> Result<Self> {
+        let operation = "alloc_managed";
+        let mut managed_bytes = locked(&context.managed_bytes);
+        let mut room = free_bytes(context)?;
+        let needed = managed_bytes.saturating_add(len_bytes.get());
+        if needed > room.0 {
+            // The pool may hold memory that nobody uses.
+            context.reclaim();
+            room = free_bytes(context)?;
+        }
+        if needed > room.0 {
+            return Err(out_of_memory(operation, len_bytes.get(), Some(room)));
+        }
+        let mut address = 0;
+        let allocated = context.bind().and_then(|driver| {
+            // SAFETY: the pointer is to a local of the right type, and the context is bound.
+            unsafe { driver.mem_alloc_managed(&raw mut address, len_bytes.get(), ATTACH_GLOBAL) }
+        });
+        allocated.map_err(|failure| match failure {
+            OUT_OF_MEMORY => out_of_memory(operation, len_bytes.get(), Some(room)),
+            _ => context.error(operation, failure),
+        })?;
+        *managed_bytes = needed;
+        drop(managed_bytes);
+        let at = usize::try_from(address).expect("a managed address is one of the host");
+        let start: *mut u8 = ptr::with_exposed_provenance_mut(at);
+        // SAFETY: the driver allocated that many bytes for nobody but us; their address is the same on the host.
+        unsafe { start.write_bytes(0, len_bytes.get()) };
+        Ok(Self { start: Handle::new(start), len_bytes, context: Arc::clone(context) })
+    }
+}
+
+/// Bytes that the driver has free, without what the pool caches, and in total.
+fn free_bytes(context: &Context) -> Result<(usize, usize)> {
+    let (mut free, mut total) = (0, 0);
+    context.call("alloc_managed", |driver| {
+        // SAFETY: the pointers are to locals of the right type, and the context is bound.
+        unsafe { driver.mem_get_info(&raw mut free, &raw mut total) }
+    })?;
+    Ok((free, total))
+}
+
+// SAFETY: zeroed when allocated, page-aligned, reached through a raw pointer only, and freed by drop alone.
+unsafe impl HostBuffer for CudaManagedBuffer {
+    fn len_bytes(&self) -> usize {
+        self.len_bytes.get()
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.start.raw()
+    }
+}
+
+impl Drop for CudaManagedBuffer {
+    fn drop(&mut self) {
+        self.context.release("free_managed", |driver| {
+            // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses it.
+            unsafe { driver.mem_free(self.start.raw().addr() as u64) }
+        });
+        *locked(&self.context.managed_bytes) -= self.len_bytes.get();
+    }
+}
+
+// SAFETY: host and device share the address. The capability is declared only where both may use managed memory at a time
+// (cuda.h, `CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`); a wait makes what the device wrote visible to the host.
+unsafe impl ManagedMemory for CudaDevice {
+    type ManagedBuffer = CudaManagedBuffer;
+
+    fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<CudaManagedBuffer> {
+        self.check("alloc_managed", Capability::ManagedMemory)?;
+        CudaManagedBuffer::alloc(self.context(), len_bytes)
+    }
+
+    fn managed_buffer(&self, memory: &CudaManagedBuffer) -> Result<CudaBuffer> {
+        Ok(CudaBuffer::new(self.context(), memory.start.raw().addr() as u64, memory.len_bytes))
+    }
+
+    fn prefetch(
+        &self,
+        stream: &CudaStream,
+        buffer: &CudaBuffer,
+        bytes: Range<usize>,
+        to: Location,
+    ) -> Result<()> {
+        let (address, to) = (buffer.address() + bytes.start as u64, self.number(to));
+        self.context().call("prefetch", |driver| {
+            // SAFETY: the bytes lie inside the buffer, which is managed and alive; the stream is alive.
+            unsafe { driver.mem_prefetch_async(address, bytes.len(), to, stream.raw()) }
+        })
+    }
+
+    fn advise(&self, buffer: &CudaBuffer, bytes: Range<usize>, advice: Advice) -> Result<()> {
+        let capability = Capability::ManagedMemory;
+        let unknown = Error::Unsupported { backend: BACKEND, operation: "advise", capability };
+        // The numbers of `CUmem_advise` in cuda.h.
+        let (what, of) = match advice {
+            Advice::ReadMostly => (1, Location::Host),
+            Advice::NotReadMostly => (2, Location::Host),
+            Advice::Prefer(location) => (3, location),
+            Advice::NoPreference => (4, Location::Host),
+            Advice::AccessedBy(location) => (5, location),
+            Advice::NotAccessedBy(location) => (6, location),
+            _ => return Err(unknown),
+        };
+        let (address, of) = (buffer.address() + bytes.start as u64, self.number(of));
+        self.context().call("advise", |driver| {
+            // SAFETY: the bytes lie inside the buffer, which is managed and alive.
+            unsafe { driver.mem_advise(address, bytes.len(), what, of) }
+        })
+    }
+}
+
+impl CudaDevice {
+    fn number(&self, location: Location) -> sys::CUdevice {
+        match location {
+            Location::Device => self.context().device(),
+            _ => HOST,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The laws of host memory on the fake driver, and which flags and ranges reach the driver.
+
+use devarray::{
+    Context, ManagedArray,
+    backend::{Capability, Device, HostFlags, Location},
+};
+use devarray_cuda::{CudaDevice, driver::Function};
+
+use super::{laws, state::Fake};
+
+fn with_context(program: impl Fn(&Context<CudaDevice>)) -> Fake {
+    let fake = Fake::new();
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    program(&context);
+    assert_eq!(context.take_errors(), []);
+    drop(context);
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    fake.assert_proper();
+    fake
+}
+
+#[test]
+fn every_kind_keeps_its_laws() {
+    with_context(laws::pinned_with_every_flag);
+    with_context(laws::pinned_pool_keeps_to_its_limits);
+    with_context(laws::registered_memory_copies_as_any_other);
+    with_context(laws::registration_ends_on_unwind);
+    with_context(laws::mapped_memory_is_one_memory);
+    with_context(laws::managed_memory_is_one_memory);
+}
+
+#[test]
+fn portable_memory_serves_another_device() {
+    let fake = Fake::new();
+    let driver = fake.driver();
+    let context = |ordinal| Context::new(CudaDevice::open_with(&driver, ordinal).unwrap()).unwrap();
+    let (one, two) = (context(0), context(1));
+    laws::portable_memory_serves_other_contexts(&one, &two);
+    drop((one, two));
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    fake.assert_proper();
+}
+
+#[test]
+fn the_driver_is_told_every_flag() {
+    with_context(|context| {
+        let flags = HostFlags::new();
+        let wanted = [
+            (flags, 0),
+            (flags.portable(), 1),
+            (flags.mapped(), 2),
+            (flags.write_combined(), 4),
+            (flags.portable().mapped().write_combined(), 7),
+        ];
+        for (flags, bits) in wanted {
+            let buffer = context.pinned_with::<u8>(100, flags).unwrap();
+            let told =
+                Fake::installed().state(|state| state.pinned_flags.values().copied().collect::<Vec<_>>());
+            assert_eq!(told, [bits], "{flags:?}");
+            drop(buffer);
+        }
+    });
+}
+
+#[test]
+fn hints_name_the_bytes_and_the_place() {
+    let fake = with_context(|context| {
+        let stream = context.stream().unwrap();
+        let managed = ManagedArray::<u16, _>::zeros(context, &[50]).unwrap();
+        managed.prefetch(&stream, Location::Device).unwrap();
+        managed.prefetch(&stream, Location::Host).unwrap();
+        managed.advise(devarray::backend::Advice::Prefer(Location::Host)).unwrap();
+    });
+    let (prefetch, advise) = (Function::MemPrefetchAsync, Function::MemAdvise);
+    assert_eq!(
+        fake.state(|state| state.hints.clone()),
+        [(prefetch, 100, 0), (prefetch, 100, -1), (advise, 100, -1)]
+    );
+}
+
+#[test]
+fn a_device_without_them_says_so() {
+    let fake = Fake::new();
+    fake.state(|state| state.host_kinds = 0);
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let extras = device.info().capabilities.extras;
+    assert!(!extras.has(Capability::ManagedMemory) && !extras.has(Capability::RegisteredMemory));
+    let context = Context::new(device).unwrap();
+    let refused = |error| matches!(error, devarray::Error::Unsupported { backend: "cuda", .. });
+    assert!(refused(ManagedArray::<u8, _>::zeros(&context, &[1]).unwrap_err()));
+    assert!(refused(devarray::MappedArray::<u8, _>::zeros(&context, &[1]).unwrap_err()));
+    assert!(refused(context.with_pinned(&mut [1_u8], |_| ()).unwrap_err()));
+    for function in [Function::MemAllocManaged, Function::MemHostAlloc, Function::MemHostRegister] {
+        assert_eq!(context.device().driver().calls(function), 0);
+    }
+}
+
+/// Managed memory that is alive counts against what is free, though the driver does not count it.
+#[test]
+fn managed_memory_together_is_no_more_than_is_free() {
+    with_context(|context| {
+        let total = 1 << 24;
+        let half = ManagedArray::<u8, _>::zeros(context, &[total / 2]).unwrap();
+        let more = ManagedArray::<u8, _>::zeros(context, &[total / 2 + 1]);
+        assert!(matches!(more, Err(devarray::Error::OutOfMemory { .. })));
+        ManagedArray::<u8, _>::zeros(context, &[total / 2]).unwrap();
+        drop(half);
+    });
+}

@@ -1,0 +1,79 @@
+//! The bytes of an allocation: memory of the engine, or of the host.
+#![allow(unsafe_code)] // reaches mapped host memory by its address, as the simulated device does
+
+use std::{
+    ops::{Deref, DerefMut},
+    ptr::NonNull,
+    slice,
+};
+
+/// Bytes that operations read and write.
+#[derive(Debug)]
+pub(crate) enum Bytes {
+    /// The engine's own.
+    Own(Vec<u8>),
+    /// Of host memory that the device reaches in place.
+    Host(HostBytes),
+}
+
+/// Host memory that its owner keeps allocated, and takes back before it frees it.
+#[derive(Debug)]
+pub(crate) struct HostBytes {
+    start: NonNull<u8>,
+    len_bytes: usize,
+}
+
+// SAFETY: the memory may be reached from any thread; who reaches it when is what the contract of operations orders.
+unsafe impl Send for HostBytes {}
+
+impl HostBytes {
+    /// # Safety
+    ///
+    /// The bytes are allocated and initialized, and stay so until the engine gave the value up. Between the start of an
+    /// operation on them and a wait for it, nobody else touches them in conflict.
+    pub(crate) unsafe fn new(start: NonNull<u8>, len_bytes: usize) -> Self {
+        Self { start, len_bytes }
+    }
+}
+
+impl Bytes {
+    pub(super) fn is_lent(&self) -> bool {
+        matches!(self, Self::Host(_))
+    }
+
+    /// The engine's own memory comes to be.
+    pub(super) fn resize(&mut self, len_bytes: usize) {
+        if let Self::Own(bytes) = self {
+            bytes.resize(len_bytes, 0);
+        }
+    }
+}
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self::Own(Vec::new())
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            // SAFETY: as `new` was promised; the reference lives for one step of the engine, during which an operation in
+            // flight has the memory.
+            Self::Host(host) => unsafe { slice::from_raw_parts(host.start.as_ptr(), host.len_bytes) },
+        }
+    }
+}
+
+impl DerefMut for Bytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            // SAFETY: as in `deref`, and `&mut self` is exclusive: one place of the engine has the memory.
+            Self::Host(host) => unsafe { slice::from_raw_parts_mut(host.start.as_ptr(), host.len_bytes) },
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Host memory that the device knows: pinned, mapped, managed, or of the program and registered.
+
+use std::{ops::Range, panic::Location};
+
+use devarray::{Error, Result, backend::HostFlags};
+
+use super::{Bytes, Engine, Reserved};
+use crate::{
+    buffer::BufferId,
+    device::BACKEND,
+    finding::{Access, Code, Finding, Memory},
+    report::{LiveHostBuffer, LiveRegistration},
+};
+
+/// What host memory was allocated as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostUse {
+    Pinned(HostFlags),
+    Managed,
+}
+
+impl HostUse {
+    /// Whether the device reaches it in place.
+    pub(crate) fn is_in_place(self) -> bool {
+        match self {
+            Self::Pinned(flags) => flags.mapped,
+            Self::Managed => true,
+        }
+    }
+}
+
+impl Engine {
+    /// Whether so much more can be pinned.
+    pub(crate) fn has_host_room(&self, len_bytes: usize, kind: HostUse) -> bool {
+        let pinned_bytes = self.host_bytes(|kind| kind != HostUse::Managed);
+        kind == HostUse::Managed || len_bytes <= self.ledger.host_limit_bytes.saturating_sub(pinned_bytes)
+    }
+
+    fn host_bytes(&self, of: impl Fn(HostUse) -> bool) -> usize {
+        let chosen = self.ledger.host_buffers.values().filter(|(kind, _)| of(*kind));
+        chosen.map(|(_, live)| live.len_bytes).sum()
+    }
+
+    /// Takes note of host memory, and gives it a number.
+    pub(crate) fn open_host_buffer(
+        &mut self,
+        addresses: Range<usize>,
+        kind: HostUse,
+        location: &'static Location<'static>,
+    ) -> u64 {
+        let number = self.ledger.allocated_host_buffers;
+        self.ledger.allocated_host_buffers += 1;
+        let live = LiveHostBuffer { len_bytes: addresses.len(), location };
+        self.ledger.host_buffers.insert(number, (kind, live));
+        self.judge.pin(number, addresses);
+        number
+    }
+
+    pub(crate) fn close_host_buffer(
+        &mut self,
+        number: u64,
+        addresses: &Range<usize>,
+        location: &'static Location<'static>,
+    ) {
+        self.ledger.host_buffers.remove(&number);
+        self.ledger.read_slowly.remove(&number);
+        let finding = self.judge.unpin(addresses, self.operation("drop", None, location));
+        self.add_finding(finding);
+    }
+
+    /// Refuses managed memory for which the device has no room, all that is alive counted.
+    pub(crate) fn check_managed(&self, len_bytes: usize) -> Result<()> {
+        let info = self.memory_info();
+        let free_bytes = info.free_bytes.saturating_sub(self.host_bytes(|kind| kind == HostUse::Managed));
+        if len_bytes <= free_bytes {
+            return Ok(());
+        }
+        Err(Error::OutOfMemory {
+            backend: BACKEND,
+            operation: "alloc_managed",
+            requested_bytes: len_bytes,
+            free_bytes: Some(free_bytes),
+            total_bytes: Some(info.total_bytes),
+        })
+    }
+
+    /// Gives host memory a place among the device's.
+    pub(crate) fn lend(&mut self, bytes: Bytes, location: &'static Location<'static>) -> Option<Reserved> {
+        let len_bytes = bytes.len();
+        let reserved = self.memory.lend(bytes, location)?;
+        self.judge.lend(reserved.buffer, len_bytes, self.operation("lend", None, location));
+        Some(reserved)
+    }
+
+    /// Takes the place back: a mistake if an operation may still use it.
+    pub(crate) fn take_back(&mut self, buffer: BufferId, location: &'static Location<'static>) {
+        let finding = self.judge.take_back(buffer, self.operation("drop", None, location));
+        self.add_finding(finding);
+        self.memory.take_back(buffer);
+    }
+
+    /// Tells once of write-combined memory that the host reads.
+    pub(crate) fn note_slow_read(&mut self, number: u64, location: &'static Location<'static>) {
+        let Some((_, LiveHostBuffer { len_bytes, .. })) = self.ledger.host_buffers.get(&number) else {
+            return;
+        };
+        let memory = Memory::Pinned { number, len_bytes: *len_bytes };
+        let operation = self.operation("host_read", None, location);
+        let finding = Finding::new(Code::SlowRead, operation, Access::Read, memory, 0..*len_bytes);
+        if self.ledger.read_slowly.insert(number) {
+            self.add_finding(Some(finding));
+        }
+    }
+
+    /// Pins a range; none if some of it is pinned already.
+    pub(crate) fn register(
+        &mut self,
+        addresses: Range<usize>,
+        location: &'static Location<'static>,
+    ) -> Option<u64> {
+        let taken =
+            |(other, _): &(Range<usize>, _)| other.start < addresses.end && addresses.start < other.end;
+        if self.ledger.registrations.values().any(taken) {
+            return None;
+        }
+        let number = self.ledger.registered;
+        self.ledger.registered += 1;
+        let live = LiveRegistration { len_bytes: addresses.len(), location };
+        self.ledger.registrations.insert(number, (addresses, live));
+        Some(number)
+    }
+
+    /// Unpins a range, which no operation that the host has not waited for may use.
+    pub(crate) fn unregister(&mut self, number: u64) {
+        let Some((addresses, live)) = self.ledger.registrations.remove(&number) else { return };
+        let operation = self.operation("unpin", None, live.location);
+        let finding = self.judge.host_access(&addresses, Access::Write, Code::HostFreed, operation);
+        self.add_finding(finding);
+    }
+
+    /// Addresses of the ranges that are pinned, in order of registration.
+    pub(crate) fn registered(&self) -> Vec<Range<usize>> {
+        self.ledger.registrations.values().map(|(addresses, _)| addresses.clone()).collect()
+    }
+}

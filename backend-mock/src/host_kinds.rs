@@ -1,0 +1,150 @@
+//! The kinds of host memory that a device reaches by itself, simulated.
+#![allow(unsafe_code)] // implements unsafe traits; performs no unsafe operation
+
+use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
+
+use devarray::{
+    Error, Result,
+    backend::{self, Advice, AllocHost, Capability, Device, HostFlags, ManagedMemory, MapHost, RegisterHost},
+};
+
+use crate::{
+    buffer::MockBuffer,
+    device::{BACKEND, MockDevice, out_of_host_memory},
+    engine::{HostUse, Work},
+    fault::Site,
+    host::MockHostBuffer,
+    stream::MockStream,
+};
+
+/// A range of host memory that is pinned; empty if it was already.
+#[derive(Debug)]
+pub struct MockRegistration(Option<u64>);
+
+impl MockDevice {
+    /// Refuses an extra that the device was made without.
+    fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
+        if self.info().capabilities.extras.has(capability) {
+            return Ok(());
+        }
+        Err(Error::Unsupported { backend: BACKEND, operation, capability })
+    }
+
+    /// The ranges of host memory that are registered now, as addresses of their first byte and of the one past their last,
+    /// in order of registration.
+    #[must_use]
+    pub fn registered_ranges(&self) -> Vec<Range<usize>> {
+        self.shared().engine().registered()
+    }
+
+    /// The buffer over host memory that has a place among the device's.
+    fn over(&self, operation: &'static str, memory: &MockHostBuffer) -> Result<MockBuffer> {
+        let mut engine = self.shared().engine();
+        engine.enter(Site::MapHost)?;
+        if !Arc::ptr_eq(memory.shared(), self.shared()) {
+            return Err(Error::DeviceMismatch { backend: BACKEND, operation });
+        }
+        let place = memory.place.ok_or(Error::Unsupported {
+            backend: BACKEND,
+            operation,
+            capability: Capability::MappedMemory,
+        })?;
+        let len_bytes = backend::HostBuffer::len_bytes(memory);
+        Ok(MockBuffer {
+            shared: Arc::clone(self.shared()),
+            id: place.buffer,
+            len_bytes,
+            address: place.address,
+        })
+    }
+}
+
+// SAFETY: memory is that of `MockHostBuffer`, whatever the flags.
+unsafe impl AllocHost for MockDevice {
+    #[track_caller]
+    fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<MockHostBuffer> {
+        let location = Location::caller();
+        if flags.mapped {
+            self.check("alloc_host", Capability::MappedMemory)?;
+        }
+        if flags.write_combined {
+            self.check("alloc_host", Capability::WriteCombinedMemory)?;
+        }
+        let mut engine = self.shared().engine();
+        engine.enter(Site::AllocHost)?;
+        MockHostBuffer::alloc(self.shared(), &mut engine, len_bytes, HostUse::Pinned(flags), location)
+            .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
+    }
+
+    #[track_caller]
+    fn note_slow_read(memory: &MockHostBuffer) {
+        memory.shared().engine().note_slow_read(memory.number(), Location::caller());
+    }
+}
+
+// SAFETY: the engine reads and writes the memory itself, at its own address; its place is taken back by the drop of the
+// memory, before it is freed. An operation that comes later is a finding, and reaches nothing.
+unsafe impl MapHost for MockDevice {
+    fn map_host(&self, memory: &MockHostBuffer) -> Result<MockBuffer> {
+        self.over("map_host", memory)
+    }
+}
+
+// SAFETY: a registration is a note in the ledger; nothing is done with the memory.
+unsafe impl RegisterHost for MockDevice {
+    type Registration = MockRegistration;
+
+    #[track_caller]
+    unsafe fn register_host(&self, start: *mut u8, len_bytes: NonZeroUsize) -> Result<MockRegistration> {
+        let location = Location::caller();
+        self.check("register_host", Capability::RegisteredMemory)?;
+        let mut engine = self.shared().engine();
+        engine.enter(Site::RegisterHost)?;
+        let range = start.addr()..start.addr() + len_bytes.get();
+        Ok(MockRegistration(engine.register(range, location)))
+    }
+
+    fn unregister_host(&self, registration: MockRegistration) -> Result<()> {
+        let Some(number) = registration.0 else { return Ok(()) };
+        let mut engine = self.shared().engine();
+        engine.enter(Site::UnregisterHost).or_else(|_| engine.enter(Site::UnregisterHost))?;
+        engine.unregister(number);
+        Ok(())
+    }
+}
+
+// SAFETY: as mapped memory.
+unsafe impl ManagedMemory for MockDevice {
+    type ManagedBuffer = MockHostBuffer;
+
+    #[track_caller]
+    fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<MockHostBuffer> {
+        let location = Location::caller();
+        self.check("alloc_managed", Capability::ManagedMemory)?;
+        let mut engine = self.shared().engine();
+        engine.enter(Site::AllocManaged)?;
+        engine.check_managed(len_bytes.get())?;
+        MockHostBuffer::alloc(self.shared(), &mut engine, len_bytes, HostUse::Managed, location)
+            .ok_or_else(|| out_of_host_memory("alloc_managed", len_bytes))
+    }
+
+    fn managed_buffer(&self, memory: &MockHostBuffer) -> Result<MockBuffer> {
+        self.over("managed_buffer", memory)
+    }
+
+    #[track_caller]
+    fn prefetch(
+        &self,
+        stream: &MockStream,
+        buffer: &MockBuffer,
+        bytes: Range<usize>,
+        _to: backend::Location,
+    ) -> Result<()> {
+        let work = Work::Prefetch { buffer: buffer.id, bytes };
+        stream.enqueue(Site::Prefetch, "prefetch", &[buffer], work)
+    }
+
+    fn advise(&self, _buffer: &MockBuffer, _bytes: Range<usize>, _advice: Advice) -> Result<()> {
+        self.shared().engine().enter(Site::Advise)
+    }
+}

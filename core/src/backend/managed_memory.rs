@@ -1,0 +1,85 @@
+//! Memory that host and device share, and that moves between them by itself.
+#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+
+use std::{num::NonZeroUsize, ops::Range};
+
+use super::{Device, HostBuffer};
+use crate::Result;
+
+/// Where managed memory is, or is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Location {
+    /// In the memory of the device that allocated it.
+    Device,
+    /// In the memory of the host.
+    Host,
+}
+
+/// What a program knows about its use of managed memory. A hint: what is read and written is the same without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Advice {
+    /// Mostly read: each reader may have a copy.
+    ReadMostly,
+    /// No longer [`ReadMostly`](Self::ReadMostly).
+    NotReadMostly,
+    /// Keep it there if possible.
+    Prefer(Location),
+    /// No longer [`Prefer`](Self::Prefer).
+    NoPreference,
+    /// Keep it reachable from there without faults.
+    AccessedBy(Location),
+    /// No longer [`AccessedBy`](Self::AccessedBy).
+    NotAccessedBy(Location),
+}
+
+/// Memory at one address for host and device, which moves between them on demand.
+///
+/// Declared as [`Capability::ManagedMemory`](super::Capability::ManagedMemory) only where the host may touch one such
+/// memory while the device works on another.
+///
+/// # Safety
+///
+/// As [`Device`]; [`ManagedBuffer`](Self::ManagedBuffer) keeps the contract of a [`HostBuffer`], and the buffer that
+/// [`managed_buffer`](Self::managed_buffer) answers that of a mapped one ([`MapHost`](super::MapHost)).
+pub unsafe trait ManagedMemory: Device {
+    /// Managed memory, as the host holds it. Dropping one frees it; core drops it only when no operation uses it any more.
+    type ManagedBuffer: HostBuffer;
+
+    /// Allocates zeroed managed memory. Never more, all that is alive together, than the device has free: memory that
+    /// does not fit would have to move on every use.
+    ///
+    /// # Errors
+    ///
+    /// - [`Unsupported`](crate::Error::Unsupported): the device has no managed memory.
+    /// - [`OutOfMemory`](crate::Error::OutOfMemory): less is free. What else the device says.
+    fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<Self::ManagedBuffer>;
+
+    /// The same memory as the device knows it. Core asks once for each.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn managed_buffer(&self, memory: &Self::ManagedBuffer) -> Result<Self::Buffer>;
+
+    /// Moves bytes of managed memory, in stream order. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was enqueued.
+    fn prefetch(
+        &self,
+        stream: &Self::Stream,
+        buffer: &Self::Buffer,
+        bytes: Range<usize>,
+        to: Location,
+    ) -> Result<()>;
+
+    /// Tells the device about the use of bytes of managed memory. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Nothing changed.
+    fn advise(&self, buffer: &Self::Buffer, bytes: Range<usize>, advice: Advice) -> Result<()>;
+}

@@ -1,0 +1,92 @@
+//! Owners of memory that the device may still use, kept until it is finished.
+//!
+//! Memory that is not freed in stream order (pinned, mapped, managed, of somebody else) has an owner whose destructor
+//! frees it at once. That must wait until every operation on the memory is over, and a drop must not block: so the owner
+//! is kept here with the events to wait for, and let go by whoever comes by later, or by the context in the end.
+
+use std::{
+    mem::ManuallyDrop,
+    sync::{Mutex, PoisonError},
+};
+
+use crate::{
+    Error,
+    backend::{Device, Event, Quiesced},
+    context::{ContextCore, lock},
+    order::Mark,
+};
+
+/// What keeps memory alive: dropped when the device is finished with it.
+pub(crate) type Owner = Box<dyn Send + Sync>;
+
+/// The owners whose memory was in use when they were given up.
+#[derive(Debug)]
+pub(crate) struct Custody<D: Device>(Mutex<Vec<Kept<D>>>);
+
+/// An owner, and the lanes and events that cover all uses of its memory. Dropping this leaks the owner.
+struct Kept<D: Device> {
+    owner: ManuallyDrop<Owner>,
+    marks: Vec<(usize, Mark<D>)>,
+}
+
+impl<D: Device> Custody<D> {
+    /// Drops an owner after the events.
+    pub(crate) fn keep(&self, owner: Owner, marks: Vec<(usize, Mark<D>)>) {
+        lock(&self.0).push(Kept { owner: ManuallyDrop::new(owner), marks });
+    }
+
+    /// Drops the owners whose events are over. Does not block.
+    pub(crate) fn collect(&self, core: &ContextCore<D>) {
+        let over =
+            |kept: &mut Kept<D>| kept.marks.iter().all(|(_, mark)| !matches!(mark.event.query(), Ok(false)));
+        // Destructors run outside the lock: they are anybody's.
+        let finished: Vec<_> = lock(&self.0).extract_if(.., over).collect();
+        for kept in finished {
+            kept.settle(|lane, mark| lock(&core.timeline).host_waited(lane, mark.sequence, &mark.seen))
+                .into_iter()
+                .for_each(|error| core.report(error));
+        }
+    }
+}
+
+impl<D: Device> Kept<D> {
+    /// Waits for the events, then drops the owner; leaks it if a wait does not say that the device is finished.
+    fn settle(self, mut waited: impl FnMut(usize, &Mark<D>)) -> Vec<Error> {
+        let (mut errors, mut unknown) = (Vec::new(), false);
+        for (lane, mark) in &self.marks {
+            match mark.event.synchronize() {
+                Quiesced::Done => waited(*lane, mark),
+                Quiesced::Ended(error) => errors.push(error),
+                Quiesced::Unknown(error) => {
+                    unknown = true;
+                    errors.push(error);
+                }
+            }
+        }
+        if !unknown {
+            drop(ManuallyDrop::into_inner(self.owner));
+        }
+        errors
+    }
+}
+
+impl<D: Device> Default for Custody<D> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<D: Device> Drop for Custody<D> {
+    /// Waits for the device. Nobody is left to be told of errors.
+    fn drop(&mut self) {
+        for kept in self.0.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            kept.settle(|_, _| {});
+        }
+    }
+}
+
+impl<D: Device> std::fmt::Debug for Kept<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kept").field("marks", &self.marks).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,195 @@
+//! An N-dimensional array in page-locked host memory.
+
+use std::{
+    fmt,
+    ops::{Index, IndexMut},
+};
+
+use super::{PinnedBuffer, Transfer, TransferError};
+use crate::{
+    ArrayView, ArrayViewMut, Context, HostArray, Result,
+    array::Element,
+    backend::{AllocHost, Device, HostFlags},
+    layout::{Layout, LayoutError, NdLayout, Order},
+    stream::StreamHandle,
+};
+
+/// A [`PinnedBuffer`] with a shape: elements in C order, indexed as a [`HostArray`] is.
+///
+/// ```
+/// use devarray::{Array, Context, PinnedArray};
+///
+/// let context = Context::new(devarray_mock::MockDevice::new())?;
+/// let stream = context.stream()?;
+/// let mut host = PinnedArray::zeros(&context, &[2, 3])?;
+/// host[[1, 2]] = 7;
+/// let mut a = Array::zeros(&stream, &[2, 3])?;
+/// let upload = a.view_mut().upload(&stream, host.into_buffer())?;
+/// let host = PinnedArray::new(&[2, 3], upload.wait()?)?;
+/// assert_eq!(a.to_vec(&stream)?, host.as_slice());
+/// # Ok::<(), devarray::Error>(())
+/// ```
+pub struct PinnedArray<T: Element, D: Device> {
+    buffer: PinnedBuffer<T, D>,
+    /// Dense in C order.
+    layout: Layout,
+}
+
+impl<T: Element, D: Device> PinnedArray<T, D> {
+    /// Gives a buffer a shape. Does not copy.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::LengthMismatch`], [`LayoutError::Overflow`]: the shape has another number of elements. The buffer is
+    /// dropped.
+    pub fn new(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self, LayoutError> {
+        let layout = Layout::contiguous(shape, Order::C)?;
+        if layout.len() != buffer.len() {
+            return Err(LayoutError::LengthMismatch { expected: layout.len(), found: buffer.len() });
+        }
+        Ok(Self { buffer, layout })
+    }
+
+    /// Allocates zeroed pinned memory of a shape. May block for as long as the driver takes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::pinned`].
+    #[track_caller]
+    #[doc(alias = "pinned_array")]
+    #[doc(alias = "pagelocked_zeros")]
+    pub fn zeros(context: &Context<D>, shape: &[usize]) -> Result<Self> {
+        Ok(Self::new(shape, context.pinned(Layout::contiguous(shape, Order::C)?.len())?)?)
+    }
+
+    /// As [`zeros`](Self::zeros), of the kind that `flags` say.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::pinned_with`].
+    #[track_caller]
+    pub fn zeros_with(context: &Context<D>, shape: &[usize], flags: HostFlags) -> Result<Self>
+    where
+        D: AllocHost,
+    {
+        Ok(Self::new(shape, context.pinned_with(Layout::contiguous(shape, Order::C)?.len(), flags)?)?)
+    }
+
+    /// As [`zeros`](Self::zeros), with the shape and the elements of a host array.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::pinned`].
+    #[track_caller]
+    #[doc(alias = "pinned_array_like")]
+    pub fn from_host_array(context: &Context<D>, host: &HostArray<T>) -> Result<Self> {
+        Ok(Self::new(host.shape(), context.pinned_from(host.as_slice())?)?)
+    }
+
+    /// All elements in C order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[T] {
+        &self.buffer
+    }
+
+    /// All elements in C order, to write.
+    #[must_use]
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.buffer
+    }
+
+    /// The memory, for a transfer. Does not copy.
+    #[must_use]
+    pub fn into_buffer(self) -> PinnedBuffer<T, D> {
+        self.buffer
+    }
+
+    /// Copies it to an array of the same shape, in the background. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`]: the shapes differ.
+    /// - As [`ArrayViewMut::upload`]. The buffer comes back in the error.
+    pub fn upload_to(
+        self,
+        stream: &StreamHandle<D>,
+        dst: &mut ArrayViewMut<'_, T, D>,
+    ) -> Result<Transfer<T, D>, TransferError<T, D>> {
+        match same_shape(self.shape(), dst.shape()) {
+            Ok(()) => dst.upload(stream, self.buffer),
+            Err(error) => Err(TransferError::new(error.into(), Some(self.buffer))),
+        }
+    }
+
+    /// Copies an array of the same shape here, in the background. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`upload_to`](Self::upload_to).
+    pub fn download_from(
+        self,
+        stream: &StreamHandle<D>,
+        src: &ArrayView<'_, T, D>,
+    ) -> Result<Transfer<T, D>, TransferError<T, D>> {
+        match same_shape(src.shape(), self.shape()) {
+            Ok(()) => src.download(stream, self.buffer),
+            Err(error) => Err(TransferError::new(error.into(), Some(self.buffer))),
+        }
+    }
+
+    fn position(&self, index: &[usize]) -> usize {
+        let shape = self.layout.shape();
+        let inside = index.len() == shape.len() && index.iter().zip(shape).all(|(at, extent)| at < extent);
+        assert!(inside, "index {index:?} is out of range for shape {shape:?}");
+        index.iter().zip(shape).fold(0, |before, (at, extent)| before * extent + at)
+    }
+}
+
+fn same_shape(src: &[usize], dst: &[usize]) -> Result<(), LayoutError> {
+    if src == dst {
+        return Ok(());
+    }
+    // The planner says it in its own words.
+    let (src, dst) = (Layout::contiguous(src, Order::C)?, Layout::contiguous(dst, Order::C)?);
+    crate::copy::Plan::new(&dst, &src, 1, &crate::backend::Capabilities::default()).map(drop)
+}
+
+impl<T: Element, D: Device> NdLayout for PinnedArray<T, D> {
+    fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    fn offset(&self) -> usize {
+        self.layout.offset()
+    }
+}
+
+/// By one position an axis.
+///
+/// # Panics
+///
+/// As indexing a slice does: if the index has not one position an axis, or one out of range.
+impl<T: Element, D: Device, I: AsRef<[usize]>> Index<I> for PinnedArray<T, D> {
+    type Output = T;
+
+    fn index(&self, index: I) -> &T {
+        &self.buffer[self.position(index.as_ref())]
+    }
+}
+
+impl<T: Element, D: Device, I: AsRef<[usize]>> IndexMut<I> for PinnedArray<T, D> {
+    fn index_mut(&mut self, index: I) -> &mut T {
+        let position = self.position(index.as_ref());
+        &mut self.buffer[position]
+    }
+}
+
+impl<T: Element + fmt::Debug, D: Device> fmt::Debug for PinnedArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PinnedArray({:?}, shape = {:?})", self.buffer, self.layout.shape())
+    }
+}

@@ -1,0 +1,158 @@
+//! Memory that host and device both reach: mapped arrays and managed arrays.
+//!
+//! Each is one memory. To the device it is an array: views of it are what every operation takes, and hazard tracking
+//! orders them as always. To the host it is a slice, and only while no operation of the device is in the way:
+//!
+//! - [`host_mut`](MappedArray::host_mut) borrows the array exclusively, so no view lives, waits for every operation on it
+//!   that is in flight, and answers a slice to write. No operation can be submitted until the slice is gone.
+//! - [`host`](MappedArray::host) borrows it shared and waits for the writing ones: host and device may read together.
+//!
+//! Nothing hangs on a destructor: forgetting a slice, or unwinding past it, ends a borrow and no more. A wait that does not
+//! say that the device is finished answers an error, and no slice.
+#![allow(unsafe_code)] // shows memory as slices while no operation is in the way
+
+mod managed;
+mod mapped;
+
+use std::{slice, sync::Arc};
+
+use crate::{
+    Array, ErasedArray, Result,
+    allocation::Allocation,
+    array::Element,
+    backend::{Device, Event},
+    context::{ContextCore, lock},
+    custody::Owner,
+    layout::Layout,
+    order::Mark,
+};
+
+pub use managed::ManagedArray;
+pub use mapped::MappedArray;
+
+/// What both kinds are made of. The array is never given out, only views of it: so its memory is the one at `start`.
+#[derive(Debug)]
+struct Unified<T: Element, D: Device> {
+    array: Array<T, D>,
+    start: Start,
+}
+
+/// The first byte of the host's side.
+#[derive(Debug, Clone, Copy)]
+struct Start(*mut u8);
+
+// SAFETY: access through the pointer is ordered by `Unified`, whose references say who may have it.
+unsafe impl Send for Start {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Start {}
+
+impl<T: Element, D: Device> Unified<T, D> {
+    /// An array of no elements.
+    fn empty(core: &Arc<ContextCore<D>>, layout: Layout) -> Self {
+        let allocation = Allocation::empty(core);
+        Self::of(allocation, layout, Start(std::ptr::dangling_mut::<T>().cast()))
+    }
+
+    /// An array on `buffer`, whose bytes the host finds at `start`; `owner` owns them.
+    fn new(
+        core: &Arc<ContextCore<D>>,
+        layout: Layout,
+        buffer: D::Buffer,
+        start: Start,
+        owner: Owner,
+    ) -> Self {
+        Self::of(Allocation::lent(core, buffer, owner), layout, start)
+    }
+
+    fn of(allocation: Allocation<D>, layout: Layout, start: Start) -> Self {
+        let erased = ErasedArray::of_allocation(Arc::new(allocation), layout, T::BYTES);
+        Self { array: Array::of_erased(erased), start }
+    }
+
+    fn allocation(&self) -> &Allocation<D> {
+        self.array.as_erased().allocation()
+    }
+
+    fn host(&self) -> Result<&[T]> {
+        self.settle(false)?;
+        // SAFETY: the memory holds the elements, initialized and aligned (`HostBuffer`), for as long as the array lives.
+        // Operations that write it are finished, and new ones need a view from `&mut self`.
+        Ok(unsafe { slice::from_raw_parts(self.start.0.cast(), self.array.layout().len()) })
+    }
+
+    fn host_mut(&mut self) -> Result<&mut [T]> {
+        self.settle(true)?;
+        // SAFETY: as in `host`. All operations on it are finished, and new ones need a view, of which none lives.
+        Ok(unsafe { slice::from_raw_parts_mut(self.start.0.cast(), self.array.layout().len()) })
+    }
+
+    /// Waits for what is in the way of the host reading, or writing.
+    fn settle(&self, write: bool) -> Result<()> {
+        let core = &self.allocation().core;
+        let mut timeline = lock(&core.timeline);
+        let pending = timeline.pending(self.allocation(), write);
+        let marks: Vec<(usize, Mark<D>)> = timeline.marks_of(&pending)?;
+        drop(timeline);
+        for (lane, mark) in marks {
+            mark.event.synchronize().into_result()?;
+            lock(&core.timeline).host_waited(lane, mark.sequence, &mark.seen);
+        }
+        Ok(())
+    }
+}
+
+/// The methods that both kinds have.
+macro_rules! unified_methods {
+    () => {
+        /// Borrows the whole array as the device's, to read. Views of it, slices too, are of the same memory.
+        #[must_use]
+        pub fn view(&self) -> ArrayView<'_, T, D> {
+            self.unified.array.view()
+        }
+
+        /// Borrows the whole array as the device's, to write.
+        #[must_use]
+        pub fn view_mut(&mut self) -> ArrayViewMut<'_, T, D> {
+            self.unified.array.view_mut()
+        }
+
+        /// The elements in C order, in place. Blocks until no operation in flight writes them; those that read go on, and
+        /// more may be submitted.
+        ///
+        /// # Errors
+        ///
+        /// An operation in flight, or the wait, failed.
+        pub fn host(&self) -> Result<&[T]> {
+            self.unified.host()
+        }
+
+        /// The elements in C order, in place, to write. Blocks until no operation in flight uses them. None can be
+        /// submitted while the slice is borrowed; those submitted later see what was written.
+        ///
+        /// # Errors
+        ///
+        /// An operation in flight, or the wait, failed.
+        pub fn host_mut(&mut self) -> Result<&mut [T]> {
+            self.unified.host_mut()
+        }
+
+        /// The context its memory belongs to.
+        #[must_use]
+        pub fn context(&self) -> Context<D> {
+            self.unified.array.context()
+        }
+
+        /// Where the elements lie: dense, in C order.
+        #[must_use]
+        pub fn layout(&self) -> &Layout {
+            self.unified.array.layout()
+        }
+
+        /// The device address; 0 if there are no elements. Not a host pointer.
+        #[must_use]
+        pub fn address(&self) -> u64 {
+            self.unified.allocation().address()
+        }
+    };
+}
+use unified_methods;

@@ -1,0 +1,126 @@
+//! Memory that moves between host and device by itself.
+
+use std::{num::NonZeroUsize, sync::Arc};
+
+use super::{Start, Unified, unified_methods};
+use crate::{
+    ArrayView, ArrayViewMut, Context, Result, StreamHandle,
+    array::{Element, answer_as_layout},
+    backend::{Advice, HostBuffer, Location, ManagedMemory},
+    context::lock,
+    layout::{Layout, LayoutError, NdLayout, Order},
+    order::{Footprint, Touch},
+    pinned_pool::PinnedPool,
+};
+
+/// An N-dimensional array in managed memory: a slice to the host, an array to the device, and moved to who uses it.
+///
+/// Dropping it does not block: the memory is freed when the device is finished with it.
+///
+/// ```
+/// use devarray::{Context, ManagedArray, backend::Location};
+///
+/// let context = Context::new(devarray_mock::MockDevice::new())?;
+/// let stream = context.stream()?;
+/// let mut a = ManagedArray::zeros(&context, &[1000])?;
+/// a.host_mut()?[7] = 1.5;
+/// a.prefetch(&stream, Location::Device)?;
+/// assert_eq!(a.view().slice_axis(0, 7..8)?.to_vec(&stream)?, [1.5]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ManagedArray<T: Element, D: ManagedMemory> {
+    unified: Unified<T, D>,
+}
+
+/// Managed memory, counted until it is dropped.
+struct Counted<D: ManagedMemory> {
+    memory: D::ManagedBuffer,
+    pool: Arc<PinnedPool<D>>,
+}
+
+impl<D: ManagedMemory> Drop for Counted<D> {
+    fn drop(&mut self) {
+        let len_bytes = self.memory.len_bytes();
+        self.pool.count(|statistics| {
+            statistics.managed -= 1;
+            statistics.managed_bytes -= len_bytes;
+        });
+    }
+}
+
+impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
+    /// Allocates zeroed managed memory of `shape`, in C order. May block for as long as the driver takes.
+    ///
+    /// Never more, all that is alive together, than the device has free.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device has no managed memory.
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): less is free on the device.
+    /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
+    /// - What else the device says.
+    #[track_caller]
+    #[doc(alias = "managed_array")]
+    #[doc(alias = "managed_empty")]
+    pub fn zeros(context: &Context<D>, shape: &[usize]) -> Result<Self> {
+        const { assert!(align_of::<T>() <= 64, "managed memory is aligned to 64 bytes") };
+        let layout = Layout::contiguous(shape, Order::C)?;
+        let core = &context.0;
+        let len_bytes = layout.len().checked_mul(T::BYTES).filter(|&n| isize::try_from(n).is_ok());
+        let Some(len_bytes) = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) else {
+            return Ok(Self { unified: Unified::empty(core, layout) });
+        };
+        // What waits for the device alone may be what is needed.
+        core.custody.collect(core);
+        let memory = core.device.alloc_managed(len_bytes)?;
+        core.pinned.count(|statistics| {
+            statistics.managed += 1;
+            statistics.managed_bytes += memory.len_bytes();
+        });
+        let counted = Counted { memory, pool: Arc::clone(&core.pinned) };
+        let device_side = core.device.managed_buffer(&counted.memory)?;
+        let start = Start(counted.memory.as_ptr());
+        Ok(Self { unified: Unified::new(core, layout, device_side, start, Box::new(counted)) })
+    }
+
+    /// Moves the memory to where it is used next, in stream order. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Another context's stream, and what the device says.
+    #[doc(alias = "prefetch_async")]
+    pub fn prefetch(&self, stream: &StreamHandle<D>, to: Location) -> Result<()> {
+        let allocation = self.unified.allocation();
+        stream.0.check_context("prefetch", [&allocation.core])?;
+        let len_bytes = self.unified.array.layout().len() * T::BYTES;
+        if len_bytes == 0 {
+            return Ok(());
+        }
+        // Noted as a read, so that the memory is not freed under it.
+        let touch = [Touch { allocation, footprint: Footprint::solid(0, len_bytes), write: false }];
+        let mut timeline = lock(&stream.0.core.timeline);
+        let lane = stream.0.lane.index;
+        timeline.order(lane, stream.0.mode, "prefetch", &touch)?;
+        timeline.note(lane, stream.0.mode, &touch);
+        stream.0.core.device.prefetch(&stream.0.raw, allocation.buffer(), 0..len_bytes, to)
+    }
+
+    /// Tells the device about the use of the memory. A hint. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub fn advise(&self, advice: Advice) -> Result<()> {
+        let allocation = self.unified.allocation();
+        let len_bytes = self.unified.array.layout().len() * T::BYTES;
+        if len_bytes == 0 {
+            return Ok(());
+        }
+        allocation.core.device.advise(allocation.buffer(), 0..len_bytes, advice)
+    }
+
+    unified_methods!();
+}
+
+answer_as_layout!([T: Element, D: ManagedMemory] ManagedArray<T, D>);

@@ -1,0 +1,103 @@
+//! Pinned memory that the device reads and writes in place.
+
+use super::{Unified, unified_methods};
+use crate::{
+    ArrayView, ArrayViewMut, Context, PinnedBuffer, Result,
+    array::{Element, answer_as_layout},
+    backend::{Capability, HostFlags, MapHost},
+    layout::{Layout, LayoutError, NdLayout, Order},
+};
+
+/// An N-dimensional array in host memory that the device reads and writes in place: a slice to the one, an array to the
+/// other. For small or rarely touched data, since the device reaches it over the link.
+///
+/// Dropping it does not block: the memory is freed, or goes back to the pinned pool, when the device is finished with it.
+///
+/// ```
+/// use devarray::{Array, Context, MappedArray};
+///
+/// let context = Context::new(devarray_mock::MockDevice::new())?;
+/// let stream = context.stream()?;
+/// let mut mapped = MappedArray::zeros(&context, &[2, 3])?;
+/// mapped.host_mut()?.copy_from_slice(&[1, 2, 3, 4, 5, 6]);
+/// let column = mapped.view().slice_axis(1, 2..)?.to_vec(&stream)?; // the device reads what the host wrote
+/// assert_eq!(column, [3, 6]);
+/// mapped.view_mut().fill(&stream, 9)?; // in the background …
+/// assert_eq!(mapped.host()?, [9; 6]); // … until the host asks
+/// # Ok::<(), devarray::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct MappedArray<T: Element, D: MapHost> {
+    unified: Unified<T, D>,
+}
+
+impl<T: Element, D: MapHost> MappedArray<T, D> {
+    /// Allocates zeroed mapped memory of `shape`, in C order. May block for as long as the driver takes.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device cannot map host memory.
+    /// - As [`Context::pinned_with`].
+    #[track_caller]
+    #[doc(alias = "mapped_array")]
+    pub fn zeros(context: &Context<D>, shape: &[usize]) -> Result<Self> {
+        Self::zeros_with(context, shape, HostFlags::new())
+    }
+
+    /// As [`zeros`](Self::zeros), with more flags; mapped it is in any case.
+    ///
+    /// # Errors
+    ///
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn zeros_with(context: &Context<D>, shape: &[usize], flags: HostFlags) -> Result<Self> {
+        let len = Layout::contiguous(shape, Order::C)?.len();
+        Self::from_pinned(shape, context.pinned_with(len, flags.mapped())?)
+    }
+
+    /// As [`zeros`](Self::zeros), with the elements of a slice, in C order.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements as the shape.
+    /// - As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn from_slice(context: &Context<D>, shape: &[usize], data: &[T]) -> Result<Self> {
+        let mut buffer = context.pinned_with(data.len(), HostFlags::new().mapped())?;
+        buffer.copy_from_slice(data);
+        Self::from_pinned(shape, buffer)
+    }
+
+    /// Gives pinned memory that was allocated [mapped](HostFlags::mapped) to the device, in place. Does not copy.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements as the shape.
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): it was not allocated so.
+    /// - What else the device says. The buffer is dropped.
+    pub fn from_pinned(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self> {
+        let layout = Layout::contiguous(shape, Order::C)?;
+        if layout.len() != buffer.len() {
+            return Err(LayoutError::LengthMismatch { expected: layout.len(), found: buffer.len() }.into());
+        }
+        let core = buffer.context().0;
+        let Some(pooled) = buffer.into_pooled() else {
+            return Ok(Self { unified: Unified::empty(&core, layout) });
+        };
+        if !pooled.flags.mapped {
+            let (backend, operation) = (core.backend(), "from_pinned");
+            return Err(crate::Error::Unsupported {
+                backend,
+                operation,
+                capability: Capability::MappedMemory,
+            });
+        }
+        let device_side = core.device.map_host(pooled.memory())?;
+        let start = super::Start(crate::backend::HostBuffer::as_ptr(pooled.memory()));
+        Ok(Self { unified: Unified::new(&core, layout, device_side, start, Box::new(pooled)) })
+    }
+
+    unified_methods!();
+}
+
+answer_as_layout!([T: Element, D: MapHost] MappedArray<T, D>);

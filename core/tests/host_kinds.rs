@@ -1,0 +1,276 @@
+//! Kinds of host memory on the simulator: the laws under every schedule, and what happens when calls and waits fail.
+#![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; the twin that must fail goes through the raw door
+
+#[path = "host_kinds/laws.rs"]
+mod laws;
+
+use std::num::NonZeroUsize;
+
+use devarray::{
+    Array, Context, Error, ManagedArray, MappedArray, PinnedLimits,
+    backend::{
+        Capabilities, Capability, Device, HostFlags, Location, Quiesced, RegisterHost, Stream, UploadOp,
+    },
+};
+use devarray_mock::{Code, MockDevice, Schedule, Site};
+
+fn schedules() -> impl Iterator<Item = devarray_mock::Builder> {
+    let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
+    let fixed = fixed.into_iter().map(|schedule| MockDevice::builder().schedule(schedule));
+    let random = (0..30).map(|seed| MockDevice::builder().schedule(Schedule::Random).seed(seed));
+    fixed.chain(random)
+}
+
+/// Runs on every schedule; nothing may leak and nothing may be found.
+fn everywhere(program: impl Fn(&Context<MockDevice>)) {
+    for builder in schedules() {
+        let device = builder.memory_limit_bytes(1 << 24).build();
+        let context = Context::new(device.clone()).unwrap();
+        program(&context);
+        assert_eq!(context.take_errors(), []);
+        drop(context);
+        assert!(device.report().is_clean(), "{}", device.report());
+    }
+}
+
+#[test]
+fn pinned() {
+    everywhere(laws::pinned_with_every_flag);
+    everywhere(laws::pinned_pool_keeps_to_its_limits);
+}
+
+#[test]
+fn registered() {
+    everywhere(laws::registered_memory_copies_as_any_other);
+    everywhere(laws::registration_ends_on_unwind);
+}
+
+#[test]
+fn mapped() {
+    everywhere(laws::mapped_memory_is_one_memory);
+}
+
+#[test]
+fn managed() {
+    everywhere(laws::managed_memory_is_one_memory);
+}
+
+#[test]
+fn portable() {
+    everywhere(|context| {
+        let other = MockDevice::builder().ordinal(1).build();
+        laws::portable_memory_serves_other_contexts(context, &Context::new(other.clone()).unwrap());
+        assert!(other.report().is_clean(), "{}", other.report());
+    });
+}
+
+#[test]
+fn what_the_device_lacks_is_refused_by_name() {
+    let device = MockDevice::builder().capabilities(Capabilities::default()).build();
+    let context = Context::new(device.clone()).unwrap();
+    let lacks = |error: Error, missing: Capability| {
+        assert!(
+            matches!(error, Error::Unsupported { backend: "mock", capability, .. } if capability == missing),
+            "{error}"
+        );
+    };
+    lacks(context.with_pinned(&mut [0_u8; 4], |_| ()).unwrap_err(), Capability::RegisteredMemory);
+    lacks(MappedArray::<u8, _>::zeros(&context, &[4]).unwrap_err(), Capability::MappedMemory);
+    lacks(ManagedArray::<u8, _>::zeros(&context, &[4]).unwrap_err(), Capability::ManagedMemory);
+    let combined = context.pinned_with::<u8>(4, HostFlags::new().write_combined()).unwrap_err();
+    lacks(combined, Capability::WriteCombinedMemory);
+    context.pinned_with::<u8>(4, HostFlags::new().portable()).unwrap();
+    drop(context);
+    assert!(device.report().is_clean());
+}
+
+#[test]
+fn exactly_the_bytes_of_the_slices_are_pinned() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let mut data = [0_u16; 100];
+    let start = data.as_ptr().addr();
+    let (low, high) = data.split_at_mut(50);
+    context
+        .with_all_pinned([&mut low[10..20], &mut high[30..]], |_| {
+            assert_eq!(device.registered_ranges(), [start + 20..start + 40, start + 160..start + 200]);
+        })
+        .unwrap();
+    assert_eq!(device.registered_ranges(), []);
+}
+
+#[test]
+fn reading_write_combined_memory_is_told_of() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let mut buffer = context.pinned_with::<u32>(10, HostFlags::new().write_combined()).unwrap();
+    buffer.copy_from_slice(&[1; 10]);
+    assert_eq!(buffer.len(), 10);
+    assert_eq!(device.report().findings, [], "writing it is what it is for");
+    assert_eq!(buffer[3] + buffer[4], 2);
+    let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [Code::SlowRead], "once for each memory");
+}
+
+#[test]
+fn unpinning_under_a_copy_is_found() {
+    let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+    let stream = device.open_stream().unwrap();
+    let buffer = stream.alloc(NonZeroUsize::new(8).unwrap()).unwrap();
+    let mut data = vec![7_u8; 8];
+    // SAFETY: the memory outlives the registration and the copy; that the first ends first is what is to be found.
+    let registration = unsafe { device.register_host(data.as_mut_ptr(), NonZeroUsize::new(8).unwrap()) };
+    // SAFETY: in bounds; the slice is untouched until the wait below.
+    stream.upload(&unsafe { UploadOp::new_unchecked(&buffer, 0, data.as_ptr(), 8) }).unwrap();
+    device.unregister_host(registration.unwrap()).unwrap();
+    assert_eq!(stream.synchronize(), Quiesced::Done);
+    let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [Code::HostFreed]);
+}
+
+fn failed() -> Error {
+    Error::Driver { backend: "mock", operation: "planned", code: 999, name: "PLANNED".into() }
+}
+
+/// Uses every call of these kinds.
+fn program(context: &Context<MockDevice>) -> devarray::Result<()> {
+    let stream = context.stream()?;
+    let mut data = vec![1_u8; 64];
+    let mut array = Array::zeros(&stream, &[64])?;
+    context.with_pinned(&mut data, |data| stream.scope(|s| s.upload(data, &mut array.view_mut())))???;
+    let mut mapped = MappedArray::<u8, _>::zeros(context, &[64])?;
+    mapped.view_mut().copy_from(&stream, &array.view())?;
+    assert_eq!(mapped.host()?, data);
+    mapped.view_mut().fill(&stream, 2)?;
+    let mut managed = ManagedArray::<u8, _>::zeros(context, &[64])?;
+    managed.prefetch(&stream, Location::Device)?;
+    managed.advise(devarray::backend::Advice::ReadMostly)?;
+    managed.view_mut().copy_from(&stream, &mapped.view())?;
+    drop(mapped); // in flight
+    assert_eq!(managed.host_mut()?, [2; 64]);
+    let pinned = context.pinned_with::<u8>(64, HostFlags::new())?;
+    drop(array.view_mut().upload(&stream, pinned)?); // in flight
+    Ok(())
+}
+
+#[test]
+fn every_call_fails_once() {
+    let sites = [
+        Site::AllocHost,
+        Site::MapHost,
+        Site::RegisterHost,
+        Site::UnregisterHost,
+        Site::AllocManaged,
+        Site::Prefetch,
+        Site::Advise,
+        Site::Record,
+        Site::Copy,
+        Site::Fill,
+        Site::Upload,
+    ];
+    for site in sites {
+        for nth in 0..4 {
+            let device = MockDevice::new();
+            let context = Context::new(device.clone()).unwrap();
+            program(&context).unwrap();
+            assert_eq!(context.take_errors(), []);
+            // The fault strikes at the nth call of the site: those before it are made to answer as always.
+            let harmless = || devarray_mock::Fault::Quiesced(Quiesced::Done);
+            (0..nth).for_each(|_| device.fail_next(site, harmless()));
+            device.fail_next(site, failed());
+            let mut told: Vec<Error> = (0..6).filter_map(|_| program(&context).err()).collect();
+            told.extend(context.take_errors());
+            assert!(told.iter().all(|error| *error == failed()), "{site:?} {nth}: {told:?}");
+            // Unpinning is tried twice, so one failure goes unnoticed. Nothing else does.
+            assert_eq!(told.len(), usize::from(site != Site::UnregisterHost), "{site:?} {nth}: {told:?}");
+            program(&context).unwrap();
+            let statistics = context.host_memory_statistics();
+            let live = (statistics.registered, statistics.managed);
+            assert_eq!(live, (0, 0), "{site:?} {nth}");
+            drop(context);
+            assert!(device.report().is_clean(), "{site:?} {nth}: {}", device.report());
+        }
+    }
+}
+
+#[test]
+fn unpinning_that_fails_twice_is_reported_and_the_value_kept() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    (0..2).for_each(|_| device.fail_next(Site::UnregisterHost, failed()));
+    assert_eq!(context.with_pinned(&mut [0_u8; 4], |_| 5).unwrap(), 5);
+    assert_eq!(context.take_errors(), [failed()]);
+    assert_eq!(device.report().registrations.len(), 1, "it stays pinned, and is told of");
+}
+
+#[test]
+fn of_several_slices_all_are_pinned_or_none() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    device.fail_next(Site::RegisterHost, devarray_mock::Fault::Quiesced(Quiesced::Done));
+    device.fail_next(Site::RegisterHost, failed());
+    let (mut one, mut two) = ([0_u8; 4], [0_u8; 4]);
+    let pinned =
+        context.with_all_pinned([&mut one[..], &mut two[..]], |_| unreachable!("not all are pinned"));
+    assert_eq!(pinned, Err(failed()));
+    assert_eq!(context.host_memory_statistics().registered, 0);
+    assert!(device.report().registrations.is_empty());
+}
+
+/// A wait that does not say that the device is finished gives no slice, and memory in use is leaked rather than freed.
+#[test]
+fn an_unknown_end_gives_no_slice_and_leaks() {
+    for forget in [false, true] {
+        let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+        let context = Context::new(device.clone()).unwrap();
+        let stream = context.stream().unwrap();
+        let mut mapped = MappedArray::<u8, _>::zeros(&context, &[64]).unwrap();
+        mapped.view_mut().fill(&stream, 1).unwrap();
+        device.fail_next(Site::Synchronize, Quiesced::Unknown(failed()));
+        assert_eq!(mapped.host_mut().unwrap_err(), failed());
+        device.fail_next(Site::Synchronize, Quiesced::Unknown(failed()));
+        assert_eq!(mapped.host().unwrap_err(), failed());
+        // The next try waits again, and sees what was written.
+        assert_eq!(mapped.host().unwrap(), [1; 64]);
+        mapped.view_mut().fill(&stream, 2).unwrap();
+        if forget {
+            std::mem::forget(mapped);
+        } else {
+            device.fail_next(Site::Synchronize, Quiesced::Unknown(failed()));
+            drop(mapped);
+        }
+        drop((stream, context)); // must not free what the fill still writes
+        let report = device.report();
+        assert_eq!(report.host_buffers.len(), 1, "{report}");
+        assert!(report.findings.is_empty(), "{report}");
+    }
+}
+
+/// If no event can be had for memory given up in flight, the drop waits instead.
+#[test]
+fn no_event_no_leak() {
+    let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let mut mapped = MappedArray::<u8, _>::zeros(&context, &[64]).unwrap();
+    mapped.view_mut().fill(&stream, 1).unwrap();
+    device.fail_next(Site::Record, failed());
+    drop(mapped);
+    assert_eq!(context.take_errors(), [failed()]);
+    drop((stream, context));
+    assert!(device.report().is_clean(), "{}", device.report());
+}
+
+/// Out of pinned memory, what is kept for reuse is given back and the call tried once more.
+#[test]
+fn what_is_kept_makes_room() {
+    let device = MockDevice::builder().host_limit_bytes(10_000).build();
+    let context = Context::new(device).unwrap();
+    context.set_pinned_limits(PinnedLimits::new(usize::MAX, 9000));
+    drop(context.pinned::<u8>(8000).unwrap());
+    assert!(context.host_memory_statistics().idle_bytes >= 8000);
+    let large = context.pinned::<u8>(9000).unwrap();
+    assert_eq!(context.host_memory_statistics().idle_bytes, 0);
+    assert!(matches!(context.pinned::<u8>(9000), Err(Error::OutOfMemory { .. })));
+    drop(large);
+}

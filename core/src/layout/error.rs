@@ -139,9 +139,6 @@ pub enum LayoutError {
     /// A destination in which two indices share an element, or may do so.
     #[error("the destination reaches one element by two indices")]
     AliasedDestination,
-    /// Source and destination share elements, or may do so.
-    #[error("source and destination overlap")]
-    Overlap,
     /// A split into no sections, or into sections of no elements.
     #[error("cannot split into sections of {section}")]
     BadSection {

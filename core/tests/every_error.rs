@@ -1,0 +1,198 @@
+//! Every variant of the errors is reached through the public API, and none of these failures costs anything: the stream
+//! and its arrays go on as before.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use std::{collections::BTreeMap, collections::BTreeSet};
+
+use devarray::{Array, Context, Error, Layout, LayoutError, Order, StreamHandle, field, ix};
+use devarray_mock::{MockDevice, Site};
+
+/// A record whose first field does not divide it.
+#[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Triple {
+    wide: [u32; 2],
+    narrow: u32,
+}
+
+/// Everything a failure may need: a device, a stream, an array of shape [2, 3] and one of shape [6].
+struct Setting {
+    device: MockDevice,
+    stream: StreamHandle<MockDevice>,
+    grid: Array<u32, MockDevice>,
+    line: Array<u32, MockDevice>,
+}
+
+impl Setting {
+    fn new() -> Self {
+        let device = MockDevice::builder().memory_limit_bytes(1 << 16).build();
+        let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+        let grid = Array::from_slice(&stream, &[2, 3], &[0, 1, 2, 3, 4, 5]).unwrap();
+        let line = Array::from_slice(&stream, &[6], &[0, 1, 2, 3, 4, 5]).unwrap();
+        Self { device, stream, grid, line }
+    }
+
+    /// The stream works, the arrays hold what they held, and nothing was sunk.
+    fn assert_intact(&self, after: &str) {
+        let Self { stream, grid, line, .. } = self;
+        assert_eq!(grid.to_vec(stream).unwrap(), [0, 1, 2, 3, 4, 5], "{after}");
+        assert_eq!(line.to_vec(stream).unwrap(), [0, 1, 2, 3, 4, 5], "{after}");
+        assert_eq!(Array::<u8, _>::zeros(stream, &[7]).unwrap().to_vec(stream).unwrap(), [0; 7], "{after}");
+        assert_eq!(stream.context().take_errors(), [], "{after}");
+    }
+}
+
+/// Makes one call fail.
+type Failure = fn(&mut Setting) -> Option<Error>;
+
+fn planned(setting: &Setting, error: Error) {
+    setting.device.fail_next(Site::Alloc, error);
+}
+
+fn driver() -> Error {
+    Error::Driver { backend: "mock", operation: "alloc", code: 999, name: "UNKNOWN".into() }
+}
+
+/// The failures that are pure: found before any backend is asked.
+const OF_LAYOUTS: &[(&str, Failure)] = &[
+    ("RankMismatch", |s| s.grid.view_mut().copy_from(&s.stream, &s.line.view()).err()),
+    ("ShapeMismatch", |s| {
+        let shorter = Array::zeros(&s.stream, &[5]).unwrap();
+        s.line.view_mut().copy_from(&s.stream, &shorter.view()).err()
+    }),
+    ("AxisOutOfRange", |s| lift(s.grid.view().permute(&[0, 2]))),
+    ("RepeatedAxis", |s| lift(s.grid.view().permute(&[0, 0]))),
+    ("IndexOutOfRange", |s| lift(s.grid.view().index(&ix![2]))),
+    ("ZeroStep", |s| lift(s.grid.view().index(&ix![..; 0]))),
+    ("TooManyIndices", |s| lift(s.grid.view().index(&ix![0, 0, 0]))),
+    ("RepeatedEllipsis", |s| lift(s.grid.view().index(&ix![Ellipsis, Ellipsis]))),
+    ("NotSqueezable", |s| lift(s.grid.view().squeeze_axes(&[0]))),
+    ("NotBroadcastable", |s| lift(s.grid.view().broadcast_to(&[2, 4]))),
+    ("SizeMismatch", |s| lift(s.grid.view().reshape(&[4], Order::C))),
+    ("CannotInfer", |s| lift(s.grid.view().reshape(&[-1, 4], Order::C))),
+    ("NegativeExtent", |s| lift(s.grid.view().reshape(&[-2, -3], Order::C))),
+    ("NeedsCopy", |s| lift(s.grid.view().transpose().reshape(&[6], Order::C))),
+    ("UnsupportedOrder", |s| lift(s.grid.view().reshape(&[6], Order::K))),
+    ("Overflow", |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX / 4, 8]).err()),
+    ("OutOfBounds", |s| {
+        let beyond = Layout::new(&[3], &[3], 0).unwrap();
+        s.line.view_mut().copy_from_host(&s.stream, &[1, 2, 3], &beyond).err()
+    }),
+    ("LengthMismatch", |s| s.line.view_mut().copy_from_slice(&s.stream, &[1, 2, 3]).err()),
+    ("AliasedDestination", |s| {
+        let repeated = Layout::new(&[6], &[0], 0).unwrap();
+        s.line.copy_layout_within(&s.stream, &repeated, &Layout::contiguous(&[6], Order::C).unwrap()).err()
+    }),
+    ("BadSection", |s| lift(s.line.view().split(0))),
+    ("UnsortedPositions", |s| {
+        let parts = s.line.view().split_at(0, &[4, 2]);
+        lift(parts.map(Iterator::count))
+    }),
+    ("NotFinite", |s| Array::arange(&s.stream, 0.0, f64::INFINITY, 1.0).err()),
+    ("FieldOverlap", |s| {
+        let mut records = Array::<Triple, _>::zeros(&s.stream, &[2]).unwrap();
+        lift(records.view_mut().split_fields((field!(Triple, narrow), field!(Triple, narrow))))
+    }),
+    ("ElementSize", |s| {
+        let records = Array::<Triple, _>::zeros(&s.stream, &[2]).unwrap();
+        lift(records.view().field(field!(Triple, wide)))
+    }),
+];
+
+/// The failures that name a backend and an operation.
+const OF_BACKENDS: &[(&str, Failure)] = &[
+    ("Unavailable", |s| {
+        let reason = "no device".to_owned();
+        s.device.fail_next(Site::OpenStream, Error::Unavailable { backend: "mock", reason });
+        s.stream.context().stream().err()
+    }),
+    ("OutOfMemory", |s| Array::<u64, _>::zeros(&s.stream, &[1 << 20]).err()),
+    ("Layout", |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX, 2]).err()),
+    ("DeviceMismatch", |s| {
+        let stranger = Context::new(MockDevice::new()).unwrap().stream().unwrap();
+        s.grid.to_vec(&stranger).err()
+    }),
+    ("Hazard", |s| {
+        let strict = s.stream.context().strict_stream().unwrap();
+        s.line.view_mut().fill(&s.stream, 0).unwrap();
+        let refused = s.line.to_vec(&strict).err();
+        s.line.view_mut().copy_from_slice(&s.stream, &[0, 1, 2, 3, 4, 5]).unwrap();
+        refused
+    }),
+    ("Unsupported", |_| {
+        let plain = MockDevice::builder().capabilities(devarray::backend::Capabilities::default()).build();
+        Context::new(plain).unwrap().stream().unwrap().record_timed().err()
+    }),
+    ("Driver", |s| {
+        planned(s, driver());
+        Array::<u8, _>::zeros(&s.stream, &[4]).err()
+    }),
+    ("DeviceLost", |_| {
+        let mut other = Setting::new();
+        let name = "ECC_UNCORRECTABLE".to_owned();
+        planned(&other, Error::DeviceLost { backend: "mock", operation: "alloc", code: 214, name });
+        let lost = Array::<u8, _>::zeros(&other.stream, &[4]).err();
+        assert_eq!(other.line.view_mut().fill(&other.stream, 1).err(), lost, "the device stays lost");
+        lost
+    }),
+];
+
+fn lift<T>(result: Result<T, LayoutError>) -> Option<Error> {
+    result.err().map(Error::from)
+}
+
+/// The name of a variant: what `Debug` begins with.
+fn variant(error: &impl std::fmt::Debug) -> String {
+    let text = format!("{error:?}");
+    text.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned()
+}
+
+/// The variants of the enum in a source file.
+fn variants(source: &str, name: &str) -> BTreeSet<String> {
+    let start = source.find(&format!("pub enum {name} {{")).unwrap();
+    let body = &source[start..start + source[start..].find("\n}").unwrap()];
+    let is_name =
+        |line: &&str| line.starts_with("    ") && line[4..].starts_with(|c: char| c.is_ascii_uppercase());
+    let head = |line: &str| line.trim().split(['(', ' ', ',']).next().unwrap().to_owned();
+    body.lines().filter(is_name).map(head).collect()
+}
+
+fn reached(failures: &[(&'static str, Failure)]) -> BTreeMap<String, Error> {
+    let mut reached = BTreeMap::new();
+    for (name, failure) in failures {
+        let mut setting = Setting::new();
+        let error = failure(&mut setting).unwrap_or_else(|| panic!("{name}: the call succeeded"));
+        setting.assert_intact(name);
+        let found = match &error {
+            Error::Layout(inner) if *name != "Layout" => variant(inner),
+            other => variant(other),
+        };
+        assert_eq!(found, *name, "{error}");
+        reached.insert(found, error);
+    }
+    reached
+}
+
+#[test]
+fn every_layout_error_is_reached_and_says_what_was_wrong() {
+    let reached = reached(OF_LAYOUTS);
+    let all = variants(include_str!("../src/layout/error.rs"), "LayoutError");
+    assert_eq!(reached.keys().cloned().collect::<BTreeSet<_>>(), all);
+    assert!(all.len() > 20);
+}
+
+#[test]
+fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
+    let reached = reached(OF_BACKENDS);
+    assert_eq!(
+        reached.keys().cloned().collect::<BTreeSet<_>>(),
+        variants(include_str!("../src/error.rs"), "Error")
+    );
+    for (name, error) in reached.iter().filter(|(name, _)| *name != "Layout") {
+        let text = error.to_string();
+        assert!(text.starts_with("mock: "), "{name}: {text}");
+        let operation = text.split(": ").nth(1).unwrap();
+        let known = ["not available", "alloc", "download", "record_timed"];
+        assert!(known.contains(&operation), "{name}: {text}");
+    }
+}

@@ -30,6 +30,8 @@ const SHARED_BYTES: u32 = 48 << 10;
 /// Runs start on a boundary of a memory sector, where tiles may overlap to make that so.
 const SECTOR_BYTES: u32 = 32;
 
+/// How often the box is made smaller, if memory is short or its table too long, before single elements are copied.
+const ATTEMPTS: u32 = 6;
 /// Vectors of a run up to which its table is read entry by entry.
 const NARROW_CHUNKS: u32 = 4;
 
@@ -60,7 +62,7 @@ pub(super) fn select(problem: &Problem) -> Option<Launch> {
     if stands_alone(problem) {
         return None;
     }
-    (0..3).find_map(|shrink| lay_out(problem, &shape::choose(problem, shrink)?))
+    (0..ATTEMPTS).find_map(|shrink| lay_out(problem, &shape::choose(problem, shrink)?, shrink))
 }
 
 /// Whether the elements, or the short pieces of a few of them, are alone in their memory sectors on the source side:
@@ -72,7 +74,7 @@ fn stands_alone(problem: &Problem) -> bool {
     inner.src == problem.step() && inner.dst == inner.src && distance >= 64 && distance > 2 * u64::from(piece)
 }
 
-fn lay_out(problem: &Problem, shape: &Shape) -> Option<Launch> {
+fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
     let scattered = problem.axes[0].dst != problem.step();
     let shifted = !scattered && !shape.runs_aligned();
     let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
@@ -106,6 +108,11 @@ fn lay_out(problem: &Problem, shape: &Shape) -> Option<Launch> {
     layout.sides()?;
     outer::lower(&mut layout)?;
     let (find, data_bytes) = place(&mut layout)?;
+    // A small box is not worth a table as long as itself; a smaller one that repeats has a shorter one.
+    let elements: u32 = shape.steps.iter().product();
+    if shrink >= 3 && find == Find::Table && 4 * layout.params.period.divisor > elements {
+        return None;
+    }
     layout.lanes(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
     let params = layout.params;

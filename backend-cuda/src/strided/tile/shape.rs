@@ -7,6 +7,9 @@ use super::super::axes::{Axis, Problem};
 /// What fits shared memory with room for tables.
 const MAX_TILE_BYTES: u64 = 40 << 10;
 
+/// What a tile aims at.
+const TILE_BYTES: u64 = 16 << 10;
+
 /// What memory is read in.
 const SECTOR_BYTES: u64 = 32;
 
@@ -16,6 +19,8 @@ struct Target {
     row_bytes: u64,
     run_bytes: u64,
     tile_bytes: u64,
+    /// Whether a row may reach over gaps of a sector. The elements of a run are then further from regular.
+    gaps: bool,
 }
 
 /// A box of the copy: how many steps of each axis, and which of them make rows and runs.
@@ -116,7 +121,8 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     let mut span = u64::from(problem.width);
     for (at, &axis) in order.iter().enumerate() {
         let stride = axes[axis].src.unsigned_abs();
-        let close = stride <= (span * 5 / 4).max(span + SECTOR_BYTES);
+        let reach = if target.gaps { (span * 5 / 4).max(span + SECTOR_BYTES) } else { span };
+        let close = stride <= reach;
         if at > 0 && (stride < span || !close || span >= target.row_bytes) {
             break;
         }
@@ -251,7 +257,7 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
 }
 
 /// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink` halves the targets
-/// that often: shared memory was short.
+/// that often: shared memory was short, or the table of a run too long.
 pub(super) fn choose(problem: &Problem, shrink: u32) -> Option<Shape> {
     let (width, step) = (problem.width, u64::from(problem.width));
     let fastest = *by_source(&problem.axes).first()?;
@@ -267,15 +273,17 @@ pub(super) fn choose(problem: &Problem, shrink: u32) -> Option<Shape> {
     let target = Target {
         row_bytes: row_bytes >> shrink,
         run_bytes: run_bytes >> shrink,
-        tile_bytes: 16384 >> shrink,
+        tile_bytes: TILE_BYTES >> shrink,
+        gaps: shrink < 3,
     };
     let mut shape = fit(problem, target, scattered)?;
     if !scattered && !shape.runs_aligned() && !shape.can_skew(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
-        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes: 20480 };
+        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes: 20480, gaps: true };
         shape = fit(problem, longer, scattered).unwrap_or(shape);
     }
-    add_batch(&mut shape, target.tile_bytes, width);
+    // A box made small only because its table was too long still fills a tile by repeating.
+    add_batch(&mut shape, TILE_BYTES >> (shrink % 3), width);
     turn(&mut shape);
     Some(shape)
 }

@@ -92,7 +92,7 @@ fn ranges_that_share_pages() {
     for (cut, len) in [(5000, 100), (5000, 4096), (4096, 8192), (100, 200_000), (1, 1_000_000)] {
         let (low, high) = data.split_at_mut(cut);
         let (middle, high) = high.split_at_mut(len);
-        let refused = context.device().driver().calls(Function::MemHostUnregister);
+        let before = context.device().driver().calls(Function::MemHostUnregister);
         let mut back = [vec![0_u8; low.len()], vec![0; middle.len()], vec![0; high.len()]];
         let whole = context.with_pinned(middle, |middle| {
             context.with_all_pinned([low, high], |[low, high]| {
@@ -111,7 +111,7 @@ fn ranges_that_share_pages() {
         });
         whole.unwrap().unwrap().unwrap();
         assert!(back.concat() == expected, "cut {cut}, {len} bytes");
-        let pinned = context.device().driver().calls(Function::MemHostUnregister) - refused;
+        let pinned = context.device().driver().calls(Function::MemHostUnregister) - before;
         println!("cut {cut}, {len} bytes: the driver pinned {pinned} of 3 ranges that share pages");
     }
     // Only the middle is pinned: copies of its neighbours start or end in its pages.

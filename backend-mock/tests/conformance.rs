@@ -13,13 +13,17 @@ mod eager {
     devarray_conformance::suite!(
         device(Schedule::Eager),
         second = device(Schedule::Eager),
-        extras = [timing]
+        extras = [timing, registered, mapped, managed]
     );
 }
 
 mod lazy {
     use super::*;
-    devarray_conformance::suite!(device(Schedule::Lazy), second = device(Schedule::Lazy), extras = [timing]);
+    devarray_conformance::suite!(
+        device(Schedule::Lazy),
+        second = device(Schedule::Lazy),
+        extras = [timing, registered, mapped, managed]
+    );
 }
 
 mod reverse_lazy {
@@ -27,7 +31,7 @@ mod reverse_lazy {
     devarray_conformance::suite!(
         device(Schedule::ReverseLazy),
         second = device(Schedule::ReverseLazy),
-        extras = [timing]
+        extras = [timing, registered, mapped, managed]
     );
 }
 
@@ -36,7 +40,7 @@ mod random {
     devarray_conformance::suite!(
         device(Schedule::Random),
         second = device(Schedule::Random),
-        extras = [timing]
+        extras = [timing, registered, mapped, managed]
     );
 }
 
@@ -51,5 +55,5 @@ mod without_extras {
         Ok(MockDevice::builder().capabilities(Capabilities::default()).memory_limit_bytes(64 << 20).build())
     }
 
-    devarray_conformance::suite!(plain(), extras = [timing]);
+    devarray_conformance::suite!(plain(), extras = [timing, registered, mapped, managed]);
 }

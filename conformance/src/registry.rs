@@ -1,6 +1,9 @@
 //! The one list of laws.
 
-use devarray::{Device, backend::Timing};
+use devarray::{
+    Device,
+    backend::{ManagedMemory, MapHost, RegisterHost, Timing},
+};
 
 use crate::{Harness, Outcome, checks};
 
@@ -134,6 +137,33 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (registered, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            registered {
+                H01 copies "copies of pinned slices are as any other, nested and side by side";
+                H02 again "pinning ends when the call does";
+            }
+        }
+    };
+    (mapped, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            mapped {
+                H03 one_memory "host and device see what the other wrote to mapped memory";
+                H04 dropped_in_flight "mapped memory may be dropped while operations use it";
+            }
+        }
+    };
+    (managed, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            managed {
+                H05 one_memory "managed memory holds the same wherever it is";
+                H06 no_more_than_is_free "more managed memory than is free is refused";
+            }
+        }
+    };
 }
 
 /// One law and the check that enforces it.
@@ -197,9 +227,25 @@ __for_each_law_of! { timing, [define_registry] {
     timing TIMING_NAMES [Timing]
 } }
 
+__for_each_law_of! { registered, [define_registry] {
+    /// The laws of devices that may pin memory of the program.
+    registered REGISTERED_NAMES [RegisterHost]
+} }
+
+__for_each_law_of! { mapped, [define_registry] {
+    /// The laws of devices that may map host memory.
+    mapped MAPPED_NAMES [MapHost]
+} }
+
+__for_each_law_of! { managed, [define_registry] {
+    /// The laws of devices that may have managed memory.
+    managed MANAGED_NAMES [ManagedMemory]
+} }
+
 /// Whether a law has this full name.
 pub(crate) fn is_name(name: &str) -> bool {
-    NAMES.contains(&name) || TIMING_NAMES.contains(&name)
+    let all = [NAMES, TIMING_NAMES, REGISTERED_NAMES, MAPPED_NAMES, MANAGED_NAMES];
+    all.iter().any(|names| names.contains(&name))
 }
 
 #[cfg(test)]
@@ -213,6 +259,7 @@ mod tests {
     #[test]
     fn codes_and_names_are_unique() {
         let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
+        let laws: Vec<_> = laws.into_iter().chain(registered()).chain(mapped()).chain(managed()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

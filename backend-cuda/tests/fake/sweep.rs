@@ -47,6 +47,10 @@ fn work(context: &Context<CudaDevice>) -> Result<()> {
     one.wait(&event)?;
     event.query()?;
     event.synchronize()?;
+    // Time.
+    let (start, end) = (one.record_timed()?, one.record_timed()?);
+    end.event().synchronize()?;
+    end.elapsed_since(&start)?;
     assert_eq!(cube.view().to_vec(&one)?, numbers);
     host_kinds(context, &one, &cube)?;
     one.synchronize()?;

@@ -6,9 +6,9 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use devarray::{
     Device, Error,
-    backend::{DeviceInfo, Timing},
+    backend::{DeviceInfo, ManagedMemory, MapHost, RegisterHost, Timing},
 };
-use devarray_conformance::{Harness, Law, all, timing};
+use devarray_conformance::{Harness, Law, all, managed, mapped, registered, timing};
 use devarray_cuda::CudaDevice;
 use devarray_mock::{MockDevice, Schedule};
 use indicatif::ProgressBar;
@@ -123,15 +123,16 @@ impl Arguments {
 /// # Errors
 ///
 /// As [`run`].
-pub fn check<D: Timing>(
+pub fn check<D: Timing + RegisterHost + MapHost + ManagedMemory>(
     arguments: &Arguments,
     info: &DeviceInfo,
     candidates: &[Candidate<D>],
     output: &mut Output<'_>,
 ) -> Result<Status> {
     let wanted = |name: &str| arguments.filter.as_deref().is_none_or(|filter| name.contains(filter));
-    let laws: Vec<Law<D>> =
-        all().into_iter().chain(timing()).filter(|law| wanted(&law.full_name())).collect();
+    let extras = [timing(), registered(), mapped(), managed()];
+    let laws = all().into_iter().chain(extras.into_iter().flatten());
+    let laws: Vec<Law<D>> = laws.filter(|law| wanted(&law.full_name())).collect();
     if laws.is_empty() {
         bail!("no law is called {:?}", arguments.filter.as_deref().unwrap_or_default());
     }

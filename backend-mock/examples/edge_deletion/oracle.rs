@@ -72,9 +72,8 @@ impl Before {
         for middle in 0..count {
             for from in 0..count {
                 if reach[from][middle] {
-                    for to in 0..count {
-                        reach[from][to] |= reach[middle][to];
-                    }
+                    let further = reach[middle].clone();
+                    reach[from].iter_mut().zip(further).for_each(|(known, more)| *known |= more);
                 }
             }
         }

@@ -30,12 +30,17 @@ pub struct CudaEvent {
 }
 
 impl CudaEvent {
-    /// A new event, recorded on `stream`. Timing is off: it would make recording slower.
-    pub(crate) fn record(context: &Arc<Context>, stream: &RawStream) -> Result<Self> {
+    /// A new event, recorded on `stream`. Without a time unless asked: it makes recording slower.
+    pub(crate) fn record(context: &Arc<Context>, stream: &RawStream, timed: bool) -> Result<Self> {
+        let flags = if timed {
+            sys::CUevent_flags::CU_EVENT_DEFAULT
+        } else {
+            sys::CUevent_flags::CU_EVENT_DISABLE_TIMING
+        };
         let mut raw = ptr::null_mut();
         context.call("record", |driver| {
             // SAFETY: the pointer is to a local of the right type, and the context is bound.
-            unsafe { driver.event_create(&raw mut raw, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32) }
+            unsafe { driver.event_create(&raw mut raw, flags as u32) }
         })?;
         // Owned from here on, so that a failure below destroys it.
         let event = Self { context: Arc::clone(context), raw: Handle::new(raw) };
@@ -44,6 +49,20 @@ impl CudaEvent {
             unsafe { driver.event_record(raw, stream.raw()) }
         })?;
         Ok(event)
+    }
+
+    /// Milliseconds from this event to another, both timed; none if one of them is not finished.
+    pub(crate) fn milliseconds_until(&self, to: &Self) -> Result<Option<f32>> {
+        let mut milliseconds = 0.0;
+        let answer = self.context.bind().and_then(|driver| {
+            // SAFETY: the pointer is to a local of the right type; both events are alive, their context is bound.
+            unsafe { driver.event_elapsed_time(&raw mut milliseconds, self.raw(), to.raw()) }
+        });
+        match answer {
+            Ok(()) => Ok(Some(milliseconds)),
+            Err(NOT_READY) => Ok(None),
+            Err(failure) => Err(self.context.error("elapsed", failure)),
+        }
     }
 
     /// The driver's handle, for code outside this library. It dies with the event.

@@ -32,7 +32,7 @@ const ATTACH_GLOBAL: u32 = 1;
 
 impl CudaDevice {
     /// Refuses an extra that the device does not have.
-    fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
+    pub(crate) fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
         if self.info().capabilities.extras.has(capability) {
             return Ok(());
         }

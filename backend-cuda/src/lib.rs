@@ -12,6 +12,7 @@ mod probe;
 mod stream;
 #[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]
 pub mod strided;
+mod timing;
 
 pub use device::CudaDevice;
 pub use event::CudaEvent;

@@ -110,6 +110,7 @@ impl Driver {
         info.capabilities.max_pitch_bytes = usize::try_from(max_pitch).unwrap_or(0);
         info.capabilities.max_width_bytes = info.capabilities.max_pitch_bytes;
         let extras = [
+            (true, Capability::EventTiming),
             (true, Capability::WriteCombinedMemory),
             (registers, Capability::RegisteredMemory),
             (maps, Capability::MappedMemory),

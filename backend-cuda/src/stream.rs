@@ -63,6 +63,11 @@ impl CudaStream {
         &self.raw.context
     }
 
+    /// Records an event with a time.
+    pub(crate) fn record_timed(&self) -> Result<CudaEvent> {
+        CudaEvent::record(self.context(), &self.raw, true)
+    }
+
     /// Binds and enqueues.
     ///
     /// A call that fails is documented to have had no effect. But a driver may split a transfer, and fail after the
@@ -157,7 +162,7 @@ unsafe impl Stream for CudaStream {
     }
 
     fn record(&self) -> Result<CudaEvent> {
-        CudaEvent::record(self.context(), &self.raw)
+        CudaEvent::record(self.context(), &self.raw, false)
     }
 
     fn wait(&self, event: &CudaEvent) -> Result<()> {

@@ -7,6 +7,8 @@
 
 #[path = "../../core/tests/host_kinds/laws.rs"]
 mod laws;
+#[path = "../../core/tests/host_kinds/numba.rs"]
+mod numba;
 
 use devarray::{
     Array, Context, ManagedArray, MappedArray,
@@ -64,6 +66,17 @@ fn portable_memory() {
     let (one, two) = (open(), open());
     laws::portable_memory_serves_other_contexts(&one, &two);
     finish(&one);
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn behaviours_known_from_numba() {
+    let context = open();
+    for (name, behaviour) in numba::all::<CudaDevice>() {
+        println!("{name}");
+        behaviour(&context);
+        finish(&context);
+    }
 }
 
 /// Parts of one page, pinned one by one in any order, and copies that start in one and end in another: all come through

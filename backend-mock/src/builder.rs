@@ -11,7 +11,8 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 4] = [
+const EXTRAS: [Capability; 5] = [
+    Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
     Capability::WriteCombinedMemory,

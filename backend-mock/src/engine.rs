@@ -19,7 +19,7 @@ mod memory;
 mod op;
 mod run;
 
-use std::{ops::Range, panic::Location};
+use std::{ops::Range, panic::Location, time::Duration};
 
 use devarray::{
     Error, Result,
@@ -44,6 +44,7 @@ use crate::{
     report::Report,
     schedule::Chooser,
     statistics::Statistics,
+    timing::Stamp,
     trace::Trace,
 };
 
@@ -63,6 +64,8 @@ pub(crate) struct Engine {
     lost: Option<Error>,
     /// Operations enqueued so far: the number of the next one.
     enqueued: u64,
+    /// The simulated time.
+    now: Duration,
     /// What was done, in order, if that is recorded.
     order: Option<Vec<u64>>,
 }
@@ -84,6 +87,7 @@ impl Engine {
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
             enqueued: 0,
+            now: Duration::ZERO,
             order: record_order.then(Vec::new),
         }
     }
@@ -113,9 +117,14 @@ impl Engine {
     }
 
     /// Adds a record, and tells what the event holds.
-    pub(crate) fn record(&mut self, lane: usize, location: &'static Location<'static>) -> (Mark, Snapshot) {
+    pub(crate) fn record(
+        &mut self,
+        lane: usize,
+        stamp: Option<Stamp>,
+        location: &'static Location<'static>,
+    ) -> (Mark, Snapshot) {
         let snapshot = self.judge.record(lane, self.operation("record", Some(lane), location));
-        (self.push(lane, Work::Record), snapshot)
+        (self.push(lane, Work::Record(stamp)), snapshot)
     }
 
     /// Adds a wait for an event.

@@ -13,6 +13,7 @@ use crate::{
     engine::{Engine, Mark},
     fault::Site,
     judge::Snapshot,
+    timing::Stamp,
 };
 
 /// An event: the operation that recorded it, and so everything its stream had before.
@@ -22,12 +23,19 @@ pub struct MockEvent {
     pub(crate) mark: Mark,
     /// What the judge knows to be before it.
     pub(crate) snapshot: Snapshot,
+    /// Its time, if it is timed.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 impl MockEvent {
-    pub(crate) fn new(shared: &Arc<Shared>, engine: &mut Engine, (mark, snapshot): (Mark, Snapshot)) -> Self {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        engine: &mut Engine,
+        (mark, snapshot): (Mark, Snapshot),
+        stamp: Option<Stamp>,
+    ) -> Self {
         engine.open_event();
-        Self { shared: Arc::clone(shared), mark, snapshot }
+        Self { shared: Arc::clone(shared), mark, snapshot, stamp }
     }
 }
 

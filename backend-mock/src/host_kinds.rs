@@ -23,7 +23,7 @@ pub struct MockRegistration(Option<u64>);
 
 impl MockDevice {
     /// Refuses an extra that the device was made without.
-    fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
+    pub(crate) fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
         if self.info().capabilities.extras.has(capability) {
             return Ok(());
         }

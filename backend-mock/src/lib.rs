@@ -17,6 +17,7 @@ mod rng;
 mod schedule;
 mod statistics;
 mod stream;
+mod timing;
 mod trace;
 
 // The device and what it hands out.

@@ -15,6 +15,7 @@ use crate::{
     event::MockEvent,
     fault::Site,
     host::HostRange,
+    timing::Stamp,
 };
 
 /// A stream. Dropping it neither blocks nor cancels.
@@ -31,6 +32,15 @@ impl MockStream {
 
     fn shared(&self) -> &Arc<Shared> {
         self.device.shared()
+    }
+
+    /// Records an event that, if a stamp is given, leaves its time there.
+    #[track_caller]
+    pub(crate) fn record_stamped(&self, stamp: Option<Stamp>) -> Result<MockEvent> {
+        let mut engine = self.shared().engine();
+        engine.enter(Site::Record)?;
+        let recorded = engine.record(self.lane, stamp.clone(), Location::caller());
+        Ok(MockEvent::new(self.shared(), &mut engine, recorded, stamp))
     }
 
     /// Enqueues an operation, unless it uses what belongs to another device or reaches outside a buffer.
@@ -114,10 +124,7 @@ unsafe impl Stream for MockStream {
 
     #[track_caller]
     fn record(&self) -> Result<MockEvent> {
-        let mut engine = self.shared().engine();
-        engine.enter(Site::Record)?;
-        let recorded = engine.record(self.lane, Location::caller());
-        Ok(MockEvent::new(self.shared(), &mut engine, recorded))
+        self.record_stamped(None)
     }
 
     #[track_caller]

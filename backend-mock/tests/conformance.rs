@@ -10,20 +10,46 @@ fn device(schedule: Schedule) -> Result<MockDevice> {
 
 mod eager {
     use super::*;
-    devarray_conformance::suite!(device(Schedule::Eager));
+    devarray_conformance::suite!(
+        device(Schedule::Eager),
+        second = device(Schedule::Eager),
+        extras = [timing]
+    );
 }
 
 mod lazy {
     use super::*;
-    devarray_conformance::suite!(device(Schedule::Lazy));
+    devarray_conformance::suite!(device(Schedule::Lazy), second = device(Schedule::Lazy), extras = [timing]);
 }
 
 mod reverse_lazy {
     use super::*;
-    devarray_conformance::suite!(device(Schedule::ReverseLazy));
+    devarray_conformance::suite!(
+        device(Schedule::ReverseLazy),
+        second = device(Schedule::ReverseLazy),
+        extras = [timing]
+    );
 }
 
 mod random {
     use super::*;
-    devarray_conformance::suite!(device(Schedule::Random));
+    devarray_conformance::suite!(
+        device(Schedule::Random),
+        second = device(Schedule::Random),
+        extras = [timing]
+    );
+}
+
+/// Extras that a device does not declare are refused by name.
+mod without_extras {
+    use devarray::backend::Capabilities;
+
+    use super::*;
+
+    #[expect(clippy::unnecessary_wraps, reason = "a suite opens devices that may not open")]
+    fn plain() -> Result<MockDevice> {
+        Ok(MockDevice::builder().capabilities(Capabilities::default()).memory_limit_bytes(64 << 20).build())
+    }
+
+    devarray_conformance::suite!(plain(), extras = [timing]);
 }

@@ -15,4 +15,5 @@ pub mod events;
 pub mod host;
 pub mod layouts;
 pub mod streams;
+pub mod timing;
 pub mod transfers;

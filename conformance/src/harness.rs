@@ -9,9 +9,13 @@ use crate::{Outcome, Rng, Violation};
 /// Cases that each generating check makes up, unless told otherwise.
 const DEFAULT_CASES: usize = 48;
 
+type Open<D> = Box<dyn Fn() -> Result<D, String>>;
+
 /// Opens devices for checks, and makes their generated cases repeatable.
 pub struct Harness<D> {
-    open: Box<dyn Fn() -> Result<D, String>>,
+    open: Open<D>,
+    /// Opens another device of the backend, if it has two.
+    second: Option<Open<D>>,
     seed: u64,
     cases: usize,
 }
@@ -21,9 +25,18 @@ impl<D: Device> Harness<D> {
     pub fn new<E: Display>(open: impl Fn() -> Result<D, E> + 'static) -> Self {
         Self {
             open: Box::new(move || open().map_err(|error| error.to_string())),
+            second: None,
             seed: 0,
             cases: DEFAULT_CASES,
         }
+    }
+
+    /// The same, with another device of the backend for checks of two: what `open` of [`new`](Self::new) gives is then the
+    /// first. Without it those checks take two contexts of what is there.
+    #[must_use]
+    pub fn with_second<E: Display>(mut self, open: impl Fn() -> Result<D, E> + 'static) -> Self {
+        self.second = Some(Box::new(move || open().map_err(|error| error.to_string())));
+        self
     }
 
     /// The same with another seed for generated cases.
@@ -62,6 +75,18 @@ impl<D: Device> Harness<D> {
     /// What the backend said.
     pub fn context(&self) -> Result<Context<D>, Violation> {
         Ok(Context::new(self.open()?)?)
+    }
+
+    /// Another context: of the second device if there is one, else of the first.
+    ///
+    /// # Errors
+    ///
+    /// What the backend said.
+    pub fn second_context(&self) -> Result<Context<D>, Violation> {
+        let Some(open) = &self.second else { return self.context() };
+        let device =
+            open().map_err(|error| Violation::new(format!("the second device does not open: {error}")))?;
+        Ok(Context::new(device)?)
     }
 
     /// One source of choices for each generated case, the same in every run with this seed.

@@ -1,6 +1,6 @@
 //! The one list of laws.
 
-use devarray::Device;
+use devarray::{Device, backend::Timing};
 
 use crate::{Harness, Outcome, checks};
 
@@ -108,6 +108,23 @@ macro_rules! __for_each_law {
     };
 }
 
+/// The laws of extras: each a group of its own, for devices that implement the trait of that name. As
+/// [`__for_each_law!`](crate::__for_each_law), the list of one extra.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __for_each_law_of {
+    (timing, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            timing {
+                T01 elapsed "the time between two events is told when both are finished, and grows";
+                T02 orders "a timed event orders as any other";
+                T03 contexts_do_not_mix "events of two contexts have no time between them";
+            }
+        }
+    };
+}
+
 /// One law and the check that enforces it.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -141,10 +158,11 @@ impl<D: Device> Law<D> {
 }
 
 macro_rules! define_registry {
-    ($($group:ident { $($code:ident $name:ident $summary:literal;)* })*) => {
-        /// Every law, in the order of the registry.
+    ({ $(#[$attribute:meta])* $all:ident $names:ident [$($bound:tt)+] }
+     $($group:ident { $($code:ident $name:ident $summary:literal;)* })*) => {
+        $(#[$attribute])*
         #[must_use]
-        pub fn all<D: Device>() -> Vec<Law<D>> {
+        pub fn $all<D: $($bound)+>() -> Vec<Law<D>> {
             vec![$($(Law {
                 group: stringify!($group),
                 name: stringify!($name),
@@ -154,12 +172,24 @@ macro_rules! define_registry {
             },)*)*]
         }
 
-        /// The full names of all laws.
-        pub(crate) const NAMES: &[&str] = &[$($(concat!(stringify!($group), "::", stringify!($name)),)*)*];
+        const $names: &[&str] = &[$($(concat!(stringify!($group), "::", stringify!($name)),)*)*];
     };
 }
 
-__for_each_law! { [define_registry] }
+__for_each_law! { [define_registry] {
+    /// Every law that every device keeps, in the order of the registry.
+    all NAMES [Device]
+} }
+
+__for_each_law_of! { timing, [define_registry] {
+    /// The laws of devices that may time events: those that can, and those that say that they cannot.
+    timing TIMING_NAMES [Timing]
+} }
+
+/// Whether a law has this full name.
+pub(crate) fn is_name(name: &str) -> bool {
+    NAMES.contains(&name) || TIMING_NAMES.contains(&name)
+}
 
 #[cfg(test)]
 mod tests {
@@ -171,10 +201,10 @@ mod tests {
 
     #[test]
     fn codes_and_names_are_unique() {
-        let laws = all::<MockDevice>();
+        let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));
-        assert!(NAMES.iter().all(|name| names.contains(*name)));
+        assert!(names.iter().all(|name| is_name(name)) && !is_name("copies"));
     }
 }

@@ -2,7 +2,7 @@
 
 use devarray::Device;
 
-use crate::{Harness, Law, all};
+use crate::{Harness, Law};
 
 /// A law that a backend is known to break, and why: data, not an excuse to skip.
 pub type ExpectedFailure = (&'static str, &'static str);
@@ -31,16 +31,48 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # }
 /// ```
 ///
+/// Extras have laws of their own, for devices that implement their traits: those that have the extra keep them, and those
+/// that have not refuse it by name. Laws of two devices take a second one, where the backend has two:
+///
+/// ```
+/// # mod tests {
+/// # use devarray_mock::MockDevice;
+/// devarray_conformance::suite!(
+///     Ok::<_, devarray::Error>(MockDevice::new()),
+///     second = Ok::<_, devarray::Error>(MockDevice::builder().ordinal(1).build()),
+///     extras = [timing],
+/// );
+/// # }
+/// ```
+///
 /// Expected failures are strict: a law in the list that holds fails its test, and so does a name that no law has.
 #[macro_export]
 macro_rules! suite {
-    ($open:expr $(, expect_fail = [$($known:tt)*])? $(,)?) => {
-        $crate::__for_each_law! { [$crate::__tests] { open: { $open } attributes: {} known: { $($($known)*)? } } }
-    };
-    ($open:expr, ignored = $reason:literal $(, expect_fail = [$($known:tt)*])? $(,)?) => {
-        $crate::__for_each_law! {
-            [$crate::__tests] { open: { $open } attributes: { #[ignore = $reason] } known: { $($($known)*)? } }
+    ($open:expr $(, second = $second:expr)? $(, ignored = $reason:literal)? $(, extras = [$($extra:ident),* $(,)?])?
+     $(, expect_fail = [$($known:tt)*])? $(,)?) => {
+        const __KNOWN: &[$crate::ExpectedFailure] = &[$($($known)*)?];
+        #[test]
+        fn expected_failures_name_laws() {
+            $crate::check_names(__KNOWN);
         }
+        $crate::__suites! { { $open $(, $second)? } { $(#[ignore = $reason])? } [all $($($extra)*)?] }
+    };
+}
+
+/// The tests of each list of laws: those of every device, those of an extra.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __suites {
+    ($open:tt $attributes:tt []) => {};
+    ($open:tt $attributes:tt [all $($rest:ident)*]) => {
+        $crate::__for_each_law! { [$crate::__tests] { open: $open attributes: $attributes laws: all } }
+        $crate::__suites! { $open $attributes [$($rest)*] }
+    };
+    ($open:tt $attributes:tt [$extra:ident $($rest:ident)*]) => {
+        $crate::__for_each_law_of! {
+            $extra, [$crate::__tests] { open: $open attributes: $attributes laws: $extra }
+        }
+        $crate::__suites! { $open $attributes [$($rest)*] }
     };
 }
 
@@ -48,14 +80,9 @@ macro_rules! suite {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tests {
-    ({ open: $open:tt attributes: $attributes:tt known: { $($known:tt)* } }
+    ({ open: $open:tt attributes: $attributes:tt laws: $laws:ident }
      $($group:ident { $($code:ident $name:ident $summary:literal;)* })*) => {
-        const __KNOWN: &[$crate::ExpectedFailure] = &[$($known)*];
-        #[test]
-        fn expected_failures_name_laws() {
-            $crate::check_names(__KNOWN);
-        }
-        $( $crate::__group_tests! { $open $attributes $group { $($name)* } } )*
+        $( $crate::__group_tests! { $laws $open $attributes $group { $($name)* } } )*
     };
 }
 
@@ -63,11 +90,11 @@ macro_rules! __tests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __group_tests {
-    ($open:tt { $($attribute:tt)* } $group:ident { $($name:ident)* }) => {
+    ($laws:ident $open:tt { $($attribute:tt)* } $group:ident { $($name:ident)* }) => {
         mod $group {
             #[allow(unused_imports)] // whether the opening expression needs them is not known here
             use super::*;
-            $crate::__one_test! { $open { $($attribute)* } $group [$($name)*] }
+            $crate::__one_test! { $laws $open { $($attribute)* } $group [$($name)*] }
         }
     };
 }
@@ -76,15 +103,24 @@ macro_rules! __group_tests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __one_test {
-    ($open:tt $attributes:tt $group:ident []) => {};
-    ($open:tt { $($attribute:tt)* } $group:ident [$name:ident $($rest:ident)*]) => {
+    ($laws:ident $open:tt $attributes:tt $group:ident []) => {};
+    ($laws:ident $open:tt { $($attribute:tt)* } $group:ident [$name:ident $($rest:ident)*]) => {
         #[test]
         $($attribute)*
         fn $name() {
-            $crate::run(concat!(stringify!($group), "::", stringify!($name)), super::__KNOWN, || $open);
+            let name = concat!(stringify!($group), "::", stringify!($name));
+            $crate::run($crate::$laws(), name, super::__KNOWN, $crate::__harness! $open);
         }
-        $crate::__one_test! { $open { $($attribute)* } $group [$($rest)*] }
+        $crate::__one_test! { $laws $open { $($attribute)* } $group [$($rest)*] }
     };
+}
+
+/// What the devices of a suite are opened by.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __harness {
+    { $open:expr } => { $crate::Harness::new(|| $open) };
+    { $open:expr, $second:expr } => { $crate::Harness::new(|| $open).with_second(|| $second) };
 }
 
 /// Checks one law as a test does: returns if it went as expected.
@@ -92,14 +128,10 @@ macro_rules! __one_test {
 /// # Panics
 ///
 /// With the violation, if the law is broken; if it holds and `known` says that it does not; if no law has the name.
-pub fn run<D: Device, E: std::fmt::Display>(
-    name: &str,
-    known: &[ExpectedFailure],
-    open: impl Fn() -> Result<D, E> + 'static,
-) {
-    let law = all::<D>().into_iter().find(|law| law.full_name() == name);
+pub fn run<D: Device>(laws: Vec<Law<D>>, name: &str, known: &[ExpectedFailure], harness: Harness<D>) {
+    let law = laws.into_iter().find(|law| law.full_name() == name);
     let law = law.unwrap_or_else(|| panic!("no law is called {name}"));
-    if let Err(complaint) = verdict(&law, known, &Harness::new(open)) {
+    if let Err(complaint) = verdict(&law, known, &harness) {
         panic!("{complaint}");
     }
 }
@@ -122,7 +154,7 @@ fn verdict<D: Device>(law: &Law<D>, known: &[ExpectedFailure], harness: &Harness
 /// On a name that no law has, or that is listed twice.
 pub fn check_names(known: &[ExpectedFailure]) {
     for (at, (name, _)) in known.iter().enumerate() {
-        assert!(crate::registry::NAMES.contains(name), "no law is called {name}");
+        assert!(crate::registry::is_name(name), "no law is called {name}");
         assert!(known[..at].iter().all(|(earlier, _)| earlier != name), "{name} is listed twice");
     }
 }

@@ -12,6 +12,8 @@
 //! are disjoint. So within one program no two operations conflict unseen; *when* they run is the business of streams.
 
 mod boolean;
+mod byte_io;
+mod bytes;
 mod creation;
 mod download;
 mod element;
@@ -33,6 +35,8 @@ mod typed_view_mut;
 mod within;
 
 pub use boolean::Bool;
+pub use byte_io::{ByteReader, ByteWriter};
+pub use bytes::{ByteView, ByteViewMut};
 pub use element::Element;
 pub use erased::ErasedArray;
 pub use erased_view::ErasedView;

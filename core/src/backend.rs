@@ -26,6 +26,7 @@ mod host_memory;
 mod managed_memory;
 mod op;
 mod stream;
+mod timing;
 
 pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
@@ -36,3 +37,4 @@ pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};
 pub use managed_memory::{Advice, Location, ManagedMemory};
 pub use op::{CopyOp, DownloadOp, FillOp, FreeOp, UploadOp};
 pub use stream::Stream;
+pub use timing::Timing;

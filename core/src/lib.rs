@@ -17,6 +17,7 @@ mod pinned_pool;
 mod staging;
 mod statistics;
 mod stream;
+mod timing;
 mod unified;
 
 // The public interface is:
@@ -34,4 +35,5 @@ pub use order::Hazard;
 pub use pinned_pool::{HostMemoryStatistics, PinnedLimits};
 pub use statistics::Statistics;
 pub use stream::{EventHandle, StreamHandle};
+pub use timing::TimedEvent;
 pub use unified::{ManagedArray, MappedArray};

@@ -59,8 +59,17 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// The device could not record an event; the stream is unchanged.
     pub fn record(&self) -> Result<EventHandle<D>> {
-        let mark = lock(&self.0.core.timeline).record(self.0.lane.index)?;
-        Ok(EventHandle { core: Arc::clone(&self.0.core), lane: self.0.lane.index, mark })
+        self.record_with(|_, stream| stream.record())
+    }
+
+    /// As [`record`](Self::record), the event made by `make`.
+    pub(crate) fn record_with(
+        &self,
+        make: impl FnOnce(&D, &D::Stream) -> Result<D::Event>,
+    ) -> Result<EventHandle<D>> {
+        let StreamCore { core, lane, .. } = &*self.0;
+        let mark = lock(&core.timeline).record_with(lane.index, |stream| make(&core.device, stream))?;
+        Ok(EventHandle { core: Arc::clone(core), lane: lane.index, mark })
     }
 
     /// Makes everything submitted later run after what `event` captured. Does not synchronize.
@@ -178,6 +187,19 @@ impl<D: Device> EventHandle<D> {
             self.note_finished();
         }
         end
+    }
+
+    /// What `measure` says of an earlier event and this one, on their device.
+    pub(crate) fn elapsed_since<R>(
+        &self,
+        earlier: &Self,
+        operation: &'static str,
+        measure: impl FnOnce(&D, &D::Event, &D::Event) -> Result<R>,
+    ) -> Result<R> {
+        if !Arc::ptr_eq(&self.core, &earlier.core) {
+            return Err(Error::DeviceMismatch { backend: self.core.backend(), operation });
+        }
+        measure(&self.core.device, &earlier.mark.event, &self.mark.event)
     }
 
     /// The event and its lane, without what keeps the context alive.

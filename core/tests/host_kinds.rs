@@ -3,14 +3,18 @@
 
 #[path = "host_kinds/laws.rs"]
 mod laws;
+#[path = "host_kinds/numba.rs"]
+mod numba;
 
 use std::num::NonZeroUsize;
 
 use devarray::{
-    Array, Context, Error, ManagedArray, MappedArray, PinnedLimits,
+    Array, Context, Error, Layout, ManagedArray, MappedArray, PinnedLimits,
     backend::{
-        Capabilities, Capability, Device, HostFlags, Location, Quiesced, RegisterHost, Stream, UploadOp,
+        AllocHost, Capabilities, Capability, Device, FillOp, HostFlags, Location, MapHost, Quiesced,
+        RegisterHost, Stream, UploadOp,
     },
+    copy::Plan,
 };
 use devarray_mock::{Code, MockDevice, Schedule, Site};
 
@@ -62,6 +66,54 @@ fn portable() {
         laws::portable_memory_serves_other_contexts(context, &Context::new(other.clone()).unwrap());
         assert!(other.report().is_clean(), "{}", other.report());
     });
+}
+
+/// A test each, under every schedule.
+macro_rules! behaviours {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            everywhere(numba::$name);
+        })*
+
+        #[test]
+        fn every_behaviour_is_a_test() {
+            let all: Vec<&str> = numba::all::<MockDevice>().into_iter().map(|(name, _)| name).collect();
+            assert_eq!([$(stringify!($name)),*][..], all);
+        }
+    };
+}
+
+behaviours! {
+    numba_06_unpinning_is_immediate
+    numba_07_pinned_memory_is_tried_again
+    numba_08_pinned_bytes_are_counted
+    numba_09_no_elements_have_no_address
+    numba_10_strides_of_no_elements_do_not_matter
+    numba_11_no_elements_do_not_fill_some
+    numba_12_axes_of_extent_one_can_be_ignored
+    numba_13_stride_zero_of_an_axis_of_extent_one
+    numba_14_the_empty_index
+    numba_15_no_axes_and_one_element
+    numba_16_sources_are_reordered
+    numba_17_a_broadcast_is_stored_as_its_core
+    numba_19_gaps_on_the_host_stay
+    numba_20_negative_strides_to_the_host
+    numba_21_a_reversed_view_is_a_view
+    numba_22_a_slice_of_a_repeated_axis
+    numba_23_an_index_of_the_last_axis_in_f_order
+    numba_24_reshape_walks_in_the_order_asked_for
+    numba_25_reshape_takes_any_kind_of_shape
+    numba_26_order_a_of_one_axis_is_c
+    numba_27_no_view_loses_its_stream
+    numba_28_only_minus_one_is_inferred
+    numba_29_a_negative_axis_is_squeezed
+    numba_30_the_last_section_is_the_remainder
+    numba_31_a_transpose_is_a_view
+    numba_34_a_source_in_f_order_with_fewer_axes
+    numba_40_mapped_flags_and_slices
+    fill_of_every_width
+    bytes_of_device_memory
 }
 
 #[test]
@@ -126,6 +178,30 @@ fn unpinning_under_a_copy_is_found() {
     assert_eq!(stream.synchronize(), Quiesced::Done);
     let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
     assert_eq!(codes, [Code::HostFreed]);
+}
+
+/// What core does not let happen: mapped memory is freed before the fill that writes it has run.
+#[test]
+fn freeing_mapped_memory_under_a_fill_is_found() {
+    for wait in [true, false] {
+        let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+        let stream = device.open_stream().unwrap();
+        let flags = HostFlags::new().mapped();
+        let memory = device.alloc_host_as(NonZeroUsize::new(8).unwrap(), flags).unwrap();
+        let buffer = device.map_host(&memory).unwrap();
+        let line = Layout::new(&[8], &[1], 0).unwrap();
+        let plan = Plan::new(&line, &line, 1, &device.info().capabilities).unwrap();
+        // SAFETY: the plan fills the buffer; that the memory may be gone by then is what is to be found, and the simulator
+        // does not touch it then.
+        stream.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[7]) }).unwrap();
+        if wait {
+            assert_eq!(stream.synchronize(), Quiesced::Done);
+        }
+        drop(memory);
+        assert_eq!(stream.synchronize(), Quiesced::Done);
+        let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, if wait { vec![] } else { vec![Code::HostFreed] });
+    }
 }
 
 fn failed() -> Error {

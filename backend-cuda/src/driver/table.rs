@@ -156,6 +156,7 @@ functions! {
     EventCreate event_create = "cuEventCreate" (event: *mut CUevent, flags: c_uint);
     EventDestroy event_destroy = "cuEventDestroy_v2" (event: CUevent);
     EventRecord event_record = "cuEventRecord" (event: CUevent, stream: CUstream);
+    EventElapsedTime event_elapsed_time = "cuEventElapsedTime" (ms: *mut f32, from: CUevent, to: CUevent);
     EventQuery event_query = "cuEventQuery" (event: CUevent);
     EventSynchronize event_synchronize = "cuEventSynchronize" (event: CUevent);
 

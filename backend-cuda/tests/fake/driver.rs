@@ -144,10 +144,22 @@ unsafe extern "C" fn host_func(stream: CUstream, function: sys::CUhostFn, data: 
 
 unsafe extern "C" fn event_create(at: *mut CUevent, flags: c_uint) -> i32 {
     within(Function::EventCreate, |state| {
+        let event = state.create("event");
         if flags != 2 {
-            state.misuse.push("an event with timing".to_owned());
+            state.timed.insert(event);
         }
-        put(at, ptr::without_provenance_mut(state.create("event")))
+        put(at, ptr::without_provenance_mut(event))
+    })
+}
+
+/// A millisecond and a half, whichever they are.
+unsafe extern "C" fn event_elapsed_time(at: *mut f32, from: CUevent, to: CUevent) -> i32 {
+    within(Function::EventElapsedTime, |state| {
+        if [from, to].iter().any(|event| !state.timed.contains(&event.addr())) {
+            state.misuse.push("the time of an event without one".to_owned());
+            return 400;
+        }
+        if state.query == 0 { put(at, 1.5) } else { state.query }
     })
 }
 
@@ -221,6 +233,7 @@ pub(crate) fn table() -> Table {
     table.stream_wait_event = Some(stream_wait);
     table.launch_host_func = Some(host_func);
     table.event_create = Some(event_create);
+    table.event_elapsed_time = Some(event_elapsed_time);
     table.event_destroy = Some(event_destroy);
     table.event_record = Some(event_record);
     table.event_query = Some(event_query);

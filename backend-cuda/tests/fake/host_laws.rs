@@ -6,7 +6,7 @@ use devarray::{
 };
 use devarray_cuda::{CudaDevice, driver::Function};
 
-use super::{laws, state::Fake};
+use super::{laws, numba, state::Fake};
 
 fn with_context(program: impl Fn(&Context<CudaDevice>)) -> Fake {
     let fake = Fake::new();
@@ -27,6 +27,14 @@ fn every_kind_keeps_its_laws() {
     with_context(laws::registration_ends_on_unwind);
     with_context(laws::mapped_memory_is_one_memory);
     with_context(laws::managed_memory_is_one_memory);
+}
+
+#[test]
+fn behaviours_known_from_numba() {
+    for (name, behaviour) in numba::all::<CudaDevice>() {
+        println!("{name}");
+        with_context(behaviour);
+    }
 }
 
 #[test]

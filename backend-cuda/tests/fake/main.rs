@@ -7,6 +7,8 @@ mod cases;
 
 #[path = "../../../core/tests/host_kinds/laws.rs"]
 mod laws;
+#[path = "../../../core/tests/host_kinds/numba.rs"]
+mod numba;
 
 mod absence;
 mod calls;

@@ -3,7 +3,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ffi::c_int,
     ptr,
     sync::{Arc, Mutex, PoisonError},
@@ -71,6 +71,8 @@ pub(crate) struct State {
     pub(crate) contexts: HashMap<c_int, usize>,
     /// Streams, events and modules alive, by handle.
     pub(crate) live: BTreeMap<usize, &'static str>,
+    /// Events with timing.
+    pub(crate) timed: BTreeSet<usize>,
     pub(crate) kernels: HashMap<usize, Kernel>,
     /// Every call that reached the driver.
     pub(crate) log: Vec<Function>,
@@ -101,6 +103,7 @@ impl Default for State {
             threshold: 0,
             contexts: HashMap::new(),
             live: BTreeMap::new(),
+            timed: BTreeSet::new(),
             kernels: HashMap::new(),
             log: Vec::new(),
             misuse: Vec::new(),

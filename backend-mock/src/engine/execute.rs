@@ -20,7 +20,12 @@ impl Engine {
     /// Runs an operation, or one piece of it. True if nothing of it is left.
     pub(super) fn execute(&mut self, op: &mut Op) -> bool {
         match &op.work {
-            Work::Record | Work::Wait(_) | Work::Prefetch { .. } => true,
+            Work::Wait(_) | Work::Prefetch { .. } => true,
+            Work::Record(stamp) => {
+                // It runs once, so nothing is there yet.
+                let _ = stamp.as_ref().map(|stamp| stamp.set(self.now));
+                true
+            }
             Work::Alloc { buffer, .. } => {
                 self.memory.make_ready(*buffer);
                 true
@@ -61,7 +66,7 @@ fn tear(len_bytes: usize, count: usize) -> Vec<Range<usize>> {
 /// Moves the bytes of an operation whose positions, in the concatenation of its runs, lie in `piece`.
 fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
     match work {
-        Work::Alloc { .. } | Work::Free { .. } | Work::Prefetch { .. } | Work::Record | Work::Wait(_) => {}
+        Work::Alloc { .. } | Work::Free { .. } | Work::Prefetch { .. } | Work::Record(_) | Work::Wait(_) => {}
         Work::Copy { dst, src, plan } if dst.number == src.number => {
             let bytes = memory.bytes_mut(*dst);
             for run in clip(plan.runs(), piece) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use devarray::copy::Plan;
 
 use super::Mark;
-use crate::{buffer::BufferId, finding, host::HostRange, statistics::Counts};
+use crate::{buffer::BufferId, finding, host::HostRange, statistics::Counts, timing::Stamp};
 
 /// One operation of a stream, and how far it is.
 #[derive(Debug)]
@@ -42,8 +42,8 @@ pub(crate) enum Work {
     Download { src: BufferId, bytes: Range<usize>, host: HostRange },
     /// Managed memory to where it is wanted, which changes no byte.
     Prefetch { buffer: BufferId, bytes: Range<usize> },
-    /// An event.
-    Record,
+    /// An event, and where to leave its time.
+    Record(Option<Stamp>),
     /// Nothing later on the stream runs before this point of another.
     Wait(Mark),
 }
@@ -85,7 +85,7 @@ impl Work {
             Some(Access { buffer, span_bytes, write })
         };
         match self {
-            Self::Alloc { .. } | Self::Free { .. } | Self::Record | Self::Wait(_) => [None, None],
+            Self::Alloc { .. } | Self::Free { .. } | Self::Record(_) | Self::Wait(_) => [None, None],
             Self::Copy { dst, src, plan } => {
                 [access(src, plan.src_span(), false), access(dst, plan.dst_span(), true)]
             }
@@ -113,9 +113,11 @@ impl Work {
     /// Bytes that it moves in pieces; 0 if it moves none.
     pub(super) fn len_bytes(&self) -> usize {
         match self {
-            Self::Alloc { .. } | Self::Free { .. } | Self::Prefetch { .. } | Self::Record | Self::Wait(_) => {
-                0
-            }
+            Self::Alloc { .. }
+            | Self::Free { .. }
+            | Self::Prefetch { .. }
+            | Self::Record(_)
+            | Self::Wait(_) => 0,
             Self::Copy { plan, .. } | Self::Fill { plan, .. } => plan.len_bytes(),
             Self::Upload { bytes, .. } | Self::Download { bytes, .. } => bytes.len(),
         }
@@ -130,7 +132,7 @@ impl Work {
             Self::Upload { .. } => "upload",
             Self::Download { .. } => "download",
             Self::Prefetch { .. } => "prefetch",
-            Self::Record => "record",
+            Self::Record(_) => "record",
             Self::Wait(_) => "wait",
         }
     }
@@ -144,7 +146,7 @@ impl Work {
             Self::Upload { bytes, .. } => counts.uploads += bytes.len(),
             Self::Download { bytes, .. } => counts.downloads += bytes.len(),
             Self::Prefetch { bytes, .. } => counts.prefetches += bytes.len(),
-            Self::Record => counts.records += 1,
+            Self::Record(_) => counts.records += 1,
             Self::Wait(_) => counts.waits += 1,
         }
     }

@@ -1,7 +1,7 @@
 //! Which operation runs next: any order that the contract of streams allows, picked by the chooser.
 
 use super::{Engine, Mark, Work, lane::Lane};
-use crate::schedule::Choice;
+use crate::{schedule::Choice, timing::time_of};
 
 impl Engine {
     /// Whether the operation at the mark has run.
@@ -97,6 +97,9 @@ impl Engine {
         self.chooser.note([lane as u64, op.number, u64::from(finished)]);
         if !finished {
             return self.lanes[lane].put_back(op);
+        }
+        if op.work.len_bytes() > 0 {
+            self.now += time_of(op.work.len_bytes());
         }
         if let Some(order) = &mut self.order {
             order.push(op.number);

@@ -40,7 +40,7 @@ impl Judge {
     ) -> Option<Finding> {
         let side = |id: &BufferId, bytes: Bytes| Some(Side::Device(*id, bytes));
         let (source, destination) = match work {
-            Work::Record | Work::Wait(_) => return None,
+            Work::Record(_) | Work::Wait(_) => return None,
             Work::Alloc { buffer, len_bytes } => {
                 let alloc = Note { position, operation, access: Access::Lifetime };
                 self.device.insert(*buffer, *len_bytes, alloc);

@@ -1,4 +1,4 @@
-//! Copies between devices: between two contexts, each with a device of its own.
+//! Copies between devices: two, where the backend has two, else two contexts of one.
 
 use devarray::{Array, Device, Error};
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// Elements of any layout on one device go to any layout on the other, and nothing beside them is touched.
 pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
-    let (here, there) = (harness.context()?, harness.context()?);
+    let (here, there) = (harness.context()?, harness.second_context()?);
     let (s, t) = (here.stream()?, there.stream()?);
     for (case, mut rng) in harness.rngs().enumerate() {
         let shape = SHAPES[case % SHAPES.len()];
@@ -31,7 +31,7 @@ pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
 
 /// A copy to another device waits for what writes its source and for what uses its destination.
 pub fn ordered<D: Device>(harness: &Harness<D>) -> Outcome {
-    let (here, there) = (harness.context()?, harness.context()?);
+    let (here, there) = (harness.context()?, harness.second_context()?);
     let (s, t) = (here.stream()?, there.stream()?);
     let (writer, reader) = (there.stream()?, here.stream()?);
     for salt in 0..8 {
@@ -50,7 +50,7 @@ pub fn ordered<D: Device>(harness: &Harness<D>) -> Outcome {
 
 /// A large array crosses in pieces, and an empty one without any.
 pub fn sizes<D: Device>(harness: &Harness<D>) -> Outcome {
-    let (s, t) = (harness.context()?.stream()?, harness.context()?.stream()?);
+    let (s, t) = (harness.context()?.stream()?, harness.second_context()?.stream()?);
     for len in [0, 1, 1023, 1_200_003] {
         let data = elements::<u64>(3, len);
         let src = Array::from_slice(&t, &[len], &data)?;
@@ -64,7 +64,7 @@ pub fn sizes<D: Device>(harness: &Harness<D>) -> Outcome {
 
 /// Each side's stream must be its own: anything else is refused and changes nothing.
 pub fn sides<D: Device>(harness: &Harness<D>) -> Outcome {
-    let (s, t) = (harness.context()?.stream()?, harness.context()?.stream()?);
+    let (s, t) = (harness.context()?.stream()?, harness.second_context()?.stream()?);
     let src = Array::from_slice(&t, &[3], &[1_u8, 2, 3])?;
     let mut dst = Array::<u8, D>::zeros(&s, &[3])?;
     for (to, from) in [(&t, &s), (&s, &s), (&t, &t)] {

@@ -82,7 +82,8 @@ pub unsafe trait AllocHost: Device {
 /// [`Buffer`](super::Buffer)'s contract until then, except that it is never given to
 /// [`Stream::free`](super::Stream::free).
 pub unsafe trait MapHost: AllocHost {
-    /// A buffer over pinned memory that was allocated [mapped](HostFlags::mapped). Core asks once for each memory.
+    /// A buffer over pinned memory that was allocated [mapped](HostFlags::mapped). Core asks again for the same memory
+    /// only when nothing uses the buffer it had.
     ///
     /// # Errors
     ///

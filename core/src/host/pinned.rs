@@ -76,7 +76,8 @@ impl<D: Device> Context<D> {
     /// # Errors
     ///
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
-    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory), also of a [limit](Self::set_pinned_limits), and what else the
+    ///   device says.
     #[track_caller]
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T, D>> {
         self.allocate(len, HostFlags::new(), &Plain(&self.0.device))

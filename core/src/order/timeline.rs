@@ -156,9 +156,18 @@ impl<D: Device> Timeline<D> {
 
     /// Records an event now.
     pub(crate) fn record(&mut self, lane: usize) -> Result<Mark<D>> {
+        self.record_with(lane, D::Stream::record)
+    }
+
+    /// As [`record`](Self::record), the event made by `make`.
+    pub(crate) fn record_with(
+        &mut self,
+        lane: usize,
+        make: impl FnOnce(&D::Stream) -> Result<D::Event>,
+    ) -> Result<Mark<D>> {
         let lane = &mut self.lanes[lane];
         let stream = lane.stream.as_ref().expect("a closed lane left an event that covers all its work");
-        let event = Arc::new(stream.record()?);
+        let event = Arc::new(make(stream)?);
         let mark = Mark { sequence: lane.sequence, event, seen: lane.seen.clone() };
         lane.mark = Some(mark.clone());
         Ok(mark)

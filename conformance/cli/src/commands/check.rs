@@ -4,8 +4,11 @@ use std::{panic, time::SystemTime};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use devarray::{Device, backend::DeviceInfo};
-use devarray_conformance::{Harness, all};
+use devarray::{
+    Device, Error,
+    backend::{DeviceInfo, Timing},
+};
+use devarray_conformance::{Harness, Law, all, timing};
 use devarray_cuda::CudaDevice;
 use devarray_mock::{MockDevice, Schedule};
 use indicatif::ProgressBar;
@@ -86,11 +89,16 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
             check(arguments, MockDevice::new().info(), &candidates, output)
         }
         Checkable::Cuda => {
+            let second = devarray_cuda::devices()?.len().min(2) - 1;
             // Kept open throughout: making the context anew for each law takes longer than all of them.
             let device = CudaDevice::open(0)?;
             let info = device.info().clone();
-            let open = move || devarray::Result::Ok(device.clone());
-            check(arguments, &info, &[Candidate::new("", arguments.harness(open))], output)
+            let (other, open) = (CudaDevice::open(second)?, move || devarray::Result::Ok(device.clone()));
+            let harness = arguments.harness(open).with_second(move || Ok::<_, Error>(other.clone()));
+            if second > 0 {
+                output.line(format_args!("laws of two devices take devices 0 and 1"))?;
+            }
+            check(arguments, &info, &[Candidate::new("", harness)], output)
         }
     }
 }
@@ -115,14 +123,15 @@ impl Arguments {
 /// # Errors
 ///
 /// As [`run`].
-pub fn check<D: Device>(
+pub fn check<D: Timing>(
     arguments: &Arguments,
     info: &DeviceInfo,
     candidates: &[Candidate<D>],
     output: &mut Output<'_>,
 ) -> Result<Status> {
     let wanted = |name: &str| arguments.filter.as_deref().is_none_or(|filter| name.contains(filter));
-    let laws: Vec<_> = all::<D>().into_iter().filter(|law| wanted(&law.full_name())).collect();
+    let laws: Vec<Law<D>> =
+        all().into_iter().chain(timing()).filter(|law| wanted(&law.full_name())).collect();
     if laws.is_empty() {
         bail!("no law is called {:?}", arguments.filter.as_deref().unwrap_or_default());
     }

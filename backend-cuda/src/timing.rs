@@ -1,0 +1,25 @@
+//! Events with a time.
+#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+
+use std::time::Duration;
+
+use devarray::{
+    Result,
+    backend::{Capability, Timing},
+};
+
+use crate::{device::CudaDevice, event::CudaEvent, stream::CudaStream};
+
+// SAFETY: the event is recorded as any other is; only that it also keeps a time is different.
+unsafe impl Timing for CudaDevice {
+    fn record_timed(&self, stream: &CudaStream) -> Result<CudaEvent> {
+        self.check("record_timed", Capability::EventTiming)?;
+        stream.record_timed()
+    }
+
+    fn elapsed(&self, from: &CudaEvent, to: &CudaEvent) -> Result<Option<Duration>> {
+        let milliseconds = from.milliseconds_until(to)?;
+        // Negative if the second came first, which is no duration.
+        Ok(milliseconds.map(|time| Duration::try_from_secs_f64(f64::from(time) * 1e-3).unwrap_or_default()))
+    }
+}

@@ -1,0 +1,214 @@
+//! Device memory as bytes: what files, wire formats and other libraries' buffers are made of.
+
+use super::{ArrayView, ArrayViewMut, Element, ErasedView, ErasedViewMut};
+use crate::{
+    Result,
+    backend::Device,
+    layout::{Layout, LayoutError, NdLayout, Order},
+    stream::StreamHandle,
+};
+
+/// Bytes of device memory without gaps, borrowed to read. Cheap to clone; a part of it is of the same memory.
+///
+/// Every position is checked: what reaches outside is an error, never clamped, and copies nothing.
+///
+/// ```
+/// use devarray::{Array, Context};
+///
+/// let context = Context::new(devarray_mock::MockDevice::new())?;
+/// let stream = context.stream()?;
+/// let mut a = Array::from_slice(&stream, &[2, 2], &[1_u16, 2, 3, 4])?;
+/// let bytes = a.view().bytes()?;
+/// assert_eq!((bytes.len(), bytes.device_number()), (8, 0));
+/// assert_eq!(bytes.slice(2, 4)?.to_vec(&stream)?, [2, 0, 3, 0]);
+/// a.view_mut().bytes_mut()?.copy_from_host(&stream, 6, &[9])?;
+/// assert_eq!(a.to_vec(&stream)?, [1, 2, 3, 9]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ByteView<'a, D: Device>(ErasedView<'a, D>);
+
+/// Bytes of device memory without gaps, borrowed to write; checked as [`ByteView`] is.
+#[derive(Debug)]
+pub struct ByteViewMut<'a, D: Device>(ErasedViewMut<'a, D>);
+
+impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
+    /// The memory of the elements as bytes. Does not copy.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::NeedsCopy`]: the elements are dense neither in C nor in F order.
+    pub fn bytes(&self) -> Result<ByteView<'a, D>, LayoutError> {
+        let layout = byte_layout(self.layout(), T::BYTES)?;
+        Ok(ByteView(self.as_erased().with_items(layout, 1)))
+    }
+}
+
+impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
+    /// The memory of the elements as bytes, to write. Does not copy.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::NeedsCopy`]: the elements are dense neither in C nor in F order.
+    pub fn bytes_mut(self) -> Result<ByteViewMut<'a, D>, LayoutError> {
+        let layout = byte_layout(self.layout(), T::BYTES)?;
+        Ok(ByteViewMut(self.into_erased().part(layout, 1)))
+    }
+}
+
+/// The bytes of a dense layout inside its allocation, so that no product overflows.
+fn byte_layout(layout: &Layout, item_bytes: usize) -> Result<Layout, LayoutError> {
+    if !layout.is_contiguous(Order::C) && !layout.is_contiguous(Order::F) {
+        return Err(LayoutError::NeedsCopy);
+    }
+    if layout.is_empty() {
+        return Layout::contiguous(&[0], Order::C);
+    }
+    Layout::new(&[layout.len() * item_bytes], &[1], layout.span().start * item_bytes)
+}
+
+/// The bytes `position..position + len_bytes` of a layout of bytes.
+fn part(bytes: &Layout, position: usize, len_bytes: usize) -> Result<Layout, LayoutError> {
+    let len = bytes.len();
+    match position.checked_add(len_bytes) {
+        Some(end) if end <= len => bytes.slice_axis(0, position..end),
+        end => Err(LayoutError::OutOfBounds { start: position, end: end.unwrap_or(usize::MAX), len }),
+    }
+}
+
+impl<'a, D: Device> ByteView<'a, D> {
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.layout().len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The device address of the first; 0 if there are none. Not a host pointer.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        self.0.elements().allocation.address() + self.0.layout().offset() as u64
+    }
+
+    /// The number of the device among those of its backend.
+    #[must_use]
+    pub fn device_number(&self) -> usize {
+        self.0.elements().allocation.core.device.info().ordinal
+    }
+
+    /// Some of them. Does not copy.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::OutOfBounds`]: they reach outside.
+    pub fn slice(&self, position: usize, len_bytes: usize) -> Result<Self, LayoutError> {
+        Ok(Self(self.0.with_items(part(self.0.layout(), position, len_bytes)?, 1)))
+    }
+
+    /// Copies all to the host. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// As [`ErasedView::to_bytes`].
+    pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<u8>> {
+        self.0.to_bytes(stream)
+    }
+
+    /// Copies as many bytes as `dst` holds, from `position` on, to the host. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::OutOfBounds`]: there are not so many from there on.
+    /// - As [`ErasedView::copy_to_bytes`].
+    pub fn copy_to_host(&self, stream: &StreamHandle<D>, position: usize, dst: &mut [u8]) -> Result<()> {
+        self.slice(position, dst.len())?.0.copy_to_bytes(stream, dst)
+    }
+
+    /// Reads them from the start, as a file: for code that takes a [`Read`](std::io::Read) or [`Seek`](std::io::Seek).
+    #[must_use]
+    pub fn reader(self, stream: &StreamHandle<D>) -> super::ByteReader<'a, D> {
+        super::ByteReader::new(self, stream)
+    }
+}
+
+impl<D: Device> Clone for ByteView<'_, D> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<'a, D: Device> ByteViewMut<'a, D> {
+    /// The same bytes, to read, for as long as this view is borrowed.
+    #[must_use]
+    pub fn as_view(&self) -> ByteView<'_, D> {
+        ByteView(self.0.as_view())
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.layout().len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Some of them. Does not copy.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::OutOfBounds`]: they reach outside.
+    pub fn slice(self, position: usize, len_bytes: usize) -> Result<Self, LayoutError> {
+        let layout = part(self.0.layout(), position, len_bytes)?;
+        Ok(Self(self.0.with_layout(layout)))
+    }
+
+    /// Copies all of `src` here, from `position` on. Does not synchronize: the slice is free on return.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::OutOfBounds`]: there is no room for it from there on; nothing was copied.
+    /// - As [`ErasedViewMut::copy_from_bytes`].
+    pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, position: usize, src: &[u8]) -> Result<()> {
+        self.reborrow().slice(position, src.len())?.0.copy_from_bytes(stream, src)
+    }
+
+    /// Copies all of `src` here, from `position` on. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::OutOfBounds`]: there is no room for it from there on; nothing was copied.
+    /// - As [`ErasedViewMut::copy_from`].
+    pub fn copy_from_device(
+        &mut self,
+        stream: &StreamHandle<D>,
+        position: usize,
+        src: &ByteView<'_, D>,
+    ) -> Result<()> {
+        self.reborrow().slice(position, src.len())?.0.copy_from(stream, &src.0)
+    }
+
+    /// The same bytes, borrowed for less long.
+    #[must_use]
+    pub fn reborrow(&mut self) -> ByteViewMut<'_, D> {
+        ByteViewMut(self.0.reborrow())
+    }
+
+    /// Writes them from the start, as a file of fixed size: for code that takes a [`Write`](std::io::Write), a
+    /// [`Read`](std::io::Read) or a [`Seek`](std::io::Seek).
+    #[must_use]
+    pub fn writer(self, stream: &StreamHandle<D>) -> super::ByteWriter<'a, D> {
+        super::ByteWriter::new(self, stream)
+    }
+}

@@ -1,0 +1,13 @@
+//! The host holds managed memory to write while the device is given it to write.
+#![allow(unused_imports)]
+
+use devarray::{*, backend::*};
+use devarray_mock::{MockBuffer, MockDevice};
+
+fn attempt(stream: &StreamHandle<MockDevice>, a: &mut ManagedArray<u8, MockDevice>) {
+    let slice = a.host_mut().unwrap();
+    a.view_mut().fill(stream, 1).unwrap();
+    slice[0] = 1;
+}
+
+fn main() {}

@@ -47,6 +47,8 @@ fn work(context: &Context<CudaDevice>) -> Result<()> {
     one.wait(&event)?;
     event.query()?;
     event.synchronize()?;
+    let start = one.record_timed()?;
+    one.record_timed()?.elapsed_since(&start)?;
     assert_eq!(cube.view().to_vec(&one)?, numbers);
     host_kinds(context, &one, &cube)?;
     one.synchronize()?;

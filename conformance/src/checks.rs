@@ -12,6 +12,7 @@ pub mod buffers;
 pub mod copies;
 pub mod errors;
 pub mod events;
+pub mod holes;
 pub mod host;
 pub mod layouts;
 pub mod streams;

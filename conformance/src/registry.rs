@@ -77,6 +77,17 @@ macro_rules! __for_each_law {
                 C26 sizes "large arrays cross in pieces, empty ones without any";
                 X14 sides "each side's stream must be its own";
             }
+            holes {
+                H1 last_reader "a writer and a free wait for every reader, not for the last alone";
+                H2 dropped_stream "work of a dropped stream is waited for";
+                H3 kept_error "an error that is kept cancels no wait";
+                H4 pinned_as_slice "pinned memory copied to as a slice is complete when the call returns";
+                H5 two_contexts "nothing of one context is used in another";
+                H6 one_stream_on_two_threads "a stream is one stream, whichever thread uses it";
+                H7 source_of_another_device "the source of a copy to another device lives until it was read";
+                H8 wrapped_size "no size wraps around";
+                H9 dropped_elsewhere "memory may be dropped on any thread";
+            }
             algebra {
                 L14 transpose_twice "transposing twice is nothing";
                 L16 permutations "a permutation and its inverse are nothing, two are one";

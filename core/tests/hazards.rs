@@ -251,3 +251,29 @@ fn streams_come_and_go_without_the_timeline_growing() {
     }
     assert_eq!(a.to_vec(&keep).unwrap(), [199; 4]);
 }
+
+/// However many disjoint parts of one array are in flight, a strict stream refuses none of them; and while they are few
+/// enough to be told apart, it refuses each that is not disjoint.
+#[test]
+fn disjoint_parts_are_never_a_hazard_however_many() {
+    for parts in [2, 9, 60, 300] {
+        let device = MockDevice::new();
+        let context = Context::new(device.clone()).unwrap();
+        let (one, two) = (context.strict_stream().unwrap(), context.strict_stream().unwrap());
+        let mut array = Array::<u32, _>::zeros(&one, &[4 * parts]).unwrap();
+        two.wait(&one.record().unwrap()).unwrap();
+        for (k, mut part) in array.view_mut().split(4).unwrap().enumerate() {
+            let stream = if k % 2 == 0 { &one } else { &two };
+            part.fill(stream, u32::try_from(k).unwrap()).unwrap();
+        }
+        if parts < 60 {
+            let first = array.view_mut().split(4).unwrap().next().unwrap().fill(&two, 9).unwrap_err();
+            assert!(matches!(first, Error::Hazard { .. }), "{first}");
+        }
+        two.synchronize().unwrap();
+        one.wait(&two.record().unwrap()).unwrap();
+        let due: Vec<u32> = (0..4 * u32::try_from(parts).unwrap()).map(|at| at / 4).collect();
+        assert_eq!(array.to_vec(&one).unwrap(), due);
+        assert!(device.first_finding().is_none());
+    }
+}

@@ -32,8 +32,8 @@ const SECTOR_BYTES: u32 = 32;
 
 /// How often the box is made smaller, if memory is short or its table too long, before single elements are copied.
 const ATTEMPTS: u32 = 6;
-/// Vectors of a run up to which its table is read entry by entry.
-const NARROW_CHUNKS: u32 = 4;
+/// Runs of a tile from which on tables are read entry by entry: few threads then share a run, and its part of the table.
+const MANY_RUNS: u32 = 4;
 
 /// A tile being laid out.
 struct Layout<'a> {
@@ -116,8 +116,8 @@ fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
     layout.lanes(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
     let params = layout.params;
-    // Along longer runs neighbouring threads share what they read of the table.
-    let wide = problem.width == 1 && params.run_chunks > NARROW_CHUNKS;
+    // The table of permuted rows is so short that all threads share it.
+    let wide = problem.width == 1 && (params.stores < MANY_RUNS || params.permuted == 1);
     Some(Launch {
         kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted, wide) },
         grid: params.tiles,

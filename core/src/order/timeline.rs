@@ -27,7 +27,7 @@ pub(crate) struct Touch<'a, D: Device> {
 
 impl<D: Device> Touch<'_, D> {
     fn as_use(&self, lane: usize, sequence: u64) -> Use {
-        Use { lane, sequence, footprint: self.footprint, write: self.write }
+        Use { lane, sequence, footprint: self.footprint, write: self.write, blurred: false }
     }
 }
 
@@ -125,7 +125,13 @@ impl<D: Device> Timeline<D> {
     pub(crate) fn note_alloc(&mut self, lane: usize, len_bytes: usize) -> Uses {
         self.lanes[lane].sequence += 1;
         let sequence = self.lanes[lane].sequence;
-        Uses::first(Use { lane, sequence, footprint: Footprint::solid(0, len_bytes), write: true })
+        Uses::first(Use {
+            lane,
+            sequence,
+            footprint: Footprint::solid(0, len_bytes),
+            write: true,
+            blurred: false,
+        })
     }
 
     fn order_after(&mut self, lane: usize, mode: Mode, operation: &'static str, earlier: &Use) -> Result<()> {
@@ -133,7 +139,8 @@ impl<D: Device> Timeline<D> {
         if reached >= earlier.sequence {
             return Ok(());
         }
-        if mode == Mode::Strict {
+        // What was blurred may be of other bytes. To wait is right in either case; to refuse would not be.
+        if mode == Mode::Strict && !earlier.blurred {
             let hazard = Hazard {
                 stream: earlier.lane,
                 write: earlier.write,

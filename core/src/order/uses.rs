@@ -4,8 +4,9 @@ use smallvec::SmallVec;
 
 use super::Footprint;
 
-/// Accesses kept apart before those of one lane and kind are merged into one.
-const KEPT_APART: usize = 8;
+/// Accesses kept apart before those of one lane and kind are merged into one: so many disjoint parts of one array can be in
+/// flight and still be told apart. Few arrays have more than a handful, and each operation looks at all.
+const KEPT_APART: usize = 64;
 
 /// Accesses kept without the heap: the last write and a read or two. Allocations are moved about, so they stay small.
 const INLINE: usize = 2;
@@ -17,6 +18,8 @@ pub(crate) struct Use {
     pub(crate) sequence: u64,
     pub(crate) footprint: Footprint,
     pub(crate) write: bool,
+    /// It stands for several, and its footprint for bytes that none of them touched.
+    pub(crate) blurred: bool,
 }
 
 impl Use {
@@ -67,6 +70,7 @@ impl Uses {
                 Some(m) => {
                     m.sequence = m.sequence.max(u.sequence);
                     m.footprint = m.footprint.join(&u.footprint);
+                    m.blurred = true;
                 }
                 None => merged.push(*u),
             }
@@ -85,7 +89,8 @@ mod tests {
     use super::*;
 
     fn access(lane: usize, sequence: u64, bytes: std::ops::Range<usize>, write: bool) -> Use {
-        Use { lane, sequence, footprint: Footprint::solid(bytes.start, bytes.end), write }
+        let footprint = Footprint::solid(bytes.start, bytes.end);
+        Use { lane, sequence, footprint, write, blurred: false }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! CUDA devices: timed events, and the driver's own calls.
+//! CUDA devices: their own clock, and the driver's own calls.
 #![allow(unsafe_code)] // calls the driver beside the library, which is what is measured
 
 use std::{
@@ -41,8 +41,6 @@ driver! {
     event_create = "cuEventCreate" (event: *mut CUevent, flags: c_uint);
     event_destroy = "cuEventDestroy_v2" (event: CUevent);
     event_record = "cuEventRecord" (event: CUevent, stream: CUstream);
-    event_synchronize = "cuEventSynchronize" (event: CUevent);
-    event_elapsed_time = "cuEventElapsedTime" (milliseconds: *mut f32, start: CUevent, end: CUevent);
     stream_wait_event = "cuStreamWaitEvent" (stream: CUstream, event: CUevent, flags: c_uint);
     stream_synchronize = "cuStreamSynchronize" (stream: CUstream);
     alloc = "cuMemAllocAsync" (address: *mut CUdeviceptr, len_bytes: usize, stream: CUstream);
@@ -64,19 +62,16 @@ struct Event {
 }
 
 impl Event {
-    fn record(driver: Driver, stream: CUstream, flags: CUevent_flags) -> Result<Self> {
+    fn record(driver: Driver, stream: CUstream) -> Result<Self> {
         let mut raw = ptr::null_mut();
         // SAFETY: the pointer is to a local of the right type; the library left its context current.
-        check("cuEventCreate", unsafe { (driver.event_create)(&raw mut raw, flags as c_uint) })?;
+        check("cuEventCreate", unsafe {
+            (driver.event_create)(&raw mut raw, CUevent_flags::CU_EVENT_DISABLE_TIMING as c_uint)
+        })?;
         let event = Self { driver, raw };
         // SAFETY: event and stream are alive and of one context.
         check("cuEventRecord", unsafe { (driver.event_record)(raw, stream) })?;
         Ok(event)
-    }
-
-    fn synchronize(&self) -> Result<()> {
-        // SAFETY: the event is alive.
-        check("cuEventSynchronize", unsafe { (self.driver.event_synchronize)(self.raw) })
     }
 }
 
@@ -89,17 +84,12 @@ impl Drop for Event {
 
 impl Target for CudaDevice {
     fn seconds(stream: &StreamHandle<Self>, work: Work<'_>) -> Result<f64> {
-        let driver = Driver::load()?;
-        let record = || Event::record(driver, stream.raw().raw(), CUevent_flags::CU_EVENT_DEFAULT);
-        let start = record()?;
+        let start = stream.record_timed()?;
         work()?;
-        let end = record()?;
-        end.synchronize()?;
-        let mut milliseconds = 0.0;
-        // SAFETY: both events are alive, recorded with timing, and finished; the pointer is to a local.
-        let code = unsafe { (driver.event_elapsed_time)(&raw mut milliseconds, start.raw, end.raw) };
-        check("cuEventElapsedTime", code)?;
-        Ok(f64::from(milliseconds) / 1e3)
+        let end = stream.record_timed()?;
+        end.event().synchronize()?;
+        let elapsed = end.elapsed_since(&start)?.context("events that were waited for have a time")?;
+        Ok(elapsed.as_secs_f64())
     }
 
     fn reference(stream: &StreamHandle<Self>, len_bytes: usize, sets: usize) -> Result<Reference> {
@@ -162,7 +152,7 @@ impl RawCalls for Calls {
     }
 
     fn record(&self, and_wait: bool) -> Result<()> {
-        let event = Event::record(self.driver, self.stream(), CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
+        let event = Event::record(self.driver, self.stream())?;
         if !and_wait {
             return Ok(());
         }

@@ -18,7 +18,7 @@ impl<D: Device> Timeline<D> {
     /// The operations in flight that conflict with the host reading, or writing, the whole allocation.
     pub(crate) fn pending(&self, allocation: &Allocation<D>, write: bool) -> Pending {
         let footprint = Footprint::solid(0, allocation.len_bytes());
-        let host = Use { lane: usize::MAX, sequence: 0, footprint, write };
+        let host = Use { lane: usize::MAX, sequence: 0, footprint, write, blurred: false };
         let mut pending = Pending::new();
         for u in lock(&allocation.uses).conflicting(&host).filter(|u| u.sequence > self.done.of(u.lane)) {
             match pending.iter_mut().find(|(lane, _)| *lane == u.lane) {

@@ -46,13 +46,13 @@ impl<D: Device> StreamCore<D> {
     /// Repeats one element, given in bytes. Does not synchronize.
     pub(crate) fn fill(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
         self.check_context("fill", [&dst.allocation.core])?;
+        if dst.layout.is_empty() {
+            return Ok(());
+        }
         if !matches!(item.len(), 1 | 2 | 4 | 8 | 16) {
             return self.fill_by_copy(dst, item);
         }
         let plan = self.plan(dst.layout, dst.layout, item.len())?;
-        if plan.len_bytes() == 0 {
-            return Ok(());
-        }
         self.submit(Work::Fill { len_bytes: plan.len_bytes() }, &[dst.touch(true)], |stream| {
             stream.fill(&FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item })
         })
@@ -68,7 +68,8 @@ impl<D: Device> StreamCore<D> {
         self.copy(dst, &Elements { layout: &repeated, ..source })
     }
 
-    /// Copies host elements of the same shape to the device. Does not synchronize: the slice is free on return.
+    /// Copies host elements of the same shape to the device. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::host_memory) for when it may wait).
     pub(crate) fn upload(&self, dst: &Elements<'_, D>, src: &[u8], src_layout: &Layout) -> Result<()> {
         self.check_context("upload", [&dst.allocation.core])?;
         check_inside(src_layout, dst.item_bytes, src.len())?;

@@ -174,7 +174,8 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
         Ok(Self(self.0.with_layout(layout)))
     }
 
-    /// Copies all of `src` here, from `position` on. Does not synchronize: the slice is free on return.
+    /// Copies all of `src` here, from `position` on. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::host_memory) for when it may wait).
     ///
     /// # Errors
     ///

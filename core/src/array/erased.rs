@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::questions::layout_questions;
 use super::{ErasedView, ErasedViewMut, transforms::answer_as_layout};
 use crate::{
     Context, Result,
@@ -163,6 +164,8 @@ impl<D: Device> ErasedArray<D> {
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
+
+    layout_questions!();
 
     /// Bytes of one element.
     #[must_use]

@@ -1,5 +1,6 @@
 //! A borrowed view of erased elements, to read.
 
+use super::questions::layout_questions;
 use super::{
     ErasedArray, Reshaped,
     download::zeroed,
@@ -36,6 +37,8 @@ impl<'a, D: Device> ErasedView<'a, D> {
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
+
+    layout_questions!();
 
     /// Bytes of one element.
     #[must_use]

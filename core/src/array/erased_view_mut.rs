@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::questions::layout_questions;
 use super::{
     ErasedView,
     erased::check_len,
@@ -41,6 +42,8 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
+
+    layout_questions!();
 
     /// Bytes of one element.
     #[must_use]
@@ -95,7 +98,8 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.copy_across(&self.elements(), &src_stream.0, &src.elements())
     }
 
-    /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return.
+    /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -106,7 +110,8 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         self.copy_from_host(stream, bytes, &Layout::contiguous(self.layout.shape(), Order::C)?)
     }
 
-    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return.
+    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::host_memory) for when it may wait).
     /// `host` may repeat elements.
     ///
     /// # Errors

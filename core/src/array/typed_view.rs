@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::questions::layout_questions;
 use super::{
     Array, Element, ErasedView, Reshaped,
     download::zeroed,
@@ -37,6 +38,8 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     pub fn layout(&self) -> &Layout {
         self.erased.layout()
     }
+
+    layout_questions!();
 
     /// The view without its element type.
     #[must_use]

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::questions::layout_questions;
 use super::{
     ArrayView, Element, ErasedViewMut,
     parts::{Narrow, Parts},
@@ -51,6 +52,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     pub fn layout(&self) -> &Layout {
         self.erased.layout()
     }
+
+    layout_questions!();
 
     /// The view without its element type.
     #[must_use]
@@ -107,7 +110,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.copy_across(stream, src_stream, src.as_erased())
     }
 
-    /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return.
+    /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -120,7 +124,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.copy_from_host(stream, data, &Layout::contiguous(self.layout().shape(), Order::C)?)
     }
 
-    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return.
+    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::host_memory) for when it may wait).
     /// `host` may repeat elements.
     ///
     /// # Errors
@@ -132,7 +137,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.copy_from_host(stream, bytemuck::cast_slice(data), host)
     }
 
-    /// Copies a host array of the same shape here. Does not synchronize: the host array is free on return.
+    /// Copies a host array of the same shape here. Does not synchronize: the host array is free on return (see
+    /// [staging](crate::manual::host_memory) for when it may wait).
     ///
     /// # Errors
     ///

@@ -69,7 +69,7 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// Copies host elements of the same shape to the device. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     pub(crate) fn upload(&self, dst: &Elements<'_, D>, src: &[u8], src_layout: &Layout) -> Result<()> {
         self.check_context("upload", [&dst.allocation.core])?;
         check_inside(src_layout, dst.item_bytes, src.len())?;

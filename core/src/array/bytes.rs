@@ -175,7 +175,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     }
 
     /// Copies all of `src` here, from `position` on. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///

@@ -99,7 +99,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     }
 
     /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     }
 
     /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     /// `host` may repeat elements.
     ///
     /// # Errors

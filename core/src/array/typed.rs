@@ -86,7 +86,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Allocates an array of `shape` in C order and copies a slice to it, elements in C order.
     ///
     /// Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Allocates an array dense in `order` and copies host elements to it that lie in a slice as `host` says.
     ///
     /// `A` and `K` are resolved by `host`. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Allocates an array in C order with the shape and the elements of a host array.
     ///
     /// Does not synchronize: the host array is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait). Into an existing array goes
+    /// [staging](crate::manual::_3_host_memory) for when it may wait). Into an existing array goes
     /// [`copy_from_host_array`](ArrayViewMut::copy_from_host_array).
     ///
     /// # Errors

@@ -111,7 +111,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     }
 
     /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     }
 
     /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     /// `host` may repeat elements.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     }
 
     /// Copies a host array of the same shape here. Does not synchronize: the host array is free on return (see
-    /// [staging](crate::manual::host_memory) for when it may wait).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///

@@ -112,8 +112,10 @@ impl Explore {
     ///
     /// The run is wrong.
     pub fn replay<R>(&self, trace: Trace, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
-        self.again(trace, &program)
-            .map_or_else(|(wrong, trace)| Err(Failure { wrong, trace, runs: 0 }), |()| Ok(1))
+        match self.again(trace, &program) {
+            Ok(()) => Ok(1),
+            Err((wrong, trace)) => Err(Failure { wrong, trace: shrink::trimmed(&trace).into(), runs: 0 }),
+        }
     }
 
     fn again<R>(&self, trace: Trace, program: &impl Fn(MockDevice) -> R) -> Result<(), (Wrong, Trace)> {

@@ -50,7 +50,7 @@ pub(super) fn shrink(
 }
 
 /// Without the zeros at the end, which mean nothing.
-fn trimmed(trace: &Trace) -> Vec<usize> {
+pub(super) fn trimmed(trace: &Trace) -> Vec<usize> {
     let choices = trace.choices();
     let len = choices.iter().rposition(|&choice| choice != 0).map_or(0, |last| last + 1);
     choices[..len].to_vec()

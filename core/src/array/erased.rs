@@ -88,6 +88,7 @@ impl<D: Device> ErasedArray<D> {
     }
 
     /// As [`of_layout`](Self::of_layout), all bytes 0.
+    #[track_caller]
     pub(super) fn zeros_of_layout(
         stream: &StreamHandle<D>,
         layout: Layout,

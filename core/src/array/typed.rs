@@ -129,6 +129,7 @@ impl<T: Element, D: Device> Array<T, D> {
     #[doc(alias = "to_device")]
     #[doc(alias = "to_gpu")]
     #[doc(alias = "asarray")]
+    #[track_caller]
     pub fn from_host_array(stream: &StreamHandle<D>, host: &HostArray<T>) -> Result<Self> {
         Self::from_slice(stream, host.shape(), host.as_slice())
     }
@@ -173,6 +174,7 @@ impl<T: Element, D: Device> Array<T, D> {
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]
+    #[track_caller]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         self.view().to_vec(stream)
     }
@@ -191,6 +193,7 @@ impl<T: Element, D: Device> Array<T, D> {
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]
+    #[track_caller]
     pub fn to_host(&self, stream: &StreamHandle<D>) -> Result<HostArray<T>> {
         self.view().to_host(stream)
     }

@@ -2,7 +2,7 @@
 
 use devarray::{
     Device,
-    backend::{ManagedMemory, MapHost, RegisterHost, Timing},
+    backend::{Capability, ManagedMemory, MapHost, RegisterHost, Timing},
 };
 
 use crate::{Harness, Outcome, checks};
@@ -178,6 +178,8 @@ pub struct Law<D: Device> {
     pub code: &'static str,
     /// What it says, in one line.
     pub summary: &'static str,
+    /// The extra it is about; none if it is about what every device has.
+    pub extra: Option<Capability>,
     check: fn(&Harness<D>) -> Outcome,
 }
 
@@ -196,10 +198,19 @@ impl<D: Device> Law<D> {
     pub fn check(&self, harness: &Harness<D>) -> Outcome {
         (self.check)(harness).map_err(|violation| violation.of_law(self.code))
     }
+
+    /// Whether the law has something to say of such a device: not if it is about an extra that the device does not
+    /// declare. Its check then sees to it that the extra is refused by name, and no more. A device that does not open
+    /// is none that a law can spare.
+    #[must_use]
+    pub fn applies(&self, harness: &Harness<D>) -> bool {
+        let Some(extra) = self.extra else { return true };
+        harness.open().map_or(true, |device| device.info().capabilities.extras.has(extra))
+    }
 }
 
 macro_rules! define_registry {
-    ({ $(#[$attribute:meta])* $all:ident $names:ident [$($bound:tt)+] }
+    ({ $(#[$attribute:meta])* $all:ident $names:ident [$($bound:tt)+] $extra:expr }
      $($group:ident { $($code:ident $name:ident $summary:literal;)* })*) => {
         $(#[$attribute])*
         #[must_use]
@@ -209,6 +220,7 @@ macro_rules! define_registry {
                 name: stringify!($name),
                 code: stringify!($code),
                 summary: $summary,
+                extra: $extra,
                 check: checks::$group::$name,
             },)*)*]
         }
@@ -219,27 +231,27 @@ macro_rules! define_registry {
 
 __for_each_law! { [define_registry] {
     /// Every law that every device keeps, in the order of the registry.
-    all NAMES [Device]
+    all NAMES [Device] None
 } }
 
 __for_each_law_of! { timing, [define_registry] {
     /// The laws of devices that may time events: those that can, and those that say that they cannot.
-    timing TIMING_NAMES [Timing]
+    timing TIMING_NAMES [Timing] Some(Capability::EventTiming)
 } }
 
 __for_each_law_of! { registered, [define_registry] {
     /// The laws of devices that may pin memory of the program.
-    registered REGISTERED_NAMES [RegisterHost]
+    registered REGISTERED_NAMES [RegisterHost] Some(Capability::RegisteredMemory)
 } }
 
 __for_each_law_of! { mapped, [define_registry] {
     /// The laws of devices that may map host memory.
-    mapped MAPPED_NAMES [MapHost]
+    mapped MAPPED_NAMES [MapHost] Some(Capability::MappedMemory)
 } }
 
 __for_each_law_of! { managed, [define_registry] {
     /// The laws of devices that may have managed memory.
-    managed MANAGED_NAMES [ManagedMemory]
+    managed MANAGED_NAMES [ManagedMemory] Some(Capability::ManagedMemory)
 } }
 
 /// Whether a law has this full name.

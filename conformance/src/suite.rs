@@ -134,6 +134,9 @@ pub fn run<D: Device>(laws: Vec<Law<D>>, name: &str, known: &[ExpectedFailure], 
     if let Err(complaint) = verdict(&law, known, &harness) {
         panic!("{complaint}");
     }
+    if let Some(extra) = law.extra.filter(|_| !law.applies(&harness)) {
+        println!("{name}: not applicable: the device does not declare {extra}, and refuses it by name");
+    }
 }
 
 /// Whether a law's outcome is the expected one, and if not, what to tell.

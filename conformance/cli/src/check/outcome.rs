@@ -2,6 +2,7 @@
 
 use std::{
     any::Any,
+    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     time::{Duration, Instant},
 };
@@ -39,6 +40,8 @@ pub struct Checked {
     pub code: String,
     /// What the law says.
     pub summary: String,
+    /// Whether the device has what the law is about. If not, it was checked that the device says so by name.
+    pub applicable: bool,
     /// What broke; `None` if it holds.
     pub violation: Option<String>,
     /// The command that shows it again; only where it is broken.
@@ -73,11 +76,43 @@ pub struct Run {
 }
 
 impl Run {
-    /// How many laws hold, and how many are broken.
+    /// What became of the laws.
     #[must_use]
-    pub fn tally(&self) -> (usize, usize) {
-        let broken = self.laws.iter().filter(|law| law.violation.is_some()).count();
-        (self.laws.len() - broken, broken)
+    pub fn tally(&self) -> Tally {
+        Tally::of(&self.laws)
+    }
+}
+
+/// How many laws came to what; each is counted once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tally {
+    /// They hold.
+    pub passed: usize,
+    /// They are broken.
+    pub failed: usize,
+    /// They are about an extra that the device does not have, and refuses by name.
+    pub not_applicable: usize,
+}
+
+impl Tally {
+    /// That of some laws.
+    #[must_use]
+    pub fn of(laws: &[Checked]) -> Self {
+        let failed = laws.iter().filter(|law| law.violation.is_some()).count();
+        let not_applicable = laws.iter().filter(|law| law.violation.is_none() && !law.applicable).count();
+        Self { passed: laws.len() - failed - not_applicable, failed, not_applicable }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { passed, failed, not_applicable } = self;
+        write!(f, "{passed} passed, {failed} failed")?;
+        if *not_applicable > 0 {
+            write!(f, ", {not_applicable} not applicable")?;
+        }
+        Ok(())
     }
 }
 

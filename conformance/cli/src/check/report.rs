@@ -69,9 +69,8 @@ pub fn write(run: &Run, report: &Report) -> Result<()> {
 
 fn markdown(run: &Run) -> Result<String> {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-    let (passed, failed) = run.tally();
     let mut text = format!("# Conformance of {} on {}\n\n", run.backend, cell(&run.device));
-    writeln!(text, "{passed} passed, {failed} failed\n")?;
+    writeln!(text, "{}\n", run.tally())?;
     writeln!(text, "| | |\n|---|---|")?;
     for (name, value) in [
         ("date", run.date.as_str()),
@@ -85,8 +84,11 @@ fn markdown(run: &Run) -> Result<String> {
     }
     writeln!(text, "\n| code | law | what it says | outcome | seconds |\n|---|---|---|---|---|")?;
     for law in &run.laws {
-        let outcome =
-            law.violation.as_deref().map_or("holds".into(), |broken| format!("**broken**: {}", cell(broken)));
+        let outcome = match law.violation.as_deref() {
+            Some(broken) => format!("**broken**: {}", cell(broken)),
+            None if law.applicable => "holds".into(),
+            None => "not applicable: refused by name".into(),
+        };
         writeln!(
             text,
             "| {} | {} | {} | {outcome} | {:.3} |",
@@ -103,11 +105,14 @@ fn junit(run: &Run) -> Result<String> {
     let mut report = quick_junit::Report::new(format!("devarray check {}", run.backend));
     let mut suites: Vec<TestSuite> = Vec::new();
     for law in &run.laws {
-        let status = law.violation.as_ref().map_or_else(TestCaseStatus::success, |violation| {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        let mut status = match law.violation {
+            Some(_) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+            None if law.applicable => TestCaseStatus::success(),
+            None => TestCaseStatus::skipped(),
+        };
+        if let Some(violation) = &law.violation {
             status.set_message(violation.clone());
-            status
-        });
+        }
         let mut case = TestCase::new(law.name.clone(), status);
         case.set_time(Duration::from_secs_f64(law.seconds));
         if suites.last().is_none_or(|suite| suite.name.as_str() != law.group) {

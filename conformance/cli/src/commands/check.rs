@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 
 use crate::{
     Status,
-    check::{Candidate, Checked, Report, Run, check as check_law, write},
+    check::{Candidate, Checked, Report, Run, Tally, check as check_law, write},
     output::Output,
 };
 
@@ -23,10 +23,10 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 #[non_exhaustive]
 pub enum Checkable {
-    /// The simulator, under three schedules.
+    /// The simulator, under three schedules; two devices of it where a law is about two.
     #[default]
     Mock,
-    /// The first CUDA device.
+    /// The first CUDA device; with the second, if there is one, where a law is about two.
     Cuda,
 }
 
@@ -76,15 +76,13 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
             ];
             let seed = arguments.seed;
             let candidates = schedules.map(|(name, schedule)| {
-                let open = move || {
-                    let device = MockDevice::builder()
-                        .schedule(schedule.clone())
-                        .seed(seed)
-                        .memory_limit_bytes(MOCK_BYTES)
-                        .build();
-                    devarray::Result::Ok(device)
+                let device = move |ordinal| {
+                    let builder =
+                        MockDevice::builder().ordinal(ordinal).schedule(schedule.clone()).seed(seed);
+                    devarray::Result::Ok(builder.memory_limit_bytes(MOCK_BYTES).build())
                 };
-                Candidate::new(name, arguments.harness(open))
+                let (first, second) = (device.clone(), device);
+                Candidate::new(name, arguments.harness(move || first(0)).with_second(move || second(1)))
             });
             check(arguments, MockDevice::new().info(), &candidates, output)
         }
@@ -145,10 +143,11 @@ pub fn check<D: Timing + RegisterHost + MapHost + ManagedMemory>(
         let name = law.full_name();
         bar.set_message(name.clone());
         let (violation, took) = check_law(law, candidates);
+        let applicable = candidates.iter().any(|candidate| law.applies(&candidate.harness));
         bar.inc(1);
         let reproduce = violation.as_ref().map(|_| arguments.reproduce(&name));
         let (group, code, summary) = (law.group.into(), law.code.into(), law.summary.into());
-        Checked { group, name, code, summary, violation, reproduce, seconds: took.as_secs_f64() }
+        Checked { group, name, code, summary, applicable, violation, reproduce, seconds: took.as_secs_f64() }
     });
     let laws: Vec<Checked> = checked.collect();
     panic::set_hook(hook);
@@ -168,18 +167,18 @@ pub fn check<D: Timing + RegisterHost + MapHost + ManagedMemory>(
     for report in &arguments.report {
         write(&run, report)?;
     }
-    Ok(if run.tally().1 == 0 { Status::Success } else { Status::Failed })
+    Ok(if run.tally().failed == 0 { Status::Success } else { Status::Failed })
 }
 
 /// The table by group, and what broke.
 fn show(run: &Run, output: &mut Output<'_>) -> Result<()> {
     output.line(format_args!("{}: {}", run.backend, run.device))?;
-    output.line(format_args!("{:<14}{:>8}{:>8}{:>10}", "group", "passed", "failed", "seconds"))?;
+    output
+        .line(format_args!("{:<14}{:>8}{:>8}{:>6}{:>10}", "group", "passed", "failed", "n/a", "seconds"))?;
     for group in run.laws.chunk_by(|a, b| a.group == b.group) {
-        let failed = group.iter().filter(|law| law.violation.is_some()).count();
-        let seconds: f64 = group.iter().map(|law| law.seconds).sum();
-        let passed = group.len() - failed;
-        output.line(format_args!("{:<14}{passed:>8}{failed:>8}{seconds:>10.2}", group[0].group))?;
+        let Tally { passed, failed, not_applicable, .. } = Tally::of(group);
+        let (name, seconds) = (&group[0].group, group.iter().map(|law| law.seconds).sum::<f64>());
+        output.line(format_args!("{name:<14}{passed:>8}{failed:>8}{not_applicable:>6}{seconds:>10.2}"))?;
     }
     for law in run.laws.iter().filter(|law| law.violation.is_some()) {
         let (violation, again) = (law.violation.as_deref(), law.reproduce.as_deref());
@@ -187,7 +186,6 @@ fn show(run: &Run, output: &mut Output<'_>) -> Result<()> {
         output.line(format_args!("  {}", violation.unwrap_or_default()))?;
         output.line(format_args!("  {}", again.unwrap_or_default()))?;
     }
-    let (passed, failed) = run.tally();
-    output.line(format_args!("{passed} passed, {failed} failed"))?;
+    output.line(format_args!("{}", run.tally()))?;
     Ok(())
 }

@@ -3,9 +3,9 @@
 use std::fs;
 
 use clap::Parser as _;
-use devarray::{Device as _, Error};
+use devarray::{Device as _, Error, backend::Capabilities};
 use devarray_cli::{Cli, Command, Status, check::Candidate, commands::check, output::Output};
-use devarray_conformance::Harness;
+use devarray_conformance::{Harness, timing};
 use devarray_mock::{MockDevice, Site};
 
 use crate::run::devarray;
@@ -83,4 +83,38 @@ fn what_cannot_be_checked_is_the_callers_fault() {
         assert_eq!(run.status, 2, "{run:?}");
         assert!(run.stderr.contains(report), "{run:?}");
     }
+}
+
+/// What a device does not declare is counted apart in the table and in every report, never as passed.
+#[test]
+fn what_a_device_does_not_declare_is_counted_as_not_applicable() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let reports = format!("md={},json={},junit={}", path("r.md"), path("r.json"), path("r.xml"));
+    let arguments = ["devarray", "check", "--filter", "t", "--cases", "1", "--report", &reports];
+    let Command::Check(arguments) = Cli::try_parse_from(arguments).unwrap().command else {
+        panic!("another command")
+    };
+    let open = || {
+        let plain = MockDevice::builder().capabilities(Capabilities::default()).memory_limit_bytes(64 << 20);
+        Ok::<_, Error>(plain.build())
+    };
+    let candidates = [Candidate::new("", Harness::new(open).with_cases(1))];
+    let mut printed = Vec::new();
+    let status =
+        check::check(&arguments, MockDevice::new().info(), &candidates, &mut Output::new(&mut printed));
+    let printed = String::from_utf8(printed).unwrap();
+    assert_eq!(status.unwrap(), Status::Success, "{printed}");
+
+    let declined = timing::<MockDevice>().len();
+    assert!(printed.lines().any(|line| {
+        line.split_whitespace().take(4).eq(["timing", "0", "0", declined.to_string().as_str()])
+    }));
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(path("r.json")).unwrap()).unwrap();
+    let laws = json["laws"].as_array().unwrap();
+    let declined = laws.iter().filter(|law| law["applicable"] == false).count();
+    assert!(declined > 0 && printed.ends_with(&format!(", {declined} not applicable\n")), "{printed}");
+    let markdown = fs::read_to_string(path("r.md")).unwrap();
+    assert_eq!(markdown.matches("| not applicable: refused by name |").count(), declined);
+    assert_eq!(fs::read_to_string(path("r.xml")).unwrap().matches("<skipped").count(), declined);
 }

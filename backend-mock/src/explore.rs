@@ -24,7 +24,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use crate::{MockDevice, Schedule, Trace};
+use crate::{MockDevice, Schedule, Trace, rng::mix};
 
 /// The variable that names one run to repeat.
 const REPLAY: &str = "DEVARRAY_REPLAY";
@@ -94,12 +94,22 @@ impl Explore {
     /// The first run that is wrong, with as few choices as still make it wrong in the same way.
     pub fn run<R>(&self, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
         let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy].map(|schedule| (schedule, 0));
-        let random = (0..self.schedules).map(|k| (Schedule::Random, self.seed.wrapping_add(k)));
+        // Mixed, so that neighbouring seeds have no schedule in common.
+        let random = (0..self.schedules).map(|k| (Schedule::Random, mix(mix(self.seed) ^ k)));
         let mut runs = 0;
         for (schedule, seed) in fixed.into_iter().chain(random) {
-            if let Err((wrong, trace)) = self.once(schedule, seed, &program) {
-                let (wrong, trace) = shrink::shrink(wrong, trace, |trace| self.again(trace, &program));
-                return Err(Failure { wrong, trace, runs });
+            let name = match &schedule {
+                Schedule::Random => format!("random schedule, seed {seed:#x}"),
+                fixed => format!("schedule {fixed:?}"),
+            };
+            if let Err((wrong, trace, _)) = self.once(schedule, seed, &program) {
+                let (wrong, trace) = shrink::shrink(wrong, trace, |trace| {
+                    self.once(Schedule::Replay(trace), 0, &program)
+                        .map_err(|(wrong, trace, _)| (wrong, trace))
+                });
+                let again = self.once(Schedule::Replay(trace.clone()), 0, &program).err();
+                let panic = again.and_then(|(_, _, panic)| panic);
+                return Err(Failure { wrong, trace, runs, schedule: name, panic });
             }
             runs += 1;
         }
@@ -112,14 +122,13 @@ impl Explore {
     ///
     /// The run is wrong.
     pub fn replay<R>(&self, trace: Trace, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
-        match self.again(trace, &program) {
+        match self.once(Schedule::Replay(trace), 0, &program) {
             Ok(()) => Ok(1),
-            Err((wrong, trace)) => Err(Failure { wrong, trace: shrink::trimmed(&trace).into(), runs: 0 }),
+            Err((wrong, trace, panic)) => {
+                let (trace, schedule) = (shrink::trimmed(&trace).into(), "a run that is repeated".to_owned());
+                Err(Failure { wrong, trace, runs: 0, schedule, panic })
+            }
         }
-    }
-
-    fn again<R>(&self, trace: Trace, program: &impl Fn(MockDevice) -> R) -> Result<(), (Wrong, Trace)> {
-        self.once(Schedule::Replay(trace), 0, program)
     }
 
     fn once<R>(
@@ -127,7 +136,7 @@ impl Explore {
         schedule: Schedule,
         seed: u64,
         program: &impl Fn(MockDevice) -> R,
-    ) -> Result<(), (Wrong, Trace)> {
+    ) -> Result<(), (Wrong, Trace, Option<String>)> {
         let device = MockDevice::builder()
             .schedule(schedule)
             .seed(seed)
@@ -138,13 +147,13 @@ impl Explore {
         let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
         let trace = device.trace().unwrap_or_default();
         let report = device.report();
-        let wrong = match (device.first_finding(), ended) {
-            (Some(finding), _) => Wrong::Found(Box::new(finding)),
-            (None, Err(panic)) => Wrong::Panicked(message(&*panic)),
-            (None, Ok(())) if !report.is_clean() => Wrong::Leaked(Box::new(report)),
-            (None, Ok(())) => return Ok(()),
-        };
-        Err((wrong, trace))
+        let panic = ended.err().map(|panic| message(&*panic));
+        match (device.first_finding(), panic) {
+            (Some(finding), panic) => Err((Wrong::Found(Box::new(finding)), trace, panic)),
+            (None, Some(panic)) => Err((Wrong::Panicked(panic), trace, None)),
+            (None, None) if !report.is_clean() => Err((Wrong::Leaked(Box::new(report)), trace, None)),
+            (None, None) => Ok(()),
+        }
     }
 }
 

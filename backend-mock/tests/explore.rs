@@ -74,6 +74,7 @@ fn what_only_some_schedules_show_is_found_made_small_and_repeated() {
     assert_eq!((again.wrong, again.trace.choices()), (failure.wrong.clone(), failure.trace.choices()));
     assert_eq!(Explore::new().replay(Trace::default(), impatient), Ok(1), "the benign run is right");
     assert_eq!(Explore::new().run(impatient).unwrap_err(), failure, "the same again");
+    assert!(line.contains("schedule Lazy, after 1 runs that were right"), "{line}");
 }
 
 #[test]

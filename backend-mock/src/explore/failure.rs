@@ -14,6 +14,10 @@ pub struct Failure {
     pub trace: Trace,
     /// Runs before it that were right.
     pub runs: u64,
+    /// The schedule that first showed it.
+    pub schedule: String,
+    /// What the program panicked with, if it did so besides a mistake that the judge found.
+    pub panic: Option<String>,
 }
 
 /// What is wrong with a run.
@@ -35,7 +39,9 @@ impl Wrong {
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Found(one), Self::Found(two)) => one.code == two.code,
-            (Self::Panicked(_), Self::Panicked(_)) | (Self::Leaked(_), Self::Leaked(_)) => true,
+            // The values that an assertion shows may differ; what it asserts stands in the first line.
+            (Self::Panicked(one), Self::Panicked(two)) => one.lines().next() == two.lines().next(),
+            (Self::Leaked(_), Self::Leaked(_)) => true,
             _ => false,
         }
     }
@@ -49,11 +55,14 @@ impl fmt::Display for Failure {
             Wrong::Leaked(report) => write!(f, "{report}")?,
             Wrong::Unknown => {}
         }
+        if let Some(message) = &self.panic {
+            write!(f, "\n  the program then panicked: {message}")?;
+        }
         let evil = self.trace.choices().iter().filter(|&&choice| choice != 0).count();
-        let runs = self.runs;
+        let Self { runs, schedule, .. } = self;
         write!(
             f,
-            "\n  after {runs} runs that were right; {evil} choices of this one are not the benign ones"
+            "\n  {schedule}, after {runs} runs that were right; {evil} choices of this one are not the benign ones"
         )?;
         let name = thread::current()
             .name()
@@ -74,7 +83,8 @@ impl FromStr for Failure {
             .strip_prefix("v1:")
             .ok_or_else(|| ParseReplayError(format!("{text:?} does not begin with \"v1:\"")))?;
         let trace = trace.parse().map_err(|error: ParseTraceError| ParseReplayError(error.to_string()))?;
-        Ok(Self { wrong: Wrong::Unknown, trace, runs: 0 })
+        let schedule = "a run that is repeated".to_owned();
+        Ok(Self { wrong: Wrong::Unknown, trace, runs: 0, schedule, panic: None })
     }
 }
 

@@ -37,13 +37,20 @@ pub(super) fn shrink(
         }
         keep += (best.len() - keep).div_ceil(2);
     }
-    let mut at = best.len();
-    while at > 0 {
-        at = (at - 1).min(best.len().saturating_sub(1));
-        if best.get(at).is_some_and(|&choice| choice != 0) {
-            let mut candidate = best.clone();
-            candidate[at] = 0;
-            attempt(&mut best, candidate);
+    // A choice may become needless when a later one is gone: until a whole round changes nothing.
+    loop {
+        let before = best.clone();
+        let mut at = best.len();
+        while at > 0 {
+            at = (at - 1).min(best.len().saturating_sub(1));
+            if best.get(at).is_some_and(|&choice| choice != 0) {
+                let mut candidate = best.clone();
+                candidate[at] = 0;
+                attempt(&mut best, candidate);
+            }
+        }
+        if best == before {
+            break;
         }
     }
     (wrong, best.into())

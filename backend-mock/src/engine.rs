@@ -12,6 +12,7 @@
 mod bounds;
 mod bytes;
 mod execute;
+mod foreign;
 mod host;
 mod lane;
 mod ledger;
@@ -339,6 +340,7 @@ impl Engine {
             registrations: self.ledger.registrations.values().map(|(_, live)| live.clone()).collect(),
             streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
             events: self.ledger.events,
+            adopted: self.ledger.adopted,
             findings: self.ledger.findings.clone(),
         }
     }

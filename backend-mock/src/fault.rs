@@ -46,6 +46,8 @@ pub enum Site {
     Prefetch,
     /// `ManagedMemory::advise`.
     Advise,
+    /// `ForeignMemory::adopt`.
+    Adopt,
 }
 
 /// How a call fails.

@@ -9,7 +9,9 @@ mod handle;
 mod host_kinds;
 mod kernels;
 mod memory;
+mod peer;
 mod probe;
+mod properties;
 mod stream;
 #[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]
 pub mod strided;

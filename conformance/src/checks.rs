@@ -18,6 +18,7 @@ pub mod host;
 pub mod layouts;
 pub mod managed;
 pub mod mapped;
+pub mod peer;
 pub mod registered;
 pub mod streams;
 pub mod timing;

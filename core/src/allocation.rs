@@ -4,7 +4,10 @@ use std::{
     fmt,
     mem::ManuallyDrop,
     num::NonZeroUsize,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use crate::{
@@ -27,6 +30,8 @@ pub(crate) struct Allocation<D: Device> {
     home: LaneId,
     /// What the memory belongs to, if it is not the stream's to free. Never dropped while the device may use it.
     owner: Option<ManuallyDrop<Owner>>,
+    /// Somebody may use the memory, and nobody can say until when: it is never given back.
+    for_good: AtomicBool,
     pub(crate) core: Arc<ContextCore<D>>,
     pub(crate) uses: Mutex<Uses>,
 }
@@ -47,7 +52,15 @@ impl<D: Device> Allocation<D> {
             }
         };
         let core = Arc::clone(&stream.core);
-        Ok(Self { buffer, len_bytes, home: stream.lane, owner: None, core, uses: Mutex::new(uses) })
+        Ok(Self {
+            buffer,
+            len_bytes,
+            home: stream.lane,
+            owner: None,
+            for_good: AtomicBool::new(false),
+            core,
+            uses: Mutex::new(uses),
+        })
     }
 
     /// A buffer whose memory belongs to `owner`, which is dropped after the last use. Any stream may use it at once.
@@ -55,7 +68,7 @@ impl<D: Device> Allocation<D> {
         let home = LaneId { index: 0, generation: 0 };
         let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
         let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::default());
-        Self { buffer, len_bytes, home, owner, core, uses }
+        Self { buffer, len_bytes, home, owner, for_good: AtomicBool::new(false), core, uses }
     }
 
     /// A buffer that other code had, from now on freed as if it had been allocated on `stream`.
@@ -63,12 +76,20 @@ impl<D: Device> Allocation<D> {
         let len_bytes = buffer.len_bytes();
         let uses = lock(&stream.core.timeline).note_alloc(stream.lane.index, len_bytes);
         let (buffer, core, uses) = (Some(buffer), Arc::clone(&stream.core), Mutex::new(uses));
-        Self { buffer, len_bytes, home: stream.lane, owner: None, core, uses }
+        Self {
+            buffer,
+            len_bytes,
+            home: stream.lane,
+            owner: None,
+            for_good: AtomicBool::new(false),
+            core,
+            uses,
+        }
     }
 
-    /// Whether the memory belongs to an owner.
-    pub(crate) fn is_lent(&self) -> bool {
-        self.owner.is_some()
+    /// Whether the memory can be given away: it belongs to no owner, and nobody unknown uses it.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.owner.is_none() && !self.for_good.load(Relaxed)
     }
 
     /// Gives up memory that is not lent: from now on nobody here frees it. None if there are no bytes.
@@ -76,10 +97,23 @@ impl<D: Device> Allocation<D> {
         self.buffer.take()
     }
 
+    /// Leaks the memory when nobody here has it any more.
+    pub(crate) fn keep_for_good(&self) {
+        self.for_good.store(true, Relaxed);
+    }
+
     /// An allocation of zero bytes.
     pub(crate) fn empty(core: &Arc<ContextCore<D>>) -> Self {
         let home = LaneId { index: 0, generation: 0 };
-        Self { buffer: None, len_bytes: 0, home, owner: None, core: Arc::clone(core), uses: Mutex::default() }
+        Self {
+            buffer: None,
+            len_bytes: 0,
+            home,
+            owner: None,
+            for_good: AtomicBool::new(false),
+            core: Arc::clone(core),
+            uses: Mutex::default(),
+        }
     }
 
     /// Size in bytes.
@@ -127,7 +161,7 @@ impl<D: Device> fmt::Debug for Allocation<D> {
         f.debug_struct("Allocation")
             .field("buffer", &self.buffer)
             .field("home", &self.home)
-            .field("lent", &self.is_lent())
+            .field("lent", &self.owner.is_some())
             .field("uses", &self.uses)
             .finish_non_exhaustive()
     }
@@ -136,6 +170,9 @@ impl<D: Device> fmt::Debug for Allocation<D> {
 impl<D: Device> Drop for Allocation<D> {
     /// Frees in stream order: after every access, on the home stream if it lives. Does not block.
     fn drop(&mut self) {
+        if self.for_good.load(Relaxed) {
+            return;
+        }
         if let Some(owner) = self.owner.take() {
             return self.give_back(owner);
         }

@@ -26,6 +26,8 @@ mod foreign_memory;
 mod host_memory;
 mod managed_memory;
 mod op;
+mod peer_access;
+mod properties;
 mod stream;
 mod timing;
 
@@ -38,5 +40,7 @@ pub use foreign_memory::ForeignMemory;
 pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};
 pub use managed_memory::{Advice, Location, ManagedMemory};
 pub use op::{CopyOp, DownloadOp, FillOp, FreeOp, UploadOp};
+pub use peer_access::PeerAccess;
+pub use properties::{DeviceProperties, DeviceUuid, PciAddress};
 pub use stream::Stream;
 pub use timing::Timing;

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // moves a caller's slice to and from staging memory by checked plans
 
 mod across;
+mod peer;
 
 use std::{collections::VecDeque, ops::Range};
 

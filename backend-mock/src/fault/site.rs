@@ -46,11 +46,17 @@ pub enum Site {
     Advise,
     /// `ForeignMemory::adopt`.
     Adopt,
+    /// `PeerAccess::can_access_peer` and `PeerAccess::enable_peer_access`.
+    PeerAccess,
+    /// `PeerAccess::copy_from_peer`.
+    CopyFromPeer,
+    /// `PeerAccess::wait_for_peer`.
+    WaitForPeer,
 }
 
 impl Site {
     /// Every site, with its name in plans.
-    const NAMES: [(Self, &'static str); 20] = [
+    const NAMES: [(Self, &'static str); 23] = [
         (Self::Memory, "memory"),
         (Self::OpenStream, "open_stream"),
         (Self::AllocHost, "alloc_host"),
@@ -71,6 +77,9 @@ impl Site {
         (Self::Prefetch, "prefetch"),
         (Self::Advise, "advise"),
         (Self::Adopt, "adopt"),
+        (Self::PeerAccess, "peer_access"),
+        (Self::CopyFromPeer, "copy_from_peer"),
+        (Self::WaitForPeer, "wait_for_peer"),
     ];
 
     /// Every site.
@@ -97,6 +106,8 @@ impl Site {
                 | Self::Record
                 | Self::Wait
                 | Self::Prefetch
+                | Self::CopyFromPeer
+                | Self::WaitForPeer
         )
     }
 

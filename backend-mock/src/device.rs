@@ -136,6 +136,12 @@ impl MockDevice {
         self.shared.engine().order().map(<[u64]>::to_vec)
     }
 
+    /// How often it was decided who goes on, the host or a stream: what [`Schedule::Priorities`](crate::Schedule::Priorities) calls steps.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.shared.engine().steps()
+    }
+
     /// A hash of the choices so far and of the order in which operations ran: equal for equal runs.
     #[must_use]
     pub fn trace_hash(&self) -> u64 {
@@ -182,7 +188,7 @@ unsafe impl Device for MockDevice {
     fn memory(&self) -> Result<MemoryInfo> {
         let mut engine = self.shared.engine();
         engine.enter(Site::Memory)?;
-        Ok(engine.memory_info())
+        Ok(engine.ask_for_memory())
     }
 
     fn open_stream(&self) -> Result<MockStream> {

@@ -13,6 +13,7 @@ mod bounds;
 mod bytes;
 mod execute;
 mod failure;
+mod history;
 mod host;
 mod lane;
 mod ledger;
@@ -28,6 +29,7 @@ use devarray::{
 };
 
 pub(crate) use bytes::{Bytes, HostBytes};
+pub(crate) use history::{Happened, Touch};
 pub(crate) use host::HostUse;
 use lane::Lane;
 pub(crate) use lane::Mark;
@@ -73,6 +75,8 @@ pub(crate) struct Engine {
     now: Duration,
     /// What was done, in order, if that is recorded.
     order: Option<Vec<u64>>,
+    /// What happened, if that is recorded.
+    history: Option<Vec<Happened>>,
 }
 
 impl Engine {
@@ -97,6 +101,7 @@ impl Engine {
             enqueued: 0,
             now: Duration::ZERO,
             order: record_order.then(Vec::new),
+            history: None,
         }
     }
 
@@ -149,6 +154,7 @@ impl Engine {
         op.cancelled = self.lost.is_some();
         op.doom = self.doom.take();
         let mark = self.lanes[lane].push(lane, op);
+        self.note(|_| Happened::Enqueued(number));
         self.idle();
         mark
     }
@@ -205,6 +211,9 @@ impl Engine {
             self.force(mark);
         }
         self.memory.let_go();
+        if let Some(mark) = mark {
+            self.note(|_| Happened::Waited(mark));
+        }
         match (&self.lost, end) {
             // Something lost the device while it was waited for.
             (Some(lost), Quiesced::Done) => Quiesced::Ended(lost.clone()),
@@ -214,8 +223,13 @@ impl Engine {
 
     /// Whether the operation that recorded an event has run. If not, runs one step towards it.
     pub(crate) fn query(&mut self, mark: Mark, snapshot: &Snapshot) -> bool {
+        if !self.is_late {
+            self.idle();
+        }
+        self.note(|_| Happened::Asked(mark));
         let done = self.is_done(mark);
         if done {
+            self.note(|_| Happened::Waited(mark));
             self.judge.host_waited(snapshot);
         } else if !self.is_late {
             self.step_towards(mark);
@@ -251,8 +265,20 @@ impl Engine {
         })
     }
 
+    /// How much memory is free, some time within this call.
+    pub(crate) fn ask_for_memory(&mut self) -> MemoryInfo {
+        self.idle();
+        self.note(|_| Happened::AskedForMemory);
+        self.memory.info()
+    }
+
     pub(crate) fn memory_info(&self) -> MemoryInfo {
         self.memory.info()
+    }
+
+    /// Takes notes from now on.
+    pub(crate) fn record_history(&mut self) {
+        self.history = Some(Vec::new());
     }
 
     pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
@@ -266,6 +292,9 @@ impl Engine {
         self.synchronize_all();
         if let Some(order) = &mut self.order {
             order.clear();
+        }
+        if let Some(history) = &mut self.history {
+            history.clear();
         }
     }
 
@@ -321,6 +350,10 @@ impl Engine {
 
     pub(crate) fn recorded(&self) -> Option<Trace> {
         self.chooser.recorded().cloned()
+    }
+
+    pub(crate) fn steps(&self) -> u64 {
+        self.chooser.steps()
     }
 
     pub(crate) fn trace_hash(&self) -> u64 {

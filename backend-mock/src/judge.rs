@@ -29,6 +29,7 @@ mod shadow;
 mod verdict;
 mod words;
 
+pub(crate) use bytes::Bytes as ByteSet;
 use clock::{Clock, Position};
 use host::HostMemory;
 use lanes::Lanes;

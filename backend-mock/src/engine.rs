@@ -17,6 +17,7 @@ mod lane;
 mod ledger;
 mod memory;
 mod op;
+mod recorder;
 mod run;
 
 use std::{ops::Range, panic::Location, time::Duration};
@@ -35,6 +36,7 @@ use memory::Memory;
 pub(crate) use memory::Reserved;
 use op::Op;
 pub(crate) use op::{Pattern, Work};
+use recorder::Relation;
 
 use crate::{
     fault::{Fault, Faults, Site},
@@ -113,7 +115,7 @@ impl Engine {
     pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) {
         let finding = self.judge.enqueue(lane, &work, self.operation(work.name(), Some(lane), location));
         self.add_finding(finding);
-        self.push(lane, work);
+        self.push(lane, work, location);
     }
 
     /// Adds a record, and tells what the event holds.
@@ -124,7 +126,7 @@ impl Engine {
         location: &'static Location<'static>,
     ) -> (Mark, Snapshot) {
         let snapshot = self.judge.record(lane, self.operation("record", Some(lane), location));
-        (self.push(lane, Work::Record(stamp)), snapshot)
+        (self.push(lane, Work::Record(stamp), location), snapshot)
     }
 
     /// Adds a wait for an event.
@@ -135,7 +137,7 @@ impl Engine {
         location: &'static Location<'static>,
     ) {
         self.judge.wait(lane, snapshot, self.operation("wait", Some(lane), location));
-        self.push(lane, Work::Wait(mark));
+        self.push(lane, Work::Wait(mark), location);
     }
 
     /// The operation that is enqueued next, for findings.
@@ -148,12 +150,14 @@ impl Engine {
         Operation { number: self.enqueued, kind, stream, location }
     }
 
-    fn push(&mut self, lane: usize, work: Work) -> Mark {
+    fn push(&mut self, lane: usize, work: Work, location: &'static Location<'static>) -> Mark {
         let number = self.enqueued;
+        let (call, bytes) = (self.operation(work.name(), None, location), work.bytes());
         self.enqueued += 1;
         self.scribble(&work, number);
         work.count(&mut self.ledger.statistics.enqueued);
         let mark = self.lanes[lane].push(lane, Op::new(number, work));
+        self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();
         mark
     }
@@ -170,7 +174,7 @@ impl Engine {
     /// Waits for everything on a lane.
     pub(crate) fn synchronize_lane(&mut self, lane: usize) -> Quiesced {
         let last = self.lanes[lane].last(lane, |_| true);
-        let end = self.synchronize(last);
+        let end = self.synchronize("sync_stream", last);
         if !matches!(end, Quiesced::Unknown(_)) {
             self.judge.host_waited_for_lane(lane);
         }
@@ -179,7 +183,7 @@ impl Engine {
 
     /// Waits for an event.
     pub(crate) fn synchronize_event(&mut self, mark: Mark, snapshot: &Snapshot) -> Quiesced {
-        let end = self.synchronize(Some(mark));
+        let end = self.synchronize("sync_event", Some(mark));
         if !matches!(end, Quiesced::Unknown(_)) {
             self.judge.host_waited(snapshot);
         }
@@ -187,7 +191,14 @@ impl Engine {
     }
 
     /// Waits until the operation has run, and everything before it on its stream.
-    fn synchronize(&mut self, mark: Option<Mark>) -> Quiesced {
+    fn synchronize(&mut self, call: &'static str, mark: Option<Mark>) -> Quiesced {
+        let began = self.now;
+        let end = self.quiesce(mark);
+        self.waited(call, began, mark);
+        end
+    }
+
+    fn quiesce(&mut self, mark: Option<Mark>) -> Quiesced {
         self.ledger.statistics.synchronizes += 1;
         let end = match &self.lost {
             Some(lost) => Quiesced::Ended(lost.clone()),
@@ -214,18 +225,21 @@ impl Engine {
 
     /// Whether the operation that recorded an event has run. If not, runs one step towards it.
     pub(crate) fn query(&mut self, mark: Mark, snapshot: &Snapshot) -> bool {
-        let done = self.is_done(mark);
+        let (done, began) = (self.is_done(mark), self.now);
         if done {
             self.judge.host_waited(snapshot);
         } else {
             self.step_towards(mark);
         }
+        self.waited("query", began, done.then_some(mark));
         done
     }
 
     /// Waits for the whole device.
     pub(crate) fn synchronize_all(&mut self) {
+        let began = self.now;
         self.finish();
+        self.waited("sync_device", began, None);
         self.judge.host_waited_for_all();
     }
 
@@ -259,14 +273,21 @@ impl Engine {
     }
 
     pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
-        if self.ledger.findings.len() < MOST_FINDINGS {
-            self.ledger.findings.extend(finding);
+        let Some(finding) = finding.filter(|_| self.ledger.findings.len() < MOST_FINDINGS) else { return };
+        let finding = self.judge.drawn(finding);
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.found(&finding, self.now);
         }
+        self.ledger.findings.push(finding);
     }
 
-    /// Waits for everything, and forgets in which order it ran.
+    /// Waits for everything, and forgets what ran and in which order.
     pub(crate) fn begin_program(&mut self) {
         self.synchronize_all();
+        self.judge.begin_program();
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.clear();
+        }
         if let Some(order) = &mut self.order {
             order.clear();
         }
@@ -310,6 +331,7 @@ impl Engine {
             _ => (Code::HostWrite, "host_write"),
         };
         let operation = self.operation(kind, None, location);
+        self.call(&operation, Relation::None, Some(addresses.len()));
         let outside = self.judge.pinned(addresses).filter(|(memory, bytes)| bytes.end > memory.len_bytes());
         let finding = match outside {
             Some((memory, bytes)) => Some(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)),

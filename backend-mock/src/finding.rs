@@ -34,6 +34,9 @@ pub struct Finding {
     pub bytes: Range<usize>,
     /// The missing edge, the nearest miss and what would help, a line each.
     pub notes: Vec<String>,
+    /// What was issued around it, drawn: a column for the host and for each stream, a line for each step; under 100 characters wide,
+    /// the operations marked with `>`, what is left out as `...`. Empty if the finding is about one operation alone.
+    pub timeline: Vec<String>,
 }
 
 /// How an operation touches memory.
@@ -162,7 +165,8 @@ impl Finding {
         memory: Memory,
         bytes: Range<usize>,
     ) -> Self {
-        Self { code, operation, access, with: Vec::new(), memory, bytes, notes: Vec::new() }
+        let (with, notes, timeline) = (Vec::new(), Vec::new(), Vec::new());
+        Self { code, operation, access, with, memory, bytes, notes, timeline }
     }
 
     /// The same, naming earlier operations in the order of their numbers.
@@ -258,8 +262,8 @@ impl fmt::Display for Finding {
                 None => write!(f, "\n  {verb:5} {kind}  {location}")?,
             }
         }
-        for note in &self.notes {
-            write!(f, "\n  {note}")?;
+        for line in self.notes.iter().chain(&self.timeline) {
+            write!(f, "\n  {line}")?;
         }
         Ok(())
     }

@@ -93,13 +93,17 @@ impl Engine {
     /// Runs the front of a lane, or one piece of it.
     fn step(&mut self, lane: usize) {
         let Some(mut op) = self.lanes[lane].take_front() else { return };
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.begins(lane, self.now);
+        }
         let finished = self.execute(&mut op);
         self.chooser.note([lane as u64, op.number, u64::from(finished)]);
         if !finished {
             return self.lanes[lane].put_back(op);
         }
-        if op.work.len_bytes() > 0 {
-            self.now += time_of(op.work.len_bytes());
+        self.now += time_of(op.work.len_bytes());
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.ran(lane, &op, self.now);
         }
         if let Some(order) = &mut self.order {
             order.push(op.number);

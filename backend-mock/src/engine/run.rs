@@ -96,7 +96,7 @@ impl Engine {
         if let Some(recorder) = &mut self.ledger.recorder {
             recorder.begins(lane, self.now);
         }
-        let finished = self.execute(&mut op);
+        let finished = self.meet_doom(&mut op) || self.execute(&mut op);
         self.chooser.note([lane as u64, op.number, u64::from(finished)]);
         if !finished {
             return self.lanes[lane].put_back(op);
@@ -108,9 +108,9 @@ impl Engine {
         if let Some(order) = &mut self.order {
             order.push(op.number);
         }
-        if !op.cancelled || op.work.len_bytes() == 0 {
-            op.work.count(&mut self.ledger.statistics.executed);
-        }
+        let statistics = &mut self.ledger.statistics;
+        let is_cancelled = op.cancelled && op.work.len_bytes() > 0;
+        op.work.count(if is_cancelled { &mut statistics.cancelled } else { &mut statistics.executed });
         self.lanes[lane].retire();
     }
 }

@@ -104,6 +104,9 @@ impl Engine {
     /// Runs the front of a lane, or one piece of it.
     fn step(&mut self, lane: usize) {
         let Some(mut op) = self.lanes[lane].take_front() else { return };
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.begins(lane, self.now);
+        }
         let finished = self.meet_doom(&mut op) || self.execute(&mut op);
         self.chooser.note([lane as u64, op.number, u64::from(finished)]);
         self.note(|engine| {
@@ -113,8 +116,9 @@ impl Engine {
         if !finished {
             return self.lanes[lane].put_back(op);
         }
-        if op.work.len_bytes() > 0 {
-            self.now += time_of(op.work.len_bytes());
+        self.now += time_of(op.work.len_bytes());
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.ran(lane, &op, self.now);
         }
         if let Some(order) = &mut self.order {
             order.push(op.number);

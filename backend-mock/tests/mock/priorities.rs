@@ -1,4 +1,5 @@
 //! Random priorities find what needs few steps in one order among many that do not matter.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::backend::{Device as _, Event as _, Stream as _};
 use devarray_mock::{MockDevice, Schedule};

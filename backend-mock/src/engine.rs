@@ -16,6 +16,7 @@ mod failure;
 mod foreign;
 mod history;
 mod host;
+mod ipc;
 mod lane;
 mod ledger;
 mod memory;
@@ -313,6 +314,7 @@ impl Engine {
             streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
             events: self.ledger.events,
             adopted: self.ledger.adopted,
+            opened: self.ledger.opened,
             findings: self.ledger.findings.clone(),
         }
     }

@@ -2,7 +2,7 @@
 
 use devarray::{
     Device,
-    backend::{Capability, ForeignMemory, ManagedMemory, MapHost, PeerAccess, RegisterHost, Timing},
+    backend::{Capability, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, RegisterHost, Timing},
 };
 
 use crate::{Harness, Outcome, checks};
@@ -180,6 +180,16 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (ipc, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            ipc {
+                I01 exportable "memory that can be exported is memory as any other";
+                I02 one_memory "two processes have the one memory, and events order them";
+                I03 refused "what cannot be opened is refused by name";
+            }
+        }
+    };
     (managed, [$($callback:tt)+] $($before:tt)*) => {
         $($callback)+! {
             $($before)*
@@ -289,9 +299,23 @@ __for_each_law_of! { peer, [define_registry] {
     peer PEER_NAMES [PeerAccess] Some(Capability::PeerAccess)
 } }
 
+__for_each_law_of! { ipc, [define_registry] {
+    /// The laws of devices that may share memory with other processes.
+    ipc IPC_NAMES [Ipc] Some(Capability::Ipc)
+} }
+
 /// Whether a law has this full name.
 pub(crate) fn is_name(name: &str) -> bool {
-    let all = [NAMES, TIMING_NAMES, REGISTERED_NAMES, MAPPED_NAMES, MANAGED_NAMES, FOREIGN_NAMES, PEER_NAMES];
+    let all = [
+        NAMES,
+        TIMING_NAMES,
+        REGISTERED_NAMES,
+        MAPPED_NAMES,
+        MANAGED_NAMES,
+        FOREIGN_NAMES,
+        PEER_NAMES,
+        IPC_NAMES,
+    ];
     all.iter().any(|names| names.contains(&name))
 }
 
@@ -307,7 +331,7 @@ mod tests {
     fn codes_and_names_are_unique() {
         let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
-        let laws: Vec<_> = laws.chain(foreign()).chain(peer()).collect();
+        let laws: Vec<_> = laws.chain(foreign()).chain(peer()).chain(ipc()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

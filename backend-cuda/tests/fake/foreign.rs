@@ -22,9 +22,12 @@ unsafe extern "C" fn pointer_attribute(
     address: CUdeviceptr,
 ) -> i32 {
     within(Function::PointerGetAttribute, |state| {
-        let Some((_, block)) = state.block(usize::try_from(address).unwrap()) else { return INVALID };
+        let Some((start, block)) = state.block(usize::try_from(address).unwrap()) else { return INVALID };
         match what {
             CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => put(at.cast::<c_int>(), block.device),
+            CUpointer_attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
+                put(at.cast::<bool>(), state.plain.contains(&start))
+            }
             _ => INVALID,
         }
     })

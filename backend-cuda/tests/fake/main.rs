@@ -18,6 +18,7 @@ mod errors;
 mod foreign;
 mod host_kinds;
 mod host_laws;
+mod ipc;
 mod kernels;
 mod memory;
 mod peer;

@@ -52,11 +52,19 @@ pub enum Site {
     CopyFromPeer,
     /// `PeerAccess::wait_for_peer`.
     WaitForPeer,
+    /// `Ipc::alloc_exportable`.
+    AllocExportable,
+    /// `Ipc::export_memory`.
+    Export,
+    /// `Ipc::open_memory`.
+    Open,
+    /// `Ipc::wait_exported`.
+    WaitExported,
 }
 
 impl Site {
     /// Every site, with its name in plans.
-    const NAMES: [(Self, &'static str); 23] = [
+    const NAMES: [(Self, &'static str); 27] = [
         (Self::Memory, "memory"),
         (Self::OpenStream, "open_stream"),
         (Self::AllocHost, "alloc_host"),
@@ -80,6 +88,10 @@ impl Site {
         (Self::PeerAccess, "peer_access"),
         (Self::CopyFromPeer, "copy_from_peer"),
         (Self::WaitForPeer, "wait_for_peer"),
+        (Self::AllocExportable, "alloc_exportable"),
+        (Self::Export, "export"),
+        (Self::Open, "open"),
+        (Self::WaitExported, "wait_exported"),
     ];
 
     /// Every site.
@@ -108,12 +120,13 @@ impl Site {
                 | Self::Prefetch
                 | Self::CopyFromPeer
                 | Self::WaitForPeer
+                | Self::WaitExported
         )
     }
 
     /// Whether a call needs memory.
     pub(super) fn allocates(self) -> bool {
-        matches!(self, Self::Alloc | Self::AllocHost | Self::AllocManaged)
+        matches!(self, Self::Alloc | Self::AllocHost | Self::AllocManaged | Self::AllocExportable)
     }
 }
 

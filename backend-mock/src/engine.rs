@@ -31,8 +31,7 @@ pub(crate) use host::HostUse;
 use lane::Lane;
 pub(crate) use lane::Mark;
 use ledger::Ledger;
-use memory::Memory;
-pub(crate) use memory::Reserved;
+pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};
 
@@ -209,6 +208,7 @@ impl Engine {
         if let Some(mark) = mark {
             self.force(mark);
         }
+        self.memory.note_wait();
         end
     }
 
@@ -226,6 +226,7 @@ impl Engine {
     /// Waits for the whole device.
     pub(crate) fn synchronize_all(&mut self) {
         self.finish();
+        self.memory.note_wait();
         self.judge.host_waited_for_all();
     }
 
@@ -241,17 +242,18 @@ impl Engine {
         }
         self.run_frees();
         let chooser = &mut self.chooser;
-        self.memory.reserve(len_bytes, location, chooser).ok_or_else(|| Error::OutOfMemory {
-            backend: crate::device::BACKEND,
-            operation: "alloc",
-            requested_bytes: len_bytes,
-            free_bytes: Some(self.memory.info().free_bytes),
-            total_bytes: Some(self.memory.info().total_bytes),
-        })
+        let reserved = self.memory.reserve(len_bytes, location, chooser);
+        let room = self.memory.info();
+        reserved.ok_or_else(|| Error::out_of_memory(crate::device::BACKEND, "alloc", len_bytes, Some(room)))
     }
 
     pub(crate) fn memory_info(&self) -> MemoryInfo {
         self.memory.info()
+    }
+
+    /// The pool of device memory, to ask and to trim.
+    pub(crate) fn pool(&mut self) -> &mut Memory {
+        &mut self.memory
     }
 
     pub(crate) fn plan_fault(&mut self, site: Site, fault: Fault) {

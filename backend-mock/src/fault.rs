@@ -46,6 +46,8 @@ pub enum Site {
     Prefetch,
     /// `ManagedMemory::advise`.
     Advise,
+    /// Each method of `PoolControl`.
+    Pool,
 }
 
 /// How a call fails.

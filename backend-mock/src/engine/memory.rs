@@ -10,6 +10,7 @@ use devarray::backend::{MemoryInfo, PoolStatistics};
 use super::bytes::Bytes;
 use crate::{
     buffer::BufferId,
+    fault::Pressure,
     poison::{Poison, PoisonKind, repeat},
     report::LiveBuffer,
     schedule::{Choice, Chooser},
@@ -35,6 +36,12 @@ pub(crate) struct Memory {
     threshold_bytes: usize,
     peak_used_bytes: usize,
     peak_reserved_bytes: usize,
+    /// What a plan of faults does to it.
+    pressure: Pressure,
+    /// Bytes allocated so far, freed or not.
+    allocated_bytes: usize,
+    /// Bytes freed that stay taken until the host waits.
+    held_bytes: usize,
     next_number: u64,
     next_address: u64,
 }
@@ -83,7 +90,7 @@ pub(super) enum State {
 }
 
 impl Memory {
-    pub(super) fn new(limit_bytes: usize) -> Self {
+    pub(super) fn new(limit_bytes: usize, pressure: Pressure) -> Self {
         Self {
             blocks: BTreeMap::new(),
             holes: VecDeque::new(),
@@ -93,6 +100,9 @@ impl Memory {
             threshold_bytes: usize::MAX,
             peak_used_bytes: 0,
             peak_reserved_bytes: 0,
+            pressure,
+            allocated_bytes: 0,
+            held_bytes: 0,
             next_number: 0,
             next_address: FIRST_ADDRESS,
         }
@@ -125,11 +135,6 @@ impl Memory {
         self.reserved_bytes = self.reserved_bytes.min(keep_bytes).max(self.used_bytes);
     }
 
-    /// What a wait does: gives back what is over the threshold.
-    pub(super) fn note_wait(&mut self) {
-        self.trim(self.threshold_bytes);
-    }
-
     /// Finds room and a place for an allocation. None if the limit, the host's memory or the addresses do not allow it.
     pub(super) fn reserve(
         &mut self,
@@ -137,7 +142,11 @@ impl Memory {
         location: &'static Location<'static>,
         chooser: &mut Chooser,
     ) -> Option<Reserved> {
-        if len_bytes > self.limit_bytes - self.used_bytes {
+        let Pressure { budget_bytes, hole_bytes, .. } = self.pressure;
+        let budget_bytes = budget_bytes.unwrap_or(usize::MAX).saturating_sub(self.allocated_bytes);
+        let most_bytes =
+            budget_bytes.min(hole_bytes.unwrap_or(usize::MAX)).min(self.limit_bytes - self.used_bytes);
+        if len_bytes > most_bytes {
             return None;
         }
         let mut own = Vec::new();
@@ -147,6 +156,7 @@ impl Memory {
         self.reserved_bytes = self.reserved_bytes.max(self.used_bytes);
         self.peak_used_bytes = self.peak_used_bytes.max(self.used_bytes);
         self.peak_reserved_bytes = self.peak_reserved_bytes.max(self.reserved_bytes);
+        self.allocated_bytes = self.allocated_bytes.saturating_add(len_bytes);
         let bytes = Bytes::Own(own);
         let block = Block { generation: id.generation, place, len_bytes, location, bytes };
         self.blocks.insert(id.number, block);
@@ -206,12 +216,22 @@ impl Memory {
             return false;
         }
         let Some(block) = self.blocks.remove(&id.number) else { return false };
-        self.used_bytes -= block.len_bytes;
+        if self.pressure.holds_freed {
+            self.held_bytes += block.len_bytes;
+        } else {
+            self.used_bytes -= block.len_bytes;
+        }
         if self.holes.len() == MOST_HOLES {
             self.holes.pop_front();
         }
         self.holes.push_back(Hole { id, place: block.place });
         true
+    }
+
+    /// The host has waited: what was freed is free, and what the pool keeps over its threshold goes back.
+    pub(super) fn let_go(&mut self) {
+        self.used_bytes -= std::mem::take(&mut self.held_bytes);
+        self.trim(self.threshold_bytes);
     }
 
     /// Whether the buffer may be used.

@@ -47,3 +47,31 @@ pub(super) unsafe fn copy_streaming(src: *const u8, dst: *mut u8, len_bytes: usi
     // SAFETY: the caller's promise.
     unsafe { ptr::copy_nonoverlapping(src, dst, len_bytes) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Any alignment of both sides, any length around a few lines; the bytes around the destination stay.
+    #[test]
+    fn moves_the_bytes_it_is_given_and_no_others() {
+        const REACH: usize = 80;
+        let src: Vec<u8> = (1..=250).collect();
+        for (src_start, dst_start) in (0..20).flat_map(|src| (0..REACH).map(move |dst| (src, dst))) {
+            for len_bytes in [0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 200] {
+                let mut dst = [0_u8; 2 * REACH + 200];
+                let to = dst[dst_start..dst_start + len_bytes].as_mut_ptr();
+                // SAFETY: both ranges were just taken out of arrays of their own.
+                unsafe { copy_streaming(src[src_start..src_start + len_bytes].as_ptr(), to, len_bytes) };
+                for (at, &byte) in dst.iter().enumerate() {
+                    let from = at.checked_sub(dst_start).filter(|&k| k < len_bytes);
+                    assert_eq!(
+                        byte,
+                        from.map_or(0, |k| src[src_start + k]),
+                        "{src_start} {dst_start} {len_bytes}"
+                    );
+                }
+            }
+        }
+    }
+}

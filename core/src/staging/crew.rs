@@ -237,3 +237,6 @@ impl<W: Work> fmt::Debug for Ticket<W> {
 fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use devarray::backend::{Capabilities, Capability, DeviceInfo};
 
 use crate::{
     device::{BACKEND, MockDevice},
+    fault::FaultPlan,
     schedule::Schedule,
 };
 
@@ -38,6 +39,7 @@ pub struct Builder {
     pub(crate) forgets_waits: bool,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
+    pub(crate) faults: FaultPlan,
 }
 
 impl Builder {
@@ -54,6 +56,7 @@ impl Builder {
             forgets_waits: false,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
+            faults: FaultPlan::new(),
         }
     }
 
@@ -105,6 +108,29 @@ impl Builder {
     /// Bytes of host memory that can be pinned at a time. No limit unless told.
     pub fn host_limit_bytes(mut self, limit_bytes: usize) -> Self {
         self.host_limit_bytes = limit_bytes;
+        self
+    }
+
+    /// Which calls fail, and how. None unless told.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// /// How many allocations succeed, each twice as large as the one before.
+    /// fn doublings(plan: &str) -> devarray::Result<usize> {
+    ///     let device = MockDevice::builder().faults(plan.parse().expect("a plan")).build();
+    ///     let stream = Context::new(device)?.stream()?;
+    ///     Ok((0..20).take_while(|&bits| Array::<u8, _>::uninit(&stream, &[1 << bits]).is_ok()).count())
+    /// }
+    ///
+    /// assert_eq!(doublings("")?, 20);
+    /// assert_eq!(doublings("hole=4096")?, 13); // 4096 bytes are the most in one piece
+    /// assert_eq!(doublings("alloc#7=refused")?, 7); // the eighth allocation fails
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    pub fn faults(mut self, plan: FaultPlan) -> Self {
+        self.faults = plan;
         self
     }
 

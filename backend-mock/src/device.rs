@@ -18,7 +18,7 @@ use crate::{
     builder::Builder,
     engine::{Engine, HostUse},
     event::MockEvent,
-    fault::{Fault, Site},
+    fault::{Fault, Fired, Site},
     finding::{Access, Finding},
     host::MockHostBuffer,
     judge::Judge,
@@ -76,6 +76,7 @@ impl MockDevice {
             options.memory_limit_bytes,
             options.host_limit_bytes,
             options.record_order,
+            options.faults,
         ));
         Self { shared: Arc::new(Shared { info: options.info, engine }) }
     }
@@ -114,6 +115,12 @@ impl MockDevice {
     /// Makes a call of `site` fail: the next one that no fault is planned for yet.
     pub fn fail_next(&self, site: Site, fault: impl Into<Fault>) {
         self.shared.engine().plan_fault(site, fault.into());
+    }
+
+    /// The calls that failed because [the plan](Builder::faults) named them, oldest first; at most 1,000.
+    #[must_use]
+    pub fn faults_fired(&self) -> Vec<Fired> {
+        self.shared.engine().fired().to_vec()
     }
 
     /// The choices so far; none unless [recorded](Builder::record_trace).
@@ -188,7 +195,7 @@ unsafe impl Device for MockDevice {
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<MockHostBuffer> {
         let location = Location::caller();
         let mut engine = self.shared.engine();
-        engine.enter(Site::AllocHost)?;
+        engine.enter_asking(Site::AllocHost, len_bytes.get())?;
         let kind = HostUse::Pinned(HostFlags::new());
         MockHostBuffer::alloc(&self.shared, &mut engine, len_bytes, kind, location)
             .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))

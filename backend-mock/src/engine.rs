@@ -12,6 +12,7 @@
 mod bounds;
 mod bytes;
 mod execute;
+mod failure;
 mod host;
 mod lane;
 mod ledger;
@@ -37,7 +38,7 @@ use op::Op;
 pub(crate) use op::{Pattern, Work};
 
 use crate::{
-    fault::{Fault, Faults, Site},
+    fault::{FaultPlan, Faults},
     finding::{Access, Code, Finding, Operation},
     judge::{Judge, Snapshot},
     poison::Poison,
@@ -62,6 +63,10 @@ pub(crate) struct Engine {
     ledger: Ledger,
     /// The error that lost the device.
     lost: Option<Error>,
+    /// The error with which the operation of this call loses the device when it runs.
+    doom: Option<Error>,
+    /// Whether the query of this call takes no step.
+    is_late: bool,
     /// Operations enqueued so far: the number of the next one.
     enqueued: u64,
     /// The simulated time.
@@ -77,35 +82,21 @@ impl Engine {
         memory_limit_bytes: usize,
         host_limit_bytes: usize,
         record_order: bool,
+        plan: FaultPlan,
     ) -> Self {
         Self {
             chooser,
             judge,
             lanes: Vec::new(),
-            memory: Memory::new(memory_limit_bytes),
-            faults: Faults::default(),
+            memory: Memory::new(memory_limit_bytes, plan.pressure),
+            faults: Faults::new(plan),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
+            doom: None,
+            is_late: false,
             enqueued: 0,
             now: Duration::ZERO,
             order: record_order.then(Vec::new),
-        }
-    }
-
-    /// What every call that is no wait does first: fails if the device is lost or a fault is planned for it.
-    pub(crate) fn enter(&mut self, site: Site) -> Result<()> {
-        if let Some(lost) = &self.lost {
-            return Err(lost.clone());
-        }
-        if site == Site::Query {
-            self.ledger.statistics.queries += 1;
-        }
-        match self.faults.call(site) {
-            None => Ok(()),
-            Some(error) => {
-                self.lose_if_sticky(&error);
-                Err(error)
-            }
         }
     }
 
@@ -153,7 +144,11 @@ impl Engine {
         self.enqueued += 1;
         self.scribble(&work, number);
         work.count(&mut self.ledger.statistics.enqueued);
-        let mark = self.lanes[lane].push(lane, Op::new(number, work));
+        let mut op = Op::new(number, work);
+        // The device may have been lost within this very call, by a step of something else.
+        op.cancelled = self.lost.is_some();
+        op.doom = self.doom.take();
+        let mark = self.lanes[lane].push(lane, op);
         self.idle();
         mark
     }
@@ -191,7 +186,7 @@ impl Engine {
         self.ledger.statistics.synchronizes += 1;
         let end = match &self.lost {
             Some(lost) => Quiesced::Ended(lost.clone()),
-            None => self.faults.quiesce(),
+            None => self.faults.quiesce(&mut self.chooser),
         };
         match &end {
             Quiesced::Done => {}
@@ -209,7 +204,12 @@ impl Engine {
         if let Some(mark) = mark {
             self.force(mark);
         }
-        end
+        self.memory.let_go();
+        match (&self.lost, end) {
+            // Something lost the device while it was waited for.
+            (Some(lost), Quiesced::Done) => Quiesced::Ended(lost.clone()),
+            (_, end) => end,
+        }
     }
 
     /// Whether the operation that recorded an event has run. If not, runs one step towards it.
@@ -217,7 +217,7 @@ impl Engine {
         let done = self.is_done(mark);
         if done {
             self.judge.host_waited(snapshot);
-        } else {
+        } else if !self.is_late {
             self.step_towards(mark);
         }
         done
@@ -226,6 +226,7 @@ impl Engine {
     /// Waits for the whole device.
     pub(crate) fn synchronize_all(&mut self) {
         self.finish();
+        self.memory.let_go();
         self.judge.host_waited_for_all();
     }
 
@@ -252,10 +253,6 @@ impl Engine {
 
     pub(crate) fn memory_info(&self) -> MemoryInfo {
         self.memory.info()
-    }
-
-    pub(crate) fn plan_fault(&mut self, site: Site, fault: Fault) {
-        self.faults.plan(site, fault);
     }
 
     pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
@@ -333,20 +330,21 @@ impl Engine {
     /// What is alive and what went wrong, after running what is queued.
     pub(crate) fn report(&mut self) -> Report {
         self.synchronize_all();
+        // Device memory and registrations are gone with a lost device. Pinned memory is the host's.
+        let there = self.lost.is_none();
         Report {
-            buffers: self.memory.live(),
+            buffers: if there { self.memory.live() } else { Vec::new() },
             host_buffers: self.ledger.host_buffers.values().map(|(_, live)| live.clone()).collect(),
-            registrations: self.ledger.registrations.values().map(|(_, live)| live.clone()).collect(),
+            registrations: self
+                .ledger
+                .registrations
+                .values()
+                .filter(|_| there)
+                .map(|(_, live)| live.clone())
+                .collect(),
             streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
             events: self.ledger.events,
             findings: self.ledger.findings.clone(),
-        }
-    }
-
-    fn lose_if_sticky(&mut self, error: &Error) {
-        if error.is_sticky() && self.lost.is_none() {
-            self.lost = Some(error.clone());
-            self.lanes.iter_mut().for_each(Lane::cancel_all);
         }
     }
 }

@@ -39,6 +39,10 @@ pub(crate) enum Choice {
     Piece,
     /// Where memory is allocated: 0 at a fresh address, k at the k-th most recently freed that fits.
     Reuse,
+    /// Whether a call fails that a plan lets fail now and then: 0 is no.
+    Fault,
+    /// What an operation does that loses the device: 0 nothing before, 1 some of its work.
+    Doom,
 }
 
 /// The one source of nondeterminism.
@@ -68,8 +72,23 @@ impl Chooser {
             Schedule::Lazy => usize::from(kind == Choice::Pause),
             Schedule::ReverseLazy => last,
             Schedule::Random => self.rng.below(ways),
-            Schedule::Replay(trace) => trace.choices().get(self.replayed).map_or(0, |&way| way.min(last)),
+            Schedule::Replay(trace) => replayed(trace, self.replayed, last),
         };
+        self.keep(kind, ways, way)
+    }
+
+    /// Whether something happens that does once in `one_in` times; never if that is 0. Drawn from the seed under every schedule
+    /// but a replay.
+    pub(crate) fn unlikely(&mut self, one_in: usize) -> bool {
+        let way = match &self.schedule {
+            _ if one_in == 0 => return false,
+            Schedule::Replay(trace) => replayed(trace, self.replayed, 1),
+            _ => usize::from(self.rng.below(one_in) == 0),
+        };
+        self.keep(Choice::Fault, 2, way) == 1
+    }
+
+    fn keep(&mut self, kind: Choice, ways: usize, way: usize) -> usize {
         self.replayed += 1;
         if let Some(trace) = &mut self.recorded {
             trace.push(way);
@@ -92,6 +111,10 @@ impl Chooser {
     pub(crate) fn recorded(&self) -> Option<&Trace> {
         self.recorded.as_ref()
     }
+}
+
+fn replayed(trace: &Trace, position: usize, last: usize) -> usize {
+    trace.choices().get(position).map_or(0, |&way| way.min(last))
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ impl Engine {
     /// Runs the front of a lane, or one piece of it.
     fn step(&mut self, lane: usize) {
         let Some(mut op) = self.lanes[lane].take_front() else { return };
-        let finished = self.execute(&mut op);
+        let finished = self.meet_doom(&mut op) || self.execute(&mut op);
         self.chooser.note([lane as u64, op.number, u64::from(finished)]);
         if !finished {
             return self.lanes[lane].put_back(op);
@@ -104,9 +104,9 @@ impl Engine {
         if let Some(order) = &mut self.order {
             order.push(op.number);
         }
-        if !op.cancelled || op.work.len_bytes() == 0 {
-            op.work.count(&mut self.ledger.statistics.executed);
-        }
+        let statistics = &mut self.ledger.statistics;
+        let is_cancelled = op.cancelled && op.work.len_bytes() > 0;
+        op.work.count(if is_cancelled { &mut statistics.cancelled } else { &mut statistics.executed });
         self.lanes[lane].retire();
     }
 }

@@ -148,10 +148,13 @@ impl<D: Device> Staging<D> {
             }
             match core.device.alloc_host(NonZeroUsize::new(size).expect("at least MIN_SLOT_BYTES")) {
                 Ok(memory) => return Ok(Slot { memory }),
-                // Slots of other sizes make room, then one that is on its way will do.
+                // Slots of other sizes make room, or one that is on its way will do.
                 Err(error) if error.is_retryable() && in_flight > 1 => {
-                    drop(mem::take(&mut *lock(&self.idle)));
                     in_flight = 1;
+                    let others = mem::take(&mut *lock(&self.idle));
+                    if others.is_empty() && lock(&self.busy).is_empty() {
+                        return Err(error);
+                    }
                 }
                 Err(error) => return Err(error),
             }

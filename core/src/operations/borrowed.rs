@@ -25,8 +25,11 @@ const PIECES_AT_WORK: usize = 12;
 /// Pieces between device and slots at a time, of one download.
 const DOWNLOADS_IN_FLIGHT: usize = 4;
 
-/// Bytes of the smallest piece that is worth waking a thread for.
+/// Bytes of the smallest piece, below which the cost of an operation shows.
 const MIN_PIECE_BYTES: usize = 256 << 10;
+
+/// Bytes of the smallest copy that is worth waking a thread for: some tens of microseconds of copying.
+const MIN_SHARED_BYTES: usize = 2 << 20;
 
 /// Most bytes of a piece of a copy of `len_bytes`: small enough for a few dozen of them, if it is large enough.
 fn piece_bytes(len_bytes: usize) -> usize {
@@ -35,7 +38,7 @@ fn piece_bytes(len_bytes: usize) -> usize {
 
 /// Who copies the pieces of a copy of `len_bytes`.
 fn copied_by(len_bytes: usize) -> By {
-    if len_bytes <= MIN_PIECE_BYTES { By::Caller } else { By::Crew }
+    if len_bytes < MIN_SHARED_BYTES { By::Caller } else { By::Crew }
 }
 
 /// Pieces of a copy between slice and slots, oldest first. Dropping them gives the slots back, and no thread uses the

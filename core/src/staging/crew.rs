@@ -15,8 +15,8 @@ use std::{
 
 use crate::context::lock;
 
-/// Most threads of a crew unless told: so many saturate a link, and more would take from the rest of the program.
-const DEFAULT_MOST: usize = 8;
+/// Most threads of a crew unless told: so many saturate a link, and more only sleep between pieces.
+const DEFAULT_MOST: usize = 6;
 
 /// Bytes of the stack of a thread, which calls nothing deep.
 const STACK_BYTES: usize = 256 << 10;

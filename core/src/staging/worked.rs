@@ -99,7 +99,7 @@ impl<D: Device> Staging<D> {
     ) -> WorkedSlot<'_, D> {
         let dst = slot.bytes_mut(pack.len_bytes()).as_mut_ptr();
         // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it comes back.
-        let copy = unsafe { HostCopy::new(pack, src, dst, false) };
+        let copy = unsafe { HostCopy::new(pack, src, dst, by == By::Crew) };
         self.work(slot, copy, by)
     }
 

@@ -159,8 +159,8 @@ fn there_are_never_more_threads_than_told() {
     let crew = crew(2);
     let (tasks, held): (Vec<_>, Vec<_>) = (0..4).map(|_| held()).unzip();
     let tickets: Vec<_> = tasks.into_iter().map(|task| crew.give(task)).collect();
-    for at in 0..2 {
-        held[at].begun.recv().expect("a thread begins");
+    for held in &held[..2] {
+        held.begun.recv().expect("a thread begins");
     }
     assert_eq!(lock(&crew.shared.queue).threads, 2);
     assert!(held[2].begun.try_recv().is_err() && held[3].begun.try_recv().is_err());

@@ -8,7 +8,7 @@
 //!
 //! A buffer is an erased array whose element is one byte. Where a type is known after all, it is put on once, and checked.
 
-use devarray::{Array, Context, Device, ErasedArray, NdLayout, Result, StreamHandle};
+use devarray::{Array, Context, Device, ErasedArray, Result, StreamHandle};
 use devarray_mock::MockDevice;
 
 /// The bytes of a column of 32-bit integers, as Arrow lays them out.

@@ -5,7 +5,7 @@
 //!     kernel[1, 4, stream](part)
 //! ```
 
-use devarray::{Array, Context, Device, NdLayout, Result, StreamHandle};
+use devarray::{Array, Context, Device, Result, StreamHandle};
 use devarray_mock::MockDevice;
 
 /// Sets every element to the number of its section; sections go to the streams in turn and run side by side.

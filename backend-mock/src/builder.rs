@@ -35,6 +35,7 @@ pub struct Builder {
     pub(crate) record: bool,
     pub(crate) record_order: bool,
     pub(crate) judge: bool,
+    pub(crate) forgets_waits: bool,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
 }
@@ -50,6 +51,7 @@ impl Builder {
             record: false,
             record_order: false,
             judge: true,
+            forgets_waits: false,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
         }
@@ -84,6 +86,13 @@ impl Builder {
     /// off, only what must be refused is found: what reaches outside a buffer.
     pub fn judge(mut self, judge: bool) -> Self {
         self.judge = judge;
+        self
+    }
+
+    /// Plants a bug in the judge: waits of streams for events order nothing. For tests of tests.
+    #[doc(hidden)]
+    pub fn forgets_waits(mut self, forgets: bool) -> Self {
+        self.forgets_waits = forgets;
         self
     }
 

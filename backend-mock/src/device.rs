@@ -72,7 +72,7 @@ impl MockDevice {
         let chooser = Chooser::new(options.schedule, options.seed, options.record);
         let engine = Mutex::new(Engine::new(
             chooser,
-            Judge::new(options.judge),
+            Judge::new(options.judge, options.forgets_waits),
             options.memory_limit_bytes,
             options.host_limit_bytes,
             options.record_order,

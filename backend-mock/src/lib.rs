@@ -5,6 +5,7 @@ mod builder;
 mod device;
 mod engine;
 mod event;
+mod explore;
 mod fault;
 mod finding;
 mod host;
@@ -28,6 +29,9 @@ pub use event::MockEvent;
 pub use host::MockHostBuffer;
 pub use host_kinds::MockRegistration;
 pub use stream::MockStream;
+
+// A user's code under many schedules.
+pub use explore::{Explore, Failure, ParseReplayError, Wrong, explore};
 
 // What drives it, and what it tells.
 pub use fault::{Fault, Site};

@@ -1,7 +1,7 @@
 //! Shapes and views worth testing, and generated ones.
 
 use bytemuck::Pod;
-use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, LayoutError, NdLayout, layout::Slice};
+use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, LayoutError, layout::Slice};
 
 use crate::{Picture, Rng};
 

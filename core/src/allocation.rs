@@ -38,6 +38,8 @@ impl<D: Device> Allocation<D> {
         let (buffer, uses) = match NonZeroUsize::new(len_bytes) {
             None => (None, Uses::default()),
             Some(len) => {
+                // Held also while the device makes room for the memory: the allocation must have its place among the
+                // operations of the stream, and what another thread submits meanwhile would take it.
                 let mut timeline = lock(&stream.core.timeline);
                 let buffer = stream.raw.alloc(len)?;
                 // Other streams may use the memory only after the allocation took effect: it counts as a write.

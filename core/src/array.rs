@@ -24,6 +24,7 @@ mod field;
 #[cfg(feature = "ndarray")]
 mod interop_ndarray;
 mod parts;
+mod questions;
 mod records;
 mod reshaped;
 mod shared;

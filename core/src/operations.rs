@@ -37,6 +37,7 @@ impl<'a, D: Device> Elements<'a, D> {
 
 impl<D: Device> StreamCore<D> {
     /// Copies elements to elements of the same shape. Does not synchronize.
+    #[track_caller]
     pub(crate) fn copy(&self, dst: &Elements<'_, D>, src: &Elements<'_, D>) -> Result<()> {
         self.check_context("copy", [&dst.allocation.core, &src.allocation.core])?;
         let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
@@ -44,21 +45,22 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// Repeats one element, given in bytes. Does not synchronize.
+    #[track_caller]
     pub(crate) fn fill(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
         self.check_context("fill", [&dst.allocation.core])?;
+        if dst.layout.is_empty() {
+            return Ok(());
+        }
         if !matches!(item.len(), 1 | 2 | 4 | 8 | 16) {
             return self.fill_by_copy(dst, item);
         }
         let plan = self.plan(dst.layout, dst.layout, item.len())?;
-        if plan.len_bytes() == 0 {
-            return Ok(());
-        }
-        self.submit(Work::Fill { len_bytes: plan.len_bytes() }, &[dst.touch(true)], |stream| {
-            stream.fill(&FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item })
-        })
+        let _submission = self.admit(Work::Fill { len_bytes: plan.len_bytes() }, &[dst.touch(true)])?;
+        self.raw.fill(&FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item })
     }
 
     /// Devices fill with 1 to 16 bytes. Any other element is put on the device once and broadcast from there.
+    #[track_caller]
     fn fill_by_copy(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
         let one = Allocation::new(self, item.len())?;
         let scalar = Layout::new(&[], &[], 0)?;
@@ -68,7 +70,9 @@ impl<D: Device> StreamCore<D> {
         self.copy(dst, &Elements { layout: &repeated, ..source })
     }
 
-    /// Copies host elements of the same shape to the device. Does not synchronize: the slice is free on return.
+    /// Copies host elements of the same shape to the device. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
+    #[track_caller]
     pub(crate) fn upload(&self, dst: &Elements<'_, D>, src: &[u8], src_layout: &Layout) -> Result<()> {
         self.check_context("upload", [&dst.allocation.core])?;
         check_inside(src_layout, dst.item_bytes, src.len())?;
@@ -88,6 +92,7 @@ impl<D: Device> StreamCore<D> {
         Ok(())
     }
 
+    #[track_caller]
     fn upload_block(&self, dst: &Elements<'_, D>, block: &Plan, slot: &LentSlot<D>) -> Result<()> {
         if let Some(range) = block.dense_dst_range() {
             return self.submit_upload(dst.allocation, range, slot.as_ptr());
@@ -102,6 +107,7 @@ impl<D: Device> StreamCore<D> {
     /// Copies elements to host elements of the same shape. Blocks until they are there.
     ///
     /// If it fails, the slice may be partly written.
+    #[track_caller]
     pub(crate) fn download(&self, src: &Elements<'_, D>, dst: &mut [u8], dst_layout: &Layout) -> Result<()> {
         self.check_context("download", [&src.allocation.core])?;
         check_inside(dst_layout, src.item_bytes, dst.len())?;
@@ -110,6 +116,7 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// Downloads what a plan names, whose destination lies inside `dst`.
+    #[track_caller]
     fn download_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<()> {
         let mut in_flight: VecDeque<(BusySlot<D>, Plan)> = VecDeque::with_capacity(DOWNLOADS_IN_FLIGHT);
         let mut outcome = Ok(());
@@ -117,13 +124,9 @@ impl<D: Device> StreamCore<D> {
             if in_flight.len() == DOWNLOADS_IN_FLIGHT {
                 outcome = outcome.and_then(|()| self.unpack_next(&mut in_flight, dst));
             }
-            outcome = outcome.and_then(|()| {
-                let slot = self.core.staging.acquire(&self.core, block.len_bytes())?.lend();
-                let enqueued = self.download_block(src, &block, &slot);
-                // Also after an error: part of the block may be under way.
-                in_flight.push_back((slot.until_now(self)?, block));
-                enqueued
-            });
+            if outcome.is_ok() {
+                outcome = self.start_download(src, block, &mut in_flight);
+            }
             if outcome.is_err() {
                 break;
             }
@@ -137,6 +140,22 @@ impl<D: Device> StreamCore<D> {
         outcome
     }
 
+    /// Not in a closure: those hide from where the call came.
+    #[track_caller]
+    fn start_download(
+        &self,
+        src: &Elements<'_, D>,
+        block: Plan,
+        in_flight: &mut VecDeque<(BusySlot<D>, Plan)>,
+    ) -> Result<()> {
+        let slot = self.core.staging.acquire(&self.core, block.len_bytes())?.lend();
+        let enqueued = self.download_block(src, &block, &slot);
+        // Also after an error: part of the block may be under way.
+        in_flight.push_back((slot.until_now(self)?, block));
+        enqueued
+    }
+
+    #[track_caller]
     fn download_block(&self, src: &Elements<'_, D>, block: &Plan, slot: &LentSlot<D>) -> Result<()> {
         if let Some(range) = block.dense_src_range() {
             return self.submit_download(src.allocation, range, slot.as_ptr());
@@ -148,6 +167,7 @@ impl<D: Device> StreamCore<D> {
         self.submit_download(&scratch, 0..block.len_bytes(), slot.as_ptr())
     }
 
+    #[track_caller]
     fn unpack_next(&self, in_flight: &mut VecDeque<(BusySlot<D>, Plan)>, dst: &mut [u8]) -> Result<()> {
         let Some((slot, block)) = in_flight.pop_front() else { return Ok(()) };
         let slot = slot.wait(&self.core)?;
@@ -165,6 +185,7 @@ impl<D: Device> StreamCore<D> {
     ///
     /// All elements are readable from `src` on and stay so, unchanged, until a wait covers what was enqueued, also if
     /// this returns an error.
+    #[track_caller]
     pub(crate) unsafe fn upload_direct(&self, dst: &Elements<'_, D>, src: *const u8) -> Result<()> {
         self.check_context("upload", [&dst.allocation.core])?;
         let host = Layout::contiguous(dst.layout.shape(), Order::C)?;
@@ -192,6 +213,7 @@ impl<D: Device> StreamCore<D> {
     ///
     /// All elements are writable from `dst` on and nobody else's until a wait covers what was enqueued, also if this
     /// returns an error.
+    #[track_caller]
     pub(crate) unsafe fn download_direct(&self, src: &Elements<'_, D>, dst: *mut u8) -> Result<()> {
         self.check_context("download", [&src.allocation.core])?;
         let host = Layout::contiguous(src.layout.shape(), Order::C)?;
@@ -217,28 +239,34 @@ impl<D: Device> StreamCore<D> {
         Ok(Plan::new(dst, src, item_bytes, &self.core.device.info().capabilities)?)
     }
 
+    #[track_caller]
     fn submit_copy(&self, dst: Touch<'_, D>, src: Touch<'_, D>, plan: &Plan) -> Result<()> {
         if plan.len_bytes() == 0 {
             return Ok(());
         }
         let op = CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan };
-        self.submit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src], |stream| stream.copy(&op))
+        let _submission = self.admit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src])?;
+        self.raw.copy(&op)
     }
 
+    #[track_caller]
     fn submit_upload(&self, dst: &Allocation<D>, range: Range<usize>, src: *const u8) -> Result<()> {
         let touch =
             Touch { allocation: dst, footprint: Footprint::solid(range.start, range.end), write: true };
         let (dst, dst_offset_bytes, len_bytes) = (dst.buffer(), range.start, range.len());
         let op = UploadOp { dst, dst_offset_bytes, src, len_bytes };
-        self.submit(Work::Upload { len_bytes }, &[touch], |stream| stream.upload(&op))
+        let _submission = self.admit(Work::Upload { len_bytes }, &[touch])?;
+        self.raw.upload(&op)
     }
 
+    #[track_caller]
     fn submit_download(&self, src: &Allocation<D>, range: Range<usize>, dst: *mut u8) -> Result<()> {
         let touch =
             Touch { allocation: src, footprint: Footprint::solid(range.start, range.end), write: false };
         let (src, src_offset_bytes, len_bytes) = (src.buffer(), range.start, range.len());
         let op = DownloadOp { src, src_offset_bytes, dst, len_bytes };
-        self.submit(Work::Download { len_bytes }, &[touch], |stream| stream.download(&op))
+        let _submission = self.admit(Work::Download { len_bytes }, &[touch])?;
+        self.raw.download(&op)
     }
 }
 

@@ -1,12 +1,15 @@
 //! Handles on streams and events: what programs order their work with.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, MutexGuard},
+};
 
 use crate::{
     Error, Result,
     backend::{Device, Event as _, Quiesced, Stream as _},
     context::{Context, ContextCore, lock},
-    order::{LaneId, Mark, Mode, Touch},
+    order::{LaneId, Mark, Mode, Timeline, Touch},
     statistics::Work,
 };
 
@@ -100,19 +103,14 @@ impl<D: Device> StreamHandle<D> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Orders, notes and enqueues one operation under the submission lock, so that it can neither be kept for later nor
-    /// run on another stream. The caller checked that all is of this context.
-    pub(crate) fn submit(
-        &self,
-        work: Work,
-        touches: &[Touch<'_, D>],
-        enqueue: impl FnOnce(&D::Stream) -> Result<()>,
-    ) -> Result<()> {
+    /// Orders and notes one operation. The caller checked that all is of this context, and enqueues the operation on this
+    /// stream while it holds the submission lock, which it is given: so nothing comes between.
+    pub(crate) fn admit(&self, work: Work, touches: &[Touch<'_, D>]) -> Result<MutexGuard<'_, Timeline<D>>> {
         let mut timeline = lock(&self.core.timeline);
         timeline.order(self.lane.index, self.mode, work.operation(), touches)?;
         timeline.note(self.lane.index, self.mode, touches);
         timeline.statistics.count(work);
-        enqueue(&self.raw)
+        Ok(timeline)
     }
 
     /// Refuses what belongs to another context.

@@ -263,3 +263,17 @@ fn truth_is_any_byte_but_0() {
     let written = Array::full(&s, &[2], Bool::from(true)).unwrap().into_erased();
     assert_eq!(written.view().to_bytes(&s).unwrap(), [1, 1]);
 }
+
+#[test]
+fn filling_nothing_asks_the_device_for_nothing() {
+    let device = MockDevice::new();
+    let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+    let before = device.statistics();
+    let empty = Array::full(&stream, &[0, 4], [1_u8, 2, 3]).unwrap();
+    assert_eq!((empty.shape(), empty.rank(), empty.len(), empty.is_empty()), (&[0, 4][..], 2, 0, true));
+    assert_eq!(
+        device.statistics(),
+        before,
+        "elements of three bytes are filled by a copy of one, if there are any"
+    );
+}

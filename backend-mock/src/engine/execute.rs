@@ -183,7 +183,8 @@ mod tests {
     /// No owner of a buffer can do this, so the engine is asked directly.
     #[test]
     fn a_second_free_is_a_finding() {
-        let mut engine = Engine::new(Chooser::new(Schedule::Lazy, 0, false), Judge::new(true), 100, 0, false);
+        let mut engine =
+            Engine::new(Chooser::new(Schedule::Lazy, 0, false), Judge::new(true, false), 100, 0, false);
         let lane = engine.open_lane();
         let buffer = engine.reserve(8, Location::caller()).unwrap().buffer;
         let free = || Work::Free { buffer, len_bytes: 8 };

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use devarray::{Array, Context, Device, Element, ErasedArray, NdLayout, Order};
+use devarray::{Array, Context, Device, Element, ErasedArray, Order};
 
 use crate::{
     Call, Harness, Instrumented, Outcome, Pattern,

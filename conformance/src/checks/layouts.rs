@@ -1,6 +1,6 @@
 //! Views of device memory: what they show is what the oracle says.
 
-use devarray::{Array, Device, Error, LayoutError, NdLayout, Order, layout::IndexItem};
+use devarray::{Array, Device, Error, LayoutError, Order, layout::IndexItem};
 
 use crate::{
     Harness, Outcome, Pattern, Picture, Violation,

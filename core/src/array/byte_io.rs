@@ -56,12 +56,14 @@ pub struct ByteWriter<'a, D: Device> {
 }
 
 impl<'a, D: Device> ByteReader<'a, D> {
+    #[track_caller]
     pub(super) fn new(bytes: ByteView<'a, D>, stream: &StreamHandle<D>) -> Self {
         Self { bytes, stream: stream.clone(), position: 0 }
     }
 }
 
 impl<'a, D: Device> ByteWriter<'a, D> {
+    #[track_caller]
     pub(super) fn new(bytes: ByteViewMut<'a, D>, stream: &StreamHandle<D>) -> Self {
         Self { bytes, stream: stream.clone(), position: 0 }
     }
@@ -79,6 +81,7 @@ impl<D: Device> Read for ByteWriter<'_, D> {
     }
 }
 
+#[track_caller]
 fn read<D: Device>(
     bytes: &ByteView<'_, D>,
     stream: &StreamHandle<D>,

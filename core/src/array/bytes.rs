@@ -118,6 +118,7 @@ impl<'a, D: Device> ByteView<'a, D> {
     /// # Errors
     ///
     /// As [`ErasedView::to_bytes`].
+    #[track_caller]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<u8>> {
         self.0.to_bytes(stream)
     }
@@ -128,12 +129,14 @@ impl<'a, D: Device> ByteView<'a, D> {
     ///
     /// - [`LayoutError::OutOfBounds`]: there are not so many from there on.
     /// - As [`ErasedView::copy_to_bytes`].
+    #[track_caller]
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, position: usize, dst: &mut [u8]) -> Result<()> {
         self.slice(position, dst.len())?.0.copy_to_bytes(stream, dst)
     }
 
     /// Reads them from the start, as a file: for code that takes a [`Read`](std::io::Read) or [`Seek`](std::io::Seek).
     #[must_use]
+    #[track_caller]
     pub fn reader(self, stream: &StreamHandle<D>) -> super::ByteReader<'a, D> {
         super::ByteReader::new(self, stream)
     }
@@ -174,12 +177,14 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
         Ok(Self(self.0.with_layout(layout)))
     }
 
-    /// Copies all of `src` here, from `position` on. Does not synchronize: the slice is free on return.
+    /// Copies all of `src` here, from `position` on. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
     /// - [`LayoutError::OutOfBounds`]: there is no room for it from there on; nothing was copied.
     /// - As [`ErasedViewMut::copy_from_bytes`].
+    #[track_caller]
     pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, position: usize, src: &[u8]) -> Result<()> {
         self.reborrow().slice(position, src.len())?.0.copy_from_bytes(stream, src)
     }
@@ -190,6 +195,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     ///
     /// - [`LayoutError::OutOfBounds`]: there is no room for it from there on; nothing was copied.
     /// - As [`ErasedViewMut::copy_from`].
+    #[track_caller]
     pub fn copy_from_device(
         &mut self,
         stream: &StreamHandle<D>,
@@ -208,6 +214,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     /// Writes them from the start, as a file of fixed size: for code that takes a [`Write`](std::io::Write), a
     /// [`Read`](std::io::Read) or a [`Seek`](std::io::Seek).
     #[must_use]
+    #[track_caller]
     pub fn writer(self, stream: &StreamHandle<D>) -> super::ByteWriter<'a, D> {
         super::ByteWriter::new(self, stream)
     }

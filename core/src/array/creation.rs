@@ -19,6 +19,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn ones(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self>
     where
         T: One,
@@ -50,6 +51,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - Those of [`Layout::new`], if `like` is no valid layout.
     #[doc(alias = "empty_like")]
     #[doc(alias = "device_array_like")]
+    #[track_caller]
     pub fn uninit_like<L: NdLayout + ?Sized>(
         stream: &StreamHandle<D>,
         like: &L,
@@ -64,6 +66,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit_like`](Self::uninit_like).
+    #[track_caller]
     pub fn zeros_like<L: NdLayout + ?Sized>(
         stream: &StreamHandle<D>,
         like: &L,
@@ -78,6 +81,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit_like`](Self::uninit_like).
+    #[track_caller]
     pub fn ones_like<L: NdLayout + ?Sized>(stream: &StreamHandle<D>, like: &L, order: Order) -> Result<Self>
     where
         T: One,
@@ -90,6 +94,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// As [`uninit_like`](Self::uninit_like).
+    #[track_caller]
     pub fn full_like<L: NdLayout + ?Sized>(
         stream: &StreamHandle<D>,
         like: &L,
@@ -123,6 +128,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`LayoutError::NotFinite`]: start, stop or step is no finite real number.
     /// - [`LayoutError::Overflow`]: there are too many elements to count, or a `u128` exceeds `i128`.
     /// - As [`uninit`](Self::uninit).
+    #[track_caller]
     pub fn arange(stream: &StreamHandle<D>, start: T, stop: T, step: T) -> Result<Self>
     where
         T: Num + NumCast,

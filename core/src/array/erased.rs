@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::questions::layout_questions;
 use super::{ErasedView, ErasedViewMut, transforms::answer_as_layout};
 use crate::{
     Context, Result,
@@ -87,6 +88,7 @@ impl<D: Device> ErasedArray<D> {
     }
 
     /// As [`of_layout`](Self::of_layout), all bytes 0.
+    #[track_caller]
     pub(super) fn zeros_of_layout(
         stream: &StreamHandle<D>,
         layout: Layout,
@@ -163,6 +165,8 @@ impl<D: Device> ErasedArray<D> {
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
+
+    layout_questions!();
 
     /// Bytes of one element.
     #[must_use]

@@ -1,5 +1,6 @@
 //! A borrowed view of erased elements, to read.
 
+use super::questions::layout_questions;
 use super::{
     ErasedArray, Reshaped,
     download::zeroed,
@@ -37,6 +38,8 @@ impl<'a, D: Device> ErasedView<'a, D> {
         &self.layout
     }
 
+    layout_questions!();
+
     /// Bytes of one element.
     #[must_use]
     pub fn item_bytes(&self) -> usize {
@@ -60,6 +63,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     /// # Errors
     ///
     /// Out of memory, another context's stream, and what else the device says.
+    #[track_caller]
     pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<ErasedArray<D>> {
         let mut copy = ErasedArray::of_layout(stream, self.layout.dense_like(order)?, self.item_bytes)?;
         copy.view_mut().copy_from(stream, self)?;
@@ -72,6 +76,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     /// # Errors
     ///
     /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and [`to_contiguous`](Self::to_contiguous).
+    #[track_caller]
     pub fn reshape_or_copy<S: Extents + ?Sized>(
         &self,
         stream: &StreamHandle<D>,
@@ -94,6 +99,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     /// # Errors
     ///
     /// As [`to_contiguous`](Self::to_contiguous).
+    #[track_caller]
     pub fn ravel_or_copy(
         &self,
         stream: &StreamHandle<D>,
@@ -114,6 +120,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     /// # Errors
     ///
     /// Out of memory on the host, another context's stream, and what the device says.
+    #[track_caller]
     pub fn to_bytes(&self, stream: &StreamHandle<D>) -> Result<Vec<u8>> {
         let len_bytes = self.layout.len().checked_mul(self.item_bytes).ok_or(LayoutError::Overflow)?;
         let mut bytes = zeroed(stream, len_bytes)?;
@@ -127,6 +134,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold the elements exactly.
     /// - As [`to_bytes`](Self::to_bytes). The slice may then be partly written.
+    #[track_caller]
     pub fn copy_to_bytes(&self, stream: &StreamHandle<D>, bytes: &mut [u8]) -> Result<()> {
         check_len(self.layout.len(), self.item_bytes, bytes.len())?;
         self.copy_to_host(stream, bytes, &Layout::contiguous(self.layout.shape(), Order::C)?)
@@ -140,6 +148,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`], [`LayoutError::AliasedDestination`]: `host` has
     ///   another shape, reaches outside `bytes`, or names a place twice.
     /// - As [`to_bytes`](Self::to_bytes). The slice may then be partly written.
+    #[track_caller]
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, bytes: &mut [u8], host: &Layout) -> Result<()> {
         stream.0.download(&self.elements(), bytes, host)
     }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::questions::layout_questions;
 use super::{
     ErasedView,
     erased::check_len,
@@ -42,6 +43,8 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         &self.layout
     }
 
+    layout_questions!();
+
     /// Bytes of one element.
     #[must_use]
     pub fn item_bytes(&self) -> usize {
@@ -71,6 +74,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     /// - [`LayoutError::ShapeMismatch`], [`LayoutError::ElementSize`]: the two differ in shape or element size.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream are not of one context.
     /// - What the device says; nothing was copied then.
+    #[track_caller]
     pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ErasedView<'_, D>) -> Result<()> {
         if src.item_bytes() != self.item_bytes {
             let reason = "source and destination differ in element size";
@@ -86,6 +90,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     ///
     /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
     /// - What either device says: the destination may then be partly written.
+    #[track_caller]
     pub fn copy_across<S: Device>(
         &mut self,
         stream: &StreamHandle<D>,
@@ -95,18 +100,21 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.copy_across(&self.elements(), &src_stream.0, &src.elements())
     }
 
-    /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return.
+    /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold the elements exactly.
     /// - As [`copy_from_host`](Self::copy_from_host).
+    #[track_caller]
     pub fn copy_from_bytes(&mut self, stream: &StreamHandle<D>, bytes: &[u8]) -> Result<()> {
         check_len(self.layout.len(), self.item_bytes, bytes.len())?;
         self.copy_from_host(stream, bytes, &Layout::contiguous(self.layout.shape(), Order::C)?)
     }
 
-    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return.
+    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     /// `host` may repeat elements.
     ///
     /// # Errors
@@ -114,6 +122,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`]: `host` has another shape or reaches outside.
     /// - Another context's stream, out of pinned memory, and what else the device says: the destination may then be
     ///   partly written.
+    #[track_caller]
     pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, bytes: &[u8], host: &Layout) -> Result<()> {
         stream.0.upload(&self.elements(), bytes, host)
     }
@@ -124,6 +133,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     ///
     /// - [`LayoutError::ElementSize`]: `item` is not as long as an element.
     /// - Another context's stream, and what the device says.
+    #[track_caller]
     pub fn fill_bytes(&mut self, stream: &StreamHandle<D>, item: &[u8]) -> Result<()> {
         if item.len() != self.item_bytes {
             let reason = "a fill needs one element";

@@ -43,6 +43,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// Out of memory, another context's stream, and what else the device says.
+    #[track_caller]
     pub fn field_to_array<F: Element>(
         &self,
         stream: &StreamHandle<D>,
@@ -88,6 +89,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// As [`copy_from`](Self::copy_from).
+    #[track_caller]
     pub fn copy_field_from<F: Element>(
         &mut self,
         stream: &StreamHandle<D>,
@@ -143,6 +145,7 @@ fn slots(
 
 /// Copies `len_bytes` of every element, from one offset in it to another. The bytes move as items of the greatest size
 /// of which all four sizes are multiples, with an axis of their own.
+#[track_caller]
 fn copy_slots<D: Device>(
     stream: &StreamHandle<D>,
     [dst, src]: [&Elements<'_, D>; 2],

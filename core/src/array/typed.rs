@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::questions::layout_questions;
 use super::{ArrayView, ArrayViewMut, Element, ErasedArray, erased::check_len, transforms::answer_as_layout};
 use crate::{
     Context, HostArray, Result,
@@ -84,7 +85,8 @@ impl<T: Element, D: Device> Array<T, D> {
 
     /// Allocates an array of `shape` in C order and copies a slice to it, elements in C order.
     ///
-    /// Does not synchronize: the slice is free on return.
+    /// Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -102,7 +104,8 @@ impl<T: Element, D: Device> Array<T, D> {
 
     /// Allocates an array dense in `order` and copies host elements to it that lie in a slice as `host` says.
     ///
-    /// `A` and `K` are resolved by `host`. Does not synchronize: the slice is free on return.
+    /// `A` and `K` are resolved by `host`. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -116,7 +119,8 @@ impl<T: Element, D: Device> Array<T, D> {
 
     /// Allocates an array in C order with the shape and the elements of a host array.
     ///
-    /// Does not synchronize: the host array is free on return. Into an existing array goes
+    /// Does not synchronize: the host array is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait). Into an existing array goes
     /// [`copy_from_host_array`](ArrayViewMut::copy_from_host_array).
     ///
     /// # Errors
@@ -125,6 +129,7 @@ impl<T: Element, D: Device> Array<T, D> {
     #[doc(alias = "to_device")]
     #[doc(alias = "to_gpu")]
     #[doc(alias = "asarray")]
+    #[track_caller]
     pub fn from_host_array(stream: &StreamHandle<D>, host: &HostArray<T>) -> Result<Self> {
         Self::from_slice(stream, host.shape(), host.as_slice())
     }
@@ -169,6 +174,7 @@ impl<T: Element, D: Device> Array<T, D> {
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]
+    #[track_caller]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         self.view().to_vec(stream)
     }
@@ -187,6 +193,7 @@ impl<T: Element, D: Device> Array<T, D> {
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]
+    #[track_caller]
     pub fn to_host(&self, stream: &StreamHandle<D>) -> Result<HostArray<T>> {
         self.view().to_host(stream)
     }
@@ -196,6 +203,8 @@ impl<T: Element, D: Device> Array<T, D> {
     pub fn layout(&self) -> &Layout {
         self.erased.layout()
     }
+
+    layout_questions!();
 
     pub(crate) fn of_erased(erased: ErasedArray<D>) -> Self {
         Self { erased, of: PhantomData }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::questions::layout_questions;
 use super::{
     Array, Element, ErasedView, Reshaped,
     download::zeroed,
@@ -38,6 +39,8 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         self.erased.layout()
     }
 
+    layout_questions!();
+
     /// The view without its element type.
     #[must_use]
     pub fn as_erased(&self) -> &ErasedView<'a, D> {
@@ -61,6 +64,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// Out of memory, another context's stream, and what else the device says.
+    #[track_caller]
     pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<Array<T, D>> {
         self.erased.to_contiguous(stream, order).map(Array::of_erased)
     }
@@ -71,6 +75,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and [`to_contiguous`](Self::to_contiguous).
+    #[track_caller]
     pub fn reshape_or_copy<S: Extents + ?Sized>(
         &self,
         stream: &StreamHandle<D>,
@@ -86,6 +91,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// As [`to_contiguous`](Self::to_contiguous).
+    #[track_caller]
     pub fn ravel_or_copy(
         &self,
         stream: &StreamHandle<D>,
@@ -109,6 +115,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]
+    #[track_caller]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         let mut data = zeroed(stream, self.layout().len())?;
         self.copy_to_slice(stream, &mut data)?;
@@ -121,6 +128,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
+    #[track_caller]
     pub fn copy_to_slice(&self, stream: &StreamHandle<D>, data: &mut [T]) -> Result<()> {
         check_count(self.layout().len(), data)?;
         self.copy_to_host(stream, data, &Layout::contiguous(self.layout().shape(), Order::C)?)
@@ -134,6 +142,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`], [`LayoutError::AliasedDestination`]: `host` has
     ///   another shape, reaches outside the slice, or names a place twice.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
+    #[track_caller]
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, data: &mut [T], host: &Layout) -> Result<()> {
         self.erased.copy_to_host(stream, bytemuck::cast_slice_mut(data), host)
     }
@@ -146,6 +155,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]
+    #[track_caller]
     pub fn to_host(&self, stream: &StreamHandle<D>) -> Result<HostArray<T>> {
         Ok(HostArray::new(self.layout().shape(), self.to_vec(stream)?)?)
     }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::questions::layout_questions;
 use super::{
     ArrayView, Element, ErasedViewMut,
     parts::{Narrow, Parts},
@@ -52,6 +53,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.layout()
     }
 
+    layout_questions!();
+
     /// The view without its element type.
     #[must_use]
     pub fn into_erased(self) -> ErasedViewMut<'a, D> {
@@ -87,6 +90,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// - What the device says; nothing was copied then.
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "assign")]
+    #[track_caller]
     pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ArrayView<'_, T, D>) -> Result<()> {
         self.erased.copy_from(stream, src.as_erased())
     }
@@ -98,6 +102,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
     /// - What either device says: the destination may then be partly written.
+    #[track_caller]
     pub fn copy_across<S: Device>(
         &mut self,
         stream: &StreamHandle<D>,
@@ -107,7 +112,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.copy_across(stream, src_stream, src.as_erased())
     }
 
-    /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return.
+    /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -115,12 +121,14 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// - As [`copy_from_host`](Self::copy_from_host).
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "set")]
+    #[track_caller]
     pub fn copy_from_slice(&mut self, stream: &StreamHandle<D>, data: &[T]) -> Result<()> {
         check_count(self.layout().len(), data)?;
         self.copy_from_host(stream, data, &Layout::contiguous(self.layout().shape(), Order::C)?)
     }
 
-    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return.
+    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     /// `host` may repeat elements.
     ///
     /// # Errors
@@ -128,17 +136,20 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`]: `host` has another shape or reaches outside.
     /// - Another context's stream, out of pinned memory, and what else the device says: the destination may then be
     ///   partly written.
+    #[track_caller]
     pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, data: &[T], host: &Layout) -> Result<()> {
         self.erased.copy_from_host(stream, bytemuck::cast_slice(data), host)
     }
 
-    /// Copies a host array of the same shape here. Does not synchronize: the host array is free on return.
+    /// Copies a host array of the same shape here. Does not synchronize: the host array is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
     /// As [`copy_from_host`](Self::copy_from_host).
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "set")]
+    #[track_caller]
     pub fn copy_from_host_array(&mut self, stream: &StreamHandle<D>, host: &HostArray<T>) -> Result<()> {
         self.copy_from_host(stream, host.as_slice(), host.layout())
     }
@@ -166,6 +177,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the selections differ in shape.
     /// - Out of memory for scratch, another context's stream, and what else the device says; nothing was written then.
     #[doc(alias = "memmove")]
+    #[track_caller]
     pub fn copy_within(
         &mut self,
         stream: &StreamHandle<D>,
@@ -182,6 +194,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// Another context's stream, and what the device says.
     #[doc(alias = "memset")]
+    #[track_caller]
     pub fn fill(&mut self, stream: &StreamHandle<D>, value: T) -> Result<()> {
         self.erased.fill_bytes(stream, bytemuck::bytes_of(&value))
     }

@@ -37,6 +37,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in shape.
     /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `dst` reaches an element twice.
     /// - Out of memory for scratch, another context's stream, and what else the device says; nothing was written then.
+    #[track_caller]
     pub fn copy_layout_within(&mut self, stream: &StreamHandle<D>, dst: &Layout, src: &Layout) -> Result<()> {
         let view = self.view_mut();
         let elements = view.elements();
@@ -48,6 +49,7 @@ impl<T: Element, D: Device> Array<T, D> {
 }
 
 /// Copies between two layouts on the memory of `whole`, in which both lie, as if all were read before any is written.
+#[track_caller]
 pub(super) fn copy_within<D: Device>(
     stream: &StreamHandle<D>,
     whole: &Elements<'_, D>,

@@ -110,6 +110,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     ///
     /// - [`LayoutError::ShapeMismatch`]: the shapes differ.
     /// - As [`ArrayViewMut::upload`]. The buffer comes back in the error.
+    #[track_caller]
     pub fn upload_to(
         self,
         stream: &StreamHandle<D>,
@@ -126,6 +127,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     /// # Errors
     ///
     /// As [`upload_to`](Self::upload_to).
+    #[track_caller]
     pub fn download_from(
         self,
         stream: &StreamHandle<D>,

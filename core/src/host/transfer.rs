@@ -121,6 +121,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     /// - Out of memory, if the elements are not dense and scratch is needed, and what else the device says.
     ///
     /// The buffer comes back in the error.
+    #[track_caller]
     pub fn upload(
         &mut self,
         stream: &StreamHandle<D>,
@@ -139,6 +140,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// As [`ArrayViewMut::upload`].
+    #[track_caller]
     pub fn download(
         &self,
         stream: &StreamHandle<D>,
@@ -152,6 +154,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
 }
 
 /// Checks the buffer, moves it to where no destructor runs, enqueues, and says until when.
+#[track_caller]
 fn start<T: Element, D: Device>(
     stream: &StreamHandle<D>,
     buffer: PinnedBuffer<T, D>,

@@ -8,6 +8,7 @@ impl<D: Device> StreamCore<D> {
     /// source was read.
     ///
     /// No lock of one context is held while one of the other is taken.
+    #[track_caller]
     pub(crate) fn copy_across<S: Device>(
         &self,
         dst: &Elements<'_, D>,

@@ -4,7 +4,7 @@ use std::{num::NonZero, thread};
 
 use anyhow::{Result, bail};
 use devarray::{
-    Device, ErasedArray, ErasedViewMut, NdLayout, Order, StreamHandle,
+    Device, ErasedArray, ErasedViewMut, Order, StreamHandle,
     layout::{IndexItem, Slice},
 };
 

@@ -10,5 +10,6 @@ mod in_process;
 mod model;
 mod npy_file;
 mod relayout;
+mod replay;
 mod rng;
 mod run;

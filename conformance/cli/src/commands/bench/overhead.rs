@@ -5,7 +5,7 @@ use std::{hint::black_box, time::Instant};
 use anyhow::Result;
 use clap::Args;
 use devarray::{
-    Context, ErasedArray, NdLayout, Order, StreamHandle, ix,
+    Context, ErasedArray, Order, StreamHandle, ix,
     layout::{IndexItem, LayoutError},
 };
 use serde::Serialize;

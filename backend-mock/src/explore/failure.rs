@@ -1,0 +1,101 @@
+//! A run that is wrong, as a person reads it.
+
+use std::{fmt, str::FromStr, thread};
+
+use crate::{Finding, ParseTraceError, Report, Trace};
+
+/// A run that is wrong, and the choices that make it so.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// What is wrong.
+    pub wrong: Wrong,
+    /// The choices of the run, as few of them other than 0 as still show it.
+    pub trace: Trace,
+    /// Runs before it that were right.
+    pub runs: u64,
+    /// The schedule that first showed it.
+    pub schedule: String,
+    /// What the program panicked with, if it did so besides a mistake that the judge found.
+    pub panic: Option<String>,
+}
+
+/// What is wrong with a run.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Wrong {
+    /// The judge found a mistake: the first.
+    Found(Box<Finding>),
+    /// The program panicked, with this message.
+    Panicked(String),
+    /// Something is alive although the program's handles are gone.
+    Leaked(Box<Report>),
+    /// Not known: read from a line that only says how to repeat the run.
+    Unknown,
+}
+
+impl Wrong {
+    /// Whether the two are the same failure: the same kind of mistake, or a panic, or a leak.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Found(one), Self::Found(two)) => one.code == two.code,
+            // The values that an assertion shows may differ; what it asserts stands in the first line.
+            (Self::Panicked(one), Self::Panicked(two)) => one.lines().next() == two.lines().next(),
+            (Self::Leaked(_), Self::Leaked(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.wrong {
+            Wrong::Found(finding) => write!(f, "{finding}")?,
+            Wrong::Panicked(message) => write!(f, "the program panicked: {message}")?,
+            Wrong::Leaked(report) => write!(f, "{report}")?,
+            Wrong::Unknown => {}
+        }
+        if let Some(message) = &self.panic {
+            write!(f, "\n  the program then panicked: {message}")?;
+        }
+        let evil = self.trace.choices().iter().filter(|&&choice| choice != 0).count();
+        let Self { runs, schedule, .. } = self;
+        write!(
+            f,
+            "\n  {schedule}, after {runs} runs that were right; {evil} choices of this one are not the benign ones"
+        )?;
+        let name = thread::current()
+            .name()
+            .filter(|name| *name != "main")
+            .map_or_else(String::new, |name| format!(" {name}"));
+        write!(f, "\n  replay: DEVARRAY_REPLAY=v1:{} cargo test{name}", self.trace)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Reads the run that a `DEVARRAY_REPLAY` names.
+impl FromStr for Failure {
+    type Err = ParseReplayError;
+
+    fn from_str(text: &str) -> Result<Self, ParseReplayError> {
+        let trace = text
+            .strip_prefix("v1:")
+            .ok_or_else(|| ParseReplayError(format!("{text:?} does not begin with \"v1:\"")))?;
+        let trace = trace.parse().map_err(|error: ParseTraceError| ParseReplayError(error.to_string()))?;
+        let schedule = "a run that is repeated".to_owned();
+        Ok(Self { wrong: Wrong::Unknown, trace, runs: 0, schedule, panic: None })
+    }
+}
+
+/// A text that names no run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseReplayError(String);
+
+impl fmt::Display for ParseReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseReplayError {}

@@ -1,0 +1,69 @@
+//! From a run that is wrong to the fewest choices that make it so.
+
+use super::Wrong;
+use crate::Trace;
+
+/// Runs that are tried at most.
+const MOST_TRIES: usize = 500;
+
+/// Turns choices to 0, the benign one, for as long as the run stays wrong in the same way: first everything from some place on, by
+/// halves, then one by one from the end. Deterministic; what is kept is always the trace that a run recorded.
+pub(super) fn shrink(
+    mut wrong: Wrong,
+    trace: Trace,
+    run: impl Fn(Trace) -> Result<(), (Wrong, Trace)>,
+) -> (Wrong, Trace) {
+    let mut best = trimmed(&trace);
+    let mut tries = 0;
+    let mut attempt = |best: &mut Vec<usize>, candidate: Vec<usize>| {
+        tries += 1;
+        if tries > MOST_TRIES {
+            return false;
+        }
+        match run(candidate.into()) {
+            Err((again, recorded)) if again.is_like(&wrong) && size(&trimmed(&recorded)) < size(best) => {
+                *best = trimmed(&recorded);
+                wrong = again;
+                true
+            }
+            _ => false,
+        }
+    };
+    let mut keep = 0;
+    while keep < best.len() {
+        let candidate = best[..keep].to_vec();
+        if attempt(&mut best, candidate) {
+            continue;
+        }
+        keep += (best.len() - keep).div_ceil(2);
+    }
+    // A choice may become needless when a later one is gone: until a whole round changes nothing.
+    loop {
+        let before = best.clone();
+        let mut at = best.len();
+        while at > 0 {
+            at = (at - 1).min(best.len().saturating_sub(1));
+            if best.get(at).is_some_and(|&choice| choice != 0) {
+                let mut candidate = best.clone();
+                candidate[at] = 0;
+                attempt(&mut best, candidate);
+            }
+        }
+        if best == before {
+            break;
+        }
+    }
+    (wrong, best.into())
+}
+
+/// Without the zeros at the end, which mean nothing.
+pub(super) fn trimmed(trace: &Trace) -> Vec<usize> {
+    let choices = trace.choices();
+    let len = choices.iter().rposition(|&choice| choice != 0).map_or(0, |last| last + 1);
+    choices[..len].to_vec()
+}
+
+/// What is to become less: choices that are not benign, then length.
+fn size(choices: &[usize]) -> (usize, usize) {
+    (choices.iter().filter(|&&choice| choice != 0).count(), choices.len())
+}

@@ -1,0 +1,109 @@
+//! Exploring finds what is wrong with a program, makes the run small, and repeats it.
+#![allow(unsafe_code)] // opens unchecked streams, to make the mistakes that are to be found
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use devarray::{Array, Context};
+use devarray_mock::{Code, Explore, Failure, MockDevice, Operation, Schedule, Trace, Wrong, explore};
+
+/// Fills on one stream and reads on another, whose order the caller is responsible for.
+fn relay(device: MockDevice, waits: bool) -> Vec<u8> {
+    let context = Context::new(device).unwrap();
+    // SAFETY: deliberately not ordered if `waits` is false; on the simulator that is defined.
+    let one = unsafe { context.unchecked_stream() }.unwrap();
+    // SAFETY: as above.
+    let two = unsafe { context.unchecked_stream() }.unwrap();
+    let mut array = Array::zeros(&one, &[16]).unwrap();
+    one.synchronize().unwrap();
+    array.view_mut().fill(&one, 7_u8).unwrap();
+    if waits {
+        two.wait(&one.record().unwrap()).unwrap();
+    }
+    let bytes = array.to_vec(&two).unwrap();
+    // What frees the array is the stream of its home.
+    one.wait(&two.record().unwrap()).unwrap();
+    bytes
+}
+
+#[test]
+fn a_right_program_is_right_under_every_schedule() {
+    explore(3, 40, |device| assert_eq!(relay(device, true), [7; 16]));
+    assert_eq!(Explore::new().schedules(5).run(|device| relay(device, true)), Ok(8));
+}
+
+#[test]
+fn a_missing_wait_is_found_at_once_and_told_in_full() {
+    let failure = Explore::new().run(|device| relay(device, false)).unwrap_err();
+    let Wrong::Found(finding) = &failure.wrong else { panic!("{failure}") };
+    assert_eq!((finding.code, failure.runs), (Code::Race, 0));
+    let here = |operation: &Operation| operation.location.file().ends_with("tests/explore.rs");
+    assert!(
+        here(&finding.operation) && here(&finding.with[0].0),
+        "both are named where the user called: {failure}"
+    );
+    let text = failure.to_string();
+    assert!(text.starts_with("error[DA01]: write/read race on buffer "), "{text}");
+    assert!(text.contains("\n  replay: DEVARRAY_REPLAY=v1: cargo test "), "the benign run shows it: {text}");
+}
+
+/// Right as far as the judge knows, and wrong about what a query says: nobody promises an answer at once.
+fn impatient(device: MockDevice) {
+    let context = Context::new(device).unwrap();
+    let stream = context.stream().unwrap();
+    let mut array = Array::<u8, _>::zeros(&stream, &[16]).unwrap();
+    array.view_mut().fill(&stream, 1).unwrap();
+    assert!(stream.record().unwrap().query().unwrap(), "surely it is done by now");
+}
+
+#[test]
+fn what_only_some_schedules_show_is_found_made_small_and_repeated() {
+    let failure = Explore::new().run(impatient).unwrap_err();
+    assert_eq!(failure.wrong, Wrong::Panicked("surely it is done by now".to_owned()));
+    assert!(failure.runs > 0, "an eager device is done");
+    let evil: Vec<usize> =
+        (0..failure.trace.choices().len()).filter(|&at| failure.trace.choices()[at] != 0).collect();
+    assert!(!evil.is_empty() && evil.len() < 10, "{failure}");
+    for at in evil {
+        let mut fewer = failure.trace.choices().to_vec();
+        fewer[at] = 0;
+        assert_eq!(Explore::new().replay(fewer.into(), impatient), Ok(1), "choice {at} is needed");
+    }
+
+    let line = failure.to_string();
+    let replay = line.split("DEVARRAY_REPLAY=").nth(1).unwrap().split(' ').next().unwrap();
+    let again = Explore::new().replay(replay.parse::<Failure>().unwrap().trace, impatient).unwrap_err();
+    assert_eq!((again.wrong, again.trace.choices()), (failure.wrong.clone(), failure.trace.choices()));
+    assert_eq!(Explore::new().replay(Trace::default(), impatient), Ok(1), "the benign run is right");
+    assert_eq!(Explore::new().run(impatient).unwrap_err(), failure, "the same again");
+    assert!(line.contains("schedule Lazy, after 1 runs that were right"), "{line}");
+}
+
+#[test]
+fn a_leak_is_found() {
+    let failure = Explore::new().run(|device| {
+        let context = Context::new(device).unwrap();
+        std::mem::forget(Array::<u8, _>::zeros(&context.stream().unwrap(), &[5]).unwrap());
+    });
+    let failure = failure.unwrap_err();
+    assert!(matches!(failure.wrong, Wrong::Leaked(_)), "{failure}");
+    assert!(failure.to_string().contains("leaked buffer"), "{failure}");
+}
+
+#[test]
+#[should_panic(expected = "error[DA01]")]
+fn the_short_form_panics_like_a_test() {
+    explore(0, 1, |device| relay(device, false));
+}
+
+#[test]
+fn malformed_replays_say_what_is_wrong() {
+    let error = |text: &str| text.parse::<Failure>().unwrap_err().to_string();
+    assert_eq!(error("0.1"), "\"0.1\" does not begin with \"v1:\"");
+    assert!(error("v1:0.x").contains("\"x\" is not a number"));
+}
+
+/// The premise of the shrinking test: no schedule but an eager one is done at once.
+#[test]
+fn a_lazy_device_is_not_done_at_once() {
+    let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+    assert!(std::panic::catch_unwind(|| impatient(device)).is_err());
+}

@@ -1,0 +1,41 @@
+//! There is one judge: a bug planted in its clocks changes the verdict on a program that is played and on a user's code alike.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use devarray::{Array, Context};
+use devarray_mock::{Code, MockDevice, program::Program};
+
+/// Two streams, ordered by an event.
+const RIGHT: &str = r#"{"id":"right","buffers":[{"id":"b","bytes":8,"init":true}],"hosts":[{"id":"h","bytes":8}],
+    "streams":2,"events":1,"ops":[
+        {"do":"fill","stream":0,"buf":"b","off":0,"len":8,"value":1},
+        {"do":"record","stream":0,"event":0},
+        {"do":"wait","stream":1,"event":0},
+        {"do":"download","stream":1,"src":"b","src_off":0,"host":"h","host_off":0,"len":8},
+        {"do":"sync_device"}]}"#;
+
+fn device(broken: bool) -> MockDevice {
+    MockDevice::builder().forgets_waits(broken).build()
+}
+
+/// The first mistake in the program.
+fn played(broken: bool) -> Option<Code> {
+    let program = Program::parse(RIGHT.as_bytes()).unwrap();
+    program.play_on_mock(&device(broken)).unwrap().err().map(|finding| finding.code)
+}
+
+/// The first mistake of two streams that wait by themselves.
+fn used(broken: bool) -> Option<Code> {
+    let device = device(broken);
+    let context = Context::new(device.clone()).unwrap();
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let mut array = Array::<u8, _>::zeros(&one, &[8]).unwrap();
+    array.view_mut().fill(&one, 7).unwrap();
+    assert_eq!(array.to_vec(&two).unwrap(), [7; 8]);
+    device.first_finding().map(|finding| finding.code)
+}
+
+#[test]
+fn a_bug_in_the_clocks_changes_every_verdict() {
+    assert_eq!((played(false), used(false)), (None, None));
+    assert_eq!((played(true), used(true)), (Some(Code::Race), Some(Code::UseBeforeAlloc)));
+}

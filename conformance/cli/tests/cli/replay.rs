@@ -1,0 +1,115 @@
+//! `replay`: the programs of the repository get their verdicts, a wrong expectation fails, a malformed program is named.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use crate::run::{Finished, devarray};
+
+fn golden_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/programs.jsonl")
+}
+
+fn replay(options: &[&str], lines: &[Value]) -> Finished {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("programs.jsonl");
+    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    fs::write(&path, text.join("\n")).unwrap();
+    let arguments = ["replay"].into_iter().chain(options.iter().copied()).map(AsRef::as_ref);
+    devarray(arguments.chain([path.as_os_str()]))
+}
+
+/// A read by another stream, after an event that was recorded too early.
+fn racy() -> Value {
+    json!({"id": "early", "buffers": [{"id": "b", "bytes": 16, "init": true}], "hosts": [{"id": "h", "bytes": 16}],
+        "streams": 2, "events": 1, "ops": [
+            {"do": "record", "stream": 0, "event": 0},
+            {"do": "fill", "stream": 0, "buf": "b", "off": 4, "len": 8, "value": 1},
+            {"do": "wait", "stream": 1, "event": 0},
+            {"do": "download", "stream": 1, "src": "b", "src_off": 0, "host": "h", "host_off": 0, "len": 8},
+            {"do": "sync_device"}],
+        "expect": {"verdict": "error", "kind": "race", "op": 3, "with": [1]}})
+}
+
+#[test]
+fn every_program_of_the_repository_gets_its_verdict() {
+    let finished =
+        devarray(["replay".as_ref(), "--schedules".as_ref(), "2".as_ref(), golden_file().as_os_str()]);
+    let finished = finished.succeeded();
+    assert_eq!(finished.stdout.lines().count(), 1001);
+    assert_eq!(finished.stdout.lines().last(), Some("1000 passed, 0 failed"));
+}
+
+#[test]
+fn a_verdict_is_a_line_of_json_and_explained_on_request() {
+    let finished = replay(&["--explain"], &[racy()]).succeeded();
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    let verdict: Value = serde_json::from_str(lines[0]).unwrap();
+    assert_eq!(verdict, json!({"id": "early", "verdict": "error", "kind": "race", "op": 3, "with": [1]}));
+    assert_eq!(lines[1], "  error[DA01]: write/read race on buffer 0.0, bytes 0x4..0x8 of 0x10");
+    for part in [
+        "op#1 {\"do\":\"fill\"",
+        "op#3 {\"do\":\"download\"",
+        "no happens-before path #1 → #3",
+        "nearest miss: stream 1 waited at op#2 for the event of op#0, recorded before #1",
+        "help: record an event on stream 0 after #1",
+        "witness: schedule ",
+    ] {
+        assert!(finished.stdout.contains(part), "{part}: {}", finished.stdout);
+    }
+    assert_eq!(lines.last(), Some(&"1 passed, 0 failed"));
+}
+
+#[test]
+fn without_an_expectation_there_is_a_verdict_and_no_count() {
+    let mut program = racy();
+    program.as_object_mut().unwrap().remove("expect");
+    let finished = replay(&[], &[program]).succeeded();
+    assert_eq!(finished.stdout.lines().count(), 1);
+}
+
+#[test]
+fn another_verdict_than_expected_fails() {
+    for (field, value) in
+        [("kind", json!("overlap")), ("op", json!(1)), ("with", json!([0])), ("with", json!([]))]
+    {
+        let mut program = racy();
+        program["expect"][field] = value;
+        let finished = replay(&[], &[racy(), program]);
+        assert_eq!(finished.status, 1, "{field}");
+        assert_eq!(finished.stdout.lines().last(), Some("1 passed, 1 failed"), "{field}");
+    }
+}
+
+#[test]
+fn a_malformed_program_is_named_with_its_line_and_field() {
+    let change = |edit: fn(&mut Value)| {
+        let mut program = racy();
+        edit(&mut program);
+        program
+    };
+    let cases: [(Value, &str); 9] = [
+        (change(|p| p["ops"][1]["stream"] = json!(7)), "ops[1].stream: 7, but there are 2"),
+        (change(|p| p["ops"][1]["len"] = json!(0)), "ops[1].len: must be at least 1"),
+        (change(|p| p["ops"][1]["buf"] = json!("x")), "ops[1].buf: nothing is called \"x\" here"),
+        (change(|p| p["ops"][1]["value"] = json!(256)), "ops[1].value: invalid value"),
+        (change(|p| p["ops"][1]["do"] = json!("flush")), "ops[1].do: no operation is called \"flush\""),
+        (change(|p| drop(p["ops"][3].as_object_mut().unwrap().remove("len"))), "ops[3].len: is missing"),
+        (change(|p| p["buffers"][0]["bytes"] = json!(-1)), "buffers[0].bytes: invalid value"),
+        (
+            change(|p| p["hosts"] = json!([{"id": "h", "bytes": 1}, {"id": "h", "bytes": 1}])),
+            "hosts[1].id: there is",
+        ),
+        (json!([1]), "invalid"),
+    ];
+    for (program, due) in cases {
+        let finished = replay(&[], &[racy(), program]);
+        assert_eq!(finished.status, 2, "{due}");
+        assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.stderr);
+        let named = finished.stderr.contains("programs.jsonl:2: ") && finished.stderr.contains(due);
+        assert!(named, "{due}: {}", finished.stderr);
+    }
+}

@@ -1,0 +1,32 @@
+//! What is asked of an array most often, without importing a trait.
+
+/// Emits the questions of [`NdLayout`](crate::NdLayout) that every program asks, for a type that has a `layout()`.
+macro_rules! layout_questions {
+    () => {
+        /// The extents of the axes.
+        #[must_use]
+        pub fn shape(&self) -> &[usize] {
+            crate::NdLayout::shape(self.layout())
+        }
+
+        /// The number of axes.
+        #[must_use]
+        pub fn rank(&self) -> usize {
+            self.shape().len()
+        }
+
+        /// The number of elements.
+        #[must_use]
+        pub fn len(&self) -> usize {
+            self.layout().len()
+        }
+
+        /// Whether there are no elements.
+        #[must_use]
+        pub fn is_empty(&self) -> bool {
+            self.layout().is_empty()
+        }
+    };
+}
+
+pub(super) use layout_questions;

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)] // implements unsafe traits, wrongly on purpose, over a backend whose memory is its own
 
 use std::{
-    mem::{self, ManuallyDrop},
+    mem,
     num::NonZeroUsize,
     ops::Range,
     sync::{
@@ -26,6 +26,10 @@ use devarray::{
 use crate::bug::Bug;
 
 mod extras;
+mod memory;
+mod runs;
+
+pub(crate) use memory::{Kept, Placed};
 
 /// A device with one [`Bug`].
 #[derive(Debug)]
@@ -58,10 +62,6 @@ pub(crate) struct BrokenEvent<D: Device> {
     ready: AtomicBool,
 }
 
-/// Pinned memory that is never freed.
-#[derive(Debug)]
-pub(crate) struct Kept<D: Device>(ManuallyDrop<D::HostBuffer>);
-
 impl<D: Device> Broken<D> {
     pub(crate) fn new(inner: D, bug: Bug) -> Self {
         let mut info = inner.info().clone();
@@ -74,7 +74,7 @@ impl<D: Device> Broken<D> {
 
 // SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
 unsafe impl<D: Device> Device for Broken<D> {
-    type Buffer = D::Buffer;
+    type Buffer = Placed<D::Buffer>;
     type HostBuffer = Kept<D>;
     type Event = BrokenEvent<D>;
     type Stream = BrokenStream<D>;
@@ -108,18 +108,7 @@ unsafe impl<D: Device> Device for Broken<D> {
             // SAFETY: the memory is new, that long, and nobody else's.
             unsafe { buffer.as_ptr().write_bytes(0xA5, buffer.len_bytes()) };
         }
-        Ok(Kept(ManuallyDrop::new(buffer)))
-    }
-}
-
-// SAFETY: the wrapped buffer keeps the promises, and is never freed.
-unsafe impl<D: Device> HostBuffer for Kept<D> {
-    fn len_bytes(&self) -> usize {
-        self.0.len_bytes()
-    }
-
-    fn as_ptr(&self) -> *mut u8 {
-        self.0.as_ptr()
+        Ok(Kept::new(buffer))
     }
 }
 
@@ -146,7 +135,7 @@ unsafe impl<D: Device> Event for BrokenEvent<D> {
 unsafe impl<D: Device> Stream for BrokenStream<D> {
     type Device = Broken<D>;
 
-    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::Buffer> {
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<Placed<D::Buffer>> {
         if self.full.load(Ordering::Relaxed) {
             return Err(driver("alloc", "STILL_FULL"));
         }
@@ -163,11 +152,13 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
                 mem::forget(most.map(|most| self.inner.alloc(most)).transpose()?);
                 Err(error)
             }
-            (outcome, _) => outcome,
+            (outcome, bug) => outcome.map(|buffer| Placed::new(buffer, bug)),
         }
     }
 
-    fn free(&self, op: FreeOp<D::Buffer>) -> Result<()> {
+    fn free(&self, op: FreeOp<Placed<D::Buffer>>) -> Result<()> {
+        // SAFETY: the same operation.
+        let op = unsafe { FreeOp::new_unchecked(op.into_buffer().inner) };
         match self.bug {
             Bug::FreeAtOnce => {
                 self.aside.free(op)?;
@@ -178,47 +169,30 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
         }
     }
 
-    fn copy(&self, op: &CopyOp<'_, D::Buffer>) -> Result<()> {
+    fn copy(&self, op: &CopyOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.mark()?;
         let nth = self.copies.fetch_add(1, Ordering::Relaxed);
         let stream = self.unless(self.bug == Bug::EveryOtherCopyOutOfOrder && nth % 2 == 1);
-        let mut runs: Vec<_> = op.plan().runs().collect();
-        match self.bug {
-            Bug::CopyDoesNothing => runs.clear(),
-            Bug::CopyLosesLastRun if runs.len() > 1 => drop(runs.pop()),
-            Bug::CopyWritesGaps => fill_gaps(&mut runs),
-            Bug::CopyIgnoresReversal if op.plan().axes().iter().any(|axis| axis.src_stride_bytes < 0) => {
-                let forward: Vec<usize> = runs.iter().rev().map(|run| run.0).collect();
-                runs.iter_mut().zip(forward).for_each(|(run, src)| run.0 = src);
-            }
-            Bug::CopyIgnoresSourceOffset => {
-                let first = runs.iter().map(|run| run.0).min().unwrap_or(0);
-                runs.iter_mut().for_each(|run| run.0 -= first);
-            }
-            Bug::CopyIgnoresDestinationOffset => {
-                let first = runs.iter().map(|run| run.1).min().unwrap_or(0);
-                runs.iter_mut().for_each(|run| run.1 -= first);
-            }
-            Bug::CopyLosesLastByte => {
-                let last = runs.len() - 1;
-                runs[last].2 -= 1;
-                runs.retain(|run| run.2 > 0);
-            }
-            Bug::CopyStopsAt64KiB => runs.iter_mut().for_each(|run| run.2 = run.2.min(0x1_0000)),
-            Bug::CopyLosesLastOfManyRuns if runs.len() > 256 => drop(runs.pop()),
-            Bug::CopySwapsSides => {
-                return runs.into_iter().try_for_each(|(src, dst, len)| {
-                    copy_bytes::<D>(stream, (op.src(), src), (op.dst(), dst), len)
-                });
-            }
-            _ => return stream.copy(op),
+        let (dst, src) = (&op.dst().inner, &op.src().inner);
+        if self.bug == Bug::CopySwapsSides {
+            return op
+                .plan()
+                .runs()
+                .try_for_each(|(from, to, len)| runs::copy_bytes::<D>(stream, (src, from), (dst, to), len));
         }
-        runs.into_iter()
-            .try_for_each(|(src, dst, len)| copy_bytes::<D>(stream, (op.dst(), dst), (op.src(), src), len))
+        if let Some(wrong) = runs::spoilt(self.bug, op.plan()) {
+            return wrong
+                .into_iter()
+                .try_for_each(|(from, to, len)| runs::copy_bytes::<D>(stream, (dst, to), (src, from), len));
+        }
+        // SAFETY: the same operation.
+        stream.copy(&unsafe { CopyOp::new_unchecked(dst, src, op.plan()) })
     }
 
-    fn fill(&self, op: &FillOp<'_, D::Buffer>) -> Result<()> {
+    fn fill(&self, op: &FillOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.mark()?;
+        // SAFETY: the same operation.
+        let op = &unsafe { FillOp::new_unchecked(&op.dst().inner, op.plan(), op.pattern()) };
         match self.bug {
             Bug::FillLosesLastElement => {
                 let runs: Vec<_> = op.plan().runs().collect();
@@ -235,33 +209,35 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
         }
     }
 
-    fn upload(&self, op: &UploadOp<'_, D::Buffer>) -> Result<()> {
+    fn upload(&self, op: &UploadOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.mark()?;
-        let (offset, len) = match self.bug {
-            Bug::UploadLosesLastByte => (op.dst_range_bytes().start, op.len_bytes() - 1),
-            Bug::UploadIgnoresOffset => (0, op.len_bytes()),
-            _ => return self.unless(self.bug == Bug::UploadsOutOfOrder).upload(op),
-        };
+        let (mut offset, mut len) = (op.dst_range_bytes().start, op.len_bytes());
+        match self.bug {
+            Bug::UploadLosesLastByte => len -= 1,
+            Bug::UploadIgnoresOffset => offset = 0,
+            _ => {}
+        }
         if len == 0 {
             return Ok(());
         }
-        // SAFETY: fewer of the same bytes, or as many at the start of the same buffer.
-        let op = unsafe { UploadOp::new_unchecked(op.dst(), offset, op.src(), len) };
-        self.inner.upload(&op)
+        // SAFETY: the same operation, or fewer of its bytes, or as many at the start of its buffer.
+        let op = unsafe { UploadOp::new_unchecked(&op.dst().inner, offset, op.src(), len) };
+        self.unless(self.bug == Bug::UploadsOutOfOrder).upload(&op)
     }
 
-    fn download(&self, op: &DownloadOp<'_, D::Buffer>) -> Result<()> {
-        let (offset, len) = match self.bug {
-            Bug::DownloadLosesLastByte => (op.src_range_bytes().start, op.len_bytes() - 1),
-            Bug::DownloadIgnoresOffset => (0, op.len_bytes()),
-            _ => return self.unless(self.bug == Bug::DownloadsOutOfOrder).download(op),
-        };
+    fn download(&self, op: &DownloadOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        let (mut offset, mut len) = (op.src_range_bytes().start, op.len_bytes());
+        match self.bug {
+            Bug::DownloadLosesLastByte => len -= 1,
+            Bug::DownloadIgnoresOffset => offset = 0,
+            _ => {}
+        }
         if len == 0 {
             return Ok(());
         }
-        // SAFETY: fewer of the same bytes, or as many from the start of the same buffer.
-        let op = unsafe { DownloadOp::new_unchecked(op.src(), offset, op.dst(), len) };
-        self.inner.download(&op)
+        // SAFETY: the same operation, or fewer of its bytes, or as many from the start of its buffer.
+        let op = unsafe { DownloadOp::new_unchecked(&op.src().inner, offset, op.dst(), len) };
+        self.unless(self.bug == Bug::DownloadsOutOfOrder).download(&op)
     }
 
     fn record(&self) -> Result<BrokenEvent<D>> {
@@ -332,30 +308,7 @@ impl<D: Device> BrokenStream<D> {
     }
 }
 
-/// Copies bytes from a place of one buffer to a place of another.
-fn copy_bytes<D: Device>(
-    stream: &D::Stream,
-    (to, dst): (&D::Buffer, usize),
-    (from, src): (&D::Buffer, usize),
-    len: usize,
-) -> Result<()> {
-    let bytes = |offset| Layout::new(&[len], &[1], offset);
-    let plan = Plan::new(&bytes(dst)?, &bytes(src)?, 1, &Capabilities::default())?;
-    // SAFETY: inside what the plan of the operation spans, in order as it was.
-    stream.copy(&unsafe { CopyOp::new_unchecked(to, from, &plan) })
-}
-
 /// The error of a driver that says something else than is so.
 fn driver(operation: &'static str, name: &str) -> Error {
     Error::Driver { backend: "broken", operation, code: 2, name: name.into() }
-}
-
-/// Lengthens each run up to the next one where both sides leave room.
-fn fill_gaps(runs: &mut [(usize, usize, usize)]) {
-    for at in 1..runs.len() {
-        let (next_src, next_dst, _) = runs[at];
-        let (src, dst, len) = &mut runs[at - 1];
-        let room = next_src.saturating_sub(*src).min(next_dst.saturating_sub(*dst));
-        *len = room.max(*len);
-    }
 }

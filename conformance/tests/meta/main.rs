@@ -3,6 +3,7 @@
 
 mod broken;
 mod bug;
+mod matrix;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +15,11 @@ use devarray::{
 };
 use devarray_conformance::{Harness, Instrumented, Law, all, managed, mapped, registered, timing};
 use devarray_mock::{MockDevice, Schedule};
+use matrix::Matrix;
 
-/// Laws that no bug planted below the waist can break, because they are about the library above it.
+/// Laws that no bug planted below the waist can break, because they are about the library above it. A bug planted there
+/// does: `.ci/core_bugs.py` has one for each.
 const NOTICE_NO_BUG_BELOW: &[&str] = &[
-    // The wrapper has the same buffers as what it wraps, and their addresses are their own.
-    "buffers::alignment",
     // No backend is asked.
     "buffers::zero_bytes",
     "copies::zero_size",
@@ -45,15 +46,19 @@ fn every_law<D: Timing + RegisterHost + MapHost + ManagedMemory>() -> Vec<Law<D>
     all().into_iter().chain(extras.into_iter().flatten()).collect()
 }
 
-/// The laws that a device with this bug breaks, under the two fixed schedules that run as little as they may. The
-/// slowest of them is tried only where it is the one that matters.
+/// Whether a device with this bug is held against a law. The slowest only where it is the one that matters; and only a
+/// device that is wrong in nothing but an extra is given memory of the program's own.
+fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
+    (law != SLOWEST || killer == SLOWEST) && (!law.starts_with("registered::") || bug.is_of_an_extra())
+}
+
+/// The laws that a device with this bug breaks, under the two fixed schedules that run as little as they may.
 fn broken_laws(bug: Bug, killer: &str) -> BTreeMap<String, String> {
     let mut broken = BTreeMap::new();
     for schedule in [Schedule::Lazy, Schedule::ReverseLazy] {
         let open = move || simulator(schedule.clone()).map(|device| Broken::new(device, bug));
         let harness = Harness::new(open).with_cases(CASES);
-        let laws = every_law().into_iter().filter(|law| law.full_name() != SLOWEST || killer == SLOWEST);
-        for law in laws.filter(|law| law.group != "registered" || bug.is_of_an_extra()) {
+        for law in every_law().into_iter().filter(|law| is_tried(&law.full_name(), bug, killer)) {
             if let Err(violation) = law.check(&harness) {
                 broken.insert(law.full_name(), violation.to_string());
             }
@@ -64,29 +69,29 @@ fn broken_laws(bug: Bug, killer: &str) -> BTreeMap<String, String> {
 
 #[test]
 fn every_bug_is_noticed_by_the_law_named_for_it_and_every_law_notices_one() {
-    let mut wrong = Vec::new();
-    let mut strong: BTreeSet<String> = NOTICE_NO_BUG_BELOW.iter().map(|name| (*name).to_owned()).collect();
     let tried = std::thread::scope(|threads| {
         let tries: Vec<_> =
             KILLERS.iter().map(|(bug, killer)| threads.spawn(|| broken_laws(*bug, killer))).collect();
         tries.into_iter().map(|tried| tried.join().expect("a check returns what broke")).collect::<Vec<_>>()
     });
-    for ((bug, killer), broken) in KILLERS.iter().zip(tried) {
+    let mut wrong = Vec::new();
+    for ((bug, killer), broken) in KILLERS.iter().zip(&tried) {
         let others = broken.keys().filter(|name| name != killer).cloned().collect::<Vec<_>>().join(" ");
         println!("{bug:?}: {}; also {others}", broken.get(*killer).map_or("NOT NOTICED", String::as_str));
         if !broken.contains_key(*killer) {
             wrong.push(format!("{bug:?} is not noticed by {killer}, but by: {others}"));
         }
-        for name in broken.keys().filter(|name| NOTICE_NO_BUG_BELOW.contains(&name.as_str())) {
-            wrong.push(format!("{name} notices {bug:?}: take it off the list"));
-        }
-        strong.extend(broken.into_keys());
     }
-    let idle = every_law::<MockDevice>()
-        .into_iter()
-        .map(|law| law.full_name())
-        .filter(|name| !strong.contains(name));
-    wrong.extend(idle.map(|name| format!("{name} notices no bug")));
+    for law in every_law::<MockDevice>() {
+        let (name, noticed) =
+            (law.full_name(), tried.iter().any(|broken| broken.contains_key(&law.full_name())));
+        match (noticed, NOTICE_NO_BUG_BELOW.contains(&name.as_str())) {
+            (false, false) => wrong.push(format!("{name} notices no bug")),
+            (true, true) => wrong.push(format!("{name} notices a bug: take it off the list")),
+            _ => {}
+        }
+    }
+    wrong.extend(Matrix { tried: &tried }.differs_from_the_committed_one());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

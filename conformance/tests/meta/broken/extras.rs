@@ -11,7 +11,7 @@ use devarray::{
     },
 };
 
-use super::{Broken, BrokenEvent, BrokenStream, Bug, Kept, driver};
+use super::{Broken, BrokenEvent, BrokenStream, Bug, Kept, Placed, driver};
 
 /// A registered range, and what the device inside knows it by.
 #[derive(Debug)]
@@ -47,19 +47,19 @@ unsafe impl<D: AllocHost> AllocHost for Broken<D> {
         if flags.mapped {
             self.lie("alloc_host", Capability::MappedMemory)?;
         }
-        self.inner.alloc_host_as(len_bytes, flags).map(|buffer| Kept(ManuallyDrop::new(buffer)))
+        self.inner.alloc_host_as(len_bytes, flags).map(Kept::new)
     }
 }
 
 // SAFETY: as for the device.
 unsafe impl<D: MapHost> MapHost for Broken<D> {
-    fn map_host(&self, memory: &Kept<D>) -> Result<D::Buffer> {
+    fn map_host(&self, memory: &Kept<D>) -> Result<Placed<D::Buffer>> {
         if self.bug != Bug::MappedIsACopy {
-            return self.inner.map_host(&memory.0);
+            return self.inner.map_host(&memory.0).map(|buffer| Placed::new(buffer, self.bug));
         }
         let len_bytes = NonZeroUsize::new(memory.len_bytes()).expect("mapped memory is not empty");
         let other = ManuallyDrop::new(self.inner.alloc_host_as(len_bytes, HostFlags::new().mapped())?);
-        self.inner.map_host(&other)
+        self.inner.map_host(&other).map(|buffer| Placed::new(buffer, self.bug))
     }
 }
 
@@ -107,26 +107,26 @@ unsafe impl<D: ManagedMemory> ManagedMemory for Broken<D> {
         })
     }
 
-    fn managed_buffer(&self, memory: &D::ManagedBuffer) -> Result<D::Buffer> {
+    fn managed_buffer(&self, memory: &D::ManagedBuffer) -> Result<Placed<D::Buffer>> {
         if self.bug != Bug::ManagedIsACopy {
-            return self.inner.managed_buffer(memory);
+            return self.inner.managed_buffer(memory).map(|buffer| Placed::new(buffer, self.bug));
         }
         let len_bytes = NonZeroUsize::new(memory.len_bytes()).expect("managed memory is not empty");
         let other = ManuallyDrop::new(self.inner.alloc_managed(len_bytes)?);
-        self.inner.managed_buffer(&other)
+        self.inner.managed_buffer(&other).map(|buffer| Placed::new(buffer, self.bug))
     }
 
     fn prefetch(
         &self,
         stream: &BrokenStream<D>,
-        buffer: &D::Buffer,
+        buffer: &Placed<D::Buffer>,
         bytes: Range<usize>,
         to: Location,
     ) -> Result<()> {
-        self.inner.prefetch(&stream.inner, buffer, bytes, to)
+        self.inner.prefetch(&stream.inner, &buffer.inner, bytes, to)
     }
 
-    fn advise(&self, buffer: &D::Buffer, bytes: Range<usize>, advice: Advice) -> Result<()> {
-        self.inner.advise(buffer, bytes, advice)
+    fn advise(&self, buffer: &Placed<D::Buffer>, bytes: Range<usize>, advice: Advice) -> Result<()> {
+        self.inner.advise(&buffer.inner, bytes, advice)
     }
 }

@@ -4,6 +4,7 @@ use devarray::backend::{Capabilities, Capability, DeviceInfo};
 
 use crate::{
     device::{BACKEND, MockDevice},
+    fault::FaultPlan,
     schedule::Schedule,
 };
 
@@ -34,10 +35,12 @@ pub struct Builder {
     pub(crate) seed: u64,
     pub(crate) record: bool,
     pub(crate) record_order: bool,
+    pub(crate) record_timeline: bool,
     pub(crate) judge: bool,
     pub(crate) forgets_waits: bool,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
+    pub(crate) faults: FaultPlan,
 }
 
 impl Builder {
@@ -50,10 +53,12 @@ impl Builder {
             seed: 0,
             record: false,
             record_order: false,
+            record_timeline: false,
             judge: true,
             forgets_waits: false,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
+            faults: FaultPlan::new(),
         }
     }
 
@@ -82,6 +87,12 @@ impl Builder {
         self
     }
 
+    /// Keeps what the host and the streams did for [`MockDevice::timeline`], a few hundred bytes an operation. Off unless told.
+    pub fn record_timeline(mut self, record: bool) -> Self {
+        self.record_timeline = record;
+        self
+    }
+
     /// Whether operations are judged when they are enqueued, and mistakes become [findings](crate::Finding). On unless told;
     /// off, only what must be refused is found: what reaches outside a buffer.
     pub fn judge(mut self, judge: bool) -> Self {
@@ -105,6 +116,29 @@ impl Builder {
     /// Bytes of host memory that can be pinned at a time. No limit unless told.
     pub fn host_limit_bytes(mut self, limit_bytes: usize) -> Self {
         self.host_limit_bytes = limit_bytes;
+        self
+    }
+
+    /// Which calls fail, and how. None unless told.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// /// How many allocations succeed, each twice as large as the one before.
+    /// fn doublings(plan: &str) -> devarray::Result<usize> {
+    ///     let device = MockDevice::builder().faults(plan.parse().expect("a plan")).build();
+    ///     let stream = Context::new(device)?.stream()?;
+    ///     Ok((0..20).take_while(|&bits| Array::<u8, _>::uninit(&stream, &[1 << bits]).is_ok()).count())
+    /// }
+    ///
+    /// assert_eq!(doublings("")?, 20);
+    /// assert_eq!(doublings("hole=4096")?, 13); // 4096 bytes are the most in one piece
+    /// assert_eq!(doublings("alloc#7=refused")?, 7); // the eighth allocation fails
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    pub fn faults(mut self, plan: FaultPlan) -> Self {
+        self.faults = plan;
         self
     }
 

@@ -11,6 +11,7 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
+    timeline::Timeline,
 };
 
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
     builder::Builder,
     engine::{Engine, HostUse},
     event::MockEvent,
-    fault::{Fault, Site},
+    fault::{Fault, Fired, Site},
     finding::{Access, Finding},
     host::MockHostBuffer,
     judge::Judge,
@@ -70,14 +71,18 @@ impl MockDevice {
 
     pub(crate) fn with(options: Builder) -> Self {
         let chooser = Chooser::new(options.schedule, options.seed, options.record);
-        let engine = Mutex::new(Engine::new(
+        let mut engine = Engine::new(
             chooser,
             Judge::new(options.judge, options.forgets_waits),
             options.memory_limit_bytes,
             options.host_limit_bytes,
             options.record_order,
-        ));
-        Self { shared: Arc::new(Shared { info: options.info, engine }) }
+            options.faults,
+        );
+        if options.record_timeline {
+            engine.record_timeline();
+        }
+        Self { shared: Arc::new(Shared { info: options.info, engine: Mutex::new(engine) }) }
     }
 
     /// Waits for the whole device: runs everything that is queued, on all streams.
@@ -116,6 +121,12 @@ impl MockDevice {
         self.shared.engine().plan_fault(site, fault.into());
     }
 
+    /// The calls that failed because [the plan](Builder::faults) named them, oldest first; at most 1,000.
+    #[must_use]
+    pub fn faults_fired(&self) -> Vec<Fired> {
+        self.shared.engine().fired().to_vec()
+    }
+
     /// The choices so far; none unless [recorded](Builder::record_trace).
     #[must_use]
     pub fn trace(&self) -> Option<Trace> {
@@ -127,6 +138,34 @@ impl MockDevice {
     #[must_use]
     pub fn order(&self) -> Option<Vec<u64>> {
         self.shared.engine().order().map(<[u64]>::to_vec)
+    }
+
+    /// How often it was decided who goes on, the host or a stream: what [`Schedule::Priorities`](crate::Schedule::Priorities) calls steps.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.shared.engine().steps()
+    }
+
+    /// What the host and the streams did so far, and when by the simulated clock, with the operations that findings are about marked;
+    /// none unless [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let device = MockDevice::builder().record_timeline(true).build();
+    /// let stream = Context::new(device.clone())?.stream()?;
+    /// Array::<f32, _>::zeros(&stream, &[4])?.to_vec(&stream)?;
+    ///
+    /// let timeline = device.timeline().expect("it was recorded");
+    /// let mut trace = Vec::new(); // or a file, for Perfetto
+    /// timeline.write_json(&mut trace)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn timeline(&self) -> Option<Timeline> {
+        let info = self.info();
+        self.shared.engine().timeline(format!("{} {}: {}", info.backend, info.ordinal, info.name))
     }
 
     /// A hash of the choices so far and of the order in which operations ran: equal for equal runs.
@@ -175,7 +214,7 @@ unsafe impl Device for MockDevice {
     fn memory(&self) -> Result<MemoryInfo> {
         let mut engine = self.shared.engine();
         engine.enter(Site::Memory)?;
-        Ok(engine.memory_info())
+        Ok(engine.ask_for_memory())
     }
 
     fn open_stream(&self) -> Result<MockStream> {
@@ -188,7 +227,7 @@ unsafe impl Device for MockDevice {
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<MockHostBuffer> {
         let location = Location::caller();
         let mut engine = self.shared.engine();
-        engine.enter(Site::AllocHost)?;
+        engine.enter_asking(Site::AllocHost, len_bytes.get())?;
         let kind = HostUse::Pinned(HostFlags::new());
         MockHostBuffer::alloc(&self.shared, &mut engine, len_bytes, kind, location)
             .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))

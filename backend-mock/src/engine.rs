@@ -12,21 +12,23 @@
 mod bounds;
 mod bytes;
 mod execute;
+mod failure;
+mod history;
 mod host;
 mod lane;
 mod ledger;
 mod memory;
 mod op;
+mod recorder;
 mod run;
+mod waits;
 
 use std::{ops::Range, panic::Location, time::Duration};
 
-use devarray::{
-    Error, Result,
-    backend::{MemoryInfo, Quiesced},
-};
+use devarray::{Error, Result, backend::MemoryInfo};
 
 pub(crate) use bytes::{Bytes, HostBytes};
+pub(crate) use history::{Happened, Touch};
 pub(crate) use host::HostUse;
 use lane::Lane;
 pub(crate) use lane::Mark;
@@ -35,9 +37,10 @@ use memory::Memory;
 pub(crate) use memory::Reserved;
 use op::Op;
 pub(crate) use op::{Pattern, Work};
+use recorder::Relation;
 
 use crate::{
-    fault::{Fault, Faults, Site},
+    fault::{FaultPlan, Faults},
     finding::{Access, Code, Finding, Operation},
     judge::{Judge, Snapshot},
     poison::Poison,
@@ -62,12 +65,18 @@ pub(crate) struct Engine {
     ledger: Ledger,
     /// The error that lost the device.
     lost: Option<Error>,
+    /// The error with which the operation of this call loses the device when it runs.
+    doom: Option<Error>,
+    /// Whether the query of this call takes no step.
+    is_late: bool,
     /// Operations enqueued so far: the number of the next one.
     enqueued: u64,
     /// The simulated time.
     now: Duration,
     /// What was done, in order, if that is recorded.
     order: Option<Vec<u64>>,
+    /// What happened, if that is recorded.
+    history: Option<Vec<Happened>>,
 }
 
 impl Engine {
@@ -77,35 +86,22 @@ impl Engine {
         memory_limit_bytes: usize,
         host_limit_bytes: usize,
         record_order: bool,
+        plan: FaultPlan,
     ) -> Self {
         Self {
             chooser,
             judge,
             lanes: Vec::new(),
-            memory: Memory::new(memory_limit_bytes),
-            faults: Faults::default(),
+            memory: Memory::new(memory_limit_bytes, plan.pressure),
+            faults: Faults::new(plan),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
+            doom: None,
+            is_late: false,
             enqueued: 0,
             now: Duration::ZERO,
             order: record_order.then(Vec::new),
-        }
-    }
-
-    /// What every call that is no wait does first: fails if the device is lost or a fault is planned for it.
-    pub(crate) fn enter(&mut self, site: Site) -> Result<()> {
-        if let Some(lost) = &self.lost {
-            return Err(lost.clone());
-        }
-        if site == Site::Query {
-            self.ledger.statistics.queries += 1;
-        }
-        match self.faults.call(site) {
-            None => Ok(()),
-            Some(error) => {
-                self.lose_if_sticky(&error);
-                Err(error)
-            }
+            history: None,
         }
     }
 
@@ -113,7 +109,7 @@ impl Engine {
     pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) {
         let finding = self.judge.enqueue(lane, &work, self.operation(work.name(), Some(lane), location));
         self.add_finding(finding);
-        self.push(lane, work);
+        self.push(lane, work, location);
     }
 
     /// Adds a record, and tells what the event holds.
@@ -124,7 +120,7 @@ impl Engine {
         location: &'static Location<'static>,
     ) -> (Mark, Snapshot) {
         let snapshot = self.judge.record(lane, self.operation("record", Some(lane), location));
-        (self.push(lane, Work::Record(stamp)), snapshot)
+        (self.push(lane, Work::Record(stamp), location), snapshot)
     }
 
     /// Adds a wait for an event.
@@ -135,7 +131,7 @@ impl Engine {
         location: &'static Location<'static>,
     ) {
         self.judge.wait(lane, snapshot, self.operation("wait", Some(lane), location));
-        self.push(lane, Work::Wait(mark));
+        self.push(lane, Work::Wait(mark), location);
     }
 
     /// The operation that is enqueued next, for findings.
@@ -148,12 +144,19 @@ impl Engine {
         Operation { number: self.enqueued, kind, stream, location }
     }
 
-    fn push(&mut self, lane: usize, work: Work) -> Mark {
+    fn push(&mut self, lane: usize, work: Work, location: &'static Location<'static>) -> Mark {
         let number = self.enqueued;
+        let (call, bytes) = (self.operation(work.name(), None, location), work.bytes());
         self.enqueued += 1;
         self.scribble(&work, number);
         work.count(&mut self.ledger.statistics.enqueued);
-        let mark = self.lanes[lane].push(lane, Op::new(number, work));
+        let mut op = Op::new(number, work);
+        // The device may have been lost within this very call, by a step of something else.
+        op.cancelled = self.lost.is_some();
+        op.doom = self.doom.take();
+        let mark = self.lanes[lane].push(lane, op);
+        self.note(|_| Happened::Enqueued(number));
+        self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();
         mark
     }
@@ -165,68 +168,6 @@ impl Engine {
         {
             execute::scribble(host, Poison::of_destination(number));
         }
-    }
-
-    /// Waits for everything on a lane.
-    pub(crate) fn synchronize_lane(&mut self, lane: usize) -> Quiesced {
-        let last = self.lanes[lane].last(lane, |_| true);
-        let end = self.synchronize(last);
-        if !matches!(end, Quiesced::Unknown(_)) {
-            self.judge.host_waited_for_lane(lane);
-        }
-        end
-    }
-
-    /// Waits for an event.
-    pub(crate) fn synchronize_event(&mut self, mark: Mark, snapshot: &Snapshot) -> Quiesced {
-        let end = self.synchronize(Some(mark));
-        if !matches!(end, Quiesced::Unknown(_)) {
-            self.judge.host_waited(snapshot);
-        }
-        end
-    }
-
-    /// Waits until the operation has run, and everything before it on its stream.
-    fn synchronize(&mut self, mark: Option<Mark>) -> Quiesced {
-        self.ledger.statistics.synchronizes += 1;
-        let end = match &self.lost {
-            Some(lost) => Quiesced::Ended(lost.clone()),
-            None => self.faults.quiesce(),
-        };
-        match &end {
-            Quiesced::Done => {}
-            Quiesced::Ended(error) => {
-                if let Some(mark) = mark {
-                    self.lanes[mark.lane].cancel(mark);
-                }
-                self.lose_if_sticky(error);
-            }
-            Quiesced::Unknown(error) => {
-                self.lose_if_sticky(error);
-                return end;
-            }
-        }
-        if let Some(mark) = mark {
-            self.force(mark);
-        }
-        end
-    }
-
-    /// Whether the operation that recorded an event has run. If not, runs one step towards it.
-    pub(crate) fn query(&mut self, mark: Mark, snapshot: &Snapshot) -> bool {
-        let done = self.is_done(mark);
-        if done {
-            self.judge.host_waited(snapshot);
-        } else {
-            self.step_towards(mark);
-        }
-        done
-    }
-
-    /// Waits for the whole device.
-    pub(crate) fn synchronize_all(&mut self) {
-        self.finish();
-        self.judge.host_waited_for_all();
     }
 
     /// Reserves device memory: free memory if there is enough, else after running the frees that are queued.
@@ -250,25 +191,43 @@ impl Engine {
         })
     }
 
+    /// How much memory is free, some time within this call.
+    pub(crate) fn ask_for_memory(&mut self) -> MemoryInfo {
+        self.idle();
+        self.note(|_| Happened::AskedForMemory);
+        self.memory.info()
+    }
+
     pub(crate) fn memory_info(&self) -> MemoryInfo {
         self.memory.info()
     }
 
-    pub(crate) fn plan_fault(&mut self, site: Site, fault: Fault) {
-        self.faults.plan(site, fault);
+    /// Takes notes from now on.
+    pub(crate) fn record_history(&mut self) {
+        self.history = Some(Vec::new());
     }
 
     pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
-        if self.ledger.findings.len() < MOST_FINDINGS {
-            self.ledger.findings.extend(finding);
+        let Some(finding) = finding.filter(|_| self.ledger.findings.len() < MOST_FINDINGS) else { return };
+        let finding = self.judge.drawn(finding);
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.found(&finding, self.now);
         }
+        self.ledger.findings.push(finding);
     }
 
-    /// Waits for everything, and forgets in which order it ran.
+    /// Waits for everything, and forgets what ran and in which order.
     pub(crate) fn begin_program(&mut self) {
         self.synchronize_all();
+        self.judge.begin_program();
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.clear();
+        }
         if let Some(order) = &mut self.order {
             order.clear();
+        }
+        if let Some(history) = &mut self.history {
+            history.clear();
         }
     }
 
@@ -310,6 +269,7 @@ impl Engine {
             _ => (Code::HostWrite, "host_write"),
         };
         let operation = self.operation(kind, None, location);
+        self.call(&operation, Relation::None, Some(addresses.len()));
         let outside = self.judge.pinned(addresses).filter(|(memory, bytes)| bytes.end > memory.len_bytes());
         let finding = match outside {
             Some((memory, bytes)) => Some(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)),
@@ -326,6 +286,10 @@ impl Engine {
         self.chooser.recorded().cloned()
     }
 
+    pub(crate) fn steps(&self) -> u64 {
+        self.chooser.steps()
+    }
+
     pub(crate) fn trace_hash(&self) -> u64 {
         self.chooser.hash()
     }
@@ -333,20 +297,21 @@ impl Engine {
     /// What is alive and what went wrong, after running what is queued.
     pub(crate) fn report(&mut self) -> Report {
         self.synchronize_all();
+        // Device memory and registrations are gone with a lost device. Pinned memory is the host's.
+        let there = self.lost.is_none();
         Report {
-            buffers: self.memory.live(),
+            buffers: if there { self.memory.live() } else { Vec::new() },
             host_buffers: self.ledger.host_buffers.values().map(|(_, live)| live.clone()).collect(),
-            registrations: self.ledger.registrations.values().map(|(_, live)| live.clone()).collect(),
+            registrations: self
+                .ledger
+                .registrations
+                .values()
+                .filter(|_| there)
+                .map(|(_, live)| live.clone())
+                .collect(),
             streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
             events: self.ledger.events,
             findings: self.ledger.findings.clone(),
-        }
-    }
-
-    fn lose_if_sticky(&mut self, error: &Error) {
-        if error.is_sticky() && self.lost.is_none() {
-            self.lost = Some(error.clone());
-            self.lanes.iter_mut().for_each(Lane::cancel_all);
         }
     }
 }

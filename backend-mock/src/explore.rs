@@ -1,8 +1,8 @@
-//! A user's code under many schedules, reported like a test that fails.
+//! A user's code under many schedules and with many failures, reported like a test that fails.
 //!
 //! ```
 //! use devarray::{Array, Context};
-//! use devarray_mock::explore;
+//! use devarray_mock::{explore, sweep};
 //!
 //! explore(0, 50, |device| {
 //!     let context = Context::new(device).unwrap();
@@ -10,24 +10,34 @@
 //!     let array = Array::full(&one, &[64], 7_u8).unwrap();
 //!     assert_eq!(array.to_vec(&two).unwrap(), [7; 64]);
 //! });
+//!
+//! sweep(|device| {
+//!     let stream = Context::new(device)?.stream()?;
+//!     Array::full(&stream, &[64], 7_u8)?.to_vec(&stream)
+//! });
 //! ```
 
+mod exhaustive;
 mod failure;
 mod quiet;
+mod run;
 mod shrink;
+mod sweep;
 
+pub use exhaustive::Exhausted;
 pub use failure::{Failure, ParseReplayError, Wrong};
+pub use sweep::{Swept, sweep};
 
-use std::{
-    any::Any,
-    env,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::env;
 
-use crate::{MockDevice, Schedule, Trace, rng::mix};
+use crate::{FaultPlan, MockDevice, Schedule, Trace, rng::mix};
+use run::{Options, Run};
 
 /// The variable that names one run to repeat.
 const REPLAY: &str = "DEVARRAY_REPLAY";
+
+/// The schedules that need no seed.
+const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
 
 /// Runs `program` on fresh devices under the three fixed schedules and `schedules` random ones drawn from `seed`, and fails
 /// like a test at the first run that is wrong: the judge found a mistake, the program panicked, or something is alive on the
@@ -42,12 +52,21 @@ const REPLAY: &str = "DEVARRAY_REPLAY";
 /// If a run is wrong, or the variable is malformed.
 pub fn explore<R>(seed: u64, schedules: u64, program: impl Fn(MockDevice) -> R) {
     let exploration = Explore::new().seed(seed).schedules(schedules);
+    like_a_test(&exploration, program, |program| exploration.run(program).map(drop));
+}
+
+/// Panics if the search finds a run that is wrong, or if the one run that is asked for is.
+fn like_a_test<R, F: Fn(MockDevice) -> R>(
+    exploration: &Explore,
+    program: F,
+    search: impl FnOnce(F) -> Result<(), Failure>,
+) {
     let outcome = match env::var(REPLAY) {
         Ok(text) => match text.parse::<Failure>() {
-            Ok(run) => exploration.replay(run.trace, program),
+            Ok(run) => exploration.clone().faults(*run.plan).replay(run.trace, program).map(drop),
             Err(error) => panic!("{REPLAY}: {error}"),
         },
-        Err(_) => exploration.run(program),
+        Err(_) => search(program),
     };
     if let Err(failure) = outcome {
         panic!("{failure}");
@@ -61,12 +80,14 @@ pub struct Explore {
     seed: u64,
     schedules: u64,
     memory_limit_bytes: usize,
+    faults: FaultPlan,
+    depth: usize,
 }
 
 impl Explore {
     /// 100 random schedules from seed 0, on devices of 1 GiB.
     pub fn new() -> Self {
-        Self { seed: 0, schedules: 100, memory_limit_bytes: 1 << 30 }
+        Self { seed: 0, schedules: 100, memory_limit_bytes: 1 << 30, faults: FaultPlan::new(), depth: 3 }
     }
 
     /// The seed of the first random schedule; the others follow it.
@@ -81,9 +102,22 @@ impl Explore {
         self
     }
 
+    /// How many steps of the host and the streams a mistake needs in one order, for the half of the random schedules that are
+    /// [`Priorities`](Schedule::Priorities). 3 unless told.
+    pub fn depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+
     /// Memory of each device.
     pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = bytes;
+        self
+    }
+
+    /// Failures in each run. Each run draws its own if the plan has random ones.
+    pub fn faults(mut self, plan: FaultPlan) -> Self {
+        self.faults = plan;
         self
     }
 
@@ -93,24 +127,16 @@ impl Explore {
     ///
     /// The first run that is wrong, with as few choices as still make it wrong in the same way.
     pub fn run<R>(&self, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
-        let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy].map(|schedule| (schedule, 0));
+        let fixed = FIXED.map(|schedule| (schedule, 0));
         // Mixed, so that neighbouring seeds have no schedule in common.
         let random = (0..self.schedules).map(|k| (Schedule::Random, mix(mix(self.seed) ^ k)));
-        let mut runs = 0;
+        let (mut runs, mut steps) = (0, 0);
         for (schedule, seed) in fixed.into_iter().chain(random) {
-            let name = match &schedule {
-                Schedule::Random => format!("random schedule, seed {seed:#x}"),
-                fixed => format!("schedule {fixed:?}"),
+            let schedule = match schedule {
+                Schedule::Random if runs % 2 == 0 => Schedule::Priorities { depth: self.depth, steps },
+                schedule => schedule,
             };
-            if let Err((wrong, trace, _)) = self.once(schedule, seed, &program) {
-                let (wrong, trace) = shrink::shrink(wrong, trace, |trace| {
-                    self.once(Schedule::Replay(trace), 0, &program)
-                        .map_err(|(wrong, trace, _)| (wrong, trace))
-                });
-                let again = self.once(Schedule::Replay(trace.clone()), 0, &program).err();
-                let panic = again.and_then(|(_, _, panic)| panic);
-                return Err(Failure { wrong, trace, runs, schedule: name, panic });
-            }
+            steps = self.options(schedule, seed).run_or_shrink(runs, &program)?.steps;
             runs += 1;
         }
         Ok(runs)
@@ -122,38 +148,15 @@ impl Explore {
     ///
     /// The run is wrong.
     pub fn replay<R>(&self, trace: Trace, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
-        match self.once(Schedule::Replay(trace), 0, &program) {
-            Ok(()) => Ok(1),
-            Err((wrong, trace, panic)) => {
-                let (trace, schedule) = (shrink::trimmed(&trace).into(), "a run that is repeated".to_owned());
-                Err(Failure { wrong, trace, runs: 0, schedule, panic })
-            }
-        }
+        let Run { wrong, trace, panic, .. } = self.options(Schedule::Replay(trace), 0).run(&program);
+        let Some(wrong) = wrong else { return Ok(1) };
+        let (trace, schedule) = (shrink::trimmed(&trace).into(), "a run that is repeated".to_owned());
+        Err(Failure { wrong, trace, plan: Box::new(self.faults.clone()), runs: 0, schedule, panic })
     }
 
-    fn once<R>(
-        &self,
-        schedule: Schedule,
-        seed: u64,
-        program: &impl Fn(MockDevice) -> R,
-    ) -> Result<(), (Wrong, Trace, Option<String>)> {
-        let device = MockDevice::builder()
-            .schedule(schedule)
-            .seed(seed)
-            .memory_limit_bytes(self.memory_limit_bytes)
-            .record_trace(true)
-            .build();
-        // What the program leaves behind is looked at from outside, so nothing of it is relied on after a panic.
-        let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
-        let trace = device.trace().unwrap_or_default();
-        let report = device.report();
-        let panic = ended.err().map(|panic| message(&*panic));
-        match (device.first_finding(), panic) {
-            (Some(finding), panic) => Err((Wrong::Found(Box::new(finding)), trace, panic)),
-            (None, Some(panic)) => Err((Wrong::Panicked(panic), trace, None)),
-            (None, None) if !report.is_clean() => Err((Wrong::Leaked(Box::new(report)), trace, None)),
-            (None, None) => Ok(()),
-        }
+    fn options(&self, schedule: Schedule, seed: u64) -> Options {
+        let (memory_limit_bytes, plan) = (self.memory_limit_bytes, self.faults.clone());
+        Options { schedule, seed, memory_limit_bytes, plan, keep_history: false }
     }
 }
 
@@ -161,10 +164,4 @@ impl Default for Explore {
     fn default() -> Self {
         Self::new()
     }
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text =
-        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without a message").to_owned()
 }

@@ -1,54 +1,22 @@
-//! Failures on demand.
+//! Failures on demand: the next call of a site, or those that a plan names.
+
+mod kind;
+mod plan;
+mod site;
+
+pub use kind::FaultKind;
+pub(crate) use plan::Pressure;
+pub use plan::{FaultPlan, ParseFaultPlanError};
+use plan::{Rule, When};
+pub use site::Site;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use devarray::{Error, backend::Quiesced};
 
-/// A call of the backend that can be made to fail. `Device::alloc_host` and `AllocHost::alloc_host_as` are one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Site {
-    /// `Device::memory`.
-    Memory,
-    /// `Device::open_stream`.
-    OpenStream,
-    /// `Device::alloc_host`.
-    AllocHost,
-    /// `Stream::alloc`.
-    Alloc,
-    /// `Stream::free`.
-    Free,
-    /// `Stream::copy`.
-    Copy,
-    /// `Stream::fill`.
-    Fill,
-    /// `Stream::upload`.
-    Upload,
-    /// `Stream::download`.
-    Download,
-    /// `Stream::record`.
-    Record,
-    /// `Stream::wait`.
-    Wait,
-    /// `Stream::synchronize` and `Event::synchronize`.
-    Synchronize,
-    /// `Event::query`.
-    Query,
-    /// `MapHost::map_host` and `ManagedMemory::managed_buffer`.
-    MapHost,
-    /// `RegisterHost::register_host`.
-    RegisterHost,
-    /// `RegisterHost::unregister_host`, each of its two tries.
-    UnregisterHost,
-    /// `ManagedMemory::alloc_managed`.
-    AllocManaged,
-    /// `ManagedMemory::prefetch`.
-    Prefetch,
-    /// `ManagedMemory::advise`.
-    Advise,
-}
+use crate::schedule::Chooser;
 
-/// How a call fails.
+/// How one call fails that [`MockDevice::fail_next`](crate::MockDevice::fail_next) was asked for.
 ///
 /// An error that [is sticky](Error::is_sticky) loses the device: work in flight is cancelled, and every later call
 /// returns the same error.
@@ -93,28 +61,119 @@ impl From<Quiesced> for Fault {
     }
 }
 
-/// The failures that are planned. Every call asks here first, once.
+/// A call that failed because a plan named it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fired {
+    /// How many calls of the backend were made before it.
+    pub call: u64,
+    /// Which call it was.
+    pub site: Site,
+    /// How it failed.
+    pub kind: FaultKind,
+    /// The rule of the plan that named it, the first being 0.
+    pub rule: usize,
+}
+
+/// Faults of plans that are kept: whoever plans more has enough to read.
+const MOST_FIRED: usize = 1000;
+
+/// A site takes part in a run of `buggify` once in so many times.
+const ARMED_ONE_IN: usize = 4;
+
+/// The failures that are planned. Every call asks here, once.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     next: BTreeMap<Site, VecDeque<Fault>>,
+    plan: FaultPlan,
+    /// Calls so far.
+    calls: u64,
+    calls_by_site: BTreeMap<Site, u64>,
+    /// Whether a site takes part in `buggify`, once that was asked.
+    armed: BTreeMap<Site, bool>,
+    fired: Vec<Fired>,
 }
 
 impl Faults {
+    pub(crate) fn new(plan: FaultPlan) -> Self {
+        Self { plan, ..Self::default() }
+    }
+
     pub(crate) fn plan(&mut self, site: Site, fault: Fault) {
         self.next.entry(site).or_default().push_back(fault);
     }
 
-    /// The error that this call of `site` must return.
-    pub(crate) fn call(&mut self, site: Site) -> Option<Error> {
-        self.take(site)?.into_error()
+    /// What happens to a call that is no wait, which asked for so many bytes if it allocates.
+    pub(crate) fn call(&mut self, site: Site, len_bytes: usize, chooser: &mut Chooser) -> Fate {
+        let planned = self.planned(site, chooser);
+        if let Some(error) = self.take(site).and_then(Fault::into_error) {
+            return Fate::Fails(error);
+        }
+        match planned {
+            None => Fate::Runs,
+            Some(FaultKind::Late) => Fate::Late,
+            Some(kind @ FaultKind::Torn) if site.enqueues() => Fate::Doomed(kind.error(site, len_bytes)),
+            Some(kind) => Fate::Fails(kind.error(site, len_bytes)),
+        }
     }
 
-    /// How this wait must end; `Done` if no fault is planned.
-    pub(crate) fn quiesce(&mut self) -> Quiesced {
-        self.take(Site::Synchronize).map_or(Quiesced::Done, Fault::into_quiesced)
+    /// How a wait must end; `Done` if no fault is planned.
+    pub(crate) fn quiesce(&mut self, chooser: &mut Chooser) -> Quiesced {
+        let planned = self.planned(Site::Synchronize, chooser).map(FaultKind::quiesced);
+        self.take(Site::Synchronize).map(Fault::into_quiesced).or(planned).unwrap_or(Quiesced::Done)
+    }
+
+    /// The faults of the plan so far.
+    pub(crate) fn fired(&self) -> &[Fired] {
+        &self.fired
     }
 
     fn take(&mut self, site: Site) -> Option<Fault> {
         self.next.get_mut(&site)?.pop_front()
     }
+
+    /// What the plan says about this call, which is counted.
+    fn planned(&mut self, site: Site, chooser: &mut Chooser) -> Option<FaultKind> {
+        if self.plan.rules.is_empty() {
+            return None;
+        }
+        let call = self.calls;
+        self.calls += 1;
+        let of_site = self.calls_by_site.entry(site).or_default();
+        let nth = *of_site;
+        *of_site += 1;
+        let armed = &mut self.armed;
+        let names = |rule: &Rule| {
+            let number = if rule.site.is_some() { nth } else { call };
+            rule.site.is_none_or(|named| named == site)
+                && (rule.kind != FaultKind::Late || site == Site::Query)
+                && match &rule.when {
+                    When::Window(calls) => calls.contains(&number),
+                    When::OneIn(n) => chooser.unlikely(*n),
+                    When::Buggify(n) => {
+                        *armed.entry(site).or_insert_with(|| chooser.unlikely(ARMED_ONE_IN))
+                            && chooser.unlikely(*n)
+                    }
+                }
+        };
+        let rule = self.plan.rules.iter().position(names)?;
+        let kind = self.plan.rules[rule].kind;
+        if self.fired.len() < MOST_FIRED {
+            self.fired.push(Fired { call, site, kind, rule });
+        }
+        Some(kind)
+    }
+}
+
+/// What happens to a call.
+#[derive(Debug)]
+pub(crate) enum Fate {
+    /// What should.
+    Runs,
+    /// It returns this.
+    Fails(Error),
+    /// It runs, and its operation loses the device with this.
+    Doomed(Error),
+    /// It runs, and takes no step.
+    Late,
 }

@@ -30,11 +30,11 @@ pub use host::MockHostBuffer;
 pub use host_kinds::MockRegistration;
 pub use stream::MockStream;
 
-// A user's code under many schedules.
-pub use explore::{Explore, Failure, ParseReplayError, Wrong, explore};
+// A user's code under many schedules, and with every call failed.
+pub use explore::{Exhausted, Explore, Failure, ParseReplayError, Swept, Wrong, explore, sweep};
 
 // What drives it, and what it tells.
-pub use fault::{Fault, Site};
+pub use fault::{Fault, FaultKind, FaultPlan, Fired, ParseFaultPlanError, Site};
 pub use finding::{Access, Code, Finding, Memory, Operation};
 pub use poison::{Poison, PoisonKind};
 pub use report::{LiveBuffer, LiveHostBuffer, LiveRegistration, Report};

@@ -10,6 +10,8 @@ pub struct Statistics {
     pub enqueued: Counts,
     /// Operations that have run; those a failure cancelled are not among them.
     pub executed: Counts,
+    /// Operations that a failure cancelled before they had run.
+    pub cancelled: Counts,
     /// Waits of the host for a stream or an event.
     pub synchronizes: u64,
     /// Queries of events.
@@ -38,6 +40,16 @@ pub struct Counts {
     pub records: u64,
     /// Waits of a stream for an event.
     pub waits: u64,
+}
+
+impl Counts {
+    /// Operations of all kinds together.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        let Self { allocs, frees, copies, fills, uploads, downloads, prefetches, records, waits } = self;
+        let tallies = [allocs, frees, copies, fills, uploads, downloads, prefetches];
+        tallies.iter().map(|tally| tally.count).sum::<u64>() + records + waits
+    }
 }
 
 /// Operations of one kind.

@@ -81,7 +81,7 @@ unsafe impl Stream for MockStream {
     fn alloc(&self, len_bytes: NonZeroUsize) -> Result<MockBuffer> {
         let len_bytes = len_bytes.get();
         let mut engine = self.shared().engine();
-        engine.enter(Site::Alloc)?;
+        engine.enter_asking(Site::Alloc, len_bytes)?;
         let reserved = engine.reserve(len_bytes, Location::caller())?;
         let (id, address) = (reserved.buffer, reserved.address);
         engine.enqueue(self.lane, Work::Alloc { buffer: id, len_bytes }, Location::caller());

@@ -178,13 +178,19 @@ mod tests {
 
     use super::*;
     use crate::schedule::{Chooser, Schedule};
-    use crate::{Code, judge::Judge};
+    use crate::{Code, FaultPlan, judge::Judge};
 
     /// No owner of a buffer can do this, so the engine is asked directly.
     #[test]
     fn a_second_free_is_a_finding() {
-        let mut engine =
-            Engine::new(Chooser::new(Schedule::Lazy, 0, false), Judge::new(true, false), 100, 0, false);
+        let mut engine = Engine::new(
+            Chooser::new(Schedule::Lazy, 0, false),
+            Judge::new(true, false),
+            100,
+            0,
+            false,
+            FaultPlan::new(),
+        );
         let lane = engine.open_lane();
         let buffer = engine.reserve(8, Location::caller()).unwrap().buffer;
         let free = || Work::Free { buffer, len_bytes: 8 };

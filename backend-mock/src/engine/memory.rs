@@ -10,6 +10,7 @@ use devarray::backend::MemoryInfo;
 use super::bytes::Bytes;
 use crate::{
     buffer::BufferId,
+    fault::Pressure,
     poison::{Poison, PoisonKind, repeat},
     report::LiveBuffer,
     schedule::{Choice, Chooser},
@@ -30,6 +31,12 @@ pub(super) struct Memory {
     holes: VecDeque<Hole>,
     limit_bytes: usize,
     used_bytes: usize,
+    /// What a plan of faults does to it.
+    pressure: Pressure,
+    /// Bytes allocated so far, freed or not.
+    allocated_bytes: usize,
+    /// Bytes freed that stay taken until the host waits.
+    held_bytes: usize,
     next_number: u64,
     next_address: u64,
 }
@@ -78,12 +85,15 @@ pub(super) enum State {
 }
 
 impl Memory {
-    pub(super) fn new(limit_bytes: usize) -> Self {
+    pub(super) fn new(limit_bytes: usize, pressure: Pressure) -> Self {
         Self {
             blocks: BTreeMap::new(),
             holes: VecDeque::new(),
             limit_bytes,
             used_bytes: 0,
+            pressure,
+            allocated_bytes: 0,
+            held_bytes: 0,
             next_number: 0,
             next_address: FIRST_ADDRESS,
         }
@@ -100,13 +110,18 @@ impl Memory {
         location: &'static Location<'static>,
         chooser: &mut Chooser,
     ) -> Option<Reserved> {
-        if len_bytes > self.limit_bytes - self.used_bytes {
+        let Pressure { budget_bytes, hole_bytes, .. } = self.pressure;
+        let budget_bytes = budget_bytes.unwrap_or(usize::MAX).saturating_sub(self.allocated_bytes);
+        let most_bytes =
+            budget_bytes.min(hole_bytes.unwrap_or(usize::MAX)).min(self.limit_bytes - self.used_bytes);
+        if len_bytes > most_bytes {
             return None;
         }
         let mut own = Vec::new();
         own.try_reserve_exact(len_bytes).ok()?;
         let (id, place) = self.place(len_bytes, chooser)?;
         self.used_bytes += len_bytes;
+        self.allocated_bytes = self.allocated_bytes.saturating_add(len_bytes);
         let bytes = Bytes::Own(own);
         let block = Block { generation: id.generation, place, len_bytes, location, bytes };
         self.blocks.insert(id.number, block);
@@ -166,12 +181,21 @@ impl Memory {
             return false;
         }
         let Some(block) = self.blocks.remove(&id.number) else { return false };
-        self.used_bytes -= block.len_bytes;
+        if self.pressure.holds_freed {
+            self.held_bytes += block.len_bytes;
+        } else {
+            self.used_bytes -= block.len_bytes;
+        }
         if self.holes.len() == MOST_HOLES {
             self.holes.pop_front();
         }
         self.holes.push_back(Hole { id, place: block.place });
         true
+    }
+
+    /// The host has waited: what was freed is free.
+    pub(super) fn let_go(&mut self) {
+        self.used_bytes -= std::mem::take(&mut self.held_bytes);
     }
 
     /// Whether the buffer may be used.

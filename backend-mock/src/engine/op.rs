@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use devarray::copy::Plan;
+use devarray::{Error, copy::Plan};
 
 use super::Mark;
 use crate::{buffer::BufferId, finding, host::HostRange, statistics::Counts, timing::Stamp};
@@ -17,11 +17,13 @@ pub(super) struct Op {
     pub(super) pieces: Option<Vec<Range<usize>>>,
     /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees, records and waits.
     pub(super) cancelled: bool,
+    /// It loses the device, with this error, when it runs.
+    pub(super) doom: Option<Error>,
 }
 
 impl Op {
     pub(super) fn new(number: u64, work: Work) -> Self {
-        Self { number, work, pieces: None, cancelled: false }
+        Self { number, work, pieces: None, cancelled: false, doom: None }
     }
 }
 
@@ -120,6 +122,16 @@ impl Work {
             | Self::Wait(_) => 0,
             Self::Copy { plan, .. } | Self::Fill { plan, .. } => plan.len_bytes(),
             Self::Upload { bytes, .. } | Self::Download { bytes, .. } => bytes.len(),
+        }
+    }
+
+    /// Bytes that it is about; none of an event.
+    pub(super) fn bytes(&self) -> Option<usize> {
+        match self {
+            Self::Alloc { len_bytes, .. } | Self::Free { len_bytes, .. } => Some(*len_bytes),
+            Self::Prefetch { bytes, .. } => Some(bytes.len()),
+            Self::Record(_) | Self::Wait(_) => None,
+            _ => Some(self.len_bytes()),
         }
     }
 

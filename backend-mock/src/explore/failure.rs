@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, thread};
 
-use crate::{Finding, ParseTraceError, Report, Trace};
+use crate::{FaultPlan, Finding, ParseFaultPlanError, ParseTraceError, Report, Trace};
 
 /// A run that is wrong, and the choices that make it so.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Failure {
     pub wrong: Wrong,
     /// The choices of the run, as few of them other than 0 as still show it.
     pub trace: Trace,
+    /// The calls that fail in it.
+    pub plan: Box<FaultPlan>,
     /// Runs before it that were right.
     pub runs: u64,
     /// The schedule that first showed it.
@@ -30,6 +32,8 @@ pub enum Wrong {
     Panicked(String),
     /// Something is alive although the program's handles are gone.
     Leaked(Box<Report>),
+    /// The device itself did what none may, which is a mistake of the simulator.
+    Broken(String),
     /// Not known: read from a line that only says how to repeat the run.
     Unknown,
 }
@@ -41,7 +45,7 @@ impl Wrong {
             (Self::Found(one), Self::Found(two)) => one.code == two.code,
             // The values that an assertion shows may differ; what it asserts stands in the first line.
             (Self::Panicked(one), Self::Panicked(two)) => one.lines().next() == two.lines().next(),
-            (Self::Leaked(_), Self::Leaked(_)) => true,
+            (Self::Leaked(_), Self::Leaked(_)) | (Self::Broken(_), Self::Broken(_)) => true,
             _ => false,
         }
     }
@@ -53,10 +57,14 @@ impl fmt::Display for Failure {
             Wrong::Found(finding) => write!(f, "{finding}")?,
             Wrong::Panicked(message) => write!(f, "the program panicked: {message}")?,
             Wrong::Leaked(report) => write!(f, "{report}")?,
+            Wrong::Broken(how) => write!(f, "the simulator is broken: {how}")?,
             Wrong::Unknown => {}
         }
         if let Some(message) = &self.panic {
             write!(f, "\n  the program then panicked: {message}")?;
+        }
+        if !self.plan.is_empty() {
+            write!(f, "\n  with the calls failed that are named by {}", self.plan)?;
         }
         let evil = self.trace.choices().iter().filter(|&&choice| choice != 0).count();
         let Self { runs, schedule, .. } = self;
@@ -68,7 +76,12 @@ impl fmt::Display for Failure {
             .name()
             .filter(|name| *name != "main")
             .map_or_else(String::new, |name| format!(" {name}"));
-        write!(f, "\n  replay: DEVARRAY_REPLAY=v1:{} cargo test{name}", self.trace)
+        // Plans have characters that mean something to a shell.
+        let run = match self.plan.is_empty() {
+            true => format!("v1:{}", self.trace),
+            false => format!("'v1:{}:{}'", self.trace, self.plan),
+        };
+        write!(f, "\n  replay: DEVARRAY_REPLAY={run} cargo test{name}")
     }
 }
 
@@ -82,9 +95,12 @@ impl FromStr for Failure {
         let trace = text
             .strip_prefix("v1:")
             .ok_or_else(|| ParseReplayError(format!("{text:?} does not begin with \"v1:\"")))?;
+        let (trace, plan) = trace.split_once(':').unwrap_or((trace, ""));
+        let plan = plan.parse().map_err(|error: ParseFaultPlanError| ParseReplayError(error.to_string()))?;
+        let plan = Box::new(plan);
         let trace = trace.parse().map_err(|error: ParseTraceError| ParseReplayError(error.to_string()))?;
         let schedule = "a run that is repeated".to_owned();
-        Ok(Self { wrong: Wrong::Unknown, trace, runs: 0, schedule, panic: None })
+        Ok(Self { wrong: Wrong::Unknown, trace, plan, runs: 0, schedule, panic: None })
     }
 }
 

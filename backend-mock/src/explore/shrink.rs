@@ -11,7 +11,7 @@ const MOST_TRIES: usize = 500;
 pub(super) fn shrink(
     mut wrong: Wrong,
     trace: Trace,
-    run: impl Fn(Trace) -> Result<(), (Wrong, Trace)>,
+    run: impl Fn(Trace) -> Option<(Wrong, Trace)>,
 ) -> (Wrong, Trace) {
     let mut best = trimmed(&trace);
     let mut tries = 0;
@@ -21,7 +21,7 @@ pub(super) fn shrink(
             return false;
         }
         match run(candidate.into()) {
-            Err((again, recorded)) if again.is_like(&wrong) && size(&trimmed(&recorded)) < size(best) => {
+            Some((again, recorded)) if again.is_like(&wrong) && size(&trimmed(&recorded)) < size(best) => {
                 *best = trimmed(&recorded);
                 wrong = again;
                 true

@@ -1,0 +1,71 @@
+//! Calls and operations that fail because they were told to, and the loss of the device.
+
+use devarray::{Error, Result};
+
+use super::{Engine, lane::Lane, op::Op};
+use crate::{
+    fault::{Fate, Fault, Fired, Site},
+    schedule::Choice,
+};
+
+impl Engine {
+    /// What every call that is no wait does first: fails if the device is lost or a fault is planned for it.
+    pub(crate) fn enter(&mut self, site: Site) -> Result<()> {
+        self.enter_asking(site, 0)
+    }
+
+    /// As [`enter`](Self::enter), for a call that asks for memory.
+    pub(crate) fn enter_asking(&mut self, site: Site, len_bytes: usize) -> Result<()> {
+        (self.doom, self.is_late) = (None, false);
+        if let Some(lost) = &self.lost {
+            return Err(lost.clone());
+        }
+        if site == Site::Query {
+            self.ledger.statistics.queries += 1;
+        }
+        match self.faults.call(site, len_bytes, &mut self.chooser) {
+            Fate::Runs => Ok(()),
+            Fate::Late => {
+                self.is_late = true;
+                Ok(())
+            }
+            Fate::Doomed(error) => {
+                self.doom = Some(error);
+                Ok(())
+            }
+            Fate::Fails(error) => {
+                self.lose_if_sticky(&error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Loses the device if the operation is to, after some of its bytes or none. True if it did, which ends the operation.
+    pub(super) fn meet_doom(&mut self, op: &mut Op) -> bool {
+        let Some(doom) = op.doom.take().filter(|_| !op.cancelled) else { return false };
+        // One way: nothing has been moved. Two: a piece, or all if it is one.
+        if op.work.len_bytes() > 0 && self.chooser.choose(Choice::Doom, 2) == 1 {
+            self.execute(op);
+        }
+        op.cancelled = true;
+        self.lose_if_sticky(&doom);
+        // What is no movement of bytes still takes effect, as everything cancelled does.
+        self.execute(op)
+    }
+
+    pub(super) fn lose_if_sticky(&mut self, error: &Error) {
+        if error.is_sticky() && self.lost.is_none() {
+            self.lost = Some(error.clone());
+            self.lanes.iter_mut().for_each(Lane::cancel_all);
+        }
+    }
+
+    /// The faults of the plan so far.
+    pub(crate) fn fired(&self) -> &[Fired] {
+        self.faults.fired()
+    }
+
+    pub(crate) fn plan_fault(&mut self, site: Site, fault: Fault) {
+        self.faults.plan(site, fault);
+    }
+}

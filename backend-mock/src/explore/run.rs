@@ -1,0 +1,125 @@
+//! One run, and what is wrong with it.
+
+use std::{
+    any::Any,
+    num::NonZeroUsize,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use devarray::{Error, backend::Device as _};
+
+use super::{Failure, Wrong, quiet, shrink};
+use crate::{FaultKind, FaultPlan, Fired, MockDevice, Schedule, Site, Trace, engine::Happened};
+
+/// What makes a run what it is, beside the program.
+#[derive(Debug, Clone)]
+pub(super) struct Options {
+    pub(super) schedule: Schedule,
+    pub(super) seed: u64,
+    pub(super) memory_limit_bytes: usize,
+    pub(super) plan: FaultPlan,
+    pub(super) keep_history: bool,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// None if it is right.
+    pub(super) wrong: Option<Wrong>,
+    pub(super) trace: Trace,
+    /// What the program panicked with, if that is not what is wrong already.
+    pub(super) panic: Option<String>,
+    /// The faults of the plan that were met.
+    pub(super) fired: Vec<Fired>,
+    /// What happened, until the program had ended and everything had run, if that was to be kept.
+    pub(super) history: Vec<Happened>,
+    /// How often it was decided who goes on.
+    pub(super) steps: u64,
+}
+
+impl Options {
+    /// Runs the program, and makes the choices few if that is wrong. `runs` were right before it.
+    pub(super) fn run_or_shrink<R>(
+        &self,
+        runs: u64,
+        program: &impl Fn(MockDevice) -> R,
+    ) -> Result<Run, Failure> {
+        let mut run = self.run(program);
+        let Some(wrong) = run.wrong.take() else { return Ok(run) };
+        let trace = run.trace;
+        let again = |trace| Self { schedule: Schedule::Replay(trace), ..self.clone() }.run(program);
+        let (wrong, trace) = shrink::shrink(wrong, trace, |trace| {
+            let run = again(trace);
+            run.wrong.map(|wrong| (wrong, run.trace))
+        });
+        let panic = again(trace.clone()).panic;
+        let schedule = match &self.schedule {
+            Schedule::Random => format!("random schedule, seed {:#x}", self.seed),
+            Schedule::Priorities { depth, .. } => {
+                format!("random priorities, depth {depth}, seed {:#x}", self.seed)
+            }
+            Schedule::Replay(_) => "an order that differs".to_owned(),
+            fixed => format!("schedule {fixed:?}"),
+        };
+        Err(Failure { wrong, trace, plan: Box::new(self.plan.clone()), runs, schedule, panic })
+    }
+
+    pub(super) fn run<R>(&self, program: &impl Fn(MockDevice) -> R) -> Run {
+        let device = MockDevice::builder()
+            .schedule(self.schedule.clone())
+            .seed(self.seed)
+            .memory_limit_bytes(self.memory_limit_bytes)
+            .faults(self.plan.clone())
+            .record_trace(true)
+            .build();
+        if self.keep_history {
+            device.shared().engine().record_history();
+        }
+        // What the program leaves behind is looked at from outside, so nothing of it is relied on after a panic.
+        let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
+        let report = device.report();
+        let (trace, fired, steps) =
+            (device.trace().unwrap_or_default(), device.faults_fired(), device.steps());
+        let history = device.shared().engine().history().to_vec();
+        let mut panic = ended.err().map(|panic| message(&*panic));
+        let wrong = if let Some(finding) = report.findings.first() {
+            Some(Wrong::Found(Box::new(finding.clone())))
+        } else if let Some(message) = panic.take() {
+            Some(Wrong::Panicked(message))
+        } else if !report.is_clean() && !may_keep(&fired) {
+            Some(Wrong::Leaked(Box::new(report)))
+        } else {
+            broken(&device).map(Wrong::Broken)
+        };
+        Run { wrong, trace, panic, fired, history, steps }
+    }
+}
+
+/// Whether one of the failures lets memory stay allocated: giving it back is what failed, or nobody knows whether work that uses
+/// it has ended.
+fn may_keep(fired: &[Fired]) -> bool {
+    fired.iter().any(|fired| match (fired.site, fired.kind) {
+        (Site::Free | Site::UnregisterHost, FaultKind::Refused | FaultKind::Cancelled) => true,
+        (site, kind) => (site, kind) == (Site::Synchronize, FaultKind::Refused),
+    })
+}
+
+/// What a device does that none may: lose an operation, or be lost with more than one error.
+fn broken(device: &MockDevice) -> Option<String> {
+    let statistics = device.statistics();
+    let ended = statistics.executed.operations() + statistics.cancelled.operations();
+    if statistics.enqueued.operations() != ended {
+        return Some(format!("{} operations were enqueued, {ended} ended", statistics.enqueued.operations()));
+    }
+    let errors: Vec<Option<Error>> =
+        vec![device.memory().err(), device.open_stream().err(), device.alloc_host(NonZeroUsize::MIN).err()];
+    let lost = errors.iter().flatten().any(Error::is_sticky);
+    (lost && errors.iter().any(|error| *error != errors[0]))
+        .then(|| format!("a lost device answers {errors:?}"))
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text =
+        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a message").to_owned()
+}

@@ -1,0 +1,173 @@
+//! What the library does, with every call it makes failed once in every way.
+
+use devarray::{Array, Context, ManagedArray, MappedArray, Order, Result, backend::Location, ix};
+use devarray_mock::{Explore, Failure, FaultKind, MockDevice, Site, Swept, Wrong, sweep};
+
+fn data(len: u8) -> Vec<u8> {
+    (0..len).collect()
+}
+
+/// Copies, strided and not, over two streams that wait for each other.
+fn copies(device: MockDevice) -> Result<()> {
+    let context = Context::new(device)?;
+    let (one, two) = (context.stream()?, context.stream()?);
+    let array = Array::from_slice(&one, &[4, 6], &data(24))?;
+    let turned = array.view().permute(&[1, 0])?.to_contiguous(&two, Order::C)?;
+    let mut target = Array::zeros(&one, &[6, 4])?;
+    target.view_mut().copy_from(&one, &turned.view())?;
+    target.view_mut().copy_within(&two, &ix![4..], &ix![2..4])?;
+    target.view_mut().index(&ix![.., 1])?.fill(&one, 9)?;
+    let host = target.to_vec(&two)?;
+    assert_eq!(host[..4], [0, 9, 12, 18], "told that all is well");
+    Ok(())
+}
+
+/// Transfers that own their memory: waited for, dropped, forgotten.
+fn transfers(device: MockDevice) -> Result<()> {
+    let context = Context::new(device)?;
+    let (one, two) = (context.stream()?, context.stream()?);
+    let mut array = Array::<u8, _>::zeros(&one, &[16])?;
+    let upload = array.view_mut().upload(&one, context.pinned_from(&data(16))?)?;
+    let download = array.view().download(&two, context.pinned(16)?)?;
+    drop(array.view().download(&one, context.pinned(16)?)?);
+    drop(upload.wait()?);
+    assert_eq!(*download.wait()?, *data(16), "told that all is well");
+    Ok(())
+}
+
+/// Borrowed memory, given back when the scope ends.
+fn scopes(device: MockDevice) -> Result<()> {
+    let stream = Context::new(device)?.stream()?;
+    let mut array = Array::<u8, _>::zeros(&stream, &[8])?;
+    let (new, mut old, mut back) = (data(8), [1; 8], [1; 8]);
+    stream.scope(|s| {
+        s.download(&array.view(), &mut old)?;
+        s.upload(&new, &mut array.view_mut())?;
+        s.download(&array.view(), &mut back)
+    })??;
+    assert_eq!(
+        (old.as_slice(), back.as_slice()),
+        ([0; 8].as_slice(), new.as_slice()),
+        "told that all is well"
+    );
+    Ok(())
+}
+
+/// Host memory that the device reaches by itself.
+fn host_kinds(device: MockDevice) -> Result<()> {
+    let context = Context::new(device)?;
+    let stream = context.stream()?;
+    let mut mapped = MappedArray::from_slice(&context, &[8], &data(8))?;
+    let mut managed = ManagedArray::<u8, _>::zeros(&context, &[8])?;
+    managed.prefetch(&stream, Location::Device)?;
+    managed.view_mut().copy_from(&stream, &mapped.view())?;
+    mapped.view_mut().fill(&stream, 5)?;
+    assert_eq!(*managed.host()?, *data(8), "told that all is well");
+    assert_eq!(*mapped.host()?, [5; 8], "told that all is well");
+    let mut own = data(8);
+    context.with_pinned(&mut own, |own| Array::from_slice(&stream, &[8], own)?.to_vec(&stream))??;
+    Ok(())
+}
+
+/// Two devices, one of which never fails.
+fn across(device: MockDevice) -> Result<()> {
+    let other = MockDevice::builder().ordinal(1).build();
+    let (here, there) = (Context::new(device)?, Context::new(other.clone())?);
+    let (one, two) = (here.stream()?, there.stream()?);
+    let source = Array::from_slice(&one, &[3, 4], &data(12))?;
+    let mut target = Array::zeros(&two, &[4, 3])?;
+    let copied = target.view_mut().copy_across(&two, &one, &source.view().permute(&[1, 0])?);
+    // Whatever became of this device, the other is well.
+    let seen = target.to_vec(&two)?;
+    assert!(copied.is_err() || seen[..3] == [0, 4, 8], "told that all is well");
+    drop((target, two, there));
+    assert!(other.report().is_clean(), "{}", other.report());
+    copied
+}
+
+/// Events and their times.
+fn events(device: MockDevice) -> Result<()> {
+    let context = Context::new(device)?;
+    let (one, two) = (context.stream()?, context.stream()?);
+    let before = one.record_timed()?;
+    let array = Array::<u32, _>::full(&one, &[100], 7)?;
+    let after = one.record_timed()?;
+    let event = one.record()?;
+    two.wait(&event)?;
+    while !event.query()? {}
+    event.synchronize()?;
+    let _ = after.elapsed_since(&before)?;
+    array.to_vec(&two).map(drop)
+}
+
+fn swept(program: fn(MockDevice) -> Result<()>) -> Swept {
+    let swept = Explore::new().sweep(program).unwrap_or_else(|failure| panic!("{failure}"));
+    println!("{swept:#?}");
+    assert!(swept.told > swept.survived, "{swept:#?}");
+    swept
+}
+
+#[test]
+fn copies_survive_every_failure() {
+    let swept = swept(copies);
+    for site in [Site::OpenStream, Site::Alloc, Site::Copy, Site::Fill, Site::Upload, Site::Download] {
+        for kind in [FaultKind::Cancelled, FaultKind::Lost, FaultKind::Torn] {
+            assert!(swept.failed.contains_key(&(site, kind)), "{site} {kind:?}");
+        }
+    }
+}
+
+#[test]
+fn transfers_survive_every_failure() {
+    swept(transfers);
+}
+
+#[test]
+fn scopes_survive_every_failure() {
+    swept(scopes);
+}
+
+#[test]
+fn host_kinds_survive_every_failure() {
+    swept(host_kinds);
+}
+
+#[test]
+fn copies_between_devices_survive_every_failure() {
+    swept(across);
+}
+
+#[test]
+fn events_survive_every_failure() {
+    swept(events);
+}
+
+/// A program with a mistake on one of its error paths only.
+fn careless(device: MockDevice) -> Result<()> {
+    let context = Context::new(device)?;
+    let stream = context.stream()?;
+    let array = Array::from_slice(&stream, &[8], &data(8))?;
+    array.to_vec(&stream).inspect_err(|_| std::mem::forget(array.view().to_contiguous(&stream, Order::C)))?;
+    Ok(())
+}
+
+#[test]
+fn a_mistake_on_an_error_path_is_found_and_repeated() {
+    let failure = Explore::new().sweep(careless).unwrap_err();
+    assert!(matches!(failure.wrong, Wrong::Leaked(_)), "{failure}");
+    let text = failure.to_string();
+    assert!(text.contains("error[DA12]: leaked buffer"), "{text}");
+    let line = text.lines().last().unwrap();
+    let run = line.split('\'').nth(1).unwrap();
+    let named: Failure = run.parse().unwrap();
+    let again = Explore::new().faults(*named.plan).replay(named.trace, careless).unwrap_err();
+    assert_eq!(again.wrong, failure.wrong);
+    // The twin: nothing is wrong when nothing fails.
+    assert_eq!(Explore::new().schedules(20).run(careless), Ok(23));
+}
+
+#[test]
+#[should_panic(expected = "error[DA12]: leaked buffer")]
+fn the_short_form_panics_like_a_test() {
+    sweep(careless);
+}

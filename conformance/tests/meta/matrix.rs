@@ -24,6 +24,8 @@ impl Matrix<'_> {
             fs::write(COMMITTED, &table).expect("the table can be written");
         }
         let committed = fs::read_to_string(COMMITTED).unwrap_or_default();
+        // Which other laws notice a bug hangs on what the simulator runs first.
+        let (table, committed) = (table.replace('+', "."), committed.replace('+', "."));
         let differs = table.lines().zip(committed.lines()).find(|(due, found)| due != found);
         (table != committed).then(|| {
             let name = Path::new(COMMITTED).file_name().unwrap_or_default().display();
@@ -36,7 +38,7 @@ impl Matrix<'_> {
         let mut table = format!(
             "# Planted bugs\n\n\
              Which law of the suite notices which of {} bugs planted in a backend. `tests/meta` makes this table, and fails\n\
-             if it differs, if a bug survives the law named for it, or if a law notices none.\n\n\
+             if a bug survives the law named for it, if a law notices none, or if the table is of other laws or bugs.\n\n\
              `#` the law named for the bug, `+` a law that notices it too, `.` one that does not; blank: not tried, because\n\
              the law is slow or hands the device memory that a bug would ruin.\n\n```text\n",
             KILLERS.len(),
@@ -57,9 +59,9 @@ impl Matrix<'_> {
             });
             let _ = writeln!(table, "{:3} {name:38} {}", law.code, row.collect::<String>().trim_end());
         }
-        table += "```\n\n| | bug | named for it | laws that notice it |\n|---|---|---|---|\n";
-        for (number, ((bug, killer), broken)) in (1..).zip(KILLERS.iter().zip(self.tried)) {
-            let _ = writeln!(table, "| {number} | {bug:?} | `{killer}` | {} |", broken.len());
+        table += "```\n\n| | bug | named for it |\n|---|---|---|\n";
+        for (number, (bug, killer)) in (1..).zip(KILLERS) {
+            let _ = writeln!(table, "| {number} | {bug:?} | `{killer}` |");
         }
         let _ = writeln!(
             table,

@@ -51,11 +51,13 @@ pub(crate) enum Bug {
     MappedIsACopy,
     ManagedIsACopy,
     ManagedOutOfMemoryMislabelled,
+    AdoptsWhatLiesBehind,
+    AdoptMislabelled,
 }
 
 impl Bug {
     /// How many variants there are, `None` among them.
-    pub(crate) const COUNT: usize = Self::ManagedOutOfMemoryMislabelled as usize + 1;
+    pub(crate) const COUNT: usize = Self::AdoptMislabelled as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may be given memory of
     /// the program's own: one that is finished too late would write into it when it is somebody else's.
@@ -112,4 +114,6 @@ pub(crate) const KILLERS: &[(Bug, &str)] = &[
     (Bug::MappedIsACopy, "mapped::one_memory"),
     (Bug::ManagedIsACopy, "managed::one_memory"),
     (Bug::ManagedOutOfMemoryMislabelled, "managed::no_more_than_is_free"),
+    (Bug::AdoptsWhatLiesBehind, "foreign::elements"),
+    (Bug::AdoptMislabelled, "foreign::refused"),
 ];

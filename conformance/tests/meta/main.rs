@@ -11,9 +11,9 @@ use broken::Broken;
 use bug::{Bug, KILLERS};
 use devarray::{
     Result,
-    backend::{ManagedMemory, MapHost, RegisterHost, Timing},
+    backend::{ForeignMemory, ManagedMemory, MapHost, RegisterHost, Timing},
 };
-use devarray_conformance::{Harness, Instrumented, Law, all, managed, mapped, registered, timing};
+use devarray_conformance::{Harness, Instrumented, Law, all, foreign, managed, mapped, registered, timing};
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
 
@@ -41,8 +41,8 @@ fn simulator(schedule: Schedule) -> Result<MockDevice> {
 }
 
 /// Every law, those of extras too.
-fn every_law<D: Timing + RegisterHost + MapHost + ManagedMemory>() -> Vec<Law<D>> {
-    let extras = [timing(), registered(), mapped(), managed()];
+fn every_law<D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory>() -> Vec<Law<D>> {
+    let extras = [timing(), registered(), mapped(), managed(), foreign()];
     all().into_iter().chain(extras.into_iter().flatten()).collect()
 }
 

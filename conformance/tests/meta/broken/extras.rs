@@ -6,8 +6,8 @@ use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, sync::PoisonError, t
 use devarray::{
     Error, Result,
     backend::{
-        Advice, AllocHost, Capability, Device, HostBuffer, HostFlags, Location, ManagedMemory, MapHost,
-        RegisterHost, Timing,
+        Advice, AllocHost, Capability, Device, ForeignMemory, HostBuffer, HostFlags, Location, ManagedMemory,
+        MapHost, RegisterHost, Timing,
     },
 };
 
@@ -128,5 +128,25 @@ unsafe impl<D: ManagedMemory> ManagedMemory for Broken<D> {
 
     fn advise(&self, buffer: &Placed<D::Buffer>, bytes: Range<usize>, advice: Advice) -> Result<()> {
         self.inner.advise(&buffer.inner, bytes, advice)
+    }
+}
+
+// SAFETY: as for the device.
+unsafe impl<D: ForeignMemory> ForeignMemory for Broken<D> {
+    type Adopted = D::Adopted;
+
+    unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(Placed<D::Buffer>, D::Adopted)> {
+        self.lie("adopt", Capability::ForeignMemory)?;
+        let ahead = if self.bug == Bug::AdoptsWhatLiesBehind { 256 } else { 0 };
+        // SAFETY: the caller's promise, passed on, or other memory of the simulator's own.
+        match unsafe { self.inner.adopt(start + ahead, bytes) } {
+            Ok((buffer, adopted)) => Ok((Placed::new(buffer, self.bug), adopted)),
+            Err(_) if self.bug == Bug::AdoptMislabelled => Err(Error::Unsupported {
+                backend: "broken",
+                operation: "adopt",
+                capability: Capability::ForeignMemory,
+            }),
+            Err(error) => Err(error),
+        }
     }
 }

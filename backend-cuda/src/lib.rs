@@ -11,6 +11,7 @@ mod ipc;
 mod kernels;
 mod memory;
 mod peer;
+mod pool;
 mod probe;
 mod properties;
 mod stream;

@@ -119,6 +119,7 @@ impl Driver {
             (true, Capability::ForeignMemory),
             (true, Capability::PeerAccess),
             (shares, Capability::Ipc),
+            (true, Capability::MemoryPool),
             (registers, Capability::RegisteredMemory),
             (maps, Capability::MappedMemory),
             (manages, Capability::ManagedMemory),

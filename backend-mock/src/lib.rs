@@ -15,6 +15,7 @@ mod ipc;
 mod judge;
 mod peer;
 mod poison;
+mod pool;
 pub mod program;
 mod report;
 mod rng;

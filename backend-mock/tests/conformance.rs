@@ -28,7 +28,7 @@ mod eager {
     devarray_conformance::suite!(
         device(Schedule::Eager),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }
 
@@ -37,7 +37,7 @@ mod lazy {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }
 
@@ -46,7 +46,7 @@ mod reverse_lazy {
     devarray_conformance::suite!(
         device(Schedule::ReverseLazy),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }
 
@@ -55,7 +55,7 @@ mod random {
     devarray_conformance::suite!(
         device(Schedule::Random),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }
 
@@ -70,7 +70,10 @@ mod without_extras {
         Ok(MockDevice::builder().capabilities(Capabilities::default()).memory_limit_bytes(64 << 20).build())
     }
 
-    devarray_conformance::suite!(plain(), extras = [timing, registered, mapped, managed, foreign, peer, ipc]);
+    devarray_conformance::suite!(
+        plain(),
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
+    );
 }
 
 /// The second device is the first one, as another process has it.
@@ -85,6 +88,6 @@ mod another_process {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = other_process(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }

@@ -2,7 +2,9 @@
 
 use devarray::{
     Device,
-    backend::{Capability, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, RegisterHost, Timing},
+    backend::{
+        Capability, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+    },
 };
 
 use crate::{Harness, Outcome, checks};
@@ -110,6 +112,10 @@ macro_rules! __for_each_law {
                 L28 scalars "0-d arrays and single elements";
                 L04 overflow "sizes that overflow are pure errors";
             }
+            memory {
+                M01 ledger "what is live is named, and its sums are exact";
+                M02 limit "what would go over a limit is refused and changes nothing";
+            }
             errors {
                 E08 contexts_do_not_mix "arrays, streams and events of two contexts do not mix";
                 S02 strict_refuses "a strict stream refuses what is not ordered";
@@ -196,6 +202,15 @@ macro_rules! __for_each_law_of {
             managed {
                 H05 one_memory "managed memory holds the same wherever it is";
                 H06 no_more_than_is_free "more managed memory than is free is refused";
+            }
+        }
+    };
+    (pool, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            pool {
+                M10 trim "trimming the pool takes nothing that is in use";
+                M11 statistics "the pool counts what is in use, and the most of it";
             }
         }
     };
@@ -304,6 +319,11 @@ __for_each_law_of! { ipc, [define_registry] {
     ipc IPC_NAMES [Ipc] Some(Capability::Ipc)
 } }
 
+__for_each_law_of! { pool, [define_registry] {
+    /// The laws of devices that may tell of the pool that their memory comes from.
+    pool POOL_NAMES [PoolControl] Some(Capability::MemoryPool)
+} }
+
 /// Whether a law has this full name.
 pub(crate) fn is_name(name: &str) -> bool {
     let all = [
@@ -315,6 +335,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         FOREIGN_NAMES,
         PEER_NAMES,
         IPC_NAMES,
+        POOL_NAMES,
     ];
     all.iter().any(|names| names.contains(&name))
 }
@@ -331,7 +352,7 @@ mod tests {
     fn codes_and_names_are_unique() {
         let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
-        let laws: Vec<_> = laws.chain(foreign()).chain(peer()).chain(ipc()).collect();
+        let laws: Vec<_> = laws.chain(foreign()).chain(peer()).chain(ipc()).chain(pool()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

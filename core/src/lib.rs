@@ -13,6 +13,7 @@ pub mod host_array;
 pub mod ipc;
 pub mod layout;
 pub mod manual;
+pub mod memory;
 mod operations;
 mod order;
 mod peer;

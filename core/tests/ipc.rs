@@ -6,6 +6,7 @@ use devarray::{
     Array, Context, Error, Layout, Order, StreamHandle,
     backend::{Capability, Device},
     ipc::{RemoteArray, RemoteEvent},
+    memory::MemoryKind,
 };
 use devarray_mock::{Code, MockDevice, Schedule, Site};
 use proptest::prelude::*;
@@ -173,6 +174,23 @@ fn names_of_other_devices_are_refused() {
     // Memory that is exported is not given away.
     let refused = ours.release(&both.s).unwrap_err();
     assert!(matches!(refused.error(), Error::Unsupported { capability: Capability::ForeignMemory, .. }));
+}
+
+#[test]
+fn exportable_memory_is_in_the_ledger() {
+    let both = Processes::lazy();
+    let bytes = || both.one.memory_statistics().of(MemoryKind::Exportable).live_bytes;
+    let ours = Array::<u16, _>::zeros_exportable(&both.s, &[50]).unwrap();
+    assert_eq!(bytes(), 100);
+    let live = both.one.live_allocations();
+    let ours_in_it = live.iter().find(|record| record.kind == MemoryKind::Exportable).unwrap();
+    assert!(ours_in_it.location.file().ends_with("ipc.rs") && ours_in_it.len_bytes == 100);
+    let exported = ours.export(&both.s).unwrap();
+    both.s.synchronize().unwrap();
+    drop(ours);
+    assert_eq!(bytes(), 100, "it is exported");
+    drop(exported);
+    assert_eq!(bytes(), 0);
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub enum Site {
     Advise,
     /// `ForeignMemory::adopt`.
     Adopt,
+    /// Each method of `PoolControl`.
+    Pool,
     /// `PeerAccess::can_access_peer` and `PeerAccess::enable_peer_access`.
     PeerAccess,
     /// `PeerAccess::copy_from_peer`.
@@ -64,7 +66,7 @@ pub enum Site {
 
 impl Site {
     /// Every site, with its name in plans.
-    const NAMES: [(Self, &'static str); 27] = [
+    const NAMES: [(Self, &'static str); 28] = [
         (Self::Memory, "memory"),
         (Self::OpenStream, "open_stream"),
         (Self::AllocHost, "alloc_host"),
@@ -85,6 +87,7 @@ impl Site {
         (Self::Prefetch, "prefetch"),
         (Self::Advise, "advise"),
         (Self::Adopt, "adopt"),
+        (Self::Pool, "pool"),
         (Self::PeerAccess, "peer_access"),
         (Self::CopyFromPeer, "copy_from_peer"),
         (Self::WaitForPeer, "wait_for_peer"),

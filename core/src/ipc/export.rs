@@ -1,6 +1,6 @@
 //! Arrays that other processes may open.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{num::NonZeroUsize, panic::Location, sync::Arc};
 
 use super::remote::{Origin, RemoteArray};
 use crate::{
@@ -10,8 +10,26 @@ use crate::{
     backend::{Ipc, IpcMemory, IpcToken},
     context::lock,
     layout::{Layout, LayoutError, Order},
+    memory::{MemoryKind, Ticket},
     order::{Footprint, Touch},
+    pinned_pool::PinnedPool,
 };
+
+/// Exportable memory, in the ledger until it is dropped.
+struct Counted<D: Ipc> {
+    /// Taken out by `drop` alone.
+    ticket: Option<Ticket>,
+    pool: Arc<PinnedPool<D>>,
+    _exportable: D::Exportable,
+}
+
+impl<D: Ipc> Drop for Counted<D> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.pool.leave(ticket);
+        }
+    }
+}
 
 /// Memory that other processes may have opened: it is kept until this is dropped, whatever becomes of the array.
 #[derive(Debug)]
@@ -49,7 +67,9 @@ impl<T: Element, D: Ipc> Array<T, D> {
                 // What waits for the device alone may be what is needed.
                 core.custody.collect(core);
                 let (buffer, exportable) = core.device.alloc_exportable(len_bytes)?;
-                Allocation::lent(core, buffer, Box::new(exportable))
+                let ticket = core.pinned.enter(MemoryKind::Exportable, len_bytes.get(), Location::caller());
+                let (ticket, pool) = (Some(ticket), Arc::clone(&core.pinned));
+                Allocation::lent(core, buffer, Box::new(Counted { ticket, pool, _exportable: exportable }))
             }
         };
         let mut array = Self::of_erased(ErasedArray::of_allocation(Arc::new(allocation), layout, T::BYTES));

@@ -6,6 +6,9 @@
 #![allow(unsafe_code)] // stands for other code, and for another process
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "../../core/tests/doors/numba.rs"]
+mod numba;
+
 use std::{
     env,
     fmt::Write as _,
@@ -51,6 +54,16 @@ fn properties() {
                 && properties.total_memory_bytes < 2 * memory.total_bytes
         );
     }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn behaviours_known_from_numba() {
+    let context = open(0);
+    numba::numba_18_repeated_elements_tell_their_strides(&context);
+    numba::numba_36_adopted_memory_waits_for_its_producer(&context);
+    numba::numba_38_the_name_of_a_slice_has_its_place(&context);
+    finish(&context);
 }
 
 /// Memory of `cuMemAlloc`, freed when it is dropped, which is told.

@@ -176,6 +176,30 @@ fn names_of_other_devices_are_refused() {
     assert!(matches!(refused.error(), Error::Unsupported { capability: Capability::ForeignMemory, .. }));
 }
 
+/// Fixed: what is opened is the memory itself, never a snapshot, wherever it is opened from; and it may be opened twice.
+#[test]
+fn numba_39_opened_memory_is_never_a_snapshot() {
+    let both = Processes::lazy();
+    let mut ours = Array::<u8, _>::zeros_exportable(&both.s, &[8]).unwrap();
+    let exported = ours.export(&both.s).unwrap();
+    // SAFETY: exported until the end; events order the processes.
+    let once = unsafe { Array::<u8, _>::open(&both.t, exported.array()) }.unwrap();
+    // SAFETY: as above.
+    let twice = unsafe { Array::<u8, _>::open(&both.t, exported.array()) }.unwrap();
+    assert_eq!((once.view().address(), both.device.report().opened), (twice.view().address(), 2));
+    ours.view_mut().fill(&both.s, 5).unwrap();
+    let event = both.s.record_exported().unwrap();
+    // SAFETY: the event is kept until the wait is enqueued.
+    unsafe { both.t.wait_exported(event.event()) }.unwrap();
+    assert_eq!(once.to_vec(&both.t).unwrap(), [5; 8], "written after it was opened");
+    assert_eq!(twice.to_vec(&both.t).unwrap(), [5; 8]);
+    // Where Numba would take a snapshot, on another device, a name is refused: a copy is asked for by name.
+    let sibling = Context::new(both.device.other_process().sibling()).unwrap();
+    // SAFETY: nothing is opened.
+    let refused = unsafe { Array::<u8, _>::open(&sibling.stream().unwrap(), exported.array()) }.unwrap_err();
+    assert_eq!(refused, Error::DeviceMismatch { backend: "mock", operation: "open" });
+}
+
 #[test]
 fn exportable_memory_is_in_the_ledger() {
     let both = Processes::lazy();

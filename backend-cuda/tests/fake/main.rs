@@ -5,6 +5,8 @@
 #[path = "../common/cases.rs"]
 mod cases;
 
+#[path = "../../../core/tests/doors/numba.rs"]
+mod doors_numba;
 #[path = "../../../core/tests/host_kinds/laws.rs"]
 mod laws;
 #[path = "../../../core/tests/host_kinds/numba.rs"]

@@ -4,10 +4,12 @@ mod context;
 mod device;
 pub mod driver;
 mod event;
+mod foreign;
 mod handle;
 mod host_kinds;
 mod kernels;
 mod memory;
+mod pool;
 mod probe;
 mod stream;
 #[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]
@@ -16,6 +18,7 @@ mod timing;
 
 pub use device::CudaDevice;
 pub use event::CudaEvent;
+pub use foreign::CudaAdopted;
 pub use host_kinds::{CudaManagedBuffer, CudaRegistration};
 pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;

@@ -59,6 +59,11 @@ impl<D: Device> ErasedArray<D> {
         Self { allocation, layout, item_bytes }
     }
 
+    /// What it is made of.
+    pub(crate) fn into_parts(self) -> (Arc<Allocation<D>>, Layout, usize) {
+        (self.allocation, self.layout, self.item_bytes)
+    }
+
     pub(crate) fn allocation(&self) -> &Allocation<D> {
         &self.allocation
     }
@@ -157,7 +162,7 @@ impl<D: Device> ErasedArray<D> {
     /// The context its memory belongs to.
     #[must_use]
     pub fn context(&self) -> Context<D> {
-        Context(Arc::clone(&self.allocation.core))
+        Context::of(&self.allocation.core)
     }
 
     /// Where the elements lie.

@@ -2,10 +2,10 @@
 
 use std::{
     fmt,
-    mem::ManuallyDrop,
+    mem::{self, ManuallyDrop},
     num::NonZeroUsize,
     panic::Location,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::{ContextCore, lock},
     custody::Owner,
-    memory::{Ledger, MemoryKind, Ticket, limited},
-    order::{Footprint, LaneId, Mode, Touch, Uses},
+    memory::{AllocationState, Ledger, MemoryKind, Pending, Ticket, limited},
+    order::{LaneId, Uses},
     stream::StreamCore,
 };
 
@@ -39,8 +39,16 @@ impl<D: Device> Allocation<D> {
     /// Allocates on a stream, uninitialized.
     #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Self> {
-        let core = &stream.core;
-        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Self::empty(core)) };
+        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Self::empty(&stream.core)) };
+        match Self::attempt(stream, len) {
+            Err(error) if stream.core.makes_room_after(&error) => Self::attempt(stream, len),
+            first => first,
+        }
+    }
+
+    #[track_caller]
+    fn attempt(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Self> {
+        let (core, len_bytes) = (&stream.core, len.get());
         // Held also while the device makes room for the memory: the allocation must have its place among the
         // operations of the stream, and what another thread submits meanwhile would take it.
         let mut timeline = lock(&core.timeline);
@@ -142,25 +150,58 @@ impl<D: Device> Drop for Allocation<D> {
             return self.give_back(owner);
         }
         let (Some(buffer), Some(ticket)) = (self.buffer.take(), self.ticket.take()) else { return };
-        let mut timeline = lock(&self.core.timeline);
-        let lane = timeline.home_or_internal(self.home);
-        let touch = Touch { allocation: &*self, footprint: Footprint::solid(0, self.len_bytes), write: true };
+        let uses = self.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let memory = DeviceMemory {
+            buffer,
+            len_bytes: self.len_bytes,
+            home: self.home,
+            ticket,
+            uses: mem::take(uses),
+        };
+        if !self.core.releases.is_deferring() {
+            return memory.free(&self.core);
+        }
+        lock(&self.core.timeline).ledger.set_state(&memory.ticket, AllocationState::Pending);
+        if let Some(Pending::Device(memory)) =
+            self.core.releases.defer(Pending::Device(memory), self.len_bytes)
+        {
+            memory.free(&self.core);
+        }
+    }
+}
+
+/// Device memory that nobody holds and that is not freed yet. Dropping it leaks it.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory<D: Device> {
+    buffer: D::Buffer,
+    len_bytes: usize,
+    home: LaneId,
+    ticket: Ticket,
+    uses: Uses,
+}
+
+impl<D: Device> DeviceMemory<D> {
+    /// Frees in stream order: after every access, on the home stream if it lives. Does not block.
+    pub(crate) fn free(self, core: &ContextCore<D>) {
+        let Self { buffer, len_bytes, home, ticket, uses } = self;
+        let mut timeline = lock(&core.timeline);
+        let lane = timeline.home_or_internal(home);
         // If the order could not be made, freeing would pull the memory from under a reader: it stays leaked.
-        let freed = timeline.order(lane, Mode::Automatic, "free", &[touch]).and_then(|()| {
+        let freed = timeline.order_free(lane, len_bytes, &uses).and_then(|()| {
             let stream = timeline.stream(lane).expect("home_or_internal names a live lane");
             stream.free(FreeOp { buffer })
         });
         let told = match freed {
             Ok(()) => Ok(timeline.ledger.leave(ticket)),
             Err(error) => {
-                timeline.ledger.lose(&ticket);
+                timeline.ledger.set_state(&ticket, AllocationState::Lost);
                 Err(error)
             }
         };
         drop(timeline);
         match told {
-            Ok(record) => self.core.watch.freed(&record),
-            Err(error) => self.core.report(error),
+            Ok(record) => core.watch.freed(&record),
+            Err(error) => core.report(error),
         }
     }
 }

@@ -91,10 +91,10 @@ impl Ledger {
         record
     }
 
-    /// Notes that an allocation cannot be given back.
-    pub(crate) fn lose(&mut self, ticket: &Ticket) {
+    /// Notes what has become of an allocation.
+    pub(crate) fn set_state(&mut self, ticket: &Ticket, state: AllocationState) {
         if let Slot::Taken(record) = &mut self.slots[ticket.0] {
-            record.state = AllocationState::Lost;
+            record.state = state;
         }
     }
 

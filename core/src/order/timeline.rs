@@ -89,6 +89,11 @@ impl<D: Device> Timeline<D> {
         if lane.stream.is_some() && lane.generation == home.generation { home.index } else { 0 }
     }
 
+    /// The lanes whose stream is open.
+    pub(crate) fn open_lanes(&self) -> impl Iterator<Item = usize> {
+        (0..self.lanes.len()).filter(|&lane| self.lanes[lane].stream.is_some())
+    }
+
     /// The stream of a live lane.
     pub(crate) fn stream(&self, lane: usize) -> Option<&Arc<D::Stream>> {
         self.lanes[lane].stream.as_ref()
@@ -112,6 +117,15 @@ impl<D: Device> Timeline<D> {
             }
         }
         Ok(())
+    }
+
+    /// Orders the next operation of `lane`, which frees so many bytes, after all uses of them.
+    pub(crate) fn order_free(&mut self, lane: usize, len_bytes: usize, uses: &Uses) -> Result<()> {
+        let footprint = Footprint::solid(0, len_bytes);
+        let sequence = self.lanes[lane].sequence + 1;
+        let next = Use { lane, sequence, footprint, write: true, blurred: false };
+        uses.conflicting(&next)
+            .try_for_each(|earlier| self.order_after(lane, Mode::Automatic, "free", earlier))
     }
 
     /// Notes the next operation of `lane`, before it is enqueued: if that fails, the note is only conservative.

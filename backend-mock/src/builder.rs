@@ -36,6 +36,7 @@ pub struct Builder {
     pub(crate) seed: u64,
     pub(crate) record: bool,
     pub(crate) record_order: bool,
+    pub(crate) record_timeline: bool,
     pub(crate) judge: bool,
     pub(crate) forgets_waits: bool,
     pub(crate) memory_limit_bytes: usize,
@@ -53,6 +54,7 @@ impl Builder {
             seed: 0,
             record: false,
             record_order: false,
+            record_timeline: false,
             judge: true,
             forgets_waits: false,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
@@ -83,6 +85,12 @@ impl Builder {
     /// Keeps the order in which operations run for [`MockDevice::order`], a word each. Off unless told.
     pub fn record_order(mut self, record: bool) -> Self {
         self.record_order = record;
+        self
+    }
+
+    /// Keeps what the host and the streams did for [`MockDevice::timeline`], a few hundred bytes an operation. Off unless told.
+    pub fn record_timeline(mut self, record: bool) -> Self {
+        self.record_timeline = record;
         self
     }
 

@@ -11,6 +11,7 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
+    timeline::Timeline,
 };
 
 use crate::{
@@ -70,15 +71,18 @@ impl MockDevice {
 
     pub(crate) fn with(options: Builder) -> Self {
         let chooser = Chooser::new(options.schedule, options.seed, options.record);
-        let engine = Mutex::new(Engine::new(
+        let mut engine = Engine::new(
             chooser,
             Judge::new(options.judge, options.forgets_waits),
             options.memory_limit_bytes,
             options.host_limit_bytes,
             options.record_order,
             options.faults,
-        ));
-        Self { shared: Arc::new(Shared { info: options.info, engine }) }
+        );
+        if options.record_timeline {
+            engine.record_timeline();
+        }
+        Self { shared: Arc::new(Shared { info: options.info, engine: Mutex::new(engine) }) }
     }
 
     /// Waits for the whole device: runs everything that is queued, on all streams.
@@ -136,6 +140,34 @@ impl MockDevice {
         self.shared.engine().order().map(<[u64]>::to_vec)
     }
 
+    /// How often it was decided who goes on, the host or a stream: what [`Schedule::Priorities`](crate::Schedule::Priorities) calls steps.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.shared.engine().steps()
+    }
+
+    /// What the host and the streams did so far, and when by the simulated clock, with the operations that findings are about marked;
+    /// none unless [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let device = MockDevice::builder().record_timeline(true).build();
+    /// let stream = Context::new(device.clone())?.stream()?;
+    /// Array::<f32, _>::zeros(&stream, &[4])?.to_vec(&stream)?;
+    ///
+    /// let timeline = device.timeline().expect("it was recorded");
+    /// let mut trace = Vec::new(); // or a file, for Perfetto
+    /// timeline.write_json(&mut trace)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn timeline(&self) -> Option<Timeline> {
+        let info = self.info();
+        self.shared.engine().timeline(format!("{} {}: {}", info.backend, info.ordinal, info.name))
+    }
+
     /// A hash of the choices so far and of the order in which operations ran: equal for equal runs.
     #[must_use]
     pub fn trace_hash(&self) -> u64 {
@@ -176,7 +208,7 @@ unsafe impl Device for MockDevice {
     fn memory(&self) -> Result<MemoryInfo> {
         let mut engine = self.shared.engine();
         engine.enter(Site::Memory)?;
-        Ok(engine.memory_info())
+        Ok(engine.ask_for_memory())
     }
 
     fn open_stream(&self) -> Result<MockStream> {

@@ -13,21 +13,22 @@ mod bounds;
 mod bytes;
 mod execute;
 mod failure;
+mod history;
 mod host;
 mod lane;
 mod ledger;
 mod memory;
 mod op;
+mod recorder;
 mod run;
+mod waits;
 
 use std::{ops::Range, panic::Location, time::Duration};
 
-use devarray::{
-    Error, Result,
-    backend::{MemoryInfo, Quiesced},
-};
+use devarray::{Error, Result, backend::MemoryInfo};
 
 pub(crate) use bytes::{Bytes, HostBytes};
+pub(crate) use history::{Happened, Touch};
 pub(crate) use host::HostUse;
 use lane::Lane;
 pub(crate) use lane::Mark;
@@ -35,6 +36,7 @@ use ledger::Ledger;
 pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};
+use recorder::Relation;
 
 use crate::{
     fault::{FaultPlan, Faults},
@@ -72,6 +74,8 @@ pub(crate) struct Engine {
     now: Duration,
     /// What was done, in order, if that is recorded.
     order: Option<Vec<u64>>,
+    /// What happened, if that is recorded.
+    history: Option<Vec<Happened>>,
 }
 
 impl Engine {
@@ -96,6 +100,7 @@ impl Engine {
             enqueued: 0,
             now: Duration::ZERO,
             order: record_order.then(Vec::new),
+            history: None,
         }
     }
 
@@ -103,7 +108,7 @@ impl Engine {
     pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) {
         let finding = self.judge.enqueue(lane, &work, self.operation(work.name(), Some(lane), location));
         self.add_finding(finding);
-        self.push(lane, work);
+        self.push(lane, work, location);
     }
 
     /// Adds a record, and tells what the event holds.
@@ -114,7 +119,7 @@ impl Engine {
         location: &'static Location<'static>,
     ) -> (Mark, Snapshot) {
         let snapshot = self.judge.record(lane, self.operation("record", Some(lane), location));
-        (self.push(lane, Work::Record(stamp)), snapshot)
+        (self.push(lane, Work::Record(stamp), location), snapshot)
     }
 
     /// Adds a wait for an event.
@@ -125,7 +130,7 @@ impl Engine {
         location: &'static Location<'static>,
     ) {
         self.judge.wait(lane, snapshot, self.operation("wait", Some(lane), location));
-        self.push(lane, Work::Wait(mark));
+        self.push(lane, Work::Wait(mark), location);
     }
 
     /// The operation that is enqueued next, for findings.
@@ -138,8 +143,9 @@ impl Engine {
         Operation { number: self.enqueued, kind, stream, location }
     }
 
-    fn push(&mut self, lane: usize, work: Work) -> Mark {
+    fn push(&mut self, lane: usize, work: Work, location: &'static Location<'static>) -> Mark {
         let number = self.enqueued;
+        let (call, bytes) = (self.operation(work.name(), None, location), work.bytes());
         self.enqueued += 1;
         self.scribble(&work, number);
         work.count(&mut self.ledger.statistics.enqueued);
@@ -148,6 +154,8 @@ impl Engine {
         op.cancelled = self.lost.is_some();
         op.doom = self.doom.take();
         let mark = self.lanes[lane].push(lane, op);
+        self.note(|_| Happened::Enqueued(number));
+        self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();
         mark
     }
@@ -159,74 +167,6 @@ impl Engine {
         {
             execute::scribble(host, Poison::of_destination(number));
         }
-    }
-
-    /// Waits for everything on a lane.
-    pub(crate) fn synchronize_lane(&mut self, lane: usize) -> Quiesced {
-        let last = self.lanes[lane].last(lane, |_| true);
-        let end = self.synchronize(last);
-        if !matches!(end, Quiesced::Unknown(_)) {
-            self.judge.host_waited_for_lane(lane);
-        }
-        end
-    }
-
-    /// Waits for an event.
-    pub(crate) fn synchronize_event(&mut self, mark: Mark, snapshot: &Snapshot) -> Quiesced {
-        let end = self.synchronize(Some(mark));
-        if !matches!(end, Quiesced::Unknown(_)) {
-            self.judge.host_waited(snapshot);
-        }
-        end
-    }
-
-    /// Waits until the operation has run, and everything before it on its stream.
-    fn synchronize(&mut self, mark: Option<Mark>) -> Quiesced {
-        self.ledger.statistics.synchronizes += 1;
-        let end = match &self.lost {
-            Some(lost) => Quiesced::Ended(lost.clone()),
-            None => self.faults.quiesce(&mut self.chooser),
-        };
-        match &end {
-            Quiesced::Done => {}
-            Quiesced::Ended(error) => {
-                if let Some(mark) = mark {
-                    self.lanes[mark.lane].cancel(mark);
-                }
-                self.lose_if_sticky(error);
-            }
-            Quiesced::Unknown(error) => {
-                self.lose_if_sticky(error);
-                return end;
-            }
-        }
-        if let Some(mark) = mark {
-            self.force(mark);
-        }
-        self.memory.let_go();
-        match (&self.lost, end) {
-            // Something lost the device while it was waited for.
-            (Some(lost), Quiesced::Done) => Quiesced::Ended(lost.clone()),
-            (_, end) => end,
-        }
-    }
-
-    /// Whether the operation that recorded an event has run. If not, runs one step towards it.
-    pub(crate) fn query(&mut self, mark: Mark, snapshot: &Snapshot) -> bool {
-        let done = self.is_done(mark);
-        if done {
-            self.judge.host_waited(snapshot);
-        } else if !self.is_late {
-            self.step_towards(mark);
-        }
-        done
-    }
-
-    /// Waits for the whole device.
-    pub(crate) fn synchronize_all(&mut self) {
-        self.finish();
-        self.memory.let_go();
-        self.judge.host_waited_for_all();
     }
 
     /// Reserves device memory: free memory if there is enough, else after running the frees that are queued.
@@ -246,26 +186,49 @@ impl Engine {
         reserved.ok_or_else(|| Error::out_of_memory(crate::device::BACKEND, "alloc", len_bytes, Some(room)))
     }
 
+    /// How much memory is free, some time within this call.
+    pub(crate) fn ask_for_memory(&mut self) -> MemoryInfo {
+        self.idle();
+        self.note(|_| Happened::AskedForMemory);
+        self.memory.info()
+    }
+
     pub(crate) fn memory_info(&self) -> MemoryInfo {
         self.memory.info()
     }
 
-    /// The pool of device memory, to ask and to trim.
+    /// The pool of device memory, to ask and to trim, some time within this call.
     pub(crate) fn pool(&mut self) -> &mut Memory {
+        self.ask_for_memory();
         &mut self.memory
     }
 
-    pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
-        if self.ledger.findings.len() < MOST_FINDINGS {
-            self.ledger.findings.extend(finding);
-        }
+    /// Takes notes from now on.
+    pub(crate) fn record_history(&mut self) {
+        self.history = Some(Vec::new());
     }
 
-    /// Waits for everything, and forgets in which order it ran.
+    pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
+        let Some(finding) = finding.filter(|_| self.ledger.findings.len() < MOST_FINDINGS) else { return };
+        let finding = self.judge.drawn(finding);
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.found(&finding, self.now);
+        }
+        self.ledger.findings.push(finding);
+    }
+
+    /// Waits for everything, and forgets what ran and in which order.
     pub(crate) fn begin_program(&mut self) {
         self.synchronize_all();
+        self.judge.begin_program();
+        if let Some(recorder) = &mut self.ledger.recorder {
+            recorder.clear();
+        }
         if let Some(order) = &mut self.order {
             order.clear();
+        }
+        if let Some(history) = &mut self.history {
+            history.clear();
         }
     }
 
@@ -307,6 +270,7 @@ impl Engine {
             _ => (Code::HostWrite, "host_write"),
         };
         let operation = self.operation(kind, None, location);
+        self.call(&operation, Relation::None, Some(addresses.len()));
         let outside = self.judge.pinned(addresses).filter(|(memory, bytes)| bytes.end > memory.len_bytes());
         let finding = match outside {
             Some((memory, bytes)) => Some(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)),
@@ -321,6 +285,10 @@ impl Engine {
 
     pub(crate) fn recorded(&self) -> Option<Trace> {
         self.chooser.recorded().cloned()
+    }
+
+    pub(crate) fn steps(&self) -> u64 {
+        self.chooser.steps()
     }
 
     pub(crate) fn trace_hash(&self) -> u64 {

@@ -16,6 +16,13 @@ use crate::buffer::BufferId;
 ///   no happens-before path #3 → #5
 ///   nearest miss: stream 1 waited at op#4 for the event of op#2, recorded before #3
 ///   help: record an event on stream 0 after #3, and wait for it on stream 1 before #5
+///   in the order of issue:
+///           stream 0        stream 1
+///     ...
+///       #2  record
+///     > #3  copy
+///       #4                  wait #2
+///     > #5                  upload
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -34,6 +41,9 @@ pub struct Finding {
     pub bytes: Range<usize>,
     /// The missing edge, the nearest miss and what would help, a line each.
     pub notes: Vec<String>,
+    /// What was issued around it, drawn: a column for the host and for each stream, a line for each step; under 100 characters wide,
+    /// the operations marked with `>`, what is left out as `...`. Empty if the finding is about one operation alone.
+    pub timeline: Vec<String>,
 }
 
 /// How an operation touches memory.
@@ -162,7 +172,8 @@ impl Finding {
         memory: Memory,
         bytes: Range<usize>,
     ) -> Self {
-        Self { code, operation, access, with: Vec::new(), memory, bytes, notes: Vec::new() }
+        let (with, notes, timeline) = (Vec::new(), Vec::new(), Vec::new());
+        Self { code, operation, access, with, memory, bytes, notes, timeline }
     }
 
     /// The same, naming earlier operations in the order of their numbers.
@@ -258,8 +269,8 @@ impl fmt::Display for Finding {
                 None => write!(f, "\n  {verb:5} {kind}  {location}")?,
             }
         }
-        for note in &self.notes {
-            write!(f, "\n  {note}")?;
+        for line in self.notes.iter().chain(&self.timeline) {
+            write!(f, "\n  {line}")?;
         }
         Ok(())
     }

@@ -21,6 +21,7 @@
 
 mod bytes;
 mod clock;
+mod history;
 mod host;
 mod initialized;
 mod lanes;
@@ -29,7 +30,9 @@ mod shadow;
 mod verdict;
 mod words;
 
+pub(crate) use bytes::Bytes as ByteSet;
 use clock::{Clock, Position};
+use history::{History, Of, Step};
 use host::HostMemory;
 use lanes::Lanes;
 pub(crate) use lanes::Snapshot;
@@ -50,12 +53,13 @@ pub(crate) struct Judge {
     lanes: Lanes,
     device: DeviceMemory,
     host: HostMemory,
+    history: History,
 }
 
 impl Judge {
     pub(crate) fn new(on: bool, forgets_waits: bool) -> Self {
         let (lanes, device, host) = (Lanes::default(), DeviceMemory::default(), HostMemory::default());
-        Self { on, forgets_waits, lanes, device, host }
+        Self { on, forgets_waits, lanes, device, host, history: History::default() }
     }
 
     /// Judges an operation that is being enqueued on a lane, and takes note of it.
@@ -64,6 +68,7 @@ impl Judge {
             return None;
         }
         let position = self.lanes.issue(lane);
+        self.note(Step::of_operation(&operation, Of::Nothing));
         self.verdict(work, operation, position)
     }
 
@@ -73,6 +78,7 @@ impl Judge {
             return Snapshot::default();
         }
         let position = self.lanes.issue(lane);
+        self.note(Step::of_operation(&operation, Of::Nothing));
         self.lanes.record(position, operation)
     }
 
@@ -80,6 +86,8 @@ impl Judge {
     pub(crate) fn wait(&mut self, lane: usize, event: &Snapshot, operation: Operation) {
         if self.on {
             self.lanes.issue(lane);
+            let of = event.record_number().map_or(Of::Nothing, Of::Record);
+            self.note(Step::of_operation(&operation, of));
             if !self.forgets_waits {
                 self.lanes.wait(lane, event, operation);
             }
@@ -88,17 +96,37 @@ impl Judge {
 
     /// The host has waited for an event, or was told that it is ready.
     pub(crate) fn host_waited(&mut self, event: &Snapshot) {
+        let of = event.record_number().map_or(Of::Nothing, Of::Record);
+        self.note(Step::of_host("wait", of));
         self.lanes.host_waited(event);
     }
 
     /// The host has waited for everything on a lane.
     pub(crate) fn host_waited_for_lane(&mut self, lane: usize) {
+        self.note(Step::of_host("wait stream", Of::Stream(lane)));
         self.lanes.host_waited_for_lane(lane);
     }
 
     /// The host has waited for the whole device.
     pub(crate) fn host_waited_for_all(&mut self) {
+        self.note(Step::of_host("wait device", Of::Nothing));
         self.lanes.host_waited_for_all();
+    }
+
+    fn note(&mut self, step: Step) {
+        if self.on {
+            self.history.push(step);
+        }
+    }
+
+    /// What was issued so far is no part of what findings draw from now on.
+    pub(crate) fn begin_program(&mut self) {
+        self.history = History::default();
+    }
+
+    /// The finding, with what was issued around it drawn.
+    pub(crate) fn drawn(&self, finding: Finding) -> Finding {
+        Finding { timeline: self.history.draw(&finding), ..finding }
     }
 
     /// Whether a new stream may go on where a dropped one ended without seeming to be ordered after it.

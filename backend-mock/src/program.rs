@@ -47,6 +47,7 @@ pub use error::ParseProgramError;
 pub use expect::{Expect, Verdict};
 pub use ops::{Block, Op};
 
+use devarray::timeline::Timeline;
 use ops::Prepared;
 
 /// A program, checked: every name is known, every number in its range.
@@ -105,6 +106,16 @@ impl Program {
     #[must_use]
     pub fn op_text(&self, index: usize) -> Option<String> {
         self.ops.get(index).map(Prepared::text)
+    }
+
+    /// Says of each span of its timeline, in place of where the library enqueued it, which operation it is.
+    pub fn annotate(&self, timeline: &mut Timeline) {
+        for span in timeline.tracks.iter_mut().flat_map(|track| &mut track.spans) {
+            span.location = None;
+            if span.note.is_none() {
+                span.note = usize::try_from(span.number).ok().and_then(|index| self.op_text(index));
+            }
+        }
     }
 
     /// The names of its pinned memories, in order.

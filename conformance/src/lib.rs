@@ -7,6 +7,7 @@ pub mod patterns;
 mod registry;
 mod rng;
 mod suite;
+mod trace_events;
 mod violation;
 pub mod wrap;
 
@@ -20,6 +21,7 @@ pub use violation::{Outcome, Violation};
 pub use oracle::Picture;
 pub use patterns::{Pattern, Step};
 pub use rng::Rng;
+pub use trace_events::{TraceArgs, TraceEvent, trace_events};
 pub use wrap::{Call, Instrumented, Log};
 
 /// The example of the repository's front page is a test here.

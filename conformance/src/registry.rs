@@ -140,6 +140,7 @@ macro_rules! __for_each_law_of {
                 T01 elapsed "the time between two events is told when both are finished, and grows";
                 T02 orders "a timed event orders as any other";
                 T03 contexts_do_not_mix "events of two contexts have no time between them";
+                T04 profile "a profiled device does the same, and every operation is in its timeline, in order";
             }
         }
     };

@@ -18,6 +18,8 @@ mod pinned_pool;
 mod staging;
 mod statistics;
 mod stream;
+#[cfg(feature = "timeline")]
+pub mod timeline;
 mod timing;
 mod unified;
 

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use super::HostUse;
+use super::{HostUse, recorder::Recorder};
 use crate::{
     finding::Finding,
     report::{LiveHostBuffer, LiveRegistration},
@@ -17,6 +17,8 @@ use crate::{
 pub(super) struct Ledger {
     pub(super) statistics: Statistics,
     pub(super) findings: Vec<Finding>,
+    /// What keeps the timeline, if one is kept.
+    pub(super) recorder: Option<Recorder>,
     /// Events alive.
     pub(super) events: usize,
     /// Pinned and managed memory alive, by number of allocation.

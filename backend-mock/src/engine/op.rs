@@ -125,6 +125,16 @@ impl Work {
         }
     }
 
+    /// Bytes that it is about; none of an event.
+    pub(super) fn bytes(&self) -> Option<usize> {
+        match self {
+            Self::Alloc { len_bytes, .. } | Self::Free { len_bytes, .. } => Some(*len_bytes),
+            Self::Prefetch { bytes, .. } => Some(bytes.len()),
+            Self::Record(_) | Self::Wait(_) => None,
+            _ => Some(self.len_bytes()),
+        }
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Alloc { .. } => "alloc",

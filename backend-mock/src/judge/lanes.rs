@@ -16,6 +16,13 @@ pub(crate) struct Snapshot {
     record: Option<Operation>,
 }
 
+impl Snapshot {
+    /// The number of the record; none if nothing was recorded, or the judge is off.
+    pub(crate) fn record_number(&self) -> Option<u64> {
+        self.record.map(|record| record.number)
+    }
+}
+
 /// One wait of a lane for an event of another.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {

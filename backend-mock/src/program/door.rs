@@ -11,7 +11,10 @@ pub trait Door<D: Device> {
     /// The program begins: what comes now are its operations.
     fn begin(&mut self);
 
-    /// The next thing that happens is operation number `index`.
+    /// The program is over, and the device done with it: what comes now clears up.
+    fn end(&mut self);
+
+    /// The next thing that happens is operation number `index`; beyond the last, what waits for them all.
     fn next(&mut self, index: usize);
 
     /// A second handle on a buffer that is about to be freed, for programs that use it afterwards; none where no such
@@ -39,6 +42,10 @@ impl MockDoor<'_> {
 impl Door<MockDevice> for MockDoor<'_> {
     fn begin(&mut self) {
         self.0.shared().engine().begin_program();
+    }
+
+    fn end(&mut self) {
+        self.0.shared().engine().end_program();
     }
 
     fn next(&mut self, index: usize) {

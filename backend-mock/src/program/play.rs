@@ -50,12 +50,14 @@ impl Program {
     pub unsafe fn play<D: Device>(&self, device: &D, door: &mut impl Door<D>) -> Result<Vec<Vec<u8>>> {
         let mut stage = Stage::set(self, device)?;
         let played = stage.play(self, door);
+        door.next(self.ops.len());
         // Also after a failure: the pinned memory must not be given back before.
         let quiesced = stage.synchronize();
         if let Quiesced::Unknown(error) = quiesced {
             std::mem::forget(stage);
             return Err(error);
         }
+        door.end();
         let hosts = stage.hosts.iter().map(|host| stage.bytes(host)).collect();
         let cleared = stage.clear();
         let finished = played.and(quiesced.into_result());

@@ -1,11 +1,14 @@
-//! Stream programs: reading files of them, judging them on the simulator under many schedules, explaining mistakes.
+//! Stream programs: reading files of them, judging them on the simulator under many schedules, explaining mistakes,
+//! drawing what ran when.
 
 mod explain;
 mod hardware;
 mod judge;
 mod lines;
+mod trace;
 
 pub use explain::explain;
-pub use hardware::on_hardware;
+pub use hardware::{on_hardware, traced_on_hardware};
 pub use judge::{Judged, judge};
 pub use lines::Lines;
+pub use trace::traced_on_mock;

@@ -1,20 +1,22 @@
 //! Timed events, on a device that has them and on one that has not.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use devarray::{
     Array, Context, Error,
     backend::{Capability, Timing},
+    timeline::Profiled,
 };
 
 use crate::{
-    Harness, Outcome,
+    Harness, Outcome, Violation,
     patterns::elements,
+    trace_events,
     violation::{ensure, same},
 };
 
 /// A context whose device times events; none if it does not, and then says so by name and changes nothing.
-fn timed<D: Timing>(harness: &Harness<D>) -> Result<Option<Context<D>>, crate::Violation> {
+fn timed<D: Timing>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::EventTiming) {
         return Ok(Some(context));
@@ -41,9 +43,9 @@ pub fn elapsed<D: Timing>(harness: &Harness<D>) -> Outcome {
         marks.push(stream.record_timed()?);
     }
     marks[4].event().synchronize()?;
-    let between = |from: usize, to: usize| -> Result<Duration, crate::Violation> {
+    let between = |from: usize, to: usize| -> Result<Duration, Violation> {
         let time = marks[to].elapsed_since(&marks[from])?;
-        time.ok_or_else(|| crate::Violation::new(format!("no time from event {from} to {to}, both finished")))
+        time.ok_or_else(|| Violation::new(format!("no time from event {from} to {to}, both finished")))
     };
     ensure(!between(0, 4)?.is_zero(), || "four fills of 4 MiB took no time".into())?;
     for to in 1..=4 {
@@ -81,4 +83,52 @@ pub fn contexts_do_not_mix<D: Timing>(harness: &Harness<D>) -> Outcome {
     let refused = one.elapsed_since(&two);
     let due = matches!(refused, Err(Error::DeviceMismatch { operation: "elapsed_since", .. }));
     ensure(due, || format!("the time between events of two contexts: {refused:?}"))
+}
+
+/// What a profiled device is asked for is done, and is in its timeline.
+pub fn profile<D: Timing>(harness: &Harness<D>) -> Outcome {
+    if timed(harness)?.is_none() {
+        return Ok(());
+    }
+    let device = Profiled::new(harness.open()?)?;
+    let context = Context::new(device.clone())?;
+    let (one, two) = (context.strict_stream()?, context.strict_stream()?);
+    device.clear();
+    let len = 1 << 20;
+    let mut array = Array::<u32, _>::zeros(&one, &[len])?;
+    array.view_mut().fill(&one, 7)?;
+    two.wait(&one.record()?)?;
+    same(&array.to_vec(&two)?, &vec![7; len], "what a profiled device gives")?;
+    one.synchronize()?;
+
+    let timeline = device.timeline();
+    let mut json = Vec::new();
+    timeline.write_json(&mut json).map_err(|error| Violation::new(error.to_string()))?;
+    let events = trace_events(&json)?;
+    let of_side = |side: &str| {
+        let calls = events.iter().filter(|event| event.is_of(side) && !event.name.starts_with("sync_"));
+        calls
+            .filter_map(|event| event.args.op.map(|op| (op, event.name.as_str())))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (host, streams) = (of_side("host"), of_side("device"));
+    ensure(host == streams, || format!("the host enqueued {host:?}, streams ran {streams:?}"))?;
+    let numbers: Vec<u64> = streams.keys().copied().collect();
+    same(&numbers, &(0..streams.len() as u64).collect::<Vec<_>>(), "numbers of operations")?;
+
+    let fills: Vec<_> = events.iter().filter(|event| event.is_of("device") && event.name == "fill").collect();
+    ensure(fills.len() == 2 && fills.iter().all(|fill| fill.args.bytes == Some(4 * len)), || {
+        format!("two fills of 4 MiB are {fills:?}")
+    })?;
+    ensure(fills.iter().all(|fill| fill.dur > Some(0.0)), || format!("fills that took no time: {fills:?}"))?;
+    let edge = timeline.arrows.iter().find_map(|arrow| {
+        let (from, to) = (timeline.span(arrow.from)?, timeline.span(arrow.to)?);
+        (from.name == "record" && to.name == "wait").then_some((from, to))
+    });
+    let Some((record, wait)) = edge else {
+        return Err(Violation::new("no arrow from the record to the wait"));
+    };
+    ensure(record.time.start <= wait.time.end, || {
+        format!("a wait that ended at {:?}, before the record of {:?}", wait.time.end, record.time)
+    })
 }

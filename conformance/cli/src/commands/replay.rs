@@ -1,15 +1,16 @@
 //! `devarray replay`: stream programs, judged on the simulator or run on hardware.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use devarray::timeline::{Profiled, Timeline, TraceWriter};
 use devarray_cuda::CudaDevice;
 use devarray_mock::program::{Expect, Program, Verdict};
 
 use crate::{
     Status,
-    output::Output,
+    output::{AtomicFile, Output},
     replay::{self, Judged, Lines},
 };
 
@@ -19,6 +20,7 @@ use crate::{
 Examples:
   devarray replay conformance/golden/programs.jsonl
   devarray replay --schedules 100 --seed 7 --explain failing.jsonl
+  devarray replay --trace trace.json failing.jsonl
   devarray replay --backend cuda conformance/golden/programs.jsonl
 
 Exit status: 0 if no program differs from what its file expects, 1 if one does, 2 if a file cannot be read.")]
@@ -36,6 +38,12 @@ pub struct Arguments {
     /// Explain each mistake: the operations, the bytes, the missing edge, the nearest miss, and a schedule that shows it
     #[arg(long)]
     pub explain: bool,
+    /// Write what ran when, on the host and on each stream, to a file that Perfetto (ui.perfetto.dev) shows
+    ///
+    /// Each program is a process of it. On the simulator a program with a mistake runs under the first schedule that shows it, its
+    /// operations marked; one without as on an idle device. On CUDA times are real.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// Files of programs, one JSON object a line
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -58,23 +66,63 @@ pub enum Where {
 ///
 /// A file cannot be read, a line is no program, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
+    let mut trace = arguments.trace.as_deref().map(Trace::create).transpose()?;
     let device = match arguments.backend {
         Where::Mock => None,
-        Where::Cuda => Some(CudaDevice::open(0).context("no CUDA device can be used")?),
+        Where::Cuda => {
+            let device = CudaDevice::open(0).context("no CUDA device can be used")?;
+            Some(if trace.is_some() {
+                Hardware::Profiled(Profiled::new(device)?)
+            } else {
+                Hardware::Plain(device)
+            })
+        }
     };
     let mut count = Count::default();
     for path in &arguments.files {
         let mut lines = Lines::open(path)?;
         while let Some(program) = lines.next_program()? {
-            match &device {
-                None => on_mock(&program, arguments, output, &mut count).with_context(|| lines.place())?,
-                Some(device) => {
-                    on_cuda(&program, device, output, &mut count).with_context(|| lines.place())?
-                }
+            let timeline = match &device {
+                None => on_mock(&program, arguments, output, &mut count),
+                Some(device) => on_cuda(&program, device, output, &mut count),
+            };
+            if let (Some(trace), Some(timeline)) = (&mut trace, timeline.with_context(|| lines.place())?) {
+                trace.add(&timeline)?;
             }
         }
     }
+    if let Some(trace) = trace {
+        trace.finish()?;
+    }
     count.tell(output)
+}
+
+/// The device that programs run on.
+enum Hardware {
+    Plain(CudaDevice),
+    Profiled(Profiled<CudaDevice>),
+}
+
+/// The file of a trace being written.
+struct Trace {
+    path: PathBuf,
+    writer: TraceWriter<AtomicFile>,
+}
+
+impl Trace {
+    fn create(path: &Path) -> Result<Self> {
+        let writer = AtomicFile::create(path).and_then(TraceWriter::new);
+        Ok(Self { path: path.to_owned(), writer: writer.with_context(|| path.display().to_string())? })
+    }
+
+    fn add(&mut self, timeline: &Timeline) -> Result<()> {
+        self.writer.add(timeline).with_context(|| self.path.display().to_string())
+    }
+
+    fn finish(self) -> Result<()> {
+        let written = self.writer.finish().and_then(AtomicFile::commit);
+        written.with_context(|| self.path.display().to_string())
+    }
 }
 
 /// How many programs did as their file expects.
@@ -103,13 +151,15 @@ impl Count {
     }
 }
 
+/// The timeline of the program too, if one is asked for.
 fn on_mock(
     program: &Program,
     arguments: &Arguments,
     output: &mut Output<'_>,
     count: &mut Count,
-) -> Result<()> {
-    let Judged { played, differing } = replay::judge(program, arguments.seed, arguments.schedules)?;
+) -> Result<Option<Timeline>> {
+    let Arguments { seed, schedules, .. } = *arguments;
+    let Judged { played, differing } = replay::judge(program, seed, schedules)?;
     let verdict = Verdict::new(program, &played);
     output.line(format_args!("{}", serde_json::to_string(&verdict)?))?;
     if let Some(schedule) = &differing {
@@ -119,7 +169,7 @@ fn on_mock(
         ))?;
     }
     if let (true, Err(finding)) = (arguments.explain, &played) {
-        for line in replay::explain(program, finding, arguments.seed, arguments.schedules)?.lines() {
+        for line in replay::explain(program, finding, seed, schedules)?.lines() {
             output.line(format_args!("  {line}"))?;
         }
     }
@@ -127,23 +177,36 @@ fn on_mock(
         Some(expect) => count.add(verdict.meets(expect) && differing.is_none()),
         None => count.inconsistent += usize::from(differing.is_some()),
     }
-    Ok(())
+    let timeline = || replay::traced_on_mock(program, &played, seed, schedules);
+    arguments.trace.is_some().then(timeline).transpose()
 }
 
-fn on_cuda(program: &Program, device: &CudaDevice, output: &mut Output<'_>, count: &mut Count) -> Result<()> {
+fn on_cuda(
+    program: &Program,
+    device: &Hardware,
+    output: &mut Output<'_>,
+    count: &mut Count,
+) -> Result<Option<Timeline>> {
     let wrong = matches!(program.expect(), Some(Expect::Error { .. }));
-    let played = if wrong { None } else { replay::on_hardware(program, device)? };
-    let Some(hosts) = played else {
+    let played = match device {
+        _ if wrong => None,
+        Hardware::Plain(device) => replay::on_hardware(program, device)?.map(|hosts| (hosts, None)),
+        Hardware::Profiled(device) => {
+            replay::traced_on_hardware(program, device)?.map(|(hosts, timeline)| (hosts, Some(timeline)))
+        }
+    };
+    let Some((hosts, timeline)) = played else {
         count.skipped += 1;
-        return Ok(());
+        return Ok(None);
     };
     let verdict = Verdict::new(program, &Ok(hosts));
     if let Some(expect) = program.expect() {
         let passed = verdict.meets(expect);
         count.add(passed);
         if passed {
-            return Ok(());
+            return Ok(timeline);
         }
     }
-    output.line(format_args!("{}", serde_json::to_string(&verdict)?))
+    output.line(format_args!("{}", serde_json::to_string(&verdict)?))?;
+    Ok(timeline)
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use devarray_mock::{Finding, MockDevice, Operation, program::Program};
+use devarray_mock::{Finding, MockDevice, Operation, Schedule, program::Program};
 
 use super::judge::schedules;
 
@@ -21,8 +21,8 @@ pub fn explain(program: &Program, finding: &Finding, seed: u64, random: u64) -> 
             write!(text, "\n  op#{number} {op}")?;
         }
     }
-    for note in &finding.notes {
-        write!(text, "\n  {note}")?;
+    for line in finding.notes.iter().chain(&finding.timeline) {
+        write!(text, "\n  {line}")?;
     }
     if let Some(witness) = witness(program, finding, seed, random)? {
         write!(text, "\n  witness: {witness}")?;
@@ -30,12 +30,38 @@ pub fn explain(program: &Program, finding: &Finding, seed: u64, random: u64) -> 
     Ok(text)
 }
 
-/// The first schedule in which the wrong operation was not after one that it must come after.
+/// What happened in the first schedule in which the wrong operation was not after one that it must come after.
 fn witness(program: &Program, finding: &Finding, seed: u64, random: u64) -> Result<Option<String>> {
     let later = finding.operation.number;
+    Ok(witness_schedule(program, finding, seed, random)?.map(|Witness { schedule, seed, order, earlier }| {
+        let ran: Vec<String> = order.iter().map(u64::to_string).collect();
+        let seed =
+            if matches!(schedule, Schedule::Random) { format!(", seed {seed}") } else { String::new() };
+        let ran = ran.join(" ");
+        format!("schedule {schedule:?}{seed} ran [{ran}]: #{later} did not wait for #{earlier}")
+    }))
+}
+
+/// A schedule that shows a mistake.
+pub(super) struct Witness {
+    pub(super) schedule: Schedule,
+    pub(super) seed: u64,
+    /// What ran, in order.
+    order: Vec<u64>,
+    /// What was overtaken.
+    earlier: u64,
+}
+
+/// The first schedule in which the wrong operation was not after one that it must come after.
+pub(super) fn witness_schedule(
+    program: &Program,
+    finding: &Finding,
+    seed: u64,
+    random: u64,
+) -> Result<Option<Witness>> {
+    let later = finding.operation.number;
     for (schedule, seed) in schedules(seed, random) {
-        let name = format!("{schedule:?}");
-        let device = MockDevice::builder().schedule(schedule).seed(seed).record_order(true).build();
+        let device = MockDevice::builder().schedule(schedule.clone()).seed(seed).record_order(true).build();
         if program.play_on_mock(&device)?.is_ok() {
             continue;
         }
@@ -48,13 +74,7 @@ fn witness(program: &Program, finding: &Finding, seed: u64, random: u64) -> Resu
             _ => false,
         });
         if let Some((earlier, _)) = overtaken {
-            let ran: Vec<String> = order.iter().map(u64::to_string).collect();
-            let seed = if name == "Random" { format!(", seed {seed}") } else { String::new() };
-            let earlier = earlier.number;
-            return Ok(Some(format!(
-                "schedule {name}{seed} ran [{}]: #{later} did not wait for #{earlier}",
-                ran.join(" ")
-            )));
+            return Ok(Some(Witness { schedule, seed, earlier: earlier.number, order }));
         }
     }
     Ok(None)

@@ -4,7 +4,11 @@
 use std::ops::Range;
 
 use anyhow::Result;
-use devarray::Device;
+use devarray::{
+    Device,
+    backend::Timing,
+    timeline::{Profiled, Timeline},
+};
 use devarray_mock::{
     Access,
     program::{Door, Program},
@@ -25,13 +29,63 @@ pub fn on_hardware<D: Device>(program: &Program, device: &D) -> Result<Option<Ve
     Ok(Some(unsafe { program.play(device, &mut Hardware) }?))
 }
 
+/// As [`on_hardware`], with what ran when.
+///
+/// # Errors
+///
+/// The device fails.
+pub fn traced_on_hardware<D: Timing>(
+    program: &Program,
+    device: &Profiled<D>,
+) -> Result<Option<(Vec<Vec<u8>>, Timeline)>> {
+    if judge(program, 0, 0)?.played.is_err() {
+        return Ok(None);
+    }
+    // SAFETY: as in `on_hardware`.
+    let hosts = unsafe { program.play(device, &mut ProfiledHardware(device)) }?;
+    let mut timeline = device.timeline();
+    timeline.name = format!("{} on {}", program.id(), timeline.name);
+    program.annotate(&mut timeline);
+    Ok(Some((hosts, timeline)))
+}
+
 /// Hardware, which has nothing to say.
 struct Hardware;
 
 impl<D: Device> Door<D> for Hardware {
     fn begin(&mut self) {}
 
+    fn end(&mut self) {}
+
     fn next(&mut self, _: usize) {}
+
+    fn twin(&mut self, _: &D::Buffer) -> Option<D::Buffer> {
+        None
+    }
+
+    fn host_access(&mut self, _: &D::HostBuffer, _: Range<usize>, _: Access) {}
+
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// Hardware whose operations are recorded.
+struct ProfiledHardware<'a, D: Timing>(&'a Profiled<D>);
+
+impl<D: Timing> Door<Profiled<D>> for ProfiledHardware<'_, D> {
+    fn begin(&mut self) {
+        self.0.clear();
+        self.0.set_recording(true);
+    }
+
+    fn end(&mut self) {
+        self.0.set_recording(false);
+    }
+
+    fn next(&mut self, index: usize) {
+        self.0.number_next(index as u64);
+    }
 
     fn twin(&mut self, _: &D::Buffer) -> Option<D::Buffer> {
         None

@@ -1,10 +1,12 @@
-//! `replay`: the programs of the repository get their verdicts, a wrong expectation fails, a malformed program is named.
+//! `replay`: the programs of the repository get their verdicts, a wrong expectation fails, a malformed program is named,
+//! a trace shows what ran when.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
+use devarray_conformance::trace_events;
 use serde_json::{Value, json};
 
 use crate::run::{Finished, devarray};
@@ -112,4 +114,47 @@ fn a_malformed_program_is_named_with_its_line_and_field() {
         let named = finished.stderr.contains("programs.jsonl:2: ") && finished.stderr.contains(due);
         assert!(named, "{due}: {}", finished.stderr);
     }
+}
+
+/// The wrong program as `--trace` shows it, then its right twin.
+#[test]
+fn a_trace_shows_each_program_and_marks_the_wrong_one() {
+    let mut right = racy();
+    right["id"] = json!("right");
+    right["ops"].as_array_mut().unwrap().swap(0, 1);
+    right.as_object_mut().unwrap().remove("expect");
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("trace.json");
+    let option = trace.to_str().unwrap();
+    let plain = replay(&[], &[racy(), right.clone()]).succeeded();
+    let traced = replay(&["--trace", option], &[racy(), right]).succeeded();
+    assert_eq!(plain.stdout, traced.stdout);
+
+    let events = trace_events(&fs::read(&trace).unwrap()).unwrap();
+    let processes = events.iter().filter(|event| event.name == "process_name");
+    let names: Vec<_> = processes.map(|event| event.args.name.as_deref().unwrap()).collect();
+    assert_eq!(names, ["early on mock: schedule ReverseLazy", "right on mock: schedule Eager"]);
+    let marked = events.iter().filter(|event| event.is_of("finding") && event.ph == "X");
+    let marked: Vec<_> = marked.map(|span| (span.pid, span.name.as_str(), span.args.op)).collect();
+    assert_eq!(marked, [(0, "download", Some(3)), (0, "fill", Some(1))]);
+    let edges = events.iter().filter(|event| event.ph == "s" && event.is_of("event") && event.tid == 1);
+    assert!(
+        edges.map(|start| start.pid).eq([0, 0, 1]),
+        "of each event to the stream, of the fill to the host"
+    );
+    for span in events.iter().filter(|event| event.is_of("device")) {
+        let note = span.args.note.as_deref().unwrap();
+        assert!(note.starts_with(&format!("{{\"do\":\"{}\"", span.name)), "{note}");
+    }
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_is_an_error_and_one_cut_short_is_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let nowhere = directory.path().join("missing/trace.json");
+    let finished = replay(&["--trace", nowhere.to_str().unwrap()], &[racy()]);
+    assert_eq!((finished.status, finished.stderr.contains("missing/trace.json")), (2, true));
+    let trace = directory.path().join("trace.json");
+    let finished = replay(&["--trace", trace.to_str().unwrap()], &[racy(), json!([1])]);
+    assert_eq!((finished.status, fs::read_dir(directory.path()).unwrap().count()), (2, 0));
 }

@@ -1,0 +1,152 @@
+//! Timelines as data.
+
+use std::{ops::Range, panic::Location, time::Duration};
+
+/// What a device and its host did, and when. Times count from one origin; what that is, and how fast time passes, is the recorder's
+/// to say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeline {
+    /// What it is a timeline of.
+    pub name: String,
+    /// The host first, then the streams. Some may be empty.
+    pub tracks: Vec<Track>,
+    /// What followed from what.
+    pub arrows: Vec<Arrow>,
+}
+
+/// What happened one after another: on one stream, or on one thread of the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Track {
+    /// Whose it is.
+    pub name: String,
+    /// The side it is of.
+    pub kind: TrackKind,
+    /// In order; no two of them overlap.
+    pub spans: Vec<Span>,
+    /// In order.
+    pub marks: Vec<Mark>,
+}
+
+/// The side that a track is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "there are two sides")]
+pub enum TrackKind {
+    /// A thread of the host: its calls.
+    Host,
+    /// A stream of the device: its operations.
+    Device,
+}
+
+/// One call of the host, or one operation of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Span {
+    /// What it is: `"copy"`, `"record"`, `"synchronize"` …
+    pub name: &'static str,
+    /// From the moment it began to the moment it ended.
+    pub time: Range<Duration>,
+    /// The number of the operation: that which the call enqueues, or the next one if it enqueues none.
+    pub number: u64,
+    /// Bytes that it moves, allocates or frees.
+    pub bytes: Option<usize>,
+    /// Where in the source it was asked for.
+    pub location: Option<&'static Location<'static>>,
+    /// What else there is to say.
+    pub note: Option<String>,
+    /// The code of the finding that it has a part in.
+    pub finding: Option<String>,
+}
+
+/// A moment to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Mark {
+    /// What is there: the code of a finding.
+    pub name: String,
+    /// When.
+    pub at: Duration,
+    /// What it says.
+    pub text: String,
+}
+
+/// One span led to another, or should have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Arrow {
+    /// How the two are connected.
+    pub kind: ArrowKind,
+    /// The earlier.
+    pub from: SpanId,
+    /// The later.
+    pub to: SpanId,
+}
+
+/// How two spans are connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArrowKind {
+    /// A call of the host enqueued the operation.
+    Enqueue,
+    /// What was recorded was waited for, by a stream or by the host.
+    Event,
+    /// Nothing puts the two in order, and that is a mistake, of this code.
+    Finding(String),
+}
+
+/// A span of a timeline: of which track, and which of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "two indices")]
+pub struct SpanId {
+    /// Index of the track.
+    pub track: usize,
+    /// Index of the span in it.
+    pub span: usize,
+}
+
+impl Timeline {
+    /// Without tracks.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The span of an id; none if there is none.
+    #[must_use]
+    pub fn span(&self, id: SpanId) -> Option<&Span> {
+        self.tracks.get(id.track)?.spans.get(id.span)
+    }
+}
+
+impl Track {
+    /// Without spans.
+    #[must_use]
+    pub fn new(kind: TrackKind, name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind, spans: Vec::new(), marks: Vec::new() }
+    }
+}
+
+impl Span {
+    /// A span of which nothing else is known.
+    #[must_use]
+    pub const fn new(name: &'static str, number: u64, time: Range<Duration>) -> Self {
+        Self { name, time, number, bytes: None, location: None, note: None, finding: None }
+    }
+}
+
+impl Mark {
+    /// A mark.
+    #[must_use]
+    pub fn new(name: impl Into<String>, at: Duration, text: impl Into<String>) -> Self {
+        Self { name: name.into(), at, text: text.into() }
+    }
+}
+
+impl Arrow {
+    /// An arrow.
+    #[must_use]
+    pub const fn new(kind: ArrowKind, from: SpanId, to: SpanId) -> Self {
+        Self { kind, from, to }
+    }
+}

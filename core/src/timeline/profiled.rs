@@ -1,0 +1,106 @@
+//! A device whose every operation is timed.
+#![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
+
+mod event;
+mod extras;
+mod log;
+mod stream;
+
+use std::{num::NonZeroUsize, sync::Arc};
+
+pub use event::ProfiledEvent;
+use log::Log;
+pub use stream::ProfiledStream;
+
+use super::Timeline;
+use crate::{
+    Result,
+    backend::{Device, DeviceInfo, MemoryInfo, Timing},
+};
+
+/// A device that times events, and keeps a [`Timeline`] of everything it is asked for.
+///
+/// It is used as the device it wraps is, at a price: two timed events an operation, a few microseconds each on CUDA. Operations that
+/// follow each other without a gap take a little longer so, and the times of short ones are mostly those of the events. What is
+/// recorded is kept until [`clear`](Self::clear), a few hundred bytes an operation.
+///
+/// Times are real. Those of streams are the device's own clock, good to a microsecond; those of the host are its own, and the two are put
+/// together when the device is wrapped, to about ten microseconds. A wait of a stream lasts from when the stream came to it until it went on.
+///
+/// Clones are one device. Its extras are those of the device it wraps.
+#[derive(Debug)]
+pub struct Profiled<D: Timing> {
+    device: Arc<D>,
+    log: Arc<Log<D>>,
+}
+
+impl<D: Timing> Profiled<D> {
+    /// Wraps a device. Synchronizes with a stream that it opens and drops.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::Error::Unsupported): the device does not time events. It cannot open a stream, or fails.
+    pub fn new(device: D) -> Result<Self> {
+        let log = Arc::new(Log::new(&device)?);
+        Ok(Self { device: Arc::new(device), log })
+    }
+
+    /// The device it wraps.
+    #[must_use]
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// What was recorded so far and is finished. Does not synchronize: wait for the streams before, or what still runs is missing.
+    #[must_use]
+    pub fn timeline(&self) -> Timeline {
+        let info = self.device.info();
+        self.log.timeline(&self.device, format!("{} {}: {}", info.backend, info.ordinal, info.name))
+    }
+
+    /// Forgets what was recorded so far, and what is still running of it.
+    pub fn clear(&self) {
+        self.log.clear();
+    }
+
+    /// Records what comes (`true`, as from the start), or lets it pass unrecorded.
+    pub fn set_recording(&self, on: bool) {
+        self.log.set_recording(on);
+    }
+
+    /// Gives the next operation this number. They count from 0 otherwise.
+    pub fn number_next(&self, number: u64) {
+        self.log.number_next(number);
+    }
+}
+
+impl<D: Timing> Clone for Profiled<D> {
+    fn clone(&self) -> Self {
+        Self { device: Arc::clone(&self.device), log: Arc::clone(&self.log) }
+    }
+}
+
+// SAFETY: every method forwards to a device whose implementor vouches for it.
+unsafe impl<D: Timing> Device for Profiled<D> {
+    type Buffer = D::Buffer;
+    type HostBuffer = D::HostBuffer;
+    type Event = ProfiledEvent<D>;
+    type Stream = ProfiledStream<D>;
+
+    fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+
+    fn memory(&self) -> Result<MemoryInfo> {
+        self.device.memory()
+    }
+
+    fn open_stream(&self) -> Result<ProfiledStream<D>> {
+        Ok(ProfiledStream::new(self.clone(), self.device.open_stream()?))
+    }
+
+    #[track_caller]
+    fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer> {
+        self.device.alloc_host(len_bytes)
+    }
+}

@@ -1,0 +1,90 @@
+//! The extras of a profiled device: those of the device it wraps.
+#![allow(unsafe_code)] // implements unsafe traits by forwarding; performs no unsafe operation but those it is asked for
+
+use std::{num::NonZeroUsize, ops::Range, panic, time::Duration};
+
+use super::{Profiled, ProfiledEvent, ProfiledStream, log::Operation};
+use crate::{
+    Result,
+    backend::{Advice, AllocHost, HostFlags, Location, ManagedMemory, MapHost, RegisterHost, Timing},
+};
+
+// SAFETY: every event it makes is recorded by a device whose implementor vouches for it.
+unsafe impl<D: Timing> Timing for Profiled<D> {
+    #[track_caller]
+    fn record_timed(&self, stream: &ProfiledStream<D>) -> Result<ProfiledEvent<D>> {
+        stream.record_event()
+    }
+
+    fn elapsed(&self, from: &ProfiledEvent<D>, to: &ProfiledEvent<D>) -> Result<Option<Duration>> {
+        self.device.elapsed(&from.event, &to.event)
+    }
+}
+
+// SAFETY: forwards to a device whose implementor vouches for it.
+unsafe impl<D: Timing + AllocHost> AllocHost for Profiled<D> {
+    #[track_caller]
+    fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<D::HostBuffer> {
+        self.device.alloc_host_as(len_bytes, flags)
+    }
+
+    #[track_caller]
+    fn note_slow_read(memory: &D::HostBuffer) {
+        D::note_slow_read(memory);
+    }
+}
+
+// SAFETY: forwards to a device whose implementor vouches for it.
+unsafe impl<D: Timing + MapHost> MapHost for Profiled<D> {
+    #[track_caller]
+    fn map_host(&self, memory: &D::HostBuffer) -> Result<D::Buffer> {
+        self.device.map_host(memory)
+    }
+}
+
+// SAFETY: forwards to a device whose implementor vouches for it.
+unsafe impl<D: Timing + RegisterHost> RegisterHost for Profiled<D> {
+    type Registration = D::Registration;
+
+    #[track_caller]
+    unsafe fn register_host(&self, start: *mut u8, len_bytes: NonZeroUsize) -> Result<D::Registration> {
+        // SAFETY: what the caller promises is what the device asks.
+        unsafe { self.device.register_host(start, len_bytes) }
+    }
+
+    #[track_caller]
+    fn unregister_host(&self, registration: D::Registration) -> Result<()> {
+        self.device.unregister_host(registration)
+    }
+}
+
+// SAFETY: forwards to a device whose implementor vouches for it.
+unsafe impl<D: Timing + ManagedMemory> ManagedMemory for Profiled<D> {
+    type ManagedBuffer = D::ManagedBuffer;
+
+    #[track_caller]
+    fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<D::ManagedBuffer> {
+        self.device.alloc_managed(len_bytes)
+    }
+
+    #[track_caller]
+    fn managed_buffer(&self, memory: &D::ManagedBuffer) -> Result<D::Buffer> {
+        self.device.managed_buffer(memory)
+    }
+
+    #[track_caller]
+    fn prefetch(
+        &self,
+        stream: &ProfiledStream<D>,
+        buffer: &D::Buffer,
+        bytes: Range<usize>,
+        to: Location,
+    ) -> Result<()> {
+        let operation = Operation::new("prefetch", panic::Location::caller()).bytes(bytes.len());
+        stream.enqueue(operation, |stream| self.device.prefetch(stream, buffer, bytes, to))
+    }
+
+    fn advise(&self, buffer: &D::Buffer, bytes: Range<usize>, advice: Advice) -> Result<()> {
+        self.device.advise(buffer, bytes, advice)
+    }
+}

@@ -1,0 +1,311 @@
+//! What is kept of the operations of a profiled device, and how it becomes a timeline.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    panic::Location,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{self, ThreadId},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Error, Result,
+    backend::{Event as _, Timing},
+    context::lock,
+    timeline::{Arrow, ArrowKind, Span, SpanId, Timeline, Track, TrackKind},
+};
+
+/// Tries at putting the clocks of host and device together.
+const ROUNDS: usize = 8;
+
+/// Operations of a stream that are unfinished before it is looked which of them are not.
+const MOST_PENDING: usize = 1024;
+
+/// After so long, times are counted from a newer event: a 32-bit float, which CUDA tells them in, is then still good to a tenth of a
+/// microsecond.
+const REACH: Duration = Duration::from_secs(1);
+
+/// The timeline of a device in the making.
+pub(super) struct Log<D: Timing> {
+    recording: AtomicBool,
+    state: Mutex<State<D>>,
+}
+
+struct State<D: Timing> {
+    /// The moment of the host that is time 0 of the device.
+    origin: Instant,
+    /// What times of events recorded from now on are counted from.
+    anchor: Arc<Anchor<D>>,
+    /// How often it was cleared: places of before mean nothing.
+    epoch: usize,
+    next: u64,
+    threads: Vec<(ThreadId, Vec<Call>)>,
+    lanes: Vec<Lane<D>>,
+}
+
+/// An event that is finished, and its time.
+struct Anchor<D: Timing> {
+    event: Arc<D::Event>,
+    at: Duration,
+}
+
+/// What a stream did, and what it still has to do, in order.
+struct Lane<D: Timing> {
+    done: Vec<Done>,
+    pending: VecDeque<Pending<D>>,
+}
+
+struct Done {
+    span: Span,
+    after: Option<Place>,
+}
+
+struct Pending<D: Timing> {
+    operation: Operation,
+    number: u64,
+    begin: D::Event,
+    end: Arc<D::Event>,
+    anchor: Arc<Anchor<D>>,
+}
+
+/// A call of the host.
+struct Call {
+    span: Span,
+    /// The operation that it enqueued, or waited for.
+    place: Option<Place>,
+    enqueues: bool,
+}
+
+/// What is asked of a stream.
+#[derive(Debug)]
+pub(super) struct Operation {
+    name: &'static str,
+    location: &'static Location<'static>,
+    bytes: Option<usize>,
+    after: Option<Place>,
+}
+
+/// Where an operation stands in the timeline.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    epoch: usize,
+    lane: usize,
+    span: usize,
+}
+
+impl Operation {
+    pub(super) fn new(name: &'static str, location: &'static Location<'static>) -> Self {
+        Self { name, location, bytes: None, after: None }
+    }
+
+    pub(super) fn bytes(self, bytes: usize) -> Self {
+        Self { bytes: Some(bytes), ..self }
+    }
+
+    pub(super) fn after(self, after: Option<Place>) -> Self {
+        Self { after, ..self }
+    }
+
+    fn span(&self, number: u64, start: Duration, end: Duration) -> Span {
+        let (bytes, location) = (self.bytes, Some(self.location));
+        Span { bytes, location, ..Span::new(self.name, number, start..end.max(start)) }
+    }
+}
+
+impl<D: Timing> Log<D> {
+    pub(super) fn new(device: &D) -> Result<Self> {
+        let (origin, anchor) = synchronize_clocks(device)?;
+        let state = State { origin, anchor, epoch: 0, next: 0, threads: Vec::new(), lanes: Vec::new() };
+        Ok(Self { recording: AtomicBool::new(true), state: Mutex::new(state) })
+    }
+
+    pub(super) fn is_recording(&self) -> bool {
+        self.recording.load(Relaxed)
+    }
+
+    pub(super) fn set_recording(&self, on: bool) {
+        self.recording.store(on, Relaxed);
+    }
+
+    pub(super) fn number_next(&self, number: u64) {
+        lock(&self.state).next = number;
+    }
+
+    pub(super) fn clear(&self) {
+        let mut state = lock(&self.state);
+        (state.epoch, state.next) = (state.epoch + 1, 0);
+        state.threads.clear();
+        for lane in &mut state.lanes {
+            (lane.done, lane.pending) = (Vec::new(), VecDeque::new());
+        }
+    }
+
+    /// The number of a new stream.
+    pub(super) fn open_lane(&self) -> usize {
+        let lanes = &mut lock(&self.state).lanes;
+        lanes.push(Lane { done: Vec::new(), pending: VecDeque::new() });
+        lanes.len() - 1
+    }
+
+    /// Takes note of an operation that was enqueued between two events.
+    pub(super) fn enqueued(
+        &self,
+        device: &D,
+        lane: usize,
+        called: Instant,
+        operation: Operation,
+        (begin, end): (D::Event, Arc<D::Event>),
+    ) -> Place {
+        let returned = Instant::now();
+        let mut state = lock(&self.state);
+        let number = state.next;
+        state.next += 1;
+        let place = Place { epoch: state.epoch, lane, span: state.lanes[lane].len() };
+        let span = operation.span(number, state.host_time(called), state.host_time(returned));
+        state.call(Call { span, place: Some(place), enqueues: true });
+        let anchor = Arc::clone(&state.anchor);
+        state.lanes[lane].pending.push_back(Pending { operation, number, begin, end, anchor });
+        if state.lanes[lane].pending.len().is_multiple_of(MOST_PENDING) {
+            state.drain(lane, device);
+        }
+        place
+    }
+
+    /// Takes note of a wait of the host that has ended.
+    pub(super) fn waited(&self, device: &D, called: Instant, name: &'static str, place: Option<Place>) {
+        if !self.is_recording() {
+            return;
+        }
+        let returned = Instant::now();
+        let mut state = lock(&self.state);
+        let span = Span::new(name, state.next, state.host_time(called)..state.host_time(returned));
+        state.call(Call { span, place, enqueues: false });
+        state.drain_all(device);
+    }
+
+    /// The newest operation of a stream.
+    pub(super) fn last(&self, lane: usize) -> Option<Place> {
+        let state = lock(&self.state);
+        let span = state.lanes[lane].len().checked_sub(1)?;
+        Some(Place { epoch: state.epoch, lane, span })
+    }
+
+    pub(super) fn timeline(&self, device: &D, name: String) -> Timeline {
+        let mut state = lock(&self.state);
+        state.drain_all(device);
+        state.timeline(name)
+    }
+}
+
+/// Brings a stream to a known moment of the host: the tightest of a few tries. The moment is that at which the host knew of it, so
+/// what the host did before the device seems to be no later than it was.
+fn synchronize_clocks<D: Timing>(device: &D) -> Result<(Instant, Arc<Anchor<D>>)> {
+    let stream = device.open_stream()?;
+    let round = || {
+        let before = Instant::now();
+        let event = device.record_timed(&stream)?;
+        event.synchronize().into_result()?;
+        let after = Instant::now();
+        Ok::<_, Error>((after - before, after, event))
+    };
+    let mut best = round()?;
+    for _ in 1..ROUNDS {
+        let next = round()?;
+        if next.0 < best.0 {
+            best = next;
+        }
+    }
+    let (_, origin, event) = best;
+    Ok((origin, Arc::new(Anchor { event: Arc::new(event), at: Duration::ZERO })))
+}
+
+impl<D: Timing> State<D> {
+    fn host_time(&self, moment: Instant) -> Duration {
+        moment.saturating_duration_since(self.origin)
+    }
+
+    fn call(&mut self, call: Call) {
+        let id = thread::current().id();
+        match self.threads.iter_mut().find(|(thread, _)| *thread == id) {
+            Some((_, calls)) => calls.push(call),
+            None => self.threads.push((id, vec![call])),
+        }
+    }
+
+    fn drain_all(&mut self, device: &D) {
+        (0..self.lanes.len()).for_each(|lane| self.drain(lane, device));
+    }
+
+    /// Takes the times of operations that are finished, and lets their events go.
+    fn drain(&mut self, lane: usize, device: &D) {
+        let lane = &mut self.lanes[lane];
+        while let Some(Pending { operation, number, begin, end, anchor }) = lane.pending.front() {
+            let time =
+                |event| device.elapsed(&anchor.event, event).ok().flatten().map(|time| anchor.at + time);
+            let Some((start, finish)) = time(begin).zip(time(end)) else { return };
+            // Counted from two anchors, times may differ by the grain of the clock.
+            let previous = lane.done.last().map_or(Duration::ZERO, |done| done.span.time.end);
+            let span = operation.span(*number, start.max(previous), finish.max(previous));
+            // It is finished, so whatever is recorded from now on comes after it.
+            if finish > self.anchor.at + REACH {
+                self.anchor = Arc::new(Anchor { event: Arc::clone(end), at: finish });
+            }
+            lane.done.push(Done { span, after: operation.after });
+            lane.pending.pop_front();
+        }
+    }
+
+    fn timeline(&self, name: String) -> Timeline {
+        let mut timeline = Timeline::new(name);
+        for (number, (_, calls)) in self.threads.iter().enumerate() {
+            let name = if number == 0 { "host".to_owned() } else { format!("host, thread {number}") };
+            let spans = calls.iter().map(|call| call.span.clone()).collect();
+            timeline.tracks.push(Track { spans, ..Track::new(TrackKind::Host, name) });
+        }
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let spans = lane.done.iter().map(|done| done.span.clone()).collect();
+            let name = format!("stream {number}");
+            timeline.tracks.push(Track { spans, ..Track::new(TrackKind::Device, name) });
+        }
+        for (track, (_, calls)) in self.threads.iter().enumerate() {
+            for (span, call) in calls.iter().enumerate() {
+                let Some(place) = call.place.and_then(|place| self.find(place)) else { continue };
+                let call_id = SpanId { track, span };
+                timeline.arrows.push(match call.enqueues {
+                    true => Arrow::new(ArrowKind::Enqueue, call_id, place),
+                    false => Arrow::new(ArrowKind::Event, place, call_id),
+                });
+            }
+        }
+        for (lane, Lane { done, .. }) in self.lanes.iter().enumerate() {
+            for (span, done) in done.iter().enumerate() {
+                let Some(from) = done.after.and_then(|place| self.find(place)) else { continue };
+                let to = SpanId { track: self.threads.len() + lane, span };
+                timeline.arrows.push(Arrow::new(ArrowKind::Event, from, to));
+            }
+        }
+        timeline
+    }
+
+    /// The span of a place, if it is finished.
+    fn find(&self, place: Place) -> Option<SpanId> {
+        let finished = place.epoch == self.epoch && place.span < self.lanes[place.lane].done.len();
+        finished.then_some(SpanId { track: self.threads.len() + place.lane, span: place.span })
+    }
+}
+
+impl<D: Timing> Lane<D> {
+    fn len(&self) -> usize {
+        self.done.len() + self.pending.len()
+    }
+}
+
+impl<D: Timing> fmt::Debug for Log<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("recording", &self.recording).finish_non_exhaustive()
+    }
+}

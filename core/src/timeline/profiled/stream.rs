@@ -1,0 +1,133 @@
+//! Streams of a profiled device: each operation between two timed events.
+#![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
+
+use std::{num::NonZeroUsize, panic::Location, sync::Arc, time::Instant};
+
+use super::{Profiled, ProfiledEvent, log::Operation};
+use crate::{
+    Result,
+    backend::{Buffer as _, CopyOp, DownloadOp, FillOp, FreeOp, Quiesced, Stream, Timing, UploadOp},
+};
+
+/// A stream of a [`Profiled`] device.
+#[derive(Debug)]
+pub struct ProfiledStream<D: Timing> {
+    device: Profiled<D>,
+    stream: D::Stream,
+    /// Its number among the streams of the device.
+    lane: usize,
+}
+
+impl<D: Timing> ProfiledStream<D> {
+    pub(super) fn new(device: Profiled<D>, stream: D::Stream) -> Self {
+        let lane = device.log.open_lane();
+        Self { device, stream, lane }
+    }
+
+    /// The stream it wraps.
+    #[must_use]
+    pub fn stream(&self) -> &D::Stream {
+        &self.stream
+    }
+
+    /// Enqueues an operation between two timed events. Where one cannot be had, the operation is left out of the timeline, and is
+    /// right all the same.
+    pub(super) fn enqueue<R>(
+        &self,
+        operation: Operation,
+        call: impl FnOnce(&D::Stream) -> Result<R>,
+    ) -> Result<R> {
+        let Profiled { device, log } = &self.device;
+        let begin = self.record_begin();
+        let called = Instant::now();
+        let result = call(&self.stream)?;
+        if let Some(begin) = begin
+            && let Ok(end) = device.record_timed(&self.stream)
+        {
+            log.enqueued(device, self.lane, called, operation, (begin, Arc::new(end)));
+        }
+        Ok(result)
+    }
+
+    /// Records a timed event, which is also the end of its own span.
+    #[track_caller]
+    pub(super) fn record_event(&self) -> Result<ProfiledEvent<D>> {
+        let Profiled { device, log } = &self.device;
+        let operation = Operation::new("record", Location::caller());
+        let begin = self.record_begin();
+        let called = Instant::now();
+        let event = Arc::new(device.record_timed(&self.stream)?);
+        let place = begin
+            .map(|begin| log.enqueued(device, self.lane, called, operation, (begin, Arc::clone(&event))));
+        Ok(ProfiledEvent { event, log: Arc::clone(log), device: Arc::clone(device), place })
+    }
+
+    fn record_begin(&self) -> Option<D::Event> {
+        let Profiled { device, log } = &self.device;
+        log.is_recording().then(|| device.record_timed(&self.stream).ok()).flatten()
+    }
+}
+
+// SAFETY: every method forwards to a stream whose implementor vouches for it, or fails before anything was enqueued but an
+// event, which touches nothing.
+unsafe impl<D: Timing> Stream for ProfiledStream<D> {
+    type Device = Profiled<D>;
+
+    #[track_caller]
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::Buffer> {
+        let operation = Operation::new("alloc", Location::caller()).bytes(len_bytes.get());
+        self.enqueue(operation, |stream| stream.alloc(len_bytes))
+    }
+
+    #[track_caller]
+    fn free(&self, op: FreeOp<D::Buffer>) -> Result<()> {
+        let operation = Operation::new("free", Location::caller()).bytes(op.buffer.len_bytes());
+        self.enqueue(operation, |stream| stream.free(op))
+    }
+
+    #[track_caller]
+    fn copy(&self, op: &CopyOp<'_, D::Buffer>) -> Result<()> {
+        let operation = Operation::new("copy", Location::caller()).bytes(op.plan().len_bytes());
+        self.enqueue(operation, |stream| stream.copy(op))
+    }
+
+    #[track_caller]
+    fn fill(&self, op: &FillOp<'_, D::Buffer>) -> Result<()> {
+        let operation = Operation::new("fill", Location::caller()).bytes(op.plan().len_bytes());
+        self.enqueue(operation, |stream| stream.fill(op))
+    }
+
+    #[track_caller]
+    fn upload(&self, op: &UploadOp<'_, D::Buffer>) -> Result<()> {
+        let operation = Operation::new("upload", Location::caller()).bytes(op.len_bytes());
+        self.enqueue(operation, |stream| stream.upload(op))
+    }
+
+    #[track_caller]
+    fn download(&self, op: &DownloadOp<'_, D::Buffer>) -> Result<()> {
+        let operation = Operation::new("download", Location::caller()).bytes(op.len_bytes());
+        self.enqueue(operation, |stream| stream.download(op))
+    }
+
+    #[track_caller]
+    fn record(&self) -> Result<ProfiledEvent<D>> {
+        self.record_event()
+    }
+
+    #[track_caller]
+    fn wait(&self, event: &ProfiledEvent<D>) -> Result<()> {
+        let of_this = Arc::ptr_eq(&event.log, &self.device.log);
+        let place = event.place.filter(|_| of_this);
+        let operation = Operation::new("wait", Location::caller()).after(place);
+        self.enqueue(operation, |stream| stream.wait(&event.event))
+    }
+
+    fn synchronize(&self) -> Quiesced {
+        let Profiled { device, log } = &self.device;
+        let last = log.last(self.lane);
+        let called = Instant::now();
+        let end = self.stream.synchronize();
+        log.waited(device, called, "sync_stream", last);
+        end
+    }
+}

@@ -112,6 +112,7 @@ impl Driver {
         let extras = [
             (true, Capability::EventTiming),
             (true, Capability::WriteCombinedMemory),
+            (true, Capability::ForeignMemory),
             (true, Capability::MemoryPool),
             (registers, Capability::RegisteredMemory),
             (maps, Capability::MappedMemory),

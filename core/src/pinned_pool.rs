@@ -268,7 +268,10 @@ impl<D: Device> PinnedPool<D> {
 
     /// Takes it out again, and tells of it.
     pub(crate) fn leave(&self, ticket: Ticket) {
-        let record = lock(&self.state).ledger.leave(ticket);
+        let mut state = lock(&self.state);
+        let record = state.ledger.record(&ticket);
+        state.ledger.leave(ticket);
+        drop(state);
         self.watch.freed(&record);
     }
 
@@ -355,7 +358,8 @@ impl<D: Device> Drop for Pooled<D> {
             return self.pool.put_off(Box::new(later), len_bytes);
         }
         let mut state = lock(&self.pool.state);
-        let record = state.ledger.leave(ticket);
+        let record = state.ledger.record(&ticket);
+        state.ledger.leave(ticket);
         state.idle_bytes += memory.len_bytes();
         state.idle.push_back((self.flags, memory));
         let idle_bytes = state.limits.idle_bytes;

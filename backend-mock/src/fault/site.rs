@@ -44,13 +44,15 @@ pub enum Site {
     Prefetch,
     /// `ManagedMemory::advise`.
     Advise,
+    /// `ForeignMemory::adopt`.
+    Adopt,
     /// Each method of `PoolControl`.
     Pool,
 }
 
 impl Site {
     /// Every site, with its name in plans.
-    const NAMES: [(Self, &'static str); 20] = [
+    const NAMES: [(Self, &'static str); 21] = [
         (Self::Memory, "memory"),
         (Self::OpenStream, "open_stream"),
         (Self::AllocHost, "alloc_host"),
@@ -70,6 +72,7 @@ impl Site {
         (Self::AllocManaged, "alloc_managed"),
         (Self::Prefetch, "prefetch"),
         (Self::Advise, "advise"),
+        (Self::Adopt, "adopt"),
         (Self::Pool, "pool"),
     ];
 

@@ -135,6 +135,7 @@ impl Watch {
         }
     }
 
+    #[inline]
     pub(crate) fn is_hooked(&self) -> bool {
         self.is_hooked.load(Ordering::Relaxed)
     }

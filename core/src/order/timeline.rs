@@ -138,17 +138,10 @@ impl<D: Device> Timeline<D> {
         }
     }
 
-    /// As [`note`](Self::note), of the operation that allocates so many bytes: what an allocation begins with.
-    pub(crate) fn note_alloc(&mut self, lane: usize, len_bytes: usize) -> Uses {
+    /// As [`note`](Self::note), of the operation that allocates: its number, for [`Uses::of_alloc`].
+    pub(crate) fn note_alloc(&mut self, lane: usize) -> u64 {
         self.lanes[lane].sequence += 1;
-        let sequence = self.lanes[lane].sequence;
-        Uses::first(Use {
-            lane,
-            sequence,
-            footprint: Footprint::solid(0, len_bytes),
-            write: true,
-            blurred: false,
-        })
+        self.lanes[lane].sequence
     }
 
     fn order_after(&mut self, lane: usize, mode: Mode, operation: &'static str, earlier: &Use) -> Result<()> {

@@ -4,6 +4,7 @@ pub mod checks;
 mod harness;
 mod oracle;
 pub mod patterns;
+pub mod probes;
 mod registry;
 mod rng;
 mod suite;

@@ -66,7 +66,7 @@ pub enum Site {
 
 impl Site {
     /// Every site, with its name in plans.
-    const NAMES: [(Self, &'static str); 28] = [
+    const NAMES: &'static [(Self, &'static str)] = &[
         (Self::Memory, "memory"),
         (Self::OpenStream, "open_stream"),
         (Self::AllocHost, "alloc_host"),
@@ -99,7 +99,7 @@ impl Site {
 
     /// Every site.
     pub fn all() -> impl Iterator<Item = Self> {
-        Self::NAMES.into_iter().map(|(site, _)| site)
+        Self::NAMES.iter().map(|(site, _)| *site)
     }
 
     /// Its name, as in plans: `alloc_host`.

@@ -66,7 +66,7 @@ pub(crate) struct Engine {
     /// The error that lost the device.
     lost: Option<Error>,
     /// The error with which the operation of this call loses the device when it runs.
-    doom: Option<Error>,
+    doom: Option<Box<Error>>,
     /// Whether the query of this call takes no step.
     is_late: bool,
     /// Operations enqueued so far: the number of the next one.

@@ -120,7 +120,7 @@ impl Judge {
 
     /// What was issued so far is no part of what findings draw from now on.
     pub(crate) fn begin_program(&mut self) {
-        self.history = History::default();
+        self.history.clear();
     }
 
     /// The finding, with what was issued around it drawn.

@@ -140,6 +140,12 @@ impl MockDevice {
         self.shared.engine().order().map(<[u64]>::to_vec)
     }
 
+    /// How often it was decided who goes on, the host or a stream: what [`Schedule::Priorities`](crate::Schedule::Priorities) calls steps.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.shared.engine().steps()
+    }
+
     /// What the host and the streams did so far, and when by the simulated clock, with the operations that findings are about marked;
     /// none unless [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing.
     ///
@@ -208,7 +214,7 @@ unsafe impl Device for MockDevice {
     fn memory(&self) -> Result<MemoryInfo> {
         let mut engine = self.shared.engine();
         engine.enter(Site::Memory)?;
-        Ok(engine.memory_info())
+        Ok(engine.ask_for_memory())
     }
 
     fn open_stream(&self) -> Result<MockStream> {

@@ -13,6 +13,7 @@ mod bounds;
 mod bytes;
 mod execute;
 mod failure;
+mod history;
 mod host;
 mod lane;
 mod ledger;
@@ -20,15 +21,14 @@ mod memory;
 mod op;
 mod recorder;
 mod run;
+mod waits;
 
 use std::{ops::Range, panic::Location, time::Duration};
 
-use devarray::{
-    Error, Result,
-    backend::{MemoryInfo, Quiesced},
-};
+use devarray::{Error, Result, backend::MemoryInfo};
 
 pub(crate) use bytes::{Bytes, HostBytes};
+pub(crate) use history::{Happened, Touch};
 pub(crate) use host::HostUse;
 use lane::Lane;
 pub(crate) use lane::Mark;
@@ -75,6 +75,8 @@ pub(crate) struct Engine {
     now: Duration,
     /// What was done, in order, if that is recorded.
     order: Option<Vec<u64>>,
+    /// What happened, if that is recorded.
+    history: Option<Vec<Happened>>,
 }
 
 impl Engine {
@@ -99,6 +101,7 @@ impl Engine {
             enqueued: 0,
             now: Duration::ZERO,
             order: record_order.then(Vec::new),
+            history: None,
         }
     }
 
@@ -152,6 +155,7 @@ impl Engine {
         op.cancelled = self.lost.is_some();
         op.doom = self.doom.take();
         let mark = self.lanes[lane].push(lane, op);
+        self.note(|_| Happened::Enqueued(number));
         self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();
         mark
@@ -164,84 +168,6 @@ impl Engine {
         {
             execute::scribble(host, Poison::of_destination(number));
         }
-    }
-
-    /// Waits for everything on a lane.
-    pub(crate) fn synchronize_lane(&mut self, lane: usize) -> Quiesced {
-        let last = self.lanes[lane].last(lane, |_| true);
-        let end = self.synchronize("sync_stream", last);
-        if !matches!(end, Quiesced::Unknown(_)) {
-            self.judge.host_waited_for_lane(lane);
-        }
-        end
-    }
-
-    /// Waits for an event.
-    pub(crate) fn synchronize_event(&mut self, mark: Mark, snapshot: &Snapshot) -> Quiesced {
-        let end = self.synchronize("sync_event", Some(mark));
-        if !matches!(end, Quiesced::Unknown(_)) {
-            self.judge.host_waited(snapshot);
-        }
-        end
-    }
-
-    /// Waits until the operation has run, and everything before it on its stream.
-    fn synchronize(&mut self, call: &'static str, mark: Option<Mark>) -> Quiesced {
-        let began = self.now;
-        let end = self.quiesce(mark);
-        self.waited(call, began, mark);
-        end
-    }
-
-    fn quiesce(&mut self, mark: Option<Mark>) -> Quiesced {
-        self.ledger.statistics.synchronizes += 1;
-        let end = match &self.lost {
-            Some(lost) => Quiesced::Ended(lost.clone()),
-            None => self.faults.quiesce(&mut self.chooser),
-        };
-        match &end {
-            Quiesced::Done => {}
-            Quiesced::Ended(error) => {
-                if let Some(mark) = mark {
-                    self.lanes[mark.lane].cancel(mark);
-                }
-                self.lose_if_sticky(error);
-            }
-            Quiesced::Unknown(error) => {
-                self.lose_if_sticky(error);
-                return end;
-            }
-        }
-        if let Some(mark) = mark {
-            self.force(mark);
-        }
-        self.memory.let_go();
-        match (&self.lost, end) {
-            // Something lost the device while it was waited for.
-            (Some(lost), Quiesced::Done) => Quiesced::Ended(lost.clone()),
-            (_, end) => end,
-        }
-    }
-
-    /// Whether the operation that recorded an event has run. If not, runs one step towards it.
-    pub(crate) fn query(&mut self, mark: Mark, snapshot: &Snapshot) -> bool {
-        let (done, began) = (self.is_done(mark), self.now);
-        if done {
-            self.judge.host_waited(snapshot);
-        } else if !self.is_late {
-            self.step_towards(mark);
-        }
-        self.waited("query", began, done.then_some(mark));
-        done
-    }
-
-    /// Waits for the whole device.
-    pub(crate) fn synchronize_all(&mut self) {
-        let began = self.now;
-        self.finish();
-        self.memory.let_go();
-        self.waited("sync_device", began, None);
-        self.judge.host_waited_for_all();
     }
 
     /// Reserves device memory: free memory if there is enough, else after running the frees that are queued.
@@ -265,8 +191,20 @@ impl Engine {
         })
     }
 
+    /// How much memory is free, some time within this call.
+    pub(crate) fn ask_for_memory(&mut self) -> MemoryInfo {
+        self.idle();
+        self.note(|_| Happened::AskedForMemory);
+        self.memory.info()
+    }
+
     pub(crate) fn memory_info(&self) -> MemoryInfo {
         self.memory.info()
+    }
+
+    /// Takes notes from now on.
+    pub(crate) fn record_history(&mut self) {
+        self.history = Some(Vec::new());
     }
 
     pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
@@ -287,6 +225,9 @@ impl Engine {
         }
         if let Some(order) = &mut self.order {
             order.clear();
+        }
+        if let Some(history) = &mut self.history {
+            history.clear();
         }
     }
 
@@ -343,6 +284,10 @@ impl Engine {
 
     pub(crate) fn recorded(&self) -> Option<Trace> {
         self.chooser.recorded().cloned()
+    }
+
+    pub(crate) fn steps(&self) -> u64 {
+        self.chooser.steps()
     }
 
     pub(crate) fn trace_hash(&self) -> u64 {

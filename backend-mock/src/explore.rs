@@ -17,12 +17,14 @@
 //! });
 //! ```
 
+mod exhaustive;
 mod failure;
 mod quiet;
 mod run;
 mod shrink;
 mod sweep;
 
+pub use exhaustive::Exhausted;
 pub use failure::{Failure, ParseReplayError, Wrong};
 pub use sweep::{Swept, sweep};
 
@@ -79,12 +81,13 @@ pub struct Explore {
     schedules: u64,
     memory_limit_bytes: usize,
     faults: FaultPlan,
+    depth: usize,
 }
 
 impl Explore {
     /// 100 random schedules from seed 0, on devices of 1 GiB.
     pub fn new() -> Self {
-        Self { seed: 0, schedules: 100, memory_limit_bytes: 1 << 30, faults: FaultPlan::new() }
+        Self { seed: 0, schedules: 100, memory_limit_bytes: 1 << 30, faults: FaultPlan::new(), depth: 3 }
     }
 
     /// The seed of the first random schedule; the others follow it.
@@ -96,6 +99,13 @@ impl Explore {
     /// How many random schedules, besides the three fixed ones.
     pub fn schedules(mut self, schedules: u64) -> Self {
         self.schedules = schedules;
+        self
+    }
+
+    /// How many steps of the host and the streams a mistake needs in one order, for the half of the random schedules that are
+    /// [`Priorities`](Schedule::Priorities). 3 unless told.
+    pub fn depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
         self
     }
 
@@ -120,9 +130,13 @@ impl Explore {
         let fixed = FIXED.map(|schedule| (schedule, 0));
         // Mixed, so that neighbouring seeds have no schedule in common.
         let random = (0..self.schedules).map(|k| (Schedule::Random, mix(mix(self.seed) ^ k)));
-        let mut runs = 0;
+        let (mut runs, mut steps) = (0, 0);
         for (schedule, seed) in fixed.into_iter().chain(random) {
-            self.options(schedule, seed).run_or_shrink(runs, &program)?;
+            let schedule = match schedule {
+                Schedule::Random if runs % 2 == 0 => Schedule::Priorities { depth: self.depth, steps },
+                schedule => schedule,
+            };
+            steps = self.options(schedule, seed).run_or_shrink(runs, &program)?.steps;
             runs += 1;
         }
         Ok(runs)
@@ -142,7 +156,7 @@ impl Explore {
 
     fn options(&self, schedule: Schedule, seed: u64) -> Options {
         let (memory_limit_bytes, plan) = (self.memory_limit_bytes, self.faults.clone());
-        Options { schedule, seed, memory_limit_bytes, plan }
+        Options { schedule, seed, memory_limit_bytes, plan, keep_history: false }
     }
 }
 

@@ -30,6 +30,7 @@ mod shadow;
 mod verdict;
 mod words;
 
+pub(crate) use bytes::Bytes as ByteSet;
 use clock::{Clock, Position};
 use history::{History, Of, Step};
 use host::HostMemory;

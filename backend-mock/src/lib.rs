@@ -31,7 +31,7 @@ pub use host_kinds::MockRegistration;
 pub use stream::MockStream;
 
 // A user's code under many schedules, and with every call failed.
-pub use explore::{Explore, Failure, ParseReplayError, Swept, Wrong, explore, sweep};
+pub use explore::{Exhausted, Explore, Failure, ParseReplayError, Swept, Wrong, explore, sweep};
 
 // What drives it, and what it tells.
 pub use fault::{Fault, FaultKind, FaultPlan, Fired, ParseFaultPlanError, Site};

@@ -1,9 +1,12 @@
 //! Every nondeterministic choice, made in one place.
 
+mod priorities;
+
 use crate::{
     rng::{SplitMix64, mix},
     trace::Trace,
 };
+use priorities::Priorities;
 
 /// How the simulator chooses among the orders that the contract of [`Stream`](devarray::backend::Stream) allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +23,16 @@ pub enum Schedule {
     ReverseLazy,
     /// Every choice is drawn from the seed.
     Random,
+    /// The host and each stream have a priority drawn from the seed, and the first of them that can goes on; `depth - 1`
+    /// times within the first `steps` steps, whoever goes on falls behind all others. Finds what needs so many steps in one order, and
+    /// nothing else, with a chance of at least one in `(streams + 1) × steps^(depth - 1)`, however long the rest is (Burckhardt
+    /// and others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010).
+    Priorities {
+        /// How many steps must be in one order.
+        depth: usize,
+        /// About how many steps a run has: [`MockDevice::steps`](crate::MockDevice::steps) of another one.
+        steps: u64,
+    },
     /// Every choice is the trace's; past its end, the benign one.
     Replay(Trace),
 }
@@ -27,12 +40,11 @@ pub enum Schedule {
 /// What is being chosen. 0 is always the benign way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// After a call that enqueues: 0 runs one more step, 1 returns to the caller.
-    Pause,
-    /// In a wait: 0 runs what the wait needs, 1 runs anything that is ready.
-    Stray,
-    /// Which of the ready streams runs, the one whose next operation was enqueued first being 0.
-    Lane,
+    /// In a call that does not wait: each ready stream, the one whose next operation was enqueued first being 0; last,
+    /// return to the caller.
+    Next,
+    /// In a wait: what the wait needs is 0, then each other ready stream as above.
+    Needed,
     /// Into how many pieces more than one an operation is torn.
     Tear,
     /// Which of the remaining pieces is next, the first being 0.
@@ -50,15 +62,24 @@ pub(crate) enum Choice {
 pub(crate) struct Chooser {
     schedule: Schedule,
     rng: SplitMix64,
-    replayed: usize,
+    /// Choices so far.
+    choices: usize,
+    /// How often it was decided who goes on.
+    steps: u64,
     hash: u64,
     recorded: Option<Trace>,
+    priorities: Priorities,
 }
 
 impl Chooser {
     pub(crate) fn new(schedule: Schedule, seed: u64, record: bool) -> Self {
         let recorded = record.then(Trace::default);
-        Self { schedule, rng: SplitMix64::new(seed), replayed: 0, hash: 0, recorded }
+        let mut rng = SplitMix64::new(seed);
+        let priorities = match schedule {
+            Schedule::Priorities { depth, steps } => Priorities::new(depth, steps, &mut rng),
+            _ => Priorities::default(),
+        };
+        Self { schedule, rng, choices: 0, steps: 0, hash: 0, recorded, priorities }
     }
 
     /// One of the ways `0..ways`, 0 being the benign one. A choice of one way is none, and is not recorded.
@@ -69,12 +90,24 @@ impl Chooser {
         let last = ways - 1;
         let way = match &self.schedule {
             Schedule::Eager => 0,
-            Schedule::Lazy => usize::from(kind == Choice::Pause),
+            Schedule::Lazy if kind == Choice::Next => last,
+            Schedule::Lazy => 0,
             Schedule::ReverseLazy => last,
-            Schedule::Random => self.rng.below(ways),
-            Schedule::Replay(trace) => replayed(trace, self.replayed, last),
+            Schedule::Random | Schedule::Priorities { .. } => self.rng.below(ways),
+            Schedule::Replay(trace) => replayed(trace, self.choices, last),
         };
         self.keep(kind, ways, way)
+    }
+
+    /// Which of the streams goes on: its place in the list; past it, the host does, if it may.
+    pub(crate) fn choose_stream(&mut self, kind: Choice, streams: &[usize], may_return: bool) -> usize {
+        let ways = streams.len() + usize::from(may_return);
+        self.steps += 1;
+        if !matches!(self.schedule, Schedule::Priorities { .. }) {
+            return self.choose(kind, ways);
+        }
+        let way = self.priorities.first(streams, may_return, &mut self.rng);
+        if ways > 1 { self.keep(kind, ways, way) } else { way }
     }
 
     /// Whether something happens that does once in `one_in` times; never if that is 0. Drawn from the seed under every schedule
@@ -82,14 +115,14 @@ impl Chooser {
     pub(crate) fn unlikely(&mut self, one_in: usize) -> bool {
         let way = match &self.schedule {
             _ if one_in == 0 => return false,
-            Schedule::Replay(trace) => replayed(trace, self.replayed, 1),
+            Schedule::Replay(trace) => replayed(trace, self.choices, 1),
             _ => usize::from(self.rng.below(one_in) == 0),
         };
         self.keep(Choice::Fault, 2, way) == 1
     }
 
     fn keep(&mut self, kind: Choice, ways: usize, way: usize) -> usize {
-        self.replayed += 1;
+        self.choices += 1;
         if let Some(trace) = &mut self.recorded {
             trace.push(way);
         }
@@ -102,6 +135,14 @@ impl Chooser {
         for word in words {
             self.hash = mix(self.hash.rotate_left(1) ^ word.wrapping_add(1));
         }
+    }
+
+    pub(crate) fn choices(&self) -> usize {
+        self.choices
+    }
+
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
     }
 
     pub(crate) fn hash(&self) -> u64 {
@@ -123,20 +164,20 @@ mod tests {
 
     #[test]
     fn the_fixed_schedules_answer_by_rule() {
-        let kinds = [Choice::Pause, Choice::Stray, Choice::Lane, Choice::Tear, Choice::Piece, Choice::Reuse];
+        let kinds = [Choice::Next, Choice::Needed, Choice::Tear, Choice::Piece, Choice::Reuse];
         let answers = |schedule: Schedule| {
             let mut chooser = Chooser::new(schedule, 0, false);
-            kinds.map(|kind| chooser.choose(kind, 2))
+            kinds.map(|kind| chooser.choose(kind, 3))
         };
-        assert_eq!(answers(Schedule::Eager), [0, 0, 0, 0, 0, 0]);
-        assert_eq!(answers(Schedule::Lazy), [1, 0, 0, 0, 0, 0]);
-        assert_eq!(answers(Schedule::ReverseLazy), [1, 1, 1, 1, 1, 1]);
+        assert_eq!(answers(Schedule::Eager), [0, 0, 0, 0, 0]);
+        assert_eq!(answers(Schedule::Lazy), [2, 0, 0, 0, 0]);
+        assert_eq!(answers(Schedule::ReverseLazy), [2, 2, 2, 2, 2]);
     }
 
     #[test]
     fn a_replay_clamps_to_the_ways_there_are_and_ends_benign() {
         let mut chooser = Chooser::new(Schedule::Replay(vec![2, 9].into()), 0, true);
-        assert_eq!([3, 3, 3].map(|ways| chooser.choose(Choice::Lane, ways)), [2, 2, 0]);
+        assert_eq!([3, 3, 3].map(|ways| chooser.choose(Choice::Next, ways)), [2, 2, 0]);
         assert_eq!(chooser.recorded().unwrap().choices(), [2, 2, 0]);
     }
 }

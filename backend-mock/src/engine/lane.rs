@@ -55,6 +55,11 @@ impl Lane {
         self.executed += 1;
     }
 
+    /// The place of the operation that runs next, or has just been taken out to run.
+    pub(super) fn next_mark(&self, index: usize) -> Mark {
+        Mark { lane: index, position: self.executed }
+    }
+
     pub(super) fn ops(&self) -> impl Iterator<Item = &Op> {
         self.queue.iter()
     }

@@ -1,6 +1,6 @@
 //! Which operation runs next: any order that the contract of streams allows, picked by the chooser.
 
-use super::{Engine, Mark, Work, lane::Lane};
+use super::{Engine, Happened, Mark, Work, lane::Lane};
 use crate::{schedule::Choice, timing::time_of};
 
 impl Engine {
@@ -12,11 +12,12 @@ impl Engine {
     /// Runs until the operation at the mark has run.
     pub(super) fn force(&mut self, mark: Mark) {
         while let Some(needed) = self.needed(mark) {
-            let ready = self.ready();
-            let ways = if ready.len() > 1 { 2 } else { 1 };
-            let stray = self.chooser.choose(Choice::Stray, ways) == 1;
-            let lane = if stray { ready[self.chooser.choose(Choice::Lane, ready.len())] } else { needed };
-            self.step(lane);
+            let mut ready = self.ready();
+            // What is needed comes first, the others after it in their order.
+            let at = ready.iter().position(|&lane| lane == needed).unwrap_or(0);
+            ready[..=at].rotate_right(1);
+            let way = self.choose_stream(Choice::Needed, &ready, false);
+            self.step(ready[way]);
         }
     }
 
@@ -29,12 +30,12 @@ impl Engine {
 
     /// Lets the device run on its own for as long as the schedule likes.
     pub(super) fn idle(&mut self) {
-        self.run_while(|engine| engine.chooser.choose(Choice::Pause, 2) == 0);
+        self.run_while(true);
     }
 
     /// Runs everything.
     pub(crate) fn finish(&mut self) {
-        self.run_while(|_| true);
+        self.run_while(false);
     }
 
     /// Runs every free that is enqueued, and what must run before it.
@@ -46,15 +47,25 @@ impl Engine {
         }
     }
 
-    fn run_while(&mut self, goes_on: impl Fn(&mut Self) -> bool) {
+    /// Runs what is ready until nothing is, or until the schedule returns to the caller if it may.
+    fn run_while(&mut self, may_return: bool) {
         loop {
             let ready = self.ready();
-            if ready.is_empty() || !goes_on(self) {
+            if ready.is_empty() {
                 return;
             }
-            let lane = ready[self.chooser.choose(Choice::Lane, ready.len())];
+            let kind = if may_return { Choice::Next } else { Choice::Needed };
+            let way = self.choose_stream(kind, &ready, may_return);
+            let Some(&lane) = ready.get(way) else { return };
             self.step(lane);
         }
+    }
+
+    fn choose_stream(&mut self, kind: Choice, ready: &[usize], may_return: bool) -> usize {
+        let choices = self.chooser.choices();
+        let way = self.chooser.choose_stream(kind, ready, may_return);
+        self.note(|_| Happened::Open { choices, lanes: ready.to_vec(), may_return, way });
+        way
     }
 
     /// Lanes whose front may run now, the front enqueued first leading.
@@ -98,6 +109,10 @@ impl Engine {
         }
         let finished = self.meet_doom(&mut op) || self.execute(&mut op);
         self.chooser.note([lane as u64, op.number, u64::from(finished)]);
+        self.note(|engine| {
+            let at = finished.then(|| engine.lanes[lane].next_mark(lane));
+            Happened::ran(lane, op.number, at, &op.work)
+        });
         if !finished {
             return self.lanes[lane].put_back(op);
         }

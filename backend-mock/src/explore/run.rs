@@ -9,7 +9,7 @@ use std::{
 use devarray::{Error, backend::Device as _};
 
 use super::{Failure, Wrong, quiet, shrink};
-use crate::{FaultKind, FaultPlan, Fired, MockDevice, Schedule, Site, Trace};
+use crate::{FaultKind, FaultPlan, Fired, MockDevice, Schedule, Site, Trace, engine::Happened};
 
 /// What makes a run what it is, beside the program.
 #[derive(Debug, Clone)]
@@ -18,6 +18,7 @@ pub(super) struct Options {
     pub(super) seed: u64,
     pub(super) memory_limit_bytes: usize,
     pub(super) plan: FaultPlan,
+    pub(super) keep_history: bool,
 }
 
 /// What came of a run.
@@ -30,6 +31,10 @@ pub(super) struct Run {
     pub(super) panic: Option<String>,
     /// The faults of the plan that were met.
     pub(super) fired: Vec<Fired>,
+    /// What happened, until the program had ended and everything had run, if that was to be kept.
+    pub(super) history: Vec<Happened>,
+    /// How often it was decided who goes on.
+    pub(super) steps: u64,
 }
 
 impl Options {
@@ -38,9 +43,10 @@ impl Options {
         &self,
         runs: u64,
         program: &impl Fn(MockDevice) -> R,
-    ) -> Result<Vec<Fired>, Failure> {
-        let Run { wrong, trace, fired, .. } = self.run(program);
-        let Some(wrong) = wrong else { return Ok(fired) };
+    ) -> Result<Run, Failure> {
+        let mut run = self.run(program);
+        let Some(wrong) = run.wrong.take() else { return Ok(run) };
+        let trace = run.trace;
         let again = |trace| Self { schedule: Schedule::Replay(trace), ..self.clone() }.run(program);
         let (wrong, trace) = shrink::shrink(wrong, trace, |trace| {
             let run = again(trace);
@@ -49,6 +55,10 @@ impl Options {
         let panic = again(trace.clone()).panic;
         let schedule = match &self.schedule {
             Schedule::Random => format!("random schedule, seed {:#x}", self.seed),
+            Schedule::Priorities { depth, .. } => {
+                format!("random priorities, depth {depth}, seed {:#x}", self.seed)
+            }
+            Schedule::Replay(_) => "an order that differs".to_owned(),
             fixed => format!("schedule {fixed:?}"),
         };
         Err(Failure { wrong, trace, plan: Box::new(self.plan.clone()), runs, schedule, panic })
@@ -62,11 +72,15 @@ impl Options {
             .faults(self.plan.clone())
             .record_trace(true)
             .build();
+        if self.keep_history {
+            device.shared().engine().record_history();
+        }
         // What the program leaves behind is looked at from outside, so nothing of it is relied on after a panic.
         let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
-        let trace = device.trace().unwrap_or_default();
-        let fired = device.faults_fired();
         let report = device.report();
+        let (trace, fired, steps) =
+            (device.trace().unwrap_or_default(), device.faults_fired(), device.steps());
+        let history = device.shared().engine().history().to_vec();
         let mut panic = ended.err().map(|panic| message(&*panic));
         let wrong = if let Some(finding) = report.findings.first() {
             Some(Wrong::Found(Box::new(finding.clone())))
@@ -77,7 +91,7 @@ impl Options {
         } else {
             broken(&device).map(Wrong::Broken)
         };
-        Run { wrong, trace, panic, fired }
+        Run { wrong, trace, panic, fired, history, steps }
     }
 }
 

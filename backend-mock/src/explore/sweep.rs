@@ -58,9 +58,9 @@ impl Explore {
                     let told = Cell::new(false);
                     let program = |device| program(device).inspect_err(|_| told.set(true));
                     let options = self.clone().faults(plan).options(schedule.clone(), 0);
-                    let fired = options.run_or_shrink(swept.runs, &program)?;
+                    let run = options.run_or_shrink(swept.runs, &program)?;
                     swept.runs += 1;
-                    let Some(fired) = fired.iter().find(|fired| fired.rule == own) else { break };
+                    let Some(fired) = run.fired.iter().find(|fired| fired.rule == own) else { break };
                     *swept.failed.entry((fired.site, fired.kind)).or_default() += 1;
                     *if told.get() { &mut swept.told } else { &mut swept.survived } += 1;
                 }

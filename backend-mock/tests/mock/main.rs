@@ -5,6 +5,7 @@ mod failures;
 mod lifetime;
 mod litmus;
 mod memory;
+mod priorities;
 mod programs;
 mod schedules;
 mod support;

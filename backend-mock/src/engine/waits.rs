@@ -1,0 +1,92 @@
+//! Waits and questions of the host.
+
+use devarray::backend::Quiesced;
+
+use super::{Engine, Happened, Mark};
+use crate::judge::Snapshot;
+
+impl Engine {
+    /// Waits for everything on a lane.
+    pub(crate) fn synchronize_lane(&mut self, lane: usize) -> Quiesced {
+        let last = self.lanes[lane].last(lane, |_| true);
+        let end = self.synchronize("sync_stream", last);
+        if !matches!(end, Quiesced::Unknown(_)) {
+            self.judge.host_waited_for_lane(lane);
+        }
+        end
+    }
+
+    /// Waits for an event.
+    pub(crate) fn synchronize_event(&mut self, mark: Mark, snapshot: &Snapshot) -> Quiesced {
+        let end = self.synchronize("sync_event", Some(mark));
+        if !matches!(end, Quiesced::Unknown(_)) {
+            self.judge.host_waited(snapshot);
+        }
+        end
+    }
+
+    /// Waits until the operation has run, and everything before it on its stream.
+    fn synchronize(&mut self, call: &'static str, mark: Option<Mark>) -> Quiesced {
+        let began = self.now;
+        let end = self.quiesce(mark);
+        self.waited(call, began, mark);
+        end
+    }
+
+    fn quiesce(&mut self, mark: Option<Mark>) -> Quiesced {
+        self.ledger.statistics.synchronizes += 1;
+        let end = match &self.lost {
+            Some(lost) => Quiesced::Ended(lost.clone()),
+            None => self.faults.quiesce(&mut self.chooser),
+        };
+        match &end {
+            Quiesced::Done => {}
+            Quiesced::Ended(error) => {
+                if let Some(mark) = mark {
+                    self.lanes[mark.lane].cancel(mark);
+                }
+                self.lose_if_sticky(error);
+            }
+            Quiesced::Unknown(error) => {
+                self.lose_if_sticky(error);
+                return end;
+            }
+        }
+        if let Some(mark) = mark {
+            self.force(mark);
+            self.note(|_| Happened::Waited(mark));
+        }
+        self.memory.let_go();
+        match (&self.lost, end) {
+            // Something lost the device while it was waited for.
+            (Some(lost), Quiesced::Done) => Quiesced::Ended(lost.clone()),
+            (_, end) => end,
+        }
+    }
+
+    /// Whether the operation that recorded an event has run. If not, runs one step towards it.
+    pub(crate) fn query(&mut self, mark: Mark, snapshot: &Snapshot) -> bool {
+        if !self.is_late {
+            self.idle();
+        }
+        self.note(|_| Happened::Asked(mark));
+        let (done, began) = (self.is_done(mark), self.now);
+        if done {
+            self.note(|_| Happened::Waited(mark));
+            self.judge.host_waited(snapshot);
+        } else if !self.is_late {
+            self.step_towards(mark);
+        }
+        self.waited("query", began, done.then_some(mark));
+        done
+    }
+
+    /// Waits for the whole device.
+    pub(crate) fn synchronize_all(&mut self) {
+        let began = self.now;
+        self.finish();
+        self.memory.let_go();
+        self.waited("sync_device", began, None);
+        self.judge.host_waited_for_all();
+    }
+}

@@ -1,0 +1,67 @@
+//! Every order that makes a difference, and no other.
+
+mod races;
+mod search;
+
+use super::{Explore, Failure};
+use crate::{MockDevice, Schedule, Trace};
+use search::Search;
+
+/// How an [exhaustive search](Explore::exhaustive) ended that found nothing wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Exhausted {
+    /// Runs.
+    pub runs: u64,
+    /// Whether nothing is left to try. If not, the limit was reached.
+    pub is_complete: bool,
+}
+
+impl Explore {
+    /// Runs a small program in every order of its operations that can make a difference: two orders differ if two operations that touch a common
+    /// byte, one of them writing it, change places, or an event's operation and a query of it, or a free and a question for free
+    /// memory. A program that orders all of that itself has one order. At most `most_runs` runs; they are many soon for a program that polls.
+    ///
+    /// Operations run whole, at fresh addresses, and times are not looked at: tearing, reuse and clocks are for the random schedules. The
+    /// program must do the same whenever the device does, so it must not start threads.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, Result};
+    /// use devarray_mock::{Explore, MockDevice};
+    ///
+    /// fn ordered(device: MockDevice) -> Result<()> {
+    ///     let context = Context::new(device)?;
+    ///     let (one, two) = (context.stream()?, context.stream()?);
+    ///     let (a, b) = (Array::full(&one, &[8], 1_u8)?, Array::full(&two, &[8], 2_u8)?);
+    ///     assert_eq!([a.to_vec(&two)?, b.to_vec(&one)?], [[1; 8], [2; 8]]);
+    ///     Ok(())
+    /// }
+    ///
+    /// // The staging memory of transfers is polled once before it is used again, and that can be answered in either way.
+    /// let exhausted = Explore::new().exhaustive(100, ordered).unwrap();
+    /// assert!(exhausted.is_complete && exhausted.runs < 10);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first run that is wrong, as for [`run`](Self::run).
+    pub fn exhaustive<R>(
+        &self,
+        most_runs: u64,
+        program: impl Fn(MockDevice) -> R,
+    ) -> Result<Exhausted, Failure> {
+        let mut search = Search::reduced();
+        let mut next = Some(Trace::default());
+        for runs in 0..most_runs {
+            let Some(trace) = next else { return Ok(Exhausted { runs, is_complete: true }) };
+            let mut options = self.options(Schedule::Replay(trace), 0);
+            options.keep_history = true;
+            let run = options.run_or_shrink(runs, &program)?;
+            next = search.next(&run.history, &run.trace);
+        }
+        Ok(Exhausted { runs: most_runs, is_complete: next.is_none() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

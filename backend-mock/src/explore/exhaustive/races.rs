@@ -1,0 +1,150 @@
+//! Which steps of a run could have been the other way round, and where one would have to turn off for that.
+//!
+//! After Flanagan and Godefroid, "Dynamic partial-order reduction for model checking software" (2005): the host and the streams are the
+//! processes, and a step is one operation that runs or one thing that the host does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::engine::{Happened, Touch};
+
+/// Where it was open who goes on.
+#[derive(Debug, Clone)]
+pub(super) struct Fork {
+    /// Choices of the run before this one.
+    pub(super) choices: usize,
+    /// Who could, the host being 0 and a stream its number plus 1, in the order of the ways.
+    pub(super) who: Vec<usize>,
+    /// Which way was taken.
+    pub(super) way: usize,
+}
+
+/// What one of the processes did.
+struct Step<'a> {
+    who: usize,
+    /// The number of the fork at which it was let go on, if another could have.
+    fork: Option<usize>,
+    /// Steps without which it could not have happened: the one before it of the same process, and what enabled it.
+    needs: Vec<usize>,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    Ran { at: Option<(usize, u64)>, touches: &'a [Touch], frees: bool },
+    Asked((usize, u64)),
+    AskedForMemory,
+    Other,
+}
+
+impl What<'_> {
+    /// Whether it matters which of the two comes first.
+    fn conflicts(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Ran { touches: one, .. }, Self::Ran { touches: two, .. }) => {
+                one.iter().any(|one| two.iter().any(|two| one.conflicts(two)))
+            }
+            (Self::Ran { at, .. }, Self::Asked(mark)) | (Self::Asked(mark), Self::Ran { at, .. }) => {
+                *at == Some(*mark)
+            }
+            (Self::Ran { frees, .. }, Self::AskedForMemory)
+            | (Self::AskedForMemory, Self::Ran { frees, .. }) => *frees,
+            _ => false,
+        }
+    }
+}
+
+/// The forks of a run.
+pub(super) fn forks(history: &[Happened]) -> Vec<Fork> {
+    let fork = |happened: &Happened| match happened {
+        Happened::Open { choices, lanes, may_return, way } => {
+            let who = lanes.iter().map(|lane| lane + 1).chain(may_return.then_some(0)).collect();
+            Some(Fork { choices: *choices, who, way: *way })
+        }
+        _ => None,
+    };
+    history.iter().filter_map(fork).collect()
+}
+
+/// Pairs of a fork, by number, and a way of it that leads to another order of what conflicts.
+pub(super) fn turns(history: &[Happened], forks: &[Fork]) -> BTreeSet<(usize, usize)> {
+    let steps = steps(history);
+    let mut before: Vec<BTreeSet<usize>> = Vec::with_capacity(steps.len());
+    let mut turns = BTreeSet::new();
+    for (at, step) in steps.iter().enumerate() {
+        let mut enabled: BTreeSet<usize> = step.needs.iter().copied().collect();
+        for &need in &step.needs {
+            enabled.extend(&before[need]);
+        }
+        let mut all = enabled.clone();
+        for earlier in (0..at).rev() {
+            if all.contains(&earlier) || !steps[earlier].what.conflicts(&step.what) {
+                continue;
+            }
+            if let Some(number) = steps[earlier].fork {
+                turns.extend(
+                    ways(&forks[number], &steps, earlier, step.who, &enabled).map(|way| (number, way)),
+                );
+            }
+            all.insert(earlier);
+            all.extend(&before[earlier]);
+        }
+        before.push(all);
+    }
+    turns
+}
+
+/// The ways at a fork, at which `earlier` was let go on, that lead to a step of `who` before it. `enabled` are the steps without which
+/// that could not happen.
+fn ways(
+    fork: &Fork,
+    steps: &[Step<'_>],
+    earlier: usize,
+    who: usize,
+    enabled: &BTreeSet<usize>,
+) -> impl Iterator<Item = usize> {
+    let way_of = |who: usize| fork.who.iter().position(|&other| other == who);
+    let on_the_way = || enabled.range(earlier + 1..).find_map(|&step| way_of(steps[step].who));
+    match way_of(who).or_else(on_the_way) {
+        Some(way) => way..way + 1,
+        None => 0..fork.who.len(),
+    }
+}
+
+fn steps(history: &[Happened]) -> Vec<Step<'_>> {
+    let mut steps: Vec<Step<'_>> = Vec::new();
+    let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+    let (mut enqueued, mut ran) = (BTreeMap::new(), BTreeMap::new());
+    let (mut forks, mut fork) = (0, None);
+    for happened in history {
+        let mark = |mark: &crate::engine::Mark| (mark.lane, mark.position);
+        let (who, enabled_by, what) = match happened {
+            Happened::Open { .. } => {
+                fork = Some(forks);
+                forks += 1;
+                continue;
+            }
+            Happened::Enqueued(number) => {
+                enqueued.insert(*number, steps.len());
+                (0, vec![], What::Other)
+            }
+            Happened::Ran { lane, number, at, after, touches, frees } => {
+                let at = at.as_ref().map(mark);
+                let enabled_by =
+                    [enqueued.get(number), after.as_ref().and_then(|after| ran.get(&mark(after)))];
+                let enabled_by = enabled_by.into_iter().flatten().copied().collect();
+                if let Some(at) = at {
+                    ran.insert(at, steps.len());
+                }
+                (lane + 1, enabled_by, What::Ran { at, touches, frees: *frees })
+            }
+            Happened::Asked(asked) => (0, vec![], What::Asked(mark(asked))),
+            Happened::AskedForMemory => (0, vec![], What::AskedForMemory),
+            Happened::Waited(waited) => {
+                (0, ran.get(&mark(waited)).copied().into_iter().collect(), What::Other)
+            }
+        };
+        let before = last.insert(who, steps.len());
+        let needs = before.into_iter().chain(enabled_by).collect();
+        steps.push(Step { who, fork: fork.take(), needs, what });
+    }
+    steps
+}

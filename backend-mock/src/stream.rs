@@ -138,7 +138,8 @@ unsafe impl Stream for MockStream {
         Ok(())
     }
 
+    #[track_caller]
     fn synchronize(&self) -> Quiesced {
-        self.shared().engine().synchronize_lane(self.lane)
+        self.shared().engine().synchronize_lane(self.lane, Location::caller())
     }
 }

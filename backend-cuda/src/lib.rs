@@ -4,6 +4,7 @@ mod context;
 mod device;
 pub mod driver;
 mod event;
+mod foreign;
 mod handle;
 mod host_kinds;
 mod kernels;
@@ -16,6 +17,7 @@ mod timing;
 
 pub use device::CudaDevice;
 pub use event::CudaEvent;
+pub use foreign::CudaAdopted;
 pub use host_kinds::{CudaManagedBuffer, CudaRegistration};
 pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;

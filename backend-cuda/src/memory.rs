@@ -16,7 +16,7 @@ use crate::{
 
 /// Device memory from the stream-ordered pool of a device.
 ///
-/// Freed by an operation, not by dropping: see [`Buffer`].
+/// Freed by an operation, not by dropping: see [`Buffer`]. One over memory that was mapped or adopted is not freed at all.
 #[derive(Debug)]
 pub struct CudaBuffer {
     address: CUdeviceptr,

@@ -112,6 +112,7 @@ impl Driver {
         let extras = [
             (true, Capability::EventTiming),
             (true, Capability::WriteCombinedMemory),
+            (true, Capability::ForeignMemory),
             (registers, Capability::RegisteredMemory),
             (maps, Capability::MappedMemory),
             (manages, Capability::ManagedMemory),

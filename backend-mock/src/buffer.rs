@@ -30,6 +30,17 @@ pub struct MockBuffer {
     pub(crate) id: BufferId,
     pub(crate) len_bytes: usize,
     pub(crate) address: u64,
+    /// The memory it is part of, if that is more than itself.
+    pub(crate) within: Option<Within>,
+}
+
+/// Where a buffer lies in the memory that it was adopted from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Within {
+    /// Where it starts, which may be before the memory does.
+    pub(crate) start_bytes: isize,
+    /// Bytes of the memory.
+    pub(crate) len_bytes: usize,
 }
 
 impl MockBuffer {
@@ -38,6 +49,16 @@ impl MockBuffer {
     #[must_use]
     pub fn twin(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), ..*self }
+    }
+
+    /// Where position 0 lies in the memory of this number.
+    pub(crate) fn start_bytes(&self) -> isize {
+        self.within.map_or(0, |within| within.start_bytes)
+    }
+
+    /// Bytes of the memory of this number.
+    pub(crate) fn bound_bytes(&self) -> usize {
+        self.within.map_or(self.len_bytes, |within| within.len_bytes)
     }
 
     /// Which allocation of its device this is; reports and [poison](crate::Poison) name it.

@@ -12,12 +12,13 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 5] = [
+const EXTRAS: [Capability; 6] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
     Capability::WriteCombinedMemory,
     Capability::ManagedMemory,
+    Capability::ForeignMemory,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].

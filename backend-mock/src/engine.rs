@@ -13,6 +13,7 @@ mod bounds;
 mod bytes;
 mod execute;
 mod failure;
+mod foreign;
 mod history;
 mod host;
 mod lane;
@@ -317,6 +318,7 @@ impl Engine {
                 .collect(),
             streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
             events: self.ledger.events,
+            adopted: self.ledger.adopted,
             findings: self.ledger.findings.clone(),
             lints: self.lints().to_vec(),
         }

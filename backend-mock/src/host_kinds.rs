@@ -55,6 +55,7 @@ impl MockDevice {
             id: place.buffer,
             len_bytes,
             address: place.address,
+            within: None,
         })
     }
 }

@@ -34,6 +34,8 @@ pub struct Report {
     pub streams: usize,
     /// Events that were not dropped.
     pub events: usize,
+    /// Adoptions of memory that were not given up.
+    pub adopted: usize,
     /// Mistakes that were seen, in the order in which they were.
     pub findings: Vec<Finding>,
     /// What was right and yet slow or needless, in the same order; empty unless [asked for](crate::Builder::lints).
@@ -49,6 +51,7 @@ impl Report {
             && self.registrations.is_empty()
             && self.streams == 0
             && self.events == 0
+            && self.adopted == 0
             && self.findings.is_empty()
     }
 }
@@ -71,7 +74,12 @@ impl fmt::Display for Report {
             let what = format!("{len_bytes} bytes, registered at {location}");
             lines.push(format!("{}: leaked registration of host memory: {what}", Code::Leak));
         }
-        for (count, what) in [(self.streams, "open streams"), (self.events, "live events")] {
+        let counts = [
+            (self.streams, "open streams"),
+            (self.events, "live events"),
+            (self.adopted, "adoptions of memory"),
+        ];
+        for (count, what) in counts {
             if count > 0 {
                 lines.push(format!("{}: {what}: {count}", Code::Leak));
             }

@@ -1,11 +1,12 @@
 //! A queue of simulated work.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::{num::NonZeroUsize, panic::Location, sync::Arc};
+use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
 
 use devarray::{
     Error, Result,
     backend::{CopyOp, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+    copy::Plan,
 };
 
 use crate::{
@@ -58,12 +59,31 @@ impl MockStream {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
         if engine.is_out_of_bounds(self.lane, &work, buffers, Location::caller()) {
-            let name = "out of bounds".to_owned();
-            return Err(Error::Driver { backend: BACKEND, operation, code: 1, name });
+            return Err(out_of_bounds(operation));
         }
         engine.enqueue(self.lane, work, Location::caller());
         Ok(())
     }
+}
+
+fn out_of_bounds(operation: &'static str) -> Error {
+    Error::Driver { backend: BACKEND, operation, code: 1, name: "out of bounds".to_owned() }
+}
+
+/// A plan in the memory that the buffers are part of.
+fn moved(operation: &'static str, plan: &Plan, dst: &MockBuffer, src: &MockBuffer) -> Result<Box<Plan>> {
+    if (dst.start_bytes(), src.start_bytes()) == (0, 0) {
+        return Ok(Box::new(plan.clone()));
+    }
+    let moved = plan.moved(dst.start_bytes(), src.start_bytes());
+    moved.map(Box::new).ok_or_else(|| out_of_bounds(operation))
+}
+
+/// Bytes of a buffer in the memory that it is part of.
+fn range_in(operation: &'static str, buffer: &MockBuffer, bytes: Range<usize>) -> Result<Range<usize>> {
+    let start =
+        bytes.start.checked_add_signed(buffer.start_bytes()).ok_or_else(|| out_of_bounds(operation))?;
+    Ok(start..start + bytes.len())
 }
 
 impl Drop for MockStream {
@@ -85,7 +105,7 @@ unsafe impl Stream for MockStream {
         let reserved = engine.reserve(len_bytes, Location::caller())?;
         let (id, address) = (reserved.buffer, reserved.address);
         engine.enqueue(self.lane, Work::Alloc { buffer: id, len_bytes }, Location::caller());
-        Ok(MockBuffer { shared: Arc::clone(self.shared()), id, len_bytes, address })
+        Ok(MockBuffer { shared: Arc::clone(self.shared()), id, len_bytes, address, within: None })
     }
 
     #[track_caller]
@@ -97,28 +117,39 @@ unsafe impl Stream for MockStream {
 
     #[track_caller]
     fn copy(&self, op: &CopyOp<'_, MockBuffer>) -> Result<()> {
-        let work = Work::Copy { dst: op.dst().id, src: op.src().id, plan: Box::new(op.plan().clone()) };
+        let (dst, src) = (op.dst(), op.src());
+        let plan = moved("copy", op.plan(), dst, src)?;
+        let work = Work::Copy { dst: dst.id, src: src.id, plan };
         self.enqueue(Site::Copy, "copy", &[op.dst(), op.src()], work)
     }
 
     #[track_caller]
     fn fill(&self, op: &FillOp<'_, MockBuffer>) -> Result<()> {
         let pattern = Pattern::new(op.pattern());
-        let work = Work::Fill { dst: op.dst().id, plan: Box::new(op.plan().clone()), pattern };
+        let plan = moved("fill", op.plan(), op.dst(), op.dst())?;
+        let work = Work::Fill { dst: op.dst().id, plan, pattern };
         self.enqueue(Site::Fill, "fill", &[op.dst()], work)
     }
 
     #[track_caller]
     fn upload(&self, op: &UploadOp<'_, MockBuffer>) -> Result<()> {
         let host = HostRange::source(op);
-        let work = Work::Upload { dst: op.dst().id, bytes: op.dst_range_bytes(), host };
+        let work = Work::Upload {
+            dst: op.dst().id,
+            bytes: range_in("upload", op.dst(), op.dst_range_bytes())?,
+            host,
+        };
         self.enqueue(Site::Upload, "upload", &[op.dst()], work)
     }
 
     #[track_caller]
     fn download(&self, op: &DownloadOp<'_, MockBuffer>) -> Result<()> {
         let host = HostRange::destination(op);
-        let work = Work::Download { src: op.src().id, bytes: op.src_range_bytes(), host };
+        let work = Work::Download {
+            src: op.src().id,
+            bytes: range_in("download", op.src(), op.src_range_bytes())?,
+            host,
+        };
         self.enqueue(Site::Download, "download", &[op.src()], work)
     }
 

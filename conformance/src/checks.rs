@@ -12,6 +12,7 @@ pub mod buffers;
 pub mod copies;
 pub mod errors;
 pub mod events;
+pub mod foreign;
 pub mod holes;
 pub mod host;
 pub mod layouts;

@@ -2,7 +2,7 @@
 
 use devarray::{
     Device,
-    backend::{Capability, ManagedMemory, MapHost, RegisterHost, Timing},
+    backend::{Capability, ForeignMemory, ManagedMemory, MapHost, RegisterHost, Timing},
 };
 
 use crate::{Harness, Outcome, checks};
@@ -156,6 +156,19 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (foreign, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            foreign {
+                F01 elements "elements of other code's memory are read and written where they are";
+                F02 owner_goes_last "the owner of adopted memory is dropped once, after all work on it";
+                F03 no_elements "an array of no elements adopts nothing";
+                F04 declared_work "work of other code that is declared is ordered with all other";
+                F05 released "memory goes out to other code, and comes back";
+                F06 refused "memory that is not there, or does not fit, is refused by name";
+            }
+        }
+    };
     (managed, [$($callback:tt)+] $($before:tt)*) => {
         $($callback)+! {
             $($before)*
@@ -255,9 +268,14 @@ __for_each_law_of! { managed, [define_registry] {
     managed MANAGED_NAMES [ManagedMemory] Some(Capability::ManagedMemory)
 } }
 
+__for_each_law_of! { foreign, [define_registry] {
+    /// The laws of devices that may use memory of other code.
+    foreign FOREIGN_NAMES [ForeignMemory] Some(Capability::ForeignMemory)
+} }
+
 /// Whether a law has this full name.
 pub(crate) fn is_name(name: &str) -> bool {
-    let all = [NAMES, TIMING_NAMES, REGISTERED_NAMES, MAPPED_NAMES, MANAGED_NAMES];
+    let all = [NAMES, TIMING_NAMES, REGISTERED_NAMES, MAPPED_NAMES, MANAGED_NAMES, FOREIGN_NAMES];
     all.iter().any(|names| names.contains(&name))
 }
 
@@ -272,7 +290,8 @@ mod tests {
     #[test]
     fn codes_and_names_are_unique() {
         let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
-        let laws: Vec<_> = laws.into_iter().chain(registered()).chain(mapped()).chain(managed()).collect();
+        let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
+        let laws: Vec<_> = laws.chain(foreign()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

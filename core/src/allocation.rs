@@ -58,6 +58,24 @@ impl<D: Device> Allocation<D> {
         Self { buffer, len_bytes, home, owner, core, uses }
     }
 
+    /// A buffer that other code had, from now on freed as if it had been allocated on `stream`.
+    pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
+        let len_bytes = buffer.len_bytes();
+        let uses = lock(&stream.core.timeline).note_alloc(stream.lane.index, len_bytes);
+        let (buffer, core, uses) = (Some(buffer), Arc::clone(&stream.core), Mutex::new(uses));
+        Self { buffer, len_bytes, home: stream.lane, owner: None, core, uses }
+    }
+
+    /// Whether the memory belongs to an owner.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.owner.is_some()
+    }
+
+    /// Gives up memory that is not lent: from now on nobody here frees it. None if there are no bytes.
+    pub(crate) fn release(mut self) -> Option<D::Buffer> {
+        self.buffer.take()
+    }
+
     /// An allocation of zero bytes.
     pub(crate) fn empty(core: &Arc<ContextCore<D>>) -> Self {
         let home = LaneId { index: 0, generation: 0 };
@@ -109,7 +127,7 @@ impl<D: Device> fmt::Debug for Allocation<D> {
         f.debug_struct("Allocation")
             .field("buffer", &self.buffer)
             .field("home", &self.home)
-            .field("lent", &self.owner.is_some())
+            .field("lent", &self.is_lent())
             .field("uses", &self.uses)
             .finish_non_exhaustive()
     }

@@ -7,6 +7,7 @@ mod context;
 pub mod copy;
 mod custody;
 mod error;
+pub mod foreign;
 pub mod host;
 pub mod host_array;
 pub mod layout;

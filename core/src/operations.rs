@@ -29,7 +29,7 @@ pub(crate) struct Elements<'a, D: Device> {
 }
 
 impl<'a, D: Device> Elements<'a, D> {
-    fn touch(&self, write: bool) -> Touch<'a, D> {
+    pub(crate) fn touch(&self, write: bool) -> Touch<'a, D> {
         let footprint = Footprint::of(self.layout, self.item_bytes);
         Touch { allocation: self.allocation, footprint, write }
     }

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use super::{Answer, Driver, Failure, sys};
 use sys::{
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUhostFn, CUmemPool_attribute, CUmemoryPool, CUmodule, CUstream,
+    CUhostFn, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream,
 };
 
 /// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call on [`Driver`].
@@ -145,6 +145,8 @@ functions! {
     MemFree mem_free = "cuMemFree_v2" (address: CUdeviceptr);
     MemPrefetchAsync mem_prefetch_async = "cuMemPrefetchAsync"
         (address: CUdeviceptr, len_bytes: usize, to: CUdevice, stream: CUstream);
+    PointerGetAttribute pointer_get_attribute = "cuPointerGetAttribute"
+        (value: *mut c_void, attribute: CUpointer_attribute, address: CUdeviceptr);
     MemAdvise mem_advise = "cuMemAdvise" (address: CUdeviceptr, len_bytes: usize, advice: c_uint, of: CUdevice);
 
     // Streams and events.

@@ -214,7 +214,7 @@ unsafe extern "C" fn module_function(
 
 /// All functions of the fake.
 pub(crate) fn table() -> Table {
-    let mut table = super::host_kinds::table(super::memory::table());
+    let mut table = super::foreign::table(super::host_kinds::table(super::memory::table()));
     table.init = Some(init);
     table.driver_get_version = Some(version);
     table.get_error_name = Some(error_name);

@@ -12,8 +12,10 @@ mod numba;
 
 mod absence;
 mod calls;
+mod doors;
 mod driver;
 mod errors;
+mod foreign;
 mod host_kinds;
 mod host_laws;
 mod kernels;
@@ -21,3 +23,22 @@ mod memory;
 mod results;
 mod state;
 mod sweep;
+
+/// That laws of an extra hold on the fake, two devices of which may be used, and leave nothing behind.
+fn laws_hold(laws: &[devarray_conformance::Law<devarray_cuda::CudaDevice>]) {
+    for law in laws {
+        let fake = state::Fake::new();
+        let driver = fake.driver();
+        let open = |ordinal| {
+            let driver = driver.clone();
+            move || devarray_cuda::CudaDevice::open_with(&driver, ordinal)
+        };
+        let harness = devarray_conformance::Harness::new(open(0)).with_second(open(1));
+        assert!(law.applies(&harness), "{}", law.full_name());
+        assert_eq!(law.check(&harness), Ok(()), "{}", law.full_name());
+        drop(harness);
+        assert_eq!(driver.take_errors(), []);
+        assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new(), "{}", law.full_name());
+        fake.assert_proper();
+    }
+}

@@ -26,12 +26,15 @@ struct Chunk(#[expect(dead_code, reason = "reached by address alone")] [u8; 512]
 pub(crate) struct Block {
     chunks: Vec<Chunk>,
     pub(crate) len_bytes: usize,
+    /// The device whose context was current.
+    pub(crate) device: c_int,
 }
 
 impl Block {
     /// Memory whose bytes are not 0, so that nobody relies on that.
     pub(crate) fn new(len_bytes: usize) -> Self {
-        Self { chunks: vec![Chunk([0xa5; 512]); len_bytes.div_ceil(512)], len_bytes }
+        let device = c_int::try_from(CURRENT.get()).unwrap() - 1;
+        Self { chunks: vec![Chunk([0xa5; 512]); len_bytes.div_ceil(512)], len_bytes, device }
     }
 
     pub(crate) fn address(&mut self) -> usize {
@@ -137,6 +140,12 @@ impl State {
             .range(..=at)
             .next_back()
             .is_some_and(|(start, block)| at + len_bytes <= start + block.len_bytes)
+    }
+
+    /// The block of device memory in which an address lies.
+    pub(crate) fn block(&self, at: usize) -> Option<(usize, &Block)> {
+        let (&start, block) = self.memory.range(..=at).next_back()?;
+        (at < start + block.len_bytes).then_some((start, block))
     }
 
     /// The device bytes at an address, if they are allocated and aligned.

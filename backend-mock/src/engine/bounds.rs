@@ -2,8 +2,6 @@
 
 use std::panic::Location;
 
-use devarray::backend::Buffer;
-
 use super::{Engine, Work};
 use crate::{
     buffer::MockBuffer,
@@ -25,7 +23,7 @@ impl Engine {
         let device = work.accesses().into_iter().flatten().map(|access| {
             let id = access.buffer;
             let len_bytes =
-                buffers.iter().find(|buffer| buffer.id == id).map_or(0, |buffer| buffer.len_bytes());
+                buffers.iter().find(|buffer| buffer.id == id).map_or(0, |buffer| buffer.bound_bytes());
             let way = if access.write { Access::Write } else { Access::Read };
             (Memory::Device { id, len_bytes }, access.span_bytes, way)
         });

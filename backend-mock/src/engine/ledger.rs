@@ -22,6 +22,8 @@ pub(super) struct Ledger {
     pub(super) recorder: Option<Recorder>,
     /// Events alive.
     pub(super) events: usize,
+    /// Adopted memory that was not given up.
+    pub(super) adopted: usize,
     /// Pinned and managed memory alive, by number of allocation.
     pub(super) host_buffers: BTreeMap<u64, (HostUse, LiveHostBuffer)>,
     pub(super) allocated_host_buffers: u64,

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    ops::Range,
     panic::Location,
 };
 
@@ -156,6 +157,17 @@ impl Memory {
         self.next_number += 1;
         self.blocks.insert(number, Block { generation: 0, place, len_bytes, location, bytes: host });
         Some(Reserved { buffer: BufferId { number, generation: 0 }, address: place.address })
+    }
+
+    /// The allocation in which some addresses lie, and its own first address and length.
+    pub(super) fn find(&self, addresses: Range<u64>) -> Option<(BufferId, u64, usize)> {
+        let holds = |block: &Block| {
+            let start = block.place.address;
+            start <= addresses.start && addresses.end <= start + block.len_bytes as u64
+        };
+        let (&number, block) = self.blocks.iter().find(|(_, block)| holds(block))?;
+        let id = BufferId { number, generation: block.generation };
+        Some((id, block.place.address, block.len_bytes))
     }
 
     /// Host memory loses its place.

@@ -44,11 +44,13 @@ pub enum Site {
     Prefetch,
     /// `ManagedMemory::advise`.
     Advise,
+    /// `ForeignMemory::adopt`.
+    Adopt,
 }
 
 impl Site {
     /// Every site, with its name in plans.
-    const NAMES: [(Self, &'static str); 19] = [
+    const NAMES: [(Self, &'static str); 20] = [
         (Self::Memory, "memory"),
         (Self::OpenStream, "open_stream"),
         (Self::AllocHost, "alloc_host"),
@@ -68,6 +70,7 @@ impl Site {
         (Self::AllocManaged, "alloc_managed"),
         (Self::Prefetch, "prefetch"),
         (Self::Advise, "advise"),
+        (Self::Adopt, "adopt"),
     ];
 
     /// Every site.

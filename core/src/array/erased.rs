@@ -59,6 +59,11 @@ impl<D: Device> ErasedArray<D> {
         Self { allocation, layout, item_bytes }
     }
 
+    /// What it is made of.
+    pub(crate) fn into_parts(self) -> (Arc<Allocation<D>>, Layout, usize) {
+        (self.allocation, self.layout, self.item_bytes)
+    }
+
     pub(crate) fn allocation(&self) -> &Allocation<D> {
         &self.allocation
     }

@@ -28,11 +28,13 @@ pub enum Capability {
     Ipc,
     /// Constant memory of a loaded module can be written.
     DeviceSymbols,
+    /// Device memory that other code allocated can be used.
+    ForeignMemory,
 }
 
 impl Capability {
     /// Every extra, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::EventTiming,
         Self::RegisteredMemory,
         Self::MappedMemory,
@@ -42,6 +44,7 @@ impl Capability {
         Self::PeerAccess,
         Self::Ipc,
         Self::DeviceSymbols,
+        Self::ForeignMemory,
     ];
 
     /// Its name in words, as messages and tables show it.
@@ -57,6 +60,7 @@ impl Capability {
             Self::PeerAccess => "peer access",
             Self::Ipc => "sharing memory with other processes",
             Self::DeviceSymbols => "device symbols",
+            Self::ForeignMemory => "device memory of other code",
         }
     }
 }

@@ -1,0 +1,39 @@
+//! Device memory that other code allocated.
+#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+
+use std::{fmt::Debug, ops::Range};
+
+use super::Device;
+use crate::Result;
+
+/// Using device memory that somebody else owns: the extra [`ForeignMemory`](super::Capability::ForeignMemory).
+///
+/// # For callers
+///
+/// [`Array::adopt`](crate::Array::adopt) is what programs use.
+///
+/// # Safety
+///
+/// As [`Device`]. Operations reach, in the buffer that [`adopt`](Self::adopt) answers, the memory that was named, byte for byte.
+pub unsafe trait ForeignMemory: Device {
+    /// What the device keeps of memory it uses but does not own. Core drops it when no operation uses the memory any more,
+    /// and the memory's owner after it.
+    type Adopted: Debug + Send + Sync + 'static;
+
+    /// A buffer that starts at the address `start`, a multiple of 256, and of which the bytes `bytes`, never none, are memory
+    /// that the device reaches. What lies before them in the buffer may be anything: no operation names it.
+    ///
+    /// The buffer may share bytes with others of the device and is never given to [`Stream::free`](super::Stream::free); else
+    /// it keeps the contract of a [`Buffer`](super::Buffer).
+    ///
+    /// # Errors
+    ///
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the memory is of another device.
+    /// - [`Driver`](crate::Error::Driver): the device knows of no such memory, or what else it says.
+    ///
+    /// # Safety
+    ///
+    /// The memory stays allocated, at that address, until what is answered was dropped.
+    unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(Self::Buffer, Self::Adopted)>;
+}

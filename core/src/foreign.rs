@@ -1,0 +1,50 @@
+//! Doors to other code: its memory here, this memory there, and its work among ours.
+//!
+//! | to | call | what is promised |
+//! |---|---|---|
+//! | use memory that other code allocated | [`Array::adopt`], `unsafe` | its owner is dropped last, after all work on it |
+//! | run kernels of other code on arrays | [`StreamHandle::foreign_work`] | the work is ordered as any operation that reads and writes what is declared |
+//! | tell other code where elements lie | [`ArrayView::address`], [`ArrayView::buffer`] | nothing: order is the reader's business |
+//! | give memory up to other code, and take it back | [`Array::release`], [`Array::reclaim`] | nobody here frees it, or uses it, in between |
+//!
+//! Other code is ordered against a stream, by its raw handle ([`StreamHandle::raw`]): what it enqueues there before
+//! memory is adopted runs before all uses of the array, and what it enqueues there after memory was released runs after all
+//! of them.
+//!
+//! ```
+//! use devarray::{Array, Context, Layout, NdLayout, Order};
+//!
+//! let context = Context::new(devarray_mock::MockDevice::new())?;
+//! let stream = context.stream()?;
+//!
+//! // Memory leaves the library …
+//! let array = Array::from_slice(&stream, &[2, 3], &[1, 2, 3, 4, 5, 6])?;
+//! let released = array.release(&stream)?;
+//! let address = released.address();
+//!
+//! // … is used as memory of somebody else, whose owner could be a tensor of another library …
+//! let layout = Layout::contiguous(&[3, 2], Order::C)?;
+//! // SAFETY: 24 bytes are allocated at the address until `reclaim` below, and nobody else uses them.
+//! let mut adopted = unsafe { Array::<i32, _>::adopt(&stream, address, &layout, "an owner") }?;
+//! adopted.view_mut().slice_axis(0, 1..2)?.fill(&stream, 9)?;
+//! drop(adopted); // frees nothing; the owner is dropped when the fill has run
+//!
+//! // … and comes back.
+//! // SAFETY: it is the buffer that was released, and nobody else uses it.
+//! let array = unsafe { Array::<i32, _>::reclaim(&stream, released) }?;
+//! assert_eq!(array.shape(), [2, 3]);
+//! assert_eq!(array.to_vec(&stream)?, [1, 2, 9, 9, 5, 6]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod address;
+mod adopted;
+mod place;
+mod released;
+mod work;
+
+pub use released::{ReleaseError, Released};
+pub use work::ForeignWork;
+
+#[cfg(doc)]
+use crate::{Array, ArrayView, StreamHandle};

@@ -1,0 +1,64 @@
+//! Where elements lie, for other code.
+
+use crate::{
+    ArrayView, ArrayViewMut,
+    array::{Element, ErasedView, ErasedViewMut},
+    backend::Device,
+    layout::NdLayout,
+    operations::Elements,
+};
+
+impl<D: Device> Elements<'_, D> {
+    fn address(&self) -> u64 {
+        if self.layout.is_empty() {
+            return 0;
+        }
+        // Inside the allocation, so that the product does not overflow.
+        self.allocation.address() + (self.layout.offset() * self.item_bytes) as u64
+    }
+}
+
+/// The methods that all views have.
+macro_rules! addresses {
+    () => {
+        /// The device address of element `[0, …, 0]`; 0 if there are no elements. Not a host pointer.
+        ///
+        /// With negative strides it is not the lowest address. What other code does there is told to the library by
+        /// [`foreign_work`](crate::StreamHandle::foreign_work).
+        #[must_use]
+        #[doc(alias = "gpudata")]
+        #[doc(alias = "data_ptr")]
+        pub fn address(&self) -> u64 {
+            self.elements().address()
+        }
+    };
+}
+
+impl<D: Device> ErasedView<'_, D> {
+    addresses!();
+
+    /// The backend's buffer that the elements lie in; none if it has no bytes.
+    #[must_use]
+    pub fn buffer(&self) -> Option<&D::Buffer> {
+        let allocation = self.elements().allocation;
+        (allocation.len_bytes() > 0).then(|| allocation.buffer())
+    }
+}
+
+impl<D: Device> ErasedViewMut<'_, D> {
+    addresses!();
+}
+
+impl<T: Element, D: Device> ArrayView<'_, T, D> {
+    addresses!();
+
+    /// The backend's buffer that the elements lie in; none if it has no bytes. Positions of the layout count from its start.
+    #[must_use]
+    pub fn buffer(&self) -> Option<&D::Buffer> {
+        self.as_erased().buffer()
+    }
+}
+
+impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
+    addresses!();
+}

@@ -1,0 +1,106 @@
+//! Memory of other code as an array.
+#![allow(unsafe_code)] // adopts memory as its caller vouches for it
+
+use std::sync::Arc;
+
+use super::place::Place;
+use crate::{
+    Array, Device, ErasedArray, LayoutError, Result, StreamHandle,
+    allocation::Allocation,
+    array::Element,
+    backend::{Buffer, ForeignMemory},
+    context::lock,
+    custody::Owner,
+    layout::{Injectivity, Layout},
+    stream::StreamCore,
+};
+
+impl<T: Element, D: ForeignMemory> Array<T, D> {
+    /// An array in device memory that other code allocated. Does not copy. Does not synchronize.
+    ///
+    /// `address` is the device address of the element at position 0 of `layout`, which need not be one of the array: where an
+    /// interface names the address of element `[0, …, 0]` and strides are negative, subtract what the layout's offset adds. To
+    /// the array's users the memory looks written by `stream`: what other code enqueued there before runs before all uses, on
+    /// every stream.
+    ///
+    /// `owner` is dropped when the array, its views and all work on them are gone, on whichever thread notices, at the latest
+    /// with the context: so it must not hold the context, nor a stream or array of it. Without
+    /// elements the address may be anything, nothing is adopted, and the owner is dropped at once; so it is on an error.
+    ///
+    /// [The page of this door](crate::foreign) has an example.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device takes no memory of other code.
+    /// - [`LayoutError::ElementSize`]: the address is not aligned to the power of two in the element size (to 256 if that is
+    ///   more).
+    /// - [`LayoutError::AliasedDestination`]: the layout reaches an element twice, so that it could not be written; see
+    ///   [`broadcast_to`](crate::ArrayView::broadcast_to).
+    /// - [`LayoutError::Overflow`]: it reaches beyond the addresses.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the memory is of another device.
+    /// - [`Error::Driver`](crate::Error::Driver): the device knows of no such memory, and what else it says.
+    ///
+    /// # Safety
+    ///
+    /// - The bytes of every element are allocated, reached by the device, and stay so until `owner` is dropped.
+    /// - Until then other code neither writes them nor, if the array is written, reads them, unless events or waits
+    ///   order it against the work here. A second array over the same bytes is other code in this sense.
+    #[doc(alias = "foreign_buffer")]
+    #[doc(alias = "UnownedMemory")]
+    #[doc(alias = "from_cuda_array_interface")]
+    #[track_caller]
+    pub unsafe fn adopt(
+        stream: &StreamHandle<D>,
+        address: u64,
+        layout: &Layout,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Self> {
+        // SAFETY: passed on to the caller.
+        let erased = unsafe { ErasedArray::adopt(stream, address, layout, T::BYTES, owner) };
+        Ok(Self::of_erased(erased?))
+    }
+}
+
+impl<D: ForeignMemory> ErasedArray<D> {
+    /// As [`Array::adopt`], with elements of `item_bytes` bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::adopt`], and [`LayoutError::ElementSize`]: an element of 0 bytes.
+    ///
+    /// # Safety
+    ///
+    /// As [`Array::adopt`].
+    #[track_caller]
+    pub unsafe fn adopt(
+        stream: &StreamHandle<D>,
+        address: u64,
+        layout: &Layout,
+        item_bytes: usize,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Self> {
+        if item_bytes == 0 {
+            return Err(LayoutError::ElementSize { item_bytes, reason: "at least one byte is needed" }.into());
+        }
+        if layout.injectivity() != Injectivity::Injective {
+            return Err(LayoutError::AliasedDestination.into());
+        }
+        if layout.is_empty() {
+            let allocation = Arc::new(Allocation::empty(&stream.0.core));
+            return Ok(Self::of_allocation(allocation, layout.clone(), item_bytes));
+        }
+        let Place { start, bytes, layout } = Place::of(address, layout, item_bytes)?;
+        // SAFETY: passed on to the caller; the owner is dropped after what the device keeps.
+        let (buffer, adopted) = unsafe { stream.0.core.device.adopt(start, bytes) }?;
+        let allocation = lent_to(&stream.0, buffer, Box::new((adopted, owner)));
+        Ok(Self::of_allocation(Arc::new(allocation), layout, item_bytes))
+    }
+}
+
+/// Memory of an owner, which others use after what `stream` was given so far.
+pub(crate) fn lent_to<D: Device>(stream: &StreamCore<D>, buffer: D::Buffer, owner: Owner) -> Allocation<D> {
+    let uses = lock(&stream.core.timeline).note_alloc(stream.lane.index, buffer.len_bytes());
+    let allocation = Allocation::lent(&stream.core, buffer, owner);
+    *lock(&allocation.uses) = uses;
+    allocation
+}

@@ -1,0 +1,163 @@
+//! Memory given up to other code, and taken back.
+#![allow(unsafe_code)] // takes memory back as its caller vouches for it
+
+use std::{fmt, sync::Arc};
+
+use crate::{
+    Array, ErasedArray, Error, Result, StreamHandle,
+    allocation::Allocation,
+    array::Element,
+    backend::{Buffer, Capability, Device},
+    context::lock,
+    layout::{Layout, LayoutError},
+    order::{Footprint, Touch},
+};
+
+/// Memory that was given up by [`Array::release`]: whoever has it frees it, or [takes it back](Array::reclaim). Dropping it
+/// leaks the memory.
+#[derive(Debug)]
+pub struct Released<D: Device> {
+    buffer: Option<D::Buffer>,
+    layout: Layout,
+    item_bytes: usize,
+}
+
+impl<D: Device> Released<D> {
+    /// The device address of the buffer; 0 if it has no bytes. Not a host pointer.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.buffer.as_ref().map_or(0, Buffer::address)
+    }
+
+    /// Bytes of the buffer.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.buffer.as_ref().map_or(0, Buffer::len_bytes)
+    }
+
+    /// Where the elements lie in the buffer.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Bytes of one element.
+    #[must_use]
+    pub fn item_bytes(&self) -> usize {
+        self.item_bytes
+    }
+
+    /// The backend's buffer, to be freed on one of its streams; none if it has no bytes.
+    #[must_use]
+    pub fn into_buffer(self) -> Option<D::Buffer> {
+        self.buffer
+    }
+}
+
+/// That memory could not be given up, and why. The array is as it was.
+pub struct ReleaseError<T: Element, D: Device>(Box<(Error, Array<T, D>)>);
+
+impl<T: Element, D: Device> ReleaseError<T, D> {
+    /// Why.
+    #[must_use]
+    pub fn error(&self) -> &Error {
+        &self.0.0
+    }
+
+    /// The array.
+    #[must_use]
+    pub fn into_array(self) -> Array<T, D> {
+        self.0.1
+    }
+}
+
+impl<T: Element, D: Device> From<ReleaseError<T, D>> for Error {
+    fn from(refused: ReleaseError<T, D>) -> Self {
+        refused.0.0
+    }
+}
+
+impl<T: Element, D: Device> fmt::Display for ReleaseError<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error().fmt(f)
+    }
+}
+
+impl<T: Element, D: Device> fmt::Debug for ReleaseError<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReleaseError").field("error", self.error()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Element, D: Device> std::error::Error for ReleaseError<T, D> {}
+
+impl<T: Element, D: Device> Array<T, D> {
+    /// Gives the memory up: nobody here frees it any more. Does not copy. Does not synchronize.
+    ///
+    /// `stream` is ordered after all work on the array, so what other code enqueues on its raw handle afterwards, a free
+    /// among it, finds that work done.
+    ///
+    /// [The page of this door](crate::foreign) has an example.
+    ///
+    /// # Errors
+    ///
+    /// The array comes back unchanged:
+    /// - [`Error::DeviceMismatch`]: the stream is of another context.
+    /// - [`Error::Unsupported`], of [`ForeignMemory`](Capability::ForeignMemory): the memory is not the array's to give, since
+    ///   it was adopted, or something else holds on to it too.
+    /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. What the device says.
+    pub fn release(self, stream: &StreamHandle<D>) -> Result<Released<D>, ReleaseError<T, D>> {
+        let (allocation, layout, item_bytes) = self.into_erased().into_parts();
+        let (error, allocation) = match Arc::try_unwrap(allocation) {
+            Ok(allocation) => match prepare(stream, &allocation) {
+                Ok(()) => return Ok(Released { buffer: allocation.release(), layout, item_bytes }),
+                Err(error) => (error, Arc::new(allocation)),
+            },
+            Err(shared) => (not_ours(stream), shared),
+        };
+        let array = Self::of_erased(ErasedArray::of_allocation(allocation, layout, item_bytes));
+        Err(ReleaseError(Box::new((error, array))))
+    }
+
+    /// Takes memory back that was released: it is freed with the array, as if it had been allocated on `stream`. What other
+    /// code enqueued there before runs before all uses. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::ElementSize`]: its elements are not as large as a `T`. The memory is leaked.
+    ///
+    /// # Safety
+    ///
+    /// It was released by the same device and not freed, and nobody else uses it any more.
+    pub unsafe fn reclaim(stream: &StreamHandle<D>, released: Released<D>) -> Result<Self, LayoutError> {
+        let Released { buffer, layout, item_bytes } = released;
+        let allocation = match buffer {
+            _ if item_bytes != T::BYTES => {
+                return Err(LayoutError::ElementSize {
+                    item_bytes,
+                    reason: "the element type is of another size",
+                });
+            }
+            None => Allocation::empty(&stream.0.core),
+            Some(buffer) => Allocation::reclaimed(&stream.0, buffer),
+        };
+        Ok(Self::of_erased(ErasedArray::of_allocation(Arc::new(allocation), layout, item_bytes)))
+    }
+}
+
+const OPERATION: &str = "release";
+
+/// Orders a stream after all uses of an allocation that can be given up.
+fn prepare<D: Device>(stream: &StreamHandle<D>, allocation: &Allocation<D>) -> Result<()> {
+    stream.0.check_context(OPERATION, [&allocation.core])?;
+    if allocation.is_lent() {
+        return Err(not_ours(stream));
+    }
+    let touch = [Touch { allocation, footprint: Footprint::solid(0, allocation.len_bytes()), write: true }];
+    lock(&stream.0.core.timeline).order(stream.0.lane.index, stream.0.mode, OPERATION, &touch)
+}
+
+fn not_ours<D: Device>(stream: &StreamHandle<D>) -> Error {
+    let (backend, capability) = (stream.0.core.backend(), Capability::ForeignMemory);
+    Error::Unsupported { backend, operation: OPERATION, capability }
+}

@@ -1,0 +1,125 @@
+//! Work of other code on arrays.
+
+use std::{fmt, sync::Arc};
+
+use smallvec::SmallVec;
+
+use crate::{
+    ArrayView, ArrayViewMut, Error, Result, StreamHandle,
+    array::{Element, ErasedView, ErasedViewMut},
+    backend::Device,
+    context::lock,
+    operations::Elements,
+    order::Touch,
+};
+
+/// What an operation of other code is about to read and write; from [`StreamHandle::foreign_work`].
+#[must_use = "nothing is ordered before `enqueue`"]
+pub struct ForeignWork<'a, D: Device> {
+    stream: &'a StreamHandle<D>,
+    touches: SmallVec<[Touch<'a, D>; 4]>,
+}
+
+impl<D: Device> StreamHandle<D> {
+    /// Declares an operation that this library does not enqueue itself: a kernel of the program, a call of another library.
+    ///
+    /// It is ordered as any operation: after what conflicts with it on other streams (a strict stream refuses it instead),
+    /// and before what conflicts with it later. What is declared must cover what the work touches: nobody can check it on
+    /// hardware, and the simulator does.
+    ///
+    /// ```
+    /// use std::num::NonZeroUsize;
+    /// use devarray::{Array, Context, backend::{Device, FillOp, Stream}, copy::Plan, Layout};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let context = Context::new(MockDevice::new())?;
+    /// let (mine, theirs) = (context.stream()?, context.stream()?);
+    /// let mut a = Array::<u8, _>::zeros(&mine, &[100])?;
+    ///
+    /// // As if a kernel of our own were launched on the other stream: it sets the second half to 7.
+    /// let (second_half, limits) = (Layout::new(&[50], &[1], 50)?, context.device().info().capabilities.clone());
+    /// let plan = Plan::new(&second_half, &second_half, 1, &limits)?;
+    /// let target = a.view().buffer().map(|buffer| buffer.twin());
+    /// theirs.foreign_work().writes(&mut a.view_mut().slice_axis(0, 50..)?).enqueue(|stream| {
+    ///     // SAFETY: inside the array, on the bytes that were declared.
+    ///     target.iter().try_for_each(|target| stream.fill(&unsafe { FillOp::new_unchecked(target, &plan, &[7]) }))
+    /// })?;
+    ///
+    /// assert_eq!(a.to_vec(&mine)?[48..52], [0, 0, 7, 7]); // waits for the work of the other stream
+    /// assert_eq!(context.device().report().findings, []);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn foreign_work(&self) -> ForeignWork<'_, D> {
+        ForeignWork { stream: self, touches: SmallVec::new() }
+    }
+}
+
+impl<'a, D: Device> ForeignWork<'a, D> {
+    /// The work reads these elements.
+    pub fn reads<T: Element>(self, view: &'a ArrayView<'_, T, D>) -> Self {
+        self.touches(&view.elements(), false)
+    }
+
+    /// The work reads and writes these elements.
+    pub fn writes<T: Element>(self, view: &'a mut ArrayViewMut<'_, T, D>) -> Self {
+        self.touches(&view.elements(), true)
+    }
+
+    /// As [`reads`](Self::reads), of erased elements.
+    pub fn reads_erased(self, view: &'a ErasedView<'_, D>) -> Self {
+        self.touches(&view.elements(), false)
+    }
+
+    /// As [`writes`](Self::writes), of erased elements.
+    pub fn writes_erased(self, view: &'a mut ErasedViewMut<'_, D>) -> Self {
+        self.touches(&view.elements(), true)
+    }
+
+    fn touches(mut self, elements: &Elements<'a, D>, write: bool) -> Self {
+        if !elements.layout.is_empty() {
+            self.touches.push(elements.touch(write));
+        }
+        self
+    }
+
+    /// Orders the stream, then lets `enqueue` put the work on it. Does not synchronize.
+    ///
+    /// No lock is held meanwhile, so `enqueue` may use the library as it likes. What it enqueues elsewhere, or later, is not
+    /// ordered. Its error is returned as it is; that it may have enqueued something is assumed, also if it panics.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::DeviceMismatch`]: an array is of another context; `enqueue` was not called. So it is with the next two.
+    /// - [`Error::Hazard`]: the stream is strict, and something that conflicts is not ordered before.
+    /// - The device could not order the stream.
+    /// - What `enqueue` says.
+    pub fn enqueue<R>(self, enqueue: impl FnOnce(&D::Stream) -> Result<R>) -> Result<R> {
+        const OPERATION: &str = "foreign_work";
+        let stream = &*self.stream.0;
+        let is_here = |touch: &Touch<'_, D>| Arc::ptr_eq(&touch.allocation.core, &stream.core);
+        if !self.touches.iter().all(is_here) {
+            return Err(Error::DeviceMismatch { backend: stream.core.backend(), operation: OPERATION });
+        }
+        lock(&stream.core.timeline).order(stream.lane.index, stream.mode, OPERATION, &self.touches)?;
+        // Noted when the work is on the stream: an event recorded before then does not cover it. Nothing that conflicts can
+        // come between, because the views are borrowed until then.
+        let _noted = Noted(&self);
+        enqueue(&stream.raw)
+    }
+}
+
+/// Notes the accesses when it is dropped.
+struct Noted<'w, 'a, D: Device>(&'w ForeignWork<'a, D>);
+
+impl<D: Device> Drop for Noted<'_, '_, D> {
+    fn drop(&mut self) {
+        let stream = &*self.0.stream.0;
+        lock(&stream.core.timeline).note(stream.lane.index, stream.mode, &self.0.touches);
+    }
+}
+
+impl<D: Device> fmt::Debug for ForeignWork<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignWork").field("stream", &self.stream).field("touches", &self.touches).finish()
+    }
+}

@@ -1,0 +1,222 @@
+//! The doors to other code on the simulator: what happens when calls fail, and the twins of the laws, which must be found out.
+#![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; stands for other code
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use devarray::{
+    Array, Context, Error, Layout, Order, StreamHandle,
+    backend::{Buffer, Capabilities, Device, FillOp, FreeOp, Quiesced, Stream},
+    copy::Plan,
+};
+use devarray_mock::{Code, MockDevice, Schedule, Site};
+
+/// Memory of other code, that is: of a raw stream. Freed in its stream order when it is dropped.
+struct Foreign<D: Device> {
+    /// Not a handle of the context: an owner that holds one keeps the context open.
+    stream: D::Stream,
+    buffer: Option<D::Buffer>,
+    /// Counts the drops of such owners.
+    drops: Arc<AtomicUsize>,
+}
+
+impl<D: Device> Foreign<D> {
+    /// Bytes filled with one value by a stream of their own, of which `stream` knows nothing but the event.
+    fn new(context: &Context<D>, stream: &StreamHandle<D>, len_bytes: usize, value: u8) -> Self {
+        let own = context.device().open_stream().unwrap();
+        let buffer = own.alloc(len_bytes.try_into().unwrap()).unwrap();
+        fill::<D>(&own, &buffer, 0..len_bytes, value).unwrap();
+        stream.raw().wait(&own.record().unwrap()).unwrap();
+        Self { stream: own, buffer: Some(buffer), drops: Arc::default() }
+    }
+
+    fn address(&self) -> u64 {
+        self.buffer.as_ref().unwrap().address()
+    }
+
+    fn drops(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.drops)
+    }
+}
+
+impl<D: Device> Drop for Foreign<D> {
+    fn drop(&mut self) {
+        self.drops.fetch_add(1, Relaxed);
+        let buffer = self.buffer.take().unwrap();
+        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing used it any more.
+        self.stream.free(unsafe { FreeOp::new_unchecked(buffer) }).unwrap();
+    }
+}
+
+/// As if a kernel of other code set bytes of a buffer.
+fn fill<D: Device>(
+    stream: &D::Stream,
+    to: &D::Buffer,
+    bytes: Range<usize>,
+    value: u8,
+) -> devarray::Result<()> {
+    let line = Layout::new(&[bytes.len()], &[1], bytes.start).unwrap();
+    let plan = Plan::new(&line, &line, 1, &Capabilities::default()).unwrap();
+    let pattern = [value];
+    // SAFETY: inside the buffer; the caller orders it.
+    let op = unsafe { FillOp::new_unchecked(to, &plan, &pattern) };
+    stream.fill(&op)
+}
+
+fn codes(device: &MockDevice) -> Vec<Code> {
+    device.report().findings.iter().map(|finding| finding.code).collect()
+}
+
+/// The twin of declared work: the same work, not declared, races with the read that follows.
+#[test]
+fn undeclared_work_is_found() {
+    for declared in [true, false] {
+        let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+        let context = Context::new(device.clone()).unwrap();
+        let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+        let mut array = Array::<u8, _>::zeros(&one, &[100]).unwrap();
+        let target = array.view().buffer().unwrap().twin();
+        if declared {
+            let mut view = array.view_mut();
+            let work = two.foreign_work().writes(&mut view);
+            work.enqueue(|raw| fill::<MockDevice>(raw, &target, 0..100, 1)).unwrap();
+        } else {
+            two.raw().wait(&one.raw().record().unwrap()).unwrap();
+            fill::<MockDevice>(two.raw(), &target, 0..100, 1).unwrap();
+        }
+        array.view().to_contiguous(&one, Order::C).unwrap();
+        assert_eq!(codes(&device), if declared { vec![] } else { vec![Code::Race] });
+    }
+}
+
+/// The twin of an owner that goes last: one that frees at once.
+#[test]
+fn an_owner_that_goes_early_is_found() {
+    for early in [false, true] {
+        let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+        let context = Context::new(device.clone()).unwrap();
+        let stream = context.stream().unwrap();
+        let foreign = Foreign::new(&context, &stream, 64, 3);
+        let (address, owner) = (foreign.address(), Arc::new(Mutex::new(Some(foreign))));
+        let line = Layout::contiguous(&[64], Order::C).unwrap();
+        // SAFETY: the owner keeps the memory. That it goes early is what is to be found; the simulator reaches nothing then.
+        let adopted = unsafe { Array::<u8, _>::adopt(&stream, address, &line, Arc::clone(&owner)) };
+        let mut array = adopted.unwrap();
+        array.view_mut().fill(&stream, 4).unwrap();
+        if early {
+            drop(owner.lock().unwrap().take());
+        }
+        drop(owner);
+        drop((array, stream, context));
+        assert_eq!(codes(&device), if early { vec![Code::UseAfterFree] } else { vec![] });
+    }
+}
+
+/// A release orders the stream it names; one that is not named knows nothing of the work in flight.
+#[test]
+fn a_free_on_a_stream_that_the_release_did_not_name_is_found() {
+    for named in [true, false] {
+        let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+        let context = Context::new(device.clone()).unwrap();
+        let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+        let mut array = Array::<u8, _>::uninit(&one, &[64]).unwrap();
+        array.view_mut().fill(&one, 1).unwrap();
+        let buffer = array.release(if named { &two } else { &one }).unwrap().into_buffer().unwrap();
+        // SAFETY: given up; that it may be in use is what is to be found.
+        two.raw().free(unsafe { FreeOp::new_unchecked(buffer) }).unwrap();
+        let found = codes(&device);
+        assert_eq!(found.is_empty(), named, "{found:?}");
+    }
+}
+
+fn failed() -> Error {
+    Error::Driver { backend: "mock", operation: "planned", code: 999, name: "PLANNED".into() }
+}
+
+/// Every call that these doors make fails once: the error is told, nothing changed, and the same call then succeeds.
+#[test]
+fn every_call_fails_once() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let line = Layout::contiguous(&[64], Order::C).unwrap();
+    let foreign = Foreign::new(&context, &one, 64, 3);
+    let (address, drops) = (foreign.address(), foreign.drops());
+    device.fail_next(Site::Adopt, failed());
+    // SAFETY: the owner keeps the memory.
+    assert_eq!(unsafe { Array::<u8, _>::adopt(&one, address, &line, ()) }.unwrap_err(), failed());
+    // SAFETY: the owner keeps the memory.
+    let mut adopted = unsafe { Array::<u8, _>::adopt(&one, address, &line, foreign) }.unwrap();
+    for site in [Site::Record, Site::Wait] {
+        device.fail_next(site, failed());
+        let mut called = false;
+        let mut view = adopted.view_mut();
+        let work = two.foreign_work().writes(&mut view);
+        let refused = work.enqueue(|_| {
+            called = true;
+            Ok(())
+        });
+        assert_eq!(refused, Err(failed()), "{site:?}");
+        assert!(!called, "work that could not be ordered is not enqueued");
+    }
+    two.foreign_work().writes(&mut adopted.view_mut()).enqueue(|_| Ok(())).unwrap();
+    let mut array = Array::<u8, _>::zeros(&one, &[64]).unwrap();
+    for site in [Site::Record, Site::Wait] {
+        array.view_mut().fill(&one, 5).unwrap();
+        device.fail_next(site, failed());
+        let refused = array.release(&two).unwrap_err();
+        assert_eq!(*refused.error(), failed(), "{site:?}");
+        array = refused.into_array();
+    }
+    let released = array.release(&two).unwrap();
+    // SAFETY: as it was released.
+    let array = unsafe { Array::<u8, _>::reclaim(&two, released) }.unwrap();
+    assert_eq!(array.to_vec(&one).unwrap(), [5; 64]);
+    drop((array, adopted, one, two, context));
+    assert_eq!(drops.load(Relaxed), 1);
+    assert!(device.report().is_clean(), "{}", device.report());
+}
+
+/// If a wait does not say that the device is finished, the owner is kept for good rather than dropped.
+#[test]
+fn an_unknown_end_keeps_the_owner() {
+    let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let foreign = Foreign::new(&context, &stream, 64, 3);
+    let drops = foreign.drops();
+    let line = Layout::contiguous(&[64], Order::C).unwrap();
+    // SAFETY: the owner keeps the memory.
+    let mut array = unsafe { Array::<u8, _>::adopt(&stream, foreign.address(), &line, foreign) }.unwrap();
+    array.view_mut().fill(&stream, 4).unwrap();
+    device.fail_next(Site::Synchronize, Quiesced::Unknown(failed()));
+    drop((array, stream, context));
+    assert_eq!(drops.load(Relaxed), 0);
+    let report = device.report();
+    assert_eq!((report.adopted, report.findings.len()), (1, 0), "{report}");
+}
+
+/// A panic in the closure ends the work as any return does: what it may have enqueued is noted.
+#[test]
+fn a_panic_while_work_is_enqueued_is_noted() {
+    let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+    let context = Context::new(device.clone()).unwrap();
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let mut array = Array::<u8, _>::zeros(&one, &[100]).unwrap();
+    let target = array.view().buffer().unwrap().twin();
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        two.foreign_work().writes(&mut array.view_mut()).enqueue(|_| -> devarray::Result<()> {
+            fill::<MockDevice>(two.raw(), &target, 0..100, 1).unwrap();
+            std::panic::resume_unwind(Box::new("after the launch"));
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(array.to_vec(&one).unwrap(), [1; 100]);
+    assert_eq!(codes(&device), []);
+    assert_eq!(target.len_bytes(), 100);
+}

@@ -156,20 +156,23 @@ impl Context {
         Ok(MemoryInfo::new(free.saturating_add(reserved.saturating_sub(used)).min(total), total))
     }
 
-    fn pool_bytes(&self, operation: &'static str, attribute: CUmemPool_attribute) -> Result<usize> {
+    pub(crate) fn pool_bytes(
+        &self,
+        operation: &'static str,
+        attribute: CUmemPool_attribute,
+    ) -> Result<usize> {
         let mut bytes = 0_u64;
         self.call(operation, |driver| {
-            // SAFETY: both attributes asked for here are `cuuint64_t`, and the pool is the device's own.
+            // SAFETY: every attribute asked for here is a `cuuint64_t`, and the pool is the device's own.
             unsafe { driver.mem_pool_get_attribute(self.pool.raw(), attribute, (&raw mut bytes).cast()) }
         })?;
         Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 
     fn trim(&self, operation: &'static str) {
-        self.release(operation, |driver| {
-            // SAFETY: the pool is the device's own; trimming takes nothing that is allocated.
-            unsafe { driver.mem_pool_trim_to(self.pool.raw(), 0) }
-        });
+        if let Err(error) = self.trim_to(operation, 0) {
+            self.driver().report(error);
+        }
     }
 }
 

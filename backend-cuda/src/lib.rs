@@ -9,6 +9,7 @@ mod handle;
 mod host_kinds;
 mod kernels;
 mod memory;
+mod pool;
 mod probe;
 mod stream;
 #[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]

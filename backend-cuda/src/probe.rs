@@ -113,6 +113,7 @@ impl Driver {
             (true, Capability::EventTiming),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),
+            (true, Capability::MemoryPool),
             (registers, Capability::RegisteredMemory),
             (maps, Capability::MappedMemory),
             (manages, Capability::ManagedMemory),

@@ -12,13 +12,14 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 6] = [
+const EXTRAS: [Capability; 7] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
     Capability::WriteCombinedMemory,
     Capability::ManagedMemory,
     Capability::ForeignMemory,
+    Capability::MemoryPool,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].

@@ -191,13 +191,7 @@ impl MockDevice {
 
 /// The host has no more, or no more that may be pinned.
 pub(crate) fn out_of_host_memory(operation: &'static str, len_bytes: NonZeroUsize) -> Error {
-    Error::OutOfMemory {
-        backend: BACKEND,
-        operation,
-        requested_bytes: len_bytes.get(),
-        free_bytes: None,
-        total_bytes: None,
-    }
+    Error::out_of_memory(BACKEND, operation, len_bytes.get(), None)
 }
 
 impl Default for MockDevice {

@@ -35,8 +35,7 @@ pub(crate) use host::HostUse;
 use lane::Lane;
 pub(crate) use lane::Mark;
 use ledger::Ledger;
-use memory::Memory;
-pub(crate) use memory::Reserved;
+pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};
 use recorder::Relation;
@@ -189,13 +188,9 @@ impl Engine {
         }
         self.run_frees();
         let chooser = &mut self.chooser;
-        self.memory.reserve(len_bytes, location, chooser).ok_or_else(|| Error::OutOfMemory {
-            backend: crate::device::BACKEND,
-            operation: "alloc",
-            requested_bytes: len_bytes,
-            free_bytes: Some(self.memory.info().free_bytes),
-            total_bytes: Some(self.memory.info().total_bytes),
-        })
+        let reserved = self.memory.reserve(len_bytes, location, chooser);
+        let room = self.memory.info();
+        reserved.ok_or_else(|| Error::out_of_memory(crate::device::BACKEND, "alloc", len_bytes, Some(room)))
     }
 
     /// How much memory is free, some time within this call.
@@ -212,6 +207,11 @@ impl Engine {
     /// Takes notes from now on.
     pub(crate) fn record_history(&mut self) {
         self.history = Some(Vec::new());
+    }
+
+    /// The pool of device memory, to ask and to trim.
+    pub(crate) fn pool(&mut self) -> &mut Memory {
+        &mut self.memory
     }
 
     pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {

@@ -13,6 +13,7 @@ mod host;
 mod host_kinds;
 mod judge;
 mod poison;
+mod pool;
 pub mod program;
 mod report;
 mod rng;

@@ -13,7 +13,7 @@ mod eager {
     devarray_conformance::suite!(
         device(Schedule::Eager),
         second = device(Schedule::Eager),
-        extras = [timing, registered, mapped, managed, foreign]
+        extras = [timing, registered, mapped, managed, foreign, pool]
     );
 }
 
@@ -22,7 +22,7 @@ mod lazy {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = device(Schedule::Lazy),
-        extras = [timing, registered, mapped, managed, foreign]
+        extras = [timing, registered, mapped, managed, foreign, pool]
     );
 }
 
@@ -31,7 +31,7 @@ mod reverse_lazy {
     devarray_conformance::suite!(
         device(Schedule::ReverseLazy),
         second = device(Schedule::ReverseLazy),
-        extras = [timing, registered, mapped, managed, foreign]
+        extras = [timing, registered, mapped, managed, foreign, pool]
     );
 }
 
@@ -40,7 +40,7 @@ mod random {
     devarray_conformance::suite!(
         device(Schedule::Random),
         second = device(Schedule::Random),
-        extras = [timing, registered, mapped, managed, foreign]
+        extras = [timing, registered, mapped, managed, foreign, pool]
     );
 }
 
@@ -55,5 +55,5 @@ mod without_extras {
         Ok(MockDevice::builder().capabilities(Capabilities::default()).memory_limit_bytes(64 << 20).build())
     }
 
-    devarray_conformance::suite!(plain(), extras = [timing, registered, mapped, managed, foreign]);
+    devarray_conformance::suite!(plain(), extras = [timing, registered, mapped, managed, foreign, pool]);
 }

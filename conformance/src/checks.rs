@@ -18,6 +18,8 @@ pub mod host;
 pub mod layouts;
 pub mod managed;
 pub mod mapped;
+pub mod memory;
+pub mod pool;
 pub mod registered;
 pub mod streams;
 pub mod timing;

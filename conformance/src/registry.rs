@@ -2,7 +2,7 @@
 
 use devarray::{
     Device,
-    backend::{Capability, ForeignMemory, ManagedMemory, MapHost, RegisterHost, Timing},
+    backend::{Capability, ForeignMemory, ManagedMemory, MapHost, PoolControl, RegisterHost, Timing},
 };
 
 use crate::{Harness, Outcome, checks};
@@ -110,6 +110,10 @@ macro_rules! __for_each_law {
                 L28 scalars "0-d arrays and single elements";
                 L04 overflow "sizes that overflow are pure errors";
             }
+            memory {
+                M01 ledger "what is live is named, and its sums are exact";
+                M02 limit "what would go over a limit is refused and changes nothing";
+            }
             errors {
                 E08 contexts_do_not_mix "arrays, streams and events of two contexts do not mix";
                 S02 strict_refuses "a strict stream refuses what is not ordered";
@@ -175,6 +179,15 @@ macro_rules! __for_each_law_of {
             managed {
                 H05 one_memory "managed memory holds the same wherever it is";
                 H06 no_more_than_is_free "more managed memory than is free is refused";
+            }
+        }
+    };
+    (pool, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            pool {
+                M10 trim "trimming the pool takes nothing that is in use";
+                M11 statistics "the pool counts what is in use, and the most of it";
             }
         }
     };
@@ -273,9 +286,14 @@ __for_each_law_of! { foreign, [define_registry] {
     foreign FOREIGN_NAMES [ForeignMemory] Some(Capability::ForeignMemory)
 } }
 
+__for_each_law_of! { pool, [define_registry] {
+    /// The laws of devices that may tell of the pool that their memory comes from.
+    pool POOL_NAMES [PoolControl] Some(Capability::MemoryPool)
+} }
+
 /// Whether a law has this full name.
 pub(crate) fn is_name(name: &str) -> bool {
-    let all = [NAMES, TIMING_NAMES, REGISTERED_NAMES, MAPPED_NAMES, MANAGED_NAMES, FOREIGN_NAMES];
+    let all = [NAMES, TIMING_NAMES, REGISTERED_NAMES, MAPPED_NAMES, MANAGED_NAMES, FOREIGN_NAMES, POOL_NAMES];
     all.iter().any(|names| names.contains(&name))
 }
 
@@ -291,7 +309,7 @@ mod tests {
     fn codes_and_names_are_unique() {
         let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
-        let laws: Vec<_> = laws.chain(foreign()).collect();
+        let laws: Vec<_> = laws.chain(foreign()).chain(pool()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

@@ -86,12 +86,10 @@ unsafe impl Sync for Block {}
 
 impl Block {
     fn alloc(device: &HostDevice, len_bytes: usize, operation: &'static str) -> Result<Self> {
-        let out_of_memory = || Error::OutOfMemory {
-            backend: BACKEND,
-            operation,
-            requested_bytes: len_bytes,
-            free_bytes: None,
-            total_bytes: Some(MEMORY_BYTES),
+        let out_of_memory = || {
+            let used_bytes = device.used_bytes.load(Relaxed);
+            let room = MemoryInfo::new(MEMORY_BYTES - used_bytes, MEMORY_BYTES);
+            Error::out_of_memory(BACKEND, operation, len_bytes, Some(room))
         };
         let layout = Layout::from_size_align(len_bytes, 256).map_err(|_| out_of_memory())?;
         let used_bytes = Arc::clone(&device.used_bytes);

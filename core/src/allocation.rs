@@ -4,6 +4,7 @@ use std::{
     fmt,
     mem::ManuallyDrop,
     num::NonZeroUsize,
+    panic::Location,
     sync::{Arc, Mutex},
 };
 
@@ -12,6 +13,7 @@ use crate::{
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::{ContextCore, lock},
     custody::Owner,
+    memory::{Ledger, MemoryKind, Ticket, limited},
     order::{Footprint, LaneId, Mode, Touch, Uses},
     stream::StreamCore,
 };
@@ -25,6 +27,8 @@ pub(crate) struct Allocation<D: Device> {
     buffer: Option<D::Buffer>,
     len_bytes: usize,
     home: LaneId,
+    /// Its place in the ledger, if it has a buffer that is the stream's to free.
+    ticket: Option<Ticket>,
     /// What the memory belongs to, if it is not the stream's to free. Never dropped while the device may use it.
     owner: Option<ManuallyDrop<Owner>>,
     pub(crate) core: Arc<ContextCore<D>>,
@@ -35,19 +39,34 @@ impl<D: Device> Allocation<D> {
     /// Allocates on a stream, uninitialized.
     #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Self> {
-        let (buffer, uses) = match NonZeroUsize::new(len_bytes) {
-            None => (None, Uses::default()),
-            Some(len) => {
-                // Held also while the device makes room for the memory: the allocation must have its place among the
-                // operations of the stream, and what another thread submits meanwhile would take it.
-                let mut timeline = lock(&stream.core.timeline);
-                let buffer = stream.raw.alloc(len)?;
-                // Other streams may use the memory only after the allocation took effect: it counts as a write.
-                (Some(buffer), timeline.note_alloc(stream.lane.index, len_bytes))
-            }
-        };
-        let core = Arc::clone(&stream.core);
-        Ok(Self { buffer, len_bytes, home: stream.lane, owner: None, core, uses: Mutex::new(uses) })
+        let core = &stream.core;
+        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Self::empty(core)) };
+        // Held also while the device makes room for the memory: the allocation must have its place among the
+        // operations of the stream, and what another thread submits meanwhile would take it.
+        let mut timeline = lock(&core.timeline);
+        let buffer = Self::alloc(stream, &timeline.ledger, len)
+            .map_err(|error| error.with_live(|| timeline.ledger.live_by_tag(|_| true)))?;
+        let ticket = timeline.ledger.enter(MemoryKind::Device, len_bytes, Location::caller());
+        let record = core.watch.is_hooked().then(|| timeline.ledger.record(&ticket));
+        // Other streams may use the memory only after the allocation took effect: it counts as a write.
+        let uses = Mutex::new(timeline.note_alloc(stream.lane.index, len_bytes));
+        drop(timeline);
+        let (buffer, ticket, core) = (Some(buffer), Some(ticket), Arc::clone(core));
+        let allocation = Self { buffer, len_bytes, home: stream.lane, ticket, owner: None, core, uses };
+        if let Some(record) = record {
+            allocation.core.watch.allocated(&record);
+        }
+        Ok(allocation)
+    }
+
+    /// Memory, if a limit allows it and the device has it.
+    #[track_caller]
+    fn alloc(stream: &StreamCore<D>, ledger: &Ledger, len: NonZeroUsize) -> Result<D::Buffer> {
+        let (held_bytes, limit_bytes) = (ledger.live_bytes(MemoryKind::Device), ledger.limit_bytes);
+        if held_bytes.saturating_add(len.get()) > limit_bytes {
+            return Err(limited(stream.core.backend(), "alloc", len.get(), (held_bytes, limit_bytes)));
+        }
+        stream.raw.alloc(len)
     }
 
     /// A buffer whose memory belongs to `owner`, which is dropped after the last use. Any stream may use it at once.
@@ -55,15 +74,23 @@ impl<D: Device> Allocation<D> {
         let home = LaneId { index: 0, generation: 0 };
         let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
         let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::default());
-        Self { buffer, len_bytes, home, owner, core, uses }
+        Self { buffer, len_bytes, home, ticket: None, owner, core, uses }
     }
 
-    /// A buffer that other code had, from now on freed as if it had been allocated on `stream`.
+    /// A buffer that other code had, from now on freed, and counted, as if it had been allocated on `stream`.
+    #[track_caller]
     pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
         let len_bytes = buffer.len_bytes();
-        let uses = lock(&stream.core.timeline).note_alloc(stream.lane.index, len_bytes);
+        let mut timeline = lock(&stream.core.timeline);
+        let ticket = timeline.ledger.enter(MemoryKind::Device, len_bytes, Location::caller());
+        let record = timeline.ledger.record(&ticket);
+        let uses = timeline.note_alloc(stream.lane.index, len_bytes);
+        drop(timeline);
         let (buffer, core, uses) = (Some(buffer), Arc::clone(&stream.core), Mutex::new(uses));
-        Self { buffer, len_bytes, home: stream.lane, owner: None, core, uses }
+        let allocation =
+            Self { buffer, len_bytes, home: stream.lane, ticket: Some(ticket), owner: None, core, uses };
+        allocation.core.watch.allocated(&record);
+        allocation
     }
 
     /// Whether the memory belongs to an owner.
@@ -71,15 +98,21 @@ impl<D: Device> Allocation<D> {
         self.owner.is_some()
     }
 
-    /// Gives up memory that is not lent: from now on nobody here frees it. None if there are no bytes.
+    /// Gives up memory that is not lent: from now on nobody here frees or counts it. None if there are no bytes.
     pub(crate) fn release(mut self) -> Option<D::Buffer> {
-        self.buffer.take()
+        let buffer = self.buffer.take();
+        if let Some(ticket) = self.ticket.take() {
+            let record = lock(&self.core.timeline).ledger.leave(ticket);
+            self.core.watch.freed(&record);
+        }
+        buffer
     }
 
     /// An allocation of zero bytes.
     pub(crate) fn empty(core: &Arc<ContextCore<D>>) -> Self {
         let home = LaneId { index: 0, generation: 0 };
-        Self { buffer: None, len_bytes: 0, home, owner: None, core: Arc::clone(core), uses: Mutex::default() }
+        let (core, uses) = (Arc::clone(core), Mutex::default());
+        Self { buffer: None, len_bytes: 0, home, ticket: None, owner: None, core, uses }
     }
 
     /// Size in bytes.
@@ -139,7 +172,7 @@ impl<D: Device> Drop for Allocation<D> {
         if let Some(owner) = self.owner.take() {
             return self.give_back(owner);
         }
-        let Some(buffer) = self.buffer.take() else { return };
+        let (Some(buffer), Some(ticket)) = (self.buffer.take(), self.ticket.take()) else { return };
         let mut timeline = lock(&self.core.timeline);
         let lane = timeline.home_or_internal(self.home);
         let touch = Touch { allocation: &*self, footprint: Footprint::solid(0, self.len_bytes), write: true };
@@ -148,9 +181,17 @@ impl<D: Device> Drop for Allocation<D> {
             let stream = timeline.stream(lane).expect("home_or_internal names a live lane");
             stream.free(FreeOp { buffer })
         });
+        let told = match freed {
+            Ok(()) => Ok(timeline.ledger.leave(ticket)),
+            Err(error) => {
+                timeline.ledger.lose(&ticket);
+                Err(error)
+            }
+        };
         drop(timeline);
-        if let Err(error) = freed {
-            self.core.report(error);
+        match told {
+            Ok(record) => self.core.watch.freed(&record),
+            Err(error) => self.core.report(error),
         }
     }
 }

@@ -1,14 +1,18 @@
-//! The owner of a device: its timeline, its error sink, its staging memory.
+//! The owner of a device: its timeline, its ledger and error sink, its staging memory.
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use crate::{
     Error, Result,
     backend::Device,
     custody::Custody,
+    memory::Watch,
     order::{Mode, Timeline},
     pinned_pool::PinnedPool,
     staging::Staging,
@@ -46,7 +50,9 @@ pub(crate) struct ContextCore<D: Device> {
     pub(crate) staging: Staging<D>,
     pub(crate) pinned: Arc<PinnedPool<D>>,
     pub(crate) timeline: Mutex<Timeline<D>>,
-    errors: Mutex<Vec<Error>>,
+    pub(crate) watch: Arc<Watch>,
+    /// Contexts and open streams that programs hold.
+    handles: AtomicUsize,
     pub(crate) device: D,
 }
 
@@ -58,9 +64,18 @@ impl<D: Device> Context<D> {
     /// The device could not open the internal stream.
     pub fn new(device: D) -> Result<Self> {
         let timeline = Mutex::new(Timeline::new(device.info().backend, device.open_stream()?));
-        let (errors, staging, custody) = (Mutex::default(), Staging::default(), Custody::default());
-        let pinned = Arc::default();
-        Ok(Self(Arc::new(ContextCore { custody, staging, pinned, timeline, errors, device })))
+        let (staging, custody) = (Staging::default(), Custody::default());
+        let watch = Arc::new(Watch::new(device.info().backend));
+        let pinned = Arc::new(PinnedPool::new(Arc::clone(&watch)));
+        let handles = AtomicUsize::new(0);
+        let core = ContextCore { custody, staging, pinned, timeline, watch, handles, device };
+        Ok(Self::of(&Arc::new(core)))
+    }
+
+    /// Another handle on a context.
+    pub(crate) fn of(core: &Arc<ContextCore<D>>) -> Self {
+        core.hold();
+        Self(Arc::clone(core))
     }
 
     /// Opens a stream that waits by itself for whatever its operations conflict with on other streams.
@@ -107,7 +122,7 @@ impl<D: Device> Context<D> {
     /// Takes the errors met where nobody could be told, oldest first: a failed free, a wait that failed in a drop.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
-        std::mem::take(&mut *lock(&self.0.errors))
+        self.0.watch.take_errors()
     }
 
     /// Counts of what was submitted to the device since the context was made.
@@ -131,7 +146,19 @@ impl<D: Device> ContextCore<D> {
 
     /// Keeps an error that nobody can be told of now.
     pub(crate) fn report(&self, error: Error) {
-        lock(&self.errors).push(error);
+        self.watch.report(error);
+    }
+
+    /// Counts a handle that a program holds.
+    pub(crate) fn hold(&self) {
+        self.handles.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts it out. After the last, nobody can do anything with what is live: it is told of.
+    pub(crate) fn release(&self) {
+        if self.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.watch.closed(|| self.live_allocations());
+        }
     }
 }
 
@@ -142,7 +169,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<D: Device> Clone for Context<D> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self::of(&self.0)
+    }
+}
+
+impl<D: Device> Drop for Context<D> {
+    fn drop(&mut self) {
+        self.0.release();
     }
 }
 

@@ -44,11 +44,13 @@ mod loops;
 mod plan;
 mod runs;
 mod staging;
+mod streaming;
 mod tiles;
 
 pub use axis::Axis;
 pub use blocks::Blocks;
 pub use class::Class;
+pub(crate) use host::execute_past_caches;
 pub use host::{copy_bytes, execute};
 pub use plan::Plan;
 pub use runs::Runs;

@@ -2,7 +2,12 @@
 
 use thiserror::Error;
 
-use crate::{backend::Capability, layout::LayoutError, order::Hazard};
+use crate::{
+    backend::{Capability, MemoryInfo},
+    layout::LayoutError,
+    memory::LiveByTag,
+    order::Hazard,
+};
 
 /// What went wrong, and where: messages name the operation and the backend.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -17,7 +22,10 @@ pub enum Error {
         reason: String,
     },
     /// Memory of the device or of the host is exhausted. Said only when that is certain.
-    #[error("{backend}: {operation}: out of memory: {requested_bytes} bytes requested{}", display_room(*free_bytes, *total_bytes))]
+    #[error(
+        "{backend}: {operation}: out of memory: {requested_bytes} bytes requested{}{}",
+        display_room(*free_bytes, *total_bytes, *limited), display_live(live)
+    )]
     OutOfMemory {
         /// The backend that was asked.
         backend: &'static str,
@@ -29,6 +37,11 @@ pub enum Error {
         free_bytes: Option<usize>,
         /// Bytes of the device, where the backend can say.
         total_bytes: Option<usize>,
+        /// Whether a limit that the program set refused it: then `total_bytes` is the limit, and `free_bytes` what it leaves.
+        limited: bool,
+        /// What the context's program held of that memory, by tag, the most bytes first; empty if nothing, and in errors
+        /// of a backend itself.
+        live: Vec<LiveByTag>,
     },
     /// A shape, stride, index or aliasing mistake; found before any backend call, nothing happened.
     #[error(transparent)]
@@ -50,6 +63,16 @@ pub enum Error {
         operation: &'static str,
         /// What it would have raced with.
         hazard: Hazard,
+    },
+    /// A [`MemoryHook`](crate::memory::MemoryHook) panicked. What it was told of is as it would be without it.
+    #[error("{backend}: {operation}: a memory hook panicked: {message}")]
+    HookPanicked {
+        /// The backend of the context.
+        backend: &'static str,
+        /// The method of the hook.
+        operation: &'static str,
+        /// What it said.
+        message: String,
     },
     /// A capability that the backend or device does not have.
     #[error("{backend}: {operation}: not supported: {capability}")]
@@ -91,6 +114,27 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    /// [`OutOfMemory`](Self::OutOfMemory) as a backend says it: the room there was, where it is known.
+    #[must_use]
+    pub fn out_of_memory(
+        backend: &'static str,
+        operation: &'static str,
+        requested_bytes: usize,
+        room: Option<MemoryInfo>,
+    ) -> Self {
+        let (free_bytes, total_bytes) = (room.map(|room| room.free_bytes), room.map(|room| room.total_bytes));
+        let (limited, live) = (false, Vec::new());
+        Self::OutOfMemory { backend, operation, requested_bytes, free_bytes, total_bytes, limited, live }
+    }
+
+    /// With what is live, if memory is what was short.
+    pub(crate) fn with_live(mut self, held: impl FnOnce() -> Vec<LiveByTag>) -> Self {
+        if let Self::OutOfMemory { live, .. } = &mut self {
+            *live = held();
+        }
+        self
+    }
+
     /// Whether every later call on the device will fail too.
     #[must_use]
     pub fn is_sticky(&self) -> bool {
@@ -104,10 +148,16 @@ impl Error {
     }
 }
 
-fn display_room(free: Option<usize>, total: Option<usize>) -> String {
+fn display_room(free: Option<usize>, total: Option<usize>, limited: bool) -> String {
     match (free, total) {
+        (Some(free), Some(total)) if limited => format!(", {free} left of a limit of {total}"),
         (Some(free), Some(total)) => format!(", {free} free of {total}"),
         (Some(free), None) => format!(", {free} free"),
         _ => String::new(),
     }
+}
+
+fn display_live(live: &[LiveByTag]) -> String {
+    let live: Vec<_> = live.iter().map(LiveByTag::to_string).collect();
+    if live.is_empty() { String::new() } else { format!("; live: {}", live.join(", ")) }
 }

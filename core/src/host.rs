@@ -18,6 +18,7 @@ mod pinned;
 mod pinned_array;
 mod registered;
 mod scope;
+mod threads;
 mod transfer;
 
 pub use pinned::PinnedBuffer;

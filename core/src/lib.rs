@@ -12,6 +12,7 @@ pub mod host;
 pub mod host_array;
 pub mod layout;
 pub mod manual;
+pub mod memory;
 mod operations;
 mod order;
 mod pinned_pool;

@@ -1,24 +1,21 @@
 //! What arrays ask of the device: checked here, planned, ordered, submitted.
-#![allow(unsafe_code)] // moves a caller's slice to and from staging memory by checked plans
+#![allow(unsafe_code)] // declares what a caller promises of memory that is copied in place
 
 mod across;
+mod borrowed;
 
-use std::{collections::VecDeque, ops::Range};
+use std::ops::Range;
 
 use crate::{
     LayoutError, Result,
     allocation::Allocation,
     backend::{CopyOp, Device, DownloadOp, FillOp, Stream, UploadOp},
-    copy::{Class, Plan, execute},
+    copy::{Class, Plan},
     layout::{Layout, NdLayout, Order},
     order::{Footprint, Touch},
-    staging::{BusySlot, LentSlot, SLOT_BYTES},
     statistics::Work,
     stream::StreamCore,
 };
-
-/// Pieces of a download in flight: one is unpacked on the host while the device works on the next.
-const DOWNLOADS_IN_FLIGHT: usize = 2;
 
 /// Elements of one allocation. The layout is known to lie inside it.
 #[derive(Debug)]
@@ -68,115 +65,6 @@ impl<D: Device> StreamCore<D> {
         self.upload(&source, item, &scalar)?;
         let repeated = scalar.broadcast_to(dst.layout.shape())?;
         self.copy(dst, &Elements { layout: &repeated, ..source })
-    }
-
-    /// Copies host elements of the same shape to the device. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait).
-    #[track_caller]
-    pub(crate) fn upload(&self, dst: &Elements<'_, D>, src: &[u8], src_layout: &Layout) -> Result<()> {
-        self.check_context("upload", [&dst.allocation.core])?;
-        check_inside(src_layout, dst.item_bytes, src.len())?;
-        let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
-        for block in plan.blocks(SLOT_BYTES) {
-            let mut slot = self.core.staging.acquire(&self.core, block.len_bytes())?;
-            let staged = slot.bytes_mut(block.len_bytes());
-            // SAFETY: the source layout lies inside `src`, the packed side inside the block's length, and the slot is
-            // memory of its own.
-            unsafe { execute(&block.pack(), src.as_ptr(), staged.as_mut_ptr()) };
-            let slot = slot.lend();
-            let enqueued = self.upload_block(dst, &block, &slot);
-            // Also after an error: part of the block may be under way.
-            self.core.staging.give_back_busy(slot.until_now(self)?);
-            enqueued?;
-        }
-        Ok(())
-    }
-
-    #[track_caller]
-    fn upload_block(&self, dst: &Elements<'_, D>, block: &Plan, slot: &LentSlot<D>) -> Result<()> {
-        if let Some(range) = block.dense_dst_range() {
-            return self.submit_upload(dst.allocation, range, slot.as_ptr());
-        }
-        let scratch = Allocation::new(self, block.len_bytes())?;
-        self.submit_upload(&scratch, 0..block.len_bytes(), slot.as_ptr())?;
-        let whole =
-            Touch { allocation: &scratch, footprint: Footprint::solid(0, block.len_bytes()), write: false };
-        self.submit_copy(dst.touch(true), whole, &block.unpack())
-    }
-
-    /// Copies elements to host elements of the same shape. Blocks until they are there.
-    ///
-    /// If it fails, the slice may be partly written.
-    #[track_caller]
-    pub(crate) fn download(&self, src: &Elements<'_, D>, dst: &mut [u8], dst_layout: &Layout) -> Result<()> {
-        self.check_context("download", [&src.allocation.core])?;
-        check_inside(dst_layout, src.item_bytes, dst.len())?;
-        let plan = self.plan(dst_layout, src.layout, src.item_bytes)?;
-        self.download_plan(src, &plan, dst)
-    }
-
-    /// Downloads what a plan names, whose destination lies inside `dst`.
-    #[track_caller]
-    fn download_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<()> {
-        let mut in_flight: VecDeque<(BusySlot<D>, Plan)> = VecDeque::with_capacity(DOWNLOADS_IN_FLIGHT);
-        let mut outcome = Ok(());
-        for block in plan.blocks(SLOT_BYTES) {
-            if in_flight.len() == DOWNLOADS_IN_FLIGHT {
-                outcome = outcome.and_then(|()| self.unpack_next(&mut in_flight, dst));
-            }
-            if outcome.is_ok() {
-                outcome = self.start_download(src, block, &mut in_flight);
-            }
-            if outcome.is_err() {
-                break;
-            }
-        }
-        while outcome.is_ok() && !in_flight.is_empty() {
-            outcome = self.unpack_next(&mut in_flight, dst);
-        }
-        for (slot, _) in in_flight {
-            self.core.staging.give_back_busy(slot);
-        }
-        outcome
-    }
-
-    /// Not in a closure: those hide from where the call came.
-    #[track_caller]
-    fn start_download(
-        &self,
-        src: &Elements<'_, D>,
-        block: Plan,
-        in_flight: &mut VecDeque<(BusySlot<D>, Plan)>,
-    ) -> Result<()> {
-        let slot = self.core.staging.acquire(&self.core, block.len_bytes())?.lend();
-        let enqueued = self.download_block(src, &block, &slot);
-        // Also after an error: part of the block may be under way.
-        in_flight.push_back((slot.until_now(self)?, block));
-        enqueued
-    }
-
-    #[track_caller]
-    fn download_block(&self, src: &Elements<'_, D>, block: &Plan, slot: &LentSlot<D>) -> Result<()> {
-        if let Some(range) = block.dense_src_range() {
-            return self.submit_download(src.allocation, range, slot.as_ptr());
-        }
-        let scratch = Allocation::new(self, block.len_bytes())?;
-        let whole =
-            Touch { allocation: &scratch, footprint: Footprint::solid(0, block.len_bytes()), write: true };
-        self.submit_copy(whole, src.touch(false), &block.pack())?;
-        self.submit_download(&scratch, 0..block.len_bytes(), slot.as_ptr())
-    }
-
-    #[track_caller]
-    fn unpack_next(&self, in_flight: &mut VecDeque<(BusySlot<D>, Plan)>, dst: &mut [u8]) -> Result<()> {
-        let Some((slot, block)) = in_flight.pop_front() else { return Ok(()) };
-        let slot = slot.wait(&self.core)?;
-        let staged = slot.bytes(block.len_bytes());
-        // SAFETY: the destination layout lies inside `dst` and reaches no element twice, the packed side lies inside
-        // the block's length, and the slot is memory of its own.
-        unsafe { execute(&block.unpack(), staged.as_ptr(), dst.as_mut_ptr()) };
-        self.core.staging.give_back(slot);
-        Ok(())
     }
 
     /// Copies host elements in C order straight from their memory. Does not synchronize.

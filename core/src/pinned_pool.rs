@@ -7,13 +7,15 @@ use std::{
     collections::VecDeque,
     fmt,
     num::NonZeroUsize,
-    sync::{Arc, Mutex},
+    panic::Location,
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use crate::{
     Context, Error, Result,
     backend::{Device, HostBuffer, HostFlags},
     context::lock,
+    memory::{Ledger, LiveByTag, MemoryKind, Ticket, Watch, limited},
 };
 
 /// Host memory that a context's program holds for the device. Staging memory of the library is not counted.
@@ -72,7 +74,7 @@ impl<D: Device> Context<D> {
     #[must_use]
     pub fn host_memory_statistics(&self) -> HostMemoryStatistics {
         self.0.custody.collect(&self.0);
-        lock(&self.0.pinned.0).statistics
+        lock(&self.0.pinned.state).statistics()
     }
 
     /// Limits the program's pinned memory, and says how much of what is given back is kept for reuse. What is over the
@@ -90,7 +92,7 @@ impl<D: Device> Context<D> {
     /// # Ok::<(), devarray::Error>(())
     /// ```
     pub fn set_pinned_limits(&self, limits: PinnedLimits) {
-        let mut state = lock(&self.0.pinned.0);
+        let mut state = lock(&self.0.pinned.state);
         state.limits = limits;
         let surplus = state.shrink(limits.idle_bytes, 0);
         drop(state);
@@ -106,46 +108,79 @@ pub(crate) trait Source<D: Device> {
 
 /// The pool of one context.
 #[derive(Debug)]
-pub(crate) struct PinnedPool<D: Device>(Mutex<State<D>>);
+pub(crate) struct PinnedPool<D: Device> {
+    state: Mutex<State<D>>,
+    watch: Arc<Watch>,
+}
 
 #[derive(Debug)]
 struct State<D: Device> {
     /// Oldest first.
     idle: VecDeque<(HostFlags, D::HostBuffer)>,
     limits: PinnedLimits,
-    statistics: HostMemoryStatistics,
+    /// The memory of all kinds but the device's that is live.
+    ledger: Ledger,
+    /// Bytes that are asked for at this moment.
+    asked_bytes: usize,
+    peak_bytes: usize,
+    idle_bytes: usize,
+    allocations: u64,
+    reuses: u64,
 }
 
 impl<D: Device> State<D> {
     /// Takes the oldest out until at most `idle_bytes` are kept and `room_bytes` more fit, as far as that helps.
     fn shrink(&mut self, idle_bytes: usize, room_bytes: usize) -> Vec<(HostFlags, D::HostBuffer)> {
         let mut surplus = Vec::new();
-        while self.statistics.idle_bytes > idle_bytes || self.held_bytes() > self.room_for(room_bytes) {
+        while self.idle_bytes > idle_bytes || self.held_bytes() > self.room_for(room_bytes) {
             let Some(oldest) = self.idle.pop_front() else { break };
-            self.statistics.idle_bytes -= oldest.1.len_bytes();
+            self.idle_bytes -= oldest.1.len_bytes();
             surplus.push(oldest);
         }
         surplus
     }
 
+    /// Bytes in use.
+    fn pinned_bytes(&self) -> usize {
+        self.ledger.live_bytes(MemoryKind::Pinned) + self.ledger.live_bytes(MemoryKind::Mapped)
+    }
+
+    /// Bytes in use, asked for, and kept.
     fn held_bytes(&self) -> usize {
-        self.statistics.pinned_bytes + self.statistics.idle_bytes
+        self.pinned_bytes() + self.asked_bytes + self.idle_bytes
     }
 
     fn room_for(&self, len_bytes: usize) -> usize {
         self.limits.total_bytes.saturating_sub(len_bytes)
     }
 
-    fn count_in(&mut self, len_bytes: usize) {
-        let statistics = &mut self.statistics;
-        statistics.pinned += 1;
-        statistics.pinned_bytes += len_bytes;
-        statistics.peak_pinned_bytes = statistics.peak_pinned_bytes.max(statistics.pinned_bytes);
+    /// Enters memory that somebody gets.
+    fn enter(&mut self, flags: HostFlags, len_bytes: usize, location: &'static Location<'static>) -> Ticket {
+        let kind = if flags.mapped { MemoryKind::Mapped } else { MemoryKind::Pinned };
+        let ticket = self.ledger.enter(kind, len_bytes, location);
+        self.peak_bytes = self.peak_bytes.max(self.pinned_bytes());
+        ticket
     }
 
-    fn count_out(&mut self, len_bytes: usize) {
-        self.statistics.pinned -= 1;
-        self.statistics.pinned_bytes -= len_bytes;
+    /// Pinned memory in use, by tag.
+    fn live_by_tag(&self) -> Vec<LiveByTag> {
+        self.ledger.live_by_tag(|kind| matches!(kind, MemoryKind::Pinned | MemoryKind::Mapped))
+    }
+
+    fn statistics(&self) -> HostMemoryStatistics {
+        let (count, bytes) = (|kind| self.ledger.live(kind), |kind| self.ledger.live_bytes(kind));
+        HostMemoryStatistics {
+            pinned: count(MemoryKind::Pinned) + count(MemoryKind::Mapped),
+            pinned_bytes: self.pinned_bytes(),
+            peak_pinned_bytes: self.peak_bytes,
+            idle_bytes: self.idle_bytes,
+            allocations: self.allocations,
+            reuses: self.reuses,
+            registered: count(MemoryKind::Registered),
+            registered_bytes: bytes(MemoryKind::Registered),
+            managed: count(MemoryKind::Managed),
+            managed_bytes: bytes(MemoryKind::Managed),
+        }
     }
 }
 
@@ -159,65 +194,100 @@ impl<D: Device> PinnedPool<D> {
         flags: HostFlags,
         source: &impl Source<D>,
     ) -> Result<(Pooled<D>, bool)> {
-        let mut state = lock(&self.0);
+        let location = Location::caller();
+        let mut state = lock(&self.state);
         // Of what is kept, nothing that wastes more than an eighth.
         let most = len_bytes.get().saturating_add(len_bytes.get() / 8).max(MIN_BYTES);
         let fits = |(of, memory): &(HostFlags, D::HostBuffer)| {
             *of == flags && (len_bytes.get()..=most).contains(&memory.len_bytes())
         };
         if let Some((_, memory)) = state.idle.iter().rposition(fits).and_then(|at| state.idle.remove(at)) {
-            state.statistics.idle_bytes -= memory.len_bytes();
-            state.statistics.reuses += 1;
-            state.count_in(memory.len_bytes());
-            return Ok((self.pooled(memory, flags), true));
+            state.idle_bytes -= memory.len_bytes();
+            state.reuses += 1;
+            return Ok((self.pooled(state, memory, flags, location), true));
         }
         let size = if state.limits.idle_bytes > 0 { rounded(len_bytes) } else { len_bytes };
         let surplus = state.shrink(usize::MAX, size.get());
         if state.held_bytes() > state.room_for(size.get()) || size.get() > state.limits.total_bytes {
-            let (total, held) = (state.limits.total_bytes, state.held_bytes());
-            drop(state);
-            return Err(Error::OutOfMemory {
-                backend,
-                operation: "pinned",
-                requested_bytes: len_bytes.get(),
-                free_bytes: Some(total.saturating_sub(held)),
-                total_bytes: Some(total),
-            });
+            let (held_bytes, limit_bytes) = (state.held_bytes(), state.limits.total_bytes);
+            let error = limited(backend, "pinned", len_bytes.get(), (held_bytes, limit_bytes));
+            return Err(error.with_live(|| state.live_by_tag()));
         }
         // Reserved before the call, which no lock is held for.
-        state.count_in(size.get());
+        state.asked_bytes += size.get();
         drop(state);
         drop(surplus);
         let mut memory = source.alloc(size);
         if memory.as_ref().is_err_and(Error::is_retryable) {
-            let kept = lock(&self.0).shrink(0, 0);
+            let kept = lock(&self.state).shrink(0, 0);
             if !kept.is_empty() {
                 drop(kept);
                 memory = source.alloc(size);
             }
         }
-        let mut state = lock(&self.0);
-        state.count_out(size.get());
-        let memory = memory?;
-        state.statistics.allocations += 1;
-        state.count_in(memory.len_bytes());
-        Ok((self.pooled(memory, flags), false))
+        let mut state = lock(&self.state);
+        state.asked_bytes -= size.get();
+        let memory = memory.map_err(|error| error.with_live(|| state.live_by_tag()))?;
+        state.allocations += 1;
+        Ok((self.pooled(state, memory, flags, location), false))
     }
 
-    fn pooled(self: &Arc<Self>, memory: D::HostBuffer, flags: HostFlags) -> Pooled<D> {
-        Pooled { memory: Some(memory), flags, slow_read: None, pool: Arc::clone(self) }
+    /// Enters memory in the ledger, and tells of it.
+    fn pooled(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State<D>>,
+        memory: D::HostBuffer,
+        flags: HostFlags,
+        location: &'static Location<'static>,
+    ) -> Pooled<D> {
+        let ticket = state.enter(flags, memory.len_bytes(), location);
+        let record = state.ledger.record(&ticket);
+        drop(state);
+        let held = Some((memory, ticket));
+        let pooled = Pooled { held, flags, slow_read: None, pool: Arc::clone(self) };
+        self.watch.allocated(&record);
+        pooled
     }
 
-    /// Changes the counts of other kinds.
-    pub(crate) fn count(&self, change: impl FnOnce(&mut HostMemoryStatistics)) {
-        change(&mut lock(&self.0).statistics);
+    /// Enters memory of another kind in the ledger, and tells of it. `location` is that of the program's call.
+    pub(crate) fn enter(
+        &self,
+        kind: MemoryKind,
+        len_bytes: usize,
+        location: &'static Location<'static>,
+    ) -> Ticket {
+        let mut state = lock(&self.state);
+        let ticket = state.ledger.enter(kind, len_bytes, location);
+        let record = state.ledger.record(&ticket);
+        drop(state);
+        self.watch.allocated(&record);
+        ticket
     }
-}
 
-impl<D: Device> Default for PinnedPool<D> {
-    fn default() -> Self {
-        let (limits, statistics) = (PinnedLimits::default(), HostMemoryStatistics::default());
-        Self(Mutex::new(State { idle: VecDeque::new(), limits, statistics }))
+    /// Takes it out again, and tells of it.
+    pub(crate) fn leave(&self, ticket: Ticket) {
+        let record = lock(&self.state).ledger.leave(ticket);
+        self.watch.freed(&record);
+    }
+
+    /// The ledger of all kinds but the device's.
+    pub(crate) fn with_ledger<R>(&self, use_ledger: impl FnOnce(&mut Ledger) -> R) -> R {
+        use_ledger(&mut lock(&self.state).ledger)
+    }
+
+    /// A pool that keeps nothing, without a limit.
+    pub(crate) fn new(watch: Arc<Watch>) -> Self {
+        let state = State {
+            idle: VecDeque::new(),
+            limits: PinnedLimits::default(),
+            ledger: Ledger::default(),
+            asked_bytes: 0,
+            peak_bytes: 0,
+            idle_bytes: 0,
+            allocations: 0,
+            reuses: 0,
+        };
+        Self { state: Mutex::new(state), watch }
     }
 }
 
@@ -237,7 +307,7 @@ fn rounded(len_bytes: NonZeroUsize) -> NonZeroUsize {
 /// Pinned memory in use: counted until it is dropped, then kept or freed.
 pub(crate) struct Pooled<D: Device> {
     /// Taken out by `drop` alone.
-    memory: Option<D::HostBuffer>,
+    held: Option<(D::HostBuffer, Ticket)>,
     pub(crate) flags: HostFlags,
     /// Whom to tell of reads that are slow.
     pub(crate) slow_read: Option<fn(&D::HostBuffer)>,
@@ -246,29 +316,27 @@ pub(crate) struct Pooled<D: Device> {
 
 impl<D: Device> Pooled<D> {
     pub(crate) fn memory(&self) -> &D::HostBuffer {
-        self.memory.as_ref().expect("taken out by drop alone")
+        &self.held.as_ref().expect("taken out by drop alone").0
     }
 }
 
 impl<D: Device> Drop for Pooled<D> {
     fn drop(&mut self) {
-        let Some(memory) = self.memory.take() else { return };
-        let mut state = lock(&self.pool.0);
-        state.count_out(memory.len_bytes());
-        state.statistics.idle_bytes += memory.len_bytes();
+        let Some((memory, ticket)) = self.held.take() else { return };
+        let mut state = lock(&self.pool.state);
+        let record = state.ledger.leave(ticket);
+        state.idle_bytes += memory.len_bytes();
         state.idle.push_back((self.flags, memory));
         let idle_bytes = state.limits.idle_bytes;
         let surplus = state.shrink(idle_bytes, 0);
         drop(state);
         drop(surplus);
+        self.pool.watch.freed(&record);
     }
 }
 
 impl<D: Device> fmt::Debug for Pooled<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pooled")
-            .field("memory", &self.memory)
-            .field("flags", &self.flags)
-            .finish_non_exhaustive()
+        f.debug_struct("Pooled").field("held", &self.held).field("flags", &self.flags).finish_non_exhaustive()
     }
 }

@@ -5,8 +5,11 @@
 //! only a slot is leaked.
 #![allow(unsafe_code)] // reads and writes pinned memory that no operation uses
 
+mod crew;
+mod worked;
+
 use std::{
-    mem::ManuallyDrop,
+    mem::{self, ManuallyDrop},
     num::NonZeroUsize,
     slice,
     sync::{Mutex, PoisonError},
@@ -20,14 +23,17 @@ use crate::{
     stream::StreamCore,
 };
 
+pub(crate) use crew::Crew;
+pub(crate) use worked::{By, HostCopy, WorkedSlot};
+
 /// Bytes of the largest slot, and so of the largest piece a transfer is cut into. Large enough that the cost of an
 /// operation vanishes beside its copy, small enough that copying to a slot and from it to the device overlap early.
-pub(crate) const SLOT_BYTES: usize = 4 << 20;
+pub(crate) const SLOT_BYTES: usize = 2 << 20;
 
 /// Bytes of the smallest slot.
 const MIN_SLOT_BYTES: usize = 4 << 10;
 
-/// Slots of one size in use before a transfer waits for the oldest.
+/// Slots of one size on their way to the device before a transfer waits for the oldest.
 const SLOTS_IN_FLIGHT: usize = 4;
 
 /// The slots that no transfer holds now. The device may still be busy with some of them.
@@ -36,6 +42,8 @@ pub(crate) struct Staging<D: Device> {
     idle: Mutex<Vec<Slot<D>>>,
     /// Oldest first.
     busy: Mutex<Vec<BusySlot<D>>>,
+    /// Who copies to slots and from them.
+    pub(crate) crew: Crew<HostCopy>,
 }
 
 /// A slot that no operation uses.
@@ -119,23 +127,36 @@ impl<D: Device> BusySlot<D> {
 }
 
 impl<D: Device> Staging<D> {
-    /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier transfer is finished.
+    /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier transfer is finished, and
+    /// does so rather than answer that pinned memory ran out.
     pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = len_bytes.next_power_of_two().max(MIN_SLOT_BYTES);
         self.collect(core);
         core.custody.collect(core);
+        let mut in_flight = SLOTS_IN_FLIGHT;
         loop {
             if let Some(slot) = self.take_idle(size) {
                 return Ok(slot);
             }
-            let Some(oldest) = self.take_oldest(size) else {
-                let size = NonZeroUsize::new(size).expect("at least MIN_SLOT_BYTES");
-                return Ok(Slot { memory: core.device.alloc_host(size)? });
-            };
-            match oldest.wait(core) {
-                Ok(slot) => return Ok(slot),
-                // An earlier transfer failed, and its slot with it. This one may still succeed.
-                Err(error) => core.report(error),
+            if let Some(oldest) = self.take_oldest(size, in_flight) {
+                match oldest.wait(core) {
+                    Ok(slot) => return Ok(slot),
+                    // An earlier transfer failed, and its slot with it. This one may still succeed.
+                    Err(error) => core.report(error),
+                }
+                continue;
+            }
+            match core.device.alloc_host(NonZeroUsize::new(size).expect("at least MIN_SLOT_BYTES")) {
+                Ok(memory) => return Ok(Slot { memory }),
+                // Slots of other sizes make room, or one that is on its way will do.
+                Err(error) if error.is_retryable() && in_flight > 1 => {
+                    in_flight = 1;
+                    let others = mem::take(&mut *lock(&self.idle));
+                    if others.is_empty() && lock(&self.busy).is_empty() {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -168,18 +189,18 @@ impl<D: Device> Staging<D> {
         Some(idle.swap_remove(at))
     }
 
-    /// The oldest busy slot of a size, if enough of them are in flight to wait for one.
-    fn take_oldest(&self, size: usize) -> Option<BusySlot<D>> {
+    /// The oldest busy slot of a size, if so many of them are in flight.
+    fn take_oldest(&self, size: usize, in_flight: usize) -> Option<BusySlot<D>> {
         let mut busy = lock(&self.busy);
         let mut of_size = (0..busy.len()).filter(|&at| busy[at].memory.len_bytes() == size);
         let oldest = of_size.next()?;
-        (1 + of_size.count() >= SLOTS_IN_FLIGHT).then(|| busy.remove(oldest))
+        (1 + of_size.count() >= in_flight).then(|| busy.remove(oldest))
     }
 }
 
 impl<D: Device> Default for Staging<D> {
     fn default() -> Self {
-        Self { idle: Mutex::default(), busy: Mutex::default() }
+        Self { idle: Mutex::default(), busy: Mutex::default(), crew: Crew::default() }
     }
 }
 

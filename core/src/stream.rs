@@ -35,13 +35,14 @@ impl<D: Device> StreamHandle<D> {
     pub(crate) fn open(core: &Arc<ContextCore<D>>, mode: Mode) -> Result<Self> {
         let raw = Arc::new(core.device.open_stream()?);
         let lane = lock(&core.timeline).open(Arc::clone(&raw));
+        core.hold();
         Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode })))
     }
 
     /// The context it was opened in.
     #[must_use]
     pub fn context(&self) -> Context<D> {
-        Context(Arc::clone(&self.0.core))
+        Context::of(&self.0.core)
     }
 
     /// A small number that tells live streams of a context apart, as errors name them.
@@ -147,6 +148,7 @@ impl<D: Device> Drop for StreamCore<D> {
         if let Err(error) = closed {
             self.core.report(error);
         }
+        self.core.release();
     }
 }
 

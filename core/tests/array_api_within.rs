@@ -152,13 +152,7 @@ fn mistakes_are_typed_and_change_nothing() {
     }
     assert_eq!(counters(&s), before);
     // Out of memory for scratch.
-    let fault = Error::OutOfMemory {
-        backend: "mock",
-        operation: "alloc",
-        requested_bytes: 48,
-        free_bytes: None,
-        total_bytes: None,
-    };
+    let fault = Error::out_of_memory("mock", "alloc", 48, None);
     context.device().fail_next(Site::Alloc, fault.clone());
     assert!(matches!(
         a.copy_layout_within(&s, &all, &all.flip(&[0]).unwrap()),

@@ -2,9 +2,15 @@
 //! and its arrays go on as before.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use std::{collections::BTreeMap, collections::BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use devarray::{Array, Context, Error, Layout, LayoutError, Order, StreamHandle, field, ix};
+use devarray::{
+    Array, Context, Error, Layout, LayoutError, Order, StreamHandle, field, ix,
+    memory::{AllocationRecord, MemoryHook},
+};
 use devarray_mock::{MockDevice, Site};
 
 /// A record whose first field does not divide it.
@@ -107,6 +113,19 @@ const OF_BACKENDS: &[(&str, Failure)] = &[
         s.stream.context().stream().err()
     }),
     ("OutOfMemory", |s| Array::<u64, _>::zeros(&s.stream, &[1 << 20]).err()),
+    ("HookPanicked", |s| {
+        struct Panics;
+        impl MemoryHook for Panics {
+            fn allocated(&self, _: &AllocationRecord) {
+                panic!("on purpose");
+            }
+        }
+        let context = s.stream.context();
+        context.set_memory_hook(Some(Arc::new(Panics)));
+        drop(Array::<u8, _>::zeros(&s.stream, &[4]).unwrap());
+        context.set_memory_hook(None);
+        context.take_errors().pop()
+    }),
     ("Layout", |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX, 2]).err()),
     ("DeviceMismatch", |s| {
         let stranger = Context::new(MockDevice::new()).unwrap().stream().unwrap();
@@ -192,7 +211,7 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
         let text = error.to_string();
         assert!(text.starts_with("mock: "), "{name}: {text}");
         let operation = text.split(": ").nth(1).unwrap();
-        let known = ["not available", "alloc", "download", "record_timed"];
+        let known = ["not available", "alloc", "allocated", "download", "record_timed"];
         assert!(known.contains(&operation), "{name}: {text}");
     }
 }

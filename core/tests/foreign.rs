@@ -13,6 +13,7 @@ use devarray::{
     Array, Context, Error, Layout, Order, StreamHandle,
     backend::{Buffer, Capabilities, Device, FillOp, FreeOp, Quiesced, Stream},
     copy::Plan,
+    memory::MemoryKind,
 };
 use devarray_mock::{Code, MockDevice, Schedule, Site};
 
@@ -173,9 +174,13 @@ fn every_call_fails_once() {
         assert_eq!(*refused.error(), failed(), "{site:?}");
         array = refused.into_array();
     }
+    let live = |context: &Context<MockDevice>| context.memory_statistics().of(MemoryKind::Device).live_bytes;
+    let before = live(&context);
     let released = array.release(&two).unwrap();
+    assert_eq!(live(&context), before - 64, "what was given up is not counted");
     // SAFETY: as it was released.
     let array = unsafe { Array::<u8, _>::reclaim(&two, released) }.unwrap();
+    assert_eq!(live(&context), before);
     assert_eq!(array.to_vec(&one).unwrap(), [5; 64]);
     drop((array, adopted, one, two, context));
     assert_eq!(drops.load(Relaxed), 1);

@@ -2,7 +2,7 @@
 //!
 //! The numbers are those of `cuda.h`, where each is documented.
 
-use devarray::Error;
+use devarray::{Error, backend::MemoryInfo};
 
 use super::{Driver, Function};
 use crate::BACKEND;
@@ -73,11 +73,6 @@ pub(crate) fn out_of_memory(
     requested_bytes: usize,
     room: Option<(usize, usize)>,
 ) -> Error {
-    Error::OutOfMemory {
-        backend: BACKEND,
-        operation,
-        requested_bytes,
-        free_bytes: room.map(|(free, _)| free),
-        total_bytes: room.map(|(_, total)| total),
-    }
+    let room = room.map(|(free, total)| MemoryInfo::new(free, total));
+    Error::out_of_memory(BACKEND, operation, requested_bytes, room)
 }

@@ -4,7 +4,7 @@ use std::num::{NonZeroI32, NonZeroUsize};
 
 use devarray::{
     Error,
-    backend::{Buffer, Device, Event, HostBuffer, Quiesced, Stream},
+    backend::{Buffer, Device, Event, HostBuffer, MemoryInfo, Quiesced, Stream},
 };
 use devarray_cuda::{
     CudaDevice, CudaStream,
@@ -91,14 +91,8 @@ fn out_of_memory_gives_back_what_is_cached_and_then_says_how_much_is_free() {
     assert_eq!(device.driver().calls(Function::MemPoolTrimTo), 1);
 
     let error = stream.alloc(NonZeroUsize::new(large).unwrap()).unwrap_err();
-    let free_bytes = Some(room - large);
-    let expected = Error::OutOfMemory {
-        backend: "cuda",
-        operation: "alloc",
-        requested_bytes: large,
-        free_bytes,
-        total_bytes: Some(room),
-    };
+    let left = MemoryInfo::new(room - large, room);
+    let expected = Error::out_of_memory("cuda", "alloc", large, Some(left));
     assert_eq!(error, expected);
     free(&stream, buffer);
     free(&stream, alloc(&stream, large));

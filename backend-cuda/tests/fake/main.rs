@@ -10,7 +10,11 @@ mod laws;
 #[path = "../../../core/tests/host_kinds/numba.rs"]
 mod numba;
 
+#[path = "../../../core/tests/accounting/laws.rs"]
+mod ledger_laws;
+
 mod absence;
+mod accounting;
 mod calls;
 mod doors;
 mod driver;

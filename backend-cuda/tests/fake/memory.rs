@@ -30,11 +30,19 @@ unsafe extern "C" fn pool(at: *mut CUmemoryPool, _: c_int) -> i32 {
 
 unsafe extern "C" fn pool_set(pool: CUmemoryPool, what: CUmemPool_attribute, value: *mut c_void) -> i32 {
     with(Function::MemPoolSetAttribute, |state| {
-        if pool.addr() != POOL || what != CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD {
-            return INVALID;
+        // SAFETY: the driver takes a 64-bit number for these attributes.
+        let value = unsafe { value.cast::<u64>().read() };
+        match what {
+            _ if pool.addr() != POOL => return INVALID,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => state.threshold = value,
+            // These can only be reset (cuda.h).
+            _ if value != 0 => return INVALID,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH => state.pool_peaks.0 = state.used_bytes(),
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH => {
+                state.pool_peaks.1 = state.used_bytes() + state.cached_bytes;
+            }
+            _ => return INVALID,
         }
-        // SAFETY: the driver takes a 64-bit number for this attribute.
-        state.threshold = unsafe { value.cast::<u64>().read() };
         0
     })
 }
@@ -47,6 +55,8 @@ unsafe extern "C" fn pool_get(pool: CUmemoryPool, what: CUmemPool_attribute, val
             CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT => {
                 state.used_bytes() + state.cached_bytes
             }
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH => state.pool_peaks.0,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH => state.pool_peaks.1,
             _ => return INVALID,
         };
         put(value.cast::<u64>(), bytes as u64)
@@ -55,7 +65,8 @@ unsafe extern "C" fn pool_get(pool: CUmemoryPool, what: CUmemPool_attribute, val
 
 unsafe extern "C" fn pool_trim(pool: CUmemoryPool, keep_bytes: usize) -> i32 {
     with(Function::MemPoolTrimTo, |state| {
-        state.cached_bytes = state.cached_bytes.min(keep_bytes);
+        // The pool holds what is allocated in any case.
+        state.cached_bytes = state.cached_bytes.min(keep_bytes.saturating_sub(state.used_bytes()));
         if pool.addr() == POOL { 0 } else { INVALID }
     })
 }
@@ -77,6 +88,8 @@ unsafe extern "C" fn alloc(
         let mut block = Block::new(len_bytes);
         let address = block.address();
         state.memory.insert(address, block);
+        let (used, cached) = (state.used_bytes(), state.cached_bytes);
+        state.pool_peaks = (state.pool_peaks.0.max(used), state.pool_peaks.1.max(used + cached));
         put(at, address as u64)
     })
 }

@@ -62,6 +62,8 @@ pub(crate) struct State {
     pub(crate) total_bytes: usize,
     /// Bytes the pool keeps after frees, until it is trimmed.
     pub(crate) cached_bytes: usize,
+    /// Most bytes allocated, and most bytes allocated or kept, since each was reset.
+    pub(crate) pool_peaks: (usize, usize),
     pub(crate) memory: BTreeMap<usize, Block>,
     pub(crate) pinned: BTreeMap<usize, Block>,
     /// Flags that pinned memory was allocated with, and addresses and lengths of what was registered.
@@ -97,6 +99,7 @@ impl Default for State {
             no_pitched: false,
             total_bytes: 1 << 24,
             cached_bytes: 0,
+            pool_peaks: (0, 0),
             memory: BTreeMap::new(),
             pinned: BTreeMap::new(),
             pinned_flags: BTreeMap::new(),

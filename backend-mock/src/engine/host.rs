@@ -2,7 +2,10 @@
 
 use std::{ops::Range, panic::Location};
 
-use devarray::{Error, Result, backend::HostFlags};
+use devarray::{
+    Error, Result,
+    backend::{HostFlags, MemoryInfo},
+};
 
 use super::{Bytes, Engine, Reserved};
 use crate::{
@@ -75,13 +78,8 @@ impl Engine {
         if len_bytes <= free_bytes {
             return Ok(());
         }
-        Err(Error::OutOfMemory {
-            backend: BACKEND,
-            operation: "alloc_managed",
-            requested_bytes: len_bytes,
-            free_bytes: Some(free_bytes),
-            total_bytes: Some(info.total_bytes),
-        })
+        let room = MemoryInfo::new(free_bytes, info.total_bytes);
+        Err(Error::out_of_memory(BACKEND, "alloc_managed", len_bytes, Some(room)))
     }
 
     /// Gives host memory a place among the device's.

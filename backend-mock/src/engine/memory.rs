@@ -6,7 +6,7 @@ use std::{
     panic::Location,
 };
 
-use devarray::backend::MemoryInfo;
+use devarray::backend::{MemoryInfo, PoolStatistics};
 
 use super::bytes::Bytes;
 use crate::{
@@ -26,12 +26,17 @@ const MOST_HOLES: usize = 64;
 
 /// Allocations, freed ranges, and the limit.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     blocks: BTreeMap<u64, Block>,
     /// The most recently freed last.
     holes: VecDeque<Hole>,
     limit_bytes: usize,
     used_bytes: usize,
+    /// What the pool has taken from the system, and the most of it that is kept when something waits.
+    reserved_bytes: usize,
+    threshold_bytes: usize,
+    peak_used_bytes: usize,
+    peak_reserved_bytes: usize,
     /// What a plan of faults does to it.
     pressure: Pressure,
     /// Bytes allocated so far, freed or not.
@@ -92,6 +97,10 @@ impl Memory {
             holes: VecDeque::new(),
             limit_bytes,
             used_bytes: 0,
+            reserved_bytes: 0,
+            threshold_bytes: usize::MAX,
+            peak_used_bytes: 0,
+            peak_reserved_bytes: 0,
             pressure,
             allocated_bytes: 0,
             held_bytes: 0,
@@ -102,6 +111,29 @@ impl Memory {
 
     pub(super) fn info(&self) -> MemoryInfo {
         MemoryInfo::new(self.limit_bytes - self.used_bytes, self.limit_bytes)
+    }
+
+    /// What the pool holds. What it keeps counts as free, since the next allocation may have it.
+    pub(crate) fn pool(&self) -> PoolStatistics {
+        let mut pool = PoolStatistics::new(self.used_bytes, self.reserved_bytes);
+        pool.peak_used_bytes = self.peak_used_bytes;
+        pool.peak_reserved_bytes = self.peak_reserved_bytes;
+        pool
+    }
+
+    /// Makes the peaks of the pool begin anew.
+    pub(crate) fn reset_peaks(&mut self) {
+        (self.peak_used_bytes, self.peak_reserved_bytes) = (self.used_bytes, self.reserved_bytes);
+    }
+
+    /// Sets how much is kept when something waits.
+    pub(crate) fn set_threshold(&mut self, len_bytes: usize) {
+        self.threshold_bytes = len_bytes;
+    }
+
+    /// Gives what is not in use back to the system, until no more than so much is held.
+    pub(crate) fn trim(&mut self, keep_bytes: usize) {
+        self.reserved_bytes = self.reserved_bytes.min(keep_bytes).max(self.used_bytes);
     }
 
     /// Finds room and a place for an allocation. None if the limit, the host's memory or the addresses do not allow it.
@@ -122,6 +154,9 @@ impl Memory {
         own.try_reserve_exact(len_bytes).ok()?;
         let (id, place) = self.place(len_bytes, chooser)?;
         self.used_bytes += len_bytes;
+        self.reserved_bytes = self.reserved_bytes.max(self.used_bytes);
+        self.peak_used_bytes = self.peak_used_bytes.max(self.used_bytes);
+        self.peak_reserved_bytes = self.peak_reserved_bytes.max(self.reserved_bytes);
         self.allocated_bytes = self.allocated_bytes.saturating_add(len_bytes);
         let bytes = Bytes::Own(own);
         let block = Block { generation: id.generation, place, len_bytes, location, bytes };
@@ -205,9 +240,10 @@ impl Memory {
         true
     }
 
-    /// The host has waited: what was freed is free.
+    /// The host has waited: what was freed is free, and what the pool keeps over its threshold goes back.
     pub(super) fn let_go(&mut self) {
         self.used_bytes -= std::mem::take(&mut self.held_bytes);
+        self.trim(self.threshold_bytes);
     }
 
     /// Whether the buffer may be used.

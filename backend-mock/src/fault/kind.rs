@@ -52,13 +52,7 @@ impl FaultKind {
                 let name = "planned loss of the device".to_owned();
                 Error::DeviceLost { backend: BACKEND, operation, code: LOST_CODE, name }
             }
-            _ if site.allocates() => Error::OutOfMemory {
-                backend: BACKEND,
-                operation,
-                requested_bytes,
-                free_bytes: None,
-                total_bytes: None,
-            },
+            _ if site.allocates() => Error::out_of_memory(BACKEND, operation, requested_bytes, None),
             _ => {
                 let name = "planned failure".to_owned();
                 Error::Driver { backend: BACKEND, operation, code: REFUSED_CODE, name }

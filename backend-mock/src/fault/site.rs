@@ -46,11 +46,13 @@ pub enum Site {
     Advise,
     /// `ForeignMemory::adopt`.
     Adopt,
+    /// Each method of `PoolControl`.
+    Pool,
 }
 
 impl Site {
     /// Every site, with its name in plans.
-    const NAMES: [(Self, &'static str); 20] = [
+    const NAMES: [(Self, &'static str); 21] = [
         (Self::Memory, "memory"),
         (Self::OpenStream, "open_stream"),
         (Self::AllocHost, "alloc_host"),
@@ -71,6 +73,7 @@ impl Site {
         (Self::Prefetch, "prefetch"),
         (Self::Advise, "advise"),
         (Self::Adopt, "adopt"),
+        (Self::Pool, "pool"),
     ];
 
     /// Every site.

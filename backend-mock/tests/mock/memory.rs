@@ -2,7 +2,7 @@
 
 use devarray::{
     Error,
-    backend::{Buffer, Device, HostBuffer, Stream},
+    backend::{Buffer, Device, HostBuffer, MemoryInfo, Stream},
 };
 use devarray_mock::{MockDevice, Poison, PoisonKind, Schedule};
 
@@ -93,13 +93,7 @@ fn beyond_the_limit_is_a_typed_error_that_passes() {
     let queue = Queue::open(&device);
     let first = queue.alloc(600);
     let error = queue.0.alloc(size(500)).unwrap_err();
-    let expected = Error::OutOfMemory {
-        backend: "mock",
-        operation: "alloc",
-        requested_bytes: 500,
-        free_bytes: Some(400),
-        total_bytes: Some(1000),
-    };
+    let expected = Error::out_of_memory("mock", "alloc", 500, Some(MemoryInfo::new(400, 1000)));
     assert_eq!(error, expected);
     assert!(error.is_retryable());
     let second = queue.alloc(400);

@@ -199,12 +199,15 @@ pub fn zero_size<D: Device>(harness: &Harness<D>) -> Outcome {
     let (device, log) = Instrumented::new(harness.open()?);
     let context = Context::new(device)?;
     let stream = context.stream()?;
-    let full = Array::<u32, _>::zeros(&stream, &[3, 4])?;
+    let mut full = Array::<u32, _>::zeros(&stream, &[3, 4])?;
     let mut empty = Array::<u32, _>::uninit(&stream, &[0, 4])?;
     log.clear();
     empty.view_mut().copy_from(&stream, &full.view().slice_axis(0, 2..2)?)?;
     empty.view_mut().fill(&stream, 7)?;
     empty.view_mut().copy_from_slice(&stream, &[])?;
+    full.view_mut().slice_axis(0, 1..1)?.copy_from(&stream, &empty.view())?;
+    full.view_mut().slice_axis(0, 3..)?.fill(&stream, 7)?;
+    full.view_mut().slice_axis(0, ..0)?.copy_from_slice(&stream, &[])?;
     same(&empty.to_vec(&stream)?, &[], "an empty array")?;
     same(&full.view().slice_axis(1, 4..)?.to_vec(&stream)?, &[], "an empty view")?;
     let work = [Call::Copy, Call::Fill, Call::Upload, Call::Download, Call::Alloc];

@@ -57,7 +57,8 @@ pub fn strict_refuses<D: Device>(harness: &Harness<D>) -> Outcome {
 pub fn out_of_memory<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
-    let too_many = context.device().memory()?.total_bytes + 1;
+    let memory = context.device().memory()?;
+    let (too_many, half) = (memory.total_bytes + 1, memory.free_bytes / 2);
     for _ in 0..3 {
         let error = Array::<u8, D>::uninit(&stream, &[too_many]).err();
         let due = matches!(&error, Some(Error::OutOfMemory { requested_bytes, .. }) if *requested_bytes >= too_many);
@@ -68,6 +69,8 @@ pub fn out_of_memory<D: Device>(harness: &Harness<D>) -> Outcome {
         let data = elements::<u8>(1, 1000);
         let array = Array::from_slice(&stream, &[1000], &data)?;
         same(&array.to_vec(&stream)?, &data, "an array after running out of memory")?;
+        // A refusal keeps nothing: half of what was free before it still is.
+        drop(Array::<u8, D>::uninit(&stream, &[half])?);
     }
     Ok(())
 }

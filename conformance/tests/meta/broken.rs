@@ -5,59 +5,41 @@
 #![allow(unsafe_code)] // implements unsafe traits, wrongly on purpose, over a backend whose memory is its own
 
 use std::{
-    mem::ManuallyDrop,
+    mem,
     num::NonZeroUsize,
-    sync::atomic::{AtomicUsize, Ordering},
+    ops::Range,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use devarray::{
     Error, Layout, Result,
     backend::{
-        Capabilities, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, HostBuffer, MemoryInfo,
-        Quiesced, Stream, UploadOp,
+        Capabilities, CapabilitySet, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp,
+        HostBuffer, MemoryInfo, Quiesced, Stream, UploadOp,
     },
     copy::Plan,
 };
 
-/// What is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bug {
-    /// Nothing: the twin that must pass.
-    None,
-    CopyDoesNothing,
-    CopyLosesLastRun,
-    CopyWritesGaps,
-    CopyIgnoresReversal,
-    CopyIgnoresSourceOffset,
-    FillLosesLastElement,
-    FillRepeatsFirstByte,
-    UploadLosesLastByte,
-    UploadIgnoresOffset,
-    DownloadLosesLastByte,
-    DownloadIgnoresOffset,
-    EveryOtherCopyOutOfOrder,
-    FreeAtOnce,
-    FreeForgets,
-    RecordCapturesNothing,
-    WaitIgnored,
-    SynchronizeReturnsAtOnce,
-    EventSynchronizeReturnsAtOnce,
-    QueryNeverReady,
-    QueryReadyAtOnce,
-    FewStreams,
-}
+use crate::bug::Bug;
 
-impl Bug {
-    /// How many variants there are, `None` among them.
-    pub(crate) const COUNT: usize = Self::FewStreams as usize + 1;
-}
+mod extras;
+mod memory;
+mod runs;
+
+pub(crate) use memory::{Kept, Placed};
 
 /// A device with one [`Bug`].
 #[derive(Debug)]
 pub(crate) struct Broken<D> {
     inner: D,
+    info: DeviceInfo,
     bug: Bug,
     opened: AtomicUsize,
+    /// The ranges of host memory that are registered.
+    registered: Mutex<Vec<Range<usize>>>,
 }
 
 /// A stream of it. `aside` is a second queue, for what the bug takes out of order.
@@ -67,6 +49,9 @@ pub(crate) struct BrokenStream<D: Device> {
     aside: D::Stream,
     bug: Bug,
     copies: AtomicUsize,
+    /// An event from before the last operation, where the bug needs it.
+    before: Mutex<Option<D::Event>>,
+    full: AtomicBool,
 }
 
 /// An event of it.
@@ -74,27 +59,28 @@ pub(crate) struct BrokenStream<D: Device> {
 pub(crate) struct BrokenEvent<D: Device> {
     inner: D::Event,
     bug: Bug,
+    ready: AtomicBool,
 }
-
-/// Pinned memory that is never freed.
-#[derive(Debug)]
-pub(crate) struct Kept<D: Device>(ManuallyDrop<D::HostBuffer>);
 
 impl<D: Device> Broken<D> {
     pub(crate) fn new(inner: D, bug: Bug) -> Self {
-        Self { inner, bug, opened: AtomicUsize::new(0) }
+        let mut info = inner.info().clone();
+        if bug == Bug::ExtrasWorkUndeclared {
+            info.capabilities.extras = CapabilitySet::default();
+        }
+        Self { inner, info, bug, opened: AtomicUsize::new(0), registered: Mutex::default() }
     }
 }
 
 // SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
 unsafe impl<D: Device> Device for Broken<D> {
-    type Buffer = D::Buffer;
+    type Buffer = Placed<D::Buffer>;
     type HostBuffer = Kept<D>;
     type Event = BrokenEvent<D>;
     type Stream = BrokenStream<D>;
 
     fn info(&self) -> &DeviceInfo {
-        self.inner.info()
+        &self.info
     }
 
     fn memory(&self) -> Result<MemoryInfo> {
@@ -103,31 +89,26 @@ unsafe impl<D: Device> Device for Broken<D> {
 
     fn open_stream(&self) -> Result<Self::Stream> {
         if self.opened.fetch_add(1, Ordering::Relaxed) >= 256 && self.bug == Bug::FewStreams {
-            let backend = self.info().backend;
-            return Err(Error::Driver {
-                backend,
-                operation: "open_stream",
-                code: 2,
-                name: "NO_STREAMS".into(),
-            });
+            return Err(driver("open_stream", "NO_STREAMS"));
         }
         let (inner, aside) = (self.inner.open_stream()?, self.inner.open_stream()?);
-        Ok(BrokenStream { inner, aside, bug: self.bug, copies: AtomicUsize::new(0) })
+        Ok(BrokenStream {
+            inner,
+            aside,
+            bug: self.bug,
+            copies: AtomicUsize::new(0),
+            before: Mutex::default(),
+            full: AtomicBool::new(false),
+        })
     }
 
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Self::HostBuffer> {
-        self.inner.alloc_host(len_bytes).map(|buffer| Kept(ManuallyDrop::new(buffer)))
-    }
-}
-
-// SAFETY: the wrapped buffer keeps the promises, and is never freed.
-unsafe impl<D: Device> HostBuffer for Kept<D> {
-    fn len_bytes(&self) -> usize {
-        self.0.len_bytes()
-    }
-
-    fn as_ptr(&self) -> *mut u8 {
-        self.0.as_ptr()
+        let buffer = self.inner.alloc_host(len_bytes)?;
+        if self.bug == Bug::HostMemoryHoldsWhatItHeld {
+            // SAFETY: the memory is new, that long, and nobody else's.
+            unsafe { buffer.as_ptr().write_bytes(0xA5, buffer.len_bytes()) };
+        }
+        Ok(Kept::new(buffer))
     }
 }
 
@@ -137,6 +118,7 @@ unsafe impl<D: Device> Event for BrokenEvent<D> {
         match self.bug {
             Bug::QueryNeverReady => Ok(false),
             Bug::QueryReadyAtOnce => Ok(true),
+            Bug::QueryReadyOnce => Ok(self.inner.query()? && !self.ready.swap(true, Ordering::Relaxed)),
             _ => self.inner.query(),
         }
     }
@@ -153,11 +135,30 @@ unsafe impl<D: Device> Event for BrokenEvent<D> {
 unsafe impl<D: Device> Stream for BrokenStream<D> {
     type Device = Broken<D>;
 
-    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::Buffer> {
-        self.inner.alloc(len_bytes)
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<Placed<D::Buffer>> {
+        if self.full.load(Ordering::Relaxed) {
+            return Err(driver("alloc", "STILL_FULL"));
+        }
+        match (self.inner.alloc(len_bytes), self.bug) {
+            (Err(Error::OutOfMemory { .. }), Bug::OutOfMemoryMislabelled) => {
+                Err(driver("alloc", "NO_MEMORY"))
+            }
+            (Err(error), Bug::OutOfMemoryForGood) => {
+                self.full.store(true, Ordering::Relaxed);
+                Err(error)
+            }
+            (Err(error @ Error::OutOfMemory { free_bytes: Some(free_bytes), .. }), Bug::OutOfMemoryLeaks) => {
+                let most = NonZeroUsize::new(free_bytes / 4 * 3);
+                mem::forget(most.map(|most| self.inner.alloc(most)).transpose()?);
+                Err(error)
+            }
+            (outcome, bug) => outcome.map(|buffer| Placed::new(buffer, bug)),
+        }
     }
 
-    fn free(&self, op: FreeOp<D::Buffer>) -> Result<()> {
+    fn free(&self, op: FreeOp<Placed<D::Buffer>>) -> Result<()> {
+        // SAFETY: the same operation.
+        let op = unsafe { FreeOp::new_unchecked(op.into_buffer().inner) };
         match self.bug {
             Bug::FreeAtOnce => {
                 self.aside.free(op)?;
@@ -168,29 +169,30 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
         }
     }
 
-    fn copy(&self, op: &CopyOp<'_, D::Buffer>) -> Result<()> {
+    fn copy(&self, op: &CopyOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        self.mark()?;
         let nth = self.copies.fetch_add(1, Ordering::Relaxed);
-        let stream =
-            if self.bug == Bug::EveryOtherCopyOutOfOrder && nth % 2 == 1 { &self.aside } else { &self.inner };
-        let mut runs: Vec<_> = op.plan().runs().collect();
-        match self.bug {
-            Bug::CopyDoesNothing => runs.clear(),
-            Bug::CopyLosesLastRun if runs.len() > 1 => drop(runs.pop()),
-            Bug::CopyWritesGaps => fill_gaps(&mut runs),
-            Bug::CopyIgnoresReversal if op.plan().axes().iter().any(|axis| axis.src_stride_bytes < 0) => {
-                let forward: Vec<usize> = runs.iter().rev().map(|run| run.0).collect();
-                runs.iter_mut().zip(forward).for_each(|(run, src)| run.0 = src);
-            }
-            Bug::CopyIgnoresSourceOffset => {
-                let first = runs.iter().map(|run| run.0).min().unwrap_or(0);
-                runs.iter_mut().for_each(|run| run.0 -= first);
-            }
-            _ => return stream.copy(op),
+        let stream = self.unless(self.bug == Bug::EveryOtherCopyOutOfOrder && nth % 2 == 1);
+        let (dst, src) = (&op.dst().inner, &op.src().inner);
+        if self.bug == Bug::CopySwapsSides {
+            return op
+                .plan()
+                .runs()
+                .try_for_each(|(from, to, len)| runs::copy_bytes::<D>(stream, (src, from), (dst, to), len));
         }
-        runs.into_iter().try_for_each(|(src, dst, len)| copy_run::<D>(stream, op, src, dst, len))
+        if let Some(wrong) = runs::spoilt(self.bug, op.plan()) {
+            return wrong
+                .into_iter()
+                .try_for_each(|(from, to, len)| runs::copy_bytes::<D>(stream, (dst, to), (src, from), len));
+        }
+        // SAFETY: the same operation.
+        stream.copy(&unsafe { CopyOp::new_unchecked(dst, src, op.plan()) })
     }
 
-    fn fill(&self, op: &FillOp<'_, D::Buffer>) -> Result<()> {
+    fn fill(&self, op: &FillOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        self.mark()?;
+        // SAFETY: the same operation.
+        let op = &unsafe { FillOp::new_unchecked(&op.dst().inner, op.plan(), op.pattern()) };
         match self.bug {
             Bug::FillLosesLastElement => {
                 let runs: Vec<_> = op.plan().runs().collect();
@@ -203,41 +205,48 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
                 let pattern = vec![op.pattern()[0]; op.pattern().len()];
                 op.plan().runs().try_for_each(|(_, dst, len)| self.fill_run(op, dst, len, &pattern))
             }
-            _ => self.inner.fill(op),
+            _ => self.unless(self.bug == Bug::FillsOutOfOrder).fill(op),
         }
     }
 
-    fn upload(&self, op: &UploadOp<'_, D::Buffer>) -> Result<()> {
-        let (offset, len) = match self.bug {
-            Bug::UploadLosesLastByte => (op.dst_range_bytes().start, op.len_bytes() - 1),
-            Bug::UploadIgnoresOffset => (0, op.len_bytes()),
-            _ => return self.inner.upload(op),
-        };
+    fn upload(&self, op: &UploadOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        self.mark()?;
+        let (mut offset, mut len) = (op.dst_range_bytes().start, op.len_bytes());
+        match self.bug {
+            Bug::UploadLosesLastByte => len -= 1,
+            Bug::UploadIgnoresOffset => offset = 0,
+            _ => {}
+        }
         if len == 0 {
             return Ok(());
         }
-        // SAFETY: fewer of the same bytes, or as many at the start of the same buffer.
-        let op = unsafe { UploadOp::new_unchecked(op.dst(), offset, op.src(), len) };
-        self.inner.upload(&op)
+        // SAFETY: the same operation, or fewer of its bytes, or as many at the start of its buffer.
+        let op = unsafe { UploadOp::new_unchecked(&op.dst().inner, offset, op.src(), len) };
+        self.unless(self.bug == Bug::UploadsOutOfOrder).upload(&op)
     }
 
-    fn download(&self, op: &DownloadOp<'_, D::Buffer>) -> Result<()> {
-        let (offset, len) = match self.bug {
-            Bug::DownloadLosesLastByte => (op.src_range_bytes().start, op.len_bytes() - 1),
-            Bug::DownloadIgnoresOffset => (0, op.len_bytes()),
-            _ => return self.inner.download(op),
-        };
+    fn download(&self, op: &DownloadOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        let (mut offset, mut len) = (op.src_range_bytes().start, op.len_bytes());
+        match self.bug {
+            Bug::DownloadLosesLastByte => len -= 1,
+            Bug::DownloadIgnoresOffset => offset = 0,
+            _ => {}
+        }
         if len == 0 {
             return Ok(());
         }
-        // SAFETY: fewer of the same bytes, or as many from the start of the same buffer.
-        let op = unsafe { DownloadOp::new_unchecked(op.src(), offset, op.dst(), len) };
-        self.inner.download(&op)
+        // SAFETY: the same operation, or fewer of its bytes, or as many from the start of its buffer.
+        let op = unsafe { DownloadOp::new_unchecked(&op.src().inner, offset, op.dst(), len) };
+        self.unless(self.bug == Bug::DownloadsOutOfOrder).download(&op)
     }
 
     fn record(&self) -> Result<BrokenEvent<D>> {
-        let stream = if self.bug == Bug::RecordCapturesNothing { &self.aside } else { &self.inner };
-        Ok(BrokenEvent { inner: stream.record()?, bug: self.bug })
+        if self.bug == Bug::RecordMissesTheLast
+            && let Some(before) = self.before().take()
+        {
+            return Ok(self.event(before));
+        }
+        Ok(self.event(self.unless(self.bug == Bug::RecordCapturesNothing).record()?))
     }
 
     fn wait(&self, event: &BrokenEvent<D>) -> Result<()> {
@@ -247,7 +256,14 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
     fn synchronize(&self) -> Quiesced {
         match self.bug {
             Bug::SynchronizeReturnsAtOnce => Quiesced::Done,
-            Bug::EveryOtherCopyOutOfOrder => match self.inner.synchronize() {
+            Bug::SynchronizeMissesTheLast => match self.before().take() {
+                Some(before) => before.synchronize(),
+                None => self.inner.synchronize(),
+            },
+            Bug::EveryOtherCopyOutOfOrder
+            | Bug::FillsOutOfOrder
+            | Bug::UploadsOutOfOrder
+            | Bug::DownloadsOutOfOrder => match self.inner.synchronize() {
                 Quiesced::Done => self.aside.synchronize(),
                 failed => failed,
             },
@@ -257,6 +273,28 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
 }
 
 impl<D: Device> BrokenStream<D> {
+    /// The queue on the side if the bug shows, else the right one.
+    fn unless(&self, shows: bool) -> &D::Stream {
+        if shows { &self.aside } else { &self.inner }
+    }
+
+    /// Marks where the last operation begins, for bugs that miss it.
+    fn mark(&self) -> Result<()> {
+        if matches!(self.bug, Bug::RecordMissesTheLast | Bug::SynchronizeMissesTheLast) {
+            let mark = self.inner.record()?;
+            *self.before() = Some(mark);
+        }
+        Ok(())
+    }
+
+    fn before(&self) -> MutexGuard<'_, Option<D::Event>> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn event(&self, inner: D::Event) -> BrokenEvent<D> {
+        BrokenEvent { inner, bug: self.bug, ready: AtomicBool::new(false) }
+    }
+
     /// Fills one run of the plan of `op`.
     fn fill_run(&self, op: &FillOp<'_, D::Buffer>, dst: usize, len: usize, pattern: &[u8]) -> Result<()> {
         if len == 0 {
@@ -270,26 +308,7 @@ impl<D: Device> BrokenStream<D> {
     }
 }
 
-/// Copies bytes of the buffers of `op`.
-fn copy_run<D: Device>(
-    stream: &D::Stream,
-    op: &CopyOp<'_, D::Buffer>,
-    src: usize,
-    dst: usize,
-    len: usize,
-) -> Result<()> {
-    let bytes = |offset| Layout::new(&[len], &[1], offset);
-    let plan = Plan::new(&bytes(dst)?, &bytes(src)?, 1, &Capabilities::default())?;
-    // SAFETY: inside what the plan of `op` spans, in order as it was.
-    stream.copy(&unsafe { CopyOp::new_unchecked(op.dst(), op.src(), &plan) })
-}
-
-/// Lengthens each run up to the next one where both sides leave room.
-fn fill_gaps(runs: &mut [(usize, usize, usize)]) {
-    for at in 1..runs.len() {
-        let (next_src, next_dst, _) = runs[at];
-        let (src, dst, len) = &mut runs[at - 1];
-        let room = next_src.saturating_sub(*src).min(next_dst.saturating_sub(*dst));
-        *len = room.max(*len);
-    }
+/// The error of a driver that says something else than is so.
+fn driver(operation: &'static str, name: &str) -> Error {
+    Error::Driver { backend: "broken", operation, code: 2, name: name.into() }
 }

@@ -162,7 +162,7 @@ impl<D: Device> ErasedArray<D> {
     /// The context its memory belongs to.
     #[must_use]
     pub fn context(&self) -> Context<D> {
-        Context(Arc::clone(&self.allocation.core))
+        Context::of(&self.allocation.core)
     }
 
     /// Where the elements lie.

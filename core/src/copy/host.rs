@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use super::{Axis, Class, Plan, Runs, loops::Loops, tiles::tiled};
+use super::{Axis, Class, Plan, Runs, loops::Loops, streaming::copy_streaming, tiles::tiled};
 use crate::layout::LayoutError;
 
 /// Carries out `plan` on host memory: run by run, source to destination, no other byte read or written.
@@ -38,6 +38,25 @@ pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {
     } else {
         // SAFETY: the caller's promise is the callee's, and the run is as long as the callee was made for.
         unsafe { walk(&plan.loops, src, dst) }
+    }
+}
+
+/// [`execute`], for a destination that is large and not read again soon.
+///
+/// # Safety
+///
+/// As [`execute`].
+pub(crate) unsafe fn execute_past_caches(plan: &Plan, src: *const u8, dst: *mut u8) {
+    /// Below it, the lines at both ends of a run that are written in parts cost more than is saved.
+    const MIN_RUN_BYTES: usize = 2 << 10;
+    if plan.run_bytes() < MIN_RUN_BYTES {
+        // SAFETY: the caller's promise.
+        return unsafe { execute(plan, src, dst) };
+    }
+    for (src_offset, dst_offset, len_bytes) in plan.runs() {
+        let (src, dst) = (src.wrapping_add(src_offset), dst.wrapping_add(dst_offset));
+        // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use by anybody else.
+        unsafe { copy_streaming(src, dst, len_bytes) }
     }
 }
 

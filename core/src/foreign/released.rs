@@ -129,6 +129,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Safety
     ///
     /// It was released by the same device and not freed, and nobody else uses it any more.
+    #[track_caller]
     pub unsafe fn reclaim(stream: &StreamHandle<D>, released: Released<D>) -> Result<Self, LayoutError> {
         let Released { buffer, layout, item_bytes } = released;
         let allocation = match buffer {

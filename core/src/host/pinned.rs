@@ -199,7 +199,7 @@ impl<T: Element, D: Device> PinnedBuffer<T, D> {
     /// The context it was allocated in.
     #[must_use]
     pub fn context(&self) -> Context<D> {
-        Context(Arc::clone(&self.core))
+        Context::of(&self.core)
     }
 }
 

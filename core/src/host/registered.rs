@@ -1,9 +1,15 @@
 //! Pinning a program's own memory for a while.
 #![allow(unsafe_code)] // registers memory that is borrowed for longer than it stays registered
 
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, panic::Location};
 
-use crate::{Context, Result, array::Element, backend::RegisterHost, context::ContextCore};
+use crate::{
+    Context, Result,
+    array::Element,
+    backend::RegisterHost,
+    context::ContextCore,
+    memory::{MemoryKind, Ticket},
+};
 
 impl<D: RegisterHost> Context<D> {
     /// Pins a slice, runs `f` with it, and ends the pinning, also when `f` unwinds. May block for as long as the driver
@@ -65,11 +71,8 @@ impl<D: RegisterHost> Context<D> {
             // SAFETY: the slice is borrowed for `'m`, which outlives this frame; the registration ends in this frame, when
             // `pinned` is dropped.
             let range = unsafe { self.0.device.register_host(slice.as_mut_ptr().cast(), len_bytes) }?;
-            pinned.ranges.push((range, len_bytes));
-            self.0.pinned.count(|statistics| {
-                statistics.registered += 1;
-                statistics.registered_bytes += len_bytes.get();
-            });
+            let ticket = self.0.pinned.enter(MemoryKind::Registered, len_bytes.get(), Location::caller());
+            pinned.ranges.push((range, ticket));
         }
         let memory: [&'m mut [T]; N] = memory;
         Ok(f(memory))
@@ -79,21 +82,18 @@ impl<D: RegisterHost> Context<D> {
 /// Ranges that are pinned until this is dropped, which is in the frame that made it: nobody else can forget it.
 struct Pinned<'a, D: RegisterHost> {
     core: &'a ContextCore<D>,
-    ranges: Vec<(D::Registration, NonZeroUsize)>,
+    ranges: Vec<(D::Registration, Ticket)>,
 }
 
 impl<D: RegisterHost> Drop for Pinned<'_, D> {
     /// The last first. Nothing in flight uses the memory: whatever lends a borrowed slice to the device waits inside the
     /// borrow, or aborts.
     fn drop(&mut self) {
-        while let Some((range, len_bytes)) = self.ranges.pop() {
+        while let Some((range, ticket)) = self.ranges.pop() {
             if let Err(error) = self.core.device.unregister_host(range) {
                 self.core.report(error);
             }
-            self.core.pinned.count(|statistics| {
-                statistics.registered -= 1;
-                statistics.registered_bytes -= len_bytes.get();
-            });
+            self.core.pinned.leave(ticket);
         }
     }
 }

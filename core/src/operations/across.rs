@@ -25,11 +25,7 @@ impl<D: Device> StreamCore<D> {
         for block in plan.blocks(SLOT_BYTES) {
             let mut slot = self.core.staging.acquire(&self.core, block.len_bytes())?;
             src_stream.download_plan(src, &block.pack(), slot.bytes_mut(block.len_bytes()))?;
-            let slot = slot.lend();
-            let enqueued = self.upload_block(dst, &block, &slot);
-            // Also after an error: part of the block may be under way.
-            self.core.staging.give_back_busy(slot.until_now(self)?);
-            enqueued?;
+            self.upload_slot(dst, &block, slot)?;
         }
         Ok(())
     }

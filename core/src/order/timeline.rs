@@ -14,6 +14,7 @@ use crate::{
     allocation::Allocation,
     backend::{Device, Event, Stream},
     context::lock,
+    memory::Ledger,
     statistics::Statistics,
 };
 
@@ -39,13 +40,15 @@ pub(crate) struct Timeline<D: Device> {
     /// What the host knows to be finished.
     done: Clock,
     pub(crate) statistics: Statistics,
+    /// The device memory that is live.
+    pub(crate) ledger: Ledger,
 }
 
 impl<D: Device> Timeline<D> {
     /// A timeline whose lane 0 is `internal`.
     pub(crate) fn new(backend: &'static str, internal: D::Stream) -> Self {
-        let mut timeline =
-            Self { backend, lanes: Vec::new(), done: Clock::default(), statistics: Statistics::default() };
+        let (done, statistics, ledger) = (Clock::default(), Statistics::default(), Ledger::default());
+        let mut timeline = Self { backend, lanes: Vec::new(), done, statistics, ledger };
         timeline.open(Arc::new(internal));
         timeline
     }

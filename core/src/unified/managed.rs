@@ -1,6 +1,6 @@
 //! Memory that moves between host and device by itself.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{num::NonZeroUsize, panic::Location as Place, sync::Arc};
 
 use super::{Start, Unified, unified_methods};
 use crate::{
@@ -9,6 +9,7 @@ use crate::{
     backend::{Advice, HostBuffer, Location, ManagedMemory},
     context::lock,
     layout::{Layout, LayoutError, NdLayout, Order},
+    memory::{MemoryKind, Ticket},
     order::{Footprint, Touch},
     pinned_pool::PinnedPool,
 };
@@ -33,19 +34,19 @@ pub struct ManagedArray<T: Element, D: ManagedMemory> {
     unified: Unified<T, D>,
 }
 
-/// Managed memory, counted until it is dropped.
+/// Managed memory, in the ledger until it is dropped.
 struct Counted<D: ManagedMemory> {
     memory: D::ManagedBuffer,
+    /// Taken out by `drop` alone.
+    ticket: Option<Ticket>,
     pool: Arc<PinnedPool<D>>,
 }
 
 impl<D: ManagedMemory> Drop for Counted<D> {
     fn drop(&mut self) {
-        let len_bytes = self.memory.len_bytes();
-        self.pool.count(|statistics| {
-            statistics.managed -= 1;
-            statistics.managed_bytes -= len_bytes;
-        });
+        if let Some(ticket) = self.ticket.take() {
+            self.pool.leave(ticket);
+        }
     }
 }
 
@@ -74,11 +75,8 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         // What waits for the device alone may be what is needed.
         core.custody.collect(core);
         let memory = core.device.alloc_managed(len_bytes)?;
-        core.pinned.count(|statistics| {
-            statistics.managed += 1;
-            statistics.managed_bytes += memory.len_bytes();
-        });
-        let counted = Counted { memory, pool: Arc::clone(&core.pinned) };
+        let ticket = core.pinned.enter(MemoryKind::Managed, memory.len_bytes(), Place::caller());
+        let counted = Counted { memory, ticket: Some(ticket), pool: Arc::clone(&core.pinned) };
         let device_side = core.device.managed_buffer(&counted.memory)?;
         let start = Start(counted.memory.as_ptr());
         Ok(Self { unified: Unified::new(core, layout, device_side, start, Box::new(counted)) })

@@ -1,5 +1,7 @@
 //! Pinned memory that the device reads and writes in place.
 
+use std::sync::Arc;
+
 use super::{Unified, unified_methods};
 use crate::{
     ArrayView, ArrayViewMut, Context, PinnedBuffer, Result,
@@ -80,7 +82,7 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
         if layout.len() != buffer.len() {
             return Err(LayoutError::LengthMismatch { expected: layout.len(), found: buffer.len() }.into());
         }
-        let core = buffer.context().0;
+        let core = Arc::clone(&buffer.context().0);
         let Some(pooled) = buffer.into_pooled() else {
             return Ok(Self { unified: Unified::empty(&core, layout) });
         };

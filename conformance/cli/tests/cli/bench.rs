@@ -87,7 +87,9 @@ fn bad_cases_are_one_line_and_status_2() {
 
 #[test]
 fn transfers_have_the_same_fields() {
-    let text = bench(&["transfer", "--backend", "mock", "--json", "--max-bytes", "65536"]).succeeded().stdout;
+    let text = bench(&["transfer", "--backend", "mock", "--json", "--max-bytes", "65536", "--threads", "3"])
+        .succeeded()
+        .stdout;
     let found = lines(&text);
     let names: Vec<_> = found.iter().map(|line| line["case"].as_str().unwrap()).collect();
     assert_eq!(names.len(), 2 * 4 + 1);

@@ -35,6 +35,9 @@ pub struct Arguments {
     /// Leave out larger transfers
     #[arg(long, value_name = "N", default_value_t = 1 << 30)]
     pub max_bytes: usize,
+    /// Threads that help with pageable transfers [default: as many as there are processors, at most 6]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
 }
 
 /// Sizes that are measured.
@@ -65,6 +68,9 @@ impl Measurement for Transfers<'_, '_> {
         let info = device.info();
         let heading = format!("{}: {}, driver {}", info.backend, info.name, info.driver);
         let context = Context::new(device)?;
+        if let Some(threads) = self.arguments.threads {
+            context.set_transfer_threads(threads);
+        }
         let (stream, waiter) = (context.stream()?, context.stream()?);
         let raw = D::raw_calls(&stream, &waiter)?;
         let mut table = Table::begin(self.arguments.json, &heading, self.output)?;

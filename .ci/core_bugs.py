@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Plants bugs in core, one at a time, in a copy of the tree: each must be noticed by the law of the suite named for it.
+
+The bugs that `conformance/tests/meta` plants are in a backend. Laws about what core does by itself notice none of them;
+here is one for each of those, and some for what core does between operations. Without a bug every named law must hold.
+
+`core_bugs.py` tries all; `core_bugs.py NAME …` some. Prints a table and fails if a law holds that must not.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Bug(NamedTuple):
+    name: str
+    law: str
+    path: str
+    right: str
+    wrong: str
+
+
+BUGS = [
+    Bug("an empty array asks for a byte", "buffers::zero_bytes", "core/src/array/erased.rs",
+        "if layout.is_empty() { 0 } else", "if layout.is_empty() { 1 } else"),
+    Bug("a fill of no elements goes on", "copies::zero_size", "core/src/operations.rs",
+        "if dst.layout.is_empty() {", "if dst.allocation.len_bytes() == 0 {"),
+    Bug("a size beyond isize::MAX is asked for", "layouts::overflow", "core/src/array/erased.rs",
+        "checked_mul(item_bytes).filter(|&n| isize::try_from(n).is_ok());", "checked_mul(item_bytes);"),
+    Bug("a destination may repeat elements", "algebra::liars", "core/src/copy/plan.rs",
+        "if dst.injectivity() != Injectivity::Injective {", "if dst.injectivity() == Injectivity::Injective {"),
+    Bug("a longer buffer is taken", "host::refused", "core/src/host/transfer.rs",
+        "if found != len {", "if found < len {"),
+    Bug("a failed free is not told of", "errors::failing_drop_is_told", "core/src/allocation.rs",
+        "if let Err(error) = freed {\n            self.core.report(error);",
+        "if let Err(error) = freed {\n            drop(error);"),
+    Bug("a reader replaces the readers before it", "holes::last_reader", "core/src/order/uses.rs",
+        "self.0.retain(|u| !dominates(u) && !is_done(u));",
+        "self.0.retain(|u| !dominates(u) && !is_done(u) && (u.write || next.write));"),
+    Bug("a free waits for nobody", "buffers::drop_with_work_pending", "core/src/allocation.rs",
+        'timeline.order(lane, Mode::Automatic, "free", &[touch])', 'timeline.order(lane, Mode::Unchecked, "free", &[touch])'),
+    Bug("reads conflict with nothing", "copies::readers_then_writer", "core/src/order/uses.rs",
+        "(self.write || other.write) && self.footprint", "(self.write && other.write) && self.footprint"),
+    Bug("strict streams refuse nothing", "errors::strict_refuses", "core/src/context.rs",
+        "StreamHandle::open(&self.0, Mode::Strict)", "StreamHandle::open(&self.0, Mode::Automatic)"),
+]
+
+
+def copy_of_the_tree(root, to):
+    git = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(git, capture_output=True, check=True).stdout.decode().split("\0")
+    for path in filter(None, listed):
+        if (root / path).is_file():
+            # New times: cargo goes by them, and what an earlier run built here was made of other text.
+            (to / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(root / path, to / path)
+
+
+SCHEDULES = ["lazy", "reverse_lazy", "random"]
+
+
+def broken_laws(tree, laws, target):
+    """Those of the laws that the simulator does not keep over this core, under one schedule or another."""
+    cargo = ["cargo", "test", "--quiet", "--locked", "-p", "devarray-mock", "--test", "conformance"]
+    env = {**os.environ, "CARGO_TARGET_DIR": str(target), "CARGO_INCREMENTAL": "0"}
+    built = subprocess.run([*cargo, "--no-run"], cwd=tree, env=env, capture_output=True, text=True, check=False)
+    if built.returncode:
+        sys.exit(f"core_bugs: a planted bug does not compile:\n{built.stderr}")
+    tests = [f"{schedule}::{law}" for law in laws for schedule in SCHEDULES]
+    done = subprocess.run([*cargo, "--", "--exact", *tests], cwd=tree, env=env, capture_output=True, text=True, check=False)
+    if f"running {len(tests)} test" not in done.stdout:
+        sys.exit(f"core_bugs: the laws did not run:\n{done.stdout}{done.stderr}")
+    return [law for law in laws if any(f"---- {s}::{law} stdout ----" in done.stdout for s in SCHEDULES)]
+
+
+def main(names):
+    root = Path(__file__).resolve().parent.parent
+    target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "core-bugs"
+    bugs = [bug for bug in BUGS if not names or bug.name in names]
+    wrong = []
+    with tempfile.TemporaryDirectory() as scratch:
+        tree = Path(scratch)
+        copy_of_the_tree(root, tree)
+        held = broken_laws(tree, sorted({bug.law for bug in bugs}), target)
+        wrong += [f"{law} does not hold without a bug" for law in held]
+        for bug in bugs:
+            file = tree / bug.path
+            text = file.read_text()
+            if text.count(bug.right) != 1:
+                wrong.append(f"{bug.name}: {bug.path} holds what is to be replaced {text.count(bug.right)} times")
+                continue
+            file.write_text(text.replace(bug.right, bug.wrong))
+            noticed = broken_laws(tree, [bug.law], target) == [bug.law]
+            file.write_text(text)
+            print(f"{'noticed' if noticed else 'SURVIVED':9} {bug.law:33} {bug.name}", flush=True)
+            wrong += [] if noticed else [f"{bug.law} does not notice: {bug.name}"]
+    print(*wrong, f"core_bugs: {len(bugs)} planted, {len(wrong)} wrong", sep="\n")
+    return 1 if wrong or not bugs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,68 @@
+//! The device's own pool, asked and trimmed.
+#![allow(unsafe_code)] // calls the driver with the pool of an open device
+
+use devarray::{
+    Result,
+    backend::{Capability, PoolControl, PoolStatistics},
+};
+
+use crate::{context::Context, device::CudaDevice, driver::sys::CUmemPool_attribute};
+
+impl Context {
+    /// Gives what the pool caches back to the device, until it holds no more than so much.
+    pub(crate) fn trim_to(&self, operation: &'static str, keep_bytes: usize) -> Result<()> {
+        self.call(operation, |driver| {
+            // SAFETY: the pool is the device's own; trimming takes nothing that is allocated.
+            unsafe { driver.mem_pool_trim_to(self.pool().raw(), keep_bytes) }
+        })
+    }
+
+    /// Sets an attribute that is a number of bytes.
+    fn set_pool_bytes(
+        &self,
+        operation: &'static str,
+        attribute: CUmemPool_attribute,
+        len_bytes: u64,
+    ) -> Result<()> {
+        let mut value = len_bytes;
+        self.call(operation, |driver| {
+            // SAFETY: the attributes set here are `cuuint64_t`, and the pool is the device's own.
+            unsafe { driver.mem_pool_set_attribute(self.pool().raw(), attribute, (&raw mut value).cast()) }
+        })
+    }
+}
+
+impl PoolControl for CudaDevice {
+    fn pool_statistics(&self) -> Result<PoolStatistics> {
+        let operation = "pool_statistics";
+        self.check(operation, Capability::MemoryPool)?;
+        let bytes = |attribute| self.context().pool_bytes(operation, attribute);
+        let used_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
+        let reserved_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
+        let mut pool = PoolStatistics::new(used_bytes, reserved_bytes);
+        pool.peak_used_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH)?;
+        pool.peak_reserved_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)?;
+        Ok(pool)
+    }
+
+    fn reset_pool_peaks(&self) -> Result<()> {
+        let operation = "reset_pool_peaks";
+        self.check(operation, Capability::MemoryPool)?;
+        // Only 0 may be written, which means what is current (cuda.h, `cuMemPoolSetAttribute`).
+        self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)?;
+        self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0)
+    }
+
+    fn set_pool_release_threshold(&self, len_bytes: usize) -> Result<()> {
+        let operation = "set_pool_release_threshold";
+        self.check(operation, Capability::MemoryPool)?;
+        let attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        self.context().set_pool_bytes(operation, attribute, len_bytes as u64)
+    }
+
+    fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
+        let operation = "trim_pool";
+        self.check(operation, Capability::MemoryPool)?;
+        self.context().trim_to(operation, keep_bytes)
+    }
+}

@@ -1,0 +1,152 @@
+//! The extras of a broken device: wrong in what they do, or in whether they are declared.
+#![allow(unsafe_code)] // implements unsafe traits, wrongly on purpose, over a backend whose memory is its own
+
+use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, sync::PoisonError, time::Duration};
+
+use devarray::{
+    Error, Result,
+    backend::{
+        Advice, AllocHost, Capability, Device, ForeignMemory, HostBuffer, HostFlags, Location, ManagedMemory,
+        MapHost, RegisterHost, Timing,
+    },
+};
+
+use super::{Broken, BrokenEvent, BrokenStream, Bug, Kept, Placed, driver};
+
+/// A registered range, and what the device inside knows it by.
+#[derive(Debug)]
+pub(crate) struct Registered<R>(R, Range<usize>);
+
+impl<D: Device> Broken<D> {
+    /// Refuses what was declared, if that is the bug.
+    fn lie(&self, operation: &'static str, capability: Capability) -> Result<()> {
+        if self.bug == Bug::ExtrasDeclaredButRefused {
+            return Err(Error::Unsupported { backend: "broken", operation, capability });
+        }
+        Ok(())
+    }
+}
+
+// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
+unsafe impl<D: Timing> Timing for Broken<D> {
+    fn record_timed(&self, stream: &BrokenStream<D>) -> Result<BrokenEvent<D>> {
+        self.lie("record_timed", Capability::EventTiming)?;
+        let on = stream.unless(self.bug == Bug::TimedRecordCapturesNothing);
+        Ok(stream.event(self.inner.record_timed(on)?))
+    }
+
+    fn elapsed(&self, from: &BrokenEvent<D>, to: &BrokenEvent<D>) -> Result<Option<Duration>> {
+        let elapsed = self.inner.elapsed(&from.inner, &to.inner)?;
+        Ok(if self.bug == Bug::TimeStandsStill { elapsed.map(|_| Duration::ZERO) } else { elapsed })
+    }
+}
+
+// SAFETY: the wrapped memory keeps the promises, and is never freed.
+unsafe impl<D: AllocHost> AllocHost for Broken<D> {
+    fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<Kept<D>> {
+        if flags.mapped {
+            self.lie("alloc_host", Capability::MappedMemory)?;
+        }
+        self.inner.alloc_host_as(len_bytes, flags).map(Kept::new)
+    }
+}
+
+// SAFETY: as for the device.
+unsafe impl<D: MapHost> MapHost for Broken<D> {
+    fn map_host(&self, memory: &Kept<D>) -> Result<Placed<D::Buffer>> {
+        if self.bug != Bug::MappedIsACopy {
+            return self.inner.map_host(&memory.0).map(|buffer| Placed::new(buffer, self.bug));
+        }
+        let len_bytes = NonZeroUsize::new(memory.len_bytes()).expect("mapped memory is not empty");
+        let other = ManuallyDrop::new(self.inner.alloc_host_as(len_bytes, HostFlags::new().mapped())?);
+        self.inner.map_host(&other).map(|buffer| Placed::new(buffer, self.bug))
+    }
+}
+
+// SAFETY: as for the device.
+unsafe impl<D: RegisterHost> RegisterHost for Broken<D> {
+    type Registration = Registered<D::Registration>;
+
+    unsafe fn register_host(&self, start: *mut u8, len_bytes: NonZeroUsize) -> Result<Self::Registration> {
+        self.lie("register_host", Capability::RegisteredMemory)?;
+        let range = start.addr()..start.addr() + len_bytes.get();
+        let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        let overlaps = registered.iter().any(|other| other.start < range.end && range.start < other.end);
+        if overlaps && self.bug == Bug::RegisterRefusesOverlap {
+            return Err(driver("register_host", "ALREADY_REGISTERED"));
+        }
+        registered.push(range.clone());
+        // SAFETY: the caller's promise, passed on.
+        Ok(Registered(unsafe { self.inner.register_host(start, len_bytes) }?, range))
+    }
+
+    fn unregister_host(&self, Registered(inner, range): Self::Registration) -> Result<()> {
+        let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = registered.iter().position(|other| *other == range);
+        registered.swap_remove(at.expect("what is unregistered was registered"));
+        self.inner.unregister_host(inner)?;
+        if self.bug == Bug::UnregisterFails {
+            Err(driver("unregister_host", "NOT_REGISTERED"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+// SAFETY: as for the device.
+unsafe impl<D: ManagedMemory> ManagedMemory for Broken<D> {
+    type ManagedBuffer = D::ManagedBuffer;
+
+    fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<D::ManagedBuffer> {
+        self.lie("alloc_managed", Capability::ManagedMemory)?;
+        self.inner.alloc_managed(len_bytes).map_err(|error| match error {
+            Error::OutOfMemory { .. } if self.bug == Bug::ManagedOutOfMemoryMislabelled => {
+                driver("alloc_managed", "NO_MEMORY")
+            }
+            error => error,
+        })
+    }
+
+    fn managed_buffer(&self, memory: &D::ManagedBuffer) -> Result<Placed<D::Buffer>> {
+        if self.bug != Bug::ManagedIsACopy {
+            return self.inner.managed_buffer(memory).map(|buffer| Placed::new(buffer, self.bug));
+        }
+        let len_bytes = NonZeroUsize::new(memory.len_bytes()).expect("managed memory is not empty");
+        let other = ManuallyDrop::new(self.inner.alloc_managed(len_bytes)?);
+        self.inner.managed_buffer(&other).map(|buffer| Placed::new(buffer, self.bug))
+    }
+
+    fn prefetch(
+        &self,
+        stream: &BrokenStream<D>,
+        buffer: &Placed<D::Buffer>,
+        bytes: Range<usize>,
+        to: Location,
+    ) -> Result<()> {
+        self.inner.prefetch(&stream.inner, &buffer.inner, bytes, to)
+    }
+
+    fn advise(&self, buffer: &Placed<D::Buffer>, bytes: Range<usize>, advice: Advice) -> Result<()> {
+        self.inner.advise(&buffer.inner, bytes, advice)
+    }
+}
+
+// SAFETY: as for the device.
+unsafe impl<D: ForeignMemory> ForeignMemory for Broken<D> {
+    type Adopted = D::Adopted;
+
+    unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(Placed<D::Buffer>, D::Adopted)> {
+        self.lie("adopt", Capability::ForeignMemory)?;
+        let ahead = if self.bug == Bug::AdoptsWhatLiesBehind { 256 } else { 0 };
+        // SAFETY: the caller's promise, passed on, or other memory of the simulator's own.
+        match unsafe { self.inner.adopt(start + ahead, bytes) } {
+            Ok((buffer, adopted)) => Ok((Placed::new(buffer, self.bug), adopted)),
+            Err(_) if self.bug == Bug::AdoptMislabelled => Err(Error::Unsupported {
+                backend: "broken",
+                operation: "adopt",
+                capability: Capability::ForeignMemory,
+            }),
+            Err(error) => Err(error),
+        }
+    }
+}

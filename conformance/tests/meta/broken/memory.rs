@@ -1,0 +1,53 @@
+//! The memory of a broken device.
+#![allow(unsafe_code)] // implements the unsafe traits of memory, wrongly on purpose
+
+use std::mem::ManuallyDrop;
+
+use devarray::backend::{Buffer, Device, HostBuffer};
+
+use super::Bug;
+
+/// Device memory, whose address may be told wrong.
+#[derive(Debug)]
+pub(crate) struct Placed<B> {
+    pub(super) inner: B,
+    shift: u64,
+}
+
+impl<B> Placed<B> {
+    pub(super) fn new(inner: B, bug: Bug) -> Self {
+        Self { inner, shift: if bug == Bug::AddressesOff { 16 } else { 0 } }
+    }
+}
+
+// SAFETY: the wrapped buffer keeps the promises, but for its address if that is the bug.
+unsafe impl<B: Buffer> Buffer for Placed<B> {
+    fn len_bytes(&self) -> usize {
+        self.inner.len_bytes()
+    }
+
+    fn address(&self) -> u64 {
+        self.inner.address() + self.shift
+    }
+}
+
+/// Pinned memory that is never freed.
+#[derive(Debug)]
+pub(crate) struct Kept<D: Device>(pub(super) ManuallyDrop<D::HostBuffer>);
+
+impl<D: Device> Kept<D> {
+    pub(super) fn new(inner: D::HostBuffer) -> Self {
+        Self(ManuallyDrop::new(inner))
+    }
+}
+
+// SAFETY: the wrapped buffer keeps the promises, and is never freed.
+unsafe impl<D: Device> HostBuffer for Kept<D> {
+    fn len_bytes(&self) -> usize {
+        self.0.len_bytes()
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.0.as_ptr()
+    }
+}

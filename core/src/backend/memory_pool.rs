@@ -1,0 +1,67 @@
+//! The pool that device memory comes from.
+
+use super::Device;
+use crate::Result;
+
+/// A pool of device memory at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolStatistics {
+    /// Bytes that are allocated.
+    pub used_bytes: usize,
+    /// Bytes that the pool holds: those that are allocated, and those that are kept for later.
+    pub reserved_bytes: usize,
+    /// Most bytes that were allocated.
+    pub peak_used_bytes: usize,
+    /// Most bytes that the pool held.
+    pub peak_reserved_bytes: usize,
+}
+
+impl PoolStatistics {
+    /// What is used and held now, and as the peaks: raise those with the fields.
+    #[must_use]
+    pub const fn new(used_bytes: usize, reserved_bytes: usize) -> Self {
+        Self { used_bytes, reserved_bytes, peak_used_bytes: used_bytes, peak_reserved_bytes: reserved_bytes }
+    }
+}
+
+/// Asking and trimming the pool that [`Stream::alloc`](super::Stream::alloc) takes memory from: the extra
+/// [`MemoryPool`](super::Capability::MemoryPool).
+///
+/// # For callers
+///
+/// [`Context::trim_pool`](crate::Context::trim_pool) and its neighbours are what programs use.
+///
+/// # For backend authors
+///
+/// Nothing here takes memory that is allocated. A device that does not have the extra answers each call with
+/// [`Unsupported`](crate::Error::Unsupported).
+pub trait PoolControl: Device {
+    /// What the pool holds. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn pool_statistics(&self) -> Result<PoolStatistics>;
+
+    /// Makes the peaks begin anew from what is held now. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn reset_pool_peaks(&self) -> Result<()>;
+
+    /// Lets the pool keep so many bytes when something waits for the device. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// The threshold stays as it was.
+    fn set_pool_release_threshold(&self, len_bytes: usize) -> Result<()>;
+
+    /// Gives back memory that is not in use until the pool holds no more than `keep_bytes`, as far as it can.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn trim_pool(&self, keep_bytes: usize) -> Result<()>;
+}

@@ -1,0 +1,56 @@
+//! What a context's program holds: a ledger of every live allocation, statistics, limits, and who is told.
+//!
+//! Every allocation is entered in a ledger with its kind, its bytes, the tag that was in force, and the line of the
+//! program that asked for it. The ledger is there at any time, in any build, and costs a few nanoseconds an allocation.
+//!
+//! | question | answer |
+//! |---|---|
+//! | what is alive, and who made it? | [`Context::live_allocations`](crate::Context::live_allocations) |
+//! | how much, of which kind, and how much at most? | [`Context::memory_statistics`](crate::Context::memory_statistics) |
+//! | how much at most in this part of the program? | [`Context::peak_scope`](crate::Context::peak_scope) |
+//! | whose is it? | [`tagged`] |
+//! | no more than that! | [`Context::set_memory_limit`](crate::Context::set_memory_limit) |
+//! | tell me of each, of the last chance before an allocation fails, and of leaks at the end | [`MemoryHook`] |
+//! | what does the pool of the device hold back? | [`Context::pool_statistics`](crate::Context::pool_statistics) |
+//!
+//! Memory is live until it is given back to the backend: what a failed free lost stays in the ledger. Staging memory of the
+//! library, and arrays of no elements, are not in it.
+//!
+//! ```
+//! use devarray::{Array, Context, memory::{MemoryKind, tagged}};
+//!
+//! let context = Context::new(devarray_mock::MockDevice::new())?;
+//! let stream = context.stream()?;
+//! let weights = tagged("weights", || Array::<f32, _>::zeros(&stream, &[1000]))?;
+//!
+//! let live = context.live_allocations();
+//! assert_eq!((live[0].kind, live[0].len_bytes, live[0].tag), (MemoryKind::Device, 4000, Some("weights")));
+//! assert!(live[0].location.file().ends_with(".rs")); // the line of `Array::zeros` above
+//!
+//! drop(weights);
+//! assert!(context.live_allocations().is_empty());
+//! assert_eq!(context.memory_statistics().of(MemoryKind::Device).peak_bytes, 4000);
+//! # Ok::<(), devarray::Error>(())
+//! ```
+
+mod hook;
+mod kind;
+mod ledger;
+mod limit;
+mod peak;
+mod pool;
+mod record;
+mod statistics;
+mod tag;
+
+pub(crate) use hook::Watch;
+pub(crate) use ledger::{Ledger, Ticket};
+pub(crate) use limit::limited;
+
+pub use hook::MemoryHook;
+pub use kind::MemoryKind;
+pub use limit::MemoryLimit;
+pub use peak::PeakScope;
+pub use record::{AllocationRecord, AllocationState, LiveByTag};
+pub use statistics::{KindStatistics, MemoryStatistics};
+pub use tag::tagged;

@@ -1,0 +1,175 @@
+//! Telling the program of its allocations.
+
+use std::{
+    cell::Cell,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::AllocationRecord;
+use crate::{Context, Error, backend::Device, context::lock};
+
+/// What a program wants to be told of a context's memory.
+///
+/// Methods are called on the thread that allocates or gives back, with no lock of the library held: they may use the
+/// context, its streams and arrays. What a method allocates or gives back itself, it is not told of. A method that panics
+/// is stopped there, and [`Error::HookPanicked`] goes to [`Context::take_errors`]: an allocation, or a drop, never unwinds
+/// for it.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use devarray::{Array, Context, memory::{AllocationRecord, MemoryHook}};
+///
+/// #[derive(Default)]
+/// struct Log(Mutex<Vec<String>>);
+///
+/// impl MemoryHook for Log {
+///     fn allocated(&self, record: &AllocationRecord) {
+///         self.0.lock().unwrap().push(format!("+{}", record.len_bytes));
+///     }
+///     fn freed(&self, record: &AllocationRecord) {
+///         self.0.lock().unwrap().push(format!("-{}", record.len_bytes));
+///     }
+/// }
+///
+/// let context = Context::new(devarray_mock::MockDevice::new())?;
+/// let stream = context.stream()?;
+/// let log = Arc::new(Log::default());
+/// context.set_memory_hook(Some(log.clone()));
+/// drop(Array::<u8, _>::zeros(&stream, &[100])?);
+/// assert_eq!(*log.0.lock().unwrap(), ["+100", "-100"]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+pub trait MemoryHook: Send + Sync {
+    /// An allocation was made. Told before anybody has it, and so before [`freed`](Self::freed) of the same.
+    fn allocated(&self, record: &AllocationRecord) {
+        let _ = record;
+    }
+
+    /// An allocation was given back: device memory in stream order, pinned memory to the driver or to its pool.
+    fn freed(&self, record: &AllocationRecord) {
+        let _ = record;
+    }
+
+    /// The last context and stream of the device are gone; these are live, held by arrays that nothing can be done with any
+    /// more, or leaked. Told again if a context is made of such an array, and dropped.
+    fn closed(&self, live: &[AllocationRecord]) {
+        let _ = live;
+    }
+}
+
+impl<D: Device> Context<D> {
+    /// Sets who is told of allocations, or nobody. Whoever was before is dropped.
+    pub fn set_memory_hook(&self, hook: Option<Arc<dyn MemoryHook>>) {
+        let watch = &self.0.watch;
+        let mut current = lock(&watch.hook);
+        watch.is_hooked.store(hook.is_some(), Ordering::Relaxed);
+        let before = std::mem::replace(&mut *current, hook);
+        drop(current);
+        drop(before);
+    }
+}
+
+/// Who is told of memory, and of errors that nobody else could be told of.
+pub(crate) struct Watch {
+    backend: &'static str,
+    is_hooked: AtomicBool,
+    hook: Mutex<Option<Arc<dyn MemoryHook>>>,
+    errors: Mutex<Vec<Error>>,
+}
+
+thread_local! {
+    /// Whether a hook runs on this thread.
+    static IN_HOOK: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Watch {
+    pub(crate) fn new(backend: &'static str) -> Self {
+        Self { backend, is_hooked: AtomicBool::new(false), hook: Mutex::default(), errors: Mutex::default() }
+    }
+
+    /// Keeps an error that nobody can be told of now.
+    pub(crate) fn report(&self, error: Error) {
+        lock(&self.errors).push(error);
+    }
+
+    pub(crate) fn take_errors(&self) -> Vec<Error> {
+        std::mem::take(&mut *lock(&self.errors))
+    }
+
+    /// Tells of an allocation. No lock is held.
+    pub(crate) fn allocated(&self, record: &AllocationRecord) {
+        if self.is_hooked() {
+            self.tell("allocated", |hook| hook.allocated(record));
+        }
+    }
+
+    /// Tells of memory that was given back. No lock is held.
+    pub(crate) fn freed(&self, record: &AllocationRecord) {
+        if self.is_hooked() {
+            self.tell("freed", |hook| hook.freed(record));
+        }
+    }
+
+    /// Tells of what is live in the end. No lock is held.
+    pub(crate) fn closed(&self, live: impl FnOnce() -> Vec<AllocationRecord>) {
+        if self.is_hooked() {
+            self.tell("closed", |hook| hook.closed(&live()));
+        }
+    }
+
+    pub(crate) fn is_hooked(&self) -> bool {
+        self.is_hooked.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    fn tell(&self, operation: &'static str, call: impl FnOnce(&dyn MemoryHook)) {
+        if IN_HOOK.get() {
+            return;
+        }
+        let Some(hook) = lock(&self.hook).clone() else { return };
+        // The hook's last owner may be this one, so its drop is a call of the program's code too.
+        let told = stopping_panics(move || {
+            let _outer = Flag(IN_HOOK.replace(true));
+            call(&*hook);
+        });
+        if let Err(message) = told {
+            self.report(Error::HookPanicked { backend: self.backend, operation, message });
+        }
+    }
+}
+
+/// Runs code of the program's that may panic where that must not be.
+fn stopping_panics(call: impl FnOnce()) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
+        let message = payload.downcast_ref::<&str>().map(|&text| text.to_owned());
+        let message = message.or_else(|| payload.downcast_ref::<String>().cloned());
+        // What is thrown may panic again when it is dropped; then it is forgotten.
+        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            std::mem::forget(again);
+        }
+        message.unwrap_or_else(|| "something that is no text".to_owned())
+    })
+}
+
+/// Puts the flag back.
+struct Flag(bool);
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        IN_HOOK.set(self.0);
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch")
+            .field("hooked", &self.is_hooked())
+            .field("errors", &self.errors)
+            .finish_non_exhaustive()
+    }
+}

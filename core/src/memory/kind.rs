@@ -1,0 +1,42 @@
+//! Kinds of memory.
+
+use std::fmt;
+
+/// Where memory comes from, and who reaches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum MemoryKind {
+    /// Memory of the device, from its pool: that of arrays.
+    Device,
+    /// Pinned memory of the host.
+    Pinned,
+    /// Pinned memory of the host that the device reads and writes in place.
+    Mapped,
+    /// Memory that moves between host and device by itself.
+    Managed,
+    /// Memory of the program's own that is pinned for a while.
+    Registered,
+}
+
+impl MemoryKind {
+    /// Every kind, in order.
+    pub const ALL: [Self; 5] = [Self::Device, Self::Pinned, Self::Mapped, Self::Managed, Self::Registered];
+
+    /// Its name in a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Pinned => "pinned",
+            Self::Mapped => "mapped",
+            Self::Managed => "managed",
+            Self::Registered => "registered",
+        }
+    }
+}
+
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

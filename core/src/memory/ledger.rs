@@ -1,0 +1,177 @@
+//! The list of what is live.
+//!
+//! A ledger has no lock of its own: it lies behind the one that is held anyway, that of the submissions for device memory,
+//! that of the pinned pool for the kinds of host memory. Entering and leaving are a few stores each, and touch the heap only
+//! when more is alive than ever before.
+
+use std::{
+    panic::Location,
+    sync::{Arc, Weak},
+};
+
+use super::{
+    AllocationRecord, AllocationState, KindStatistics, LiveByTag, MemoryKind, MemoryStatistics, peak::Peaks,
+    tag,
+};
+
+/// The live allocations of some kinds.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    slots: Vec<Slot>,
+    /// The first empty slot, or their number if there is none.
+    empty: usize,
+    accounts: [Account; MemoryKind::ALL.len()],
+    scopes: Vec<Weak<Peaks>>,
+    /// Most bytes that may be live.
+    pub(crate) limit_bytes: usize,
+}
+
+#[derive(Debug)]
+enum Slot {
+    Taken(AllocationRecord),
+    /// And the next empty one.
+    Empty(usize),
+}
+
+/// The sums of one kind.
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    live: usize,
+    live_bytes: usize,
+    allocations: u64,
+    /// Most live bytes since the last [`Ledger::fold`].
+    recent_bytes: usize,
+    /// Most live bytes before.
+    peak_bytes: usize,
+}
+
+/// The place of one allocation in its ledger: given for [`Ledger::enter`], taken by [`Ledger::leave`].
+#[derive(Debug)]
+pub(crate) struct Ticket(usize);
+
+impl Ledger {
+    /// Notes an allocation, under the tag in force.
+    pub(crate) fn enter(
+        &mut self,
+        kind: MemoryKind,
+        len_bytes: usize,
+        location: &'static Location<'static>,
+    ) -> Ticket {
+        let account = &mut self.accounts[kind as usize];
+        account.allocations += 1;
+        account.live += 1;
+        account.live_bytes += len_bytes;
+        account.recent_bytes = account.recent_bytes.max(account.live_bytes);
+        let (number, tag, state) = (account.allocations, tag::current(), AllocationState::Held);
+        let slot = Slot::Taken(AllocationRecord { kind, number, len_bytes, tag, location, state });
+        let at = self.empty;
+        match self.slots.get_mut(at) {
+            Some(place) => {
+                if let Slot::Empty(next) = *place {
+                    self.empty = next;
+                }
+                *place = slot;
+            }
+            None => {
+                self.slots.push(slot);
+                self.empty = self.slots.len();
+            }
+        }
+        Ticket(at)
+    }
+
+    /// Notes that an allocation was given back, and says what it was.
+    pub(crate) fn leave(&mut self, ticket: Ticket) -> AllocationRecord {
+        let slot = std::mem::replace(&mut self.slots[ticket.0], Slot::Empty(self.empty));
+        let Slot::Taken(record) = slot else { unreachable!("a ticket is taken once") };
+        self.empty = ticket.0;
+        let account = &mut self.accounts[record.kind as usize];
+        account.live -= 1;
+        account.live_bytes -= record.len_bytes;
+        record
+    }
+
+    /// Notes that an allocation cannot be given back.
+    pub(crate) fn lose(&mut self, ticket: &Ticket) {
+        if let Slot::Taken(record) = &mut self.slots[ticket.0] {
+            record.state = AllocationState::Lost;
+        }
+    }
+
+    /// What is known of an allocation.
+    pub(crate) fn record(&self, ticket: &Ticket) -> AllocationRecord {
+        match &self.slots[ticket.0] {
+            Slot::Taken(record) => *record,
+            Slot::Empty(_) => unreachable!("a ticket is of a live allocation"),
+        }
+    }
+
+    /// Bytes of a kind that are live.
+    pub(crate) fn live_bytes(&self, kind: MemoryKind) -> usize {
+        self.accounts[kind as usize].live_bytes
+    }
+
+    /// Allocations of a kind that are live.
+    pub(crate) fn live(&self, kind: MemoryKind) -> usize {
+        self.accounts[kind as usize].live
+    }
+
+    /// Everything that is live.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &AllocationRecord> {
+        self.slots.iter().filter_map(|slot| match slot {
+            Slot::Taken(record) => Some(record),
+            Slot::Empty(_) => None,
+        })
+    }
+
+    /// What is live of some kinds, by tag.
+    pub(crate) fn live_by_tag(&self, is_meant: impl Fn(MemoryKind) -> bool) -> Vec<LiveByTag> {
+        LiveByTag::of(self.records().filter(|record| is_meant(record.kind)))
+    }
+
+    /// The sums.
+    pub(crate) fn statistics(&self) -> MemoryStatistics {
+        MemoryStatistics(self.accounts.map(|account| KindStatistics {
+            live: account.live,
+            live_bytes: account.live_bytes,
+            peak_bytes: account.peak_bytes.max(account.recent_bytes),
+            allocations: account.allocations,
+            frees: account.allocations - account.live as u64,
+        }))
+    }
+
+    /// Counts what is live from now on in `peaks` too, for as long as somebody has it.
+    pub(super) fn watch_peaks(&mut self, peaks: &Arc<Peaks>) {
+        self.fold();
+        self.scopes.push(Arc::downgrade(peaks));
+    }
+
+    /// Brings the peaks that are watched up to date. Peaks are kept once for all who watch, so that an allocation costs the
+    /// same however many there are; here, and only here, each takes its share.
+    pub(super) fn fold(&mut self) {
+        self.scopes.retain(|scope| {
+            let Some(peaks) = scope.upgrade() else { return false };
+            for (kind, account) in MemoryKind::ALL.into_iter().zip(&self.accounts) {
+                peaks.raise(kind, account.recent_bytes);
+            }
+            true
+        });
+        for account in &mut self.accounts {
+            account.peak_bytes = account.peak_bytes.max(account.recent_bytes);
+            account.recent_bytes = account.live_bytes;
+        }
+    }
+}
+
+impl Default for Ledger {
+    /// Nothing, and no limit.
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            empty: 0,
+            accounts: Default::default(),
+            scopes: Vec::new(),
+            limit_bytes: usize::MAX,
+        }
+    }
+}

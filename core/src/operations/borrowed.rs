@@ -1,0 +1,229 @@
+//! Copies between borrowed host memory and the device, through staging memory.
+//!
+//! A large copy goes in pieces. Each is on one of two ways at a time: between the slice and its slot, by whichever thread
+//! has time, or between its slot and the device. Only the calling thread submits and waits for the device, in an order
+//! that follows from the sizes alone; so what the device sees does not depend on the threads.
+#![allow(unsafe_code)] // lends the caller's slice to threads that are done with it before the call returns
+
+use std::collections::VecDeque;
+
+use super::{Elements, check_inside};
+use crate::{
+    Result,
+    allocation::Allocation,
+    backend::Device,
+    copy::Plan,
+    layout::Layout,
+    order::{Footprint, Touch},
+    staging::{BusySlot, By, LentSlot, SLOT_BYTES, Slot, WorkedSlot},
+    stream::StreamCore,
+};
+
+/// Pieces between slice and slots at a time: work for the threads, and some that are ready.
+const PIECES_AT_WORK: usize = 12;
+
+/// Pieces between device and slots at a time, of one download.
+const DOWNLOADS_IN_FLIGHT: usize = 4;
+
+/// Bytes of the smallest piece, below which the cost of an operation shows.
+const MIN_PIECE_BYTES: usize = 256 << 10;
+
+/// Bytes of the smallest copy that is worth waking a thread for: some tens of microseconds of copying.
+const MIN_SHARED_BYTES: usize = 2 << 20;
+
+/// Most bytes of a piece of a copy of `len_bytes`: small enough for a few dozen of them, if it is large enough.
+fn piece_bytes(len_bytes: usize) -> usize {
+    (len_bytes / 16).next_power_of_two().clamp(MIN_PIECE_BYTES, SLOT_BYTES)
+}
+
+/// Who copies the pieces of a copy of `len_bytes`.
+fn copied_by(len_bytes: usize) -> By {
+    if len_bytes < MIN_SHARED_BYTES { By::Caller } else { By::Crew }
+}
+
+/// Pieces of a copy between slice and slots, oldest first. Dropping them gives the slots back, and no thread uses the
+/// slice any more.
+type AtWork<'a, D> = VecDeque<(WorkedSlot<'a, D>, Plan)>;
+
+/// Pieces of a download on their way from the device, oldest first.
+type InFlight<D> = VecDeque<(BusySlot<D>, Plan)>;
+
+impl<D: Device> StreamCore<D> {
+    /// Copies host elements of the same shape to the device. Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
+    #[track_caller]
+    pub(crate) fn upload(&self, dst: &Elements<'_, D>, src: &[u8], src_layout: &Layout) -> Result<()> {
+        self.check_context("upload", [&dst.allocation.core])?;
+        check_inside(src_layout, dst.item_bytes, src.len())?;
+        let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
+        let by = copied_by(plan.len_bytes());
+        let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
+        for block in plan.blocks(piece_bytes(plan.len_bytes())) {
+            if at_work.len() == PIECES_AT_WORK {
+                self.upload_oldest(dst, &mut at_work)?;
+            }
+            let slot = loop {
+                match self.core.staging.acquire(&self.core, block.len_bytes()) {
+                    // This copy's own slots may be all there are.
+                    Err(error) if error.is_retryable() && !at_work.is_empty() => {
+                        self.upload_oldest(dst, &mut at_work)?;
+                    }
+                    acquired => break acquired?,
+                }
+            };
+            // SAFETY: the source layout lies inside `src`, which is borrowed until this returns; by then all that is in
+            // `at_work` is finished or dropped.
+            let worked = unsafe { self.core.staging.pack(slot, block.pack(), src.as_ptr(), by) };
+            at_work.push_back((worked, block));
+        }
+        while !at_work.is_empty() {
+            self.upload_oldest(dst, &mut at_work)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the threads, not for the device.
+    #[track_caller]
+    fn upload_oldest(&self, dst: &Elements<'_, D>, at_work: &mut AtWork<'_, D>) -> Result<()> {
+        let Some((worked, block)) = at_work.pop_front() else { return Ok(()) };
+        self.upload_slot(dst, &block, worked.finish())
+    }
+
+    /// Copies a packed slot to the device.
+    #[track_caller]
+    pub(super) fn upload_slot(&self, dst: &Elements<'_, D>, block: &Plan, slot: Slot<D>) -> Result<()> {
+        let slot = slot.lend();
+        let enqueued = self.upload_block(dst, block, &slot);
+        // Also after an error: part of the block may be under way.
+        self.core.staging.give_back_busy(slot.until_now(self)?);
+        enqueued
+    }
+
+    #[track_caller]
+    fn upload_block(&self, dst: &Elements<'_, D>, block: &Plan, slot: &LentSlot<D>) -> Result<()> {
+        if let Some(range) = block.dense_dst_range() {
+            return self.submit_upload(dst.allocation, range, slot.as_ptr());
+        }
+        let scratch = Allocation::new(self, block.len_bytes())?;
+        self.submit_upload(&scratch, 0..block.len_bytes(), slot.as_ptr())?;
+        let whole =
+            Touch { allocation: &scratch, footprint: Footprint::solid(0, block.len_bytes()), write: false };
+        self.submit_copy(dst.touch(true), whole, &block.unpack())
+    }
+
+    /// Copies elements to host elements of the same shape. Blocks until they are there.
+    ///
+    /// If it fails, the slice may be partly written.
+    #[track_caller]
+    pub(crate) fn download(&self, src: &Elements<'_, D>, dst: &mut [u8], dst_layout: &Layout) -> Result<()> {
+        self.check_context("download", [&src.allocation.core])?;
+        check_inside(dst_layout, src.item_bytes, dst.len())?;
+        let plan = self.plan(dst_layout, src.layout, src.item_bytes)?;
+        self.download_plan(src, &plan, dst)
+    }
+
+    /// Downloads what a plan names, whose destination lies inside `dst` and reaches no element twice.
+    #[track_caller]
+    pub(super) fn download_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<()> {
+        let mut in_flight = InFlight::with_capacity(DOWNLOADS_IN_FLIGHT);
+        // SAFETY: the destination lies inside `dst`, which is borrowed until this returns.
+        let downloaded = unsafe { self.download_pieces(src, plan, dst.as_mut_ptr(), &mut in_flight) };
+        // None are left unless something failed.
+        for (slot, _) in in_flight {
+            self.core.staging.give_back_busy(slot);
+        }
+        downloaded
+    }
+
+    /// What is left in `in_flight` after an error does not belong to the caller's memory, only to slots.
+    ///
+    /// # Safety
+    ///
+    /// The destination of the plan, counted from `dst`, is writable and nobody else's until this returns.
+    #[track_caller]
+    unsafe fn download_pieces(
+        &self,
+        src: &Elements<'_, D>,
+        plan: &Plan,
+        dst: *mut u8,
+        in_flight: &mut InFlight<D>,
+    ) -> Result<()> {
+        let by = copied_by(plan.len_bytes());
+        let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
+        for block in plan.blocks(piece_bytes(plan.len_bytes())) {
+            if in_flight.len() == DOWNLOADS_IN_FLIGHT {
+                // SAFETY: the caller's promise; `at_work` is gone before this returns.
+                unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
+            }
+            if at_work.len() == PIECES_AT_WORK {
+                self.finish_oldest(&mut at_work);
+            }
+            let slot = loop {
+                match self.core.staging.acquire(&self.core, block.len_bytes()) {
+                    // This copy's own slots may be all there are.
+                    Err(error) if error.is_retryable() && !(at_work.is_empty() && in_flight.is_empty()) => {
+                        if at_work.is_empty() {
+                            // SAFETY: as above.
+                            unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
+                        }
+                        self.finish_oldest(&mut at_work);
+                    }
+                    acquired => break acquired?,
+                }
+            };
+            let slot = slot.lend();
+            let enqueued = self.download_block(src, &block, &slot);
+            // Also after an error: part of the block may be under way.
+            in_flight.push_back((slot.until_now(self)?, block));
+            enqueued?;
+        }
+        while !in_flight.is_empty() {
+            // SAFETY: as above.
+            unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
+        }
+        while !at_work.is_empty() {
+            self.finish_oldest(&mut at_work);
+        }
+        Ok(())
+    }
+
+    #[track_caller]
+    fn download_block(&self, src: &Elements<'_, D>, block: &Plan, slot: &LentSlot<D>) -> Result<()> {
+        if let Some(range) = block.dense_src_range() {
+            return self.submit_download(src.allocation, range, slot.as_ptr());
+        }
+        let scratch = Allocation::new(self, block.len_bytes())?;
+        let whole =
+            Touch { allocation: &scratch, footprint: Footprint::solid(0, block.len_bytes()), write: true };
+        self.submit_copy(whole, src.touch(false), &block.pack())?;
+        self.submit_download(&scratch, 0..block.len_bytes(), slot.as_ptr())
+    }
+
+    /// Waits for the device, then has the slot copied to `dst`.
+    ///
+    /// # Safety
+    ///
+    /// The destination of the piece, counted from `dst`, is writable and nobody else's until what is put into `at_work` is
+    /// finished or dropped.
+    unsafe fn unpack_oldest<'a>(
+        &'a self,
+        in_flight: &mut InFlight<D>,
+        at_work: &mut AtWork<'a, D>,
+        dst: *mut u8,
+        by: By,
+    ) -> Result<()> {
+        let Some((slot, block)) = in_flight.pop_front() else { return Ok(()) };
+        let slot = slot.wait(&self.core)?;
+        // SAFETY: the caller's promise; a plan reaches no byte of its destination twice, so no two pieces share one.
+        let worked = unsafe { self.core.staging.unpack(slot, block.unpack(), dst, by) };
+        at_work.push_back((worked, block));
+        Ok(())
+    }
+
+    /// Waits for the threads.
+    fn finish_oldest(&self, at_work: &mut AtWork<'_, D>) {
+        if let Some((worked, _)) = at_work.pop_front() {
+            self.core.staging.give_back(worked.finish());
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Each piece is done once, a ticket that is gone leaves no thread at work, and a panic reaches whoever waits.
+
+use std::{
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread::ThreadId,
+};
+
+use super::*;
+
+type Task = Box<dyn FnOnce() + Send>;
+
+impl Work for Task {
+    fn run(self) {
+        self();
+    }
+}
+
+fn crew(most: usize) -> Crew<Task> {
+    let crew = Crew::default();
+    crew.set_most(most);
+    crew
+}
+
+/// A piece that says who began it, then stays begun until it is let go.
+struct Held {
+    begun: Receiver<ThreadId>,
+    go: Sender<()>,
+    ended: Arc<AtomicUsize>,
+}
+
+fn held() -> (Task, Held) {
+    let ((say, begun), (go, gate)) = (channel(), channel());
+    let ended = Arc::new(AtomicUsize::new(0));
+    let end = Arc::clone(&ended);
+    let task = move || {
+        say.send(thread::current().id()).expect("the test listens");
+        let () = gate.recv().expect("the test lets go");
+        end.fetch_add(1, Ordering::SeqCst);
+    };
+    (Box::new(task), Held { begun, go, ended })
+}
+
+fn counting(count: &Arc<AtomicUsize>) -> Task {
+    let count = Arc::clone(count);
+    Box::new(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    })
+}
+
+#[test]
+fn each_piece_is_done_once_before_its_finish_returns() {
+    for most in [0, 1, 3] {
+        let crew = crew(most);
+        for _ in 0..200 {
+            let counts: Vec<_> = (0..20).map(|_| Arc::new(AtomicUsize::new(0))).collect();
+            let tickets: Vec<_> = counts.iter().map(|count| crew.give(counting(count))).collect();
+            for (ticket, count) in tickets.into_iter().zip(&counts) {
+                ticket.finish();
+                assert_eq!(count.load(Ordering::SeqCst), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_caller_does_what_no_thread_has_begun() {
+    let me = thread::current().id();
+    let crew = crew(1);
+    let (task, held) = held();
+    let begun = crew.give(task);
+    assert_ne!(held.begun.recv().expect("a thread begins"), me);
+
+    let (say, done_by) = channel();
+    crew.give(Box::new(move || say.send(thread::current().id()).expect("the test listens"))).finish();
+    assert_eq!(done_by.recv().expect("it was done"), me, "the only thread is held");
+
+    held.go.send(()).expect("the piece waits");
+    begun.finish();
+    assert_eq!(held.ended.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_dropped_ticket_takes_back_what_nobody_has_begun() {
+    let crew = crew(1);
+    let (task, held) = held();
+    let begun = crew.give(task);
+    held.begun.recv().expect("a thread begins");
+    let count = Arc::new(AtomicUsize::new(0));
+    drop(crew.give(counting(&count)));
+    held.go.send(()).expect("the piece waits");
+    begun.finish();
+    drop(crew);
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_dropped_ticket_waits_for_what_a_thread_has_begun() {
+    let crew = crew(2);
+    let (task, held) = held();
+    let ticket = crew.give(task);
+    held.begun.recv().expect("a thread begins");
+    let go = held.go;
+    thread::spawn(move || go.send(()).expect("the piece waits"));
+    drop(ticket);
+    assert_eq!(held.ended.load(Ordering::SeqCst), 1);
+}
+
+/// The twin of the test above: without the wait, the piece goes on after the ticket is gone.
+#[test]
+fn without_the_wait_a_thread_would_go_on() {
+    let crew = crew(2);
+    let (task, held) = held();
+    let ticket = crew.give(task);
+    held.begun.recv().expect("a thread begins");
+    std::mem::forget(ticket);
+    assert_eq!(held.ended.load(Ordering::SeqCst), 0, "it is still at work");
+    held.go.send(()).expect("the piece waits");
+}
+
+#[test]
+fn a_panic_of_a_thread_reaches_the_caller_and_the_thread_works_on() {
+    let crew = crew(1);
+    let (task, held) = held();
+    let failing = crew.give(Box::new(move || {
+        task();
+        panic!("in a thread");
+    }));
+    let thread = held.begun.recv().expect("a thread begins");
+    held.go.send(()).expect("the piece waits");
+    let panic = catch_unwind(AssertUnwindSafe(|| failing.finish())).expect_err("it panicked");
+    assert_eq!(panic.downcast_ref(), Some(&"in a thread"));
+
+    let (task, held) = self::held();
+    let next = crew.give(task);
+    assert_eq!(held.begun.recv().expect("a thread begins"), thread, "the same one");
+    held.go.send(()).expect("the piece waits");
+    next.finish();
+}
+
+#[test]
+fn a_panic_that_nobody_waits_for_ends_with_its_ticket() {
+    let crew = crew(1);
+    let (task, held) = held();
+    let failing = crew.give(Box::new(move || {
+        task();
+        panic!("in a thread");
+    }));
+    held.begun.recv().expect("a thread begins");
+    held.go.send(()).expect("the piece waits");
+    drop(failing);
+    assert_eq!(held.ended.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn there_are_never_more_threads_than_told() {
+    let crew = crew(2);
+    let (tasks, held): (Vec<_>, Vec<_>) = (0..4).map(|_| held()).unzip();
+    let tickets: Vec<_> = tasks.into_iter().map(|task| crew.give(task)).collect();
+    for held in &held[..2] {
+        held.begun.recv().expect("a thread begins");
+    }
+    assert_eq!(lock(&crew.shared.queue).threads, 2);
+    assert!(held[2].begun.try_recv().is_err() && held[3].begun.try_recv().is_err());
+    crew.set_most(0);
+    for held in &held {
+        held.go.send(()).expect("the piece waits");
+    }
+    for ticket in tickets {
+        ticket.finish();
+    }
+    for thread in lock(&crew.threads).drain(..) {
+        thread.join().expect("it ends because there may be none");
+    }
+    assert_eq!(lock(&crew.shared.queue).threads, 0);
+    let count = Arc::new(AtomicUsize::new(0));
+    crew.give(counting(&count)).finish();
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+}

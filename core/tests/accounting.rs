@@ -1,0 +1,235 @@
+//! The ledger on the simulator: its laws under every schedule, what happens when calls fail, and what is told in the end.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+#[path = "accounting/laws.rs"]
+mod laws;
+
+use std::sync::Arc;
+
+use devarray::{
+    Array, Context, Error, ManagedArray, MappedArray,
+    backend::{Capabilities, Capability},
+    memory::{AllocationState, MemoryKind, MemoryLimit, tagged},
+};
+use devarray_mock::{MockDevice, Schedule, Site};
+
+/// Runs on every schedule; nothing may leak and nothing may be found.
+fn everywhere(program: impl Fn(&Context<MockDevice>)) {
+    let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
+    let fixed = fixed.into_iter().map(|schedule| MockDevice::builder().schedule(schedule));
+    let random = (0..20).map(|seed| MockDevice::builder().schedule(Schedule::Random).seed(seed));
+    for builder in fixed.chain(random) {
+        let device = builder.memory_limit_bytes(1 << 24).build();
+        let context = Context::new(device.clone()).unwrap();
+        program(&context);
+        assert_eq!(context.take_errors(), []);
+        assert_eq!(context.live_allocations(), []);
+        drop(context);
+        assert!(device.report().is_clean(), "{}", device.report());
+    }
+}
+
+/// A test each.
+macro_rules! laws {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            everywhere(laws::$name);
+        })*
+    };
+}
+
+laws! {
+    the_ledger_names_every_allocation
+    tags_nest_and_end
+    statistics_are_exact
+    peak_scopes_nest_and_overlap
+    a_limit_is_hard
+    hooks_are_told_of_each
+    a_hook_may_panic
+    a_hook_may_use_the_context
+    the_pool_can_be_asked_and_trimmed
+}
+
+fn planned(operation: &'static str) -> Error {
+    Error::Driver { backend: "mock", operation, code: 999, name: "PLANNED".into() }
+}
+
+#[test]
+fn what_failed_to_be_allocated_is_in_no_ledger() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let calls: [(Site, &dyn Fn() -> devarray::Result<()>); 5] = [
+        (Site::Alloc, &|| Array::<u8, _>::zeros(&stream, &[4]).map(drop)),
+        (Site::AllocHost, &|| context.pinned::<u8>(4).map(drop)),
+        (Site::MapHost, &|| MappedArray::<u8, _>::zeros(&context, &[4]).map(drop)),
+        (Site::AllocManaged, &|| ManagedArray::<u8, _>::zeros(&context, &[4]).map(drop)),
+        (Site::RegisterHost, &|| context.with_pinned(&mut [0_u8; 4], |_| ())),
+    ];
+    for (site, call) in calls {
+        device.fail_next(site, planned("made to fail"));
+        assert_eq!(call(), Err(planned("made to fail")), "{site:?}");
+        assert_eq!(context.live_allocations(), [], "{site:?}");
+        assert_eq!(call(), Ok(()), "{site:?}");
+        assert_eq!(context.live_allocations(), [], "{site:?}");
+    }
+    // A fill that fails, after the allocation was made.
+    device.fail_next(Site::Fill, planned("fill"));
+    assert!(Array::<u8, _>::zeros(&stream, &[4]).is_err());
+    assert_eq!(context.live_allocations(), []);
+}
+
+#[test]
+fn tags_concern_their_thread_alone() {
+    let context = Context::new(MockDevice::new()).unwrap();
+    let stream = context.stream().unwrap();
+    let make = || Array::<u8, _>::zeros(&stream, &[1]).unwrap();
+    let _held =
+        tagged("here", || std::thread::scope(|threads| [make(), threads.spawn(make).join().unwrap()]));
+    let tags: Vec<_> = context.live_allocations().iter().map(|record| record.tag).collect();
+    assert_eq!(tags, [Some("here"), None]);
+}
+
+#[test]
+fn memory_that_cannot_be_freed_stays_in_the_ledger() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let array = Array::<u8, _>::zeros(&stream, &[40]).unwrap();
+    device.fail_next(Site::Free, planned("free"));
+    drop(array);
+    assert_eq!(context.take_errors(), [planned("free")]);
+    let lost = context.live_allocations()[0];
+    assert_eq!((lost.len_bytes, lost.state), (40, AllocationState::Lost));
+    assert!(lost.to_string().ends_with(", which the backend refused to free"), "{lost}");
+    // It counts against a limit, since it is gone for good.
+    context.set_memory_limit(MemoryLimit::Bytes(50)).unwrap();
+    assert!(Array::<u8, _>::zeros(&stream, &[11]).is_err());
+    Array::<u8, _>::zeros(&stream, &[10]).unwrap();
+    assert_eq!(context.memory_statistics().of(MemoryKind::Device).live_bytes, 40);
+}
+
+#[test]
+fn what_is_live_in_the_end_is_told() {
+    let told = Arc::new(laws::Told::default());
+    let context = Context::new(MockDevice::new()).unwrap();
+    context.set_memory_hook(Some(told.clone()));
+    let stream = context.stream().unwrap();
+    let (held, forgotten) =
+        (Array::<u8, _>::zeros(&stream, &[1]).unwrap(), Array::<u8, _>::zeros(&stream, &[2]).unwrap());
+    std::mem::forget(forgotten);
+    drop(stream.context());
+    drop(stream.clone());
+    told.take();
+    drop(context);
+    assert!(told.take().is_empty(), "a stream is still there");
+    drop(stream);
+    assert_eq!(told.take(), ["closed with [1, 2]"]);
+    // An array that is still there makes a context again, and that ends again.
+    let context = held.context();
+    drop(held);
+    drop(context);
+    assert_eq!(told.take(), ["-device 1", "closed with [2]"]);
+}
+
+#[test]
+fn nothing_is_live_in_the_end_of_a_program_that_forgets_nothing() {
+    let told = Arc::new(laws::Told::default());
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    context.set_memory_hook(Some(told.clone()));
+    laws::the_ledger_names_every_allocation(&context);
+    told.take();
+    drop(context);
+    assert_eq!(told.take(), ["closed with []"]);
+    assert!(device.report().is_clean());
+}
+
+#[test]
+fn a_pool_that_is_not_declared_is_refused_by_name() {
+    let device = MockDevice::builder().capabilities(Capabilities::default()).build();
+    let context = Context::new(device).unwrap();
+    let refused = [
+        context.pool_statistics().map(drop),
+        context.reset_pool_peaks(),
+        context.set_pool_release_threshold(0),
+        context.trim_pool(0),
+    ];
+    for refused in refused {
+        let missing = Capability::MemoryPool;
+        assert!(matches!(refused, Err(Error::Unsupported { capability, .. }) if capability == missing));
+    }
+}
+
+#[test]
+fn calls_on_the_pool_that_fail_change_nothing() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    drop(Array::<u8, _>::zeros(&stream, &[100]).unwrap());
+    stream.synchronize().unwrap();
+    let before = context.pool_statistics().unwrap();
+    let calls: [&dyn Fn() -> devarray::Result<()>; 4] = [
+        &|| context.pool_statistics().map(drop),
+        &|| context.reset_pool_peaks(),
+        &|| context.set_pool_release_threshold(0),
+        &|| context.trim_pool(0),
+    ];
+    for call in calls {
+        device.fail_next(Site::Pool, planned("pool"));
+        assert_eq!(call(), Err(planned("pool")));
+        stream.synchronize().unwrap();
+        assert_eq!(context.pool_statistics().unwrap(), before);
+    }
+    context.set_pool_release_threshold(60).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(context.pool_statistics().unwrap().reserved_bytes, 60, "a wait gives back what is over");
+}
+
+/// The same expectations, of a device on which the ledger's way to the truth is cut: each must fail.
+mod twins {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    /// A context whose arrays leak: each law that expects an empty ledger in the end must say so.
+    #[test]
+    fn a_leak_is_noticed() {
+        let leaking = catch_unwind(|| {
+            everywhere(|context| {
+                laws::statistics_are_exact(context);
+                std::mem::forget(Array::<u8, _>::zeros(&context.stream().unwrap(), &[1]).unwrap());
+            });
+        });
+        assert!(leaking.is_err());
+    }
+
+    /// An allocation more than the law knows of: its sums are exact, so it must say so.
+    #[test]
+    fn one_allocation_more_is_noticed() {
+        let more = catch_unwind(|| {
+            everywhere(|context| {
+                drop(Array::<u8, _>::zeros(&context.stream().unwrap(), &[1]).unwrap());
+                laws::statistics_are_exact(context);
+            });
+        });
+        assert!(more.is_err());
+    }
+
+    /// A limit that is lifted behind the law's back, by one byte.
+    #[test]
+    fn a_limit_that_is_soft_is_noticed() {
+        let soft = catch_unwind(|| {
+            everywhere(|context| {
+                context.set_memory_limit(MemoryLimit::Bytes(1001)).unwrap();
+                let stream = context.stream().unwrap();
+                let full = Array::<u8, _>::zeros(&stream, &[1000]).unwrap();
+                let refused = Array::<u8, _>::zeros(&stream, &[1]).is_err();
+                drop(full);
+                assert!(refused);
+            });
+        });
+        assert!(soft.is_err());
+    }
+}

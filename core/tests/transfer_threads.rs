@@ -1,0 +1,152 @@
+//! Threads that help with copies of borrowed memory change nothing but time: the device sees the same, and a copy makes do
+//! with what memory there is.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use std::thread;
+
+use devarray::{Array, Context, Error, Layout, layout::Slice};
+use devarray_mock::{Builder, MockDevice, Schedule, Trace};
+
+const THREADS: [usize; 4] = [0, 1, 2, 8];
+
+/// Bytes of a copy in more pieces than are at work at a time: pieces have 256 KiB up to 4 MiB. The last is short.
+const LEN: usize = (4 << 20) - 1234;
+
+const PIECES: u64 = 16;
+
+type Mock = MockDevice;
+
+fn bytes(seed: usize) -> Vec<u8> {
+    (0..LEN).map(|k| (k ^ (k >> 8) ^ (k >> 16)).wrapping_add(seed).to_le_bytes()[0]).collect()
+}
+
+/// Every kind of copy of borrowed memory that goes in pieces, on two streams.
+fn program(context: &Context<Mock>) {
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let data = bytes(0);
+    let a = Array::from_slice(&one, &[LEN], &data).unwrap();
+    assert!(a.to_vec(&two).unwrap() == data);
+
+    // A matrix that lies transposed on the host, to every second row on the device and back.
+    let (rows, columns) = (301, 1_777);
+    let turned = Layout::new(&[rows, columns], &[1, rows.cast_signed()], 0).unwrap();
+    let words: Vec<u16> = data.chunks(2).map(|pair| u16::from(pair[0])).take(rows * columns).collect();
+    let mut b = Array::<u16, _>::zeros(&one, &[2 * rows, columns]).unwrap();
+    let every_second = Slice::from(..).step_by(2);
+    b.view_mut().slice_axis(0, every_second).unwrap().copy_from_host(&two, &words, &turned).unwrap();
+    let mut back = vec![0; words.len()];
+    b.view().slice_axis(0, every_second).unwrap().copy_to_host(&one, &mut back, &turned).unwrap();
+    assert!(back == words);
+    let all = b.to_vec(&two).unwrap();
+    for (row, line) in all.chunks(columns).enumerate() {
+        for (column, &word) in line.iter().enumerate() {
+            let expected = if row % 2 == 0 { words[column * rows + row / 2] } else { 0 };
+            assert_eq!(word, expected);
+        }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+struct Seen {
+    hash: u64,
+    trace: Trace,
+    order: Vec<u64>,
+    statistics: devarray_mock::Statistics,
+    calls: devarray::Statistics,
+}
+
+/// What the device saw of the program.
+fn seen(device: Builder, threads: usize) -> Seen {
+    let device = device.record_trace(true).record_order(true).build();
+    let context = Context::new(device.clone()).unwrap();
+    context.set_transfer_threads(threads);
+    assert_eq!(context.transfer_threads(), threads);
+    program(&context);
+    assert_eq!(context.take_errors(), []);
+    let calls = context.statistics();
+    drop(context);
+    assert!(device.report().is_clean(), "{}", device.report());
+    let (trace, order) = (device.trace().unwrap(), device.order().unwrap());
+    Seen { hash: device.trace_hash(), trace, order, statistics: device.statistics(), calls }
+}
+
+#[test]
+fn the_device_sees_the_same_with_any_number_of_threads() {
+    let schedules =
+        [(Schedule::Lazy, 0), (Schedule::ReverseLazy, 0), (Schedule::Random, 1), (Schedule::Random, 2)];
+    let mut hashes = Vec::new();
+    for (schedule, seed) in schedules {
+        let run = |threads| seen(Mock::builder().schedule(schedule.clone()).seed(seed), threads);
+        let alone = run(THREADS[0]);
+        for threads in &THREADS[1..] {
+            assert!(run(*threads) == alone, "{schedule:?}, seed {seed}, {threads} threads");
+        }
+        assert!(alone.statistics.enqueued.uploads.count >= 4 + PIECES);
+        hashes.push(alone.hash);
+    }
+    // The comparison can tell runs apart: random ones differ.
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert!(hashes.len() >= 3, "{hashes:?}");
+}
+
+/// Pinned memory for so many slots of 256 KiB; a copy of eight pieces.
+fn in_room_for(slots: usize, threads: usize) -> devarray::Result<()> {
+    const LEN: usize = 2 << 20;
+    let device = Mock::builder().host_limit_bytes(slots * (256 << 10)).build();
+    let context = Context::new(device.clone()).unwrap();
+    context.set_transfer_threads(threads);
+    let stream = context.stream().unwrap();
+    let data = &bytes(1)[..LEN];
+    let small = Array::from_slice(&stream, &[9], &data[..9])?;
+    assert_eq!(small.to_vec(&stream)?, data[..9]);
+    let a = Array::from_slice(&stream, &[LEN], data)?;
+    assert!(a.to_vec(&stream)? == data);
+    assert_eq!(context.take_errors(), []);
+    drop((small, a, stream, context));
+    assert!(device.report().is_clean(), "{}", device.report());
+    Ok(())
+}
+
+/// A copy that wants more slots than there is pinned memory for waits for its own instead, and small slots that nobody
+/// uses make room. Where there is none for a single slot, it fails.
+#[test]
+fn a_copy_makes_do_with_the_pinned_memory_there_is() {
+    for threads in THREADS {
+        for slots in 1..10 {
+            in_room_for(slots, threads).unwrap();
+        }
+        let none = in_room_for(0, threads).unwrap_err();
+        assert!(matches!(none, Error::OutOfMemory { .. }), "{none}");
+    }
+}
+
+/// A view of what a thread writes may be short-lived: its memory is gone as soon as the call returns.
+#[test]
+fn memory_may_go_as_soon_as_a_copy_returns() {
+    for threads in THREADS {
+        let context = Context::new(Mock::new()).unwrap();
+        context.set_transfer_threads(threads);
+        let stream = context.stream().unwrap();
+        let a = Array::from_slice(&stream, &[LEN], &bytes(2)).unwrap();
+        assert!(a.to_vec(&stream).unwrap() == bytes(2));
+    }
+}
+
+/// Contexts share no threads, and threads that call at once share those of their context.
+#[test]
+fn callers_at_once_get_their_own_bytes() {
+    let context = Context::new(Mock::new()).unwrap();
+    context.set_transfer_threads(2);
+    thread::scope(|scope| {
+        for seed in 0..4 {
+            let context = &context;
+            scope.spawn(move || {
+                let stream = context.stream().unwrap();
+                let data = bytes(seed);
+                let a = Array::from_slice(&stream, &[LEN], &data).unwrap();
+                assert!(a.to_vec(&stream).unwrap() == data);
+            });
+        }
+    });
+}

@@ -24,6 +24,8 @@ mod host_kinds;
 mod host_laws;
 mod kernels;
 mod memory;
+mod peer;
+mod properties;
 mod results;
 mod state;
 mod sweep;

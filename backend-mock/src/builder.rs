@@ -146,7 +146,8 @@ impl Builder {
     ///
     /// assert_eq!(doublings("")?, 20);
     /// assert_eq!(doublings("hole=4096")?, 13); // 4096 bytes are the most in one piece
-    /// assert_eq!(doublings("alloc#7=refused")?, 7); // the eighth allocation fails
+    /// assert_eq!(doublings("alloc#7=refused")?, 20); // the eighth allocation fails, and is tried once more
+    /// assert_eq!(doublings("alloc#7=lost")?, 7); // the device is lost at the eighth
     /// # Ok::<(), devarray::Error>(())
     /// ```
     pub fn faults(mut self, plan: FaultPlan) -> Self {

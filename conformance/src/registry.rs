@@ -115,6 +115,8 @@ macro_rules! __for_each_law {
             memory {
                 M01 ledger "what is live is named, and its sums are exact";
                 M02 limit "what would go over a limit is refused and changes nothing";
+                M03 put_off "memory that waits to be given back disturbs nothing, and is given back at the limit";
+                M04 short "memory that waits is given back when memory is short";
             }
             errors {
                 E08 contexts_do_not_mix "arrays, streams and events of two contexts do not mix";

@@ -2,11 +2,11 @@
 
 use std::{
     fmt,
-    mem::ManuallyDrop,
+    mem::{self, ManuallyDrop},
     num::NonZeroUsize,
     panic::Location,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -16,8 +16,8 @@ use crate::{
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::{ContextCore, lock},
     custody::Owner,
-    memory::{Ledger, MemoryKind, Ticket, limited},
-    order::{Footprint, LaneId, Mode, Touch, Uses},
+    memory::{AllocationState, Ledger, MemoryKind, Pending, Ticket, limited},
+    order::{LaneId, Uses},
     stream::StreamCore,
 };
 
@@ -40,37 +40,87 @@ pub(crate) struct Allocation<D: Device> {
     pub(crate) uses: Mutex<Uses>,
 }
 
+/// Memory that was allocated: its place in the ledger, and the operation of its stream after which it may be used.
+struct Made<D: Device> {
+    buffer: D::Buffer,
+    ticket: Ticket,
+    sequence: u64,
+}
+
 impl<D: Device> Allocation<D> {
     /// Allocates on a stream, uninitialized.
     #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Self> {
-        let core = &stream.core;
-        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Self::empty(core)) };
-        // Held also while the device makes room for the memory: the allocation must have its place among the
-        // operations of the stream, and what another thread submits meanwhile would take it.
-        let mut timeline = lock(&core.timeline);
-        let buffer = Self::alloc(stream, &timeline.ledger, len)
-            .map_err(|error| error.with_live(|| timeline.ledger.live_by_tag(|_| true)))?;
-        let ticket = timeline.ledger.enter(MemoryKind::Device, len_bytes, Location::caller());
-        let record = core.watch.is_hooked().then(|| timeline.ledger.record(&ticket));
-        // Other streams may use the memory only after the allocation took effect: it counts as a write.
-        let uses = Mutex::new(timeline.note_alloc(stream.lane.index, len_bytes));
-        drop(timeline);
-        let (buffer, ticket, core) = (Some(buffer), Some(ticket), Arc::clone(core));
-        let allocation = Self {
-            buffer,
+        let allocation = Self::made(stream, Self::make(stream, len_bytes)?);
+        allocation.tell();
+        Ok(allocation)
+    }
+
+    /// As [`new`](Self::new), to be shared. Not made of that: each time it is moved costs what a lock does.
+    #[track_caller]
+    pub(crate) fn shared(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
+        let made = Self::make(stream, len_bytes)?;
+        let allocation = Arc::new(Self::made(stream, made));
+        allocation.tell();
+        Ok(allocation)
+    }
+
+    /// Memory, unless it is for no bytes.
+    #[track_caller]
+    fn make(stream: &StreamCore<D>, len_bytes: usize) -> Result<Option<Made<D>>> {
+        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(None) };
+        let made = match Self::attempt(stream, len) {
+            Err(error) if stream.core.makes_room_after(&error) => Self::attempt(stream, len),
+            first => first,
+        };
+        made.map(Some)
+    }
+
+    #[inline]
+    fn made(stream: &StreamCore<D>, made: Option<Made<D>>) -> Self {
+        let Some(Made { buffer, ticket, sequence }) = made else { return Self::empty(&stream.core) };
+        let len_bytes = buffer.len_bytes();
+        Self {
+            buffer: Some(buffer),
             len_bytes,
             home: stream.lane,
-            ticket,
+            ticket: Some(ticket),
             owner: None,
             for_good: AtomicBool::new(false),
-            core,
-            uses,
-        };
-        if let Some(record) = record {
-            allocation.core.watch.allocated(&record);
+            core: Arc::clone(&stream.core),
+            uses: Mutex::new(Uses::of_alloc(stream.lane.index, sequence, len_bytes)),
         }
-        Ok(allocation)
+    }
+
+    /// Tells the hook, if there is one, of the allocation.
+    #[inline]
+    fn tell(&self) {
+        if self.core.watch.is_hooked() {
+            self.tell_hook();
+        }
+    }
+
+    #[cold]
+    fn tell_hook(&self) {
+        let timeline = lock(&self.core.timeline);
+        let record = self.ticket.as_ref().map(|ticket| timeline.ledger.record(ticket));
+        drop(timeline);
+        if let Some(record) = record {
+            self.core.watch.allocated(&record);
+        }
+    }
+
+    #[track_caller]
+    fn attempt(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
+        // Held also while the device makes room for the memory: the allocation must have its place among the
+        // operations of the stream, and what another thread submits meanwhile would take it.
+        let mut timeline = lock(&stream.core.timeline);
+        let buffer = Self::alloc(stream, &timeline.ledger, len)
+            .map_err(|error| error.with_live(|| timeline.ledger.live_by_tag(|_| true)))?;
+        let ticket = timeline.ledger.enter(MemoryKind::Device, len.get(), Location::caller());
+        // Other streams may use the memory only after the allocation took effect: it counts as a write.
+        let sequence = timeline.note_alloc(stream.lane.index);
+        Ok(Made { buffer, ticket, sequence })
     }
 
     /// Memory, if a limit allows it and the device has it.
@@ -95,25 +145,12 @@ impl<D: Device> Allocation<D> {
     /// A buffer that other code had, from now on freed, and counted, as if it had been allocated on `stream`.
     #[track_caller]
     pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
-        let len_bytes = buffer.len_bytes();
         let mut timeline = lock(&stream.core.timeline);
-        let ticket = timeline.ledger.enter(MemoryKind::Device, len_bytes, Location::caller());
-        let record = timeline.ledger.record(&ticket);
-        let uses = timeline.note_alloc(stream.lane.index, len_bytes);
+        let ticket = timeline.ledger.enter(MemoryKind::Device, buffer.len_bytes(), Location::caller());
+        let sequence = timeline.note_alloc(stream.lane.index);
         drop(timeline);
-        let (buffer, core, uses) = (Some(buffer), Arc::clone(&stream.core), Mutex::new(uses));
-        let for_good = AtomicBool::new(false);
-        let allocation = Self {
-            buffer,
-            len_bytes,
-            home: stream.lane,
-            ticket: Some(ticket),
-            owner: None,
-            for_good,
-            core,
-            uses,
-        };
-        allocation.core.watch.allocated(&record);
+        let allocation = Self::made(stream, Some(Made { buffer, ticket, sequence }));
+        allocation.tell();
         allocation
     }
 
@@ -126,7 +163,10 @@ impl<D: Device> Allocation<D> {
     pub(crate) fn release(mut self) -> Option<D::Buffer> {
         let buffer = self.buffer.take();
         if let Some(ticket) = self.ticket.take() {
-            let record = lock(&self.core.timeline).ledger.leave(ticket);
+            let mut timeline = lock(&self.core.timeline);
+            let record = timeline.ledger.record(&ticket);
+            timeline.ledger.leave(ticket);
+            drop(timeline);
             self.core.watch.freed(&record);
         }
         buffer
@@ -214,25 +254,56 @@ impl<D: Device> Drop for Allocation<D> {
             return self.give_back(owner);
         }
         let (Some(buffer), Some(ticket)) = (self.buffer.take(), self.ticket.take()) else { return };
-        let mut timeline = lock(&self.core.timeline);
-        let lane = timeline.home_or_internal(self.home);
-        let touch = Touch { allocation: &*self, footprint: Footprint::solid(0, self.len_bytes), write: true };
-        // If the order could not be made, freeing would pull the memory from under a reader: it stays leaked.
-        let freed = timeline.order(lane, Mode::Automatic, "free", &[touch]).and_then(|()| {
-            let stream = timeline.stream(lane).expect("home_or_internal names a live lane");
-            stream.free(FreeOp { buffer })
-        });
-        let told = match freed {
-            Ok(()) => Ok(timeline.ledger.leave(ticket)),
-            Err(error) => {
-                timeline.ledger.lose(&ticket);
-                Err(error)
+        let uses = self.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !self.core.releases.is_deferring() {
+            return free(&self.core, buffer, ticket, self.home, uses);
+        }
+        lock(&self.core.timeline).ledger.set_state(&ticket, AllocationState::Pending);
+        let later = DeviceMemory { buffer, ticket, home: self.home, uses: mem::take(uses) };
+        if let Some(Pending::Device(now)) = self.core.releases.defer(Pending::Device(later), self.len_bytes) {
+            now.free(&self.core);
+        }
+    }
+}
+
+/// Device memory that nobody holds and that is not freed yet. Dropping it leaks it.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory<D: Device> {
+    buffer: D::Buffer,
+    ticket: Ticket,
+    home: LaneId,
+    uses: Uses,
+}
+
+impl<D: Device> DeviceMemory<D> {
+    /// Frees in stream order. Does not block.
+    pub(crate) fn free(self, core: &ContextCore<D>) {
+        free(core, self.buffer, self.ticket, self.home, &self.uses);
+    }
+}
+
+/// Frees memory after every access, on the home stream if it lives. Does not block.
+fn free<D: Device>(core: &ContextCore<D>, buffer: D::Buffer, ticket: Ticket, home: LaneId, uses: &Uses) {
+    let mut timeline = lock(&core.timeline);
+    let record = core.watch.is_hooked().then(|| timeline.ledger.record(&ticket));
+    let lane = timeline.home_or_internal(home);
+    // If the order could not be made, freeing would pull the memory from under a reader: it stays leaked.
+    let freed = timeline.order_free(lane, buffer.len_bytes(), uses).and_then(|()| {
+        let stream = timeline.stream(lane).expect("home_or_internal names a live lane");
+        stream.free(FreeOp { buffer })
+    });
+    match freed {
+        Ok(()) => {
+            timeline.ledger.leave(ticket);
+            drop(timeline);
+            if let Some(record) = record {
+                core.watch.freed(&record);
             }
-        };
-        drop(timeline);
-        match told {
-            Ok(record) => self.core.watch.freed(&record),
-            Err(error) => self.core.report(error),
+        }
+        Err(error) => {
+            timeline.ledger.set_state(&ticket, AllocationState::Lost);
+            drop(timeline);
+            core.report(error);
         }
     }
 }

@@ -12,6 +12,8 @@ mod numba;
 
 #[path = "../../../core/tests/accounting/laws.rs"]
 mod ledger_laws;
+#[path = "../../../core/tests/release/laws.rs"]
+mod release_laws;
 
 mod absence;
 mod accounting;
@@ -26,6 +28,7 @@ mod kernels;
 mod memory;
 mod peer;
 mod properties;
+mod release;
 mod results;
 mod state;
 mod sweep;

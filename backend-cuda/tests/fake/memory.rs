@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // stands for the driver behind its C interface
 
 use std::{
+    cell::RefCell,
     ffi::{c_int, c_uchar, c_uint, c_ushort, c_void},
     ptr,
 };
@@ -128,7 +129,17 @@ unsafe extern "C" fn host_alloc(at: *mut *mut c_void, len_bytes: usize, flags: c
     })
 }
 
+thread_local! {
+    /// What this thread's frees of pinned memory call, with the fake's lock released.
+    static ON_HOST_FREE: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
+}
+
+pub(crate) fn on_host_free(call: Option<Box<dyn Fn()>>) {
+    ON_HOST_FREE.set(call);
+}
+
 unsafe extern "C" fn host_free(at: *mut c_void) -> i32 {
+    ON_HOST_FREE.with_borrow(|call| call.iter().for_each(|call| call()));
     within(Function::MemFreeHost, |state| {
         state.pinned_flags.remove(&at.addr());
         if state.pinned.remove(&at.addr()).is_some() { 0 } else { INVALID }

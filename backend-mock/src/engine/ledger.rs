@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use super::{HostUse, Mark, recorder::Recorder};
+use super::{HostUse, Mark, lints::Lints, recorder::Recorder};
 use crate::{
     finding::Finding,
     judge::Snapshot,
@@ -18,6 +18,7 @@ use crate::{
 pub(super) struct Ledger {
     pub(super) statistics: Statistics,
     pub(super) findings: Vec<Finding>,
+    pub(super) lints: Lints,
     /// What keeps the timeline, if one is kept.
     pub(super) recorder: Option<Recorder>,
     /// Events alive.

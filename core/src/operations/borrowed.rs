@@ -19,11 +19,11 @@ use crate::{
     stream::StreamCore,
 };
 
-/// Pieces between slice and slots at a time: work for the threads, and some that are ready.
-const PIECES_AT_WORK: usize = 12;
+/// Pieces between slice and slots at a time: work for the threads, and slack for when one of them is slow.
+const PIECES_AT_WORK: usize = 24;
 
 /// Pieces between device and slots at a time, of one download.
-const DOWNLOADS_IN_FLIGHT: usize = 4;
+const DOWNLOADS_IN_FLIGHT: usize = 8;
 
 /// Bytes of the smallest piece, below which the cost of an operation shows.
 const MIN_PIECE_BYTES: usize = 256 << 10;

@@ -12,7 +12,7 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 7] = [
+const EXTRAS: [Capability; 8] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -20,6 +20,7 @@ const EXTRAS: [Capability; 7] = [
     Capability::ManagedMemory,
     Capability::ForeignMemory,
     Capability::MemoryPool,
+    Capability::PeerAccess,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].

@@ -5,7 +5,10 @@ use std::{
     mem::{self, ManuallyDrop},
     num::NonZeroUsize,
     panic::Location,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use crate::{
@@ -31,6 +34,8 @@ pub(crate) struct Allocation<D: Device> {
     ticket: Option<Ticket>,
     /// What the memory belongs to, if it is not the stream's to free. Never dropped while the device may use it.
     owner: Option<ManuallyDrop<Owner>>,
+    /// Somebody may use the memory, and nobody can say until when: it is never given back.
+    for_good: AtomicBool,
     pub(crate) core: Arc<ContextCore<D>>,
     pub(crate) uses: Mutex<Uses>,
 }
@@ -81,6 +86,7 @@ impl<D: Device> Allocation<D> {
             home: stream.lane,
             ticket: Some(ticket),
             owner: None,
+            for_good: AtomicBool::new(false),
             core: Arc::clone(&stream.core),
             uses: Mutex::new(Uses::of_alloc(stream.lane.index, sequence, len_bytes)),
         }
@@ -132,7 +138,8 @@ impl<D: Device> Allocation<D> {
         let home = LaneId { index: 0, generation: 0 };
         let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
         let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::default());
-        Self { buffer, len_bytes, home, ticket: None, owner, core, uses }
+        let for_good = AtomicBool::new(false);
+        Self { buffer, len_bytes, home, ticket: None, owner, for_good, core, uses }
     }
 
     /// A buffer that other code had, from now on freed, and counted, as if it had been allocated on `stream`.
@@ -147,9 +154,9 @@ impl<D: Device> Allocation<D> {
         allocation
     }
 
-    /// Whether the memory belongs to an owner.
-    pub(crate) fn is_lent(&self) -> bool {
-        self.owner.is_some()
+    /// Whether the memory can be given away: it belongs to no owner, and nobody unknown uses it.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.owner.is_none() && !self.for_good.load(Relaxed)
     }
 
     /// Gives up memory that is not lent: from now on nobody here frees or counts it. None if there are no bytes.
@@ -165,11 +172,25 @@ impl<D: Device> Allocation<D> {
         buffer
     }
 
+    /// Leaks the memory when nobody here has it any more.
+    pub(crate) fn keep_for_good(&self) {
+        self.for_good.store(true, Relaxed);
+    }
+
     /// An allocation of zero bytes.
     pub(crate) fn empty(core: &Arc<ContextCore<D>>) -> Self {
         let home = LaneId { index: 0, generation: 0 };
         let (core, uses) = (Arc::clone(core), Mutex::default());
-        Self { buffer: None, len_bytes: 0, home, ticket: None, owner: None, core, uses }
+        Self {
+            buffer: None,
+            len_bytes: 0,
+            home,
+            ticket: None,
+            owner: None,
+            for_good: AtomicBool::new(false),
+            core,
+            uses,
+        }
     }
 
     /// Size in bytes.
@@ -217,7 +238,7 @@ impl<D: Device> fmt::Debug for Allocation<D> {
         f.debug_struct("Allocation")
             .field("buffer", &self.buffer)
             .field("home", &self.home)
-            .field("lent", &self.is_lent())
+            .field("lent", &self.owner.is_some())
             .field("uses", &self.uses)
             .finish_non_exhaustive()
     }
@@ -226,6 +247,9 @@ impl<D: Device> fmt::Debug for Allocation<D> {
 impl<D: Device> Drop for Allocation<D> {
     /// Frees in stream order: after every access, on the home stream if it lives. Does not block.
     fn drop(&mut self) {
+        if self.for_good.load(Relaxed) {
+            return;
+        }
         if let Some(owner) = self.owner.take() {
             return self.give_back(owner);
         }

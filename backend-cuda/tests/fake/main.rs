@@ -26,6 +26,8 @@ mod host_kinds;
 mod host_laws;
 mod kernels;
 mod memory;
+mod peer;
+mod properties;
 mod release;
 mod results;
 mod state;

@@ -57,9 +57,8 @@ behaviours! {
         context.set_release_limits(ReleaseLimits::new(10, 1000));
         context.defer_cleanup(|| {
             context.defer_cleanup(|| assert_eq!(dropped(context, &[1; 20]), (20, 20)));
-            assert_eq!(dropped(context, &[1; 20]), (40, 40), "the outer one holds");
             context.release_pending();
-            assert_eq!(dropped(context, &[1; 5]), (5, 5));
+            assert_eq!(dropped(context, &[1; 5]), (5, 5), "the outer one holds");
         });
         assert_eq!(dropped(context, &[]), (5, 5));
         context.defer_cleanup(|| dropped(context, &[1; 6]));
@@ -82,11 +81,9 @@ behaviours! {
         let stream = context.stream().unwrap();
         context.set_memory_limit(MemoryLimit::Bytes(1000)).unwrap();
         let kept = Array::full(&stream, &[500], 7_u8).unwrap();
-        for _ in 0..3 {
-            assert!(Array::<u8, D>::uninit(&stream, &[501]).unwrap_err().is_retryable());
-            assert_eq!(kept.to_vec(&stream).unwrap(), [7; 500]);
-            Array::<u8, D>::uninit(&stream, &[500]).unwrap();
-        }
+        assert!(Array::<u8, D>::uninit(&stream, &[501]).unwrap_err().is_retryable());
+        assert_eq!(kept.to_vec(&stream).unwrap(), [7; 500]);
+        Array::<u8, D>::uninit(&stream, &[500]).unwrap();
         context.set_memory_limit(MemoryLimit::Unlimited).unwrap();
     }
 

@@ -181,7 +181,8 @@ impl MockDevice {
     }
 
     /// What the host and the streams did so far, and when by the simulated clock, with the operations that findings are about marked;
-    /// none unless [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing.
+    /// none unless [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing. Devices of one machine have one
+    /// timeline.
     ///
     /// ```
     /// use devarray::{Array, Context};

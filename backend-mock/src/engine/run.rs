@@ -1,6 +1,8 @@
 //! Which operation runs next: any order that the contract of streams allows, picked by the chooser.
 
-use super::{Engine, Happened, Mark, Work, lane::Lane};
+use smallvec::SmallVec;
+
+use super::{Engine, Happened, Mark, Work};
 use crate::{schedule::Choice, timing::time_of};
 
 impl Engine {
@@ -69,14 +71,18 @@ impl Engine {
     }
 
     /// Lanes whose front may run now, the front enqueued first leading.
-    fn ready(&self) -> Vec<usize> {
-        let front = |(index, lane): (usize, &Lane)| {
-            let op = lane.front()?;
-            self.blocker(index).is_none().then_some((op.number, index))
-        };
-        let mut ready: Vec<_> = self.lanes.iter().enumerate().filter_map(front).collect();
-        ready.sort_unstable();
-        ready.into_iter().map(|(_, index)| index).collect()
+    fn ready(&self) -> SmallVec<[usize; 8]> {
+        let mut ready: SmallVec<[(u64, usize); 8]> = SmallVec::new();
+        for (index, lane) in self.lanes.iter().enumerate() {
+            if let Some(op) = lane.front()
+                && self.blocker(index).is_none()
+            {
+                let at =
+                    ready.iter().rposition(|&(number, _)| number < op.number).map_or(0, |before| before + 1);
+                ready.insert(at, (op.number, index));
+            }
+        }
+        ready.iter().map(|&(_, index)| index).collect()
     }
 
     /// The lane that must run next for the operation at the mark to run; none if it has.

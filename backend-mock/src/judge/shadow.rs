@@ -60,14 +60,12 @@ type Accesses = SmallVec<[Note; 1]>;
 pub(crate) struct Shadow {
     /// By first byte; disjoint.
     cells: BTreeMap<usize, Cell>,
-    /// Room for rebuilding, kept.
-    rebuilt: Vec<(usize, Cell)>,
     sweep_at: usize,
 }
 
 impl Default for Shadow {
     fn default() -> Self {
-        Self { cells: BTreeMap::new(), rebuilt: Vec::new(), sweep_at: FIRST_SWEEP }
+        Self { cells: BTreeMap::new(), sweep_at: FIRST_SWEEP }
     }
 }
 
@@ -96,30 +94,46 @@ impl Shadow {
         host: &Clock,
         conflicts: &mut Vec<Conflict>,
     ) {
-        if let Some(cell) = self.cells.get_mut(&piece.start)
-            && cell.end == piece.end
-        {
-            find_conflicts(&cell.accesses, access.writes(), clock, piece, conflicts);
-            succeed(&mut cell.accesses, access, clock, host);
-            return;
+        // The two usual cases: bytes touched together before, and bytes not touched before.
+        match self.cells.range_mut(..piece.end).next_back() {
+            Some((&start, cell)) if start == piece.start && cell.end == piece.end => {
+                find_conflicts(&cell.accesses, access.writes(), clock, piece, conflicts);
+                return succeed(&mut cell.accesses, access, clock, host);
+            }
+            Some((_, cell)) if cell.end > piece.start => {}
+            _ => {
+                let accesses = Accesses::from_elem(access, 1);
+                self.cells.insert(piece.start, Cell { end: piece.end, accesses });
+                return;
+            }
         }
         self.cut(piece.start);
         self.cut(piece.end);
-        let mut rebuilt = mem::take(&mut self.rebuilt);
-        let mut at = piece.start;
+        let (mut at, mut gaps) = (piece.start, SmallVec::<[Range<usize>; 4]>::new());
+        // A write takes the place of what is ordered before it, and then the cells are one.
+        let mut one = true;
         for (&start, cell) in self.cells.range_mut(piece.clone()) {
-            push(&mut rebuilt, at..start, || Accesses::from_elem(access, 1));
+            if at < start {
+                gaps.push(at..start);
+            }
             find_conflicts(&cell.accesses, access.writes(), clock, &(start..cell.end), conflicts);
             succeed(&mut cell.accesses, access, clock, host);
-            push(&mut rebuilt, start..cell.end, || mem::take(&mut cell.accesses));
+            one &= cell.accesses.len() == 1;
             at = cell.end;
         }
-        push(&mut rebuilt, at..piece.end, || Accesses::from_elem(access, 1));
-        while let Some((&start, _)) = self.cells.range(piece.clone()).next() {
-            self.cells.remove(&start);
+        if at < piece.end {
+            gaps.push(at..piece.end);
         }
-        self.cells.extend(rebuilt.drain(..));
-        self.rebuilt = rebuilt;
+        let accesses = || Accesses::from_elem(access, 1);
+        if one {
+            while let Some((&start, _)) = self.cells.range(piece.start + 1..piece.end).next() {
+                self.cells.remove(&start);
+            }
+            self.cells.insert(piece.start, Cell { end: piece.end, accesses: accesses() });
+        } else {
+            self.cells
+                .extend(gaps.into_iter().map(|gap| (gap.start, Cell { end: gap.end, accesses: accesses() })));
+        }
     }
 
     /// Makes a cell that lies on both sides of a byte two.
@@ -194,15 +208,4 @@ fn succeed(accesses: &mut Accesses, access: Note, clock: &Clock, host: &Clock) {
         if access.writes() || !earlier.writes() { !clock.knows(position) } else { !host.knows(position) }
     });
     accesses.push(access);
-}
-
-fn push(cells: &mut Vec<(usize, Cell)>, bytes: Range<usize>, accesses: impl FnOnce() -> Accesses) {
-    if bytes.is_empty() {
-        return;
-    }
-    let accesses = accesses();
-    match cells.last_mut() {
-        Some((_, last)) if last.end == bytes.start && last.accesses == accesses => last.end = bytes.end,
-        _ => cells.push((bytes.start, Cell { end: bytes.end, accesses })),
-    }
 }

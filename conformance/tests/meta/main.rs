@@ -5,15 +5,24 @@ mod broken;
 mod bug;
 mod matrix;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroUsize,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use broken::Broken;
 use bug::{Bug, KILLERS};
 use devarray::{
     Result,
-    backend::{ForeignMemory, ManagedMemory, MapHost, RegisterHost, Timing},
+    backend::{ForeignMemory, ManagedMemory, MapHost, PoolControl, RegisterHost, Timing},
 };
-use devarray_conformance::{Harness, Instrumented, Law, all, foreign, managed, mapped, registered, timing};
+use devarray_conformance::{
+    Harness, Instrumented, Law, all, foreign, managed, mapped, pool, registered, timing,
+};
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
 
@@ -41,8 +50,9 @@ fn simulator(schedule: Schedule) -> Result<MockDevice> {
 }
 
 /// Every law, those of extras too.
-fn every_law<D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory>() -> Vec<Law<D>> {
-    let extras = [timing(), registered(), mapped(), managed(), foreign()];
+fn every_law<D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory + PoolControl>() -> Vec<Law<D>>
+{
+    let extras = [timing(), registered(), mapped(), managed(), foreign(), pool()];
     all().into_iter().chain(extras.into_iter().flatten()).collect()
 }
 
@@ -67,13 +77,26 @@ fn broken_laws(bug: Bug, killer: &str) -> BTreeMap<String, String> {
     broken
 }
 
+fn next_of<'a, T>(list: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    Some((at, list.get(at)?))
+}
+
 #[test]
 fn every_bug_is_noticed_by_the_law_named_for_it_and_every_law_notices_one() {
-    let tried = std::thread::scope(|threads| {
-        let tries: Vec<_> =
-            KILLERS.iter().map(|(bug, killer)| threads.spawn(|| broken_laws(*bug, killer))).collect();
-        tries.into_iter().map(|tried| tried.join().expect("a check returns what broke")).collect::<Vec<_>>()
+    // As many at a time as there are processors: each has a simulator in memory.
+    let (next, tried) = (AtomicUsize::new(0), Mutex::new(vec![BTreeMap::new(); KILLERS.len()]));
+    std::thread::scope(|threads| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZeroUsize::get) {
+            threads.spawn(|| {
+                while let Some((at, (bug, killer))) = next_of(KILLERS, &next) {
+                    let broken = broken_laws(*bug, killer);
+                    tried.lock().unwrap()[at] = broken;
+                }
+            });
+        }
     });
+    let tried = tried.into_inner().unwrap();
     let mut wrong = Vec::new();
     for ((bug, killer), broken) in KILLERS.iter().zip(&tried) {
         let others = broken.keys().filter(|name| name != killer).cloned().collect::<Vec<_>>().join(" ");

@@ -7,7 +7,7 @@ use devarray::{
     Error, Result,
     backend::{
         Advice, AllocHost, Capability, Device, ForeignMemory, HostBuffer, HostFlags, Location, ManagedMemory,
-        MapHost, RegisterHost, Timing,
+        MapHost, PoolControl, PoolStatistics, RegisterHost, Timing,
     },
 };
 
@@ -148,5 +148,30 @@ unsafe impl<D: ForeignMemory> ForeignMemory for Broken<D> {
             }),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl<D: PoolControl> PoolControl for Broken<D> {
+    fn pool_statistics(&self) -> Result<PoolStatistics> {
+        self.lie("pool_statistics", Capability::MemoryPool)?;
+        let mut statistics = self.inner.pool_statistics()?;
+        match self.bug {
+            Bug::PoolCountsWhatItKeeps => statistics.used_bytes = statistics.reserved_bytes,
+            Bug::PoolForgetsPeaks => statistics.peak_used_bytes = statistics.used_bytes,
+            _ => {}
+        }
+        Ok(statistics)
+    }
+
+    fn reset_pool_peaks(&self) -> Result<()> {
+        self.inner.reset_pool_peaks()
+    }
+
+    fn set_pool_release_threshold(&self, len_bytes: usize) -> Result<()> {
+        self.inner.set_pool_release_threshold(len_bytes)
+    }
+
+    fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
+        self.inner.trim_pool(keep_bytes)
     }
 }

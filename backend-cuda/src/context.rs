@@ -19,6 +19,7 @@ use crate::{
     },
     handle::{Handle, locked},
     kernels::{Kernels, Strided},
+    peer::Peers,
     probe::unavailable,
     stream::RawStream,
 };
@@ -38,6 +39,8 @@ pub(crate) struct Context {
     kernels: Kernels,
     strided: Strided,
     streams: Mutex<Vec<Weak<RawStream>>>,
+    /// The contexts whose memory this one reaches.
+    pub(crate) peers: Peers,
     /// Bytes of managed memory alive. Held while more is allocated, so that two threads do not both take the last.
     pub(crate) managed_bytes: Mutex<usize>,
 }
@@ -66,6 +69,7 @@ impl Context {
             kernels: Kernels::default(),
             strided: Strided::new(major.unwrap_or(0)),
             streams: Mutex::default(),
+            peers: Peers::default(),
             managed_bytes: Mutex::default(),
         });
         contexts.insert(ordinal, Arc::downgrade(&context));
@@ -91,6 +95,10 @@ impl Context {
     /// The device as the driver counts it.
     pub(crate) fn device(&self) -> CUdevice {
         self.primary.device
+    }
+
+    pub(crate) fn raw(&self) -> sys::CUcontext {
+        self.primary.raw.raw()
     }
 
     pub(crate) fn pool(&self) -> Handle<sys::CUmemPoolHandle_st> {

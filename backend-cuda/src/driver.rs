@@ -11,6 +11,7 @@
 mod code;
 mod fault;
 mod table;
+mod types;
 
 use std::{
     ffi::CStr,
@@ -28,6 +29,7 @@ pub use code::{Answer, Failure};
 pub(crate) use code::{INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, out_of_memory};
 pub use fault::Fault;
 pub use table::{Function, Table};
+pub use types::MemAccess;
 
 /// The functions of a CUDA driver, their call counts, and what is open through them.
 #[derive(Debug)]

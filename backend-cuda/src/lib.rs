@@ -9,8 +9,10 @@ mod handle;
 mod host_kinds;
 mod kernels;
 mod memory;
+mod peer;
 mod pool;
 mod probe;
+mod properties;
 mod stream;
 #[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]
 pub mod strided;

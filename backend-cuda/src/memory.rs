@@ -22,12 +22,16 @@ pub struct CudaBuffer {
     address: CUdeviceptr,
     len_bytes: NonZeroUsize,
     /// Keeps the device open.
-    _context: Arc<Context>,
+    context: Arc<Context>,
 }
 
 impl CudaBuffer {
     pub(crate) fn new(context: &Arc<Context>, address: CUdeviceptr, len_bytes: NonZeroUsize) -> Self {
-        Self { address, len_bytes, _context: Arc::clone(context) }
+        Self { address, len_bytes, context: Arc::clone(context) }
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
     }
 }
 

@@ -102,7 +102,9 @@ impl Driver {
             && attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? != 0;
         let (major, minor) = split(self.version()?);
 
+        let properties = self.properties(device, generation)?;
         let mut info = DeviceInfo::new(BACKEND, name);
+        info.properties = properties;
         info.ordinal = ordinal;
         info.generation = format!("{}.{}", generation.0, generation.1);
         info.driver = format!("{major}.{minor}");
@@ -114,6 +116,7 @@ impl Driver {
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),
             (true, Capability::MemoryPool),
+            (true, Capability::PeerAccess),
             (registers, Capability::RegisteredMemory),
             (maps, Capability::MappedMemory),
             (manages, Capability::ManagedMemory),
@@ -132,7 +135,7 @@ impl Driver {
         Ok(version)
     }
 
-    fn attribute(&self, device: CUdevice, attribute: CUdevice_attribute) -> Result<c_int> {
+    pub(crate) fn attribute(&self, device: CUdevice, attribute: CUdevice_attribute) -> Result<c_int> {
         let mut value = 0;
         // SAFETY: the pointer is to a local of the right type.
         unsafe { self.device_get_attribute(&raw mut value, attribute, device) }

@@ -72,7 +72,7 @@ impl CudaStream {
     ///
     /// A call that fails is documented to have had no effect. But a driver may split a transfer, and fail after the
     /// first part: so whatever may have begun is waited for before the error is returned.
-    fn enqueue(
+    pub(crate) fn enqueue(
         &self,
         operation: &'static str,
         call: impl FnOnce(&Driver, sys::CUstream) -> Answer,
@@ -85,6 +85,14 @@ impl CudaStream {
                 driver.report(driver.error(operation, also));
             }
             driver.error(operation, failure)
+        })
+    }
+
+    /// Enqueues a copy between memories that the device reaches.
+    pub(crate) fn copy_reachable(&self, operation: &'static str, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
+        let (dst, src) = (op.dst().address(), op.src().address());
+        self.enqueue(operation, |driver, stream| {
+            copy::enqueue(driver, stream, self.context(), op.plan(), dst, src)
         })
     }
 
@@ -132,10 +140,7 @@ unsafe impl Stream for CudaStream {
     }
 
     fn copy(&self, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
-        let (dst, src) = (op.dst().address(), op.src().address());
-        self.enqueue("copy", |driver, stream| {
-            copy::enqueue(driver, stream, self.context(), op.plan(), dst, src)
-        })
+        self.copy_reachable("copy", op)
     }
 
     fn fill(&self, op: &FillOp<'_, CudaBuffer>) -> Result<()> {

@@ -12,7 +12,7 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 7] = [
+const EXTRAS: [Capability; 8] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -20,6 +20,7 @@ const EXTRAS: [Capability; 7] = [
     Capability::ManagedMemory,
     Capability::ForeignMemory,
     Capability::MemoryPool,
+    Capability::PeerAccess,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].
@@ -136,7 +137,8 @@ impl Builder {
     ///
     /// assert_eq!(doublings("")?, 20);
     /// assert_eq!(doublings("hole=4096")?, 13); // 4096 bytes are the most in one piece
-    /// assert_eq!(doublings("alloc#7=refused")?, 7); // the eighth allocation fails
+    /// assert_eq!(doublings("alloc#7=refused")?, 20); // the eighth allocation fails, and is tried once more
+    /// assert_eq!(doublings("alloc#7=lost")?, 7); // the device is lost at the eighth
     /// # Ok::<(), devarray::Error>(())
     /// ```
     pub fn faults(mut self, plan: FaultPlan) -> Self {

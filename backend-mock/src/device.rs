@@ -23,6 +23,7 @@ use crate::{
     finding::{Access, Finding},
     host::MockHostBuffer,
     judge::Judge,
+    peer::properties,
     report::Report,
     schedule::Chooser,
     statistics::Statistics,
@@ -47,13 +48,23 @@ pub struct MockDevice {
 #[derive(Debug)]
 pub(crate) struct Shared {
     info: DeviceInfo,
-    engine: Mutex<Engine>,
+    /// One for all devices of a machine.
+    engine: Arc<Mutex<Engine>>,
 }
 
 impl Shared {
     /// The engine, alone. One that a panic left behind is as usable as any: every step leaves it consistent.
     pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Whether the two are handles of one machine.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.engine, &other.engine)
     }
 }
 
@@ -82,7 +93,14 @@ impl MockDevice {
         if options.record_timeline {
             engine.record_timeline();
         }
-        Self { shared: Arc::new(Shared { info: options.info, engine: Mutex::new(engine) }) }
+        let mut info = options.info;
+        info.properties = properties(info.ordinal, options.memory_limit_bytes);
+        Self { shared: Arc::new(Shared { info, engine: Arc::new(Mutex::new(engine)) }) }
+    }
+
+    /// Another device of the same machine.
+    pub(crate) fn beside(&self, info: DeviceInfo) -> Self {
+        Self { shared: Arc::new(Shared { info, engine: Arc::clone(&self.shared.engine) }) }
     }
 
     /// Waits for the whole device: runs everything that is queued, on all streams.

@@ -198,14 +198,15 @@ impl Engine {
         self.memory.info()
     }
 
+    /// The pool of device memory, to ask and to trim, some time within this call.
+    pub(crate) fn pool(&mut self) -> &mut Memory {
+        self.ask_for_memory();
+        &mut self.memory
+    }
+
     /// Takes notes from now on.
     pub(crate) fn record_history(&mut self) {
         self.history = Some(Vec::new());
-    }
-
-    /// The pool of device memory, to ask and to trim.
-    pub(crate) fn pool(&mut self) -> &mut Memory {
-        &mut self.memory
     }
 
     pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {

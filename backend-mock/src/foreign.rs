@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{Capability, ForeignMemory},
+    backend::{Capability, Device, ForeignMemory},
 };
 
 use crate::{
@@ -41,6 +41,9 @@ unsafe impl ForeignMemory for MockDevice {
             let name = "no such memory".to_owned();
             return Err(Error::Driver { backend: BACKEND, operation, code: 1, name });
         };
+        if engine.owner(id).is_some_and(|device| device != self.info().ordinal) {
+            return Err(Error::DeviceMismatch { backend: BACKEND, operation });
+        }
         engine.begin_adoption();
         drop(engine);
         // Addresses of the simulator are far from either end of what a number holds.

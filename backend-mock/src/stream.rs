@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{CopyOp, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+    backend::{CopyOp, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
     copy::Plan,
 };
 
@@ -44,6 +44,28 @@ impl MockStream {
         Ok(MockEvent::new(self.shared(), &mut engine, recorded, stamp))
     }
 
+    /// Enqueues a copy, of which these buffers must be of this device.
+    #[track_caller]
+    pub(crate) fn copy_of(&self, op: &CopyOp<'_, MockBuffer>, site: Site, own: &[&MockBuffer]) -> Result<()> {
+        let (dst, src) = (op.dst(), op.src());
+        let plan = moved("copy", op.plan(), dst, src)?;
+        let work = Work::Copy { dst: dst.id, src: src.id, plan };
+        self.enqueue_on(site, "copy", own, &[dst, src], work)
+    }
+
+    /// Enqueues a wait for an event of this machine.
+    pub(crate) fn wait_at(
+        &self,
+        event: &MockEvent,
+        site: Site,
+        location: &'static Location<'static>,
+    ) -> Result<()> {
+        let mut engine = self.shared().engine();
+        engine.enter(site)?;
+        engine.wait(self.lane, (event.mark, &event.snapshot), location);
+        Ok(())
+    }
+
     /// Enqueues an operation, unless it uses what belongs to another device or reaches outside a buffer.
     #[track_caller]
     pub(crate) fn enqueue(
@@ -53,9 +75,22 @@ impl MockStream {
         buffers: &[&MockBuffer],
         work: Work,
     ) -> Result<()> {
+        self.enqueue_on(site, operation, buffers, buffers, work)
+    }
+
+    /// As [`enqueue`](Self::enqueue), of whose buffers only some must be of this device.
+    #[track_caller]
+    fn enqueue_on(
+        &self,
+        site: Site,
+        operation: &'static str,
+        own: &[&MockBuffer],
+        buffers: &[&MockBuffer],
+        work: Work,
+    ) -> Result<()> {
         let mut engine = self.shared().engine();
         engine.enter(site)?;
-        if buffers.iter().any(|buffer| !Arc::ptr_eq(&buffer.shared, self.shared())) {
+        if own.iter().any(|buffer| !Arc::ptr_eq(&buffer.shared, self.shared())) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
         if engine.is_out_of_bounds(self.lane, &work, buffers, Location::caller()) {
@@ -104,6 +139,7 @@ unsafe impl Stream for MockStream {
         engine.enter_asking(Site::Alloc, len_bytes)?;
         let reserved = engine.reserve(len_bytes, Location::caller())?;
         let (id, address) = (reserved.buffer, reserved.address);
+        engine.memory_of(id, self.device.info().ordinal);
         engine.enqueue(self.lane, Work::Alloc { buffer: id, len_bytes }, Location::caller());
         Ok(MockBuffer { shared: Arc::clone(self.shared()), id, len_bytes, address, within: None })
     }
@@ -117,10 +153,7 @@ unsafe impl Stream for MockStream {
 
     #[track_caller]
     fn copy(&self, op: &CopyOp<'_, MockBuffer>) -> Result<()> {
-        let (dst, src) = (op.dst(), op.src());
-        let plan = moved("copy", op.plan(), dst, src)?;
-        let work = Work::Copy { dst: dst.id, src: src.id, plan };
-        self.enqueue(Site::Copy, "copy", &[op.dst(), op.src()], work)
+        self.copy_of(op, Site::Copy, &[op.dst(), op.src()])
     }
 
     #[track_caller]
@@ -163,10 +196,7 @@ unsafe impl Stream for MockStream {
         if !Arc::ptr_eq(&event.shared, self.shared()) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation: "wait" });
         }
-        let mut engine = self.shared().engine();
-        engine.enter(Site::Wait)?;
-        engine.wait(self.lane, (event.mark, &event.snapshot), Location::caller());
-        Ok(())
+        self.wait_at(event, Site::Wait, Location::caller())
     }
 
     fn synchronize(&self) -> Quiesced {

@@ -1,19 +1,34 @@
 //! The simulator keeps every law, under each fixed schedule and several random ones.
 
+use std::cell::RefCell;
+
 use devarray::Result;
 use devarray_mock::{MockDevice, Schedule};
 
+thread_local! {
+    /// The device that this thread opened last.
+    static LAST: RefCell<Option<MockDevice>> = const { RefCell::new(None) };
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "a suite opens devices that may not open")]
 fn device(schedule: Schedule) -> Result<MockDevice> {
-    Ok(MockDevice::builder().schedule(schedule).seed(1).memory_limit_bytes(64 << 20).build())
+    let device = MockDevice::builder().schedule(schedule).seed(1).memory_limit_bytes(64 << 20).build();
+    LAST.set(Some(device.clone()));
+    Ok(device)
+}
+
+/// Another device of the machine whose first a law opened just before.
+#[expect(clippy::unnecessary_wraps, reason = "a suite opens devices that may not open")]
+fn sibling() -> Result<MockDevice> {
+    Ok(LAST.with_borrow(|last| last.as_ref().map_or_else(MockDevice::new, MockDevice::sibling)))
 }
 
 mod eager {
     use super::*;
     devarray_conformance::suite!(
         device(Schedule::Eager),
-        second = device(Schedule::Eager),
-        extras = [timing, registered, mapped, managed, foreign, pool]
+        second = sibling(),
+        extras = [timing, registered, mapped, managed, foreign, pool, peer]
     );
 }
 
@@ -21,8 +36,8 @@ mod lazy {
     use super::*;
     devarray_conformance::suite!(
         device(Schedule::Lazy),
-        second = device(Schedule::Lazy),
-        extras = [timing, registered, mapped, managed, foreign, pool]
+        second = sibling(),
+        extras = [timing, registered, mapped, managed, foreign, pool, peer]
     );
 }
 
@@ -30,8 +45,8 @@ mod reverse_lazy {
     use super::*;
     devarray_conformance::suite!(
         device(Schedule::ReverseLazy),
-        second = device(Schedule::ReverseLazy),
-        extras = [timing, registered, mapped, managed, foreign, pool]
+        second = sibling(),
+        extras = [timing, registered, mapped, managed, foreign, pool, peer]
     );
 }
 
@@ -39,8 +54,8 @@ mod random {
     use super::*;
     devarray_conformance::suite!(
         device(Schedule::Random),
-        second = device(Schedule::Random),
-        extras = [timing, registered, mapped, managed, foreign, pool]
+        second = sibling(),
+        extras = [timing, registered, mapped, managed, foreign, pool, peer]
     );
 }
 
@@ -55,5 +70,8 @@ mod without_extras {
         Ok(MockDevice::builder().capabilities(Capabilities::default()).memory_limit_bytes(64 << 20).build())
     }
 
-    devarray_conformance::suite!(plain(), extras = [timing, registered, mapped, managed, foreign, pool]);
+    devarray_conformance::suite!(
+        plain(),
+        extras = [timing, registered, mapped, managed, foreign, pool, peer]
+    );
 }

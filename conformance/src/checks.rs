@@ -19,6 +19,7 @@ pub mod layouts;
 pub mod managed;
 pub mod mapped;
 pub mod memory;
+pub mod peer;
 pub mod pool;
 pub mod registered;
 pub mod streams;

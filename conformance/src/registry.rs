@@ -2,7 +2,9 @@
 
 use devarray::{
     Device,
-    backend::{Capability, ForeignMemory, ManagedMemory, MapHost, PoolControl, RegisterHost, Timing},
+    backend::{
+        Capability, ForeignMemory, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+    },
 };
 
 use crate::{Harness, Outcome, checks};
@@ -113,6 +115,8 @@ macro_rules! __for_each_law {
             memory {
                 M01 ledger "what is live is named, and its sums are exact";
                 M02 limit "what would go over a limit is refused and changes nothing";
+                M03 put_off "memory that waits to be given back disturbs nothing, and is given back at the limit";
+                M04 short "memory that waits is given back when memory is short";
             }
             errors {
                 E08 contexts_do_not_mix "arrays, streams and events of two contexts do not mix";
@@ -170,6 +174,17 @@ macro_rules! __for_each_law_of {
                 F04 declared_work "work of other code that is declared is ordered with all other";
                 F05 released "memory goes out to other code, and comes back";
                 F06 refused "memory that is not there, or does not fit, is refused by name";
+            }
+        }
+    };
+    (peer, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            peer {
+                X01 strided "elements of any layout cross to any layout of a peer, in place or staged";
+                X07 ordered "a copy from a peer waits for both sides, and both wait for it";
+                X08 to_and_fro "copies there and back are one program";
+                X09 refused "each side's stream must be its own, and what does not fit changes nothing";
             }
         }
     };
@@ -291,9 +306,23 @@ __for_each_law_of! { pool, [define_registry] {
     pool POOL_NAMES [PoolControl] Some(Capability::MemoryPool)
 } }
 
+__for_each_law_of! { peer, [define_registry] {
+    /// The laws of devices that may reach each other's memory.
+    peer PEER_NAMES [PeerAccess] Some(Capability::PeerAccess)
+} }
+
 /// Whether a law has this full name.
 pub(crate) fn is_name(name: &str) -> bool {
-    let all = [NAMES, TIMING_NAMES, REGISTERED_NAMES, MAPPED_NAMES, MANAGED_NAMES, FOREIGN_NAMES, POOL_NAMES];
+    let all = [
+        NAMES,
+        TIMING_NAMES,
+        REGISTERED_NAMES,
+        MAPPED_NAMES,
+        MANAGED_NAMES,
+        FOREIGN_NAMES,
+        POOL_NAMES,
+        PEER_NAMES,
+    ];
     all.iter().any(|names| names.contains(&name))
 }
 
@@ -309,7 +338,7 @@ mod tests {
     fn codes_and_names_are_unique() {
         let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
-        let laws: Vec<_> = laws.chain(foreign()).chain(pool()).collect();
+        let laws: Vec<_> = laws.chain(foreign()).chain(pool()).chain(peer()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

@@ -2,10 +2,13 @@
 
 use std::{
     fmt,
-    mem::ManuallyDrop,
+    mem::{self, ManuallyDrop},
     num::NonZeroUsize,
     panic::Location,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use crate::{
@@ -13,8 +16,8 @@ use crate::{
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::{ContextCore, lock},
     custody::Owner,
-    memory::{Ledger, MemoryKind, Ticket, limited},
-    order::{Footprint, LaneId, Mode, Touch, Uses},
+    memory::{AllocationState, Ledger, MemoryKind, Pending, Ticket, limited},
+    order::{LaneId, Uses},
     stream::StreamCore,
 };
 
@@ -31,32 +34,93 @@ pub(crate) struct Allocation<D: Device> {
     ticket: Option<Ticket>,
     /// What the memory belongs to, if it is not the stream's to free. Never dropped while the device may use it.
     owner: Option<ManuallyDrop<Owner>>,
+    /// Somebody may use the memory, and nobody can say until when: it is never given back.
+    for_good: AtomicBool,
     pub(crate) core: Arc<ContextCore<D>>,
     pub(crate) uses: Mutex<Uses>,
+}
+
+/// Memory that was allocated: its place in the ledger, and the operation of its stream after which it may be used.
+struct Made<D: Device> {
+    buffer: D::Buffer,
+    ticket: Ticket,
+    sequence: u64,
 }
 
 impl<D: Device> Allocation<D> {
     /// Allocates on a stream, uninitialized.
     #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Self> {
-        let core = &stream.core;
-        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Self::empty(core)) };
+        let allocation = Self::made(stream, Self::make(stream, len_bytes)?);
+        allocation.tell();
+        Ok(allocation)
+    }
+
+    /// As [`new`](Self::new), to be shared. Not made of that: each time it is moved costs what a lock does.
+    #[track_caller]
+    pub(crate) fn shared(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
+        let made = Self::make(stream, len_bytes)?;
+        let allocation = Arc::new(Self::made(stream, made));
+        allocation.tell();
+        Ok(allocation)
+    }
+
+    /// Memory, unless it is for no bytes.
+    #[track_caller]
+    fn make(stream: &StreamCore<D>, len_bytes: usize) -> Result<Option<Made<D>>> {
+        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(None) };
+        let made = match Self::attempt(stream, len) {
+            Err(error) if stream.core.makes_room_after(&error) => Self::attempt(stream, len),
+            first => first,
+        };
+        made.map(Some)
+    }
+
+    #[inline]
+    fn made(stream: &StreamCore<D>, made: Option<Made<D>>) -> Self {
+        let Some(Made { buffer, ticket, sequence }) = made else { return Self::empty(&stream.core) };
+        let len_bytes = buffer.len_bytes();
+        Self {
+            buffer: Some(buffer),
+            len_bytes,
+            home: stream.lane,
+            ticket: Some(ticket),
+            owner: None,
+            for_good: AtomicBool::new(false),
+            core: Arc::clone(&stream.core),
+            uses: Mutex::new(Uses::of_alloc(stream.lane.index, sequence, len_bytes)),
+        }
+    }
+
+    /// Tells the hook, if there is one, of the allocation.
+    #[inline]
+    fn tell(&self) {
+        if self.core.watch.is_hooked() {
+            self.tell_hook();
+        }
+    }
+
+    #[cold]
+    fn tell_hook(&self) {
+        let timeline = lock(&self.core.timeline);
+        let record = self.ticket.as_ref().map(|ticket| timeline.ledger.record(ticket));
+        drop(timeline);
+        if let Some(record) = record {
+            self.core.watch.allocated(&record);
+        }
+    }
+
+    #[track_caller]
+    fn attempt(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
         // Held also while the device makes room for the memory: the allocation must have its place among the
         // operations of the stream, and what another thread submits meanwhile would take it.
-        let mut timeline = lock(&core.timeline);
+        let mut timeline = lock(&stream.core.timeline);
         let buffer = Self::alloc(stream, &timeline.ledger, len)
             .map_err(|error| error.with_live(|| timeline.ledger.live_by_tag(|_| true)))?;
-        let ticket = timeline.ledger.enter(MemoryKind::Device, len_bytes, Location::caller());
-        let record = core.watch.is_hooked().then(|| timeline.ledger.record(&ticket));
+        let ticket = timeline.ledger.enter(MemoryKind::Device, len.get(), Location::caller());
         // Other streams may use the memory only after the allocation took effect: it counts as a write.
-        let uses = Mutex::new(timeline.note_alloc(stream.lane.index, len_bytes));
-        drop(timeline);
-        let (buffer, ticket, core) = (Some(buffer), Some(ticket), Arc::clone(core));
-        let allocation = Self { buffer, len_bytes, home: stream.lane, ticket, owner: None, core, uses };
-        if let Some(record) = record {
-            allocation.core.watch.allocated(&record);
-        }
-        Ok(allocation)
+        let sequence = timeline.note_alloc(stream.lane.index);
+        Ok(Made { buffer, ticket, sequence })
     }
 
     /// Memory, if a limit allows it and the device has it.
@@ -74,45 +138,59 @@ impl<D: Device> Allocation<D> {
         let home = LaneId { index: 0, generation: 0 };
         let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
         let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::default());
-        Self { buffer, len_bytes, home, ticket: None, owner, core, uses }
+        let for_good = AtomicBool::new(false);
+        Self { buffer, len_bytes, home, ticket: None, owner, for_good, core, uses }
     }
 
     /// A buffer that other code had, from now on freed, and counted, as if it had been allocated on `stream`.
     #[track_caller]
     pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
-        let len_bytes = buffer.len_bytes();
         let mut timeline = lock(&stream.core.timeline);
-        let ticket = timeline.ledger.enter(MemoryKind::Device, len_bytes, Location::caller());
-        let record = timeline.ledger.record(&ticket);
-        let uses = timeline.note_alloc(stream.lane.index, len_bytes);
+        let ticket = timeline.ledger.enter(MemoryKind::Device, buffer.len_bytes(), Location::caller());
+        let sequence = timeline.note_alloc(stream.lane.index);
         drop(timeline);
-        let (buffer, core, uses) = (Some(buffer), Arc::clone(&stream.core), Mutex::new(uses));
-        let allocation =
-            Self { buffer, len_bytes, home: stream.lane, ticket: Some(ticket), owner: None, core, uses };
-        allocation.core.watch.allocated(&record);
+        let allocation = Self::made(stream, Some(Made { buffer, ticket, sequence }));
+        allocation.tell();
         allocation
     }
 
-    /// Whether the memory belongs to an owner.
-    pub(crate) fn is_lent(&self) -> bool {
-        self.owner.is_some()
+    /// Whether the memory can be given away: it belongs to no owner, and nobody unknown uses it.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.owner.is_none() && !self.for_good.load(Relaxed)
     }
 
     /// Gives up memory that is not lent: from now on nobody here frees or counts it. None if there are no bytes.
     pub(crate) fn release(mut self) -> Option<D::Buffer> {
         let buffer = self.buffer.take();
         if let Some(ticket) = self.ticket.take() {
-            let record = lock(&self.core.timeline).ledger.leave(ticket);
+            let mut timeline = lock(&self.core.timeline);
+            let record = timeline.ledger.record(&ticket);
+            timeline.ledger.leave(ticket);
+            drop(timeline);
             self.core.watch.freed(&record);
         }
         buffer
+    }
+
+    /// Leaks the memory when nobody here has it any more.
+    pub(crate) fn keep_for_good(&self) {
+        self.for_good.store(true, Relaxed);
     }
 
     /// An allocation of zero bytes.
     pub(crate) fn empty(core: &Arc<ContextCore<D>>) -> Self {
         let home = LaneId { index: 0, generation: 0 };
         let (core, uses) = (Arc::clone(core), Mutex::default());
-        Self { buffer: None, len_bytes: 0, home, ticket: None, owner: None, core, uses }
+        Self {
+            buffer: None,
+            len_bytes: 0,
+            home,
+            ticket: None,
+            owner: None,
+            for_good: AtomicBool::new(false),
+            core,
+            uses,
+        }
     }
 
     /// Size in bytes.
@@ -160,7 +238,7 @@ impl<D: Device> fmt::Debug for Allocation<D> {
         f.debug_struct("Allocation")
             .field("buffer", &self.buffer)
             .field("home", &self.home)
-            .field("lent", &self.is_lent())
+            .field("lent", &self.owner.is_some())
             .field("uses", &self.uses)
             .finish_non_exhaustive()
     }
@@ -169,29 +247,63 @@ impl<D: Device> fmt::Debug for Allocation<D> {
 impl<D: Device> Drop for Allocation<D> {
     /// Frees in stream order: after every access, on the home stream if it lives. Does not block.
     fn drop(&mut self) {
+        if self.for_good.load(Relaxed) {
+            return;
+        }
         if let Some(owner) = self.owner.take() {
             return self.give_back(owner);
         }
         let (Some(buffer), Some(ticket)) = (self.buffer.take(), self.ticket.take()) else { return };
-        let mut timeline = lock(&self.core.timeline);
-        let lane = timeline.home_or_internal(self.home);
-        let touch = Touch { allocation: &*self, footprint: Footprint::solid(0, self.len_bytes), write: true };
-        // If the order could not be made, freeing would pull the memory from under a reader: it stays leaked.
-        let freed = timeline.order(lane, Mode::Automatic, "free", &[touch]).and_then(|()| {
-            let stream = timeline.stream(lane).expect("home_or_internal names a live lane");
-            stream.free(FreeOp { buffer })
-        });
-        let told = match freed {
-            Ok(()) => Ok(timeline.ledger.leave(ticket)),
-            Err(error) => {
-                timeline.ledger.lose(&ticket);
-                Err(error)
+        let uses = self.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !self.core.releases.is_deferring() {
+            return free(&self.core, buffer, ticket, self.home, uses);
+        }
+        lock(&self.core.timeline).ledger.set_state(&ticket, AllocationState::Pending);
+        let later = DeviceMemory { buffer, ticket, home: self.home, uses: mem::take(uses) };
+        if let Some(Pending::Device(now)) = self.core.releases.defer(Pending::Device(later), self.len_bytes) {
+            now.free(&self.core);
+        }
+    }
+}
+
+/// Device memory that nobody holds and that is not freed yet. Dropping it leaks it.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory<D: Device> {
+    buffer: D::Buffer,
+    ticket: Ticket,
+    home: LaneId,
+    uses: Uses,
+}
+
+impl<D: Device> DeviceMemory<D> {
+    /// Frees in stream order. Does not block.
+    pub(crate) fn free(self, core: &ContextCore<D>) {
+        free(core, self.buffer, self.ticket, self.home, &self.uses);
+    }
+}
+
+/// Frees memory after every access, on the home stream if it lives. Does not block.
+fn free<D: Device>(core: &ContextCore<D>, buffer: D::Buffer, ticket: Ticket, home: LaneId, uses: &Uses) {
+    let mut timeline = lock(&core.timeline);
+    let record = core.watch.is_hooked().then(|| timeline.ledger.record(&ticket));
+    let lane = timeline.home_or_internal(home);
+    // If the order could not be made, freeing would pull the memory from under a reader: it stays leaked.
+    let freed = timeline.order_free(lane, buffer.len_bytes(), uses).and_then(|()| {
+        let stream = timeline.stream(lane).expect("home_or_internal names a live lane");
+        stream.free(FreeOp { buffer })
+    });
+    match freed {
+        Ok(()) => {
+            timeline.ledger.leave(ticket);
+            drop(timeline);
+            if let Some(record) = record {
+                core.watch.freed(&record);
             }
-        };
-        drop(timeline);
-        match told {
-            Ok(record) => self.core.watch.freed(&record),
-            Err(error) => self.core.report(error),
+        }
+        Err(error) => {
+            timeline.ledger.set_state(&ticket, AllocationState::Lost);
+            drop(timeline);
+            core.report(error);
         }
     }
 }

@@ -27,6 +27,8 @@ mod host_memory;
 mod managed_memory;
 mod memory_pool;
 mod op;
+mod peer_access;
+mod properties;
 mod stream;
 mod timing;
 
@@ -40,5 +42,7 @@ pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};
 pub use managed_memory::{Advice, Location, ManagedMemory};
 pub use memory_pool::{PoolControl, PoolStatistics};
 pub use op::{CopyOp, DownloadOp, FillOp, FreeOp, UploadOp};
+pub use peer_access::PeerAccess;
+pub use properties::{DeviceProperties, DeviceUuid, PciAddress};
 pub use stream::Stream;
 pub use timing::Timing;

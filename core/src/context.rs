@@ -12,7 +12,7 @@ use crate::{
     Error, Result,
     backend::Device,
     custody::Custody,
-    memory::Watch,
+    memory::{Releases, Watch},
     order::{Mode, Timeline},
     pinned_pool::PinnedPool,
     staging::Staging,
@@ -51,6 +51,7 @@ pub(crate) struct ContextCore<D: Device> {
     pub(crate) pinned: Arc<PinnedPool<D>>,
     pub(crate) timeline: Mutex<Timeline<D>>,
     pub(crate) watch: Arc<Watch>,
+    pub(crate) releases: Arc<Releases<D>>,
     /// Contexts and open streams that programs hold.
     handles: AtomicUsize,
     pub(crate) device: D,
@@ -66,10 +67,13 @@ impl<D: Device> Context<D> {
         let timeline = Mutex::new(Timeline::new(device.info().backend, device.open_stream()?));
         let (staging, custody) = (Staging::default(), Custody::default());
         let watch = Arc::new(Watch::new(device.info().backend));
-        let pinned = Arc::new(PinnedPool::new(Arc::clone(&watch)));
-        let handles = AtomicUsize::new(0);
-        let core = ContextCore { custody, staging, pinned, timeline, watch, handles, device };
-        Ok(Self::of(&Arc::new(core)))
+        let core = Arc::new_cyclic(|core| {
+            let releases = Arc::new(Releases::new(core));
+            let pinned = Arc::new(PinnedPool::new(Arc::clone(&watch), Arc::clone(&releases)));
+            let handles = AtomicUsize::new(0);
+            ContextCore { custody, staging, pinned, timeline, watch, releases, handles, device }
+        });
+        Ok(Self::of(&core))
     }
 
     /// Another handle on a context.
@@ -157,6 +161,7 @@ impl<D: Device> ContextCore<D> {
     /// Counts it out. After the last, nobody can do anything with what is live: it is told of.
     pub(crate) fn release(&self) {
         if self.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.releases.flush(self);
             self.watch.closed(|| self.live_allocations());
         }
     }

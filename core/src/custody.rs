@@ -35,13 +35,23 @@ impl<D: Device> Custody<D> {
         lock(&self.0).push(Kept { owner: ManuallyDrop::new(owner), marks });
     }
 
+    /// Drops all owners, after their events. Blocks until the device is finished with them.
+    pub(crate) fn settle(&self, core: &ContextCore<D>) {
+        let all = std::mem::take(&mut *lock(&self.0));
+        Self::settle_each(core, all);
+    }
+
     /// Drops the owners whose events are over. Does not block.
     pub(crate) fn collect(&self, core: &ContextCore<D>) {
         let over =
             |kept: &mut Kept<D>| kept.marks.iter().all(|(_, mark)| !matches!(mark.event.query(), Ok(false)));
         // Destructors run outside the lock: they are anybody's.
         let finished: Vec<_> = lock(&self.0).extract_if(.., over).collect();
-        for kept in finished {
+        Self::settle_each(core, finished);
+    }
+
+    fn settle_each(core: &ContextCore<D>, all: Vec<Kept<D>>) {
+        for kept in all {
             kept.settle(|lane, mark| lock(&core.timeline).host_waited(lane, mark.sequence, &mark.seen))
                 .into_iter()
                 .for_each(|error| core.report(error));

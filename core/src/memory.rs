@@ -11,7 +11,14 @@
 //! | whose is it? | [`tagged`] |
 //! | no more than that! | [`Context::set_memory_limit`](crate::Context::set_memory_limit) |
 //! | tell me of each, of the last chance before an allocation fails, and of leaks at the end | [`MemoryHook`] |
+//! | give back later, or now | [`Context::set_release_limits`](crate::Context::set_release_limits), [`Context::defer_cleanup`](crate::Context::defer_cleanup), [`Context::release_pending`](crate::Context::release_pending) |
 //! | what does the pool of the device hold back? | [`Context::pool_statistics`](crate::Context::pool_statistics) |
+//!
+//! An allocation for which there is no room, or which a limit refuses, is not the end at once. First everything that can be
+//! given back is: what waits to be released, and what waits for the device, which is waited for; the backend trims its pool;
+//! then the hook of the program is asked ([`MemoryHook::out_of_memory`]), which may drop what it can do without. Then the
+//! allocation is tried once more. If it fails again the error says how much there was, and who holds it. Nothing else
+//! has happened.
 //!
 //! Memory is live until it is given back to the backend: what a failed free lost stays in the ledger. Staging memory of the
 //! library, and arrays of no elements, are not in it.
@@ -40,17 +47,21 @@ mod limit;
 mod peak;
 mod pool;
 mod record;
+mod release;
+mod shortage;
 mod statistics;
 mod tag;
 
 pub(crate) use hook::Watch;
 pub(crate) use ledger::{Ledger, Ticket};
 pub(crate) use limit::limited;
+pub(crate) use release::{Pending, Releases};
 
 pub use hook::MemoryHook;
 pub use kind::MemoryKind;
 pub use limit::MemoryLimit;
 pub use peak::PeakScope;
 pub use record::{AllocationRecord, AllocationState, LiveByTag};
+pub use release::{PendingReleases, ReleaseLimits};
 pub use statistics::{KindStatistics, MemoryStatistics};
 pub use tag::tagged;

@@ -15,7 +15,8 @@ use crate::{
     Context, Error, Result,
     backend::{Device, HostBuffer, HostFlags},
     context::lock,
-    memory::{Ledger, LiveByTag, MemoryKind, Ticket, Watch, limited},
+    custody::Owner,
+    memory::{AllocationState, Ledger, LiveByTag, MemoryKind, Pending, Releases, Ticket, Watch, limited},
 };
 
 /// Host memory that a context's program holds for the device. Staging memory of the library is not counted.
@@ -111,6 +112,7 @@ pub(crate) trait Source<D: Device> {
 pub(crate) struct PinnedPool<D: Device> {
     state: Mutex<State<D>>,
     watch: Arc<Watch>,
+    releases: Arc<Releases<D>>,
 }
 
 #[derive(Debug)]
@@ -244,7 +246,7 @@ impl<D: Device> PinnedPool<D> {
         let record = state.ledger.record(&ticket);
         drop(state);
         let held = Some((memory, ticket));
-        let pooled = Pooled { held, flags, slow_read: None, pool: Arc::clone(self) };
+        let pooled = Pooled { held, flags, slow_read: None, may_wait: true, pool: Arc::clone(self) };
         self.watch.allocated(&record);
         pooled
     }
@@ -266,8 +268,31 @@ impl<D: Device> PinnedPool<D> {
 
     /// Takes it out again, and tells of it.
     pub(crate) fn leave(&self, ticket: Ticket) {
-        let record = lock(&self.state).ledger.leave(ticket);
+        let mut state = lock(&self.state);
+        let record = state.ledger.record(&ticket);
+        state.ledger.leave(ticket);
+        drop(state);
         self.watch.freed(&record);
+    }
+
+    /// Whether so many bytes more would be kept, and none freed for them.
+    fn would_keep(&self, len_bytes: usize) -> bool {
+        let state = lock(&self.state);
+        state.idle_bytes.saturating_add(len_bytes) <= state.limits.idle_bytes
+    }
+
+    /// Whether what is dropped now may have to wait. Then the ledger says that this does.
+    pub(crate) fn puts_off(&self, ticket: &Ticket) -> bool {
+        let puts_off = self.releases.is_deferring();
+        if puts_off {
+            lock(&self.state).ledger.set_state(ticket, AllocationState::Pending);
+        }
+        puts_off
+    }
+
+    /// Has an owner dropped later, or now if it is not to wait after all.
+    pub(crate) fn put_off(&self, owner: Owner, len_bytes: usize) {
+        drop(self.releases.defer(Pending::Owner(owner), len_bytes));
     }
 
     /// The ledger of all kinds but the device's.
@@ -276,7 +301,7 @@ impl<D: Device> PinnedPool<D> {
     }
 
     /// A pool that keeps nothing, without a limit.
-    pub(crate) fn new(watch: Arc<Watch>) -> Self {
+    pub(crate) fn new(watch: Arc<Watch>, releases: Arc<Releases<D>>) -> Self {
         let state = State {
             idle: VecDeque::new(),
             limits: PinnedLimits::default(),
@@ -287,7 +312,7 @@ impl<D: Device> PinnedPool<D> {
             allocations: 0,
             reuses: 0,
         };
-        Self { state: Mutex::new(state), watch }
+        Self { state: Mutex::new(state), watch, releases }
     }
 }
 
@@ -311,6 +336,8 @@ pub(crate) struct Pooled<D: Device> {
     pub(crate) flags: HostFlags,
     /// Whom to tell of reads that are slow.
     pub(crate) slow_read: Option<fn(&D::HostBuffer)>,
+    /// Whether giving it back may be put off; not twice.
+    may_wait: bool,
     pool: Arc<PinnedPool<D>>,
 }
 
@@ -323,8 +350,16 @@ impl<D: Device> Pooled<D> {
 impl<D: Device> Drop for Pooled<D> {
     fn drop(&mut self) {
         let Some((memory, ticket)) = self.held.take() else { return };
+        // What is kept for reuse costs nothing now, so it need not wait.
+        if self.may_wait && !self.pool.would_keep(memory.len_bytes()) && self.pool.puts_off(&ticket) {
+            let (len_bytes, pool) = (memory.len_bytes(), Arc::clone(&self.pool));
+            let held = Some((memory, ticket));
+            let later = Self { held, flags: self.flags, slow_read: None, may_wait: false, pool };
+            return self.pool.put_off(Box::new(later), len_bytes);
+        }
         let mut state = lock(&self.pool.state);
-        let record = state.ledger.leave(ticket);
+        let record = state.ledger.record(&ticket);
+        state.ledger.leave(ticket);
         state.idle_bytes += memory.len_bytes();
         state.idle.push_back((self.flags, memory));
         let idle_bytes = state.limits.idle_bytes;

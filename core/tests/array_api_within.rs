@@ -151,8 +151,9 @@ fn mistakes_are_typed_and_change_nothing() {
         assert_eq!(error, Error::DeviceMismatch { backend: "mock", operation: "copy" });
     }
     assert_eq!(counters(&s), before);
-    // Out of memory for scratch.
+    // Out of memory for scratch, also when it is asked for again.
     let fault = Error::out_of_memory("mock", "alloc", 48, None);
+    context.device().fail_next(Site::Alloc, fault.clone());
     context.device().fail_next(Site::Alloc, fault.clone());
     assert!(matches!(
         a.copy_layout_within(&s, &all, &all.flip(&[0]).unwrap()),

@@ -3,15 +3,15 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 
-use super::{Answer, Driver, Failure, sys};
+use super::{Answer, Driver, Failure, MemAccess, sys};
 use sys::{
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUhostFn, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream,
+    CUhostFn, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream, CUuuid,
 };
 
 /// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call on [`Driver`].
 ///
-/// All of them exist since CUDA 11.2. The symbols are those `cuda.h` maps the plain names to.
+/// All of them exist since CUDA 11.4. The symbols are those `cuda.h` maps the plain names to.
 macro_rules! functions {
     ($($name:ident $method:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
         /// The addresses of the driver's functions; `None` where the library lacks one.
@@ -113,6 +113,10 @@ functions! {
     DeviceGetName device_get_name = "cuDeviceGetName" (name: *mut c_char, len: c_int, device: CUdevice);
     DeviceGetAttribute device_get_attribute = "cuDeviceGetAttribute"
         (value: *mut c_int, attribute: CUdevice_attribute, device: CUdevice);
+    DeviceGetUuid device_get_uuid = "cuDeviceGetUuid_v2" (uuid: *mut CUuuid, device: CUdevice);
+    DeviceTotalMem device_total_mem = "cuDeviceTotalMem_v2" (len_bytes: *mut usize, device: CUdevice);
+    DeviceCanAccessPeer device_can_access_peer = "cuDeviceCanAccessPeer"
+        (can: *mut c_int, device: CUdevice, peer: CUdevice);
 
     // The context.
     PrimaryCtxRetain primary_ctx_retain = "cuDevicePrimaryCtxRetain" (context: *mut CUcontext, device: CUdevice);
@@ -120,6 +124,7 @@ functions! {
     CtxGetCurrent ctx_get_current = "cuCtxGetCurrent" (context: *mut CUcontext);
     CtxSetCurrent ctx_set_current = "cuCtxSetCurrent" (context: CUcontext);
     CtxSynchronize ctx_synchronize = "cuCtxSynchronize" ();
+    CtxEnablePeerAccess ctx_enable_peer_access = "cuCtxEnablePeerAccess" (peer: CUcontext, flags: c_uint);
 
     // Memory.
     MemGetInfo mem_get_info = "cuMemGetInfo_v2" (free: *mut usize, total: *mut usize);
@@ -130,6 +135,8 @@ functions! {
     MemPoolGetAttribute mem_pool_get_attribute = "cuMemPoolGetAttribute"
         (pool: CUmemoryPool, attribute: CUmemPool_attribute, value: *mut c_void);
     MemPoolTrimTo mem_pool_trim_to = "cuMemPoolTrimTo" (pool: CUmemoryPool, keep_bytes: usize);
+    MemPoolSetAccess mem_pool_set_access = "cuMemPoolSetAccess"
+        (pool: CUmemoryPool, access: *const MemAccess, count: usize);
     MemAllocFromPoolAsync mem_alloc_from_pool_async = "cuMemAllocFromPoolAsync"
         (address: *mut CUdeviceptr, len_bytes: usize, pool: CUmemoryPool, stream: CUstream);
     MemFreeAsync mem_free_async = "cuMemFreeAsync" (address: CUdeviceptr, stream: CUstream);
@@ -169,6 +176,9 @@ functions! {
         (dst: CUdeviceptr, src: *const c_void, len_bytes: usize, stream: CUstream);
     MemcpyDtoHAsync memcpy_dtoh_async = "cuMemcpyDtoHAsync_v2"
         (dst: *mut c_void, src: CUdeviceptr, len_bytes: usize, stream: CUstream);
+    MemcpyPeerAsync memcpy_peer_async = "cuMemcpyPeerAsync"
+        (dst: CUdeviceptr, dst_context: CUcontext, src: CUdeviceptr, src_context: CUcontext, len_bytes: usize,
+         stream: CUstream);
     Memcpy2DAsync memcpy_2d_async = "cuMemcpy2DAsync_v2" (copy: *const CUDA_MEMCPY2D, stream: CUstream);
     Memcpy3DAsync memcpy_3d_async = "cuMemcpy3DAsync_v2" (copy: *const CUDA_MEMCPY3D, stream: CUstream);
     MemsetD8Async memset_d8_async = "cuMemsetD8Async"

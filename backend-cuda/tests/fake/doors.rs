@@ -6,7 +6,8 @@ use devarray_cuda::CudaDevice;
 
 /// One step after another, each checked.
 pub(crate) fn program(context: &Context<CudaDevice>, stream: &StreamHandle<CudaDevice>) -> Result<()> {
-    adopted(context, stream)
+    adopted(context, stream)?;
+    peers(context, stream)
 }
 
 /// Memory that is lent to a second array.
@@ -15,5 +16,29 @@ fn adopted(_: &Context<CudaDevice>, stream: &StreamHandle<CudaDevice>) -> Result
     // SAFETY: the memory outlives the second array, which is read only, and used on one stream.
     let again = unsafe { Array::<u32, _>::adopt(stream, array.view().address(), array.layout(), ()) }?;
     assert_eq!(again.to_vec(stream)?, [1, 2, 3]);
+    Ok(())
+}
+
+/// Elements of the second device, in place.
+fn peers(context: &Context<CudaDevice>, stream: &StreamHandle<CudaDevice>) -> Result<()> {
+    let peer = Context::new(CudaDevice::open_with(context.device().driver(), 1)?)?;
+    let copied = copied(context, stream, &peer);
+    // Errors of what was dropped, too.
+    copied.and(peer.take_errors().pop().map_or(Ok(()), Err))
+}
+
+fn copied(
+    context: &Context<CudaDevice>,
+    stream: &StreamHandle<CudaDevice>,
+    peer: &Context<CudaDevice>,
+) -> Result<()> {
+    let there = peer.stream()?;
+    let source = Array::from_slice(&there, &[3], &[4_u32, 5, 6])?;
+    let mut target = Array::<u32, _>::zeros(stream, &[3])?;
+    context.enable_peer_access(peer)?;
+    target.view_mut().copy_from_peer(stream, &there, &source.view())?;
+    assert_eq!(target.to_vec(stream)?, [4, 5, 6]);
+    // Leaves no staging memory busy: a context that closes tells nobody of a wait that fails.
+    assert_eq!(source.to_vec(&there)?, [4, 5, 6]);
     Ok(())
 }

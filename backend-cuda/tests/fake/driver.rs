@@ -72,7 +72,7 @@ unsafe extern "C" fn attribute(at: *mut c_int, what: sys::CUdevice_attribute, _:
         | A::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY
         | A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY
         | A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => put(at, state.host_kinds),
-        _ => INVALID,
+        what => super::properties::attribute(at, what),
     })
 }
 
@@ -214,7 +214,9 @@ unsafe extern "C" fn module_function(
 
 /// All functions of the fake.
 pub(crate) fn table() -> Table {
-    let mut table = super::foreign::table(super::host_kinds::table(super::memory::table()));
+    let mut table = super::peer::table(super::properties::table(super::foreign::table(
+        super::host_kinds::table(super::memory::table()),
+    )));
     table.init = Some(init);
     table.driver_get_version = Some(version);
     table.get_error_name = Some(error_name);

@@ -12,6 +12,8 @@ mod numba;
 
 #[path = "../../../core/tests/accounting/laws.rs"]
 mod ledger_laws;
+#[path = "../../../core/tests/release/laws.rs"]
+mod release_laws;
 
 mod absence;
 mod accounting;
@@ -24,6 +26,9 @@ mod host_kinds;
 mod host_laws;
 mod kernels;
 mod memory;
+mod peer;
+mod properties;
+mod release;
 mod results;
 mod state;
 mod sweep;

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // stands for the driver behind its C interface
 
 use std::{
+    cell::RefCell,
     ffi::{c_int, c_uchar, c_uint, c_ushort, c_void},
     ptr,
 };
@@ -11,10 +12,10 @@ use sys::{CUdeviceptr, CUmemPool_attribute, CUmemoryPool, CUstream};
 
 use super::{
     driver::put,
-    state::{Block, INVALID, NO_MEMORY, State, on, with, within},
+    state::{Block, CURRENT, INVALID, NO_MEMORY, State, on, with, within},
 };
 
-/// The handle of the one pool.
+/// The handle of the first device's pool; the second's is one more.
 const POOL: usize = 0x77;
 
 unsafe extern "C" fn info(free: *mut usize, total: *mut usize) -> i32 {
@@ -24,8 +25,15 @@ unsafe extern "C" fn info(free: *mut usize, total: *mut usize) -> i32 {
     })
 }
 
-unsafe extern "C" fn pool(at: *mut CUmemoryPool, _: c_int) -> i32 {
-    with(Function::DeviceGetDefaultMemPool, |_| put(at, ptr::without_provenance_mut(POOL)))
+unsafe extern "C" fn pool(at: *mut CUmemoryPool, device: c_int) -> i32 {
+    let handle = POOL + usize::try_from(device).unwrap();
+    with(Function::DeviceGetDefaultMemPool, |_| put(at, ptr::without_provenance_mut(handle)))
+}
+
+/// The device whose pool it is.
+pub(crate) fn pool_device(pool: CUmemoryPool) -> Option<c_int> {
+    let device = pool.addr().checked_sub(POOL)?;
+    c_int::try_from(device).ok().filter(|device| *device < 2)
 }
 
 unsafe extern "C" fn pool_set(pool: CUmemoryPool, what: CUmemPool_attribute, value: *mut c_void) -> i32 {
@@ -33,7 +41,7 @@ unsafe extern "C" fn pool_set(pool: CUmemoryPool, what: CUmemPool_attribute, val
         // SAFETY: the driver takes a 64-bit number for these attributes.
         let value = unsafe { value.cast::<u64>().read() };
         match what {
-            _ if pool.addr() != POOL => return INVALID,
+            _ if pool_device(pool).is_none() => return INVALID,
             CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => state.threshold = value,
             // These can only be reset (cuda.h).
             _ if value != 0 => return INVALID,
@@ -50,7 +58,7 @@ unsafe extern "C" fn pool_set(pool: CUmemoryPool, what: CUmemPool_attribute, val
 unsafe extern "C" fn pool_get(pool: CUmemoryPool, what: CUmemPool_attribute, value: *mut c_void) -> i32 {
     with(Function::MemPoolGetAttribute, |state| {
         let bytes = match what {
-            _ if pool.addr() != POOL => return INVALID,
+            _ if pool_device(pool).is_none() => return INVALID,
             CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT => state.used_bytes(),
             CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT => {
                 state.used_bytes() + state.cached_bytes
@@ -67,7 +75,7 @@ unsafe extern "C" fn pool_trim(pool: CUmemoryPool, keep_bytes: usize) -> i32 {
     with(Function::MemPoolTrimTo, |state| {
         // The pool holds what is allocated in any case.
         state.cached_bytes = state.cached_bytes.min(keep_bytes.saturating_sub(state.used_bytes()));
-        if pool.addr() == POOL { 0 } else { INVALID }
+        if pool_device(pool).is_some() { 0 } else { INVALID }
     })
 }
 
@@ -79,7 +87,7 @@ unsafe extern "C" fn alloc(
     stream: CUstream,
 ) -> i32 {
     on(stream, Function::MemAllocFromPoolAsync, |state| {
-        if pool.addr() != POOL || len_bytes == 0 {
+        if pool_device(pool) != Some(c_int::try_from(CURRENT.get()).unwrap() - 1) || len_bytes == 0 {
             return INVALID;
         }
         if len_bytes > state.total_bytes - state.used_bytes() - state.cached_bytes {
@@ -121,7 +129,17 @@ unsafe extern "C" fn host_alloc(at: *mut *mut c_void, len_bytes: usize, flags: c
     })
 }
 
+thread_local! {
+    /// What this thread's frees of pinned memory call, with the fake's lock released.
+    static ON_HOST_FREE: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
+}
+
+pub(crate) fn on_host_free(call: Option<Box<dyn Fn()>>) {
+    ON_HOST_FREE.set(call);
+}
+
 unsafe extern "C" fn host_free(at: *mut c_void) -> i32 {
+    ON_HOST_FREE.with_borrow(|call| call.iter().for_each(|call| call()));
     within(Function::MemFreeHost, |state| {
         state.pinned_flags.remove(&at.addr());
         if state.pinned.remove(&at.addr()).is_some() { 0 } else { INVALID }
@@ -129,7 +147,7 @@ unsafe extern "C" fn host_free(at: *mut c_void) -> i32 {
 }
 
 /// Copies between device ranges that must be allocated and may not overlap.
-fn move_bytes(state: &mut State, dst: u64, src: u64, len_bytes: usize) -> i32 {
+pub(crate) fn move_bytes(state: &mut State, dst: u64, src: u64, len_bytes: usize) -> i32 {
     if dst.abs_diff(src) < len_bytes as u64 {
         state.misuse.push(format!("{len_bytes} bytes at {dst:#x} and {src:#x} overlap"));
         return INVALID;

@@ -73,6 +73,11 @@ pub(crate) struct State {
     /// Prefetches and advice, with bytes and device.
     pub(crate) hints: Vec<(Function, usize, c_int)>,
     pub(crate) threshold: u64,
+    /// Devices that cannot reach each other.
+    pub(crate) apart: bool,
+    /// (context's device, peer), (pool's device, who may), as enabled.
+    pub(crate) peers: BTreeSet<(c_int, c_int)>,
+    pub(crate) pool_access: BTreeSet<(c_int, c_int)>,
     pub(crate) contexts: HashMap<c_int, usize>,
     /// Streams, events and modules alive, by handle.
     pub(crate) live: BTreeMap<usize, &'static str>,
@@ -107,6 +112,9 @@ impl Default for State {
             managed: BTreeMap::new(),
             hints: Vec::new(),
             threshold: 0,
+            apart: false,
+            peers: BTreeSet::new(),
+            pool_access: BTreeSet::new(),
             contexts: HashMap::new(),
             live: BTreeMap::new(),
             timed: BTreeSet::new(),
@@ -151,12 +159,23 @@ impl State {
         (at < start + block.len_bytes).then_some((start, block))
     }
 
+    /// Whether the device whose context is current may touch an address.
+    pub(crate) fn reaches(&self, at: usize) -> bool {
+        let device = c_int::try_from(CURRENT.get()).unwrap() - 1;
+        let owner = self.block(at).map_or(device, |(_, block)| block.device);
+        owner == device || self.pool_access.contains(&(owner, device))
+    }
+
     /// The device bytes at an address, if they are allocated and aligned.
     pub(crate) fn device(&mut self, at: u64, len_bytes: usize, align: usize) -> Option<*mut u8> {
         let at = usize::try_from(at).ok()?;
         let mapped = Self::inside(&self.pinned, at, len_bytes) || Self::inside(&self.managed, at, len_bytes);
         if !(mapped || Self::inside(&self.memory, at, len_bytes)) || !at.is_multiple_of(align) {
             self.misuse.push(format!("{len_bytes} bytes at {at:#x} are not allocated, or not aligned"));
+            return None;
+        }
+        if !self.reaches(at) {
+            self.misuse.push(format!("{at:#x} is memory of another device, which is not open to this one"));
             return None;
         }
         Some(ptr::with_exposed_provenance_mut(at))

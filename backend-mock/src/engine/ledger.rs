@@ -23,6 +23,10 @@ pub(super) struct Ledger {
     pub(super) events: usize,
     /// Adopted memory that was not given up.
     pub(super) adopted: usize,
+    /// The highest number of a device of this machine, once there is a second.
+    pub(super) last_ordinal: Option<usize>,
+    /// Which device is let into the memory of which.
+    pub(super) peers: BTreeSet<(usize, usize)>,
     /// Pinned and managed memory alive, by number of allocation.
     pub(super) host_buffers: BTreeMap<u64, (HostUse, LiveHostBuffer)>,
     pub(super) allocated_host_buffers: u64,

@@ -59,6 +59,8 @@ pub(crate) struct Reserved {
 pub(super) struct Block {
     generation: u64,
     place: Place,
+    /// The number of the device it belongs to.
+    device: Option<usize>,
     len_bytes: usize,
     location: &'static Location<'static>,
     /// Empty, but with room, until the allocation takes effect in stream order.
@@ -159,7 +161,7 @@ impl Memory {
         self.peak_reserved_bytes = self.peak_reserved_bytes.max(self.reserved_bytes);
         self.allocated_bytes = self.allocated_bytes.saturating_add(len_bytes);
         let bytes = Bytes::Own(own);
-        let block = Block { generation: id.generation, place, len_bytes, location, bytes };
+        let block = Block { generation: id.generation, place, device: None, len_bytes, location, bytes };
         self.blocks.insert(id.number, block);
         Some(Reserved { buffer: id, address: place.address })
     }
@@ -190,8 +192,21 @@ impl Memory {
         self.next_address = self.next_address.checked_add(room_bytes)?;
         let number = self.next_number;
         self.next_number += 1;
-        self.blocks.insert(number, Block { generation: 0, place, len_bytes, location, bytes: host });
+        self.blocks
+            .insert(number, Block { generation: 0, place, device: None, len_bytes, location, bytes: host });
         Some(Reserved { buffer: BufferId { number, generation: 0 }, address: place.address })
+    }
+
+    /// Says whose memory it is: the number of the device.
+    pub(super) fn own(&mut self, id: BufferId, device: usize) {
+        if let Some(block) = self.block(id) {
+            block.device = Some(device);
+        }
+    }
+
+    /// Whose memory it is.
+    pub(super) fn owner(&self, id: BufferId) -> Option<usize> {
+        self.blocks.get(&id.number).and_then(|block| block.device)
     }
 
     /// The allocation in which some addresses lie, and its own first address and length.

@@ -48,11 +48,17 @@ pub enum Site {
     Adopt,
     /// Each method of `PoolControl`.
     Pool,
+    /// `PeerAccess::can_access_peer` and `PeerAccess::enable_peer_access`.
+    PeerAccess,
+    /// `PeerAccess::copy_from_peer`.
+    CopyFromPeer,
+    /// `PeerAccess::wait_for_peer`.
+    WaitForPeer,
 }
 
 impl Site {
     /// Every site, with its name in plans.
-    const NAMES: [(Self, &'static str); 21] = [
+    const NAMES: &'static [(Self, &'static str)] = &[
         (Self::Memory, "memory"),
         (Self::OpenStream, "open_stream"),
         (Self::AllocHost, "alloc_host"),
@@ -74,11 +80,14 @@ impl Site {
         (Self::Advise, "advise"),
         (Self::Adopt, "adopt"),
         (Self::Pool, "pool"),
+        (Self::PeerAccess, "peer_access"),
+        (Self::CopyFromPeer, "copy_from_peer"),
+        (Self::WaitForPeer, "wait_for_peer"),
     ];
 
     /// Every site.
     pub fn all() -> impl Iterator<Item = Self> {
-        Self::NAMES.into_iter().map(|(site, _)| site)
+        Self::NAMES.iter().map(|(site, _)| *site)
     }
 
     /// Its name, as in plans: `alloc_host`.
@@ -100,6 +109,8 @@ impl Site {
                 | Self::Record
                 | Self::Wait
                 | Self::Prefetch
+                | Self::CopyFromPeer
+                | Self::WaitForPeer
         )
     }
 

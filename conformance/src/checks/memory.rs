@@ -2,7 +2,7 @@
 
 use devarray::{
     Array, Context, Device, Error,
-    memory::{MemoryKind, MemoryLimit, tagged},
+    memory::{MemoryKind, MemoryLimit, ReleaseLimits, tagged},
 };
 
 use crate::{
@@ -67,6 +67,55 @@ pub fn limit<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&Array::<u8, D>::zeros(&stream, &[10_000])?.to_vec(&stream)?, &[0; 10_000], "all that is allowed")?;
     context.set_memory_limit(MemoryLimit::Unlimited)?;
     Array::<u8, D>::zeros(&stream, &[10_001])?;
+    no_background_errors(&context)
+}
+
+/// What waits to be given back disturbs no work in flight, and is given back at the limit.
+pub fn put_off<D: Device>(harness: &Harness<D>) -> Outcome {
+    let context = harness.context()?;
+    let (one, two) = (context.stream()?, context.stream()?);
+    context.set_release_limits(ReleaseLimits::new(10, usize::MAX));
+    let mut copies = Vec::new();
+    for round in 0..25 {
+        let data = elements::<u32>(round, 700);
+        let source = Array::from_slice(&one, &[700], &data)?;
+        let mut copy = Array::<u32, D>::uninit(&two, &[700])?;
+        copy.view_mut().copy_from(&two, &source.view())?;
+        copies.push((copy, data));
+        drop(source);
+        let waiting = context.pending_releases();
+        let due = copies.len() % 11;
+        ensure((waiting.count, waiting.len_bytes) == (due, 2800 * due), || {
+            format!("{} arrays were dropped, {due} are to wait: {waiting:?}", copies.len())
+        })?;
+    }
+    for (copy, data) in &copies {
+        same(&copy.to_vec(&two)?, data, "a copy of an array that was dropped, and waited")?;
+    }
+    context.release_pending();
+    ensure(context.live_allocations().len() == copies.len(), || "what waited is live still".into())?;
+    no_background_errors(&context)
+}
+
+/// An allocation for which there is no room has what waits given back, and succeeds.
+pub fn short<D: Device>(harness: &Harness<D>) -> Outcome {
+    let context = harness.context()?;
+    let stream = context.stream()?;
+    context.set_memory_limit(MemoryLimit::Bytes(10_000))?;
+    let data = elements::<u8>(1, 3000);
+    let kept = Array::from_slice(&stream, &[3000], &data)?;
+    context.defer_cleanup(|| {
+        for _ in 0..5 {
+            drop(Array::<u8, D>::zeros(&stream, &[2000])?);
+            same(
+                &Array::full(&stream, &[6000], 9_u8)?.to_vec(&stream)?,
+                &[9; 6000],
+                "memory that was short",
+            )?;
+        }
+        same(&kept.to_vec(&stream)?, &data, "an array beside it")
+    })?;
+    refused(&context, 7001, 7000)?;
     no_background_errors(&context)
 }
 

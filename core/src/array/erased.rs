@@ -76,7 +76,7 @@ impl<D: Device> ErasedArray<D> {
         }
         let len_bytes = layout.span().end.checked_mul(item_bytes).filter(|&n| isize::try_from(n).is_ok());
         let len_bytes = if layout.is_empty() { 0 } else { len_bytes.ok_or(LayoutError::Overflow)? };
-        let allocation = Arc::new(Allocation::new(&stream.0, len_bytes)?);
+        let allocation = Allocation::shared(&stream.0, len_bytes)?;
         Ok(Self { allocation, layout, item_bytes })
     }
 

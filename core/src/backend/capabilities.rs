@@ -1,6 +1,6 @@
 //! What a device is and can do.
 
-use super::CapabilitySet;
+use super::{CapabilitySet, DeviceProperties};
 
 /// What core may ask of a device: limits, which the copy planner takes as input so that it never plans what the device
 /// must refuse, and extras.
@@ -45,6 +45,8 @@ pub struct DeviceInfo {
     pub driver: String,
     /// What the planner must respect.
     pub capabilities: Capabilities,
+    /// What it is made of.
+    pub properties: DeviceProperties,
 }
 
 impl DeviceInfo {
@@ -58,6 +60,7 @@ impl DeviceInfo {
             generation: String::new(),
             driver: String::new(),
             capabilities: Capabilities::default(),
+            properties: DeviceProperties::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A copy in two halves, through dense memory between the sides.
 
-use std::ops::Range;
+use std::{mem, ops::Range};
 
 use super::{Blocks, Class, Plan};
 
@@ -43,6 +43,29 @@ impl Plan {
             step *= axis.extent;
         }
         Self::of(loops, &self.limits)
+    }
+
+    /// The copy in the other direction.
+    ///
+    /// None if the source may reach a byte twice, and so cannot be written. That is told from the strides alone: a source whose
+    /// axes interleave is refused even if it does not.
+    pub(crate) fn reversed(&self) -> Option<Self> {
+        let mut loops = self.loops.clone();
+        mem::swap(&mut loops.src_offset_bytes, &mut loops.dst_offset_bytes);
+        for axis in &mut loops.axes {
+            mem::swap(&mut axis.src_stride_bytes, &mut axis.dst_stride_bytes);
+        }
+        let mut axes = loops.axes.clone();
+        axes.sort_unstable_by_key(|axis| axis.dst_stride_bytes.unsigned_abs());
+        let mut reach = loops.run_bytes;
+        for axis in &axes {
+            let stride = axis.dst_stride_bytes.unsigned_abs();
+            if stride < reach {
+                return None;
+            }
+            reach += stride * (axis.extent - 1);
+        }
+        Some(Self::of(loops, &self.limits))
     }
 
     /// The bytes of the source if they already lie as [`pack`](Self::pack) would put them, which may then be left out.

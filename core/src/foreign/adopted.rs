@@ -12,6 +12,7 @@ use crate::{
     context::lock,
     custody::Owner,
     layout::{Injectivity, Layout},
+    order::Uses,
     stream::StreamCore,
 };
 
@@ -99,7 +100,8 @@ impl<D: ForeignMemory> ErasedArray<D> {
 
 /// Memory of an owner, which others use after what `stream` was given so far.
 pub(crate) fn lent_to<D: Device>(stream: &StreamCore<D>, buffer: D::Buffer, owner: Owner) -> Allocation<D> {
-    let uses = lock(&stream.core.timeline).note_alloc(stream.lane.index, buffer.len_bytes());
+    let sequence = lock(&stream.core.timeline).note_alloc(stream.lane.index);
+    let uses = Uses::of_alloc(stream.lane.index, sequence, buffer.len_bytes());
     let allocation = Allocation::lent(&stream.core, buffer, owner);
     *lock(&allocation.uses) = uses;
     allocation

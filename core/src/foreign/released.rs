@@ -151,7 +151,7 @@ const OPERATION: &str = "release";
 /// Orders a stream after all uses of an allocation that can be given up.
 fn prepare<D: Device>(stream: &StreamHandle<D>, allocation: &Allocation<D>) -> Result<()> {
     stream.0.check_context(OPERATION, [&allocation.core])?;
-    if allocation.is_lent() {
+    if !allocation.is_ours() {
         return Err(not_ours(stream));
     }
     let touch = [Touch { allocation, footprint: Footprint::solid(0, allocation.len_bytes()), write: true }];

@@ -110,7 +110,13 @@ impl<D: Device> Context<D> {
         };
         // What waits for the device alone may be what a limit needs.
         core.custody.collect(&core);
-        let (memory, used) = core.pinned.acquire(core.backend(), len_bytes, flags, source)?;
+        let acquired = match core.pinned.acquire(core.backend(), len_bytes, flags, source) {
+            Err(error) if core.makes_room_after(&error) => {
+                core.pinned.acquire(core.backend(), len_bytes, flags, source)
+            }
+            first => first,
+        };
+        let (memory, used) = acquired?;
         let mut buffer = PinnedBuffer { memory: Some(memory), len, core, of: PhantomData };
         if used {
             buffer.fill(T::zeroed());

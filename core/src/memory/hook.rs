@@ -55,6 +55,12 @@ pub trait MemoryHook: Send + Sync {
         let _ = record;
     }
 
+    /// There is no room for an allocation, or a limit refuses it; `error` says how much, and who holds what. The last chance
+    /// to drop what the program can do without: when this returns, the allocation is tried once more.
+    fn out_of_memory(&self, error: &Error) {
+        let _ = error;
+    }
+
     /// The last context and stream of the device are gone; these are live, held by arrays that nothing can be done with any
     /// more, or leaked. Told again if a context is made of such an array, and dropped.
     fn closed(&self, live: &[AllocationRecord]) {
@@ -115,6 +121,13 @@ impl Watch {
         }
     }
 
+    /// Tells that memory is short. No lock is held.
+    pub(crate) fn out_of_memory(&self, error: &Error) {
+        if self.is_hooked() {
+            self.tell("out_of_memory", |hook| hook.out_of_memory(error));
+        }
+    }
+
     /// Tells of what is live in the end. No lock is held.
     pub(crate) fn closed(&self, live: impl FnOnce() -> Vec<AllocationRecord>) {
         if self.is_hooked() {
@@ -122,6 +135,7 @@ impl Watch {
         }
     }
 
+    #[inline]
     pub(crate) fn is_hooked(&self) -> bool {
         self.is_hooked.load(Ordering::Relaxed)
     }

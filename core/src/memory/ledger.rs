@@ -51,6 +51,7 @@ pub(crate) struct Ticket(usize);
 
 impl Ledger {
     /// Notes an allocation, under the tag in force.
+    #[inline]
     pub(crate) fn enter(
         &mut self,
         kind: MemoryKind,
@@ -80,21 +81,23 @@ impl Ledger {
         Ticket(at)
     }
 
-    /// Notes that an allocation was given back, and says what it was.
-    pub(crate) fn leave(&mut self, ticket: Ticket) -> AllocationRecord {
-        let slot = std::mem::replace(&mut self.slots[ticket.0], Slot::Empty(self.empty));
-        let Slot::Taken(record) = slot else { unreachable!("a ticket is taken once") };
-        self.empty = ticket.0;
-        let account = &mut self.accounts[record.kind as usize];
-        account.live -= 1;
-        account.live_bytes -= record.len_bytes;
-        record
+    /// Notes that an allocation was given back.
+    #[inline]
+    pub(crate) fn leave(&mut self, ticket: Ticket) {
+        let slot = &mut self.slots[ticket.0];
+        if let Slot::Taken(record) = slot {
+            let account = &mut self.accounts[record.kind as usize];
+            account.live -= 1;
+            account.live_bytes -= record.len_bytes;
+            *slot = Slot::Empty(self.empty);
+            self.empty = ticket.0;
+        }
     }
 
-    /// Notes that an allocation cannot be given back.
-    pub(crate) fn lose(&mut self, ticket: &Ticket) {
+    /// Notes what has become of an allocation.
+    pub(crate) fn set_state(&mut self, ticket: &Ticket, state: AllocationState) {
         if let Slot::Taken(record) = &mut self.slots[ticket.0] {
-            record.state = AllocationState::Lost;
+            record.state = state;
         }
     }
 
@@ -107,6 +110,7 @@ impl Ledger {
     }
 
     /// Bytes of a kind that are live.
+    #[inline]
     pub(crate) fn live_bytes(&self, kind: MemoryKind) -> usize {
         self.accounts[kind as usize].live_bytes
     }

@@ -28,6 +28,8 @@ pub struct AllocationRecord {
 pub enum AllocationState {
     /// The program holds it, or the device is not finished with it, or it was forgotten.
     Held,
+    /// It was dropped, and [waits](crate::Context::set_release_limits) to be given back.
+    Pending,
     /// The backend refused to free it: it is lost, and [`take_errors`](crate::Context::take_errors) told why.
     Lost,
 }
@@ -41,6 +43,7 @@ impl fmt::Display for AllocationRecord {
         }
         match self.state {
             AllocationState::Held => Ok(()),
+            AllocationState::Pending => f.write_str(", which waits to be given back"),
             AllocationState::Lost => f.write_str(", which the backend refused to free"),
         }
     }

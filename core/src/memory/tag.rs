@@ -27,6 +27,7 @@ pub fn tagged<R>(tag: &'static str, f: impl FnOnce() -> R) -> R {
 }
 
 /// The tag in force.
+#[inline]
 pub(super) fn current() -> Option<&'static str> {
     TAG.get()
 }

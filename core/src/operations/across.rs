@@ -25,7 +25,7 @@ impl<D: Device> StreamCore<D> {
         for block in plan.blocks(SLOT_BYTES) {
             let mut slot = self.core.staging.acquire(&self.core, block.len_bytes())?;
             src_stream.download_plan(src, &block.pack(), slot.bytes_mut(block.len_bytes()))?;
-            self.upload_slot(dst, &block, slot)?;
+            self.upload_slot(dst, &block.unpack(), slot)?;
         }
         Ok(())
     }

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 
 use super::{Elements, check_inside};
 use crate::{
-    Result,
+    LayoutError, Result,
     allocation::Allocation,
     backend::Device,
-    copy::Plan,
+    copy::{Class, Plan},
     layout::Layout,
     order::{Footprint, Touch},
     staging::{BusySlot, By, LentSlot, SLOT_BYTES, Slot, WorkedSlot},
@@ -41,7 +41,48 @@ fn copied_by(len_bytes: usize) -> By {
     if len_bytes < MIN_SHARED_BYTES { By::Caller } else { By::Crew }
 }
 
-/// Pieces of a copy between slice and slots, oldest first. Dropping them gives the slots back, and no thread uses the
+/// Bytes of the smallest upload whose order may be the host's: below it, the copies on the device that it needs cost more.
+const MIN_TURNED_BYTES: usize = 64 << 10;
+
+/// Contiguous bytes on the host from which on a copy there is as fast as memory.
+const LONG_RUN_BYTES: usize = 256;
+
+/// What an upload is cut into pieces by: its plan, or that of the way back, whose order is the host's.
+struct Cut {
+    plan: Plan,
+    in_host_order: bool,
+}
+
+impl Cut {
+    /// In the order of the host if runs there are short in the order of the device: a transpose is then the device's to do,
+    /// which is many times faster at it.
+    fn of(plan: Plan) -> Self {
+        let runs = plan.run_bytes();
+        if plan.len_bytes() >= MIN_TURNED_BYTES && runs < LONG_RUN_BYTES {
+            let runs = plan.pack().run_bytes();
+            if runs < LONG_RUN_BYTES
+                && let Some(back) = plan.reversed()
+                && back.unpack().run_bytes() > runs
+                && back.reversed().is_some()
+            {
+                return Self { plan: back, in_host_order: true };
+            }
+        }
+        Self { plan, in_host_order: false }
+    }
+
+    /// The halves of the way of a piece: from the slice to a slot, from the slot to the device.
+    fn halves(&self, block: &Plan) -> Result<(Plan, Plan), LayoutError> {
+        if !self.in_host_order {
+            return Ok((block.pack(), block.unpack()));
+        }
+        // Neither side reaches a byte twice, as `of` asked of the whole.
+        let reversed = |plan: Plan| plan.reversed().ok_or(LayoutError::AliasedDestination);
+        Ok((reversed(block.unpack())?, reversed(block.pack())?))
+    }
+}
+
+/// Pieces of a copy between slice and slots, and the plan of the rest of their way, oldest first. Dropping them gives the slots back, and no thread uses the
 /// slice any more.
 type AtWork<'a, D> = VecDeque<(WorkedSlot<'a, D>, Plan)>;
 
@@ -56,9 +97,11 @@ impl<D: Device> StreamCore<D> {
         self.check_context("upload", [&dst.allocation.core])?;
         check_inside(src_layout, dst.item_bytes, src.len())?;
         let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
-        let by = copied_by(plan.len_bytes());
+        let (by, most) = (copied_by(plan.len_bytes()), piece_bytes(plan.len_bytes()));
+        let cut = Cut::of(plan);
         let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
-        for block in plan.blocks(piece_bytes(plan.len_bytes())) {
+        for block in cut.plan.blocks(most) {
+            let (to_slot, to_device) = cut.halves(&block)?;
             if at_work.len() == PIECES_AT_WORK {
                 self.upload_oldest(dst, &mut at_work)?;
             }
@@ -73,8 +116,8 @@ impl<D: Device> StreamCore<D> {
             };
             // SAFETY: the source layout lies inside `src`, which is borrowed until this returns; by then all that is in
             // `at_work` is finished or dropped.
-            let worked = unsafe { self.core.staging.pack(slot, block.pack(), src.as_ptr(), by) };
-            at_work.push_back((worked, block));
+            let worked = unsafe { self.core.staging.pack(slot, to_slot, src.as_ptr(), by) };
+            at_work.push_back((worked, to_device));
         }
         while !at_work.is_empty() {
             self.upload_oldest(dst, &mut at_work)?;
@@ -85,30 +128,30 @@ impl<D: Device> StreamCore<D> {
     /// Waits for the threads, not for the device.
     #[track_caller]
     fn upload_oldest(&self, dst: &Elements<'_, D>, at_work: &mut AtWork<'_, D>) -> Result<()> {
-        let Some((worked, block)) = at_work.pop_front() else { return Ok(()) };
-        self.upload_slot(dst, &block, worked.finish())
+        let Some((worked, to_device)) = at_work.pop_front() else { return Ok(()) };
+        self.upload_slot(dst, &to_device, worked.finish())
     }
 
-    /// Copies a packed slot to the device.
+    /// Copies a slot to the device, as the plan says.
     #[track_caller]
-    pub(super) fn upload_slot(&self, dst: &Elements<'_, D>, block: &Plan, slot: Slot<D>) -> Result<()> {
+    pub(super) fn upload_slot(&self, dst: &Elements<'_, D>, plan: &Plan, slot: Slot<D>) -> Result<()> {
         let slot = slot.lend();
-        let enqueued = self.upload_block(dst, block, &slot);
+        let enqueued = self.upload_block(dst, plan, &slot);
         // Also after an error: part of the block may be under way.
         self.core.staging.give_back_busy(slot.until_now(self)?);
         enqueued
     }
 
     #[track_caller]
-    fn upload_block(&self, dst: &Elements<'_, D>, block: &Plan, slot: &LentSlot<D>) -> Result<()> {
-        if let Some(range) = block.dense_dst_range() {
-            return self.submit_upload(dst.allocation, range, slot.as_ptr());
+    fn upload_block(&self, dst: &Elements<'_, D>, plan: &Plan, slot: &LentSlot<D>) -> Result<()> {
+        if matches!(plan.class(), Class::Linear) {
+            return self.submit_upload(dst.allocation, plan.dst_span(), slot.as_ptr());
         }
-        let scratch = Allocation::new(self, block.len_bytes())?;
-        self.submit_upload(&scratch, 0..block.len_bytes(), slot.as_ptr())?;
-        let whole =
-            Touch { allocation: &scratch, footprint: Footprint::solid(0, block.len_bytes()), write: false };
-        self.submit_copy(dst.touch(true), whole, &block.unpack())
+        let len_bytes = plan.len_bytes();
+        let scratch = Allocation::new(self, len_bytes)?;
+        self.submit_upload(&scratch, 0..len_bytes, slot.as_ptr())?;
+        let whole = Touch { allocation: &scratch, footprint: Footprint::solid(0, len_bytes), write: false };
+        self.submit_copy(dst.touch(true), whole, plan)
     }
 
     /// Copies elements to host elements of the same shape. Blocks until they are there.

@@ -89,6 +89,11 @@ impl<D: Device> Timeline<D> {
         if lane.stream.is_some() && lane.generation == home.generation { home.index } else { 0 }
     }
 
+    /// The lanes whose stream is open.
+    pub(crate) fn open_lanes(&self) -> impl Iterator<Item = usize> {
+        (0..self.lanes.len()).filter(|&lane| self.lanes[lane].stream.is_some())
+    }
+
     /// The stream of a live lane.
     pub(crate) fn stream(&self, lane: usize) -> Option<&Arc<D::Stream>> {
         self.lanes[lane].stream.as_ref()
@@ -114,6 +119,15 @@ impl<D: Device> Timeline<D> {
         Ok(())
     }
 
+    /// Orders the next operation of `lane`, which frees so many bytes, after all uses of them.
+    pub(crate) fn order_free(&mut self, lane: usize, len_bytes: usize, uses: &Uses) -> Result<()> {
+        let footprint = Footprint::solid(0, len_bytes);
+        let sequence = self.lanes[lane].sequence + 1;
+        let next = Use { lane, sequence, footprint, write: true, blurred: false };
+        uses.conflicting(&next)
+            .try_for_each(|earlier| self.order_after(lane, Mode::Automatic, "free", earlier))
+    }
+
     /// Notes the next operation of `lane`, before it is enqueued: if that fails, the note is only conservative.
     pub(crate) fn note(&mut self, lane: usize, mode: Mode, touches: &[Touch<'_, D>]) {
         self.lanes[lane].sequence += 1;
@@ -124,17 +138,10 @@ impl<D: Device> Timeline<D> {
         }
     }
 
-    /// As [`note`](Self::note), of the operation that allocates so many bytes: what an allocation begins with.
-    pub(crate) fn note_alloc(&mut self, lane: usize, len_bytes: usize) -> Uses {
+    /// As [`note`](Self::note), of the operation that allocates: its number, for [`Uses::of_alloc`].
+    pub(crate) fn note_alloc(&mut self, lane: usize) -> u64 {
         self.lanes[lane].sequence += 1;
-        let sequence = self.lanes[lane].sequence;
-        Uses::first(Use {
-            lane,
-            sequence,
-            footprint: Footprint::solid(0, len_bytes),
-            write: true,
-            blurred: false,
-        })
+        self.lanes[lane].sequence
     }
 
     fn order_after(&mut self, lane: usize, mode: Mode, operation: &'static str, earlier: &Use) -> Result<()> {

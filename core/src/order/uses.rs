@@ -34,10 +34,12 @@ impl Use {
 pub(crate) struct Uses(SmallVec<[Use; INLINE]>);
 
 impl Uses {
-    /// The accesses of a new allocation: `first` alone.
-    pub(crate) fn first(first: Use) -> Self {
+    /// The accesses of a new allocation of so many bytes: it counts as a write, by operation `sequence` of a lane.
+    #[inline]
+    pub(crate) fn of_alloc(lane: usize, sequence: u64, len_bytes: usize) -> Self {
+        let footprint = Footprint::solid(0, len_bytes);
         let mut uses = SmallVec::new();
-        uses.push(first);
+        uses.push(Use { lane, sequence, footprint, write: true, blurred: false });
         Self(uses)
     }
 

@@ -1,15 +1,22 @@
 //! Threads that do pieces of work for a caller who waits for each.
 //!
 //! The caller decides what is done and in which order it hears of it; the threads only decide who does a piece. So a
-//! program runs the same with any number of them. They are kept, asleep, from one call to the next: waking one takes a
-//! few microseconds, starting one tens.
+//! program runs the same with any number of them.
+//!
+//! They are kept, asleep, from one call to the next: starting one takes tens of microseconds. Waking one takes up to as
+//! long, of who wakes it and until it runs, and a piece is copied in a few hundred. So a caller wakes one thread at most,
+//! which wakes others; a thread that runs out of work looks out for more for a while before it sleeps; and a caller does what nobody
+//! has begun.
 
 use std::{
     any::Any,
     collections::VecDeque,
-    fmt,
+    fmt, hint,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, JoinHandle},
 };
 
@@ -17,6 +24,9 @@ use crate::context::lock;
 
 /// Most threads of a crew unless told: so many saturate a link, and more only sleep between pieces.
 const DEFAULT_MOST: usize = 6;
+
+/// Looks for work, or for its end, before sleeping: some tens of microseconds.
+const LOOKS: usize = 2000;
 
 /// Bytes of the stack of a thread, which calls nothing deep.
 const STACK_BYTES: usize = 256 << 10;
@@ -34,6 +44,8 @@ pub(crate) struct Crew<W: Work> {
 
 struct Shared<W> {
     queue: Mutex<Queue<W>>,
+    /// Whether a piece waits, for who looks without the lock.
+    has_pieces: AtomicBool,
     /// A piece was given, or the crew is to shrink.
     called: Condvar,
 }
@@ -42,8 +54,12 @@ struct Queue<W> {
     /// Oldest first. Some may have been done by their callers already.
     pieces: VecDeque<Arc<Piece<W>>>,
     threads: usize,
-    /// Those asleep.
-    idle: usize,
+    /// Those asleep, the ones called among them.
+    asleep: usize,
+    /// Those called that are not awake yet.
+    called: usize,
+    /// Those that look for work.
+    looking: usize,
     /// Most threads; none if nobody asked how many there may be.
     most: Option<usize>,
     closed: bool,
@@ -52,6 +68,8 @@ struct Queue<W> {
 /// One piece of work, which whoever claims it does.
 struct Piece<W> {
     state: Mutex<State<W>>,
+    /// For who looks without the lock.
+    has_ended: AtomicBool,
     ended: Condvar,
 }
 
@@ -70,13 +88,15 @@ impl<W: Work> Crew<W> {
     pub(crate) fn give(&self, work: W) -> Ticket<W> {
         let ticket = Ticket::new(work);
         let mut queue = lock(&self.shared.queue);
-        if queue.idle <= queue.pieces.len() && queue.threads < queue.most() {
+        if queue.asleep + queue.looking <= queue.pieces.len() && queue.threads < queue.most() {
             self.start(&mut queue);
         }
         if queue.threads > 0 {
             queue.pieces.extend(ticket.0.clone());
-            drop(queue);
-            self.shared.called.notify_one();
+            self.shared.has_pieces.store(true, Ordering::Relaxed);
+            if queue.called == 0 {
+                self.shared.call(queue, 1);
+            }
         }
         ticket
     }
@@ -120,16 +140,42 @@ impl<W: Work> Shared<W> {
         let mut queue = lock(&self.queue);
         while !queue.closed && queue.threads <= queue.most() {
             if let Some(piece) = queue.pieces.pop_front() {
-                drop(queue);
+                self.has_pieces.store(!queue.pieces.is_empty(), Ordering::Relaxed);
+                self.call(queue, 2);
                 piece.help();
-                queue = lock(&self.queue);
+                queue = self.look();
             } else {
-                queue.idle += 1;
+                queue.asleep += 1;
                 queue = wait(&self.called, queue);
-                queue.idle -= 1;
+                queue.asleep -= 1;
+                queue.called = queue.called.saturating_sub(1);
             }
         }
         queue.threads -= 1;
+    }
+
+    /// Wakes up to so many threads, if there are pieces that nobody comes for.
+    fn call(&self, mut queue: MutexGuard<'_, Queue<W>>, most: usize) {
+        let uncalled = queue.pieces.len().saturating_sub(queue.called + queue.looking);
+        let calls = uncalled.min(queue.asleep.saturating_sub(queue.called)).min(most);
+        queue.called += calls;
+        drop(queue);
+        for _ in 0..calls {
+            self.called.notify_one();
+        }
+    }
+
+    /// Waits a moment for a piece, awake.
+    fn look(&self) -> MutexGuard<'_, Queue<W>> {
+        let mut queue = lock(&self.queue);
+        if queue.pieces.is_empty() {
+            queue.looking += 1;
+            drop(queue);
+            look_until(&self.has_pieces, Ordering::Relaxed);
+            queue = lock(&self.queue);
+            queue.looking -= 1;
+        }
+        queue
     }
 }
 
@@ -151,12 +197,14 @@ impl<W: Work> Piece<W> {
         if let Some(work) = self.claim() {
             let end = catch_unwind(AssertUnwindSafe(|| work.run()));
             *lock(&self.state) = State::Ended(end);
+            self.has_ended.store(true, Ordering::Release);
             self.ended.notify_one();
         }
     }
 
     /// Blocks until the thread that claimed the work is done with it.
     fn wait(&self) -> Result<(), Box<dyn Any + Send>> {
+        look_until(&self.has_ended, Ordering::Acquire);
         let mut state = lock(&self.state);
         loop {
             match std::mem::replace(&mut *state, State::Claimed) {
@@ -171,7 +219,8 @@ impl<W: Work> Piece<W> {
 impl<W: Work> Ticket<W> {
     /// Work that nobody else was told of.
     pub(crate) fn new(work: W) -> Self {
-        Self(Some(Arc::new(Piece { state: Mutex::new(State::Waiting(work)), ended: Condvar::new() })))
+        let state = Mutex::new(State::Waiting(work));
+        Self(Some(Arc::new(Piece { state, has_ended: AtomicBool::new(false), ended: Condvar::new() })))
     }
 
     /// Blocks until the work is done. Does it, if nobody has begun.
@@ -203,8 +252,17 @@ impl<W: Work> Drop for Ticket<W> {
 
 impl<W: Work> Default for Crew<W> {
     fn default() -> Self {
-        let queue = Queue { pieces: VecDeque::new(), threads: 0, idle: 0, most: None, closed: false };
-        let shared = Shared { queue: Mutex::new(queue), called: Condvar::new() };
+        let queue = Queue {
+            pieces: VecDeque::new(),
+            threads: 0,
+            asleep: 0,
+            called: 0,
+            looking: 0,
+            most: None,
+            closed: false,
+        };
+        let (has_pieces, called) = (AtomicBool::new(false), Condvar::new());
+        let shared = Shared { queue: Mutex::new(queue), has_pieces, called };
         Self { shared: Arc::new(shared), threads: Mutex::default() }
     }
 }
@@ -231,6 +289,16 @@ impl<W: Work> fmt::Debug for Crew<W> {
 impl<W: Work> fmt::Debug for Ticket<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ticket").finish_non_exhaustive()
+    }
+}
+
+/// Returns when the flag is set, or after a while.
+fn look_until(flag: &AtomicBool, ordering: Ordering) {
+    for _ in 0..LOOKS {
+        if flag.load(ordering) {
+            break;
+        }
+        hint::spin_loop();
     }
 }
 

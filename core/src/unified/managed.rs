@@ -34,19 +34,25 @@ pub struct ManagedArray<T: Element, D: ManagedMemory> {
     unified: Unified<T, D>,
 }
 
-/// Managed memory, in the ledger until it is dropped.
+/// Managed memory, in the ledger until it is freed.
 struct Counted<D: ManagedMemory> {
-    memory: D::ManagedBuffer,
     /// Taken out by `drop` alone.
-    ticket: Option<Ticket>,
+    held: Option<(D::ManagedBuffer, Ticket)>,
+    /// Whether freeing it may be put off; not twice.
+    may_wait: bool,
     pool: Arc<PinnedPool<D>>,
 }
 
 impl<D: ManagedMemory> Drop for Counted<D> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            self.pool.leave(ticket);
+        let Some((memory, ticket)) = self.held.take() else { return };
+        if self.may_wait && self.pool.puts_off(&ticket) {
+            let (len_bytes, pool) = (memory.len_bytes(), Arc::clone(&self.pool));
+            let later = Self { held: Some((memory, ticket)), may_wait: false, pool };
+            return self.pool.put_off(Box::new(later), len_bytes);
         }
+        drop(memory);
+        self.pool.leave(ticket);
     }
 }
 
@@ -74,11 +80,18 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         };
         // What waits for the device alone may be what is needed.
         core.custody.collect(core);
-        let memory = core.device.alloc_managed(len_bytes)?;
+        let memory = match core.device.alloc_managed(len_bytes) {
+            Err(error) if core.makes_room_after(&error) => core.device.alloc_managed(len_bytes),
+            first => first,
+        };
+        let live =
+            || core.pinned.with_ledger(|ledger| ledger.live_by_tag(|kind| kind == MemoryKind::Managed));
+        let memory = memory.map_err(|error| error.with_live(live))?;
+        let device_side = core.device.managed_buffer(&memory)?;
+        let start = Start(memory.as_ptr());
         let ticket = core.pinned.enter(MemoryKind::Managed, memory.len_bytes(), Place::caller());
-        let counted = Counted { memory, ticket: Some(ticket), pool: Arc::clone(&core.pinned) };
-        let device_side = core.device.managed_buffer(&counted.memory)?;
-        let start = Start(counted.memory.as_ptr());
+        let counted =
+            Counted { held: Some((memory, ticket)), may_wait: true, pool: Arc::clone(&core.pinned) };
         Ok(Self { unified: Unified::new(core, layout, device_side, start, Box::new(counted)) })
     }
 

@@ -6,9 +6,11 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use devarray::{
     Device, Error,
-    backend::{DeviceInfo, ForeignMemory, ManagedMemory, MapHost, PoolControl, RegisterHost, Timing},
+    backend::{
+        DeviceInfo, ForeignMemory, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+    },
 };
-use devarray_conformance::{Harness, Law, all, foreign, managed, mapped, pool, registered, timing};
+use devarray_conformance::{Harness, Law, all, foreign, managed, mapped, peer, pool, registered, timing};
 use devarray_cuda::CudaDevice;
 use devarray_mock::{MockDevice, Schedule};
 use indicatif::ProgressBar;
@@ -121,14 +123,16 @@ impl Arguments {
 /// # Errors
 ///
 /// As [`run`].
-pub fn check<D: Timing + RegisterHost + MapHost + ForeignMemory + ManagedMemory + PoolControl>(
+pub fn check<
+    D: Timing + RegisterHost + MapHost + ForeignMemory + ManagedMemory + PeerAccess + PoolControl,
+>(
     arguments: &Arguments,
     info: &DeviceInfo,
     candidates: &[Candidate<D>],
     output: &mut Output<'_>,
 ) -> Result<Status> {
     let wanted = |name: &str| arguments.filter.as_deref().is_none_or(|filter| name.contains(filter));
-    let extras = [timing(), registered(), mapped(), managed(), foreign(), pool()];
+    let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer()];
     let laws = all().into_iter().chain(extras.into_iter().flatten());
     let laws: Vec<Law<D>> = laws.filter(|law| wanted(&law.full_name())).collect();
     if laws.is_empty() {

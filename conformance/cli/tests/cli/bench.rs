@@ -92,8 +92,10 @@ fn transfers_have_the_same_fields() {
         .stdout;
     let found = lines(&text);
     let names: Vec<_> = found.iter().map(|line| line["case"].as_str().unwrap()).collect();
-    assert_eq!(names.len(), 2 * 4 + 1);
-    for name in ["pinned-to-device-4KiB", "pageable-from-device-64KiB", "overlap"] {
+    assert_eq!(names.len(), 2 * 4 + 2 + 1);
+    for name in
+        ["pinned-to-device-4KiB", "pageable-from-device-64KiB", "transposed-to-device-64KiB", "overlap"]
+    {
         assert!(names.contains(&name), "{names:?}");
     }
     assert!(found.iter().all(|line| fields(line) == FIELDS), "{text}");

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
-use devarray::{Array, Context, ErasedArray, PinnedBuffer, StreamHandle, Transfer};
+use devarray::{Array, Context, ErasedArray, Layout, Order, PinnedBuffer, StreamHandle, Transfer};
 
 use super::{Measurable, Measurement};
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
 #[command(after_help = "\
 Pinned transfers are compared with the driver's own copy of the same memory, pageable ones with the driver's own copy of
 pageable memory. GB/s are bytes transferred a second of the host's clock, from the call until the data is there.
+The lines `transposed` are of pageable matrices whose columns are contiguous on the host and whose rows are on the device.
 The line `overlap` is of an upload, a strided copy and a download on three streams at once; its reference is one after
 the other, so its ratio says how much time the overlap saves.
 
@@ -81,6 +82,9 @@ impl Measurement for Transfers<'_, '_> {
             }
         }
         let len = OVERLAP_BYTES.min(self.arguments.max_bytes);
+        for line in transposed(&stream, len, raw.as_deref())? {
+            table.line(&line, self.output)?;
+        }
         table.line(&overlap(&context, len)?, self.output)?;
         Ok(Status::Success)
     }
@@ -225,6 +229,60 @@ impl<'a, D: Target> Transferred<'a, D> {
             named("pageable", "from-device", len).timed(len, down, raw_down),
         ])
     }
+}
+
+/// A matrix whose columns lie one after the other on the host and whose rows do so on the device, both ways, beside the
+/// driver's own copies of as many bytes.
+fn transposed<D: Target>(
+    stream: &StreamHandle<D>,
+    len: usize,
+    raw: Option<&dyn RawCalls>,
+) -> Result<[Line; 2]> {
+    let count = len / size_of::<u32>();
+    let rows = 1 << (count.ilog2() / 2);
+    let columns = count / rows;
+    let len = rows * columns * size_of::<u32>();
+    let host = Layout::contiguous(&[rows, columns], Order::F)?;
+    let mut reference = D::reference(stream, len, 1)?;
+    let spare = ErasedArray::zeros(stream, &[len], 1)?;
+    let mut array = Array::<u32, D>::zeros(stream, &[rows, columns])?;
+    let there: Vec<u32> = (0..).map(|k: u32| k.wrapping_mul(0x9e37_79b9)).take(rows * columns).collect();
+    let mut back = vec![0; there.len()];
+    array.view_mut().copy_from_host(stream, &there, &host)?;
+    let on_device = array.to_vec(stream)?;
+    let turned = |(row, line): (usize, &[u32])| {
+        line.iter().enumerate().all(|(column, &found)| found == there[column * rows + row])
+    };
+    ensure!(
+        on_device.chunks(columns).enumerate().all(turned),
+        "a matrix of {len} bytes went to the device changed"
+    );
+    array.view().copy_to_host(stream, &mut back, &host)?;
+    ensure!(there == back, "a matrix of {len} bytes came back changed");
+
+    let mut bytes = vec![1_u8; len];
+    let mut ours = || {
+        seconds(|| {
+            array.view_mut().copy_from_host(stream, &there, &host)?;
+            Ok(stream.synchronize()?)
+        })
+    };
+    let mut theirs = || match raw {
+        Some(raw) => seconds(|| raw.upload(spare.address(), &bytes)),
+        None => seconds(|| reference(0)),
+    };
+    let [up, raw_up] = interleaved(rounds(len), [&mut ours, &mut theirs])?;
+    let mut ours = || seconds(|| Ok(array.view().copy_to_host(stream, &mut back, &host)?));
+    let mut theirs = || match raw {
+        Some(raw) => seconds(|| raw.download(spare.address(), &mut bytes)),
+        None => seconds(|| reference(0)),
+    };
+    let [down, raw_down] = interleaved(rounds(len), [&mut ours, &mut theirs])?;
+    let line = |direction| {
+        let case = named("transposed", direction, len).case;
+        Line::new(case, "u32", &[rows, columns], len)
+    };
+    Ok([line("to-device").timed(len, up, raw_up), line("from-device").timed(len, down, raw_down)])
 }
 
 /// An upload, a strided copy and a download at once on three streams, and one after the other on the same.

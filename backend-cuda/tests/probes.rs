@@ -1,0 +1,25 @@
+//! What hardware answers to probes: always something that the simulator answers too.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use std::collections::BTreeMap;
+
+use devarray_conformance::probes::{Load, all};
+use devarray_cuda::CudaDevice;
+
+/// Tens of milliseconds of work, which no call takes by itself.
+const LOAD: Load = Load { bytes: 256 << 20, copies: 100 };
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn hardware_answers_what_the_simulator_can() {
+    for probe in all() {
+        let mut answers = BTreeMap::<_, usize>::new();
+        for _ in 0..5 {
+            *answers.entry(probe.ask(CudaDevice::open(0).unwrap(), LOAD).unwrap()).or_default() += 1;
+        }
+        println!("{}: {answers:?}", probe.name);
+        for answer in answers.keys() {
+            assert!(probe.allowed.contains(answer), "{}: {answer:?}", probe.name);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Several devices in one simulator, and who of them reaches whose memory.
+#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+
+use std::{panic::Location, sync::Arc};
+
+use devarray::{
+    Error, Result,
+    backend::{Capability, CopyOp, Device, DeviceProperties, DeviceUuid, PciAddress, PeerAccess},
+};
+
+use crate::{
+    buffer::MockBuffer,
+    device::{BACKEND, MockDevice, Shared},
+    event::MockEvent,
+    fault::Site,
+    stream::MockStream,
+};
+
+/// Properties of a device with this number and so much memory: small, made up, and the same in every run.
+pub(crate) fn properties(ordinal: usize, memory_bytes: usize) -> DeviceProperties {
+    let mut properties = DeviceProperties::default();
+    let number = ordinal as u64;
+    let mut uuid = *b"devarray\0\0\0\0\0\0\0\0";
+    uuid[8..].copy_from_slice(&number.to_be_bytes());
+    properties.uuid = Some(DeviceUuid(uuid));
+    properties.pci = Some(PciAddress::new(0, u32::try_from(ordinal).unwrap_or(u32::MAX), 0));
+    properties.total_memory_bytes = memory_bytes;
+    properties.constant_memory_bytes = 64 << 10;
+    properties.multiprocessors = 1;
+    properties.warp_threads = 1;
+    properties.max_block_threads = 1;
+    properties.copy_engines = 1;
+    properties
+}
+
+impl MockDevice {
+    /// Another device of the same machine, with the next number: what two devices of one process are.
+    ///
+    /// The two are one simulator: they share the schedule, the judge, the report, planned faults, statistics and the limit of
+    /// memory. They do not share memory, until one is [let into](PeerAccess::enable_peer_access) that of the other.
+    #[must_use]
+    pub fn sibling(&self) -> Self {
+        let mut info = self.info().clone();
+        info.ordinal = self.shared().engine().next_ordinal(info.ordinal);
+        info.properties = properties(info.ordinal, info.properties.total_memory_bytes);
+        self.beside(info)
+    }
+
+    /// Whether the two are devices of one machine.
+    pub(crate) fn is_beside(&self, other: &Shared) -> bool {
+        self.shared().is_beside(other)
+    }
+}
+
+// SAFETY: devices that reach each other are one simulator: one judge, one set of lanes. A copy from a peer is enqueued as any
+// other, and an event of a peer is one of the same simulator.
+unsafe impl PeerAccess for MockDevice {
+    fn can_access_peer(&self, peer: &Self) -> Result<bool> {
+        self.shared().engine().enter(Site::PeerAccess)?;
+        let has = |device: &Self| device.info().capabilities.extras.has(Capability::PeerAccess);
+        let same = Arc::ptr_eq(self.shared(), peer.shared());
+        Ok(same || self.is_beside(peer.shared()) && has(self) && has(peer))
+    }
+
+    fn enable_peer_access(&self, peer: &Self) -> Result<()> {
+        if !self.can_access_peer(peer)? {
+            let (operation, capability) = ("enable_peer_access", Capability::PeerAccess);
+            return Err(Error::Unsupported { backend: BACKEND, operation, capability });
+        }
+        self.shared().engine().let_into(self.info().ordinal, peer.info().ordinal);
+        Ok(())
+    }
+
+    fn reaches_peer(&self, peer: &Self) -> bool {
+        let let_in = || self.shared().engine().is_let_into(self.info().ordinal, peer.info().ordinal);
+        Arc::ptr_eq(self.shared(), peer.shared()) || self.is_beside(peer.shared()) && let_in()
+    }
+
+    #[track_caller]
+    fn copy_from_peer(&self, stream: &MockStream, op: &CopyOp<'_, MockBuffer>) -> Result<()> {
+        let peer = &op.src().shared;
+        let let_in = |peer: &Shared| {
+            self.is_beside(peer) && peer.engine().is_let_into(self.info().ordinal, peer.info().ordinal)
+        };
+        if !Arc::ptr_eq(peer, self.shared()) && !let_in(peer) {
+            return Err(Error::DeviceMismatch { backend: BACKEND, operation: "copy_from_peer" });
+        }
+        stream.copy_of(op, Site::CopyFromPeer, &[op.dst()])
+    }
+
+    #[track_caller]
+    fn wait_for_peer(&self, stream: &MockStream, event: &MockEvent) -> Result<()> {
+        if !self.is_beside(&event.shared) {
+            return Err(Error::DeviceMismatch { backend: BACKEND, operation: "wait_for_peer" });
+        }
+        stream.wait_at(event, Site::WaitForPeer, Location::caller())
+    }
+}

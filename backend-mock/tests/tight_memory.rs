@@ -1,0 +1,27 @@
+//! Random programs at a tight memory limit do what an oracle says, and leave nothing behind; a mistake planted in either is
+//! noticed. The example `tight_memory` runs any number of them.
+
+#[path = "../examples/tight_memory/model.rs"]
+mod model;
+#[path = "../examples/tight_memory/program.rs"]
+mod program;
+
+use program::{Flaw, Tally, run};
+
+const PROGRAMS: u64 = 2000;
+
+#[test]
+fn statistics_are_exact_and_nothing_leaks() {
+    let total: Tally = (0..PROGRAMS).map(|seed| run(seed, Flaw::None).unwrap()).sum();
+    assert!(total.allocated > 5 * PROGRAMS && total.copied > PROGRAMS, "{total:?}");
+    assert!(total.refused > PROGRAMS && total.flushed > PROGRAMS / 10, "memory is tight: {total:?}");
+}
+
+#[test]
+fn what_is_wrong_is_noticed() {
+    for flaw in [Flaw::Leak, Flaw::ByteMore, Flaw::WaitsLonger, Flaw::WrongElement] {
+        let noticed = (0..PROGRAMS).filter(|&seed| run(seed, flaw).is_err()).count();
+        assert!(noticed > 0, "{flaw:?}");
+        println!("{flaw:?}: noticed in {noticed} of {PROGRAMS} programs");
+    }
+}

@@ -1,0 +1,114 @@
+//! Questions to a device about what it does when nothing says what it must.
+//!
+//! CUDA's documentation leaves much open: "any call may block or synchronize". A probe does one such thing and tells what it saw. Run on the
+//! simulator under enough schedules it gives every outcome that the simulator allows, and those are written down beside it. Run on
+//! hardware it must give one of them: what hardware does, the simulator can do. An outcome that the contract forbids is in no list.
+//!
+//! The numbers are rows of the table of `SIMULATOR.md` of `devarray-mock`.
+
+mod events;
+mod memory;
+mod transfers;
+
+use devarray::{Array, Context, Device, Result, StreamHandle};
+
+/// One question.
+#[derive(Debug)]
+pub struct Probe<D: Device> {
+    /// The row of the table, and what is asked: `row_20_a_record_is_a_snapshot`.
+    pub name: &'static str,
+    /// Every answer that the simulator gives, and no other.
+    pub allowed: &'static [&'static str],
+    ask: fn(Setting<D>) -> Result<&'static str>,
+}
+
+impl<D: Device> Probe<D> {
+    /// Asks a device.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    pub fn ask(&self, device: D, load: Load) -> Result<&'static str> {
+        (self.ask)(Setting::new(device, load)?)
+    }
+}
+
+/// How much a stream is given to do that is to be late.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Bytes of each of two arrays that are copied to and fro.
+    pub bytes: usize,
+    /// How many copies.
+    pub copies: usize,
+}
+
+/// A device in use.
+struct Setting<D: Device> {
+    context: Context<D>,
+    one: StreamHandle<D>,
+    two: StreamHandle<D>,
+    load: Load,
+    from: Array<u8, D>,
+}
+
+impl<D: Device> Setting<D> {
+    fn new(device: D, load: Load) -> Result<Self> {
+        let context = Context::new(device)?;
+        let (one, two) = (context.stream()?, context.stream()?);
+        let from = Array::full(&one, &[load.bytes], 1)?;
+        // What is done for the first time may take its time: not when something else is meant to be late.
+        Array::<u8, D>::zeros(&two, &[64])?.to_vec(&two)?;
+        one.synchronize()?;
+        Ok(Self { context, one, two, load, from })
+    }
+
+    /// Gives a stream something to do, so that what follows on it is late.
+    fn delay(&self, stream: &StreamHandle<D>) -> Result<()> {
+        let mut to = Array::<u8, D>::uninit(stream, &[self.load.bytes])?;
+        for _ in 0..self.load.copies {
+            to.view_mut().copy_from(stream, &self.from.view())?;
+        }
+        Ok(())
+    }
+}
+
+macro_rules! probes {
+    ($($module:ident :: $name:ident [$($allowed:literal),+ $(,)?])*) => {
+        /// Every probe.
+        #[must_use]
+        pub fn all<D: Device>() -> Vec<Probe<D>> {
+            vec![$(Probe {
+                name: stringify!($name),
+                allowed: &[$($allowed),+],
+                ask: $module::$name::<D>,
+            }),*]
+        }
+    };
+}
+
+probes! {
+    transfers::row_06_a_borrowed_source_is_free_at_return ["the bytes at the call"]
+    transfers::row_07_a_borrowed_destination_is_there_at_return ["the new bytes"]
+    transfers::row_08_a_pinned_download_may_return_before_it_is_done ["done at return", "not done at return"]
+    transfers::row_08_a_pinned_upload_may_return_before_it_is_done ["done at return", "not done at return"]
+    transfers::row_11_a_fill_may_return_before_it_is_done ["done at return", "not done at return"]
+    transfers::row_11_a_copy_may_return_before_it_is_done ["done at return", "not done at return"]
+    transfers::row_32_an_overlapping_move_is_as_through_a_copy ["as through a copy"]
+    memory::row_12_no_bytes_need_no_memory ["an array"]
+    memory::row_15_another_stream_sees_memory_that_is_there ["the bytes written"]
+    memory::row_16_a_free_is_after_every_use ["the bytes of the reader"]
+    memory::row_16_a_free_may_return_before_it_is_done ["done at return", "not done at return"]
+    memory::row_17_memory_may_be_used_again_by_its_stream ["at another address", "at the same address"]
+    memory::row_31_what_is_refused_changes_nothing ["as before"]
+    memory::row_33_arrays_keep_their_device ["usable"]
+    events::row_20_a_record_is_a_snapshot ["later work is done", "later work is not done"]
+    events::row_20_earlier_work_is_in_the_snapshot ["earlier work is done"]
+    events::row_21_a_wait_is_for_what_was_recorded ["later work is done", "later work is not done"]
+    events::row_22_a_query_does_not_wait ["no", "yes"]
+    events::row_22_a_query_that_says_yes_is_an_edge ["the new bytes"]
+    events::row_22_yes_is_for_good ["yes again"]
+    events::row_23_a_wait_for_a_stream_is_for_all_of_it ["all done"]
+    events::row_23_a_wait_for_a_stream_is_for_no_other ["the other is done", "the other is not done"]
+    events::row_24_a_dropped_stream_does_its_work ["done"]
+    events::row_24_a_dropped_event_keeps_its_edges ["the bytes written"]
+}

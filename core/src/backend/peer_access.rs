@@ -1,0 +1,53 @@
+//! Memory of one device, reached by another.
+#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+
+use super::{CopyOp, Device};
+use crate::Result;
+
+/// Reaching the memory of another device of the backend in place: the extra
+/// [`PeerAccess`](super::Capability::PeerAccess). Whether it is to be had is a matter of the two devices:
+/// [`can_access_peer`](Self::can_access_peer).
+///
+/// # For callers
+///
+/// [`Context::enable_peer_access`](crate::Context::enable_peer_access) and
+/// [`ArrayViewMut::copy_from_peer`](crate::ArrayViewMut::copy_from_peer) are what programs use.
+///
+/// # Safety
+///
+/// As [`Device`]. [`copy_from_peer`](Self::copy_from_peer) is an operation of its stream as any other (S1 to S8), and
+/// [`wait_for_peer`](Self::wait_for_peer) puts it after what an event of the other device captured (S4).
+pub unsafe trait PeerAccess: Device {
+    /// Whether operations of this device could be let into the memory of `peer`. Of its own memory, always.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn can_access_peer(&self, peer: &Self) -> Result<bool>;
+
+    /// Lets operations of this device into the memory of `peer`, all that is and will be. To do it again is nothing.
+    ///
+    /// # Errors
+    ///
+    /// - [`Unsupported`](crate::Error::Unsupported): it [cannot](Self::can_access_peer).
+    /// - What the device says.
+    fn enable_peer_access(&self, peer: &Self) -> Result<()>;
+
+    /// Whether operations of this device are let into the memory of `peer` now. Into its own, always.
+    fn reaches_peer(&self, peer: &Self) -> bool;
+
+    /// As [`Stream::copy`](super::Stream::copy), on a stream of this device, from a buffer of one that it
+    /// [reaches](Self::reaches_peer).
+    ///
+    /// # Errors
+    ///
+    /// Nothing was enqueued, and the destination is unchanged.
+    fn copy_from_peer(&self, stream: &Self::Stream, op: &CopyOp<'_, Self::Buffer>) -> Result<()>;
+
+    /// As [`Stream::wait`](super::Stream::wait), on a stream of this device, for an event of any device of the backend.
+    ///
+    /// # Errors
+    ///
+    /// No edge was made; the stream is unchanged.
+    fn wait_for_peer(&self, stream: &Self::Stream, event: &Self::Event) -> Result<()>;
+}

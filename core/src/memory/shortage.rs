@@ -1,0 +1,47 @@
+//! What is done before an allocation fails.
+
+use std::sync::Arc;
+
+use crate::{
+    Error,
+    backend::{Device, Quiesced, Stream},
+    context::{ContextCore, lock},
+};
+
+impl<D: Device> ContextCore<D> {
+    /// After an allocation that failed with `error`: gives back what can be given back, if memory is what was short, and says
+    /// whether to try once more. No lock is held: it waits for the device, and asks the program.
+    #[cold]
+    pub(crate) fn makes_room_after(&self, error: &Error) -> bool {
+        let Error::OutOfMemory { limited, .. } = error else { return false };
+        self.custody.settle(self);
+        self.releases.flush(self);
+        // Memory is short as long as the work before its free runs; a limit does not care.
+        if !limited {
+            self.wait_for_streams();
+        }
+        self.watch.out_of_memory(error);
+        // What the program gave back may have been put off.
+        self.releases.flush(self);
+        true
+    }
+
+    /// Waits for every stream of the context.
+    fn wait_for_streams(&self) {
+        let lanes: Vec<_> = lock(&self.timeline).open_lanes().collect();
+        for lane in lanes {
+            // The position is taken first: what other threads submit during the wait is not covered by it.
+            let timeline = lock(&self.timeline);
+            let (Some(stream), (sequence, seen)) =
+                (timeline.stream(lane).map(Arc::clone), timeline.position(lane))
+            else {
+                continue;
+            };
+            drop(timeline);
+            match Stream::synchronize(&*stream) {
+                Quiesced::Done => lock(&self.timeline).host_waited(lane, sequence, &seen),
+                Quiesced::Ended(error) | Quiesced::Unknown(error) => self.report(error),
+            }
+        }
+    }
+}

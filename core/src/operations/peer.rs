@@ -1,0 +1,84 @@
+//! Copies between two devices of one backend, in place.
+
+use std::sync::Arc;
+
+use super::Elements;
+use crate::{
+    Crossing, LayoutError, Result,
+    backend::{CopyOp, PeerAccess, Quiesced},
+    context::lock,
+    order::Touch,
+    statistics::Work,
+    stream::StreamCore,
+};
+
+const OPERATION: &str = "copy_from_peer";
+
+impl<D: PeerAccess> StreamCore<D> {
+    /// Copies elements of another context here: in place if this device reaches the other's memory, else as
+    /// [`copy_across`](Self::copy_across). `self` writes, `src_stream` reads.
+    ///
+    /// No lock of one context is held while one of the other is taken. In between nothing that conflicts can come: the
+    /// elements are borrowed until the end.
+    #[track_caller]
+    pub(crate) fn copy_from_peer(
+        &self,
+        dst: &Elements<'_, D>,
+        src_stream: &Self,
+        src: &Elements<'_, D>,
+    ) -> Result<Crossing> {
+        self.check_context(OPERATION, [&dst.allocation.core])?;
+        src_stream.check_context(OPERATION, [&src.allocation.core])?;
+        if src.item_bytes != dst.item_bytes {
+            let reason = "source and destination differ in element size";
+            return Err(LayoutError::ElementSize { item_bytes: src.item_bytes, reason }.into());
+        }
+        let (here, there) = (&self.core.device, &src_stream.core.device);
+        if !here.reaches_peer(there) {
+            self.copy_across(dst, src_stream, src)?;
+            return Ok(Crossing::Staged);
+        }
+        let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
+        let len_bytes = plan.len_bytes();
+        if len_bytes == 0 {
+            return Ok(Crossing::InPlace);
+        }
+        let (reads, writes) = ([src.touch(false)], [dst.touch(true)]);
+        let written = src_stream.ordered(&reads)?;
+
+        let op = CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan: &plan };
+        let mut timeline = lock(&self.core.timeline);
+        timeline.order(self.lane.index, self.mode, OPERATION, &writes)?;
+        here.wait_for_peer(&self.raw, &written)?;
+        timeline.note(self.lane.index, self.mode, &writes);
+        timeline.statistics.count(Work::Copy { len_bytes });
+        here.copy_from_peer(&self.raw, &op)?;
+        let read = timeline.record(self.lane.index);
+        drop(timeline);
+
+        // From here on the source is in use, and its own context does not know it yet.
+        read.and_then(|read| src_stream.note_reader(&read.event, &reads)).inspect_err(|_| {
+            if let Quiesced::Unknown(error) = self.quiesce() {
+                src.allocation.keep_for_good();
+                self.core.report(error);
+            }
+        })?;
+        Ok(Crossing::InPlace)
+    }
+
+    /// An event after everything that conflicts with the accesses.
+    fn ordered(&self, touches: &[Touch<'_, D>]) -> Result<Arc<D::Event>> {
+        let mut timeline = lock(&self.core.timeline);
+        timeline.order(self.lane.index, self.mode, OPERATION, touches)?;
+        Ok(timeline.record(self.lane.index)?.event)
+    }
+
+    /// Makes this stream wait for an event of another device after which the accesses are over, and notes them as its own: so
+    /// whatever conflicts with them here waits too.
+    fn note_reader(&self, event: &D::Event, touches: &[Touch<'_, D>]) -> Result<()> {
+        let mut timeline = lock(&self.core.timeline);
+        self.core.device.wait_for_peer(&self.raw, event)?;
+        timeline.note(self.lane.index, self.mode, touches);
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Two devices of one backend: who reaches whose memory.
+
+use crate::{
+    ArrayView, ArrayViewMut, Context, Result, StreamHandle,
+    array::{Element, ErasedView, ErasedViewMut},
+    backend::PeerAccess,
+};
+#[cfg(doc)]
+use crate::{Error, backend::Capability};
+
+/// Which way elements went from one device to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "there are these two ways")]
+pub enum Crossing {
+    /// From memory to memory. The host did not wait.
+    InPlace,
+    /// Through host memory. The host waited until the source was read.
+    Staged,
+}
+
+impl<D: PeerAccess> Context<D> {
+    /// Whether operations of this context's device could reach the memory of the other's in place.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    pub fn can_access_peer(&self, peer: &Self) -> Result<bool> {
+        self.device().can_access_peer(peer.device())
+    }
+
+    /// Lets operations of this context's device reach the memory of the other's in place, all that is and will be. One way: for
+    /// the other way, ask the other. To do it again is nothing.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`], of [`PeerAccess`](Capability::PeerAccess): they [cannot](Self::can_access_peer).
+    /// - What the device says.
+    pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
+        self.device().enable_peer_access(peer.device())
+    }
+}
+
+impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
+    /// Copies elements of another context here, of another device of the backend: `stream` writes, `src_stream` reads.
+    ///
+    /// If this context's device [may reach](Context::enable_peer_access) the other's memory, the copy goes from memory to
+    /// memory and does not synchronize: both streams have it in their order, and what conflicts on other streams of either
+    /// context waits. If not, it goes as [`copy_across`](Self::copy_across). The result says which.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, Crossing};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let device = MockDevice::new();
+    /// let (here, there) = (Context::new(device.clone())?, Context::new(device.sibling())?);
+    /// let (writer, reader) = (here.stream()?, there.stream()?);
+    /// let source = Array::from_slice(&reader, &[2, 2], &[1, 2, 3, 4])?;
+    /// let mut target = Array::<i32, _>::zeros(&writer, &[2, 2])?;
+    ///
+    /// let way = target.view_mut().copy_from_peer(&writer, &reader, &source.view().transpose())?;
+    /// assert_eq!((way, target.to_vec(&writer)?), (Crossing::Staged, vec![1, 3, 2, 4]));
+    ///
+    /// here.enable_peer_access(&there)?;
+    /// let way = target.view_mut().copy_from_peer(&writer, &reader, &source.view())?;
+    /// assert_eq!((way, target.to_vec(&writer)?), (Crossing::InPlace, vec![1, 2, 3, 4]));
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - What either device says: the destination may then be partly written.
+    #[doc(alias = "memcpy_peer")]
+    #[track_caller]
+    pub fn copy_from_peer(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<D>,
+        src: &ArrayView<'_, T, D>,
+    ) -> Result<Crossing> {
+        stream.0.copy_from_peer(&self.elements(), &src_stream.0, &src.elements())
+    }
+}
+
+impl<D: PeerAccess> ErasedViewMut<'_, D> {
+    /// As [`ArrayViewMut::copy_from_peer`].
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayViewMut::copy_from_peer`].
+    #[track_caller]
+    pub fn copy_from_peer(
+        &mut self,
+        stream: &StreamHandle<D>,
+        src_stream: &StreamHandle<D>,
+        src: &ErasedView<'_, D>,
+    ) -> Result<Crossing> {
+        stream.0.copy_from_peer(&self.elements(), &src_stream.0, &src.elements())
+    }
+}

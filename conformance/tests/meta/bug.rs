@@ -55,11 +55,14 @@ pub(crate) enum Bug {
     AdoptMislabelled,
     PoolCountsWhatItKeeps,
     PoolForgetsPeaks,
+    PeerCopyDoesNothing,
+    PeerCopiesOutOfOrder,
+    PeerWaitIgnored,
 }
 
 impl Bug {
     /// How many variants there are, `None` among them.
-    pub(crate) const COUNT: usize = Self::PoolForgetsPeaks as usize + 1;
+    pub(crate) const COUNT: usize = Self::PeerWaitIgnored as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may be given memory of
     /// the program's own: one that is finished too late would write into it when it is somebody else's.
@@ -120,4 +123,7 @@ pub(crate) const KILLERS: &[(Bug, &str)] = &[
     (Bug::AdoptMislabelled, "foreign::refused"),
     (Bug::PoolCountsWhatItKeeps, "pool::trim"),
     (Bug::PoolForgetsPeaks, "pool::statistics"),
+    (Bug::PeerCopyDoesNothing, "peer::strided"),
+    (Bug::PeerCopiesOutOfOrder, "peer::ordered"),
+    (Bug::PeerWaitIgnored, "peer::ordered"),
 ];

@@ -18,10 +18,10 @@ use broken::Broken;
 use bug::{Bug, KILLERS};
 use devarray::{
     Result,
-    backend::{ForeignMemory, ManagedMemory, MapHost, PoolControl, RegisterHost, Timing},
+    backend::{ForeignMemory, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing},
 };
 use devarray_conformance::{
-    Harness, Instrumented, Law, all, foreign, managed, mapped, pool, registered, timing,
+    Harness, Instrumented, Law, all, foreign, managed, mapped, peer, pool, registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
@@ -50,9 +50,11 @@ fn simulator(schedule: Schedule) -> Result<MockDevice> {
 }
 
 /// Every law, those of extras too.
-fn every_law<D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory + PoolControl>() -> Vec<Law<D>>
+fn every_law<D>() -> Vec<Law<D>>
+where
+    D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory + PoolControl + PeerAccess,
 {
-    let extras = [timing(), registered(), mapped(), managed(), foreign(), pool()];
+    let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer()];
     all().into_iter().chain(extras.into_iter().flatten()).collect()
 }
 
@@ -62,14 +64,27 @@ fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     (law != SLOWEST || killer == SLOWEST) && (!law.starts_with("registered::") || bug.is_of_an_extra())
 }
 
+/// Devices with a bug. The second is another device of the first's machine for laws of peers alone: the others are to find
+/// two that share nothing.
+fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDevice>> {
+    let schedule = schedule.clone();
+    if group != "peer" {
+        return Harness::new(move || simulator(schedule.clone()).map(|device| Broken::new(device, bug)))
+            .with_cases(CASES);
+    }
+    let first = simulator(schedule);
+    let beside = first.clone();
+    Harness::new(move || first.clone().map(|device| Broken::new(device, bug)))
+        .with_second(move || beside.clone().map(|device| Broken::new(device.sibling(), bug)))
+        .with_cases(CASES)
+}
+
 /// The laws that a device with this bug breaks, under the two fixed schedules that run as little as they may.
 fn broken_laws(bug: Bug, killer: &str) -> BTreeMap<String, String> {
     let mut broken = BTreeMap::new();
     for schedule in [Schedule::Lazy, Schedule::ReverseLazy] {
-        let open = move || simulator(schedule.clone()).map(|device| Broken::new(device, bug));
-        let harness = Harness::new(open).with_cases(CASES);
         for law in every_law().into_iter().filter(|law| is_tried(&law.full_name(), bug, killer)) {
-            if let Err(violation) = law.check(&harness) {
+            if let Err(violation) = law.check(&harness(&schedule, bug, law.group)) {
                 broken.insert(law.full_name(), violation.to_string());
             }
         }

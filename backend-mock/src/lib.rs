@@ -12,6 +12,7 @@ mod foreign;
 mod host;
 mod host_kinds;
 mod judge;
+mod limits;
 mod peer;
 mod poison;
 mod pool;

@@ -40,6 +40,7 @@ pub struct Builder {
     pub(crate) record_order: bool,
     pub(crate) record_timeline: bool,
     pub(crate) judge: bool,
+    pub(crate) lints: bool,
     pub(crate) forgets_waits: bool,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
@@ -58,6 +59,7 @@ impl Builder {
             record_order: false,
             record_timeline: false,
             judge: true,
+            lints: false,
             forgets_waits: false,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
@@ -100,6 +102,13 @@ impl Builder {
     /// off, only what must be refused is found: what reaches outside a buffer.
     pub fn judge(mut self, judge: bool) -> Self {
         self.judge = judge;
+        self
+    }
+
+    /// Whether what is right and yet slow or needless is looked for, and told in [`Report::lints`](crate::Report::lints). Off unless
+    /// told.
+    pub fn lints(mut self, lints: bool) -> Self {
+        self.lints = lints;
         self
     }
 

@@ -93,6 +93,9 @@ impl MockDevice {
         if options.record_timeline {
             engine.record_timeline();
         }
+        if options.lints {
+            engine.look_for_lints();
+        }
         let mut info = options.info;
         info.properties = properties(info.ordinal, options.memory_limit_bytes);
         Self { shared: Arc::new(Shared { info, engine: Arc::new(Mutex::new(engine)) }) }
@@ -113,6 +116,13 @@ impl MockDevice {
     #[track_caller]
     pub fn host_access(&self, host: &MockHostBuffer, bytes: Range<usize>, access: Access) {
         let addresses = host.addresses_of(bytes);
+        self.shared.engine().host_access(&addresses, access, Location::caller());
+    }
+
+    /// As [`host_access`](Self::host_access), of any host memory, by its addresses.
+    #[track_caller]
+    pub fn host_access_at(&self, memory: Range<*const u8>, access: Access) {
+        let addresses = memory.start.addr()..memory.end.addr();
         self.shared.engine().host_access(&addresses, access, Location::caller());
     }
 

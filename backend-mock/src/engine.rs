@@ -18,6 +18,7 @@ mod history;
 mod host;
 mod lane;
 mod ledger;
+mod lints;
 mod memory;
 mod op;
 mod recorder;
@@ -66,7 +67,7 @@ pub(crate) struct Engine {
     /// The error that lost the device.
     lost: Option<Error>,
     /// The error with which the operation of this call loses the device when it runs.
-    doom: Option<Error>,
+    doom: Option<Box<Error>>,
     /// Whether the query of this call takes no step.
     is_late: bool,
     /// Operations enqueued so far: the number of the next one.
@@ -107,8 +108,10 @@ impl Engine {
 
     /// Adds an operation to the queue of a stream, judged, and lets the device run as the schedule likes.
     pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) {
-        let finding = self.judge.enqueue(lane, &work, self.operation(work.name(), Some(lane), location));
+        let operation = self.operation(work.name(), Some(lane), location);
+        let finding = self.judge.enqueue(lane, &work, operation);
         self.add_finding(finding);
+        self.note_pageable(lane, work.host_addresses(), operation);
         self.push(lane, work, location);
     }
 
@@ -130,7 +133,10 @@ impl Engine {
         (mark, snapshot): (Mark, &Snapshot),
         location: &'static Location<'static>,
     ) {
-        self.judge.wait(lane, snapshot, self.operation("wait", Some(lane), location));
+        let operation = self.operation("wait", Some(lane), location);
+        if self.judge.wait(lane, snapshot, operation) {
+            self.note_needless_wait(operation, snapshot);
+        }
         self.push(lane, Work::Wait(mark), location);
     }
 
@@ -315,6 +321,7 @@ impl Engine {
             events: self.ledger.events,
             adopted: self.ledger.adopted,
             findings: self.ledger.findings.clone(),
+            lints: self.lints().to_vec(),
         }
     }
 }

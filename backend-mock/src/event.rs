@@ -1,7 +1,7 @@
 //! A point in the work of a stream.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::sync::Arc;
+use std::{panic::Location, sync::Arc};
 
 use devarray::{
     Result,
@@ -54,7 +54,8 @@ unsafe impl Event for MockEvent {
         Ok(engine.query(self.mark, &self.snapshot))
     }
 
+    #[track_caller]
     fn synchronize(&self) -> Quiesced {
-        self.shared.engine().synchronize_event(self.mark, &self.snapshot)
+        self.shared.engine().synchronize_event(self.mark, &self.snapshot, Location::caller())
     }
 }

@@ -23,6 +23,7 @@ mod quiet;
 mod run;
 mod shrink;
 mod sweep;
+mod timeline;
 
 pub use exhaustive::Exhausted;
 pub use failure::{Failure, ParseReplayError, Wrong};

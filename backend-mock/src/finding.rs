@@ -1,11 +1,15 @@
 //! What was done wrong: one mistake, with everything needed to understand it.
 
+mod code;
+
 use std::{fmt, ops::Range, panic::Location};
+
+pub use code::{Class, Code};
 
 use crate::buffer::BufferId;
 
 /// One mistake: an operation that real hardware would have answered with undefined behaviour, under some schedule if not
-/// under this one.
+/// under this one. Or, by the [class](Class) of its code, something lesser.
 ///
 /// `Display` is for people:
 ///
@@ -96,72 +100,8 @@ pub enum Memory {
         /// How much of it an operation uses.
         len_bytes: usize,
     },
-}
-
-/// Kinds of mistakes. Written `error[DA06]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Code {
-    /// DA01: two operations touch a byte, one of them writes, and nothing orders them.
-    Race,
-    /// DA02: the host reads memory that an operation may still write.
-    HostRead,
-    /// DA03: the host writes memory that an operation may still use.
-    HostWrite,
-    /// DA04: pinned memory was given back while an operation may still use it.
-    HostFreed,
-    /// DA05: memory is used by what is not ordered after its allocation.
-    UseBeforeAlloc,
-    /// DA06: memory is used after its free, or freed by what is not ordered after every use.
-    UseAfterFree,
-    /// DA07: memory is freed that was freed already.
-    DoubleFree,
-    /// DA08: an operation reaches outside a memory.
-    OutOfBounds,
-    /// DA10: bytes are brought to the host that were never given a value.
-    Uninitialized,
-    /// DA11: source and destination of one copy share a byte.
-    Overlap,
-    /// DA12: something was still alive in the end.
-    Leak,
-    /// DA26: the host reads write-combined memory. Right, but slow.
-    SlowRead,
-}
-
-impl Code {
-    /// Its number, 12 for `DA12`.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::Race => 1,
-            Self::HostRead => 2,
-            Self::HostWrite => 3,
-            Self::HostFreed => 4,
-            Self::UseBeforeAlloc => 5,
-            Self::UseAfterFree => 6,
-            Self::DoubleFree => 7,
-            Self::OutOfBounds => 8,
-            Self::Uninitialized => 10,
-            Self::Overlap => 11,
-            Self::Leak => 12,
-            Self::SlowRead => 26,
-        }
-    }
-
-    /// The family of mistakes, as files of stream programs name it.
-    #[must_use]
-    pub const fn kind(self) -> &'static str {
-        match self {
-            Self::Race | Self::HostRead | Self::HostWrite | Self::HostFreed => "race",
-            Self::UseBeforeAlloc => "use_before_alloc",
-            Self::UseAfterFree | Self::DoubleFree => "use_after_free",
-            Self::OutOfBounds => "out_of_bounds",
-            Self::Uninitialized => "uninit",
-            Self::Overlap => "overlap",
-            Self::Leak => "leak",
-            Self::SlowRead => "slow_read",
-        }
-    }
+    /// None: it is about order alone.
+    Nothing,
 }
 
 impl Finding {
@@ -190,6 +130,14 @@ impl Finding {
             }
         }
         self.with.sort_by_key(|(operation, _)| operation.number);
+    }
+
+    /// Both as one: the worse, naming the earlier operations of both.
+    pub(crate) fn joined(self, other: Self) -> Self {
+        let other_is_worse = other.code.class() < self.code.class();
+        let (mut worse, lesser) = if other_is_worse { (other, self) } else { (self, other) };
+        worse.add(lesser.with);
+        worse
     }
 
     /// The same with another note.
@@ -221,6 +169,9 @@ impl Finding {
             Code::Uninitialized => format!("never given a value, and brought to the host: {place}"),
             Code::Overlap => format!("source and destination share bytes of {place}"),
             Code::Leak => format!("leaked: {memory}"),
+            Code::ReliesOnBlocking => format!("right only if a copy of pageable memory blocks: {place}"),
+            Code::NeedlessSync => "the host waits for what it has waited for already".to_owned(),
+            Code::NeedlessWait => "the stream waits for what it comes after already".to_owned(),
             Code::SlowRead => format!("the host reads write-combined memory, slowly: {place}"),
         }
     }
@@ -244,6 +195,7 @@ impl Memory {
             Self::Device { len_bytes, .. } | Self::Pinned { len_bytes, .. } | Self::Host { len_bytes } => {
                 len_bytes
             }
+            Self::Nothing => 0,
         }
     }
 }
@@ -254,6 +206,7 @@ impl fmt::Display for Memory {
             Self::Device { id, .. } => write!(f, "buffer {id}"),
             Self::Pinned { number, .. } => write!(f, "pinned memory {number}"),
             Self::Host { .. } => f.write_str("host memory"),
+            Self::Nothing => f.write_str("no memory"),
         }
     }
 }
@@ -273,11 +226,5 @@ impl fmt::Display for Finding {
             write!(f, "\n  {line}")?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[DA{:02}]", self.number())
     }
 }

@@ -25,6 +25,7 @@ mod history;
 mod host;
 mod initialized;
 mod lanes;
+mod may;
 mod memory;
 mod shadow;
 mod verdict;
@@ -36,6 +37,7 @@ use history::{History, Of, Step};
 use host::HostMemory;
 use lanes::Lanes;
 pub(crate) use lanes::Snapshot;
+use may::MayHaveBlocked;
 use memory::DeviceMemory;
 
 use crate::{
@@ -54,12 +56,14 @@ pub(crate) struct Judge {
     device: DeviceMemory,
     host: HostMemory,
     history: History,
+    may_have_blocked: MayHaveBlocked,
 }
 
 impl Judge {
     pub(crate) fn new(on: bool, forgets_waits: bool) -> Self {
         let (lanes, device, host) = (Lanes::default(), DeviceMemory::default(), HostMemory::default());
-        Self { on, forgets_waits, lanes, device, host, history: History::default() }
+        let (history, may_have_blocked) = (History::default(), MayHaveBlocked::default());
+        Self { on, forgets_waits, lanes, device, host, history, may_have_blocked }
     }
 
     /// Judges an operation that is being enqueued on a lane, and takes note of it.
@@ -72,6 +76,13 @@ impl Judge {
         self.verdict(work, operation, position)
     }
 
+    /// The newest operation of a lane is a copy of pageable host memory.
+    pub(crate) fn may_have_blocked(&mut self, lane: usize, copy: Operation) {
+        if self.on {
+            self.may_have_blocked.push(copy, self.lanes.clock(lane).clone());
+        }
+    }
+
     /// The lane records an event, as its next operation.
     pub(crate) fn record(&mut self, lane: usize, operation: Operation) -> Snapshot {
         if !self.on {
@@ -82,16 +93,29 @@ impl Judge {
         self.lanes.record(position, operation)
     }
 
-    /// The lane waits for an event, as its next operation.
-    pub(crate) fn wait(&mut self, lane: usize, event: &Snapshot, operation: Operation) {
-        if self.on {
-            self.lanes.issue(lane);
-            let of = event.record_number().map_or(Of::Nothing, Of::Record);
-            self.note(Step::of_operation(&operation, of));
-            if !self.forgets_waits {
-                self.lanes.wait(lane, event, operation);
-            }
+    /// The lane waits for an event, as its next operation. Whether it came after it already.
+    pub(crate) fn wait(&mut self, lane: usize, event: &Snapshot, operation: Operation) -> bool {
+        if !self.on {
+            return false;
         }
+        self.lanes.issue(lane);
+        let needless = event.is_known_to(self.lanes.clock(lane));
+        let of = event.record_number().map_or(Of::Nothing, Of::Record);
+        self.note(Step::of_operation(&operation, of));
+        if !self.forgets_waits {
+            self.lanes.wait(lane, event, operation);
+        }
+        needless
+    }
+
+    /// Whether the host has waited for the event already, or for what comes after it.
+    pub(crate) fn host_knows(&self, event: &Snapshot) -> bool {
+        self.on && event.is_known_to(self.lanes.host())
+    }
+
+    /// Whether the host has waited for everything on a lane already.
+    pub(crate) fn host_knows_all(&self, lane: usize) -> bool {
+        self.on && self.lanes.host_knows_all(lane)
     }
 
     /// The host has waited for an event, or was told that it is ready.
@@ -121,7 +145,7 @@ impl Judge {
 
     /// What was issued so far is no part of what findings draw from now on.
     pub(crate) fn begin_program(&mut self) {
-        self.history = History::default();
+        self.history.clear();
     }
 
     /// The finding, with what was issued around it drawn.

@@ -40,7 +40,7 @@ pub use explore::{Exhausted, Explore, Failure, ParseReplayError, Swept, Wrong, e
 
 // What drives it, and what it tells.
 pub use fault::{Fault, FaultKind, FaultPlan, Fired, ParseFaultPlanError, Site};
-pub use finding::{Access, Code, Finding, Memory, Operation};
+pub use finding::{Access, Class, Code, Finding, Memory, Operation};
 pub use poison::{Poison, PoisonKind};
 pub use report::{LiveBuffer, LiveHostBuffer, LiveRegistration, Report};
 pub use schedule::Schedule;

@@ -38,10 +38,12 @@ pub struct Report {
     pub adopted: usize,
     /// Mistakes that were seen, in the order in which they were.
     pub findings: Vec<Finding>,
+    /// What was right and yet slow or needless, in the same order; empty unless [asked for](crate::Builder::lints).
+    pub lints: Vec<Finding>,
 }
 
 impl Report {
-    /// Whether nothing is alive and nothing was done wrong.
+    /// Whether nothing is alive and nothing was done wrong. Lints are not counted.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.buffers.is_empty()
@@ -56,7 +58,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_clean() {
+        if self.is_clean() && self.lints.is_empty() {
             return f.write_str("clean: nothing is alive, no findings");
         }
         let mut lines = Vec::new();
@@ -82,7 +84,7 @@ impl fmt::Display for Report {
                 lines.push(format!("{}: {what}: {count}", Code::Leak));
             }
         }
-        lines.extend(self.findings.iter().map(Finding::to_string));
+        lines.extend(self.findings.iter().chain(&self.lints).map(Finding::to_string));
         f.write_str(&lines.join("\n"))
     }
 }

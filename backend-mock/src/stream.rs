@@ -201,7 +201,8 @@ unsafe impl Stream for MockStream {
         self.wait_at(event, Site::Wait, Location::caller())
     }
 
+    #[track_caller]
     fn synchronize(&self) -> Quiesced {
-        self.shared().engine().synchronize_lane(self.lane)
+        self.shared().engine().synchronize_lane(self.lane, Location::caller())
     }
 }

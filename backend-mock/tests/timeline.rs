@@ -1,12 +1,12 @@
 //! Timelines of the simulator: every operation on its track, waits as arrows, mistakes marked and their right twins not; as a trace of
 //! valid form, and drawn in the finding.
-#![allow(clippy::unwrap_used)] // helpers of tests
+#![allow(unsafe_code, clippy::unwrap_used)] // opens unchecked streams, where waits can be missing; helpers of tests
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use devarray::{Array, Context, timeline::Timeline};
 use devarray_conformance::{TraceEvent, trace_events};
-use devarray_mock::{Finding, MockDevice, Schedule, program::Program};
+use devarray_mock::{Explore, Finding, MockDevice, Schedule, Wrong, program::Program};
 use serde_json::{Value, json};
 
 const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
@@ -232,6 +232,33 @@ fn operations_know_the_lines_that_asked_for_them() {
         assert_eq!((place.file(), place.line()), (file!(), line - 1));
     }
     assert_eq!(MockDevice::new().timeline(), None, "nothing is kept unless told");
+}
+
+/// Of a run that `explore` found wrong, and of the same code with the wait that is missing.
+#[test]
+fn a_failure_of_a_users_code_is_drawn() {
+    let program = |waits: bool| {
+        move |device: MockDevice| {
+            let context = Context::new(device).unwrap();
+            // SAFETY: an event orders the read after the fill; if not, that is what is to be found, on the simulator.
+            let [one, two] = [(); 2].map(|()| unsafe { context.unchecked_stream() }.unwrap());
+            let array = Array::full(&one, &[64], 7_u8).unwrap();
+            if waits {
+                two.wait(&one.record().unwrap()).unwrap();
+            }
+            array.to_vec(&two).unwrap();
+            one.synchronize().unwrap();
+        }
+    };
+    let explore = Explore::new().schedules(4);
+    let failure = explore.run(program(false)).unwrap_err();
+    let marks = |timeline: &Timeline| -> BTreeSet<String> {
+        timeline.tracks.iter().flat_map(|track| &track.marks).map(|mark| mark.name.clone()).collect()
+    };
+    let Wrong::Found(finding) = &failure.wrong else { panic!("{failure}") };
+    assert!(marks(&explore.timeline(&failure, program(false))).contains(&finding.code.name()));
+    assert_eq!(explore.run(program(true)), Ok(7));
+    assert_eq!(marks(&explore.timeline(&failure, program(true))), BTreeSet::new());
 }
 
 #[test]

@@ -82,6 +82,7 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// - [`Error::DeviceMismatch`]: the event is of another context.
     /// - The device could not enqueue the wait; the stream is unchanged.
+    #[track_caller]
     pub fn wait(&self, event: &EventHandle<D>) -> Result<()> {
         self.0.check_context("wait", [&event.core])?;
         lock(&self.0.core.timeline).join(self.0.lane.index, event.lane, &event.mark)
@@ -92,6 +93,7 @@ impl<D: Device> StreamHandle<D> {
     /// # Errors
     ///
     /// Some of the work, or the wait itself, failed.
+    #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         self.0.quiesce().into_result()
     }
@@ -127,6 +129,7 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// Waits, and lets the timeline forget what is finished.
+    #[track_caller]
     pub(crate) fn quiesce(&self) -> Quiesced {
         // The position is taken first: what other threads submit during the wait is not covered by it.
         let (sequence, seen) = lock(&self.core.timeline).position(self.lane.index);
@@ -177,10 +180,12 @@ impl<D: Device> EventHandle<D> {
     /// # Errors
     ///
     /// Some of the work, or the wait itself, failed.
+    #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         self.quiesce().into_result()
     }
 
+    #[track_caller]
     pub(crate) fn quiesce(&self) -> Quiesced {
         let end = self.mark.event.synchronize();
         if matches!(end, Quiesced::Done) {

@@ -30,7 +30,7 @@ impl Engine {
                 Ok(())
             }
             Fate::Doomed(error) => {
-                self.doom = Some(error);
+                self.doom = Some(Box::new(error));
                 Ok(())
             }
             Fate::Fails(error) => {

@@ -11,7 +11,7 @@ use super::{Bytes, Engine, Reserved};
 use crate::{
     buffer::BufferId,
     device::BACKEND,
-    finding::{Access, Code, Finding, Memory},
+    finding::{Access, Code},
     report::{LiveHostBuffer, LiveRegistration},
 };
 
@@ -95,19 +95,6 @@ impl Engine {
         let finding = self.judge.take_back(buffer, self.operation("drop", None, location));
         self.add_finding(finding);
         self.memory.take_back(buffer);
-    }
-
-    /// Tells once of write-combined memory that the host reads.
-    pub(crate) fn note_slow_read(&mut self, number: u64, location: &'static Location<'static>) {
-        let Some((_, LiveHostBuffer { len_bytes, .. })) = self.ledger.host_buffers.get(&number) else {
-            return;
-        };
-        let memory = Memory::Pinned { number, len_bytes: *len_bytes };
-        let operation = self.operation("host_read", None, location);
-        let finding = Finding::new(Code::SlowRead, operation, Access::Read, memory, 0..*len_bytes);
-        if self.ledger.read_slowly.insert(number) {
-            self.add_finding(Some(finding));
-        }
     }
 
     /// Pins a range; none if some of it is pinned already.

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use super::{HostUse, recorder::Recorder};
+use super::{HostUse, lints::Lints, recorder::Recorder};
 use crate::{
     finding::Finding,
     report::{LiveHostBuffer, LiveRegistration},
@@ -17,6 +17,7 @@ use crate::{
 pub(super) struct Ledger {
     pub(super) statistics: Statistics,
     pub(super) findings: Vec<Finding>,
+    pub(super) lints: Lints,
     /// What keeps the timeline, if one is kept.
     pub(super) recorder: Option<Recorder>,
     /// Events alive.

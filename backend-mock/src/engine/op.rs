@@ -18,7 +18,7 @@ pub(super) struct Op {
     /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees, records and waits.
     pub(super) cancelled: bool,
     /// It loses the device, with this error, when it runs.
-    pub(super) doom: Option<Error>,
+    pub(super) doom: Option<Box<Error>>,
 }
 
 impl Op {

@@ -188,8 +188,7 @@ impl Recorder {
 
 /// Marks the operations that a finding is about, and connects them: whichever came first with the other.
 fn mark_finding(timeline: &mut Timeline, finding: &Finding, at: Duration) {
-    let code = finding.code.to_string();
-    let code = code.trim_start_matches("error").trim_matches(['[', ']']).to_owned();
+    let code = finding.code.name();
     let wrong = place_of(timeline, &finding.operation);
     let others: Vec<_> = finding.with.iter().filter_map(|(with, _)| place_of(timeline, with)).collect();
     for place in others.iter().copied().chain(wrong) {

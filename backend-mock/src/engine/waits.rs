@@ -1,5 +1,7 @@
 //! Waits and questions of the host.
 
+use std::panic::Location;
+
 use devarray::backend::Quiesced;
 
 use super::{Engine, Happened, Mark};
@@ -7,7 +9,8 @@ use crate::judge::Snapshot;
 
 impl Engine {
     /// Waits for everything on a lane.
-    pub(crate) fn synchronize_lane(&mut self, lane: usize) -> Quiesced {
+    pub(crate) fn synchronize_lane(&mut self, lane: usize, location: &'static Location<'static>) -> Quiesced {
+        self.look_at_sync_of_lane(lane, location);
         let last = self.lanes[lane].last(lane, |_| true);
         let end = self.synchronize("sync_stream", last);
         if !matches!(end, Quiesced::Unknown(_)) {
@@ -17,7 +20,13 @@ impl Engine {
     }
 
     /// Waits for an event.
-    pub(crate) fn synchronize_event(&mut self, mark: Mark, snapshot: &Snapshot) -> Quiesced {
+    pub(crate) fn synchronize_event(
+        &mut self,
+        mark: Mark,
+        snapshot: &Snapshot,
+        location: &'static Location<'static>,
+    ) -> Quiesced {
+        self.look_at_sync_of_event(snapshot, location);
         let end = self.synchronize("sync_event", Some(mark));
         if !matches!(end, Quiesced::Unknown(_)) {
             self.judge.host_waited(snapshot);

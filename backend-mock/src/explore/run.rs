@@ -9,7 +9,7 @@ use std::{
 use devarray::{Error, backend::Device as _};
 
 use super::{Failure, Wrong, quiet, shrink};
-use crate::{FaultKind, FaultPlan, Fired, MockDevice, Schedule, Site, Trace, engine::Happened};
+use crate::{Builder, FaultKind, FaultPlan, Fired, MockDevice, Schedule, Site, Trace, engine::Happened};
 
 /// What makes a run what it is, beside the program.
 #[derive(Debug, Clone)]
@@ -64,14 +64,17 @@ impl Options {
         Err(Failure { wrong, trace, plan: Box::new(self.plan.clone()), runs, schedule, panic })
     }
 
-    pub(super) fn run<R>(&self, program: &impl Fn(MockDevice) -> R) -> Run {
-        let device = MockDevice::builder()
+    /// The devices that programs run on.
+    pub(super) fn builder(&self) -> Builder {
+        MockDevice::builder()
             .schedule(self.schedule.clone())
             .seed(self.seed)
             .memory_limit_bytes(self.memory_limit_bytes)
             .faults(self.plan.clone())
-            .record_trace(true)
-            .build();
+    }
+
+    pub(super) fn run<R>(&self, program: &impl Fn(MockDevice) -> R) -> Run {
+        let device = self.builder().record_trace(true).build();
         if self.keep_history {
             device.shared().engine().record_history();
         }

@@ -75,9 +75,15 @@ impl Step {
 }
 
 impl History {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     pub(super) fn push(&mut self, step: Step) {
         if self.0.len() == MOST_STEPS {
             self.0.pop_front();
+        } else if self.0.capacity() == 0 {
+            self.0.reserve_exact(MOST_STEPS);
         }
         self.0.push_back(step);
     }

@@ -21,6 +21,16 @@ impl Snapshot {
     pub(crate) fn record_number(&self) -> Option<u64> {
         self.record.map(|record| record.number)
     }
+
+    /// The record; none as for its number.
+    pub(crate) fn record(&self) -> Option<Operation> {
+        self.record
+    }
+
+    /// Whether who has this clock comes after the record.
+    pub(super) fn is_known_to(&self, clock: &Clock) -> bool {
+        self.record.is_some() && clock.knows(self.position)
+    }
 }
 
 /// One wait of a lane for an event of another.

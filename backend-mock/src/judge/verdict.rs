@@ -141,18 +141,14 @@ impl Judge {
                     self.host.shadow.touch(&bytes, note, clock, host, &mut conflicts);
                 }
             }
-            if conflicts.is_empty() {
-                continue;
-            }
-            match &mut race {
-                Some(race) => race.add(conflicts.iter().map(|conflict| conflict.with.named())),
-                None => {
-                    race = self.conflict(Code::Race, operation, *access, conflicts, |bytes| match side {
-                        Side::Device(id, _) => self.device_name(*id),
-                        Side::Host(_) => self.host.name(bytes),
-                    });
-                }
-            }
+            let found = self.conflict(Code::Race, operation, *access, conflicts, |bytes| match side {
+                Side::Device(id, _) => self.device_name(*id),
+                Side::Host(_) => self.host.name(bytes),
+            });
+            race = match (race, found) {
+                (Some(first), Some(second)) => Some(first.joined(second)),
+                (first, second) => first.or(second),
+            };
         }
         race
     }
@@ -166,11 +162,17 @@ impl Judge {
         conflicts: Vec<Conflict>,
         memory: impl FnOnce(&mut Range<usize>) -> Memory,
     ) -> Option<Finding> {
+        let blocking = conflicts.iter().map(|conflict| self.may_have_blocked.covers(conflict.with.position));
+        let blocking = blocking.collect::<Option<Vec<_>>>();
         let mut first = conflicts.iter().min_by_key(|conflict| conflict.with.operation.number)?.clone();
         let memory = memory(&mut first.bytes);
         let finding = Finding::new(code, operation, access, memory, first.bytes.clone());
         let named = conflicts.iter().map(|conflict| conflict.with.named());
-        Some(finding.with(named).explain(&self.lanes, operation, &first))
+        let finding = finding.with(named).explain(&self.lanes, operation, &first);
+        Some(match blocking.as_deref() {
+            Some([copy, ..]) => finding.relies_on(copy),
+            _ => finding,
+        })
     }
 
     fn device_name(&self, id: BufferId) -> Memory {

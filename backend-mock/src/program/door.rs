@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use devarray::Device;
 
+use super::{Op, Program};
 use crate::{Access, Finding, MockBuffer, MockDevice, MockHostBuffer};
 
 /// What [`Program::play`](super::Program::play) asks of whoever plays a program on a device.
@@ -31,7 +32,7 @@ pub trait Door<D: Device> {
 
 /// Plays programs on the simulator, where every mistake is defined and found.
 #[derive(Debug)]
-pub(super) struct MockDoor<'a>(pub(super) &'a MockDevice);
+pub(super) struct MockDoor<'a>(pub(super) &'a MockDevice, pub(super) &'a Program);
 
 impl MockDoor<'_> {
     pub(super) fn finding(&self) -> Option<Finding> {
@@ -49,7 +50,10 @@ impl Door<MockDevice> for MockDoor<'_> {
     }
 
     fn next(&mut self, index: usize) {
-        self.0.shared().engine().number_next(index as u64);
+        let mut engine = self.0.shared().engine();
+        engine.number_next(index as u64);
+        let op = self.1.ops.get(index).map(|prepared| &prepared.op);
+        engine.let_waits_pass(matches!(op, None | Some(Op::SyncDevice)));
     }
 
     fn twin(&mut self, buffer: &MockBuffer) -> Option<MockBuffer> {

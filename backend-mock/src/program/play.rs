@@ -26,7 +26,7 @@ impl Program {
     ///
     /// The device fails: it has not enough memory, or a failure was planned.
     pub fn play_on_mock(&self, device: &MockDevice) -> Result<Result<Vec<Vec<u8>>, Finding>> {
-        let mut door = MockDoor(device);
+        let mut door = MockDoor(device, self);
         // SAFETY: the simulator defines what mistakes do, and stops at the first that it cannot act out.
         let hosts = unsafe { self.play(device, &mut door) };
         match door.finding() {

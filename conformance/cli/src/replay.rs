@@ -7,7 +7,7 @@ mod judge;
 mod lines;
 mod trace;
 
-pub use explain::explain;
+pub use explain::{explain, lints};
 pub use hardware::{on_hardware, traced_on_hardware};
 pub use judge::{Judged, judge};
 pub use lines::Lines;

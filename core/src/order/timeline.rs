@@ -191,6 +191,7 @@ impl<D: Device> Timeline<D> {
     }
 
     /// Makes what `lane` enqueues later run after a mark of lane `other`.
+    #[track_caller]
     pub(crate) fn join(&mut self, lane: usize, other: usize, mark: &Mark<D>) -> Result<()> {
         let target = &mut self.lanes[lane];
         let stream = target.stream.as_ref().expect("operations are submitted to live lanes");

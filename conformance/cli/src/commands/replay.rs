@@ -38,6 +38,9 @@ pub struct Arguments {
     /// Explain each mistake: the operations, the bytes, the missing edge, the nearest miss, and a schedule that shows it
     #[arg(long)]
     pub explain: bool,
+    /// Tell what is right and yet needless: waits for what was waited for already
+    #[arg(long)]
+    pub lints: bool,
     /// Write what ran when, on the host and on each stream, to a file that Perfetto (ui.perfetto.dev) shows
     ///
     /// Each program is a process of it. On the simulator a program with a mistake runs under the first schedule that shows it, its
@@ -170,6 +173,11 @@ fn on_mock(
     }
     if let (true, Err(finding)) = (arguments.explain, &played) {
         for line in replay::explain(program, finding, seed, schedules)?.lines() {
+            output.line(format_args!("  {line}"))?;
+        }
+    }
+    if arguments.lints {
+        for line in replay::lints(program)?.lines() {
             output.line(format_args!("  {line}"))?;
         }
     }

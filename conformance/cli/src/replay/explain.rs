@@ -1,7 +1,5 @@
 //! What a person reads of a mistake.
 
-use std::fmt::Write as _;
-
 use anyhow::Result;
 use devarray_mock::{Finding, MockDevice, Operation, Schedule, program::Program};
 
@@ -14,20 +12,41 @@ use super::judge::schedules;
 ///
 /// The program needs more memory than there is.
 pub fn explain(program: &Program, finding: &Finding, seed: u64, random: u64) -> Result<String> {
+    let mut text = described(program, finding);
+    if let Some(witness) = witness(program, finding, seed, random)? {
+        text.push_str("\n  witness: ");
+        text.push_str(&witness);
+    }
+    Ok(text)
+}
+
+/// What is right in a program up to its first mistake and yet needless, a paragraph each.
+///
+/// # Errors
+///
+/// The program needs more memory than there is.
+pub fn lints(program: &Program) -> Result<String> {
+    let device = MockDevice::builder().lints(true).build();
+    // A mistake is told by others.
+    let _ = program.play_on_mock(&device)?;
+    let lints: Vec<_> = device.report().lints.iter().map(|lint| described(program, lint)).collect();
+    Ok(lints.join("\n"))
+}
+
+/// What a finding is about, without a witness.
+fn described(program: &Program, finding: &Finding) -> String {
     let mut text = format!("{}: {}", finding.code, finding.headline());
     let involved = finding.with.iter().map(|(operation, _)| operation).chain([&finding.operation]);
     for Operation { number, .. } in involved {
         if let Some(op) = usize::try_from(*number).ok().and_then(|index| program.op_text(index)) {
-            write!(text, "\n  op#{number} {op}")?;
+            text += &format!("\n  op#{number} {op}");
         }
     }
     for line in finding.notes.iter().chain(&finding.timeline) {
-        write!(text, "\n  {line}")?;
+        text.push_str("\n  ");
+        text.push_str(line);
     }
-    if let Some(witness) = witness(program, finding, seed, random)? {
-        write!(text, "\n  witness: {witness}")?;
-    }
-    Ok(text)
+    text
 }
 
 /// What happened in the first schedule in which the wrong operation was not after one that it must come after.

@@ -158,3 +158,24 @@ fn a_trace_that_cannot_be_written_is_an_error_and_one_cut_short_is_no_file() {
     let finished = replay(&["--trace", trace.to_str().unwrap()], &[racy(), json!([1])]);
     assert_eq!((finished.status, fs::read_dir(directory.path()).unwrap().count()), (2, 0));
 }
+
+#[test]
+fn lints_are_told_on_request() {
+    let mut program = racy();
+    program["ops"] = json!([
+        {"do": "record", "stream": 0, "event": 0},
+        {"do": "wait", "stream": 0, "event": 0},
+        {"do": "sync_device"},
+    ]);
+    program.as_object_mut().unwrap().remove("expect");
+    assert_eq!(replay(&["--explain"], &[program.clone()]).succeeded().stdout.lines().count(), 1);
+    let told = replay(&["--lints"], &[program]).succeeded().stdout;
+    let due = [
+        "  lint[DA28]: the stream waits for what it comes after already",
+        "    op#0 {",
+        "    op#1 {\"do\":\"wait\"",
+    ];
+    for (line, due) in told.lines().skip(1).zip(due) {
+        assert!(line.starts_with(due), "{told}");
+    }
+}

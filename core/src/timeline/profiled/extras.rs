@@ -6,7 +6,10 @@ use std::{num::NonZeroUsize, ops::Range, panic, time::Duration};
 use super::{Profiled, ProfiledEvent, ProfiledStream, log::Operation};
 use crate::{
     Result,
-    backend::{Advice, AllocHost, HostFlags, Location, ManagedMemory, MapHost, RegisterHost, Timing},
+    backend::{
+        Advice, AllocHost, ForeignMemory, HostFlags, Location, ManagedMemory, MapHost, PoolControl,
+        PoolStatistics, RegisterHost, Timing,
+    },
 };
 
 // SAFETY: every event it makes is recorded by a device whose implementor vouches for it.
@@ -86,5 +89,34 @@ unsafe impl<D: Timing + ManagedMemory> ManagedMemory for Profiled<D> {
 
     fn advise(&self, buffer: &D::Buffer, bytes: Range<usize>, advice: Advice) -> Result<()> {
         self.device.advise(buffer, bytes, advice)
+    }
+}
+
+// SAFETY: forwards to a device whose implementor vouches for it.
+unsafe impl<D: Timing + ForeignMemory> ForeignMemory for Profiled<D> {
+    type Adopted = D::Adopted;
+
+    #[track_caller]
+    unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(D::Buffer, D::Adopted)> {
+        // SAFETY: what the caller promises is what the device asks.
+        unsafe { self.device.adopt(start, bytes) }
+    }
+}
+
+impl<D: Timing + PoolControl> PoolControl for Profiled<D> {
+    fn pool_statistics(&self) -> Result<PoolStatistics> {
+        self.device.pool_statistics()
+    }
+
+    fn reset_pool_peaks(&self) -> Result<()> {
+        self.device.reset_pool_peaks()
+    }
+
+    fn set_pool_release_threshold(&self, len_bytes: usize) -> Result<()> {
+        self.device.set_pool_release_threshold(len_bytes)
+    }
+
+    fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
+        self.device.trim_pool(keep_bytes)
     }
 }

@@ -1,0 +1,108 @@
+//! What is right, and slow or needless: looked for on request, and told apart from mistakes.
+
+use std::{ops::Range, panic::Location};
+
+use super::{Engine, Work};
+use crate::{
+    finding::{Access, Code, Finding, Memory, Operation},
+    judge::Snapshot,
+};
+
+/// Lints that are kept.
+const MOST_LINTS: usize = 1000;
+
+/// Lints, if they are looked for.
+#[derive(Debug, Default)]
+pub(super) struct Lints {
+    found: Option<Vec<Finding>>,
+    /// Waits of the host are not looked at.
+    waits_pass: bool,
+}
+
+impl Engine {
+    /// Looks for lints from now on.
+    pub(crate) fn look_for_lints(&mut self) {
+        self.ledger.lints.found = Some(Vec::new());
+    }
+
+    /// Whether the waits of the host that follow are to pass: those of a program that waits for everything, some of which may have
+    /// nothing to wait for.
+    pub(crate) fn let_waits_pass(&mut self, pass: bool) {
+        self.ledger.lints.waits_pass = pass;
+    }
+
+    /// The lints so far.
+    pub(crate) fn lints(&self) -> &[Finding] {
+        self.ledger.lints.found.as_deref().unwrap_or_default()
+    }
+
+    fn add_lint(&mut self, lint: impl FnOnce(&Self) -> Finding) {
+        if self.ledger.lints.found.as_ref().is_some_and(|found| found.len() < MOST_LINTS) {
+            let lint = self.judge.drawn(lint(self));
+            self.ledger.lints.found.iter_mut().for_each(|found| found.push(lint.clone()));
+        }
+    }
+
+    /// The host is about to wait for a lane.
+    pub(super) fn look_at_sync_of_lane(&mut self, lane: usize, location: &'static Location<'static>) {
+        if !self.ledger.lints.waits_pass && self.judge.host_knows_all(lane) {
+            self.add_lint(|engine| {
+                let operation = engine.operation("sync_stream", None, location);
+                of_order(Code::NeedlessSync, operation)
+                    .note(format!("stream {lane} was given nothing since the host last waited for it"))
+            });
+        }
+    }
+
+    /// The host is about to wait for an event.
+    pub(super) fn look_at_sync_of_event(&mut self, event: &Snapshot, location: &'static Location<'static>) {
+        if !self.ledger.lints.waits_pass && self.judge.host_knows(event) {
+            self.add_lint(|engine| {
+                let operation = engine.operation("sync_event", None, location);
+                of_order(Code::NeedlessSync, operation)
+                    .with(event.record().map(|record| (record, Access::Lifetime)))
+            });
+        }
+    }
+
+    /// A lane that waits for an event came after it already.
+    pub(super) fn note_needless_wait(&mut self, wait: Operation, event: &Snapshot) {
+        self.add_lint(|_| {
+            of_order(Code::NeedlessWait, wait).with(event.record().map(|record| (record, Access::Lifetime)))
+        });
+    }
+
+    /// Tells once of write-combined memory that the host reads.
+    pub(crate) fn note_slow_read(&mut self, number: u64, location: &'static Location<'static>) {
+        let Some((_, live)) = self.ledger.host_buffers.get(&number) else { return };
+        let len_bytes = live.len_bytes;
+        if self.ledger.read_slowly.insert(number) {
+            self.add_lint(|engine| {
+                let operation = engine.operation("host_read", None, location);
+                let memory = Memory::Pinned { number, len_bytes };
+                Finding::new(Code::SlowRead, operation, Access::Read, memory, 0..len_bytes)
+            });
+        }
+    }
+
+    /// Tells the judge if an operation that was enqueued is a copy of pageable host memory.
+    pub(super) fn note_pageable(&mut self, lane: usize, host: Option<Range<usize>>, copy: Operation) {
+        let Some(host) = host else { return };
+        let inside = |range: &Range<usize>| range.start <= host.start && host.end <= range.end;
+        let registered = self.ledger.registrations.values().any(|(range, _)| inside(range));
+        if !registered && self.judge.pinned(&host).is_none() {
+            self.judge.may_have_blocked(lane, copy);
+        }
+    }
+}
+
+impl Work {
+    /// The addresses of the host memory it touches.
+    pub(super) fn host_addresses(&self) -> Option<Range<usize>> {
+        self.host().map(|(host, _)| host.addresses())
+    }
+}
+
+fn of_order(code: Code, operation: Operation) -> Finding {
+    Finding::new(code, operation, Access::Lifetime, Memory::Nothing, 0..0)
+}

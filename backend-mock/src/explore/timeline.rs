@@ -1,0 +1,39 @@
+//! What ran when in a run that is wrong.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use devarray::timeline::Timeline;
+
+use super::{Explore, Failure, quiet};
+use crate::{MockDevice, Schedule};
+
+impl Explore {
+    /// What ran when in a run that is wrong, the mistake marked: runs the program once more, with the choices and failures of that run.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    /// use devarray_mock::{Explore, MockDevice};
+    ///
+    /// let program = |device: MockDevice| {
+    ///     let stream = Context::new(device).unwrap().stream().unwrap();
+    ///     let _array = Array::full(&stream, &[8], 1_u8).unwrap();
+    ///     assert!(stream.record().unwrap().query().unwrap(), "surely it is done by now");
+    /// };
+    /// let explore = Explore::new().schedules(20);
+    /// let failure = explore.run(program).unwrap_err();
+    /// let mut trace = Vec::new(); // or a file, for Perfetto
+    /// explore.timeline(&failure, program).write_json(&mut trace)?;
+    /// # assert!(trace.len() > 1000);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn timeline<R>(&self, failure: &Failure, program: impl Fn(MockDevice) -> R) -> Timeline {
+        let explore = self.clone().faults((*failure.plan).clone());
+        let options = explore.options(Schedule::Replay(failure.trace.clone()), 0);
+        let device = options.builder().record_timeline(true).build();
+        // As in any run: that the program may panic is what is to be seen.
+        let _ = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
+        device.finish();
+        device.timeline().unwrap_or_default()
+    }
+}

@@ -1,0 +1,120 @@
+//! Kinds of findings, and how bad each is.
+
+use std::fmt;
+
+/// Kinds of findings. Written with their class: `error[DA06]`, `may[DA21]`, `lint[DA26]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Code {
+    /// DA01: two operations touch a byte, one of them writes, and nothing orders them.
+    Race,
+    /// DA02: the host reads memory that an operation may still write.
+    HostRead,
+    /// DA03: the host writes memory that an operation may still use.
+    HostWrite,
+    /// DA04: pinned memory was given back while an operation may still use it.
+    HostFreed,
+    /// DA05: memory is used by what is not ordered after its allocation.
+    UseBeforeAlloc,
+    /// DA06: memory is used after its free, or freed by what is not ordered after every use.
+    UseAfterFree,
+    /// DA07: memory is freed that was freed already.
+    DoubleFree,
+    /// DA08: an operation reaches outside a memory.
+    OutOfBounds,
+    /// DA10: bytes are brought to the host that were never given a value.
+    Uninitialized,
+    /// DA11: source and destination of one copy share a byte.
+    Overlap,
+    /// DA12: something was still alive in the end.
+    Leak,
+    /// DA21: right only if a copy of pageable host memory waited for itself, as CUDA says that it may and not that it does.
+    ReliesOnBlocking,
+    /// DA26: the host reads write-combined memory. Right, but slow.
+    SlowRead,
+    /// DA27: the host waits for a stream or an event that it has waited for already.
+    NeedlessSync,
+    /// DA28: a stream waits for an event that it comes after already.
+    NeedlessWait,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// Undefined behaviour, under some schedule.
+    Error,
+    /// Relies on what documentation says may happen, and does not promise.
+    May,
+    /// Right, but slow or needless. Looked for only [on request](crate::Builder::lints).
+    Lint,
+}
+
+impl Code {
+    /// Its number, 12 for `DA12`.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Race => 1,
+            Self::HostRead => 2,
+            Self::HostWrite => 3,
+            Self::HostFreed => 4,
+            Self::UseBeforeAlloc => 5,
+            Self::UseAfterFree => 6,
+            Self::DoubleFree => 7,
+            Self::OutOfBounds => 8,
+            Self::Uninitialized => 10,
+            Self::Overlap => 11,
+            Self::Leak => 12,
+            Self::ReliesOnBlocking => 21,
+            Self::SlowRead => 26,
+            Self::NeedlessSync => 27,
+            Self::NeedlessWait => 28,
+        }
+    }
+
+    /// How bad it is.
+    #[must_use]
+    pub const fn class(self) -> Class {
+        match self {
+            Self::ReliesOnBlocking => Class::May,
+            Self::SlowRead | Self::NeedlessSync | Self::NeedlessWait => Class::Lint,
+            _ => Class::Error,
+        }
+    }
+
+    /// Its short name: `DA06`.
+    #[must_use]
+    pub fn name(self) -> String {
+        format!("DA{:02}", self.number())
+    }
+
+    /// The family of mistakes, as files of stream programs name it.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Race | Self::HostRead | Self::HostWrite | Self::HostFreed => "race",
+            Self::UseBeforeAlloc => "use_before_alloc",
+            Self::UseAfterFree | Self::DoubleFree => "use_after_free",
+            Self::OutOfBounds => "out_of_bounds",
+            Self::Uninitialized => "uninit",
+            Self::Overlap => "overlap",
+            Self::Leak => "leak",
+            Self::ReliesOnBlocking => "relies_on_blocking",
+            Self::SlowRead => "slow_read",
+            Self::NeedlessSync => "needless_sync",
+            Self::NeedlessWait => "needless_wait",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let class = match self.class() {
+            Class::Error => "error",
+            Class::May => "may",
+            Class::Lint => "lint",
+        };
+        write!(f, "{class}[{}]", self.name())
+    }
+}

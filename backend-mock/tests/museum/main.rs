@@ -1,0 +1,75 @@
+//! Real mistakes of real libraries, each with the edge that was missing: without it the judge says what was wrong, with it nothing. The
+//! same mistakes in safe code: most cannot be written there, since streams wait by themselves, and the rest has another meaning.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod safe;
+
+use devarray_mock::{MockDevice, Schedule, program::Program};
+use serde_json::{Value, json};
+
+/// One mistake. Operations with `fix` were missing.
+struct Exhibit(Value);
+
+impl Exhibit {
+    fn all() -> Vec<Self> {
+        let parse = |line| Self(serde_json::from_str(line).unwrap());
+        include_str!("exhibits.jsonl").lines().map(parse).collect()
+    }
+
+    fn name(&self) -> String {
+        format!("{} ({})", self.0["name"], self.0["source"])
+    }
+
+    fn program(&self, fixed: bool) -> Program {
+        let mut program = self.0.clone();
+        let fields = program.as_object_mut().unwrap();
+        for field in ["source", "kind"] {
+            fields.remove(field);
+        }
+        fields.insert("id".to_owned(), json!("exhibit"));
+        fields.entry("hosts").or_insert_with(|| json!([]));
+        let ops = fields["ops"].as_array_mut().unwrap();
+        ops.retain_mut(|op| {
+            let is_fix = op.as_object_mut().unwrap().remove("fix").is_some();
+            fixed || !is_fix
+        });
+        ops.push(json!({"do": "sync_device"}));
+        Program::parse(program.to_string().as_bytes())
+            .unwrap_or_else(|error| panic!("{}: {error}", self.name()))
+    }
+
+    /// The kind of mistake that is found under a schedule.
+    fn found(&self, fixed: bool, schedule: Schedule) -> Option<&'static str> {
+        let device = MockDevice::builder().schedule(schedule).build();
+        self.program(fixed).play_on_mock(&device).unwrap().err().map(|finding| finding.code.kind())
+    }
+}
+
+#[test]
+fn every_mistake_is_found_and_no_mended_one_is() {
+    let exhibits = Exhibit::all();
+    assert!(exhibits.len() >= 14);
+    for exhibit in exhibits {
+        // Verdicts do not depend on the schedule, and eager is how an idle device hides all of these.
+        for schedule in [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy] {
+            assert_eq!(
+                exhibit.found(false, schedule.clone()),
+                exhibit.0["kind"].as_str(),
+                "{}",
+                exhibit.name()
+            );
+            assert_eq!(exhibit.found(true, schedule), None, "mended: {}", exhibit.name());
+        }
+    }
+}
+
+/// The twin: a judge that forgets waits takes mended programs for wrong ones.
+#[test]
+fn a_judge_that_forgets_waits_is_noticed() {
+    let exhibits = Exhibit::all();
+    let noticed = exhibits.iter().filter(|exhibit| {
+        let device = MockDevice::builder().forgets_waits(true).build();
+        exhibit.program(true).play_on_mock(&device).unwrap().is_err()
+    });
+    assert!(noticed.count() >= 7);
+}

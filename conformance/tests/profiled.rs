@@ -1,0 +1,9 @@
+//! A profiled device keeps every law that the device it wraps keeps.
+
+use devarray::timeline::Profiled;
+use devarray_mock::MockDevice;
+
+devarray_conformance::suite!(
+    Profiled::new(MockDevice::builder().memory_limit_bytes(1 << 26).build()),
+    extras = [timing, registered, mapped, foreign, managed, pool]
+);

@@ -13,6 +13,7 @@ mod host;
 mod host_kinds;
 mod ipc;
 mod judge;
+mod limits;
 mod peer;
 mod poison;
 mod pool;

@@ -1,6 +1,6 @@
 //! Every variant of the errors is reached through the public API, and none of these failures costs anything: the stream
 //! and its arrays go on as before.
-#![allow(clippy::unwrap_used)] // helpers of tests
+#![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; asks for what is refused
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -142,6 +142,12 @@ const OF_BACKENDS: &[(&str, Failure)] = &[
         let plain = MockDevice::builder().capabilities(devarray::backend::Capabilities::default()).build();
         Context::new(plain).unwrap().stream().unwrap().record_timed().err()
     }),
+    ("Handle", |s| {
+        let array = Array::<u8, _>::zeros_exportable(&s.stream, &[4]).unwrap();
+        let exported = array.export(&s.stream).unwrap();
+        // SAFETY: this process made it itself, so it is refused, and nothing is opened.
+        unsafe { Array::<u8, _>::open(&s.stream, exported.array()) }.err()
+    }),
     ("Driver", |s| {
         planned(s, driver());
         Array::<u8, _>::zeros(&s.stream, &[4]).err()
@@ -211,7 +217,7 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
         let text = error.to_string();
         assert!(text.starts_with("mock: "), "{name}: {text}");
         let operation = text.split(": ").nth(1).unwrap();
-        let known = ["not available", "alloc", "allocated", "download", "record_timed"];
+        let known = ["not available", "alloc", "allocated", "download", "open", "record_timed"];
         assert!(known.contains(&operation), "{name}: {text}");
     }
 }

@@ -107,6 +107,7 @@ fn may_leak(function: Function) -> bool {
             | Function::EventDestroy
             | Function::EventQuery
             | Function::EventSynchronize
+            | Function::IpcCloseMemHandle
             | Function::MemFree
             | Function::MemFreeAsync
             | Function::MemFreeHost
@@ -151,16 +152,19 @@ fn every_call_fails_once() {
             let allocates = matches!(
                 call,
                 Function::MemAllocFromPoolAsync
+                    | Function::MemAlloc
                     | Function::MemHostAlloc
                     | Function::MemAllocManaged
                     | Function::MemGetInfo
             );
             let second_try = again || allocates && code == 2;
             assert!(!told.is_empty() || second_try, "{what}");
+            let opens = matches!(function, Function::IpcOpenMemHandle | Function::IpcOpenEventHandle);
             let typed = |error: &Error| match error {
                 Error::OutOfMemory { backend: "cuda", .. } => code == 2,
                 Error::DeviceLost { backend: "cuda", code: kept, .. } => code == 700 && *kept == code,
                 Error::Driver { backend: "cuda", code: kept, .. } => *kept == code,
+                Error::Handle { backend: "cuda", .. } => code == 400 && opens,
                 Error::Unavailable { backend: "cuda", .. } => true,
                 _ => false,
             };

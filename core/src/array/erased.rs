@@ -185,7 +185,7 @@ impl<D: Device> ErasedArray<D> {
     }
 
     /// A second owner of the same memory: for those who let nobody write.
-    pub(super) fn share(&self) -> Self {
+    pub(crate) fn share(&self) -> Self {
         Self { allocation: Arc::clone(&self.allocation), layout: self.layout.clone(), ..*self }
     }
 

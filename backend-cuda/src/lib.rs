@@ -7,6 +7,7 @@ mod event;
 mod foreign;
 mod handle;
 mod host_kinds;
+mod ipc;
 mod kernels;
 mod memory;
 mod peer;
@@ -16,16 +17,19 @@ mod properties;
 mod stream;
 #[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]
 pub mod strided;
+mod symbols;
 mod timing;
 
 pub use device::CudaDevice;
 pub use event::CudaEvent;
 pub use foreign::CudaAdopted;
 pub use host_kinds::{CudaManagedBuffer, CudaRegistration};
+pub use ipc::{CudaExportable, CudaOpened};
 pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;
 pub use stream::CudaStream;
 pub use strided::explain_copy;
+pub use symbols::CudaModule;
 
 /// The name errors carry.
 const BACKEND: &str = "cuda";

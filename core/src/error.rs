@@ -14,7 +14,7 @@ use crate::{
 #[non_exhaustive]
 pub enum Error {
     /// The backend or device is not there: no driver, no device, a driver too old.
-    #[error("{backend}: not available: {reason}")]
+    #[error("{backend}: open: not available: {reason}")]
     Unavailable {
         /// The backend that was asked.
         backend: &'static str,
@@ -83,6 +83,16 @@ pub enum Error {
         operation: &'static str,
         /// What is missing.
         capability: Capability,
+    },
+    /// What a handle of another process names cannot be opened here.
+    #[error("{backend}: {operation}: the handle cannot be opened: {reason}")]
+    Handle {
+        /// The backend that was asked.
+        backend: &'static str,
+        /// The operation refused.
+        operation: &'static str,
+        /// Why, in words.
+        reason: &'static str,
     },
     /// The device failed for good: every later call returns this, contents are undefined.
     #[error("{backend}: {operation}: device lost: {name} ({code})")]

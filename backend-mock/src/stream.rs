@@ -16,6 +16,7 @@ use crate::{
     event::MockEvent,
     fault::Site,
     host::HostRange,
+    limits,
     timing::Stamp,
 };
 
@@ -52,6 +53,7 @@ impl MockStream {
     #[track_caller]
     pub(crate) fn copy_of(&self, op: &CopyOp<'_, MockBuffer>, site: Site, own: &[&MockBuffer]) -> Result<()> {
         let (dst, src) = (op.dst(), op.src());
+        limits::check(op.plan(), &self.device.info().capabilities)?;
         let plan = moved("copy", op.plan(), dst, src)?;
         let work = Work::Copy { dst: dst.id, src: src.id, plan };
         self.enqueue_on(site, "copy", own, &[dst, src], work)

@@ -14,7 +14,7 @@ use crate::{
 #[non_exhaustive]
 pub enum Error {
     /// The backend or device is not there: no driver, no device, a driver too old.
-    #[error("{backend}: not available: {reason}")]
+    #[error("{backend}: open: not available: {reason}")]
     Unavailable {
         /// The backend that was asked.
         backend: &'static str,

@@ -1,5 +1,5 @@
-//! Every variant of the errors is reached through the public API, and none of these failures costs anything: the stream
-//! and its arrays go on as before.
+//! Every variant of the errors is reached through the public API and says what it must, word for word; and none of these
+//! failures costs anything: the stream and its arrays go on as before.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; asks for what is refused
 
 use std::{
@@ -8,7 +8,9 @@ use std::{
 };
 
 use devarray::{
-    Array, Context, Error, Layout, LayoutError, Order, StreamHandle, field, ix,
+    Array, Context, Error, Layout, LayoutError, Order, StreamHandle,
+    backend::Quiesced,
+    field, ix,
     memory::{AllocationRecord, MemoryHook},
 };
 use devarray_mock::{MockDevice, Site};
@@ -51,6 +53,9 @@ impl Setting {
 /// Makes one call fail.
 type Failure = fn(&mut Setting) -> Option<Error>;
 
+/// A variant, what fails with it, and what it then says.
+type Case = (&'static str, Failure, &'static str);
+
 fn planned(setting: &Setting, error: Error) {
     setting.device.fail_next(Site::Alloc, error);
 }
@@ -60,106 +65,217 @@ fn driver() -> Error {
 }
 
 /// The failures that are pure: found before any backend is asked.
-const OF_LAYOUTS: &[(&str, Failure)] = &[
-    ("RankMismatch", |s| s.grid.view_mut().copy_from(&s.stream, &s.line.view()).err()),
-    ("ShapeMismatch", |s| {
-        let shorter = Array::zeros(&s.stream, &[5]).unwrap();
-        s.line.view_mut().copy_from(&s.stream, &shorter.view()).err()
-    }),
-    ("AxisOutOfRange", |s| lift(s.grid.view().permute(&[0, 2]))),
-    ("RepeatedAxis", |s| lift(s.grid.view().permute(&[0, 0]))),
-    ("IndexOutOfRange", |s| lift(s.grid.view().index(&ix![2]))),
-    ("ZeroStep", |s| lift(s.grid.view().index(&ix![..; 0]))),
-    ("TooManyIndices", |s| lift(s.grid.view().index(&ix![0, 0, 0]))),
-    ("RepeatedEllipsis", |s| lift(s.grid.view().index(&ix![Ellipsis, Ellipsis]))),
-    ("NotSqueezable", |s| lift(s.grid.view().squeeze_axes(&[0]))),
-    ("NotBroadcastable", |s| lift(s.grid.view().broadcast_to(&[2, 4]))),
-    ("SizeMismatch", |s| lift(s.grid.view().reshape(&[4], Order::C))),
-    ("CannotInfer", |s| lift(s.grid.view().reshape(&[-1, 4], Order::C))),
-    ("NegativeExtent", |s| lift(s.grid.view().reshape(&[-2, -3], Order::C))),
-    ("NeedsCopy", |s| lift(s.grid.view().transpose().reshape(&[6], Order::C))),
-    ("UnsupportedOrder", |s| lift(s.grid.view().reshape(&[6], Order::K))),
-    ("Overflow", |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX / 4, 8]).err()),
-    ("OutOfBounds", |s| {
-        let beyond = Layout::new(&[3], &[3], 0).unwrap();
-        s.line.view_mut().copy_from_host(&s.stream, &[1, 2, 3], &beyond).err()
-    }),
-    ("LengthMismatch", |s| s.line.view_mut().copy_from_slice(&s.stream, &[1, 2, 3]).err()),
-    ("AliasedDestination", |s| {
-        let repeated = Layout::new(&[6], &[0], 0).unwrap();
-        s.line.copy_layout_within(&s.stream, &repeated, &Layout::contiguous(&[6], Order::C).unwrap()).err()
-    }),
-    ("BadSection", |s| lift(s.line.view().split(0))),
-    ("UnsortedPositions", |s| {
-        let parts = s.line.view().split_at(0, &[4, 2]);
-        lift(parts.map(Iterator::count))
-    }),
-    ("NotFinite", |s| Array::arange(&s.stream, 0.0, f64::INFINITY, 1.0).err()),
-    ("FieldOverlap", |s| {
-        let mut records = Array::<Triple, _>::zeros(&s.stream, &[2]).unwrap();
-        lift(records.view_mut().split_fields((field!(Triple, narrow), field!(Triple, narrow))))
-    }),
-    ("ElementSize", |s| {
-        let records = Array::<Triple, _>::zeros(&s.stream, &[2]).unwrap();
-        lift(records.view().field(field!(Triple, wide)))
-    }),
+const OF_LAYOUTS: &[Case] = &[
+    (
+        "RankMismatch",
+        |s| s.grid.view_mut().copy_from(&s.stream, &s.line.view()).err(),
+        "rank mismatch: expected 2 axes, found 1",
+    ),
+    (
+        "ShapeMismatch",
+        |s| {
+            let shorter = Array::zeros(&s.stream, &[5]).unwrap();
+            s.line.view_mut().copy_from(&s.stream, &shorter.view()).err()
+        },
+        "shape mismatch: expected [6], found [5]",
+    ),
+    ("AxisOutOfRange", |s| lift(s.grid.view().permute(&[0, 2])), "axis 2 is out of range for rank 2"),
+    ("RepeatedAxis", |s| lift(s.grid.view().permute(&[0, 0])), "axis 0 is repeated"),
+    (
+        "IndexOutOfRange",
+        |s| lift(s.grid.view().index(&ix![2])),
+        "index 2 is out of range for axis 0 of extent 2",
+    ),
+    ("ZeroStep", |s| lift(s.grid.view().index(&ix![..; 0])), "step 0 on axis 0"),
+    ("TooManyIndices", |s| lift(s.grid.view().index(&ix![0, 0, 0])), "3 indices for rank 2"),
+    (
+        "RepeatedEllipsis",
+        |s| lift(s.grid.view().index(&ix![Ellipsis, Ellipsis])),
+        "an index may hold one ellipsis",
+    ),
+    ("NotSqueezable", |s| lift(s.grid.view().squeeze_axes(&[0])), "cannot squeeze axis 0 of extent 2"),
+    (
+        "NotBroadcastable",
+        |s| lift(s.grid.view().broadcast_to(&[2, 4])),
+        "cannot broadcast shape [2, 3] to [2, 4]",
+    ),
+    (
+        "SizeMismatch",
+        |s| lift(s.grid.view().reshape(&[4], Order::C)),
+        "cannot reshape 6 elements into a shape of 4",
+    ),
+    (
+        "CannotInfer",
+        |s| lift(s.grid.view().reshape(&[-1, 4], Order::C)),
+        "cannot infer the extent given as -1 for 6 elements",
+    ),
+    ("NegativeExtent", |s| lift(s.grid.view().reshape(&[-2, -3], Order::C)), "negative extent -2"),
+    (
+        "NeedsCopy",
+        |s| lift(s.grid.view().transpose().reshape(&[6], Order::C)),
+        "no view of this layout has that shape in that order: it needs a copy",
+    ),
+    (
+        "UnsupportedOrder",
+        |s| lift(s.grid.view().reshape(&[6], Order::K)),
+        "order K has no meaning for a reshape",
+    ),
+    (
+        "Overflow",
+        |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX / 4, 8]).err(),
+        "extents, strides or offset overflow",
+    ),
+    (
+        "OutOfBounds",
+        |s| {
+            let beyond = Layout::new(&[3], &[3], 0).unwrap();
+            s.line.view_mut().copy_from_host(&s.stream, &[1, 2, 3], &beyond).err()
+        },
+        "layout reaches elements 0..7 of 3",
+    ),
+    (
+        "LengthMismatch",
+        |s| s.line.view_mut().copy_from_slice(&s.stream, &[1, 2, 3]).err(),
+        "length mismatch: expected 6 elements, found 3",
+    ),
+    (
+        "AliasedDestination",
+        |s| {
+            let repeated = Layout::new(&[6], &[0], 0).unwrap();
+            s.line
+                .copy_layout_within(&s.stream, &repeated, &Layout::contiguous(&[6], Order::C).unwrap())
+                .err()
+        },
+        "the destination reaches one element by two indices",
+    ),
+    ("BadSection", |s| lift(s.line.view().split(0)), "cannot split into sections of 0"),
+    (
+        "UnsortedPositions",
+        |s| {
+            let parts = s.line.view().split_at(0, &[4, 2]);
+            lift(parts.map(Iterator::count))
+        },
+        "cannot split at 2 after 4: positions must ascend",
+    ),
+    (
+        "NotFinite",
+        |s| Array::arange(&s.stream, 0.0, f64::INFINITY, 1.0).err(),
+        "start, stop and step of a sequence must be finite",
+    ),
+    (
+        "FieldOverlap",
+        |s| {
+            let mut records = Array::<Triple, _>::zeros(&s.stream, &[2]).unwrap();
+            lift(records.view_mut().split_fields((field!(Triple, narrow), field!(Triple, narrow))))
+        },
+        "fields at bytes 8..12 and 8..12 of the record overlap",
+    ),
+    (
+        "ElementSize",
+        |s| {
+            let records = Array::<Triple, _>::zeros(&s.stream, &[2]).unwrap();
+            lift(records.view().field(field!(Triple, wide)))
+        },
+        "an element of 8 bytes does not fit here: it divides not both the record and the offset of the field",
+    ),
 ];
 
 /// The failures that name a backend and an operation.
-const OF_BACKENDS: &[(&str, Failure)] = &[
-    ("Unavailable", |s| {
-        let reason = "no device".to_owned();
-        s.device.fail_next(Site::OpenStream, Error::Unavailable { backend: "mock", reason });
-        s.stream.context().stream().err()
-    }),
-    ("OutOfMemory", |s| Array::<u64, _>::zeros(&s.stream, &[1 << 20]).err()),
-    ("HookPanicked", |s| {
-        struct Panics;
-        impl MemoryHook for Panics {
-            fn allocated(&self, _: &AllocationRecord) {
-                panic!("on purpose");
+const OF_BACKENDS: &[Case] = &[
+    (
+        "Unavailable",
+        |s| {
+            let reason = "no device".to_owned();
+            s.device.fail_next(Site::OpenStream, Error::Unavailable { backend: "mock", reason });
+            s.stream.context().stream().err()
+        },
+        "mock: open: not available: no device",
+    ),
+    (
+        "OutOfMemory",
+        |s| Array::<u64, _>::zeros(&s.stream, &[1 << 20]).err(),
+        "mock: alloc: out of memory: 8388608 bytes requested, 65488 free of 65536; live: 48 bytes in 2 untagged",
+    ),
+    (
+        "HookPanicked",
+        |s| {
+            struct Panics;
+            impl MemoryHook for Panics {
+                fn allocated(&self, _: &AllocationRecord) {
+                    panic!("on purpose");
+                }
             }
-        }
-        let context = s.stream.context();
-        context.set_memory_hook(Some(Arc::new(Panics)));
-        drop(Array::<u8, _>::zeros(&s.stream, &[4]).unwrap());
-        context.set_memory_hook(None);
-        context.take_errors().pop()
-    }),
-    ("Layout", |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX, 2]).err()),
-    ("DeviceMismatch", |s| {
-        let stranger = Context::new(MockDevice::new()).unwrap().stream().unwrap();
-        s.grid.to_vec(&stranger).err()
-    }),
-    ("Hazard", |s| {
-        let strict = s.stream.context().strict_stream().unwrap();
-        s.line.view_mut().fill(&s.stream, 0).unwrap();
-        let refused = s.line.to_vec(&strict).err();
-        s.line.view_mut().copy_from_slice(&s.stream, &[0, 1, 2, 3, 4, 5]).unwrap();
-        refused
-    }),
-    ("Unsupported", |_| {
-        let plain = MockDevice::builder().capabilities(devarray::backend::Capabilities::default()).build();
-        Context::new(plain).unwrap().stream().unwrap().record_timed().err()
-    }),
-    ("Handle", |s| {
-        let array = Array::<u8, _>::zeros_exportable(&s.stream, &[4]).unwrap();
-        let exported = array.export(&s.stream).unwrap();
-        // SAFETY: this process made it itself, so it is refused, and nothing is opened.
-        unsafe { Array::<u8, _>::open(&s.stream, exported.array()) }.err()
-    }),
-    ("Driver", |s| {
-        planned(s, driver());
-        Array::<u8, _>::zeros(&s.stream, &[4]).err()
-    }),
-    ("DeviceLost", |_| {
-        let mut other = Setting::new();
-        let name = "ECC_UNCORRECTABLE".to_owned();
-        planned(&other, Error::DeviceLost { backend: "mock", operation: "alloc", code: 214, name });
-        let lost = Array::<u8, _>::zeros(&other.stream, &[4]).err();
-        assert_eq!(other.line.view_mut().fill(&other.stream, 1).err(), lost, "the device stays lost");
-        lost
-    }),
+            let context = s.stream.context();
+            context.set_memory_hook(Some(Arc::new(Panics)));
+            drop(Array::<u8, _>::zeros(&s.stream, &[4]).unwrap());
+            context.set_memory_hook(None);
+            context.take_errors().pop()
+        },
+        "mock: allocated: a memory hook panicked: on purpose",
+    ),
+    (
+        "Layout",
+        |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX, 2]).err(),
+        "extents, strides or offset overflow",
+    ),
+    (
+        "DeviceMismatch",
+        |s| {
+            let stranger = Context::new(MockDevice::new()).unwrap().stream().unwrap();
+            s.grid.to_vec(&stranger).err()
+        },
+        "mock: download: an array, stream or event of another context was given",
+    ),
+    (
+        "Hazard",
+        |s| {
+            let strict = s.stream.context().strict_stream().unwrap();
+            s.line.view_mut().fill(&s.stream, 0).unwrap();
+            let refused = s.line.to_vec(&strict).err();
+            s.line.view_mut().copy_from_slice(&s.stream, &[0, 1, 2, 3, 4, 5]).unwrap();
+            refused
+        },
+        "mock: download: conflicts with an earlier write of bytes 0..24 on stream 1",
+    ),
+    (
+        "Unsupported",
+        |_| {
+            let plain =
+                MockDevice::builder().capabilities(devarray::backend::Capabilities::default()).build();
+            Context::new(plain).unwrap().stream().unwrap().record_timed().err()
+        },
+        "mock: record_timed: not supported: event timing",
+    ),
+    (
+        "Handle",
+        |s| {
+            let array = Array::<u8, _>::zeros_exportable(&s.stream, &[4]).unwrap();
+            let exported = array.export(&s.stream).unwrap();
+            // SAFETY: this process made it itself, so it is refused, and nothing is opened.
+            unsafe { Array::<u8, _>::open(&s.stream, exported.array()) }.err()
+        },
+        "mock: open: the handle cannot be opened: it was made by this process, which has the thing itself",
+    ),
+    (
+        "Driver",
+        |s| {
+            planned(s, driver());
+            Array::<u8, _>::zeros(&s.stream, &[4]).err()
+        },
+        "mock: alloc: driver error UNKNOWN (999)",
+    ),
+    (
+        "DeviceLost",
+        |_| {
+            let mut other = Setting::new();
+            let name = "ECC_UNCORRECTABLE".to_owned();
+            planned(&other, Error::DeviceLost { backend: "mock", operation: "alloc", code: 214, name });
+            let lost = Array::<u8, _>::zeros(&other.stream, &[4]).err();
+            assert_eq!(other.line.view_mut().fill(&other.stream, 1).err(), lost, "the device stays lost");
+            lost
+        },
+        "mock: alloc: device lost: ECC_UNCORRECTABLE (214)",
+    ),
 ];
 
 fn lift<T>(result: Result<T, LayoutError>) -> Option<Error> {
@@ -182,9 +298,9 @@ fn variants(source: &str, name: &str) -> BTreeSet<String> {
     body.lines().filter(is_name).map(head).collect()
 }
 
-fn reached(failures: &[(&'static str, Failure)]) -> BTreeMap<String, Error> {
+fn reached(failures: &[Case]) -> BTreeMap<String, Error> {
     let mut reached = BTreeMap::new();
-    for (name, failure) in failures {
+    for (name, failure, text) in failures {
         let mut setting = Setting::new();
         let error = failure(&mut setting).unwrap_or_else(|| panic!("{name}: the call succeeded"));
         setting.assert_intact(name);
@@ -193,6 +309,7 @@ fn reached(failures: &[(&'static str, Failure)]) -> BTreeMap<String, Error> {
             other => variant(other),
         };
         assert_eq!(found, *name, "{error}");
+        assert_eq!(error.to_string(), *text, "{name}");
         reached.insert(found, error);
     }
     reached
@@ -215,9 +332,47 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
     );
     for (name, error) in reached.iter().filter(|(name, _)| *name != "Layout") {
         let text = error.to_string();
-        assert!(text.starts_with("mock: "), "{name}: {text}");
-        let operation = text.split(": ").nth(1).unwrap();
-        let known = ["not available", "alloc", "allocated", "download", "open", "record_timed"];
-        assert!(known.contains(&operation), "{name}: {text}");
+        let words: Vec<_> = text.split(": ").collect();
+        assert_eq!(words[0], "mock", "{name}: {text}");
+        assert!(
+            ["open", "alloc", "allocated", "download", "record_timed"].contains(&words[1]),
+            "{name}: {text}"
+        );
+        assert!(words.len() > 2, "{name}: {text}");
     }
+}
+
+#[test]
+fn out_of_memory_says_what_is_known_of_the_room() {
+    for (free_bytes, total_bytes, limited, room) in [
+        (None, None, false, ""),
+        (None, Some(90), false, ""),
+        (Some(7), None, false, ", 7 free"),
+        (Some(7), Some(90), false, ", 7 free of 90"),
+        (Some(7), Some(90), true, ", 7 left of a limit of 90"),
+    ] {
+        let (backend, operation, live) = ("mock", "pinned", Vec::new());
+        let error = Error::OutOfMemory {
+            backend,
+            operation,
+            requested_bytes: 8,
+            free_bytes,
+            total_bytes,
+            limited,
+            live,
+        };
+        assert_eq!(error.to_string(), format!("mock: pinned: out of memory: 8 bytes requested{room}"));
+    }
+}
+
+#[test]
+fn a_transfer_says_what_failed_and_whether_the_buffer_is_lost() {
+    let Setting { device, stream, mut line, .. } = Setting::new();
+    let context = stream.context();
+    let refused = line.view_mut().upload(&stream, context.pinned(5).unwrap()).unwrap_err();
+    assert_eq!(refused.to_string(), "length mismatch: expected 6 elements, found 5");
+    let transfer = line.view().download(&stream, context.pinned(6).unwrap()).unwrap();
+    device.fail_next(Site::Synchronize, Quiesced::Unknown(driver()));
+    let lost = transfer.wait().unwrap_err();
+    assert_eq!(lost.to_string(), "mock: alloc: driver error UNKNOWN (999); the pinned buffer was leaked");
 }

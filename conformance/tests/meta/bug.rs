@@ -53,11 +53,16 @@ pub(crate) enum Bug {
     ManagedOutOfMemoryMislabelled,
     AdoptsWhatLiesBehind,
     AdoptMislabelled,
+    PoolCountsWhatItKeeps,
+    PoolForgetsPeaks,
+    PeerCopyDoesNothing,
+    PeerCopiesOutOfOrder,
+    PeerWaitIgnored,
 }
 
 impl Bug {
     /// How many variants there are, `None` among them.
-    pub(crate) const COUNT: usize = Self::AdoptMislabelled as usize + 1;
+    pub(crate) const COUNT: usize = Self::PeerWaitIgnored as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may be given memory of
     /// the program's own: one that is finished too late would write into it when it is somebody else's.
@@ -116,4 +121,9 @@ pub(crate) const KILLERS: &[(Bug, &str)] = &[
     (Bug::ManagedOutOfMemoryMislabelled, "managed::no_more_than_is_free"),
     (Bug::AdoptsWhatLiesBehind, "foreign::elements"),
     (Bug::AdoptMislabelled, "foreign::refused"),
+    (Bug::PoolCountsWhatItKeeps, "pool::trim"),
+    (Bug::PoolForgetsPeaks, "pool::statistics"),
+    (Bug::PeerCopyDoesNothing, "peer::strided"),
+    (Bug::PeerCopiesOutOfOrder, "peer::ordered"),
+    (Bug::PeerWaitIgnored, "peer::ordered"),
 ];

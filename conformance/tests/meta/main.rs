@@ -5,15 +5,24 @@ mod broken;
 mod bug;
 mod matrix;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroUsize,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use broken::Broken;
 use bug::{Bug, KILLERS};
 use devarray::{
     Result,
-    backend::{ForeignMemory, ManagedMemory, MapHost, RegisterHost, Timing},
+    backend::{ForeignMemory, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing},
 };
-use devarray_conformance::{Harness, Instrumented, Law, all, foreign, managed, mapped, registered, timing};
+use devarray_conformance::{
+    Harness, Instrumented, Law, all, foreign, managed, mapped, peer, pool, registered, timing,
+};
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
 
@@ -41,8 +50,11 @@ fn simulator(schedule: Schedule) -> Result<MockDevice> {
 }
 
 /// Every law, those of extras too.
-fn every_law<D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory>() -> Vec<Law<D>> {
-    let extras = [timing(), registered(), mapped(), managed(), foreign()];
+fn every_law<D>() -> Vec<Law<D>>
+where
+    D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory + PoolControl + PeerAccess,
+{
+    let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer()];
     all().into_iter().chain(extras.into_iter().flatten()).collect()
 }
 
@@ -52,14 +64,27 @@ fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     (law != SLOWEST || killer == SLOWEST) && (!law.starts_with("registered::") || bug.is_of_an_extra())
 }
 
+/// Devices with a bug. The second is another device of the first's machine for laws of peers alone: the others are to find
+/// two that share nothing.
+fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDevice>> {
+    let schedule = schedule.clone();
+    if group != "peer" {
+        return Harness::new(move || simulator(schedule.clone()).map(|device| Broken::new(device, bug)))
+            .with_cases(CASES);
+    }
+    let first = simulator(schedule);
+    let beside = first.clone();
+    Harness::new(move || first.clone().map(|device| Broken::new(device, bug)))
+        .with_second(move || beside.clone().map(|device| Broken::new(device.sibling(), bug)))
+        .with_cases(CASES)
+}
+
 /// The laws that a device with this bug breaks, under the two fixed schedules that run as little as they may.
 fn broken_laws(bug: Bug, killer: &str) -> BTreeMap<String, String> {
     let mut broken = BTreeMap::new();
     for schedule in [Schedule::Lazy, Schedule::ReverseLazy] {
-        let open = move || simulator(schedule.clone()).map(|device| Broken::new(device, bug));
-        let harness = Harness::new(open).with_cases(CASES);
         for law in every_law().into_iter().filter(|law| is_tried(&law.full_name(), bug, killer)) {
-            if let Err(violation) = law.check(&harness) {
+            if let Err(violation) = law.check(&harness(&schedule, bug, law.group)) {
                 broken.insert(law.full_name(), violation.to_string());
             }
         }
@@ -67,13 +92,26 @@ fn broken_laws(bug: Bug, killer: &str) -> BTreeMap<String, String> {
     broken
 }
 
+fn next_of<'a, T>(list: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    Some((at, list.get(at)?))
+}
+
 #[test]
 fn every_bug_is_noticed_by_the_law_named_for_it_and_every_law_notices_one() {
-    let tried = std::thread::scope(|threads| {
-        let tries: Vec<_> =
-            KILLERS.iter().map(|(bug, killer)| threads.spawn(|| broken_laws(*bug, killer))).collect();
-        tries.into_iter().map(|tried| tried.join().expect("a check returns what broke")).collect::<Vec<_>>()
+    // As many at a time as there are processors: each has a simulator in memory.
+    let (next, tried) = (AtomicUsize::new(0), Mutex::new(vec![BTreeMap::new(); KILLERS.len()]));
+    std::thread::scope(|threads| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZeroUsize::get) {
+            threads.spawn(|| {
+                while let Some((at, (bug, killer))) = next_of(KILLERS, &next) {
+                    let broken = broken_laws(*bug, killer);
+                    tried.lock().unwrap()[at] = broken;
+                }
+            });
+        }
     });
+    let tried = tried.into_inner().unwrap();
     let mut wrong = Vec::new();
     for ((bug, killer), broken) in KILLERS.iter().zip(&tried) {
         let others = broken.keys().filter(|name| name != killer).cloned().collect::<Vec<_>>().join(" ");

@@ -3,6 +3,7 @@
 use std::{mem, ops::Range};
 
 use super::{Blocks, Class, Plan};
+use crate::backend::Capabilities;
 
 /// Staging: between host and device, bytes pass through dense memory of a limited size.
 impl Plan {
@@ -30,6 +31,11 @@ impl Plan {
             step *= axis.extent;
         }
         Self::of(loops, &self.limits)
+    }
+
+    /// The same copy for a device with other limits.
+    pub(crate) fn within(&self, limits: &Capabilities) -> Self {
+        Self::of(self.loops.clone(), limits)
     }
 
     /// The second half: from dense memory at offset 0, in the order of this plan's runs, to the destination.

@@ -6,8 +6,8 @@ use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, sync::PoisonError, t
 use devarray::{
     Error, Result,
     backend::{
-        Advice, AllocHost, Capability, Device, ForeignMemory, HostBuffer, HostFlags, Location, ManagedMemory,
-        MapHost, RegisterHost, Timing,
+        Advice, AllocHost, Capability, CopyOp, Device, ForeignMemory, HostBuffer, HostFlags, Location,
+        ManagedMemory, MapHost, PeerAccess, PoolControl, PoolStatistics, RegisterHost, Timing,
     },
 };
 
@@ -148,5 +148,62 @@ unsafe impl<D: ForeignMemory> ForeignMemory for Broken<D> {
             }),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl<D: PoolControl> PoolControl for Broken<D> {
+    fn pool_statistics(&self) -> Result<PoolStatistics> {
+        self.lie("pool_statistics", Capability::MemoryPool)?;
+        let mut statistics = self.inner.pool_statistics()?;
+        match self.bug {
+            Bug::PoolCountsWhatItKeeps => statistics.used_bytes = statistics.reserved_bytes,
+            Bug::PoolForgetsPeaks => statistics.peak_used_bytes = statistics.used_bytes,
+            _ => {}
+        }
+        Ok(statistics)
+    }
+
+    fn reset_pool_peaks(&self) -> Result<()> {
+        self.inner.reset_pool_peaks()
+    }
+
+    fn set_pool_release_threshold(&self, len_bytes: usize) -> Result<()> {
+        self.inner.set_pool_release_threshold(len_bytes)
+    }
+
+    fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
+        self.inner.trim_pool(keep_bytes)
+    }
+}
+
+// SAFETY: as for the device.
+unsafe impl<D: PeerAccess> PeerAccess for Broken<D> {
+    fn can_access_peer(&self, peer: &Self) -> Result<bool> {
+        self.inner.can_access_peer(&peer.inner)
+    }
+
+    fn enable_peer_access(&self, peer: &Self) -> Result<()> {
+        self.lie("enable_peer_access", Capability::PeerAccess)?;
+        self.inner.enable_peer_access(&peer.inner)
+    }
+
+    fn reaches_peer(&self, peer: &Self) -> bool {
+        self.inner.reaches_peer(&peer.inner)
+    }
+
+    fn copy_from_peer(&self, stream: &BrokenStream<D>, op: &CopyOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        if self.bug == Bug::PeerCopyDoesNothing {
+            return Ok(());
+        }
+        // SAFETY: the same operation.
+        let op = unsafe { CopyOp::new_unchecked(&op.dst().inner, &op.src().inner, op.plan()) };
+        self.inner.copy_from_peer(stream.unless(self.bug == Bug::PeerCopiesOutOfOrder), &op)
+    }
+
+    fn wait_for_peer(&self, stream: &BrokenStream<D>, event: &BrokenEvent<D>) -> Result<()> {
+        if self.bug == Bug::PeerWaitIgnored {
+            return Ok(());
+        }
+        self.inner.wait_for_peer(&stream.inner, &event.inner)
     }
 }

@@ -1,0 +1,64 @@
+//! Safe programs that try to reach memory that is not theirs: by forgetting, unwinding, dropping in any order, lying about
+//! layouts, and asking for positions that overflow. Each ends with the right elements or a typed error; run under
+//! AddressSanitizer, also without a bad access.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+#[path = "attacks/bytes.rs"]
+mod bytes;
+#[path = "attacks/fields.rs"]
+mod fields;
+#[path = "attacks/host_views.rs"]
+mod host_views;
+#[path = "attacks/liars.rs"]
+mod liars;
+#[path = "attacks/ndarray.rs"]
+mod ndarray;
+#[path = "attacks/plans.rs"]
+mod plans;
+#[path = "attacks/scopes.rs"]
+mod scopes;
+#[path = "attacks/transfers.rs"]
+mod transfers;
+
+use devarray::{Context, StreamHandle};
+use devarray_mock::{MockDevice, Schedule};
+
+type Mock = MockDevice;
+
+/// Devices that run work as late as they may, in either order.
+fn devices() -> impl Iterator<Item = Mock> {
+    let schedules = [Schedule::Lazy, Schedule::ReverseLazy];
+    schedules.into_iter().map(|schedule| MockDevice::builder().schedule(schedule).build())
+}
+
+fn open(device: &Mock) -> (Context<Mock>, StreamHandle<Mock>) {
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    (context, stream)
+}
+
+/// A linear congruential generator, its high bits.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, ways: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % ways
+    }
+}
+
+/// Every order of `count` things.
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for next in 0..count {
+        let longer = all.iter().flat_map(|order: &Vec<usize>| {
+            (0..=order.len()).map(|at| {
+                let mut order = order.clone();
+                order.insert(at, next);
+                order
+            })
+        });
+        all = longer.collect();
+    }
+    all
+}

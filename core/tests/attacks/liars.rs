@@ -1,0 +1,101 @@
+//! Layouts of the user's own that say something else each time they are asked.
+
+use std::cell::Cell;
+
+use devarray::{Array, Layout, LayoutError, NdLayout, Order};
+
+use crate::{devices, open};
+
+/// Answers with the next of several shapes and strides at every question.
+struct Fickle {
+    asked: Cell<usize>,
+}
+
+const SHAPES: [&[usize]; 5] = [&[2, 3], &[4], &[usize::MAX, 2], &[], &[3, 1 << 40]];
+const STRIDES: [&[isize]; 5] = [&[3, 1], &[isize::MIN], &[0, 0], &[], &[isize::MAX, -1]];
+
+impl Fickle {
+    fn next(&self) -> usize {
+        self.asked.set(self.asked.get().wrapping_mul(5).wrapping_add(3) % 17);
+        self.asked.get() % 5
+    }
+}
+
+impl NdLayout for Fickle {
+    fn shape(&self) -> &[usize] {
+        SHAPES[self.next()]
+    }
+
+    fn strides(&self) -> &[isize] {
+        STRIDES[self.next()]
+    }
+
+    fn offset(&self) -> usize {
+        [0, usize::MAX, 7, 1 << 62, 3][self.next()]
+    }
+}
+
+/// What is made of a liar has one shape, holds as many elements, and can be written whole.
+#[test]
+fn an_array_like_a_liar_is_sound_or_refused() {
+    let device = devices().next().unwrap();
+    let (_context, stream) = open(&device);
+    let (mut made, mut refused) = (0, 0);
+    for asked in 0..17 {
+        for order in [Order::C, Order::F, Order::A, Order::K] {
+            let liar = Fickle { asked: Cell::new(asked) };
+            match Array::<u16, _>::uninit_like(&stream, &liar, order) {
+                Ok(mut array) => {
+                    let len = array.shape().iter().product();
+                    array.view_mut().fill(&stream, 5).unwrap();
+                    assert_eq!(array.to_vec(&stream).unwrap(), vec![5; len]);
+                    assert_eq!(Layout::of(array.layout()).as_ref(), Ok(array.layout()));
+                    made += 1;
+                }
+                Err(error) => {
+                    let due = matches!(
+                        error,
+                        devarray::Error::Layout(LayoutError::RankMismatch { .. } | LayoutError::Overflow)
+                            | devarray::Error::OutOfMemory { .. }
+                    );
+                    assert!(due, "{error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(made > 4 && refused > 4, "{made} made, {refused} refused");
+}
+
+/// Layouts at the ends of what numbers hold, as host layouts of small slices and on small arrays.
+#[test]
+fn a_host_layout_reaches_nothing_beside_its_slice() {
+    let device = devices().next().unwrap();
+    let (_context, stream) = open(&device);
+    let mut array = Array::from_slice(&stream, &[6], &[1_u64, 2, 3, 4, 5, 6]).unwrap();
+    let strides = [isize::MIN, isize::MIN + 1, -(1 << 60), -2, -1, 0, 1, 2, 1 << 60, isize::MAX];
+    let offsets = [0, 1, 5, 6, 7, 1 << 60, (1 << 61) - 1, 1 << 61, isize::MAX.cast_unsigned(), usize::MAX];
+    let mut held = 0;
+    for stride in strides {
+        for offset in offsets {
+            for extent in [0, 1, 3, 6] {
+                let Ok(host) = Layout::new(&[extent], &[stride], offset) else { continue };
+                let mut view = array.view_mut().slice_axis(0, ..extent.cast_signed()).unwrap();
+                let mut data = [9_u64; 6];
+                let read = view.as_view().copy_to_host(&stream, &mut data, &host).is_ok();
+                let written = view.copy_from_host(&stream, &data, &host).is_ok();
+                let inside = extent == 0
+                    || (0..extent).all(|k| {
+                        let at = offset as i128 + k as i128 * stride as i128;
+                        (0..6).contains(&at)
+                    });
+                assert_eq!(written, inside, "{extent} from {offset} by {stride}");
+                assert_eq!(read, inside && (stride != 0 || extent < 2), "{extent} from {offset} by {stride}");
+                let within = array.copy_layout_within(&stream, &host, &host).is_ok();
+                assert_eq!(within, read, "{extent} from {offset} by {stride}");
+                held += usize::from(inside);
+            }
+        }
+    }
+    assert!(held > 50, "{held} layouts lie inside");
+}

@@ -33,6 +33,7 @@ fn pooling<D: PoolControl>(harness: &Harness<D>) -> Result<Option<Context<D>>, c
 pub fn trim<D: PoolControl>(harness: &Harness<D>) -> Outcome {
     let Some(context) = pooling(harness)? else { return Ok(()) };
     let stream = context.stream()?;
+    is_used_no_more(&context)?;
     for (round, keep_bytes) in [(0, 0), (1, 1 << 20), (2, usize::MAX)] {
         let data = elements::<u32>(round, 5000);
         let kept = Array::from_slice(&stream, &[5000], &data)?;
@@ -47,6 +48,21 @@ pub fn trim<D: PoolControl>(harness: &Harness<D>) -> Outcome {
         same(&kept.to_vec(&stream)?, &data, "an array in a pool that was trimmed")?;
     }
     context.set_pool_release_threshold(usize::MAX).map_err(crate::Violation::from)
+}
+
+/// Memory that was freed is not in use, kept or not. Others may use the pool meanwhile, so it is enough to see it once.
+fn is_used_no_more<D: PoolControl>(context: &Context<D>) -> Outcome {
+    let (stream, len_bytes) = (context.stream()?, 3 << 20);
+    for _ in 0..100 {
+        let array = Array::<u8, D>::zeros(&stream, &[len_bytes])?;
+        let during = context.pool_statistics()?.used_bytes;
+        drop(array);
+        stream.synchronize()?;
+        if context.pool_statistics()?.used_bytes.saturating_add(len_bytes) <= during {
+            return Ok(());
+        }
+    }
+    ensure(false, || format!("{len_bytes} bytes were freed 100 times, and are in use"))
 }
 
 /// The pool counts what is in use, as held too, and in its peaks however often they begin anew.
@@ -66,5 +82,9 @@ pub fn statistics<D: PoolControl>(harness: &Harness<D>) -> Outcome {
         })?;
     }
     drop(array);
-    Ok(())
+    stream.synchronize()?;
+    let told = context.pool_statistics()?;
+    ensure(told.peak_used_bytes >= len_bytes, || {
+        format!("{len_bytes} bytes were in use, and the peak is forgotten: {told:?}")
+    })
 }

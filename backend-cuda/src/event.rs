@@ -15,6 +15,19 @@ use crate::{
     stream::RawStream,
 };
 
+/// What an event is for: the flags of `cuEventCreate`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    /// Order alone. A time would make recording slower.
+    Plain = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32,
+    /// Order and time.
+    Timed = sys::CUevent_flags::CU_EVENT_DEFAULT as u32,
+    /// Order, for other processes too; they allow no time.
+    Exported =
+        sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32 | sys::CUevent_flags::CU_EVENT_INTERPROCESS as u32,
+}
+
 /// An event, recorded once.
 ///
 /// # How a wait can end
@@ -30,17 +43,12 @@ pub struct CudaEvent {
 }
 
 impl CudaEvent {
-    /// A new event, recorded on `stream`. Without a time unless asked: it makes recording slower.
-    pub(crate) fn record(context: &Arc<Context>, stream: &RawStream, timed: bool) -> Result<Self> {
-        let flags = if timed {
-            sys::CUevent_flags::CU_EVENT_DEFAULT
-        } else {
-            sys::CUevent_flags::CU_EVENT_DISABLE_TIMING
-        };
+    /// A new event, recorded on `stream`.
+    pub(crate) fn record(context: &Arc<Context>, stream: &RawStream, kind: Kind) -> Result<Self> {
         let mut raw = ptr::null_mut();
         context.call("record", |driver| {
             // SAFETY: the pointer is to a local of the right type, and the context is bound.
-            unsafe { driver.event_create(&raw mut raw, flags as u32) }
+            unsafe { driver.event_create(&raw mut raw, kind as u32) }
         })?;
         // Owned from here on, so that a failure below destroys it.
         let event = Self { context: Arc::clone(context), raw: Handle::new(raw) };

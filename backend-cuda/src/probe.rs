@@ -100,6 +100,8 @@ impl Driver {
         // Without the second, the host may touch no managed memory while the device works on any.
         let manages = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)? != 0
             && attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? != 0;
+        let shares = cfg!(target_os = "linux")
+            && attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED)? != 0;
         let (major, minor) = split(self.version()?);
 
         let properties = self.properties(device, generation)?;
@@ -115,8 +117,9 @@ impl Driver {
             (true, Capability::EventTiming),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),
-            (true, Capability::MemoryPool),
             (true, Capability::PeerAccess),
+            (shares, Capability::Ipc),
+            (true, Capability::MemoryPool),
             (registers, Capability::RegisteredMemory),
             (maps, Capability::MappedMemory),
             (manages, Capability::ManagedMemory),

@@ -15,7 +15,7 @@ use crate::{
     context::Context,
     device::CudaDevice,
     driver::{Answer, Driver, OUT_OF_MEMORY, out_of_memory, sys},
-    event::CudaEvent,
+    event::{CudaEvent, Kind},
     handle::Handle,
     memory::CudaBuffer,
 };
@@ -65,7 +65,12 @@ impl CudaStream {
 
     /// Records an event with a time.
     pub(crate) fn record_timed(&self) -> Result<CudaEvent> {
-        CudaEvent::record(self.context(), &self.raw, true)
+        CudaEvent::record(self.context(), &self.raw, Kind::Timed)
+    }
+
+    /// Records an event that other processes may wait for.
+    pub(crate) fn record_exported(&self) -> Result<CudaEvent> {
+        CudaEvent::record(self.context(), &self.raw, Kind::Exported)
     }
 
     /// Binds and enqueues.
@@ -167,7 +172,7 @@ unsafe impl Stream for CudaStream {
     }
 
     fn record(&self) -> Result<CudaEvent> {
-        CudaEvent::record(self.context(), &self.raw, false)
+        CudaEvent::record(self.context(), &self.raw, Kind::Plain)
     }
 
     fn wait(&self, event: &CudaEvent) -> Result<()> {

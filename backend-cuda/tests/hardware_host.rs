@@ -1,14 +1,18 @@
 //! Proves on a real device that each kind of host memory keeps its laws, and what the driver does where its documentation
 //! is silent: ranges that share a page, copies that leave a pinned range.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_host -- --ignored`.
-//! Without a device they then fail; none is skipped.
+//! Needs a CUDA device, so each test is ignored by default; one at a time, since some ask what the whole process uses:
+//! `cargo test -p devarray-cuda --test hardware_host -- --ignored --test-threads=1`. Without a device they fail; none is skipped.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../core/tests/host_kinds/laws.rs"]
 mod laws;
+#[path = "../../core/tests/accounting/laws.rs"]
+mod ledger_laws;
 #[path = "../../core/tests/host_kinds/numba.rs"]
 mod numba;
+#[path = "../../core/tests/release/laws.rs"]
+mod release_laws;
 
 use devarray::{
     Array, Context, ManagedArray, MappedArray,
@@ -32,6 +36,36 @@ fn pinned_with_every_flag() {
     laws::pinned_with_every_flag(&context);
     laws::pinned_pool_keeps_to_its_limits(&context);
     finish(&context);
+}
+
+/// Alone on the device, in one test: the last takes most of its memory.
+#[test]
+#[ignore = "needs a CUDA device"]
+fn the_ledger_and_what_is_put_off() {
+    let laws: [fn(&Context<CudaDevice>); 16] = [
+        ledger_laws::the_ledger_names_every_allocation,
+        ledger_laws::tags_nest_and_end,
+        ledger_laws::statistics_are_exact,
+        ledger_laws::peak_scopes_nest_and_overlap,
+        ledger_laws::a_limit_is_hard,
+        ledger_laws::hooks_are_told_of_each,
+        ledger_laws::a_hook_may_panic,
+        ledger_laws::a_hook_may_use_the_context,
+        ledger_laws::the_pool_can_be_asked_and_trimmed,
+        release_laws::limits_are_strict,
+        release_laws::every_kind_counts,
+        release_laws::deferrals_nest_and_end,
+        release_laws::work_in_flight_is_not_disturbed,
+        release_laws::the_program_is_asked,
+        release_laws::running_out_says_who_holds_what,
+        release_laws::shortage_flushes,
+    ];
+    for law in laws {
+        let context = open();
+        law(&context);
+        assert_eq!(context.live_allocations(), []);
+        finish(&context);
+    }
 }
 
 #[test]

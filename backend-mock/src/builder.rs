@@ -12,15 +12,16 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 8] = [
+const EXTRAS: [Capability; 9] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
     Capability::WriteCombinedMemory,
     Capability::ManagedMemory,
     Capability::ForeignMemory,
-    Capability::MemoryPool,
     Capability::PeerAccess,
+    Capability::Ipc,
+    Capability::MemoryPool,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].

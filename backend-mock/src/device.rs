@@ -48,6 +48,8 @@ pub struct MockDevice {
 #[derive(Debug)]
 pub(crate) struct Shared {
     info: DeviceInfo,
+    /// Which process sees the device so.
+    process: u64,
     /// One for all devices of a machine.
     engine: Arc<Mutex<Engine>>,
 }
@@ -60,6 +62,10 @@ impl Shared {
 
     pub(crate) fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    pub(crate) fn process(&self) -> u64 {
+        self.process
     }
 
     /// Whether the two are handles of one machine.
@@ -98,12 +104,12 @@ impl MockDevice {
         }
         let mut info = options.info;
         info.properties = properties(info.ordinal, options.memory_limit_bytes);
-        Self { shared: Arc::new(Shared { info, engine: Arc::new(Mutex::new(engine)) }) }
+        Self { shared: Arc::new(Shared { info, process: 0, engine: Arc::new(Mutex::new(engine)) }) }
     }
 
-    /// Another device of the same machine.
-    pub(crate) fn beside(&self, info: DeviceInfo) -> Self {
-        Self { shared: Arc::new(Shared { info, engine: Arc::clone(&self.shared.engine) }) }
+    /// A device of the same machine, as a process sees it.
+    pub(crate) fn beside(&self, info: DeviceInfo, process: u64) -> Self {
+        Self { shared: Arc::new(Shared { info, process, engine: Arc::clone(&self.shared.engine) }) }
     }
 
     /// Waits for the whole device: runs everything that is queued, on all streams.
@@ -175,7 +181,8 @@ impl MockDevice {
     }
 
     /// What the host and the streams did so far, and when by the simulated clock, with the operations that findings are about marked;
-    /// none unless [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing.
+    /// none unless [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing. Devices of one machine have one
+    /// timeline.
     ///
     /// ```
     /// use devarray::{Array, Context};

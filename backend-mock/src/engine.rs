@@ -16,6 +16,7 @@ mod failure;
 mod foreign;
 mod history;
 mod host;
+mod ipc;
 mod lane;
 mod ledger;
 mod lints;
@@ -320,6 +321,7 @@ impl Engine {
             streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
             events: self.ledger.events,
             adopted: self.ledger.adopted,
+            opened: self.ledger.opened,
             findings: self.ledger.findings.clone(),
             lints: self.lints().to_vec(),
         }

@@ -25,6 +25,8 @@ pub struct MockEvent {
     pub(crate) snapshot: Snapshot,
     /// Its time, if it is timed.
     pub(crate) stamp: Option<Stamp>,
+    /// Its number among those that other processes may wait for.
+    pub(crate) exported: Option<u64>,
 }
 
 impl MockEvent {
@@ -35,13 +37,15 @@ impl MockEvent {
         stamp: Option<Stamp>,
     ) -> Self {
         engine.open_event();
-        Self { shared: Arc::clone(shared), mark, snapshot, stamp }
+        Self { shared: Arc::clone(shared), mark, snapshot, stamp, exported: None }
     }
 }
 
 impl Drop for MockEvent {
     fn drop(&mut self) {
-        self.shared.engine().close_event();
+        let mut engine = self.shared.engine();
+        engine.close_event();
+        engine.withdraw_event(self.exported);
     }
 }
 

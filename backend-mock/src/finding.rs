@@ -21,12 +21,12 @@ use crate::buffer::BufferId;
 ///   nearest miss: stream 1 waited at op#4 for the event of op#2, recorded before #3
 ///   help: record an event on stream 0 after #3, and wait for it on stream 1 before #5
 ///   in the order of issue:
-///           stream 0        stream 1
-///     ...
-///       #2  record
-///     > #3  copy
-///       #4                  wait #2
-///     > #5                  upload
+///         stream 0        stream 1
+///    ...
+///     #2  record
+///   > #3  copy
+///     #4                  wait #2
+///   > #5                  upload
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

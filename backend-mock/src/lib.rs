@@ -11,6 +11,7 @@ mod finding;
 mod foreign;
 mod host;
 mod host_kinds;
+mod ipc;
 mod judge;
 mod limits;
 mod peer;
@@ -33,6 +34,7 @@ pub use event::MockEvent;
 pub use foreign::MockAdopted;
 pub use host::MockHostBuffer;
 pub use host_kinds::MockRegistration;
+pub use ipc::{MockExportable, MockOpened};
 pub use stream::MockStream;
 
 // A user's code under many schedules, and with every call failed.

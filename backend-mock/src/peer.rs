@@ -43,12 +43,12 @@ impl MockDevice {
         let mut info = self.info().clone();
         info.ordinal = self.shared().engine().next_ordinal(info.ordinal);
         info.properties = properties(info.ordinal, info.properties.total_memory_bytes);
-        self.beside(info)
+        self.beside(info, self.shared().process())
     }
 
-    /// Whether the two are devices of one machine.
-    pub(crate) fn is_beside(&self, other: &Shared) -> bool {
-        self.shared().is_beside(other)
+    /// Whether the two are devices of one machine, in one process.
+    fn is_beside(&self, other: &Shared) -> bool {
+        self.shared().is_beside(other) && self.shared().process() == other.process()
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Report {
     pub events: usize,
     /// Adoptions of memory that were not given up.
     pub adopted: usize,
+    /// Memory of other processes that was opened and not closed.
+    pub opened: usize,
     /// Mistakes that were seen, in the order in which they were.
     pub findings: Vec<Finding>,
     /// What was right and yet slow or needless, in the same order; empty unless [asked for](crate::Builder::lints).
@@ -52,6 +54,7 @@ impl Report {
             && self.streams == 0
             && self.events == 0
             && self.adopted == 0
+            && self.opened == 0
             && self.findings.is_empty()
     }
 }
@@ -78,6 +81,7 @@ impl fmt::Display for Report {
             (self.streams, "open streams"),
             (self.events, "live events"),
             (self.adopted, "adoptions of memory"),
+            (self.opened, "open memory of other processes"),
         ];
         for (count, what) in counts {
             if count > 0 {

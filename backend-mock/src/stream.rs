@@ -32,6 +32,10 @@ impl MockStream {
         Self { device, lane }
     }
 
+    pub(crate) fn lane(&self) -> usize {
+        self.lane
+    }
+
     fn shared(&self) -> &Arc<Shared> {
         self.device.shared()
     }

@@ -28,7 +28,7 @@ mod eager {
     devarray_conformance::suite!(
         device(Schedule::Eager),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, pool, peer]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }
 
@@ -37,7 +37,7 @@ mod lazy {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, pool, peer]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }
 
@@ -46,7 +46,7 @@ mod reverse_lazy {
     devarray_conformance::suite!(
         device(Schedule::ReverseLazy),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, pool, peer]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }
 
@@ -55,7 +55,7 @@ mod random {
     devarray_conformance::suite!(
         device(Schedule::Random),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, pool, peer]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }
 
@@ -72,6 +72,22 @@ mod without_extras {
 
     devarray_conformance::suite!(
         plain(),
-        extras = [timing, registered, mapped, managed, foreign, pool, peer]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
+    );
+}
+
+/// The second device is the first one, as another process has it.
+mod another_process {
+    use super::*;
+
+    #[expect(clippy::unnecessary_wraps, reason = "a suite opens devices that may not open")]
+    fn other_process() -> Result<MockDevice> {
+        Ok(LAST.with_borrow(|last| last.as_ref().map_or_else(MockDevice::new, MockDevice::other_process)))
+    }
+
+    devarray_conformance::suite!(
+        device(Schedule::Lazy),
+        second = other_process(),
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
     );
 }

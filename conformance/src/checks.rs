@@ -15,6 +15,7 @@ pub mod events;
 pub mod foreign;
 pub mod holes;
 pub mod host;
+pub mod ipc;
 pub mod layouts;
 pub mod managed;
 pub mod mapped;

@@ -14,7 +14,7 @@ pub mod wrap;
 
 // The suite: the laws, what runs them, and what they return.
 pub use harness::Harness;
-pub use registry::{Law, all, foreign, managed, mapped, peer, pool, registered, timing};
+pub use registry::{Law, all, foreign, ipc, managed, mapped, peer, pool, registered, timing};
 pub use suite::{ExpectedFailure, check_names, run};
 pub use violation::{Outcome, Violation};
 

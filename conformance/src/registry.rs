@@ -3,7 +3,7 @@
 use devarray::{
     Device,
     backend::{
-        Capability, ForeignMemory, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+        Capability, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
     },
 };
 
@@ -188,6 +188,16 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (ipc, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            ipc {
+                I01 exportable "memory that can be exported is memory as any other";
+                I02 one_memory "two processes have the one memory, and events order them";
+                I03 refused "what cannot be opened is refused by name";
+            }
+        }
+    };
     (managed, [$($callback:tt)+] $($before:tt)*) => {
         $($callback)+! {
             $($before)*
@@ -301,14 +311,19 @@ __for_each_law_of! { foreign, [define_registry] {
     foreign FOREIGN_NAMES [ForeignMemory] Some(Capability::ForeignMemory)
 } }
 
-__for_each_law_of! { pool, [define_registry] {
-    /// The laws of devices that may tell of the pool that their memory comes from.
-    pool POOL_NAMES [PoolControl] Some(Capability::MemoryPool)
-} }
-
 __for_each_law_of! { peer, [define_registry] {
     /// The laws of devices that may reach each other's memory.
     peer PEER_NAMES [PeerAccess] Some(Capability::PeerAccess)
+} }
+
+__for_each_law_of! { ipc, [define_registry] {
+    /// The laws of devices that may share memory with other processes.
+    ipc IPC_NAMES [Ipc] Some(Capability::Ipc)
+} }
+
+__for_each_law_of! { pool, [define_registry] {
+    /// The laws of devices that may tell of the pool that their memory comes from.
+    pool POOL_NAMES [PoolControl] Some(Capability::MemoryPool)
 } }
 
 /// Whether a law has this full name.
@@ -320,8 +335,9 @@ pub(crate) fn is_name(name: &str) -> bool {
         MAPPED_NAMES,
         MANAGED_NAMES,
         FOREIGN_NAMES,
-        POOL_NAMES,
         PEER_NAMES,
+        IPC_NAMES,
+        POOL_NAMES,
     ];
     all.iter().any(|names| names.contains(&name))
 }
@@ -338,7 +354,7 @@ mod tests {
     fn codes_and_names_are_unique() {
         let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
-        let laws: Vec<_> = laws.chain(foreign()).chain(pool()).chain(peer()).collect();
+        let laws: Vec<_> = laws.chain(foreign()).chain(peer()).chain(ipc()).chain(pool()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

@@ -5,5 +5,5 @@ use devarray_mock::MockDevice;
 
 devarray_conformance::suite!(
     Profiled::new(MockDevice::builder().memory_limit_bytes(1 << 26).build()),
-    extras = [timing, registered, mapped, foreign, managed, pool]
+    extras = [timing, registered, mapped, managed, foreign, pool, peer]
 );

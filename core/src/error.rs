@@ -84,6 +84,16 @@ pub enum Error {
         /// What is missing.
         capability: Capability,
     },
+    /// What a handle of another process names cannot be opened here.
+    #[error("{backend}: {operation}: the handle cannot be opened: {reason}")]
+    Handle {
+        /// The backend that was asked.
+        backend: &'static str,
+        /// The operation refused.
+        operation: &'static str,
+        /// Why, in words.
+        reason: &'static str,
+    },
     /// The device failed for good: every later call returns this, contents are undefined.
     #[error("{backend}: {operation}: device lost: {name} ({code})")]
     DeviceLost {

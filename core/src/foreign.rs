@@ -43,6 +43,7 @@ mod place;
 mod released;
 mod work;
 
+pub(crate) use adopted::lent_to;
 pub use released::{ReleaseError, Released};
 pub use work::ForeignWork;
 

@@ -10,6 +10,7 @@ mod error;
 pub mod foreign;
 pub mod host;
 pub mod host_array;
+pub mod ipc;
 pub mod layout;
 pub mod manual;
 pub mod memory;

@@ -34,7 +34,7 @@ pub(crate) const SLOT_BYTES: usize = 2 << 20;
 const MIN_SLOT_BYTES: usize = 4 << 10;
 
 /// Slots of one size on their way to the device before a transfer waits for the oldest.
-const SLOTS_IN_FLIGHT: usize = 4;
+const SLOTS_IN_FLIGHT: usize = 8;
 
 /// The slots that no transfer holds now. The device may still be busy with some of them.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Every variant of the errors is reached through the public API and says what it must, word for word; and none of these
 //! failures costs anything: the stream and its arrays go on as before.
-#![allow(clippy::unwrap_used)] // helpers of tests
+#![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; asks for what is refused
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -245,6 +245,16 @@ const OF_BACKENDS: &[Case] = &[
             Context::new(plain).unwrap().stream().unwrap().record_timed().err()
         },
         "mock: record_timed: not supported: event timing",
+    ),
+    (
+        "Handle",
+        |s| {
+            let array = Array::<u8, _>::zeros_exportable(&s.stream, &[4]).unwrap();
+            let exported = array.export(&s.stream).unwrap();
+            // SAFETY: this process made it itself, so it is refused, and nothing is opened.
+            unsafe { Array::<u8, _>::open(&s.stream, exported.array()) }.err()
+        },
+        "?Handle",
     ),
     (
         "Driver",

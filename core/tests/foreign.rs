@@ -1,6 +1,9 @@
 //! The doors to other code on the simulator: what happens when calls fail, and the twins of the laws, which must be found out.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; stands for other code
 
+#[path = "doors/numba.rs"]
+mod numba;
+
 use std::{
     ops::Range,
     sync::{
@@ -224,4 +227,34 @@ fn a_panic_while_work_is_enqueued_is_noted() {
     assert_eq!(array.to_vec(&one).unwrap(), [1; 100]);
     assert_eq!(codes(&device), []);
     assert_eq!(target.len_bytes(), 100);
+}
+
+/// Runs on every schedule; nothing may leak and nothing may be found.
+fn everywhere(program: impl Fn(&Context<MockDevice>)) {
+    let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
+    let fixed = fixed.into_iter().map(|schedule| MockDevice::builder().schedule(schedule));
+    let random = (0..30).map(|seed| MockDevice::builder().schedule(Schedule::Random).seed(seed));
+    for builder in fixed.chain(random) {
+        let device = builder.build();
+        let context = Context::new(device.clone()).unwrap();
+        program(&context);
+        assert_eq!(context.take_errors(), []);
+        drop(context);
+        assert!(device.report().is_clean(), "{}", device.report());
+    }
+}
+
+#[test]
+fn numba_18_repeated_elements_tell_their_strides() {
+    everywhere(numba::numba_18_repeated_elements_tell_their_strides);
+}
+
+#[test]
+fn numba_36_adopted_memory_waits_for_its_producer() {
+    everywhere(numba::numba_36_adopted_memory_waits_for_its_producer);
+}
+
+#[test]
+fn numba_38_the_name_of_a_slice_has_its_place() {
+    everywhere(numba::numba_38_the_name_of_a_slice_has_its_place);
 }

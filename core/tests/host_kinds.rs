@@ -85,6 +85,11 @@ macro_rules! behaviours {
 }
 
 behaviours! {
+    numba_01_the_eleventh_flushes
+    numba_02_a_byte_more_flushes
+    numba_03_deferrals_nest
+    numba_04_shortage_flushes_a_deferral
+    numba_05_shortage_is_tried_once_more
     numba_06_unpinning_is_immediate
     numba_07_pinned_memory_is_tried_again
     numba_08_pinned_bytes_are_counted

@@ -6,7 +6,8 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use super::{Answer, Driver, Failure, MemAccess, sys};
 use sys::{
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUhostFn, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream, CUuuid,
+    CUhostFn, CUipcEventHandle, CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule,
+    CUpointer_attribute, CUstream, CUuuid,
 };
 
 /// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call on [`Driver`].
@@ -149,9 +150,19 @@ functions! {
         (address: *mut CUdeviceptr, pointer: *mut c_void, flags: c_uint);
     MemAllocManaged mem_alloc_managed = "cuMemAllocManaged"
         (address: *mut CUdeviceptr, len_bytes: usize, flags: c_uint);
+    MemAlloc mem_alloc = "cuMemAlloc_v2" (address: *mut CUdeviceptr, len_bytes: usize);
     MemFree mem_free = "cuMemFree_v2" (address: CUdeviceptr);
     MemPrefetchAsync mem_prefetch_async = "cuMemPrefetchAsync"
         (address: CUdeviceptr, len_bytes: usize, to: CUdevice, stream: CUstream);
+    MemGetAddressRange mem_get_address_range = "cuMemGetAddressRange_v2"
+        (start: *mut CUdeviceptr, len_bytes: *mut usize, address: CUdeviceptr);
+    IpcGetMemHandle ipc_get_mem_handle = "cuIpcGetMemHandle" (handle: *mut CUipcMemHandle, address: CUdeviceptr);
+    IpcOpenMemHandle ipc_open_mem_handle = "cuIpcOpenMemHandle_v2"
+        (address: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
+    IpcCloseMemHandle ipc_close_mem_handle = "cuIpcCloseMemHandle" (address: CUdeviceptr);
+    IpcGetEventHandle ipc_get_event_handle = "cuIpcGetEventHandle" (handle: *mut CUipcEventHandle, event: CUevent);
+    IpcOpenEventHandle ipc_open_event_handle = "cuIpcOpenEventHandle"
+        (event: *mut CUevent, handle: CUipcEventHandle);
     PointerGetAttribute pointer_get_attribute = "cuPointerGetAttribute"
         (value: *mut c_void, attribute: CUpointer_attribute, address: CUdeviceptr);
     MemAdvise mem_advise = "cuMemAdvise" (address: CUdeviceptr, len_bytes: usize, advice: c_uint, of: CUdevice);

@@ -1,13 +1,19 @@
 //! A program that uses every driver function of the doors to other code.
 #![allow(unsafe_code)] // stands for other code
 
-use devarray::{Array, Context, Result, StreamHandle};
+use devarray::{
+    Array, Context, Result, StreamHandle,
+    ipc::{RemoteArray, RemoteEvent},
+};
 use devarray_cuda::CudaDevice;
+
+use super::ipc::of_another_process;
 
 /// One step after another, each checked.
 pub(crate) fn program(context: &Context<CudaDevice>, stream: &StreamHandle<CudaDevice>) -> Result<()> {
     adopted(context, stream)?;
-    peers(context, stream)
+    peers(context, stream)?;
+    processes(stream)
 }
 
 /// Memory that is lent to a second array.
@@ -40,5 +46,19 @@ fn copied(
     assert_eq!(target.to_vec(stream)?, [4, 5, 6]);
     // Leaves no staging memory busy: a context that closes tells nobody of a wait that fails.
     assert_eq!(source.to_vec(&there)?, [4, 5, 6]);
+    Ok(())
+}
+
+/// Memory and an event that are exported, and opened as if by another process.
+fn processes(stream: &StreamHandle<CudaDevice>) -> Result<()> {
+    let array = Array::<u32, _>::zeros_exportable(stream, &[3])?;
+    let (exported, event) = (array.export(stream)?, stream.record_exported()?);
+    let remote = RemoteArray::from_bytes(&of_another_process(exported.array().to_bytes())).unwrap();
+    let later = RemoteEvent::from_bytes(&of_another_process(event.event().to_bytes())).unwrap();
+    // SAFETY: both are exported until the end.
+    let opened = unsafe { Array::<u32, _>::open(stream, &remote) }?;
+    // SAFETY: as above.
+    unsafe { stream.wait_exported(&later) }?;
+    assert_eq!(opened.to_vec(stream)?, [0; 3]);
     Ok(())
 }

@@ -145,8 +145,11 @@ unsafe extern "C" fn host_func(stream: CUstream, function: sys::CUhostFn, data: 
 unsafe extern "C" fn event_create(at: *mut CUevent, flags: c_uint) -> i32 {
     within(Function::EventCreate, |state| {
         let event = state.create("event");
-        if flags != 2 {
+        if flags & 2 == 0 {
             state.timed.insert(event);
+        }
+        if flags & 4 != 0 {
+            state.exported.insert(event);
         }
         put(at, ptr::without_provenance_mut(event))
     })
@@ -214,9 +217,9 @@ unsafe extern "C" fn module_function(
 
 /// All functions of the fake.
 pub(crate) fn table() -> Table {
-    let mut table = super::peer::table(super::properties::table(super::foreign::table(
-        super::host_kinds::table(super::memory::table()),
-    )));
+    use super::{foreign, host_kinds, ipc, memory, peer, properties};
+    let parts = [host_kinds::table, foreign::table, properties::table, peer::table, ipc::table];
+    let mut table = parts.into_iter().fold(memory::table(), |table, part: fn(Table) -> Table| part(table));
     table.init = Some(init);
     table.driver_get_version = Some(version);
     table.get_error_name = Some(error_name);

@@ -11,6 +11,7 @@ use devarray_cuda::{
 use sys::{CUdeviceptr, CUpointer_attribute};
 
 use super::{
+    doors_numba as numba,
     driver::put,
     laws_hold,
     state::{Fake, INVALID, within},
@@ -22,9 +23,12 @@ unsafe extern "C" fn pointer_attribute(
     address: CUdeviceptr,
 ) -> i32 {
     within(Function::PointerGetAttribute, |state| {
-        let Some((_, block)) = state.block(usize::try_from(address).unwrap()) else { return INVALID };
+        let Some((start, block)) = state.block(usize::try_from(address).unwrap()) else { return INVALID };
         match what {
             CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => put(at.cast::<c_int>(), block.device),
+            CUpointer_attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
+                put(at.cast::<bool>(), state.plain.contains(&start))
+            }
             _ => INVALID,
         }
     })
@@ -38,6 +42,19 @@ pub(crate) fn table(mut table: Table) -> Table {
 #[test]
 fn memory_of_other_code_keeps_its_laws() {
     laws_hold(&devarray_conformance::foreign());
+}
+
+#[test]
+fn behaviours_known_from_numba() {
+    let fake = Fake::new();
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    numba::numba_18_repeated_elements_tell_their_strides(&context);
+    numba::numba_36_adopted_memory_waits_for_its_producer(&context);
+    numba::numba_38_the_name_of_a_slice_has_its_place(&context);
+    assert_eq!(context.take_errors(), []);
+    drop(context);
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    fake.assert_proper();
 }
 
 #[test]

@@ -61,9 +61,10 @@ unsafe extern "C" fn alloc_managed(at: *mut CUdeviceptr, len_bytes: usize, flags
 }
 
 unsafe extern "C" fn free(at: CUdeviceptr) -> i32 {
-    within(Function::MemFree, |state| match state.managed.remove(&usize::try_from(at).unwrap()) {
-        Some(_) => 0,
-        None => INVALID,
+    within(Function::MemFree, |state| {
+        let at = usize::try_from(at).unwrap();
+        let plain = state.plain.remove(&at).then(|| state.memory.remove(&at)).flatten();
+        if plain.or_else(|| state.managed.remove(&at)).is_some() { 0 } else { INVALID }
     })
 }
 

@@ -5,6 +5,8 @@
 #[path = "../common/cases.rs"]
 mod cases;
 
+#[path = "../../../core/tests/doors/numba.rs"]
+mod doors_numba;
 #[path = "../../../core/tests/host_kinds/laws.rs"]
 mod laws;
 #[path = "../../../core/tests/host_kinds/numba.rs"]
@@ -24,6 +26,7 @@ mod errors;
 mod foreign;
 mod host_kinds;
 mod host_laws;
+mod ipc;
 mod kernels;
 mod memory;
 mod peer;

@@ -31,7 +31,7 @@ pub(crate) fn attribute(at: *mut c_int, what: A) -> i32 {
         A::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH => 10,
         A::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT => 11,
         A::CU_DEVICE_ATTRIBUTE_INTEGRATED => 0,
-        A::CU_DEVICE_ATTRIBUTE_ECC_ENABLED => 1,
+        A::CU_DEVICE_ATTRIBUTE_ECC_ENABLED | A::CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED => 1,
         _ => return INVALID,
     };
     put(at, value)

@@ -70,6 +70,10 @@ pub(crate) struct State {
     pub(crate) pinned_flags: BTreeMap<usize, u32>,
     pub(crate) registered: BTreeMap<usize, usize>,
     pub(crate) managed: BTreeMap<usize, Block>,
+    /// Addresses of device memory that is not of a pool.
+    pub(crate) plain: BTreeSet<usize>,
+    /// Memory opened by handles, with how often.
+    pub(crate) opened: BTreeMap<usize, usize>,
     /// Prefetches and advice, with bytes and device.
     pub(crate) hints: Vec<(Function, usize, c_int)>,
     pub(crate) threshold: u64,
@@ -83,6 +87,8 @@ pub(crate) struct State {
     pub(crate) live: BTreeMap<usize, &'static str>,
     /// Events with timing.
     pub(crate) timed: BTreeSet<usize>,
+    /// Events for other processes.
+    pub(crate) exported: BTreeSet<usize>,
     pub(crate) kernels: HashMap<usize, Kernel>,
     /// Every call that reached the driver.
     pub(crate) log: Vec<Function>,
@@ -110,6 +116,8 @@ impl Default for State {
             pinned_flags: BTreeMap::new(),
             registered: BTreeMap::new(),
             managed: BTreeMap::new(),
+            plain: BTreeSet::new(),
+            opened: BTreeMap::new(),
             hints: Vec::new(),
             threshold: 0,
             apart: false,
@@ -118,6 +126,7 @@ impl Default for State {
             contexts: HashMap::new(),
             live: BTreeMap::new(),
             timed: BTreeSet::new(),
+            exported: BTreeSet::new(),
             kernels: HashMap::new(),
             log: Vec::new(),
             misuse: Vec::new(),
@@ -140,6 +149,7 @@ impl State {
             .chain(pinned)
             .chain(self.registered.keys().map(|at| format!("registered memory at {at:#x}")))
             .chain(self.managed.keys().map(|at| format!("managed memory at {at:#x}")))
+            .chain(self.opened.keys().map(|at| format!("open memory at {at:#x}")))
             .chain(contexts.map(|(device, count)| format!("context of {device}, {count} times")))
             .chain(self.live.values().map(|&kind| kind.to_owned()))
             .collect()
@@ -162,8 +172,14 @@ impl State {
     /// Whether the device whose context is current may touch an address.
     pub(crate) fn reaches(&self, at: usize) -> bool {
         let device = c_int::try_from(CURRENT.get()).unwrap() - 1;
-        let owner = self.block(at).map_or(device, |(_, block)| block.device);
-        owner == device || self.pool_access.contains(&(owner, device))
+        let Some((start, block)) = self.block(at) else { return true };
+        let owner = block.device;
+        let open = if self.plain.contains(&start) {
+            self.peers.contains(&(device, owner))
+        } else {
+            self.pool_access.contains(&(owner, device))
+        };
+        owner == device || open
     }
 
     /// The device bytes at an address, if they are allocated and aligned.

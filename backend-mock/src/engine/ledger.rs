@@ -5,9 +5,10 @@ use std::{
     ops::Range,
 };
 
-use super::{HostUse, lints::Lints, recorder::Recorder};
+use super::{HostUse, Mark, lints::Lints, recorder::Recorder};
 use crate::{
     finding::Finding,
+    judge::Snapshot,
     report::{LiveHostBuffer, LiveRegistration},
     statistics::Statistics,
 };
@@ -24,6 +25,15 @@ pub(super) struct Ledger {
     pub(super) events: usize,
     /// Adopted memory that was not given up.
     pub(super) adopted: usize,
+    /// Memory that processes have open, with how often.
+    pub(super) opened: usize,
+    /// Allocations that can be exported, by number.
+    pub(super) exportable: BTreeSet<u64>,
+    /// Events that other processes may wait for.
+    pub(super) exported_events: BTreeMap<u64, (Mark, Snapshot)>,
+    /// Processes, and exported events, so far: what the next has for a number.
+    pub(super) processes: u64,
+    pub(super) events_exported: u64,
     /// The highest number of a device of this machine, once there is a second.
     pub(super) last_ordinal: Option<usize>,
     /// Which device is let into the memory of which.

@@ -204,6 +204,12 @@ impl Memory {
         }
     }
 
+    /// First address and length of an allocation that is there.
+    pub(super) fn place_of(&self, id: BufferId) -> Option<(u64, usize)> {
+        let block = self.blocks.get(&id.number).filter(|block| block.generation == id.generation)?;
+        Some((block.place.address, block.len_bytes))
+    }
+
     /// Whose memory it is.
     pub(super) fn owner(&self, id: BufferId) -> Option<usize> {
         self.blocks.get(&id.number).and_then(|block| block.device)

@@ -54,6 +54,14 @@ pub enum Site {
     CopyFromPeer,
     /// `PeerAccess::wait_for_peer`.
     WaitForPeer,
+    /// `Ipc::alloc_exportable`.
+    AllocExportable,
+    /// `Ipc::export_memory`.
+    Export,
+    /// `Ipc::open_memory`.
+    Open,
+    /// `Ipc::wait_exported`.
+    WaitExported,
 }
 
 impl Site {
@@ -83,6 +91,10 @@ impl Site {
         (Self::PeerAccess, "peer_access"),
         (Self::CopyFromPeer, "copy_from_peer"),
         (Self::WaitForPeer, "wait_for_peer"),
+        (Self::AllocExportable, "alloc_exportable"),
+        (Self::Export, "export"),
+        (Self::Open, "open"),
+        (Self::WaitExported, "wait_exported"),
     ];
 
     /// Every site.
@@ -111,12 +123,13 @@ impl Site {
                 | Self::Prefetch
                 | Self::CopyFromPeer
                 | Self::WaitForPeer
+                | Self::WaitExported
         )
     }
 
     /// Whether a call needs memory.
     pub(super) fn allocates(self) -> bool {
-        matches!(self, Self::Alloc | Self::AllocHost | Self::AllocManaged)
+        matches!(self, Self::Alloc | Self::AllocHost | Self::AllocManaged | Self::AllocExportable)
     }
 }
 

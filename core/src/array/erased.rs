@@ -51,7 +51,12 @@ impl<D: Device> ErasedArray<D> {
         item_bytes: usize,
         order: Order,
     ) -> Result<Self> {
-        Self::of_layout(stream, Layout::contiguous(shape, order)?, item_bytes)
+        // Looked at before it is unwrapped: each time a layout is moved costs what a lock does.
+        let layout = Layout::contiguous(shape, order);
+        let len_bytes = layout.as_ref().map_err(LayoutError::clone);
+        let len_bytes = len_bytes.and_then(|layout| bytes_of(layout, item_bytes))?;
+        let allocation = Allocation::shared(&stream.0, len_bytes)?;
+        Ok(Self { allocation, layout: layout?, item_bytes })
     }
 
     /// An array on memory that is there, in which the layout lies.
@@ -71,12 +76,7 @@ impl<D: Device> ErasedArray<D> {
     /// Allocates what a dense layout at offset 0 needs.
     #[track_caller]
     pub(crate) fn of_layout(stream: &StreamHandle<D>, layout: Layout, item_bytes: usize) -> Result<Self> {
-        if item_bytes == 0 {
-            return Err(LayoutError::ElementSize { item_bytes, reason: "at least one byte is needed" }.into());
-        }
-        let len_bytes = layout.span().end.checked_mul(item_bytes).filter(|&n| isize::try_from(n).is_ok());
-        let len_bytes = if layout.is_empty() { 0 } else { len_bytes.ok_or(LayoutError::Overflow)? };
-        let allocation = Allocation::shared(&stream.0, len_bytes)?;
+        let allocation = Allocation::shared(&stream.0, bytes_of(&layout, item_bytes)?)?;
         Ok(Self { allocation, layout, item_bytes })
     }
 
@@ -185,7 +185,7 @@ impl<D: Device> ErasedArray<D> {
     }
 
     /// A second owner of the same memory: for those who let nobody write.
-    pub(super) fn share(&self) -> Self {
+    pub(crate) fn share(&self) -> Self {
         Self { allocation: Arc::clone(&self.allocation), layout: self.layout.clone(), ..*self }
     }
 
@@ -205,3 +205,15 @@ pub(super) fn check_len(len: usize, item_bytes: usize, len_bytes: usize) -> Resu
 }
 
 answer_as_layout!([D: Device] ErasedArray<D>);
+
+/// Bytes up to the end of a layout.
+fn bytes_of(layout: &Layout, item_bytes: usize) -> Result<usize, LayoutError> {
+    if item_bytes == 0 {
+        return Err(LayoutError::ElementSize { item_bytes, reason: "at least one byte is needed" });
+    }
+    if layout.is_empty() {
+        return Ok(0);
+    }
+    let len_bytes = layout.span().end.checked_mul(item_bytes);
+    len_bytes.filter(|&n| isize::try_from(n).is_ok()).ok_or(LayoutError::Overflow)
+}

@@ -90,3 +90,39 @@ impl Plan {
         matches!(self.unpack().class(), Class::Linear | Class::Empty).then(|| self.dst_span())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layout, backend::Capabilities};
+
+    fn plan(dst: [isize; 3], src: [isize; 3]) -> Plan {
+        let layout = |strides: [isize; 3]| Layout::new(&[4, 5, 6], &strides, 400).expect("few elements");
+        Plan::new(&layout(dst), &layout(src), 2, &Capabilities::default()).expect("a nested destination")
+    }
+
+    #[test]
+    fn the_reverse_moves_the_same_bytes_back() {
+        for src in [[30, 6, 1], [1, 4, 20], [-30, 6, 1], [1, 12, -61], [60, 12, 2]] {
+            let there = plan([30, 6, 1], src);
+            let back = there.reversed().expect("a nested source");
+            let bytes = |plan: &Plan, swap: bool| {
+                let each = |(src, dst, len)| {
+                    (0..len).map(move |k| if swap { (dst + k, src + k) } else { (src + k, dst + k) })
+                };
+                let mut pairs: Vec<(usize, usize)> = plan.runs().flat_map(each).collect();
+                pairs.sort_unstable();
+                pairs
+            };
+            assert_eq!(bytes(&back, true), bytes(&there, false));
+            assert_eq!(back.reversed(), Some(there));
+        }
+    }
+
+    #[test]
+    fn a_source_that_repeats_has_no_reverse() {
+        for src in [[30, 6, 0], [0, 6, 1], [6, 6, 1], [1, 5, 2]] {
+            assert_eq!(plan([30, 6, 1], src).reversed(), None, "{src:?}");
+        }
+    }
+}

@@ -47,6 +47,12 @@ impl<D: Device> Released<D> {
         self.item_bytes
     }
 
+    /// The backend's buffer; none if it has no bytes.
+    #[must_use]
+    pub fn buffer(&self) -> Option<&D::Buffer> {
+        self.buffer.as_ref()
+    }
+
     /// The backend's buffer, to be freed on one of its streams; none if it has no bytes.
     #[must_use]
     pub fn into_buffer(self) -> Option<D::Buffer> {

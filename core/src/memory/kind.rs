@@ -16,11 +16,14 @@ pub enum MemoryKind {
     Managed,
     /// Memory of the program's own that is pinned for a while.
     Registered,
+    /// Memory of the device that other processes can open. Not from its pool, so no limit holds for it.
+    Exportable,
 }
 
 impl MemoryKind {
     /// Every kind, in order.
-    pub const ALL: [Self; 5] = [Self::Device, Self::Pinned, Self::Mapped, Self::Managed, Self::Registered];
+    pub const ALL: [Self; 6] =
+        [Self::Device, Self::Pinned, Self::Mapped, Self::Managed, Self::Registered, Self::Exportable];
 
     /// Its name in a word.
     #[must_use]
@@ -31,6 +34,7 @@ impl MemoryKind {
             Self::Mapped => "mapped",
             Self::Managed => "managed",
             Self::Registered => "registered",
+            Self::Exportable => "exportable",
         }
     }
 }

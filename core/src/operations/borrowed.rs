@@ -15,15 +15,15 @@ use crate::{
     copy::{Class, Plan},
     layout::Layout,
     order::{Footprint, Touch},
-    staging::{BusySlot, By, LentSlot, SLOT_BYTES, Slot, WorkedSlot},
+    staging::{BusySlot, By, LentSlot, SLOT_BYTES, Slot, Staging, WorkedSlot},
     stream::StreamCore,
 };
 
-/// Pieces between slice and slots at a time: work for the threads, and some that are ready.
-const PIECES_AT_WORK: usize = 12;
+/// Pieces between slice and slots at a time: work for the threads, and slack for when one of them is slow.
+const PIECES_AT_WORK: usize = 24;
 
 /// Pieces between device and slots at a time, of one download.
-const DOWNLOADS_IN_FLIGHT: usize = 4;
+const DOWNLOADS_IN_FLIGHT: usize = 8;
 
 /// Bytes of the smallest piece, below which the cost of an operation shows.
 const MIN_PIECE_BYTES: usize = 256 << 10;
@@ -86,8 +86,19 @@ impl Cut {
 /// slice any more.
 type AtWork<'a, D> = VecDeque<(WorkedSlot<'a, D>, Plan)>;
 
-/// Pieces of a download on their way from the device, oldest first.
-type InFlight<D> = VecDeque<(BusySlot<D>, Plan)>;
+/// Pieces of a download on their way from the device, oldest first. Dropping them gives the slots back as ones in use.
+struct InFlight<'a, D: Device> {
+    pieces: VecDeque<(BusySlot<D>, Plan)>,
+    staging: &'a Staging<D>,
+}
+
+impl<D: Device> Drop for InFlight<'_, D> {
+    fn drop(&mut self) {
+        for (slot, _) in self.pieces.drain(..) {
+            self.staging.give_back_busy(slot);
+        }
+    }
+}
 
 impl<D: Device> StreamCore<D> {
     /// Copies host elements of the same shape to the device. Does not synchronize: the slice is free on return (see
@@ -168,34 +179,16 @@ impl<D: Device> StreamCore<D> {
     /// Downloads what a plan names, whose destination lies inside `dst` and reaches no element twice.
     #[track_caller]
     pub(super) fn download_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<()> {
-        let mut in_flight = InFlight::with_capacity(DOWNLOADS_IN_FLIGHT);
-        // SAFETY: the destination lies inside `dst`, which is borrowed until this returns.
-        let downloaded = unsafe { self.download_pieces(src, plan, dst.as_mut_ptr(), &mut in_flight) };
-        // None are left unless something failed.
-        for (slot, _) in in_flight {
-            self.core.staging.give_back_busy(slot);
-        }
-        downloaded
-    }
-
-    /// What is left in `in_flight` after an error does not belong to the caller's memory, only to slots.
-    ///
-    /// # Safety
-    ///
-    /// The destination of the plan, counted from `dst`, is writable and nobody else's until this returns.
-    #[track_caller]
-    unsafe fn download_pieces(
-        &self,
-        src: &Elements<'_, D>,
-        plan: &Plan,
-        dst: *mut u8,
-        in_flight: &mut InFlight<D>,
-    ) -> Result<()> {
+        // Once: threads use it while the next piece is handed out.
+        let dst = dst.as_mut_ptr();
+        let pieces = VecDeque::with_capacity(DOWNLOADS_IN_FLIGHT);
+        let in_flight = &mut InFlight { pieces, staging: &self.core.staging };
         let by = copied_by(plan.len_bytes());
         let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
         for block in plan.blocks(piece_bytes(plan.len_bytes())) {
-            if in_flight.len() == DOWNLOADS_IN_FLIGHT {
-                // SAFETY: the caller's promise; `at_work` is gone before this returns.
+            if in_flight.pieces.len() == DOWNLOADS_IN_FLIGHT {
+                // SAFETY: the destination lies inside the slice, which is borrowed until this returns; by then all that is in
+                // `at_work` is finished or dropped.
                 unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
             }
             if at_work.len() == PIECES_AT_WORK {
@@ -204,7 +197,9 @@ impl<D: Device> StreamCore<D> {
             let slot = loop {
                 match self.core.staging.acquire(&self.core, block.len_bytes()) {
                     // This copy's own slots may be all there are.
-                    Err(error) if error.is_retryable() && !(at_work.is_empty() && in_flight.is_empty()) => {
+                    Err(error)
+                        if error.is_retryable() && !(at_work.is_empty() && in_flight.pieces.is_empty()) =>
+                    {
                         if at_work.is_empty() {
                             // SAFETY: as above.
                             unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
@@ -217,10 +212,10 @@ impl<D: Device> StreamCore<D> {
             let slot = slot.lend();
             let enqueued = self.download_block(src, &block, &slot);
             // Also after an error: part of the block may be under way.
-            in_flight.push_back((slot.until_now(self)?, block));
+            in_flight.pieces.push_back((slot.until_now(self)?, block));
             enqueued?;
         }
-        while !in_flight.is_empty() {
+        while !in_flight.pieces.is_empty() {
             // SAFETY: as above.
             unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
         }
@@ -250,12 +245,12 @@ impl<D: Device> StreamCore<D> {
     /// finished or dropped.
     unsafe fn unpack_oldest<'a>(
         &'a self,
-        in_flight: &mut InFlight<D>,
+        in_flight: &mut InFlight<'_, D>,
         at_work: &mut AtWork<'a, D>,
         dst: *mut u8,
         by: By,
     ) -> Result<()> {
-        let Some((slot, block)) = in_flight.pop_front() else { return Ok(()) };
+        let Some((slot, block)) = in_flight.pieces.pop_front() else { return Ok(()) };
         let slot = slot.wait(&self.core)?;
         // SAFETY: the caller's promise; a plan reaches no byte of its destination twice, so no two pieces share one.
         let worked = unsafe { self.core.staging.unpack(slot, block.unpack(), dst, by) };

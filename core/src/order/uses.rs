@@ -44,6 +44,7 @@ impl Uses {
     }
 
     /// The accesses that `next` must be ordered after, its own lane's left out: a stream is ordered by itself.
+    #[inline]
     pub(crate) fn conflicting<'a>(&'a self, next: &'a Use) -> impl Iterator<Item = &'a Use> {
         self.0.iter().filter(move |u| u.lane != next.lane && u.conflicts(next))
     }

@@ -23,7 +23,7 @@ use std::{
 use crate::context::lock;
 
 /// Most threads of a crew unless told: so many saturate a link, and more only sleep between pieces.
-const DEFAULT_MOST: usize = 6;
+const DEFAULT_MOST: usize = 8;
 
 /// Looks for work, or for its end, before sleeping: some tens of microseconds.
 const LOOKS: usize = 2000;

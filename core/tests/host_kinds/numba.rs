@@ -3,7 +3,9 @@
 
 use devarray::{
     Array, Context, HostArray, Layout, LayoutError, MappedArray, NdLayout, Order, PinnedLimits,
-    backend::HostFlags, ix,
+    backend::HostFlags,
+    ix,
+    memory::{MemoryLimit, ReleaseLimits},
 };
 
 use super::laws::HostKinds;
@@ -24,7 +26,67 @@ macro_rules! behaviours {
     };
 }
 
+/// Drops so many arrays of so many bytes, and says how many and how many bytes wait then.
+fn dropped<D: HostKinds>(context: &Context<D>, sizes: &[usize]) -> (usize, usize) {
+    let stream = context.stream().unwrap();
+    for &size in sizes {
+        drop(Array::<u8, D>::uninit(&stream, &[size]).unwrap());
+    }
+    (context.pending_releases().count, context.pending_releases().len_bytes)
+}
+
 behaviours! {
+    /// Kept: ten may wait, and the eleventh has all given back.
+    fn numba_01_the_eleventh_flushes(context) {
+        context.set_release_limits(ReleaseLimits::new(10, 1000));
+        assert_eq!(dropped(context, &[1; 10]), (10, 10));
+        assert_eq!(dropped(context, &[1]), (0, 0));
+        context.set_release_limits(ReleaseLimits::default());
+    }
+
+    /// Kept: so has a byte more than may wait, and not the last byte.
+    fn numba_02_a_byte_more_flushes(context) {
+        context.set_release_limits(ReleaseLimits::new(10, 1000));
+        assert_eq!(dropped(context, &[600, 400]), (2, 1000));
+        assert_eq!(dropped(context, &[1]), (0, 0));
+        context.set_release_limits(ReleaseLimits::default());
+    }
+
+    /// Kept: deferrals nest, and what may wait goes on waiting when they end. Fixed: what may not is given back then.
+    fn numba_03_deferrals_nest(context) {
+        context.set_release_limits(ReleaseLimits::new(10, 1000));
+        context.defer_cleanup(|| {
+            context.defer_cleanup(|| assert_eq!(dropped(context, &[1; 20]), (20, 20)));
+            context.release_pending();
+            assert_eq!(dropped(context, &[1; 5]), (5, 5), "the outer one holds");
+        });
+        assert_eq!(dropped(context, &[]), (5, 5));
+        context.defer_cleanup(|| dropped(context, &[1; 6]));
+        assert_eq!(dropped(context, &[]), (0, 0));
+        context.set_release_limits(ReleaseLimits::default());
+    }
+
+    /// Fixed: memory that waits is given back when memory is short, inside a deferral too.
+    fn numba_04_shortage_flushes_a_deferral(context) {
+        context.set_memory_limit(MemoryLimit::Bytes(1000)).unwrap();
+        context.defer_cleanup(|| {
+            assert_eq!(dropped(context, &[900]), (1, 900));
+            assert_eq!(dropped(context, &[901]), (1, 901));
+        });
+        context.set_memory_limit(MemoryLimit::Unlimited).unwrap();
+    }
+
+    /// Kept: an allocation is tried once more, and then fails; the error says why, and nothing else happened.
+    fn numba_05_shortage_is_tried_once_more(context) {
+        let stream = context.stream().unwrap();
+        context.set_memory_limit(MemoryLimit::Bytes(1000)).unwrap();
+        let kept = Array::full(&stream, &[500], 7_u8).unwrap();
+        assert!(Array::<u8, D>::uninit(&stream, &[501]).unwrap_err().is_retryable());
+        assert_eq!(kept.to_vec(&stream).unwrap(), [7; 500]);
+        Array::<u8, D>::uninit(&stream, &[500]).unwrap();
+        context.set_memory_limit(MemoryLimit::Unlimited).unwrap();
+    }
+
     /// Kept: unpinning is immediate, and the same range can be pinned again.
     fn numba_06_unpinning_is_immediate(context) {
         let mut data = numbers(100);

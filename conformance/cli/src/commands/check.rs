@@ -7,10 +7,12 @@ use clap::{Args, ValueEnum};
 use devarray::{
     Device, Error,
     backend::{
-        DeviceInfo, ForeignMemory, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+        DeviceInfo, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
     },
 };
-use devarray_conformance::{Harness, Law, all, foreign, managed, mapped, peer, pool, registered, timing};
+use devarray_conformance::{
+    Harness, Law, all, foreign, ipc, managed, mapped, peer, pool, registered, timing,
+};
 use devarray_cuda::CudaDevice;
 use devarray_mock::{MockDevice, Schedule};
 use indicatif::ProgressBar;
@@ -124,7 +126,7 @@ impl Arguments {
 ///
 /// As [`run`].
 pub fn check<
-    D: Timing + RegisterHost + MapHost + ForeignMemory + ManagedMemory + PeerAccess + PoolControl,
+    D: Timing + RegisterHost + MapHost + ForeignMemory + PeerAccess + Ipc + ManagedMemory + PoolControl,
 >(
     arguments: &Arguments,
     info: &DeviceInfo,
@@ -132,7 +134,7 @@ pub fn check<
     output: &mut Output<'_>,
 ) -> Result<Status> {
     let wanted = |name: &str| arguments.filter.as_deref().is_none_or(|filter| name.contains(filter));
-    let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer()];
+    let extras = [timing(), registered(), mapped(), managed(), foreign(), peer(), ipc(), pool()];
     let laws = all().into_iter().chain(extras.into_iter().flatten());
     let laws: Vec<Law<D>> = laws.filter(|law| wanted(&law.full_name())).collect();
     if laws.is_empty() {

@@ -7,8 +7,8 @@ use super::{Profiled, ProfiledEvent, ProfiledStream, log::Operation};
 use crate::{
     Result,
     backend::{
-        Advice, AllocHost, ForeignMemory, HostFlags, Location, ManagedMemory, MapHost, PoolControl,
-        PoolStatistics, RegisterHost, Timing,
+        Advice, AllocHost, CopyOp, ForeignMemory, HostFlags, Location, ManagedMemory, MapHost, PeerAccess,
+        PoolControl, PoolStatistics, RegisterHost, Timing,
     },
 };
 
@@ -118,5 +118,32 @@ impl<D: Timing + PoolControl> PoolControl for Profiled<D> {
 
     fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
         self.device.trim_pool(keep_bytes)
+    }
+}
+
+// SAFETY: forwards to a device whose implementor vouches for it.
+unsafe impl<D: Timing + PeerAccess> PeerAccess for Profiled<D> {
+    fn can_access_peer(&self, peer: &Self) -> Result<bool> {
+        self.device.can_access_peer(&peer.device)
+    }
+
+    fn enable_peer_access(&self, peer: &Self) -> Result<()> {
+        self.device.enable_peer_access(&peer.device)
+    }
+
+    fn reaches_peer(&self, peer: &Self) -> bool {
+        self.device.reaches_peer(&peer.device)
+    }
+
+    #[track_caller]
+    fn copy_from_peer(&self, stream: &ProfiledStream<D>, op: &CopyOp<'_, D::Buffer>) -> Result<()> {
+        let operation = Operation::new("copy", panic::Location::caller()).bytes(op.plan().len_bytes());
+        stream.enqueue(operation, |stream| self.device.copy_from_peer(stream, op))
+    }
+
+    #[track_caller]
+    fn wait_for_peer(&self, stream: &ProfiledStream<D>, event: &ProfiledEvent<D>) -> Result<()> {
+        let operation = Operation::new("wait", panic::Location::caller());
+        stream.enqueue(operation, |stream| self.device.wait_for_peer(stream, &event.event))
     }
 }

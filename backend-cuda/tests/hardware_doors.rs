@@ -1,0 +1,259 @@
+//! Proves on a real device what the fake driver cannot: that memory of the driver's own and of another process is the same
+//! memory here, that two devices reach each other's memory in order, and what the driver says of devices.
+//!
+//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_doors -- --ignored`.
+//! Without a device they then fail; none is skipped. The test of two devices needs two.
+#![allow(unsafe_code)] // stands for other code, and for another process
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../../core/tests/doors/numba.rs"]
+mod numba;
+
+use std::{
+    env,
+    fmt::Write as _,
+    io::{BufRead, BufReader, Write as _},
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Instant,
+};
+
+use devarray::{
+    Array, Context, Crossing, Error, Layout, Order, StreamHandle,
+    backend::{Capability, Device},
+    ipc::{RemoteArray, RemoteEvent},
+};
+use devarray_cuda::{CudaDevice, devices, driver::Driver};
+
+fn open(ordinal: usize) -> Context<CudaDevice> {
+    Context::new(CudaDevice::open(ordinal).expect("a CUDA device is needed")).unwrap()
+}
+
+fn finish(context: &Context<CudaDevice>) {
+    assert_eq!(context.take_errors(), []);
+    assert_eq!(context.device().take_errors(), []);
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn properties() {
+    for info in devices().unwrap() {
+        println!("{info:#?}");
+        let properties = &info.properties;
+        let (major, minor) = properties.compute_capability.unwrap();
+        assert_eq!(format!("{major}.{minor}"), info.generation);
+        assert!(properties.uuid.is_some_and(|uuid| uuid.0 != [0; 16]) && properties.pci.is_some());
+        assert!(properties.multiprocessors > 0 && properties.warp_threads == 32);
+        assert_eq!(properties.constant_memory_bytes, 64 << 10);
+        let memory = CudaDevice::open(info.ordinal).unwrap().memory().unwrap();
+        assert!(
+            memory.total_bytes <= properties.total_memory_bytes
+                && properties.total_memory_bytes < 2 * memory.total_bytes
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn behaviours_known_from_numba() {
+    let context = open(0);
+    numba::numba_18_repeated_elements_tell_their_strides(&context);
+    numba::numba_36_adopted_memory_waits_for_its_producer(&context);
+    numba::numba_38_the_name_of_a_slice_has_its_place(&context);
+    finish(&context);
+}
+
+/// Memory of `cuMemAlloc`, freed when it is dropped, which is told.
+struct DriverMemory(u64, Arc<Driver>, Arc<AtomicBool>);
+
+impl DriverMemory {
+    fn new(context: &Context<CudaDevice>, len_bytes: usize) -> Self {
+        let driver = context.device().driver();
+        context.device().memory().unwrap(); // binds the context to this thread
+        let mut address = 0;
+        // SAFETY: the pointer is to a local of the right type, and the context is bound.
+        unsafe { driver.mem_alloc(&raw mut address, len_bytes) }.unwrap();
+        Self(address, Arc::clone(driver), Arc::default())
+    }
+}
+
+impl Drop for DriverMemory {
+    fn drop(&mut self) {
+        // SAFETY: allocated above, freed once; the context of the test is bound to its thread.
+        unsafe { self.1.mem_free(self.0) }.unwrap();
+        self.2.store(true, Relaxed);
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn memory_of_the_driver_is_adopted() {
+    let context = open(0);
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let memory = DriverMemory::new(&context, 4 << 20);
+    let gone = Arc::clone(&memory.2);
+    let layout = Layout::new(&[1000, 600], &[-602, 1], 602 * 1000).unwrap();
+    // SAFETY: the elements lie in the memory, which its owner keeps.
+    let mut array = unsafe { Array::<f32, _>::adopt(&one, memory.0 + 36, &layout, memory) }.unwrap();
+    let data: Vec<f32> = (0..600_000_u32).map(|k| k as f32).collect();
+    array.view_mut().copy_from_slice(&one, &data).unwrap();
+    let turned = array.view().transpose().to_contiguous(&two, Order::C).unwrap();
+    drop(array);
+    let turned = turned.to_vec(&two).unwrap();
+    assert!((0..600_000).all(|k| turned[k] == data[k % 1000 * 600 + k / 1000]));
+    one.synchronize().unwrap();
+    drop((one, two));
+    drop(context);
+    assert!(gone.load(Relaxed), "the owner went, at the latest with the context");
+    let context = open(0);
+    let stream = context.stream().unwrap();
+    let host = [0_u8; 64];
+    // SAFETY: nothing is adopted: the driver says that this is no memory of a device.
+    let refused = unsafe {
+        Array::<u8, _>::adopt(&stream, host.as_ptr().addr() as u64, &Layout::new(&[64], &[1], 0).unwrap(), ())
+    };
+    println!("pageable host memory: {}", refused.unwrap_err());
+    finish(&context);
+}
+
+const CHILD: &str = "DEVARRAY_TEST_IPC_CHILD";
+const LEN: usize = 16 << 20;
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits = text.trim().as_bytes();
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+/// The other process: checks what it finds, reverses it, says when that is done, and waits to be told that it was seen.
+fn child() {
+    let mut lines = std::io::stdin().lines();
+    let remote = RemoteArray::from_bytes(&from_hex(&lines.next().unwrap().unwrap())).unwrap();
+    let context = open(0);
+    let stream = context.stream().unwrap();
+    // SAFETY: the parent keeps what it exported until this process ends.
+    let mut array = unsafe { Array::<u32, _>::open(&stream, &remote) }.unwrap();
+    let half = remote.clone().with_layout(remote.layout().slice_axis(0, LEN / 2..).unwrap()).unwrap();
+    // SAFETY: as above; read only.
+    let again = unsafe { Array::<u32, _>::open(&stream, &half) }.unwrap();
+    let found = array.to_vec(&stream).unwrap();
+    assert!((0..LEN).all(|k| found[k] as usize == k), "what the parent wrote");
+    assert_eq!(again.view().slice_axis(0, ..3).unwrap().to_vec(&stream).unwrap(), found[LEN / 2..][..3]);
+    drop(again);
+    let reversed = array.view().flip(&[0]).unwrap().to_contiguous(&stream, Order::C).unwrap();
+    // Enough work that the parent is told long before it is done.
+    for _ in 0..200 {
+        array.view_mut().fill(&stream, 7).unwrap();
+        array.view_mut().copy_from(&stream, &reversed.view()).unwrap();
+    }
+    let event = stream.record_exported().unwrap();
+    let at_once = stream.record().unwrap().query().unwrap();
+    println!("\nevent:{}:{at_once}", to_hex(&event.event().to_bytes()));
+    lines.next().unwrap().unwrap();
+    drop((array, reversed));
+    stream.synchronize().unwrap();
+    drop(stream);
+    finish(&context);
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn two_processes_share_memory() {
+    if env::var_os(CHILD).is_some() {
+        return child();
+    }
+    let context = open(0);
+    assert!(context.device().info().capabilities.extras.has(Capability::Ipc));
+    let stream = context.stream().unwrap();
+    let mut array = Array::<u32, _>::zeros_exportable(&stream, &[LEN]).unwrap();
+    let numbers: Vec<u32> = (0..u32::try_from(LEN).unwrap()).collect();
+    array.view_mut().copy_from_slice(&stream, &numbers).unwrap();
+    let exported = array.export(&stream).unwrap();
+    // SAFETY: this process made it itself, so it is refused.
+    let own = unsafe { Array::<u32, _>::open(&stream, exported.array()) }.unwrap_err();
+    assert!(matches!(own, Error::Handle { .. }), "{own}");
+
+    let mut other = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "two_processes_share_memory", "--ignored", "--nocapture"])
+        .env(CHILD, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut to = other.stdin.take().unwrap();
+    writeln!(to, "{}", to_hex(&exported.array().to_bytes())).unwrap();
+    let mut lines = BufReader::new(other.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let told = lines.find_map(|line| line.strip_prefix("event:").map(str::to_owned));
+    let told = told.expect("the other process says when it is done");
+    let (event, at_once) = told.split_once(':').unwrap();
+    println!("the other process's work was done when it told of it: {at_once}");
+    let event = RemoteEvent::from_bytes(&from_hex(event)).unwrap();
+    // SAFETY: the other process keeps the event until it is told to end.
+    unsafe { stream.wait_exported(&event) }.unwrap();
+    let seen = array.to_vec(&stream).unwrap();
+    assert!(seen.iter().rev().eq(&numbers), "what the other process wrote");
+    writeln!(to, "seen").unwrap();
+    lines.for_each(drop);
+    assert!(other.wait().unwrap().success());
+    // What is named by a process that is gone is not opened, and the device stays usable.
+    // SAFETY: the driver refuses it.
+    println!("an event of a process that is gone: {:?}", unsafe { stream.wait_exported(&event) });
+    drop(exported);
+    assert_eq!(array.view().slice_axis(0, ..2).unwrap().to_vec(&stream).unwrap(), seen[..2]);
+    drop((array, stream));
+    finish(&context);
+}
+
+fn seconds(stream: &StreamHandle<CudaDevice>, mut work: impl FnMut()) -> f64 {
+    work();
+    stream.synchronize().unwrap();
+    let start = Instant::now();
+    (0..5).for_each(|_| work());
+    stream.synchronize().unwrap();
+    start.elapsed().as_secs_f64() / 5.0
+}
+
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn two_devices_reach_each_other() {
+    let (here, there) = (open(0), open(1));
+    let (s, t) = (here.stream().unwrap(), there.stream().unwrap());
+    let (rows, columns) = (4096, 4096);
+    let src = Array::from_slice(&t, &[rows, columns], &(0..1 << 24).collect::<Vec<u32>>()).unwrap();
+    let mut dst = Array::<u32, _>::zeros(&s, &[rows, columns]).unwrap();
+    let way = dst.view_mut().copy_from_peer(&s, &t, &src.view()).unwrap();
+    assert_eq!(way, Crossing::Staged, "access is not enabled yet");
+    let bytes = (rows * columns * 4) as f64;
+    let mut time = |what: &str, turned: bool| {
+        let view = if turned { src.view().transpose() } else { src.view() };
+        let time = seconds(&s, || {
+            dst.view_mut().copy_from_peer(&s, &t, &view).unwrap();
+        });
+        println!("64 MiB of u32, {what}: {:.1} GB/s", bytes / time / 1e9);
+    };
+    time("staged", false);
+    time("staged, transposed", true);
+    let can = here.can_access_peer(&there).unwrap();
+    println!("device 0 can access device 1: {can}");
+    if can {
+        here.enable_peer_access(&there).unwrap();
+        here.enable_peer_access(&there).unwrap();
+        time("in place", false);
+        time("in place, transposed", true);
+        let way = dst.view_mut().copy_from_peer(&s, &t, &src.view().transpose()).unwrap();
+        assert_eq!(way, Crossing::InPlace);
+        let found = dst.to_vec(&s).unwrap();
+        assert!((0..rows * columns).all(|k| found[k] as usize == k % rows * columns + k / rows));
+    }
+    finish(&here);
+    finish(&there);
+}

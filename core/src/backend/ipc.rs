@@ -1,0 +1,91 @@
+//! Memory and events that other processes open.
+#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+
+use std::{fmt::Debug, num::NonZeroUsize, ops::Range};
+
+use super::Device;
+use crate::Result;
+
+/// What names memory, or an event, to another process: bytes of the backend's own making.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "64 bytes by definition")]
+pub struct IpcToken(pub [u8; 64]);
+
+/// Memory named to another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "backends make and read it")]
+pub struct IpcMemory {
+    /// The allocation.
+    pub token: IpcToken,
+    /// Where the buffer that was exported starts in it.
+    pub offset_bytes: i64,
+    /// Bytes of that buffer.
+    pub len_bytes: u64,
+}
+
+/// Sharing memory with other processes: the extra [`Ipc`](super::Capability::Ipc).
+///
+/// # For callers
+///
+/// [The module of this door](crate::ipc) is what programs use.
+///
+/// # Safety
+///
+/// As [`Device`]. The buffers that [`alloc_exportable`](Self::alloc_exportable) and [`open_memory`](Self::open_memory) answer keep
+/// the contract of a [`Buffer`](super::Buffer) until what is answered with them is dropped, except that they are never given to
+/// [`Stream::free`](super::Stream::free), and that buffers over the same memory may share bytes.
+pub unsafe trait Ipc: Device {
+    /// Exportable memory. Dropping it frees the memory at once; core drops it when no operation uses it any more.
+    type Exportable: Debug + Send + Sync + 'static;
+    /// Memory of another process, opened. Dropping it closes it; core drops it when no operation uses it any more. What is
+    /// opened twice is closed twice.
+    type Opened: Debug + Send + Sync + 'static;
+
+    /// A number that no other process has.
+    fn process(&self) -> u64;
+
+    /// Allocates memory that can be exported, uninitialized, usable by every stream at once. May block.
+    ///
+    /// # Errors
+    ///
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`OutOfMemory`](crate::Error::OutOfMemory), and what else the device says.
+    fn alloc_exportable(&self, len_bytes: NonZeroUsize) -> Result<(Self::Buffer, Self::Exportable)>;
+
+    /// Names a buffer, some bytes of which are in use.
+    ///
+    /// # Errors
+    ///
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra, or the memory cannot be exported.
+    /// - What else the device says.
+    fn export_memory(&self, buffer: &Self::Buffer, bytes: Range<usize>) -> Result<IpcMemory>;
+
+    /// Opens memory of another process.
+    ///
+    /// # Errors
+    ///
+    /// [`Handle`](crate::Error::Handle): it is not there. What else the device says.
+    ///
+    /// # Safety
+    ///
+    /// Another process exported it from the same device, and keeps it until what is answered was dropped.
+    unsafe fn open_memory(&self, memory: &IpcMemory) -> Result<(Self::Buffer, Self::Opened)>;
+
+    /// As [`Stream::record`](super::Stream::record), an event that can be named to other processes, and its name.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. What else the device says.
+    fn record_exported(&self, stream: &Self::Stream) -> Result<(Self::Event, IpcToken)>;
+
+    /// As [`Stream::wait`](super::Stream::wait), for an event of another process.
+    ///
+    /// # Errors
+    ///
+    /// [`Handle`](crate::Error::Handle): it is not there. What else the device says.
+    ///
+    /// # Safety
+    ///
+    /// Another process made it on the same device, and has not dropped it.
+    unsafe fn wait_exported(&self, stream: &Self::Stream, event: &IpcToken) -> Result<()>;
+}

@@ -1,0 +1,58 @@
+//! Events that other processes wait for.
+#![allow(unsafe_code)] // waits for events as its caller vouches for them
+
+use super::remote::{Origin, RemoteEvent};
+use crate::{Result, StreamHandle, backend::Ipc, context::lock};
+
+/// An event that other processes may wait for, until this is dropped.
+#[derive(Debug)]
+pub struct ExportedEvent<D: Ipc> {
+    remote: RemoteEvent,
+    /// Other processes may still open it.
+    _event: D::Event,
+}
+
+impl<D: Ipc> ExportedEvent<D> {
+    /// Its name, to be sent.
+    #[must_use]
+    pub fn event(&self) -> &RemoteEvent {
+        &self.remote
+    }
+}
+
+impl<D: Ipc> StreamHandle<D> {
+    /// Captures everything submitted so far, for other processes. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`](crate::Error::Unsupported), of [`Ipc`](crate::backend::Capability::Ipc): the device exports nothing.
+    /// What else it says; the stream is unchanged.
+    pub fn record_exported(&self) -> Result<ExportedEvent<D>> {
+        let core = &self.0.core;
+        let submission = lock(&core.timeline);
+        let (event, token) = core.device.record_exported(&self.0.raw)?;
+        drop(submission);
+        let remote = RemoteEvent { origin: Origin::of(&core.device), token };
+        Ok(ExportedEvent { remote, _event: event })
+    }
+
+    /// Makes everything submitted later run after what an event of another process captured. Does not synchronize. Other
+    /// streams know nothing of it: events of this one order them.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or it is not there any more.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of another backend.
+    /// - What else the device says; the stream is unchanged.
+    ///
+    /// # Safety
+    ///
+    /// It names an event that the process which made it keeps ([`ExportedEvent`]) until this returns.
+    pub unsafe fn wait_exported(&self, event: &RemoteEvent) -> Result<()> {
+        let core = &self.0.core;
+        event.origin.check(&core.device, "wait_exported")?;
+        let _submission = lock(&core.timeline);
+        // SAFETY: passed on to the caller.
+        unsafe { core.device.wait_exported(&self.0.raw, &event.token) }
+    }
+}

@@ -1,0 +1,118 @@
+//! Arrays that other processes may open.
+
+use std::{num::NonZeroUsize, panic::Location, sync::Arc};
+
+use super::remote::{Origin, RemoteArray};
+use crate::{
+    Array, ErasedArray, Result, StreamHandle,
+    allocation::Allocation,
+    array::Element,
+    backend::{Ipc, IpcMemory, IpcToken},
+    context::lock,
+    layout::{Layout, LayoutError, Order},
+    memory::{MemoryKind, Ticket},
+    order::{Footprint, Touch},
+    pinned_pool::PinnedPool,
+};
+
+/// Exportable memory, in the ledger until it is dropped.
+struct Counted<D: Ipc> {
+    /// Taken out by `drop` alone.
+    ticket: Option<Ticket>,
+    pool: Arc<PinnedPool<D>>,
+    _exportable: D::Exportable,
+}
+
+impl<D: Ipc> Drop for Counted<D> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.pool.leave(ticket);
+        }
+    }
+}
+
+/// Memory that other processes may have opened: it is kept until this is dropped, whatever becomes of the array.
+#[derive(Debug)]
+pub struct Exported<D: Ipc> {
+    remote: RemoteArray,
+    /// Other processes may still open it.
+    _event: Option<D::Event>,
+    _memory: Arc<Allocation<D>>,
+}
+
+impl<D: Ipc> Exported<D> {
+    /// The name of the array, to be sent.
+    #[must_use]
+    pub fn array(&self) -> &RemoteArray {
+        &self.remote
+    }
+}
+
+impl<T: Element, D: Ipc> Array<T, D> {
+    /// As [`zeros`](Self::zeros), in memory that can be exported. Not from the pool, which cannot be, so it costs more, and may
+    /// block; the device may round its size up.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), of [`Ipc`](crate::backend::Capability::Ipc): the device has no such
+    ///   memory.
+    /// - As [`uninit`](Self::uninit).
+    #[track_caller]
+    pub fn zeros_exportable(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
+        let (core, layout) = (&stream.0.core, Layout::contiguous(shape, Order::C)?);
+        let len_bytes = layout.len().checked_mul(T::BYTES).filter(|&n| isize::try_from(n).is_ok());
+        let allocation = match NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) {
+            None => Allocation::empty(core),
+            Some(len_bytes) => {
+                // What waits for the device alone may be what is needed.
+                core.custody.collect(core);
+                let (buffer, exportable) = core.device.alloc_exportable(len_bytes)?;
+                let ticket = core.pinned.enter(MemoryKind::Exportable, len_bytes.get(), Location::caller());
+                let (ticket, pool) = (Some(ticket), Arc::clone(&core.pinned));
+                Allocation::lent(core, buffer, Box::new(Counted { ticket, pool, _exportable: exportable }))
+            }
+        };
+        let mut array = Self::of_erased(ErasedArray::of_allocation(Arc::new(allocation), layout, T::BYTES));
+        array.view_mut().fill(stream, T::zeroed())?;
+        Ok(array)
+    }
+
+    /// Names the array to other processes. Does not copy. Does not synchronize: who opens it waits, on the device, for all that
+    /// was submitted for it before.
+    ///
+    /// [The page of this door](crate::ipc) has an example.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), of [`Ipc`](crate::backend::Capability::Ipc): the device cannot export,
+    ///   or not this memory: it is not [exportable](Self::zeros_exportable).
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream is of another context.
+    /// - What else the device says.
+    #[doc(alias = "get_ipc_handle")]
+    #[doc(alias = "export_for_ipc")]
+    pub fn export(&self, stream: &StreamHandle<D>) -> Result<Exported<D>> {
+        const OPERATION: &str = "export";
+        let (core, lane) = (&stream.0.core, stream.0.lane.index);
+        let (allocation, layout, item_bytes) = self.as_erased().share().into_parts();
+        stream.0.check_context(OPERATION, [&allocation.core])?;
+        let origin = Origin::of(&core.device);
+        if layout.is_empty() {
+            let token = IpcToken([0; 64]);
+            let memory = IpcMemory { token, offset_bytes: 0, len_bytes: 0 };
+            let remote = RemoteArray { origin, memory, event: token, layout, item_bytes };
+            return Ok(Exported { remote, _event: None, _memory: allocation });
+        }
+        let span = layout.span();
+        let bytes = span.start * item_bytes..span.end * item_bytes;
+        let memory = core.device.export_memory(allocation.buffer(), bytes)?;
+        // Others may read and write it: so all that is in flight comes before.
+        let footprint = Footprint::solid(0, allocation.len_bytes());
+        let touch = [Touch { allocation: &allocation, footprint, write: true }];
+        let mut timeline = lock(&core.timeline);
+        timeline.order(lane, stream.0.mode, OPERATION, &touch)?;
+        let (event, token) = core.device.record_exported(&stream.0.raw)?;
+        drop(timeline);
+        let remote = RemoteArray { origin, memory, event: token, layout, item_bytes };
+        Ok(Exported { remote, _event: Some(event), _memory: allocation })
+    }
+}

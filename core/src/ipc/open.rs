@@ -1,0 +1,61 @@
+//! Arrays of other processes.
+#![allow(unsafe_code)] // opens memory as its caller vouches for it
+
+use std::sync::Arc;
+
+use super::RemoteArray;
+use crate::{
+    Array, ErasedArray, LayoutError, Result, StreamHandle, allocation::Allocation, array::Element,
+    backend::Ipc, context::lock, foreign::lent_to, layout::Injectivity,
+};
+
+impl<T: Element, D: Ipc> Array<T, D> {
+    /// An array of another process: the same memory, never a copy. Does not synchronize: `stream` waits, on the device, for what
+    /// the other process had submitted when it exported the array, and so do all others that use it.
+    ///
+    /// The memory is closed when the array, its views and all work on them are gone. It may be opened several times.
+    ///
+    /// [The page of this door](crate::ipc) has an example.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), of [`Ipc`](crate::backend::Capability::Ipc): the device opens nothing.
+    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or what it names is not there any more.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of another backend.
+    /// - [`LayoutError::ElementSize`]: its elements are not as large as a `T`.
+    /// - [`LayoutError::AliasedDestination`]: its layout reaches an element twice.
+    /// - What else the device says.
+    ///
+    /// # Safety
+    ///
+    /// - It names memory that the process which made it has exported, and keeps
+    ///   ([`Exported`](super::Exported)) until the array here and all work on it are gone.
+    /// - That process, and others, use the memory meanwhile only where events order it against the work here.
+    #[doc(alias = "open_ipc_array")]
+    #[doc(alias = "open_ipc_buffer")]
+    pub unsafe fn open(stream: &StreamHandle<D>, remote: &RemoteArray) -> Result<Self> {
+        const OPERATION: &str = "open";
+        let (device, item_bytes) = (&stream.0.core.device, remote.item_bytes);
+        if item_bytes != T::BYTES {
+            let reason = "the element type is of another size";
+            return Err(LayoutError::ElementSize { item_bytes, reason }.into());
+        }
+        if remote.layout.injectivity() != Injectivity::Injective {
+            return Err(LayoutError::AliasedDestination.into());
+        }
+        remote.origin.check(device, OPERATION)?;
+        let allocation = if remote.layout.is_empty() {
+            Allocation::empty(&stream.0.core)
+        } else {
+            // SAFETY: passed on to the caller.
+            let (buffer, opened) = unsafe { device.open_memory(&remote.memory) }?;
+            let submission = lock(&stream.0.core.timeline);
+            // SAFETY: as above; the event is kept with the memory.
+            unsafe { device.wait_exported(&stream.0.raw, &remote.event) }?;
+            drop(submission);
+            lent_to(&stream.0, buffer, Box::new(opened))
+        };
+        let (allocation, layout) = (Arc::new(allocation), remote.layout.clone());
+        Ok(Self::of_erased(ErasedArray::of_allocation(allocation, layout, item_bytes)))
+    }
+}

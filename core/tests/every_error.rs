@@ -254,7 +254,7 @@ const OF_BACKENDS: &[Case] = &[
             // SAFETY: this process made it itself, so it is refused, and nothing is opened.
             unsafe { Array::<u8, _>::open(&s.stream, exported.array()) }.err()
         },
-        "?Handle",
+        "mock: open: the handle cannot be opened: it was made by this process, which has the thing itself",
     ),
     (
         "Driver",

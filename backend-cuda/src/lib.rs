@@ -17,6 +17,7 @@ mod properties;
 mod stream;
 #[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]
 pub mod strided;
+mod symbols;
 mod timing;
 
 pub use device::CudaDevice;
@@ -28,6 +29,7 @@ pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;
 pub use stream::CudaStream;
 pub use strided::explain_copy;
+pub use symbols::CudaModule;
 
 /// The name errors carry.
 const BACKEND: &str = "cuda";

@@ -118,6 +118,7 @@ impl Driver {
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),
             (true, Capability::PeerAccess),
+            (true, Capability::DeviceSymbols),
             (shares, Capability::Ipc),
             (true, Capability::MemoryPool),
             (registers, Capability::RegisteredMemory),

@@ -8,6 +8,8 @@
 
 #[path = "../../core/tests/doors/numba.rs"]
 mod numba;
+#[path = "../../core/tests/doors/symbols.rs"]
+mod symbol_laws;
 
 use std::{
     env,
@@ -256,4 +258,82 @@ fn two_devices_reach_each_other() {
     }
     finish(&here);
     finish(&there);
+}
+
+/// Two variables, and a kernel that writes the second element of one of them to where it is told.
+const PTX: &[u8] = b".version 7.0
+.target sm_70
+.address_size 64
+.visible .const .align 8 .b8 scale[16];
+.visible .const .align 8 .b8 table[4096];
+.visible .entry read_scale(.param .u64 out) {
+    .reg .b64 %rd<3>;
+    .reg .b32 %r<2>;
+    ld.param.u64 %rd1, [out];
+    cvta.to.global.u64 %rd2, %rd1;
+    ld.const.u32 %r1, [scale+4];
+    st.global.u32 [%rd2], %r1;
+    ret;
+}
+";
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn constants_are_written_in_the_order_of_streams() {
+    let context = open(0);
+    let driver = Arc::clone(context.device().driver());
+    // SAFETY: a whole module.
+    let module = unsafe { context.load_module(PTX) }.unwrap();
+    symbol_laws::written_and_read(&context, &module);
+    symbol_laws::sizes_are_checked(&context, &module);
+    symbol_laws::names_and_elements_are_checked(&context, &module);
+
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let mut kernel = std::ptr::null_mut();
+    // SAFETY: the pointer is to a local of the right type; the module is loaded; the name ends with a zero.
+    unsafe { driver.module_get_function(&raw mut kernel, module.raw().raw(), c"read_scale".as_ptr()) }
+        .unwrap();
+    let mut scale = module.symbol::<u32>("scale").unwrap();
+    let mut out = Array::<u32, _>::zeros(&two, &[1000]).unwrap();
+    let mut twice = vec![];
+    for round in 0..1000 {
+        scale.write(&one, 1, &[round]).unwrap();
+        let (constants, mut target) = (scale.view(), out.view_mut());
+        let at = round as usize;
+        let mut element = target.reborrow().slice_axis(0, at..at + 1).unwrap();
+        let mut address = element.address();
+        two.foreign_work()
+            .reads(&constants)
+            .writes(&mut element)
+            .enqueue(|stream| {
+                let null = std::ptr::null_mut();
+                let mut arguments = [(&raw mut address).cast()];
+                // SAFETY: the kernel takes one address, which it writes four bytes to, and reads the variable: both are declared.
+                let launched = unsafe {
+                    driver.launch_kernel(
+                        kernel,
+                        1,
+                        1,
+                        1,
+                        1,
+                        1,
+                        1,
+                        0,
+                        stream.raw(),
+                        arguments.as_mut_ptr(),
+                        null,
+                    )
+                };
+                launched.map_err(|failure| panic!("{failure:?}"))
+            })
+            .unwrap();
+        twice.push(round);
+    }
+    assert_eq!(out.to_vec(&one).unwrap(), twice);
+    drop(scale);
+    symbol_laws::the_module_goes_last(&context, module);
+    // SAFETY: what the driver cannot read it refuses.
+    println!("no module: {}", unsafe { context.load_module(b"nonsense") }.unwrap_err());
+    drop((one, two, out));
+    finish(&context);
 }

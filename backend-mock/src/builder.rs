@@ -12,7 +12,7 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 9] = [
+const EXTRAS: [Capability; 10] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -21,6 +21,7 @@ const EXTRAS: [Capability; 9] = [
     Capability::ForeignMemory,
     Capability::PeerAccess,
     Capability::Ipc,
+    Capability::DeviceSymbols,
     Capability::MemoryPool,
 ];
 

@@ -23,6 +23,7 @@ mod rng;
 mod schedule;
 mod statistics;
 mod stream;
+mod symbols;
 mod timing;
 mod trace;
 
@@ -36,6 +37,7 @@ pub use host::MockHostBuffer;
 pub use host_kinds::MockRegistration;
 pub use ipc::{MockExportable, MockOpened};
 pub use stream::MockStream;
+pub use symbols::MockModule;
 
 // A user's code under many schedules, and with every call failed.
 pub use explore::{Exhausted, Explore, Failure, ParseReplayError, Swept, Wrong, explore, sweep};

@@ -44,6 +44,7 @@ mod released;
 mod work;
 
 pub(crate) use adopted::lent_to;
+pub(crate) use place::Place;
 pub use released::{ReleaseError, Released};
 pub use work::ForeignWork;
 

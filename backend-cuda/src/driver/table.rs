@@ -202,6 +202,8 @@ functions! {
     // Kernels.
     ModuleLoadData module_load_data = "cuModuleLoadData" (module: *mut CUmodule, image: *const c_void);
     ModuleUnload module_unload = "cuModuleUnload" (module: CUmodule);
+    ModuleGetGlobal module_get_global = "cuModuleGetGlobal_v2"
+        (address: *mut CUdeviceptr, len_bytes: *mut usize, module: CUmodule, name: *const c_char);
     ModuleGetFunction module_get_function = "cuModuleGetFunction"
         (function: *mut CUfunction, module: CUmodule, name: *const c_char);
     LaunchKernel launch_kernel = "cuLaunchKernel"

@@ -13,7 +13,8 @@ use super::ipc::of_another_process;
 pub(crate) fn program(context: &Context<CudaDevice>, stream: &StreamHandle<CudaDevice>) -> Result<()> {
     adopted(context, stream)?;
     peers(context, stream)?;
-    processes(stream)
+    processes(stream)?;
+    constants(context, stream)
 }
 
 /// Memory that is lent to a second array.
@@ -60,5 +61,15 @@ fn processes(stream: &StreamHandle<CudaDevice>) -> Result<()> {
     // SAFETY: as above.
     unsafe { stream.wait_exported(&later) }?;
     assert_eq!(opened.to_vec(stream)?, [0; 3]);
+    Ok(())
+}
+
+/// A variable of a module.
+fn constants(context: &Context<CudaDevice>, stream: &StreamHandle<CudaDevice>) -> Result<()> {
+    // SAFETY: a whole image.
+    let module = unsafe { context.load_module(super::symbols::IMAGE) }?;
+    let mut scale = module.symbol::<u32>("scale")?;
+    scale.write(stream, 1, &[7, 8])?;
+    assert_eq!(scale.to_vec(stream)?, [0, 7, 8, 0]);
     Ok(())
 }

@@ -189,12 +189,17 @@ unsafe extern "C" fn module_load(at: *mut sys::CUmodule, image: *const c_void) -
         if !ptx.to_bytes().starts_with(b"//") {
             return 218;
         }
-        put(at, ptr::without_provenance_mut(state.create("module")))
+        let module = state.create("module");
+        super::symbols::declare(state, module, ptx.to_str().unwrap());
+        put(at, ptr::without_provenance_mut(module))
     })
 }
 
 unsafe extern "C" fn module_unload(module: sys::CUmodule) -> i32 {
-    within(Function::ModuleUnload, |state| state.destroy(module.addr(), "module"))
+    within(Function::ModuleUnload, |state| {
+        super::symbols::forget(state, module.addr());
+        state.destroy(module.addr(), "module")
+    })
 }
 
 unsafe extern "C" fn module_function(
@@ -217,8 +222,9 @@ unsafe extern "C" fn module_function(
 
 /// All functions of the fake.
 pub(crate) fn table() -> Table {
-    use super::{foreign, host_kinds, ipc, memory, peer, properties};
-    let parts = [host_kinds::table, foreign::table, properties::table, peer::table, ipc::table];
+    use super::{foreign, host_kinds, ipc, memory, peer, properties, symbols};
+    let parts =
+        [host_kinds::table, foreign::table, properties::table, peer::table, ipc::table, symbols::table];
     let mut table = parts.into_iter().fold(memory::table(), |table, part: fn(Table) -> Table| part(table));
     table.init = Some(init);
     table.driver_get_version = Some(version);

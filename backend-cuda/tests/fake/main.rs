@@ -7,6 +7,9 @@ mod cases;
 
 #[path = "../../../core/tests/doors/numba.rs"]
 mod doors_numba;
+#[path = "../../../core/tests/doors/symbols.rs"]
+mod symbol_laws;
+
 #[path = "../../../core/tests/host_kinds/laws.rs"]
 mod laws;
 #[path = "../../../core/tests/host_kinds/numba.rs"]
@@ -35,6 +38,7 @@ mod release;
 mod results;
 mod state;
 mod sweep;
+mod symbols;
 
 /// That laws of an extra hold on the fake, two devices of which may be used, and leave nothing behind.
 fn laws_hold(laws: &[devarray_conformance::Law<devarray_cuda::CudaDevice>]) {

@@ -37,6 +37,12 @@ impl Block {
         Self { chunks: vec![Chunk([0xa5; 512]); len_bytes.div_ceil(512)], len_bytes, device }
     }
 
+    pub(crate) fn zeroed(len_bytes: usize) -> Self {
+        let mut block = Self::new(len_bytes);
+        block.chunks.fill(Chunk([0; 512]));
+        block
+    }
+
     pub(crate) fn address(&mut self) -> usize {
         self.chunks.as_mut_ptr().expose_provenance()
     }
@@ -87,6 +93,8 @@ pub(crate) struct State {
     pub(crate) live: BTreeMap<usize, &'static str>,
     /// Events with timing.
     pub(crate) timed: BTreeSet<usize>,
+    /// Address and bytes of variables, by module and name.
+    pub(crate) globals: BTreeMap<(usize, String), (usize, usize)>,
     /// Events for other processes.
     pub(crate) exported: BTreeSet<usize>,
     pub(crate) kernels: HashMap<usize, Kernel>,
@@ -126,6 +134,7 @@ impl Default for State {
             contexts: HashMap::new(),
             live: BTreeMap::new(),
             timed: BTreeSet::new(),
+            globals: BTreeMap::new(),
             exported: BTreeSet::new(),
             kernels: HashMap::new(),
             log: Vec::new(),

@@ -1,4 +1,4 @@
-//! What processes share.
+//! Memory that is there at once and goes at once: what processes share, what modules bring.
 
 use std::panic::Location;
 
@@ -22,6 +22,18 @@ impl Engine {
         self.memory.make_ready(reserved.buffer);
         self.ledger.exportable.insert(reserved.buffer.number);
         self.judge.lend(reserved.buffer, len_bytes, self.operation("alloc", None, location));
+    }
+
+    /// Memory that was just reserved takes effect at once, for every stream, and all of it is 0.
+    pub(crate) fn make_zeroed(
+        &mut self,
+        reserved: Reserved,
+        len_bytes: usize,
+        location: &'static Location<'static>,
+    ) {
+        self.memory.make_ready(reserved.buffer);
+        self.memory.bytes_mut(reserved.buffer).fill(0);
+        self.judge.lend(reserved.buffer, len_bytes, self.operation("load", None, location));
     }
 
     /// It is freed, at once: a mistake if an operation may still use it.

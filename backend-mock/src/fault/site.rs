@@ -62,6 +62,10 @@ pub enum Site {
     Open,
     /// `Ipc::wait_exported`.
     WaitExported,
+    /// `DeviceSymbols::load_module`.
+    LoadModule,
+    /// `DeviceSymbols::symbol`.
+    Symbol,
 }
 
 impl Site {
@@ -95,6 +99,8 @@ impl Site {
         (Self::Export, "export"),
         (Self::Open, "open"),
         (Self::WaitExported, "wait_exported"),
+        (Self::LoadModule, "load_module"),
+        (Self::Symbol, "symbol"),
     ];
 
     /// Every site.

@@ -64,9 +64,10 @@ impl<T: Element, D: Ipc> Array<T, D> {
         let allocation = match NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) {
             None => Allocation::empty(core),
             Some(len_bytes) => {
-                // What waits for the device alone may be what is needed.
-                core.custody.collect(core);
-                let (buffer, exportable) = core.device.alloc_exportable(len_bytes)?;
+                let (buffer, exportable) = match core.device.alloc_exportable(len_bytes) {
+                    Err(error) if core.makes_room_after(&error) => core.device.alloc_exportable(len_bytes)?,
+                    first => first?,
+                };
                 let ticket = core.pinned.enter(MemoryKind::Exportable, len_bytes.get(), Location::caller());
                 let (ticket, pool) = (Some(ticket), Arc::clone(&core.pinned));
                 Allocation::lent(core, buffer, Box::new(Counted { ticket, pool, _exportable: exportable }))

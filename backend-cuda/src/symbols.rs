@@ -1,0 +1,103 @@
+//! Modules of the program's own, and their variables.
+#![allow(unsafe_code)] // loads images that the callers vouch for
+
+use std::{ffi::CString, num::NonZeroUsize, ops::Range, ptr, sync::Arc};
+
+use devarray::{
+    Error, Result,
+    backend::{Capability, DeviceSymbols},
+};
+
+use crate::{
+    BACKEND,
+    context::Context,
+    device::CudaDevice,
+    driver::{Failure, INVALID_VALUE, sys},
+    handle::Handle,
+    memory::CudaBuffer,
+};
+
+/// What a cubin begins with, and what a fatbin does. Anything else is text, which the driver wants ended by a zero.
+const BINARY: [&[u8]; 2] = [b"\x7fELF", &[0x50, 0xed, 0x55, 0xba]];
+
+/// `CUDA_ERROR_NOT_FOUND`.
+const NOT_FOUND: Failure = Failure::Code(500);
+
+/// A module of the program's own. Dropping it unloads it.
+#[derive(Debug)]
+pub struct CudaModule {
+    raw: Handle<sys::CUmod_st>,
+    context: Arc<Context>,
+}
+
+impl CudaModule {
+    /// The driver's handle, to look up kernels and launch them. It dies with the module.
+    #[must_use]
+    pub fn raw(&self) -> sys::CUmodule {
+        self.raw.raw()
+    }
+}
+
+impl Drop for CudaModule {
+    fn drop(&mut self) {
+        self.context.release("unload_module", |driver| {
+            // SAFETY: loaded by `load_module`, unloaded once; core drops it only when no operation of its own uses it.
+            unsafe { driver.module_unload(self.raw()) }
+        });
+    }
+}
+
+// SAFETY: the driver answers the memory of a variable, which copies may use until the module is unloaded (cuda.h,
+// `cuModuleGetGlobal`).
+unsafe impl DeviceSymbols for CudaDevice {
+    type Module = CudaModule;
+
+    unsafe fn load_module(&self, image: &[u8]) -> Result<CudaModule> {
+        let operation = "load_module";
+        self.check(operation, Capability::DeviceSymbols)?;
+        let is_binary = BINARY.iter().any(|magic| image.starts_with(magic));
+        let text = if is_binary { CString::default() } else { self.text(operation, image)? };
+        let start = if is_binary { image.as_ptr() } else { text.as_ptr().cast() };
+        let mut raw = ptr::null_mut();
+        self.context().call(operation, |driver| {
+            // SAFETY: the pointer is to a local of the right type; the image is whole, as the caller vouches, or ends with a
+            // zero.
+            unsafe { driver.module_load_data(&raw mut raw, start.cast()) }
+        })?;
+        Ok(CudaModule { raw: Handle::new(raw), context: Arc::clone(self.context()) })
+    }
+
+    fn symbol(&self, module: &CudaModule, name: &str) -> Result<(u64, usize)> {
+        let operation = "symbol";
+        let name = self.text(operation, name.as_bytes())?;
+        let driver = self.context().bind().map_err(|failure| self.context().error(operation, failure))?;
+        let (mut address, mut len_bytes) = (0, 0);
+        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context bound; the name ends with a
+        // zero.
+        unsafe {
+            driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
+        }
+        .map_err(|failure| match failure {
+            NOT_FOUND => {
+                let reason = "the module has no variable of this name";
+                Error::Handle { backend: BACKEND, operation, reason }
+            }
+            failure => self.context().error(operation, failure),
+        })?;
+        Ok((address, len_bytes))
+    }
+
+    fn symbol_buffer(&self, _: &CudaModule, start: u64, bytes: Range<usize>) -> Result<CudaBuffer> {
+        let len_bytes = NonZeroUsize::new(bytes.end);
+        let len_bytes = len_bytes.ok_or_else(|| self.context().error("symbol", INVALID_VALUE))?;
+        Ok(CudaBuffer::new(self.context(), start, len_bytes))
+    }
+}
+
+impl CudaDevice {
+    fn text(&self, operation: &'static str, bytes: &[u8]) -> Result<CString> {
+        // Text may bring its own zero.
+        let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
+        CString::new(bytes).map_err(|_| self.context().error(operation, INVALID_VALUE))
+    }
+}

@@ -157,8 +157,8 @@ impl<D: PoolControl> PoolControl for Broken<D> {
         self.lie("pool_statistics", Capability::MemoryPool)?;
         let mut statistics = self.inner.pool_statistics()?;
         match self.bug {
-            Bug::PoolCountsWhatItKeeps => statistics.used_bytes = statistics.reserved_bytes,
-            Bug::PoolForgetsPeaks => statistics.peak_used_bytes = statistics.used_bytes,
+            Bug::PoolCountsNothing => statistics.used_bytes = 0,
+            Bug::PoolForgetsPeaks => statistics.peak_used_bytes = 0,
             _ => {}
         }
         Ok(statistics)

@@ -223,7 +223,7 @@ def main():
     with open(arguments.ours) as lines:
         texts = [json.loads(line)["case"] for line in lines]
     if arguments.alone == "transfers":
-        return transfers([256 << 20])
+        return transfers([1 << 20, 16 << 20, 64 << 20, 256 << 20])
     if arguments.alone:
         return measure(arguments.alone, texts, time.monotonic() + arguments.seconds)
     merged = {text: {"case": text} for text in texts}

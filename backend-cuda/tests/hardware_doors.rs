@@ -64,6 +64,8 @@ fn behaviours_known_from_numba() {
     let context = open(0);
     numba::numba_18_repeated_elements_tell_their_strides(&context);
     numba::numba_36_adopted_memory_waits_for_its_producer(&context);
+    // 37, fixed: a stream that is named to other code is never 0, which means none, nor one of the default streams, 1 and 2.
+    assert!(context.stream().unwrap().raw().raw().addr() > 2);
     numba::numba_38_the_name_of_a_slice_has_its_place(&context);
     finish(&context);
 }

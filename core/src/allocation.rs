@@ -51,7 +51,8 @@ impl<D: Device> Allocation<D> {
     /// Allocates on a stream, uninitialized.
     #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Self> {
-        let allocation = Self::made(stream, Self::make(stream, len_bytes)?);
+        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Self::empty(&stream.core)) };
+        let allocation = Self::made(stream, Self::make(stream, len)?);
         allocation.tell();
         Ok(allocation)
     }
@@ -59,26 +60,26 @@ impl<D: Device> Allocation<D> {
     /// As [`new`](Self::new), to be shared. Not made of that: each time it is moved costs what a lock does.
     #[track_caller]
     pub(crate) fn shared(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
-        let made = Self::make(stream, len_bytes)?;
+        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Arc::new(Self::empty(&stream.core))) };
+        let made = Self::make(stream, len)?;
         let allocation = Arc::new(Self::made(stream, made));
         allocation.tell();
         Ok(allocation)
     }
 
-    /// Memory, unless it is for no bytes.
+    /// Memory, after what can be given back was, if need be.
     #[track_caller]
-    fn make(stream: &StreamCore<D>, len_bytes: usize) -> Result<Option<Made<D>>> {
-        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(None) };
-        let made = match Self::attempt(stream, len) {
+    #[inline]
+    fn make(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
+        match Self::attempt(stream, len) {
             Err(error) if stream.core.makes_room_after(&error) => Self::attempt(stream, len),
             first => first,
-        };
-        made.map(Some)
+        }
     }
 
     #[inline]
-    fn made(stream: &StreamCore<D>, made: Option<Made<D>>) -> Self {
-        let Some(Made { buffer, ticket, sequence }) = made else { return Self::empty(&stream.core) };
+    fn made(stream: &StreamCore<D>, made: Made<D>) -> Self {
+        let Made { buffer, ticket, sequence } = made;
         let len_bytes = buffer.len_bytes();
         Self {
             buffer: Some(buffer),
@@ -149,7 +150,7 @@ impl<D: Device> Allocation<D> {
         let ticket = timeline.ledger.enter(MemoryKind::Device, buffer.len_bytes(), Location::caller());
         let sequence = timeline.note_alloc(stream.lane.index);
         drop(timeline);
-        let allocation = Self::made(stream, Some(Made { buffer, ticket, sequence }));
+        let allocation = Self::made(stream, Made { buffer, ticket, sequence });
         allocation.tell();
         allocation
     }

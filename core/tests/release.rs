@@ -9,7 +9,7 @@ use std::panic::catch_unwind;
 
 use devarray::{
     Array, Context, Error, ManagedArray,
-    memory::{AllocationState, MemoryLimit, ReleaseLimits},
+    memory::{AllocationState, MemoryKind, MemoryLimit, ReleaseLimits},
 };
 use devarray_mock::{MockDevice, Schedule, Site};
 
@@ -102,6 +102,45 @@ fn drops_on_other_threads_are_put_off_too() {
         assert_eq!(context.pending_releases().len_bytes, 9);
     });
     assert_eq!(context.pending_releases().len_bytes, 0);
+}
+
+/// Threads that allocate, drop, defer and flush at once: no lock is taken twice or in two orders, and the sums are right in
+/// the end.
+#[test]
+fn many_threads_at_once() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    context.set_release_limits(ReleaseLimits::new(5, 2000));
+    context.set_memory_limit(MemoryLimit::Bytes(20_000)).unwrap();
+    std::thread::scope(|threads| {
+        for thread in 0..4 {
+            let context = &context;
+            threads.spawn(move || {
+                for round in 0..200_usize {
+                    let kept = Array::full(&context.stream().unwrap(), &[1 + 7 * round % 900], 3_u8).unwrap();
+                    drop(context.pinned::<u8>(1 + round).unwrap());
+                    match (thread + round) % 5 {
+                        0 => context.defer_cleanup(|| drop(kept)),
+                        1 => context.release_pending(),
+                        2 => assert!(context.live_allocations().len() < 100),
+                        3 => assert!(context.peak_scope().peak_bytes(MemoryKind::Device) > 0),
+                        _ => drop(kept),
+                    }
+                }
+            });
+        }
+    });
+    context.release_pending();
+    for (kind, allocations) in [(MemoryKind::Device, 800), (MemoryKind::Pinned, 800)] {
+        let sums = context.memory_statistics().of(kind);
+        assert_eq!(
+            (sums.live, sums.live_bytes, sums.allocations, sums.frees),
+            (0, 0, allocations, allocations)
+        );
+    }
+    assert_eq!((context.take_errors(), context.pending_releases().count), (vec![], 0));
+    drop(context);
+    assert!(device.report().is_clean(), "{}", device.report());
 }
 
 /// A deferral whose closure's value is forgotten, and one that is never left: nothing unsound, nothing lost in the end.

@@ -57,6 +57,15 @@ fn behaviours_known_from_numba() {
     fake.assert_proper();
 }
 
+/// Fixed: a stream that is named to other code is never 0, which means none, nor one of the default streams, 1 and 2.
+#[test]
+fn numba_37_no_stream_has_the_handle_of_a_default_one() {
+    let fake = Fake::new();
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let streams = [context.stream(), context.strict_stream()].map(Result::unwrap);
+    assert!(streams.iter().all(|stream| stream.raw().raw().addr() > 2));
+}
+
 #[test]
 fn memory_of_another_device_is_refused() {
     let fake = Fake::new();

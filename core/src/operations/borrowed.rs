@@ -36,6 +36,15 @@ fn piece_bytes(len_bytes: usize) -> usize {
     (len_bytes / 16).next_power_of_two().clamp(MIN_PIECE_BYTES, SLOT_BYTES)
 }
 
+/// Whether the slots of an upload are written past the caches. One thread stores slower so, and the device reads large
+/// slots faster from the last cache; but small slots lie in the caches of single processors, between which many threads pass
+/// them on, and that costs more.
+fn packed_past_caches(len_bytes: usize, threads: usize) -> bool {
+    const MANY_THREADS: usize = 6;
+    const LARGE_BYTES: usize = 64 << 20;
+    threads >= MANY_THREADS && (MIN_SHARED_BYTES..LARGE_BYTES).contains(&len_bytes)
+}
+
 /// Who copies the pieces of a copy of `len_bytes`.
 fn copied_by(len_bytes: usize) -> By {
     if len_bytes < MIN_SHARED_BYTES { By::Caller } else { By::Crew }
@@ -109,6 +118,7 @@ impl<D: Device> StreamCore<D> {
         check_inside(src_layout, dst.item_bytes, src.len())?;
         let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
         let (by, most) = (copied_by(plan.len_bytes()), piece_bytes(plan.len_bytes()));
+        let past_caches = packed_past_caches(plan.len_bytes(), self.core.staging.crew.most());
         let cut = Cut::of(plan);
         let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
         for block in cut.plan.blocks(most) {
@@ -127,7 +137,7 @@ impl<D: Device> StreamCore<D> {
             };
             // SAFETY: the source layout lies inside `src`, which is borrowed until this returns; by then all that is in
             // `at_work` is finished or dropped.
-            let worked = unsafe { self.core.staging.pack(slot, to_slot, src.as_ptr(), by) };
+            let worked = unsafe { self.core.staging.pack(slot, to_slot, src.as_ptr(), by, past_caches) };
             at_work.push_back((worked, to_device));
         }
         while !at_work.is_empty() {

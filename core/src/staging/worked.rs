@@ -10,10 +10,6 @@ use crate::{
     copy::{Plan, execute, execute_past_caches},
 };
 
-/// Threads from which on slots are written past the caches. One thread stores slower so, and the device reads a slot
-/// faster from a cache; but many threads would pass the slots' lines between their caches, which costs more.
-const MANY_THREADS: usize = 6;
-
 /// A copy on the host: a plan and where its two sides are.
 #[derive(Debug)]
 pub(crate) struct HostCopy {
@@ -88,7 +84,7 @@ impl<D: Device> Drop for WorkedSlot<'_, D> {
 }
 
 impl<D: Device> Staging<D> {
-    /// Copies what `pack` names to a slot. Does not block.
+    /// Copies what `pack` names to a slot, past the caches if told. Does not block.
     ///
     /// # Safety
     ///
@@ -100,9 +96,9 @@ impl<D: Device> Staging<D> {
         pack: Plan,
         src: *const u8,
         by: By,
+        past_caches: bool,
     ) -> WorkedSlot<'_, D> {
         let dst = slot.bytes_mut(pack.len_bytes()).as_mut_ptr();
-        let past_caches = by == By::Crew && self.crew.most() >= MANY_THREADS;
         // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it comes back.
         let copy = unsafe { HostCopy::new(pack, src, dst, past_caches) };
         self.work(slot, copy, by)

@@ -219,7 +219,7 @@ pub(crate) fn running_out_says_who_holds_what<D: AllKinds>(context: &Context<D>)
             (*requested_bytes, *total_bytes, *limited),
             (room.total_bytes + 1, Some(room.total_bytes), false)
         );
-        assert!(free_bytes.is_some_and(|free| free < room.free_bytes));
+        assert!(free_bytes.is_some_and(|free| free < room.total_bytes));
         let live: Vec<_> = live.iter().map(|of| (of.tag, of.allocations, of.len_bytes)).collect();
         assert_eq!(live, [(Some("other"), 2, 500), (Some("weights"), 1, 300)]);
         assert!(error.is_retryable() && !error.is_sticky());

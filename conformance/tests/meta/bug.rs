@@ -53,16 +53,18 @@ pub(crate) enum Bug {
     ManagedOutOfMemoryMislabelled,
     AdoptsWhatLiesBehind,
     AdoptMislabelled,
-    PoolCountsWhatItKeeps,
+    PoolCountsNothing,
     PoolForgetsPeaks,
     PeerCopyDoesNothing,
     PeerCopiesOutOfOrder,
     PeerWaitIgnored,
+    ExportedEventCapturesNothing,
+    ExportedWaitIgnored,
 }
 
 impl Bug {
     /// How many variants there are, `None` among them.
-    pub(crate) const COUNT: usize = Self::PeerWaitIgnored as usize + 1;
+    pub(crate) const COUNT: usize = Self::ExportedWaitIgnored as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may be given memory of
     /// the program's own: one that is finished too late would write into it when it is somebody else's.
@@ -121,9 +123,11 @@ pub(crate) const KILLERS: &[(Bug, &str)] = &[
     (Bug::ManagedOutOfMemoryMislabelled, "managed::no_more_than_is_free"),
     (Bug::AdoptsWhatLiesBehind, "foreign::elements"),
     (Bug::AdoptMislabelled, "foreign::refused"),
-    (Bug::PoolCountsWhatItKeeps, "pool::trim"),
+    (Bug::PoolCountsNothing, "pool::statistics"),
     (Bug::PoolForgetsPeaks, "pool::statistics"),
     (Bug::PeerCopyDoesNothing, "peer::strided"),
     (Bug::PeerCopiesOutOfOrder, "peer::ordered"),
     (Bug::PeerWaitIgnored, "peer::ordered"),
+    (Bug::ExportedEventCapturesNothing, "ipc::one_memory"),
+    (Bug::ExportedWaitIgnored, "ipc::one_memory"),
 ];

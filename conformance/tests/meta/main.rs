@@ -18,10 +18,10 @@ use broken::Broken;
 use bug::{Bug, KILLERS};
 use devarray::{
     Result,
-    backend::{ForeignMemory, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing},
+    backend::{ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing},
 };
 use devarray_conformance::{
-    Harness, Instrumented, Law, all, foreign, managed, mapped, peer, pool, registered, timing,
+    Harness, Instrumented, Law, all, foreign, ipc, managed, mapped, peer, pool, registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
@@ -52,9 +52,9 @@ fn simulator(schedule: Schedule) -> Result<MockDevice> {
 /// Every law, those of extras too.
 fn every_law<D>() -> Vec<Law<D>>
 where
-    D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory + PoolControl + PeerAccess,
+    D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory + PoolControl + PeerAccess + Ipc,
 {
-    let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer()];
+    let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
     all().into_iter().chain(extras.into_iter().flatten()).collect()
 }
 
@@ -64,18 +64,22 @@ fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     (law != SLOWEST || killer == SLOWEST) && (!law.starts_with("registered::") || bug.is_of_an_extra())
 }
 
-/// Devices with a bug. The second is another device of the first's machine for laws of peers alone: the others are to find
-/// two that share nothing.
+/// Devices with a bug. For laws of peers and of other processes the second is another device of the first's machine, or the
+/// first as another process has it; the others are to find two that share nothing.
 fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDevice>> {
     let schedule = schedule.clone();
-    if group != "peer" {
+    let second: fn(&MockDevice) -> MockDevice = match group {
+        "peer" => MockDevice::sibling,
+        _ => MockDevice::other_process,
+    };
+    if !["peer", "ipc"].contains(&group) {
         return Harness::new(move || simulator(schedule.clone()).map(|device| Broken::new(device, bug)))
             .with_cases(CASES);
     }
     let first = simulator(schedule);
     let beside = first.clone();
     Harness::new(move || first.clone().map(|device| Broken::new(device, bug)))
-        .with_second(move || beside.clone().map(|device| Broken::new(device.sibling(), bug)))
+        .with_second(move || beside.clone().map(|device| Broken::new(second(&device), bug)))
         .with_cases(CASES)
 }
 

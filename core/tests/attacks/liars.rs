@@ -2,9 +2,12 @@
 
 use std::cell::Cell;
 
-use devarray::{Array, Layout, LayoutError, NdLayout, Order};
+use devarray::{
+    Array, Layout, LayoutError, NdLayout, Order,
+    ipc::{RemoteArray, RemoteEvent},
+};
 
-use crate::{devices, open};
+use crate::{Rng, devices, open};
 
 /// Answers with the next of several shapes and strides at every question.
 struct Fickle {
@@ -98,4 +101,36 @@ fn a_host_layout_reaches_nothing_beside_its_slice() {
         }
     }
     assert!(held > 50, "{held} layouts lie inside");
+}
+
+/// Names of another process's things in bytes that are not what was written: read as something that fits, or refused.
+#[test]
+fn a_name_in_wrong_bytes_is_refused_or_fits() {
+    let device = devices().next().unwrap();
+    let (_context, stream) = open(&device);
+    let array = Array::<u32, _>::zeros_exportable(&stream, &[3, 4]).unwrap();
+    let exported = array.export(&stream).unwrap();
+    let written = exported.array().to_bytes();
+    let mut rng = Rng(5);
+    let (mut read, mut refused) = (0, 0);
+    for case in 0..20_000 {
+        let mut bytes = written.clone();
+        for _ in 0..1 + rng.below(3) {
+            let at = if case % 2 == 0 { rng.below(bytes.len()) } else { bytes.len() - 1 - rng.below(64) };
+            bytes[at] = [0, 1, 0x7F, 0x80, 0xFF, u8::try_from(rng.below(256)).unwrap()][rng.below(6)];
+        }
+        if rng.below(10) == 0 {
+            bytes.truncate(rng.below(bytes.len()));
+        }
+        match RemoteArray::from_bytes(&bytes) {
+            Ok(remote) => {
+                assert_eq!(Layout::of(remote.layout()).as_ref(), Ok(remote.layout()));
+                assert_eq!(RemoteArray::from_bytes(&remote.to_bytes()).as_ref(), Ok(&remote));
+                read += 1;
+            }
+            Err(_) => refused += 1,
+        }
+        assert!(RemoteEvent::from_bytes(&bytes).is_err());
+    }
+    assert!(read > 1000 && refused > 1000, "{read} read, {refused} refused");
 }

@@ -6,8 +6,9 @@ use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, sync::PoisonError, t
 use devarray::{
     Error, Result,
     backend::{
-        Advice, AllocHost, Capability, CopyOp, Device, ForeignMemory, HostBuffer, HostFlags, Location,
-        ManagedMemory, MapHost, PeerAccess, PoolControl, PoolStatistics, RegisterHost, Timing,
+        Advice, AllocHost, Capability, CopyOp, Device, ForeignMemory, HostBuffer, HostFlags, Ipc, IpcMemory,
+        IpcToken, Location, ManagedMemory, MapHost, PeerAccess, PoolControl, PoolStatistics, RegisterHost,
+        Timing,
     },
 };
 
@@ -156,8 +157,8 @@ impl<D: PoolControl> PoolControl for Broken<D> {
         self.lie("pool_statistics", Capability::MemoryPool)?;
         let mut statistics = self.inner.pool_statistics()?;
         match self.bug {
-            Bug::PoolCountsWhatItKeeps => statistics.used_bytes = statistics.reserved_bytes,
-            Bug::PoolForgetsPeaks => statistics.peak_used_bytes = statistics.used_bytes,
+            Bug::PoolCountsNothing => statistics.used_bytes = 0,
+            Bug::PoolForgetsPeaks => statistics.peak_used_bytes = 0,
             _ => {}
         }
         Ok(statistics)
@@ -205,5 +206,43 @@ unsafe impl<D: PeerAccess> PeerAccess for Broken<D> {
             return Ok(());
         }
         self.inner.wait_for_peer(&stream.inner, &event.inner)
+    }
+}
+
+// SAFETY: as for the device.
+unsafe impl<D: Ipc> Ipc for Broken<D> {
+    type Exportable = D::Exportable;
+    type Opened = D::Opened;
+
+    fn process(&self) -> u64 {
+        self.inner.process()
+    }
+
+    fn alloc_exportable(&self, len_bytes: NonZeroUsize) -> Result<(Placed<D::Buffer>, D::Exportable)> {
+        self.lie("alloc_exportable", Capability::Ipc)?;
+        let (buffer, exportable) = self.inner.alloc_exportable(len_bytes)?;
+        Ok((Placed::new(buffer, self.bug), exportable))
+    }
+
+    fn export_memory(&self, buffer: &Placed<D::Buffer>, bytes: Range<usize>) -> Result<IpcMemory> {
+        self.inner.export_memory(&buffer.inner, bytes)
+    }
+
+    unsafe fn open_memory(&self, memory: &IpcMemory) -> Result<(Placed<D::Buffer>, D::Opened)> {
+        // SAFETY: the caller's promise, passed on.
+        let (buffer, opened) = unsafe { self.inner.open_memory(memory) }?;
+        Ok((Placed::new(buffer, self.bug), opened))
+    }
+
+    fn record_exported(&self, stream: &BrokenStream<D>) -> Result<(BrokenEvent<D>, IpcToken)> {
+        let on = stream.unless(self.bug == Bug::ExportedEventCapturesNothing);
+        let (event, token) = self.inner.record_exported(on)?;
+        Ok((stream.event(event), token))
+    }
+
+    unsafe fn wait_exported(&self, stream: &BrokenStream<D>, event: &IpcToken) -> Result<()> {
+        let on = stream.unless(self.bug == Bug::ExportedWaitIgnored);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.inner.wait_exported(on, event) }
     }
 }

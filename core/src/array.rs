@@ -26,6 +26,7 @@ mod interop_ndarray;
 mod parts;
 mod questions;
 mod records;
+mod reinterpret;
 mod reshaped;
 mod shared;
 mod split_fields;

@@ -24,6 +24,7 @@ mod nd;
 mod order;
 mod overlap;
 mod permute;
+mod reinterpret;
 mod reshape;
 mod slice;
 mod split;

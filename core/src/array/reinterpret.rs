@@ -1,0 +1,46 @@
+//! The same bytes as elements of another type.
+
+use super::{ArrayView, ArrayViewMut, Element};
+use crate::{LayoutError, backend::Device};
+
+impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
+    /// The same bytes as elements of type `U`, like NumPy's `view(dtype)`: nothing moves, and no value is converted.
+    ///
+    /// Elements of one size keep their layout, whatever it is. Otherwise the last axis must be dense: its bytes become elements of
+    /// the new size.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let context = Context::new(devarray_mock::MockDevice::new())?;
+    /// let stream = context.stream()?;
+    /// let a = Array::from_slice(&stream, &[2], &[0x0403_0201_u32.to_le(), 0x0807_0605_u32.to_le()])?;
+    /// assert_eq!(a.view().reinterpret::<u8>()?.to_vec(&stream)?, [1, 2, 3, 4, 5, 6, 7, 8]);
+    /// assert_eq!(a.view().reinterpret::<i64>()?.shape(), [1]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ElementSize`]: of another size, and there is no axis, the last one has gaps, or its bytes, another stride or what
+    ///   lies before the first element is no multiple of the new size.
+    /// - [`LayoutError::Overflow`].
+    #[doc(alias = "view", alias = "cast", alias = "bitcast")]
+    pub fn reinterpret<U: Element>(&self) -> Result<ArrayView<'a, U, D>, LayoutError> {
+        let layout = self.layout().reinterpreted(T::BYTES, U::BYTES)?;
+        Ok(ArrayView::new(self.as_erased().with_items(layout, U::BYTES)))
+    }
+}
+
+impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
+    /// The same bytes as elements of type `U`, to write. As [`ArrayView::reinterpret`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[doc(alias = "view", alias = "cast", alias = "bitcast")]
+    pub fn reinterpret<U: Element>(self) -> Result<ArrayViewMut<'a, U, D>, LayoutError> {
+        let layout = self.layout().reinterpreted(T::BYTES, U::BYTES)?;
+        Ok(ArrayViewMut::new(self.as_erased().part(layout, U::BYTES)))
+    }
+}

@@ -24,7 +24,7 @@ fn streams_wait_for_every_reader_and_frees_for_every_use() {
 }
 
 /// pytorch#137878, onnxruntime#32121: pinned memory is owned by the copy until the copy is waited for, so there is nothing to read or
-/// write too early. That it does not compile is among the programs of `core/tests/ui`.
+/// write too early. That it does not compile is among the programs of `core/tests/lifetimes`.
 #[test]
 fn pinned_memory_comes_back_with_its_bytes() {
     explore(0, 100, |device| {

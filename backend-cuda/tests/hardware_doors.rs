@@ -40,7 +40,7 @@ fn finish(context: &Context<CudaDevice>) {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn properties() {
     for info in devices().unwrap() {
         println!("{info:#?}");
@@ -59,7 +59,7 @@ fn properties() {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn behaviours_known_from_numba() {
     let context = open(0);
     numba::numba_18_repeated_elements_tell_their_strides(&context);
@@ -93,7 +93,7 @@ impl Drop for DriverMemory {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn memory_of_the_driver_is_adopted() {
     let context = open(0);
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
@@ -170,7 +170,7 @@ fn child() {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn two_processes_share_memory() {
     if env::var_os(CHILD).is_some() {
         return child();
@@ -227,7 +227,7 @@ fn seconds(stream: &StreamHandle<CudaDevice>, mut work: impl FnMut()) -> f64 {
 }
 
 #[test]
-#[ignore = "needs two CUDA devices"]
+#[ignore = "needs two CUDA devices: run with --ignored"]
 fn two_devices_reach_each_other() {
     let (here, there) = (open(0), open(1));
     let (s, t) = (here.stream().unwrap(), there.stream().unwrap());
@@ -280,7 +280,7 @@ const PTX: &[u8] = b".version 7.0
 ";
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn constants_are_written_in_the_order_of_streams() {
     let context = open(0);
     let driver = Arc::clone(context.device().driver());

@@ -30,7 +30,7 @@ fn finish(context: &Context<CudaDevice>) {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn pinned_with_every_flag() {
     let context = open();
     laws::pinned_with_every_flag(&context);
@@ -40,7 +40,7 @@ fn pinned_with_every_flag() {
 
 /// Alone on the device, in one test: the last takes most of its memory.
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn the_ledger_and_what_is_put_off() {
     let laws: [fn(&Context<CudaDevice>); 16] = [
         ledger_laws::the_ledger_names_every_allocation,
@@ -69,7 +69,7 @@ fn the_ledger_and_what_is_put_off() {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn registered_memory() {
     let context = open();
     assert!(context.device().info().capabilities.extras.has(Capability::RegisteredMemory));
@@ -79,7 +79,7 @@ fn registered_memory() {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn mapped_memory() {
     let context = open();
     laws::mapped_memory_is_one_memory(&context);
@@ -87,7 +87,7 @@ fn mapped_memory() {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn managed_memory() {
     let context = open();
     laws::managed_memory_is_one_memory(&context);
@@ -95,7 +95,7 @@ fn managed_memory() {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn portable_memory() {
     let (one, two) = (open(), open());
     laws::portable_memory_serves_other_contexts(&one, &two);
@@ -103,7 +103,7 @@ fn portable_memory() {
 }
 
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn behaviours_known_from_numba() {
     let context = open();
     for (name, behaviour) in numba::all::<CudaDevice>() {
@@ -116,7 +116,7 @@ fn behaviours_known_from_numba() {
 /// Parts of one page, pinned one by one in any order, and copies that start in one and end in another: all come through
 /// whole, whatever the driver says about the pinning.
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn ranges_that_share_pages() {
     let context = open();
     let stream = context.stream().unwrap();
@@ -169,7 +169,7 @@ fn ranges_that_share_pages() {
 
 /// Copies between two mapped arrays, of every kind of plan, with the host reading between.
 #[test]
-#[ignore = "needs a CUDA device"]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn strided_work_on_mapped_and_managed_memory() {
     let context = open();
     let stream = context.stream().unwrap();

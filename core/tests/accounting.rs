@@ -3,6 +3,8 @@
 
 #[path = "accounting/laws.rs"]
 mod laws;
+#[path = "schedules/everywhere.rs"]
+mod schedules;
 
 use std::sync::Arc;
 
@@ -11,30 +13,21 @@ use devarray::{
     backend::{Capabilities, Capability},
     memory::{AllocationState, MemoryKind, MemoryLimit, tagged},
 };
-use devarray_mock::{MockDevice, Schedule, Site};
+use devarray_mock::{MockDevice, Site};
+use schedules::everywhere;
 
-/// Runs on every schedule; nothing may leak and nothing may be found.
-fn everywhere(program: impl Fn(&Context<MockDevice>)) {
-    let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
-    let fixed = fixed.into_iter().map(|schedule| MockDevice::builder().schedule(schedule));
-    let random = (0..20).map(|seed| MockDevice::builder().schedule(Schedule::Random).seed(seed));
-    for builder in fixed.chain(random) {
-        let device = builder.memory_limit_bytes(1 << 24).build();
-        let context = Context::new(device.clone()).unwrap();
-        program(&context);
-        assert_eq!(context.take_errors(), []);
-        assert_eq!(context.live_allocations(), []);
-        drop(context);
-        assert!(device.report().is_clean(), "{}", device.report());
-    }
-}
+/// Memory of each device.
+const MEMORY_BYTES: usize = 1 << 24;
 
 /// A test each.
 macro_rules! laws {
     ($($name:ident)*) => {
         $(#[test]
         fn $name() {
-            everywhere(laws::$name);
+            everywhere(MEMORY_BYTES, |context| {
+                laws::$name(context);
+                assert_eq!(context.live_allocations(), []);
+            });
         })*
     };
 }
@@ -197,7 +190,7 @@ mod twins {
     #[test]
     fn a_leak_is_noticed() {
         let leaking = catch_unwind(|| {
-            everywhere(|context| {
+            everywhere(MEMORY_BYTES, |context| {
                 laws::statistics_are_exact(context);
                 std::mem::forget(Array::<u8, _>::zeros(&context.stream().unwrap(), &[1]).unwrap());
             });
@@ -209,7 +202,7 @@ mod twins {
     #[test]
     fn one_allocation_more_is_noticed() {
         let more = catch_unwind(|| {
-            everywhere(|context| {
+            everywhere(MEMORY_BYTES, |context| {
                 drop(Array::<u8, _>::zeros(&context.stream().unwrap(), &[1]).unwrap());
                 laws::statistics_are_exact(context);
             });
@@ -221,7 +214,7 @@ mod twins {
     #[test]
     fn a_limit_that_is_soft_is_noticed() {
         let soft = catch_unwind(|| {
-            everywhere(|context| {
+            everywhere(MEMORY_BYTES, |context| {
                 context.set_memory_limit(MemoryLimit::Bytes(1001)).unwrap();
                 let stream = context.stream().unwrap();
                 let full = Array::<u8, _>::zeros(&stream, &[1000]).unwrap();

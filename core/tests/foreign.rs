@@ -3,6 +3,8 @@
 
 #[path = "doors/numba.rs"]
 mod numba;
+#[path = "schedules/everywhere.rs"]
+mod schedules;
 
 use std::{
     ops::Range,
@@ -19,6 +21,10 @@ use devarray::{
     memory::MemoryKind,
 };
 use devarray_mock::{Code, MockDevice, Schedule, Site};
+use schedules::everywhere;
+
+/// Memory of each device.
+const MEMORY_BYTES: usize = 1 << 24;
 
 /// Memory of other code, that is: of a raw stream. Freed in its stream order when it is dropped.
 struct Foreign<D: Device> {
@@ -229,32 +235,17 @@ fn a_panic_while_work_is_enqueued_is_noted() {
     assert_eq!(target.len_bytes(), 100);
 }
 
-/// Runs on every schedule; nothing may leak and nothing may be found.
-fn everywhere(program: impl Fn(&Context<MockDevice>)) {
-    let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
-    let fixed = fixed.into_iter().map(|schedule| MockDevice::builder().schedule(schedule));
-    let random = (0..30).map(|seed| MockDevice::builder().schedule(Schedule::Random).seed(seed));
-    for builder in fixed.chain(random) {
-        let device = builder.build();
-        let context = Context::new(device.clone()).unwrap();
-        program(&context);
-        assert_eq!(context.take_errors(), []);
-        drop(context);
-        assert!(device.report().is_clean(), "{}", device.report());
-    }
-}
-
 #[test]
 fn numba_18_repeated_elements_tell_their_strides() {
-    everywhere(numba::numba_18_repeated_elements_tell_their_strides);
+    everywhere(MEMORY_BYTES, numba::numba_18_repeated_elements_tell_their_strides);
 }
 
 #[test]
 fn numba_36_adopted_memory_waits_for_its_producer() {
-    everywhere(numba::numba_36_adopted_memory_waits_for_its_producer);
+    everywhere(MEMORY_BYTES, numba::numba_36_adopted_memory_waits_for_its_producer);
 }
 
 #[test]
 fn numba_38_the_name_of_a_slice_has_its_place() {
-    everywhere(numba::numba_38_the_name_of_a_slice_has_its_place);
+    everywhere(MEMORY_BYTES, numba::numba_38_the_name_of_a_slice_has_its_place);
 }

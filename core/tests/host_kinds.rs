@@ -5,6 +5,8 @@
 mod laws;
 #[path = "host_kinds/numba.rs"]
 mod numba;
+#[path = "schedules/everywhere.rs"]
+mod schedules;
 
 use std::num::NonZeroUsize;
 
@@ -17,51 +19,36 @@ use devarray::{
     copy::Plan,
 };
 use devarray_mock::{Code, MockDevice, Schedule, Site};
+use schedules::everywhere;
 
-fn schedules() -> impl Iterator<Item = devarray_mock::Builder> {
-    let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
-    let fixed = fixed.into_iter().map(|schedule| MockDevice::builder().schedule(schedule));
-    let random = (0..30).map(|seed| MockDevice::builder().schedule(Schedule::Random).seed(seed));
-    fixed.chain(random)
-}
-
-/// Runs on every schedule; nothing may leak and nothing may be found.
-fn everywhere(program: impl Fn(&Context<MockDevice>)) {
-    for builder in schedules() {
-        let device = builder.memory_limit_bytes(1 << 24).build();
-        let context = Context::new(device.clone()).unwrap();
-        program(&context);
-        assert_eq!(context.take_errors(), []);
-        drop(context);
-        assert!(device.report().is_clean(), "{}", device.report());
-    }
-}
+/// Memory of each device.
+const MEMORY_BYTES: usize = 1 << 24;
 
 #[test]
 fn pinned() {
-    everywhere(laws::pinned_with_every_flag);
-    everywhere(laws::pinned_pool_keeps_to_its_limits);
+    everywhere(MEMORY_BYTES, laws::pinned_with_every_flag);
+    everywhere(MEMORY_BYTES, laws::pinned_pool_keeps_to_its_limits);
 }
 
 #[test]
 fn registered() {
-    everywhere(laws::registered_memory_copies_as_any_other);
-    everywhere(laws::registration_ends_on_unwind);
+    everywhere(MEMORY_BYTES, laws::registered_memory_copies_as_any_other);
+    everywhere(MEMORY_BYTES, laws::registration_ends_on_unwind);
 }
 
 #[test]
 fn mapped() {
-    everywhere(laws::mapped_memory_is_one_memory);
+    everywhere(MEMORY_BYTES, laws::mapped_memory_is_one_memory);
 }
 
 #[test]
 fn managed() {
-    everywhere(laws::managed_memory_is_one_memory);
+    everywhere(MEMORY_BYTES, laws::managed_memory_is_one_memory);
 }
 
 #[test]
 fn portable() {
-    everywhere(|context| {
+    everywhere(MEMORY_BYTES, |context| {
         let other = MockDevice::builder().ordinal(1).build();
         laws::portable_memory_serves_other_contexts(context, &Context::new(other.clone()).unwrap());
         assert!(other.report().is_clean(), "{}", other.report());
@@ -73,7 +60,7 @@ macro_rules! behaviours {
     ($($name:ident)*) => {
         $(#[test]
         fn $name() {
-            everywhere(numba::$name);
+            everywhere(MEMORY_BYTES, numba::$name);
         })*
 
         #[test]

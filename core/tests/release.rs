@@ -4,6 +4,8 @@
 
 #[path = "release/laws.rs"]
 mod laws;
+#[path = "schedules/everywhere.rs"]
+mod schedules;
 
 use std::panic::catch_unwind;
 
@@ -11,30 +13,21 @@ use devarray::{
     Array, Context, Error, ManagedArray,
     memory::{AllocationState, MemoryKind, MemoryLimit, ReleaseLimits},
 };
-use devarray_mock::{MockDevice, Schedule, Site};
+use devarray_mock::{MockDevice, Site};
+use schedules::everywhere;
 
-/// Runs on every schedule; nothing may leak and nothing may be found.
-fn everywhere(program: impl Fn(&Context<MockDevice>)) {
-    let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
-    let fixed = fixed.into_iter().map(|schedule| MockDevice::builder().schedule(schedule));
-    let random = (0..20).map(|seed| MockDevice::builder().schedule(Schedule::Random).seed(seed));
-    for builder in fixed.chain(random) {
-        let device = builder.memory_limit_bytes(1 << 16).build();
-        let context = Context::new(device.clone()).unwrap();
-        program(&context);
-        assert_eq!(context.take_errors(), []);
-        assert_eq!(context.live_allocations(), []);
-        drop(context);
-        assert!(device.report().is_clean(), "{}", device.report());
-    }
-}
+/// Memory of each device.
+const MEMORY_BYTES: usize = 1 << 16;
 
 /// A test each.
 macro_rules! laws {
     ($($name:ident)*) => {
         $(#[test]
         fn $name() {
-            everywhere(laws::$name);
+            everywhere(MEMORY_BYTES, |context| {
+                laws::$name(context);
+                assert_eq!(context.live_allocations(), []);
+            });
         })*
     };
 }
@@ -200,7 +193,7 @@ mod twins {
     #[test]
     fn waiting_for_too_long_is_noticed() {
         let lax = catch_unwind(|| {
-            everywhere(|context| {
+            everywhere(MEMORY_BYTES, |context| {
                 context.set_release_limits(ReleaseLimits::new(11, usize::MAX));
                 for _ in 0..11 {
                     drop(bytes(context, 1));
@@ -214,7 +207,7 @@ mod twins {
     #[test]
     fn a_limit_that_is_not_flushed_for_is_noticed() {
         let held = catch_unwind(|| {
-            everywhere(|context| {
+            everywhere(MEMORY_BYTES, |context| {
                 context.set_memory_limit(MemoryLimit::Bytes(1000)).unwrap();
                 let _held = bytes(context, 600);
                 assert_eq!(bytes(context, 600).len(), 600);

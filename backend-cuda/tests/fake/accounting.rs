@@ -10,7 +10,8 @@ use devarray_cuda::{
 
 use super::{ledger_laws as laws, state::Fake};
 
-fn with_context(program: impl Fn(&Context<CudaDevice>)) -> Fake {
+/// Runs on a fake device, which must be left as it was found.
+pub(super) fn with_context(program: impl Fn(&Context<CudaDevice>)) -> Fake {
     let fake = Fake::new();
     let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
     program(&context);

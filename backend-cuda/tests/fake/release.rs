@@ -8,19 +8,7 @@ use devarray_cuda::{
     driver::{Fault, Function},
 };
 
-use super::{release_laws as laws, state::Fake};
-
-fn with_context(program: impl Fn(&Context<CudaDevice>)) -> Fake {
-    let fake = Fake::new();
-    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
-    program(&context);
-    assert_eq!(context.take_errors(), []);
-    assert_eq!(context.live_allocations(), []);
-    drop(context);
-    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
-    fake.assert_proper();
-    fake
-}
+use super::{accounting::with_context, release_laws as laws, state::Fake};
 
 #[test]
 fn putting_off_keeps_its_laws() {

@@ -249,6 +249,9 @@ impl<D: Device> Drop for Allocation<D> {
     /// Frees in stream order: after every access, on the home stream if it lives. Does not block.
     fn drop(&mut self) {
         if self.for_good.load(Relaxed) {
+            if let Some(ticket) = &self.ticket {
+                lock(&self.core.timeline).ledger.set_state(ticket, AllocationState::Lost);
+            }
             return;
         }
         if let Some(owner) = self.owner.take() {

@@ -10,6 +10,7 @@ use devarray::{
         Capabilities, Capability, CopyOp, Device, FillOp, FreeOp, PciAddress, PeerAccess, Quiesced, Stream,
     },
     copy::Plan,
+    memory::AllocationState,
 };
 use devarray_mock::{Code, MockDevice, Schedule, Site};
 
@@ -185,6 +186,8 @@ fn an_unknown_end_leaks_the_source() {
     let refused = src.release(t).unwrap_err();
     assert!(matches!(refused.error(), Error::Unsupported { .. }), "nor is it given away");
     drop((refused, dst));
+    let states: Vec<_> = pair.there.live_allocations().iter().map(|record| record.state).collect();
+    assert_eq!(states, [AllocationState::Lost], "and the ledger says that it does not come back");
     let report = pair.close();
     assert_eq!((report.buffers.len(), report.findings.len()), (1, 0), "{report}");
 }

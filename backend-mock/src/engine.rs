@@ -18,10 +18,12 @@ mod history;
 mod host;
 mod ipc;
 mod lane;
+mod lanes;
 mod ledger;
 mod lints;
 mod memory;
 mod op;
+mod pieces;
 mod recorder;
 mod run;
 mod waits;
@@ -33,8 +35,8 @@ use devarray::{Error, Result, backend::MemoryInfo};
 pub(crate) use bytes::{Bytes, HostBytes};
 pub(crate) use history::{Happened, Touch};
 pub(crate) use host::HostUse;
-use lane::Lane;
 pub(crate) use lane::Mark;
+use lanes::Lanes;
 use ledger::Ledger;
 pub(crate) use memory::{Memory, Reserved};
 use op::Op;
@@ -61,7 +63,7 @@ const MOST_FINDINGS: usize = 1000;
 pub(crate) struct Engine {
     chooser: Chooser,
     judge: Judge,
-    lanes: Vec<Lane>,
+    lanes: Lanes,
     memory: Memory,
     faults: Faults,
     ledger: Ledger,
@@ -93,7 +95,7 @@ impl Engine {
         Self {
             chooser,
             judge,
-            lanes: Vec::new(),
+            lanes: Lanes::default(),
             memory: Memory::new(memory_limit_bytes, plan.pressure),
             faults: Faults::new(plan),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
@@ -161,8 +163,8 @@ impl Engine {
         // The device may have been lost within this very call, by a step of something else.
         op.cancelled = self.lost.is_some();
         op.doom = self.doom.take();
-        let mark = self.lanes[lane].push(lane, op);
-        self.note(|_| Happened::Enqueued(number));
+        let mark = self.lanes.push(lane, op);
+        self.note(Happened::Enqueued(number));
         self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();
         mark
@@ -171,7 +173,7 @@ impl Engine {
     /// Makes the destination of a download look wrong until it has run, unless an operation in flight uses it.
     fn scribble(&self, work: &Work, number: u64) {
         if let Work::Download { host, .. } = work
-            && !self.lanes.iter().flat_map(Lane::ops).any(|op| op.work.touches_host(host))
+            && !self.lanes.touch_host(host)
         {
             execute::scribble(host, Poison::of_destination(number));
         }
@@ -197,7 +199,7 @@ impl Engine {
     /// How much memory is free, some time within this call.
     pub(crate) fn ask_for_memory(&mut self) -> MemoryInfo {
         self.idle();
-        self.note(|_| Happened::AskedForMemory);
+        self.note(Happened::AskedForMemory);
         self.memory.info()
     }
 
@@ -318,7 +320,7 @@ impl Engine {
                 .filter(|_| there)
                 .map(|(_, live)| live.clone())
                 .collect(),
-            streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
+            streams: self.lanes.open(),
             events: self.ledger.events,
             adopted: self.ledger.adopted,
             opened: self.ledger.opened,

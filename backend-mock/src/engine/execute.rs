@@ -5,7 +5,11 @@ use std::ops::Range;
 
 use devarray::copy::copy_bytes;
 
-use super::{Engine, Memory, Work, memory::State, op::Op};
+use super::{
+    Engine, Memory, Work,
+    memory::State,
+    pieces::{MOST_PIECES, Pieces},
+};
 use crate::{
     buffer::BufferId,
     host::HostRange,
@@ -13,12 +17,10 @@ use crate::{
     schedule::Choice,
 };
 
-/// Pieces into which an operation is torn at most.
-const MOST_PIECES: usize = 4;
-
 impl Engine {
-    /// Runs an operation, or one piece of it. True if nothing of it is left.
-    pub(super) fn execute(&mut self, op: &mut Op) -> bool {
+    /// Runs the operation in front of a lane, or one piece of it. True if nothing of it is left.
+    pub(super) fn execute(&mut self, lane: usize) -> bool {
+        let Some(op) = self.lanes.front_mut(lane) else { return true };
         match &op.work {
             Work::Wait(_) | Work::Prefetch { .. } => true,
             Work::Record(stamp) => {
@@ -37,14 +39,13 @@ impl Engine {
             _ if op.cancelled => true,
             work => {
                 let len_bytes = work.len_bytes();
-                let ways = MOST_PIECES.min(len_bytes);
                 let chooser = &mut self.chooser;
-                let pieces =
-                    op.pieces.get_or_insert_with(|| tear(len_bytes, 1 + chooser.choose(Choice::Tear, ways)));
-                let piece = pieces.remove(chooser.choose(Choice::Piece, pieces.len()));
-                let finished = pieces.is_empty();
-                move_bytes(&mut self.memory, &op.work, piece);
-                finished
+                let pieces = op.pieces.get_or_insert_with(|| {
+                    Pieces::new(len_bytes, 1 + chooser.choose(Choice::Tear, MOST_PIECES.min(len_bytes)))
+                });
+                let piece = pieces.take(chooser.choose(Choice::Piece, pieces.count()));
+                move_bytes(&mut self.memory, work, piece);
+                pieces.count() == 0
             }
         }
     }
@@ -55,12 +56,6 @@ impl Engine {
 pub(super) fn scribble(host: &HostRange, poison: Poison) {
     // SAFETY: the destination of an operation that is in flight from now on; nothing else in flight uses it.
     unsafe { host.scribble(poison) }
-}
-
-/// Cuts `0..len_bytes` into so many pieces of about one size.
-fn tear(len_bytes: usize, count: usize) -> Vec<Range<usize>> {
-    let piece_bytes = len_bytes.div_ceil(count).max(1);
-    (0..len_bytes).step_by(piece_bytes).map(|at| at..len_bytes.min(at + piece_bytes)).collect()
 }
 
 /// Moves the bytes of an operation whose positions, in the concatenation of its runs, lie in `piece`.
@@ -200,16 +195,6 @@ mod tests {
         let codes: Vec<Code> = engine.report().findings.iter().map(|finding| finding.code).collect();
         assert_eq!(codes, [Code::DoubleFree]);
         assert_eq!(engine.memory_info().free_bytes, 100);
-    }
-
-    #[test]
-    fn pieces_cover_every_byte_once() {
-        for len_bytes in 1..30 {
-            for count in 1..=MOST_PIECES.min(len_bytes) {
-                let covered: Vec<usize> = tear(len_bytes, count).into_iter().flatten().collect();
-                assert_eq!(covered, (0..len_bytes).collect::<Vec<_>>());
-            }
-        }
     }
 
     #[test]

@@ -89,10 +89,17 @@ impl Engine {
     }
 
     /// Takes a note, if notes are taken.
-    pub(super) fn note(&mut self, happened: impl FnOnce(&Self) -> Happened) {
-        if self.history.is_some() {
-            let happened = happened(self);
-            self.history.get_or_insert_default().push(happened);
+    pub(super) fn note(&mut self, happened: Happened) {
+        if let Some(history) = &mut self.history {
+            history.push(happened);
+        }
+    }
+
+    /// Takes a note, if notes are taken, of the operation in front of a lane, or of a piece of it.
+    pub(super) fn note_step(&mut self, lane: usize, finished: bool) {
+        if let Some(history) = &mut self.history {
+            let at = finished.then(|| self.lanes.next_mark(lane));
+            history.extend(self.lanes.front_mut(lane).map(|op| Happened::ran(lane, op.number, at, &op.work)));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use devarray::{Error, copy::Plan};
 
-use super::Mark;
+use super::{Mark, pieces::Pieces};
 use crate::{buffer::BufferId, finding, host::HostRange, statistics::Counts, timing::Stamp};
 
 /// One operation of a stream, and how far it is.
@@ -14,7 +14,7 @@ pub(super) struct Op {
     pub(super) number: u64,
     pub(super) work: Work,
     /// The bytes still to be moved, as positions in the concatenation of its runs; none before it started.
-    pub(super) pieces: Option<Vec<Range<usize>>>,
+    pub(super) pieces: Option<Pieces>,
     /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees, records and waits.
     pub(super) cancelled: bool,
     /// It loses the device, with this error, when it runs.

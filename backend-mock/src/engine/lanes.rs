@@ -1,0 +1,147 @@
+//! The queues of all streams, and which of them may go on.
+
+use smallvec::SmallVec;
+
+use super::{
+    Engine, Mark,
+    lane::Lane,
+    op::{Op, Work},
+};
+use crate::host::HostRange;
+
+/// Lanes by index, in some order.
+pub(super) type Order = SmallVec<[usize; 8]>;
+
+/// All lanes of a device.
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    lanes: Vec<Lane>,
+    /// Those whose front may run now, the front enqueued first leading. Kept, as it is asked for at every step.
+    ready: Order,
+}
+
+impl Lanes {
+    /// Adds an operation, enqueued after all others.
+    pub(super) fn push(&mut self, lane: usize, op: Op) -> Mark {
+        let was_empty = self.lanes[lane].is_empty();
+        let mark = self.lanes[lane].push(lane, op);
+        if was_empty {
+            self.make_ready(lane);
+        }
+        mark
+    }
+
+    /// The operation that a lane runs next.
+    pub(super) fn front_mut(&mut self, lane: usize) -> Option<&mut Op> {
+        self.lanes[lane].front_mut()
+    }
+
+    /// The place of the operation that a lane runs next.
+    pub(super) fn next_mark(&self, lane: usize) -> Mark {
+        self.lanes[lane].next_mark(lane)
+    }
+
+    /// The front of a lane has run.
+    pub(super) fn retire(&mut self, lane: usize) -> Option<Op> {
+        let mark = self.next_mark(lane);
+        let op = self.lanes[lane].retire()?;
+        self.ready.retain(|other| *other != lane);
+        self.make_ready(lane);
+        for other in 0..self.lanes.len() {
+            if other != lane && self.lanes[other].waits_for() == Some(mark) {
+                self.make_ready(other);
+            }
+        }
+        Some(op)
+    }
+
+    /// Takes note that a lane, of which that was not known, may go on, if it may.
+    fn make_ready(&mut self, lane: usize) {
+        let number = |lane: usize| self.lanes[lane].front().map(|op| op.number);
+        if number(lane).is_some() && self.blocker(lane).is_none() {
+            let before = self.ready.iter().rposition(|&other| number(other) < number(lane));
+            self.ready.insert(before.map_or(0, |before| before + 1), lane);
+        }
+    }
+
+    /// Lanes whose front may run now, the front enqueued first leading.
+    pub(super) fn ready(&self) -> &[usize] {
+        &self.ready
+    }
+
+    /// Whether the operation at the mark has run.
+    pub(super) fn is_done(&self, mark: Mark) -> bool {
+        self.lanes[mark.lane].is_past(mark.position)
+    }
+
+    /// The lane that must run next for the operation at the mark to run; none if it has.
+    ///
+    /// A wait names an operation enqueued before it, so the chain of blockers ends.
+    pub(super) fn needed(&self, mark: Mark) -> Option<usize> {
+        if self.is_done(mark) {
+            return None;
+        }
+        let mut lane = mark.lane;
+        while let Some(blocker) = self.blocker(lane) {
+            lane = blocker.lane;
+        }
+        self.lanes[lane].front().map(|_| lane)
+    }
+
+    /// What the front of a lane waits for, if it may not run yet.
+    fn blocker(&self, lane: usize) -> Option<Mark> {
+        self.lanes[lane].waits_for().filter(|&mark| !self.is_done(mark))
+    }
+
+    /// The newest operation of a lane that has not run; none if all have.
+    pub(super) fn last(&self, lane: usize) -> Option<Mark> {
+        self.lanes[lane].last(lane, |_| true)
+    }
+
+    /// The newest free of each lane that has not run.
+    pub(super) fn last_frees(&self) -> SmallVec<[Mark; 8]> {
+        let is_free = |work: &Work| matches!(work, Work::Free { .. });
+        self.lanes.iter().enumerate().filter_map(|(index, lane)| lane.last(index, is_free)).collect()
+    }
+
+    /// Whether an operation that has not run may touch a byte of host memory.
+    pub(super) fn touch_host(&self, range: &HostRange) -> bool {
+        self.lanes.iter().flat_map(Lane::ops).any(|op| op.work.touches_host(range))
+    }
+
+    /// Cancels the operations of a lane up to the mark.
+    pub(super) fn cancel(&mut self, mark: Mark) {
+        self.lanes[mark.lane].cancel(mark);
+    }
+
+    pub(super) fn cancel_all(&mut self) {
+        self.lanes.iter_mut().for_each(Lane::cancel_all);
+    }
+
+    /// How many streams have one.
+    pub(super) fn open(&self) -> usize {
+        self.lanes.iter().filter(|lane| lane.is_open()).count()
+    }
+}
+
+impl Engine {
+    /// A lane for a new stream: an old one that is not used any more, if there is one.
+    pub(crate) fn open_lane(&mut self) -> usize {
+        let lanes = &mut self.lanes.lanes;
+        let unused = |&index: &usize| {
+            let lane = &lanes[index];
+            !lane.is_open() && lane.is_empty() && self.judge.may_take_over(index)
+        };
+        let index = (0..lanes.len()).find(unused).unwrap_or(lanes.len());
+        if index == lanes.len() {
+            lanes.push(Lane::default());
+        }
+        lanes[index].set_open(true);
+        index
+    }
+
+    /// The stream was dropped: what it enqueued still runs.
+    pub(crate) fn close_lane(&mut self, lane: usize) {
+        self.lanes.lanes[lane].set_open(false);
+    }
+}

@@ -27,6 +27,7 @@ mod initialized;
 mod lanes;
 mod may;
 mod memory;
+mod notes;
 mod shadow;
 mod verdict;
 mod words;
@@ -39,6 +40,7 @@ use lanes::Lanes;
 pub(crate) use lanes::Snapshot;
 use may::MayHaveBlocked;
 use memory::DeviceMemory;
+use notes::Notes;
 
 use crate::{
     engine::Work,
@@ -55,6 +57,7 @@ pub(crate) struct Judge {
     lanes: Lanes,
     device: DeviceMemory,
     host: HostMemory,
+    notes: Notes,
     history: History,
     may_have_blocked: MayHaveBlocked,
 }
@@ -62,8 +65,9 @@ pub(crate) struct Judge {
 impl Judge {
     pub(crate) fn new(on: bool, forgets_waits: bool) -> Self {
         let (lanes, device, host) = (Lanes::default(), DeviceMemory::default(), HostMemory::default());
-        let (history, may_have_blocked) = (History::default(), MayHaveBlocked::default());
-        Self { on, forgets_waits, lanes, device, host, history, may_have_blocked }
+        let (notes, history) = (Notes::default(), History::default());
+        let may_have_blocked = MayHaveBlocked::default();
+        Self { on, forgets_waits, lanes, device, host, notes, history, may_have_blocked }
     }
 
     /// Judges an operation that is being enqueued on a lane, and takes note of it.

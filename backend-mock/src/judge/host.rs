@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, ops::Range};
 use super::{
     Judge, Position,
     bytes::Bytes,
-    shadow::{Note, Shadow},
+    notes::Note,
+    shadow::Shadow,
 };
 use crate::{
     buffer::BufferId,
@@ -74,8 +75,8 @@ impl Judge {
     /// It loses the place again: a mistake if an operation that the host has not waited for uses it.
     pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Finding> {
         let buffer = self.device.buffer(id).filter(|_| self.on)?;
-        let (whole, mut conflicts) = (0..buffer.len_bytes, Vec::new());
-        buffer.shadow.conflicts(&whole, true, self.lanes.host(), &mut conflicts);
+        let whole = 0..buffer.len_bytes;
+        let conflicts = buffer.shadow.conflicts(&whole, true, self.lanes.host(), &self.notes);
         let memory = Memory::Device { id, len_bytes: whole.len() };
         let finding = self.conflict(Code::HostFreed, operation, Access::Lifetime, conflicts, |_| memory);
         self.device.free(id, Note { position: Position::default(), operation, access: Access::Lifetime });
@@ -95,8 +96,8 @@ impl Judge {
         if !self.on {
             return None;
         }
-        let mut conflicts = Vec::new();
-        self.host.shadow.conflicts(addresses, access == Access::Write, self.lanes.host(), &mut conflicts);
+        let writes = access == Access::Write;
+        let conflicts = self.host.shadow.conflicts(addresses, writes, self.lanes.host(), &self.notes);
         self.conflict(code, operation, access, conflicts, |bytes| self.host.name(bytes))
     }
 }

@@ -9,7 +9,8 @@ use super::{
     Judge, Position,
     bytes::Bytes,
     initialized::Initialized,
-    shadow::{Conflict, Note},
+    notes::Note,
+    shadow::{Conflict, Visitor},
 };
 use crate::{
     buffer::BufferId,
@@ -107,9 +108,8 @@ impl Judge {
         let whole = 0..self.device.buffer(id).map_or(0, |buffer| buffer.len_bytes);
         let side = Side::Device(id, Bytes::range(whole.clone()));
         let finding = self.lifetime(&side, Access::Lifetime, operation, position).or_else(|| {
-            let mut conflicts = Vec::new();
             let clock = self.lanes.clock(position.lane);
-            self.device.buffer(id)?.shadow.conflicts(&whole, true, clock, &mut conflicts);
+            let conflicts = self.device.buffer(id)?.shadow.conflicts(&whole, true, clock, &self.notes);
             let memory = Memory::Device { id, len_bytes: whole.len() };
             self.conflict(Code::UseAfterFree, operation, Access::Lifetime, conflicts, |_| memory)
         });
@@ -128,19 +128,20 @@ impl Judge {
         let mut race: Option<Finding> = None;
         for (side, access) in sides {
             let note = Note { position, operation, access: *access };
-            let mut conflicts = Vec::new();
+            let mut visitor = Visitor::new(note, &mut self.notes, clock, host);
             match side {
                 Side::Device(id, bytes) => {
                     if let Some(buffer) = self.device.buffer_mut(*id).filter(|buffer| buffer.freed.is_none())
                     {
-                        buffer.shadow.touch(bytes, note, clock, host, &mut conflicts);
+                        buffer.shadow.touch(bytes, &mut visitor);
                     }
                 }
                 Side::Host(range) => {
                     let bytes = Bytes::range(range.clone());
-                    self.host.shadow.touch(&bytes, note, clock, host, &mut conflicts);
+                    self.host.shadow.touch(&bytes, &mut visitor);
                 }
             }
+            let conflicts = visitor.conflicts;
             let found = self.conflict(Code::Race, operation, *access, conflicts, |bytes| match side {
                 Side::Device(id, _) => self.device_name(*id),
                 Side::Host(_) => self.host.name(bytes),
@@ -149,6 +150,9 @@ impl Judge {
                 (Some(first), Some(second)) => Some(first.joined(second)),
                 (first, second) => first.or(second),
             };
+        }
+        if self.notes.are_many() {
+            self.notes.sweep(host, self.device.shadows_mut().chain([&mut self.host.shadow]));
         }
         race
     }

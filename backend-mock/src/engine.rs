@@ -26,6 +26,7 @@ mod op;
 mod pieces;
 mod recorder;
 mod run;
+mod touch;
 mod waits;
 
 use std::{ops::Range, panic::Location, time::Duration};
@@ -33,7 +34,7 @@ use std::{ops::Range, panic::Location, time::Duration};
 use devarray::{Error, Result, backend::MemoryInfo};
 
 pub(crate) use bytes::{Bytes, HostBytes};
-pub(crate) use history::{Happened, Touch};
+pub(crate) use history::Happened;
 pub(crate) use host::HostUse;
 pub(crate) use lane::Mark;
 use lanes::Lanes;
@@ -42,6 +43,7 @@ pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};
 use recorder::Relation;
+pub(crate) use touch::{Place, Touch};
 
 use crate::{
     fault::{FaultPlan, Faults},
@@ -218,9 +220,9 @@ impl Engine {
         self.history = Some(Vec::new());
     }
 
-    pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
+    pub(crate) fn add_finding(&mut self, finding: Option<Box<Finding>>) {
         let Some(finding) = finding.filter(|_| self.ledger.findings.len() < MOST_FINDINGS) else { return };
-        let finding = self.judge.drawn(finding);
+        let finding = self.judge.drawn(*finding);
         if let Some(recorder) = &mut self.ledger.recorder {
             recorder.found(&finding, self.now);
         }
@@ -283,7 +285,9 @@ impl Engine {
         self.call(&operation, Relation::None, Some(addresses.len()));
         let outside = self.judge.pinned(addresses).filter(|(memory, bytes)| bytes.end > memory.len_bytes());
         let finding = match outside {
-            Some((memory, bytes)) => Some(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)),
+            Some((memory, bytes)) => {
+                Some(Box::new(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)))
+            }
             None => self.judge.host_access(addresses, access, code, operation),
         };
         self.add_finding(finding);

@@ -71,7 +71,7 @@ impl Judge {
     }
 
     /// Judges an operation that is being enqueued on a lane, and takes note of it.
-    pub(crate) fn enqueue(&mut self, lane: usize, work: &Work, operation: Operation) -> Option<Finding> {
+    pub(crate) fn enqueue(&mut self, lane: usize, work: &Work, operation: Operation) -> Option<Box<Finding>> {
         if !self.on {
             return None;
         }

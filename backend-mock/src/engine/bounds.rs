@@ -33,7 +33,8 @@ impl Engine {
         });
         let Some((memory, bytes, access)) = device.chain(host).find_map(outside) else { return false };
         let operation = self.operation(work.name(), Some(lane), location);
-        self.add_finding(Some(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)));
+        let finding = Finding::new(Code::OutOfBounds, operation, access, memory, bytes);
+        self.add_finding(Some(Box::new(finding)));
         true
     }
 }

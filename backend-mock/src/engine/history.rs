@@ -1,7 +1,8 @@
 //! What happened in a run, in order, for those who want to know in which other orders it could have.
 
-use super::{Engine, Mark, Work};
-use crate::judge::ByteSet;
+use smallvec::SmallVec;
+
+use super::{Engine, Mark, Touch, Work};
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -24,7 +25,7 @@ pub(crate) enum Happened {
         at: Option<Mark>,
         /// What it waited for.
         after: Option<Mark>,
-        touches: Vec<Touch>,
+        touches: SmallVec<[Touch; 2]>,
         /// Whether it changes how much memory is free.
         frees: bool,
     },
@@ -34,52 +35,6 @@ pub(crate) enum Happened {
     AskedForMemory,
     /// The host knows that an operation has run.
     Waited(Mark),
-}
-
-/// Bytes that an operation reads or writes.
-#[derive(Debug, Clone)]
-pub(crate) struct Touch {
-    place: Place,
-    bytes: ByteSet,
-    write: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Device(u64),
-    Host,
-}
-
-impl Touch {
-    /// Whether it matters which of the two comes first.
-    pub(crate) fn conflicts(&self, other: &Self) -> bool {
-        (self.write || other.write)
-            && self.place == other.place
-            && !self.bytes.common(&other.bytes).pieces().is_empty()
-    }
-
-    /// What an operation touches. One that allocates or frees touches all of its memory.
-    fn of(work: &Work) -> Vec<Self> {
-        let device = |number, bytes, write| Self { place: Place::Device(number), bytes, write };
-        let host = |addresses, write| Self { place: Place::Host, bytes: ByteSet::range(addresses), write };
-        match work {
-            Work::Alloc { buffer, len_bytes } | Work::Free { buffer, len_bytes } => {
-                vec![device(buffer.number, ByteSet::range(0..*len_bytes), true)]
-            }
-            Work::Copy { dst, src, plan } => vec![
-                device(src.number, ByteSet::source(plan), false),
-                device(dst.number, ByteSet::destination(plan), true),
-            ],
-            Work::Fill { dst, plan, .. } => vec![device(dst.number, ByteSet::destination(plan), true)],
-            Work::Upload { dst, bytes, host: from } => {
-                vec![host(from.addresses(), false), device(dst.number, ByteSet::range(bytes.clone()), true)]
-            }
-            Work::Download { src, bytes, host: to } => {
-                vec![device(src.number, ByteSet::range(bytes.clone()), false), host(to.addresses(), true)]
-            }
-            Work::Prefetch { .. } | Work::Record(_) | Work::Wait(_) => Vec::new(),
-        }
-    }
 }
 
 impl Engine {
@@ -111,6 +66,8 @@ impl Happened {
             _ => None,
         };
         let frees = matches!(work, Work::Free { .. });
-        Self::Ran { lane, number, at, after, touches: Touch::of(work), frees }
+        // A prefetch changes nothing that could come out otherwise.
+        let touches = if matches!(work, Work::Prefetch { .. }) { SmallVec::new() } else { work.touches() };
+        Self::Ran { lane, number, at, after, touches, frees }
     }
 }

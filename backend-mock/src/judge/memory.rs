@@ -41,6 +41,11 @@ impl DeviceMemory {
         self.buffers.get_mut(&id)
     }
 
+    /// The allocation, unless it was freed.
+    pub(super) fn alive_mut(&mut self, id: BufferId) -> Option<&mut Buffer> {
+        self.buffer_mut(id).filter(|buffer| buffer.freed.is_none())
+    }
+
     /// The shadows of all of them.
     pub(super) fn shadows_mut(&mut self) -> impl Iterator<Item = &mut Shadow> {
         self.buffers.values_mut().map(|buffer| &mut buffer.shadow)

@@ -40,8 +40,9 @@ pub(crate) struct Shadow {
 }
 
 impl Shadow {
-    /// Takes note of an access, and of the earlier ones that it races with.
-    pub(super) fn touch(&mut self, bytes: &Bytes, visitor: &mut Visitor<'_>) {
+    /// Takes note of an access, and tells which earlier ones it races with: those that touch a common byte, one of the two writing, and
+    /// that it does not know.
+    pub(super) fn touch(&mut self, bytes: &Bytes, mut visitor: Visitor<'_>) -> Vec<Conflict> {
         let mut at = 0;
         for (index, piece) in bytes.pieces().iter().enumerate() {
             at = self.reaching(at, piece.start);
@@ -50,9 +51,13 @@ impl Shadow {
                 Some(cell) if (cell.start, cell.end) == (piece.start, piece.end) => {
                     cell.accesses = visitor.meet(*cell);
                 }
-                _ => return self.touch_anew(at, &bytes.pieces()[index..], visitor),
+                _ => {
+                    self.touch_anew(at, &bytes.pieces()[index..], &mut visitor);
+                    break;
+                }
             }
         }
+        visitor.conflicts
     }
 
     /// Touches pieces that are no cells, of which the first begins before the end of the cell `first`. In one walk, as there may be many.
@@ -161,7 +166,11 @@ impl Shadow {
 impl Cell {
     /// The part before a byte, which is not all behind it, and the part from there on if there is any.
     fn cut(self, at: usize) -> (Self, Option<Self>) {
-        if self.end <= at { (self, None) } else { (Self { end: at, ..self }, Some(Self { start: at, ..self })) }
+        if self.end <= at {
+            (self, None)
+        } else {
+            (Self { end: at, ..self }, Some(Self { start: at, ..self }))
+        }
     }
 }
 
@@ -176,8 +185,8 @@ pub(super) struct Visitor<'a> {
     clock: &'a Clock,
     /// What the host knows.
     host: &'a Clock,
-    /// The earlier accesses that it races with: those that touch a common byte, one of the two writing, and that it does not know.
-    pub(super) conflicts: Vec<Conflict>,
+    /// What it races with so far.
+    conflicts: Vec<Conflict>,
 }
 
 impl<'a> Visitor<'a> {

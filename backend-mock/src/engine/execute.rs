@@ -97,11 +97,17 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
             unsafe { host.read(piece.start, into) }
         }
         Work::Download { src, bytes, host } => {
-            let mut from = vec![0; piece.len()];
-            Source::new(memory, *src).read(bytes.start + piece.start, &mut from);
-            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; `from` is as long as
+            let source = Source::new(memory, *src);
+            let held = source.held(bytes.start + piece.start, piece.len());
+            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; `held` is no longer than
             // the piece, which lies inside it.
-            unsafe { host.write(piece.start, &from) }
+            unsafe { host.write(piece.start, held) }
+            if held.len() < piece.len() {
+                let mut missing = vec![0; piece.len() - held.len()];
+                source.read(bytes.start + piece.start + held.len(), &mut missing);
+                // SAFETY: as above; the two are as long as the piece together.
+                unsafe { host.write(piece.start + held.len(), &missing) }
+            }
         }
     }
 }
@@ -160,10 +166,16 @@ impl<'a> Source<'a> {
     }
 
     fn read(&self, offset_bytes: usize, into: &mut [u8]) {
+        let held = self.held(offset_bytes, into.len());
+        let (there, missing) = into.split_at_mut(held.len());
+        there.copy_from_slice(held);
+        repeat(missing, &self.poison, (offset_bytes + held.len()) % self.poison.len());
+    }
+
+    /// As many of the bytes as there are.
+    fn held(&self, offset_bytes: usize, len_bytes: usize) -> &'a [u8] {
         let held = self.bytes.get(offset_bytes..).unwrap_or(&[]);
-        let len_bytes = held.len().min(into.len());
-        into[..len_bytes].copy_from_slice(&held[..len_bytes]);
-        repeat(&mut into[len_bytes..], &self.poison, (offset_bytes + len_bytes) % self.poison.len());
+        &held[..held.len().min(len_bytes)]
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Notes {
 
 impl Default for Notes {
     fn default() -> Self {
-        Self { links: Vec::new(), sweep_at: FIRST_SWEEP }
+        Self { links: Vec::with_capacity(FIRST_SWEEP / 4), sweep_at: FIRST_SWEEP }
     }
 }
 

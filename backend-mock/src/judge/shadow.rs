@@ -220,8 +220,11 @@ fn find_conflicts(
     conflicts: &mut Vec<Conflict>,
 ) {
     let races = |note: &&Note| (note.writes() || write) && !clock.knows(note.position);
-    let mut found: SmallVec<[&Note; 4]> = SmallVec::new();
-    notes.of(earlier).filter(races).for_each(|note| found.push(note));
+    if notes.of(earlier).find(races).is_none() {
+        return;
+    }
+    let found: SmallVec<[&Note; 4]> = notes.of(earlier).filter(races).collect();
+    // The oldest first.
     for with in found.into_iter().rev() {
         if conflicts.iter().all(|known| known.with.operation.number != with.operation.number) {
             conflicts.push(Conflict { with: *with, bytes: shared.clone() });

@@ -93,6 +93,9 @@ impl fmt::Display for Poison {
 
 /// Repeats `pattern` over `memory`, which starts `phase` bytes into it.
 pub(crate) fn repeat(memory: &mut [u8], pattern: &[u8], phase: usize) {
+    if let [byte] = pattern {
+        return memory.fill(*byte);
+    }
     let (behind, first) = pattern.split_at(phase % pattern.len().max(1));
     let mut done = 0;
     for part in [first, behind] {

@@ -33,8 +33,9 @@ impl Lane {
         Mark { lane: index, position }
     }
 
-    pub(super) fn front(&self) -> Option<&Op> {
-        self.queue.front()
+    /// The number of the operation that runs next.
+    pub(super) fn front_number(&self) -> Option<u64> {
+        self.queue.front().map(|op| op.number)
     }
 
     pub(super) fn front_mut(&mut self) -> Option<&mut Op> {
@@ -47,7 +48,7 @@ impl Lane {
 
     /// What the front waits for, which may have run.
     pub(super) fn waits_for(&self) -> Option<Mark> {
-        match self.front()?.work {
+        match self.queue.front()?.work {
             Work::Wait(mark) => Some(mark),
             _ => None,
         }

@@ -9,15 +9,14 @@ use super::{
 };
 use crate::host::HostRange;
 
-/// Lanes by index, in some order.
-pub(super) type Order = SmallVec<[usize; 8]>;
-
 /// All lanes of a device.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
     /// Those whose front may run now, the front enqueued first leading. Kept, as it is asked for at every step.
-    ready: Order,
+    ready: Vec<usize>,
+    /// The same in the order that was asked for last.
+    led: Vec<usize>,
 }
 
 impl Lanes {
@@ -45,11 +44,16 @@ impl Lanes {
     pub(super) fn retire(&mut self, lane: usize) -> Option<Op> {
         let mark = self.next_mark(lane);
         let op = self.lanes[lane].retire()?;
-        self.ready.retain(|other| *other != lane);
+        if let Some(at) = self.ready.iter().position(|&other| other == lane) {
+            self.ready.remove(at);
+        }
         self.make_ready(lane);
-        for other in 0..self.lanes.len() {
-            if other != lane && self.lanes[other].waits_for() == Some(mark) {
-                self.make_ready(other);
+        // Nothing but a record is waited for.
+        if let Work::Record(_) = op.work {
+            for other in 0..self.lanes.len() {
+                if other != lane && self.lanes[other].waits_for() == Some(mark) {
+                    self.make_ready(other);
+                }
             }
         }
         Some(op)
@@ -57,16 +61,23 @@ impl Lanes {
 
     /// Takes note that a lane, of which that was not known, may go on, if it may.
     fn make_ready(&mut self, lane: usize) {
-        let number = |lane: usize| self.lanes[lane].front().map(|op| op.number);
-        if number(lane).is_some() && self.blocker(lane).is_none() {
-            let before = self.ready.iter().rposition(|&other| number(other) < number(lane));
-            self.ready.insert(before.map_or(0, |before| before + 1), lane);
-        }
+        let Some(number) = self.lanes[lane].front_number().filter(|_| self.blocker(lane).is_none()) else {
+            return;
+        };
+        let is_before = |&other: &usize| self.lanes[other].front_number() < Some(number);
+        let at = self.ready.iter().rposition(is_before).map_or(0, |before| before + 1);
+        self.ready.insert(at, lane);
     }
 
-    /// Lanes whose front may run now, the front enqueued first leading.
-    pub(super) fn ready(&self) -> &[usize] {
-        &self.ready
+    /// Lanes whose front may run now: one that is needed, then the others, the front enqueued first leading.
+    pub(super) fn ready(&mut self, needed: Option<usize>) -> &[usize] {
+        let Some(needed) = needed.filter(|needed| self.ready.first() != Some(needed)) else {
+            return &self.ready;
+        };
+        self.led.clear();
+        self.led.push(needed);
+        self.led.extend(self.ready.iter().filter(|&&lane| lane != needed));
+        &self.led
     }
 
     /// Whether the operation at the mark has run.
@@ -85,7 +96,7 @@ impl Lanes {
         while let Some(blocker) = self.blocker(lane) {
             lane = blocker.lane;
         }
-        self.lanes[lane].front().map(|_| lane)
+        self.lanes[lane].front_number().map(|_| lane)
     }
 
     /// What the front of a lane waits for, if it may not run yet.

@@ -1,6 +1,6 @@
 //! Which operation runs next: any order that the contract of streams allows, picked by the chooser.
 
-use super::{Engine, Happened, Mark, lanes::Order};
+use super::{Engine, Happened, Mark};
 use crate::{schedule::Choice, timing::time_of};
 
 impl Engine {
@@ -38,7 +38,7 @@ impl Engine {
 
     /// Runs what is ready until nothing is, or until the schedule returns to the caller if it may.
     fn run_while(&mut self, may_return: bool) {
-        while !self.lanes.ready().is_empty() {
+        while !self.lanes.ready(None).is_empty() {
             let Some(lane) = self.choose_lane(None, may_return) else { return };
             self.step(lane);
         }
@@ -47,15 +47,7 @@ impl Engine {
     /// Who goes on: one of the lanes that are ready, the one that is needed leading; none if the host does.
     fn choose_lane(&mut self, needed: Option<usize>, may_return: bool) -> Option<usize> {
         let kind = if may_return { Choice::Next } else { Choice::Needed };
-        let mut led = Order::new();
-        let ready = match needed {
-            None => self.lanes.ready(),
-            Some(needed) => {
-                led.push(needed);
-                led.extend(self.lanes.ready().iter().copied().filter(|&lane| lane != needed));
-                &led
-            }
-        };
+        let ready = self.lanes.ready(needed);
         let choices = self.chooser.choices();
         let way = self.chooser.choose_stream(kind, ready, may_return);
         if let Some(history) = &mut self.history {

@@ -102,17 +102,13 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     if (MODE != LINEAR) {
         fill_run_table<WIDTH>(p, run_table);
     }
-    if (fill_tables<WIDTH>(p, shared)) {
-        __syncthreads();
-    }
-    Tile t;
-    find_tile(p, t);
+    const Tile t = begin_tile<WIDTH>(p, shared);
     load_tile<WIDTH>(p, t, data, row_table);
 
     const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + (MODE != LINEAR ? 0 : p.store_x);
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
 #pragma unroll 1
-    for (u32 item = threadIdx.x; item < total; item += THREADS) {
+    for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
         const u32 rest = item >> p.lanes_log2;
         const u32 pass = divide(rest, p.store_groups);
         const u32 run = rest - pass * p.stores;
@@ -147,7 +143,7 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
 }
 
 #define KERNEL(NAME, MODE, SHIFTED)                                                                                    \
-    extern "C" __global__ __launch_bounds__(THREADS, 5) void NAME(const __grid_constant__ TileParams p) {             \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void NAME(const __grid_constant__ TileParams p) {             \
         copy_tile<MODE, SHIFTED>(p);                                                                                  \
     }
 
@@ -162,19 +158,15 @@ KERNEL(tile_table_shifted_wide, WIDE_TABLE, true)
 #endif
 
 // Runs whose elements are apart in the destination: neighbouring threads store neighbouring elements.
-extern "C" __global__ __launch_bounds__(THREADS, 5) void tile_scatter(const __grid_constant__ TileParams p) {
+extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_scatter(const __grid_constant__ TileParams p) {
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
-    if (fill_tables<WIDTH>(p, shared)) {
-        __syncthreads();
-    }
-    Tile t;
-    find_tile(p, t);
+    const Tile t = begin_tile<WIDTH>(p, shared);
     load_tile<WIDTH>(p, t, data, row_table);
     const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
-    for (u32 item = threadIdx.x; item < total; item += THREADS) {
+    for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
         const u32 rest = item >> p.lanes_log2;
         const u32 pass = divide(rest, p.store_groups);
         const u32 run = rest - pass * p.stores;
@@ -190,21 +182,17 @@ extern "C" __global__ __launch_bounds__(THREADS, 5) void tile_scatter(const __gr
 
 #if ELEMENT_BYTES <= 2
 // GROUP neighbouring runs at once: a 4-byte word of a row holds an element of each of them.
-extern "C" __global__ __launch_bounds__(THREADS, 5) void tile_pairs(const __grid_constant__ TileParams p) {
+extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_pairs(const __grid_constant__ TileParams p) {
     constexpr u32 GROUP = 4 / WIDTH;
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
-    if (fill_tables<WIDTH>(p, shared)) {
-        __syncthreads();
-    }
-    Tile t;
-    find_tile(p, t);
+    const Tile t = begin_tile<WIDTH>(p, shared);
     load_tile<WIDTH>(p, t, data, row_table);
     const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
     const u32 groups = p.store_groups.divisor, total = (p.passes * groups) << p.lanes_log2;
 #pragma unroll 1
-    for (u32 item = threadIdx.x; item < total; item += THREADS) {
+    for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
         const u32 rest = item >> p.lanes_log2;
         const u32 pass = divide(rest, p.store_groups);
         const u32 run = (rest - pass * groups) * GROUP;

@@ -39,7 +39,8 @@ struct TileParams {
     u32 a_outer, b_outer; // which outer axis counts the pieces of the split source axis, of the split run axis
     Axis outer[MAX_OUTER];
     // An axis that is along neither, of which a tile takes several steps, if no other is split; extent 0: none.
-    u32 c_outer, c_extent, c_piece, unused;
+    u32 c_outer, c_extent, c_piece;
+    u32 ahead; // whether to fetch the rest of 256 bytes into the cache: the tile that wants it is soon to come
     // The axis split along the source row, and the one split along the destination run; extent 0: none.
     u32 a_extent, a_piece;
     u32 b_extent, b_piece;
@@ -85,6 +86,9 @@ struct TableEntry {
     int unused;
 };
 
+// Most threads of a block. How many a launch has, the host chooses: so many that none is idle for long.
+#define MOST_THREADS 512
+
 // What this block has to do.
 struct Tile {
     const char* src;
@@ -102,12 +106,12 @@ __device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
     return p.permuted ? row % CLASSES * p.class_pitch + row / CLASSES * p.row_pitch : row * p.row_pitch;
 }
 
-// Fills the tables of rows and runs that no single stride describes. Returns whether there is something to wait for.
+// Fills the tables of rows and runs that no single stride describes.
 template <int WIDTH>
-__device__ __forceinline__ bool fill_tables(const TileParams& p, char* shared) {
+__device__ __forceinline__ void fill_tables(const TileParams& p, char* shared) {
     if (p.row_axes > 1) {
         TableEntry* table = reinterpret_cast<TableEntry*>(shared + p.row_table);
-        for (u32 i = threadIdx.x; i < p.rows; i += THREADS) {
+        for (u32 i = threadIdx.x; i < p.rows; i += blockDim.x) {
             u32 rest = i;
             i64 offset = 0;
             int x = p.permuted ? static_cast<int>(row_position<WIDTH>(p, i)) : 0;
@@ -125,7 +129,7 @@ __device__ __forceinline__ bool fill_tables(const TileParams& p, char* shared) {
     }
     if (p.store_axes > 1) {
         TableEntry* table = reinterpret_cast<TableEntry*>(shared + p.store_table);
-        for (u32 i = threadIdx.x; i < p.stores; i += THREADS) {
+        for (u32 i = threadIdx.x; i < p.stores; i += blockDim.x) {
             u32 rest = i;
             i64 offset = 0;
             int x = 0;
@@ -141,7 +145,6 @@ __device__ __forceinline__ bool fill_tables(const TileParams& p, char* shared) {
             table[i].x = x;
         }
     }
-    return p.row_axes > 1 || p.store_axes > 1;
 }
 
 // The byte of every element of a period of a run, with a vector more before and after for vectors that reach over.
@@ -149,7 +152,7 @@ template <int WIDTH>
 __device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) {
     constexpr int ROOM = 16 / WIDTH;
     const int end = static_cast<int>(p.period.divisor) + ROOM;
-    for (int i = static_cast<int>(threadIdx.x) - ROOM; i < end; i += THREADS) {
+    for (int i = static_cast<int>(threadIdx.x) - ROOM; i < end; i += blockDim.x) {
         u32 rest = static_cast<u32>(min(max(i, 0), static_cast<int>(p.run) - 1));
         int x = 0;
 #pragma unroll 1
@@ -216,11 +219,31 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
     }
 }
 
-// Starts copying 16 aligned bytes to shared memory.
-__device__ __forceinline__ void load_chunk(char* to, const char* from) {
+// Finds the tile and fills the tables. One warp looks for the tile, for all: doing so takes as long as copying it does.
+template <int WIDTH>
+__device__ __forceinline__ Tile begin_tile(const TileParams& p, char* shared) {
+    __shared__ Tile found;
+    if (threadIdx.x < 32) {
+        Tile t;
+        find_tile(p, t);
+        if (threadIdx.x == 0) {
+            found = t;
+        }
+    }
+    fill_tables<WIDTH>(p, shared);
+    __syncthreads();
+    return found;
+}
+
+// Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters.
+__device__ __forceinline__ void load_chunk(char* to, const char* from, bool ahead) {
 #if __CUDA_ARCH__ >= 800
     const u32 at = static_cast<u32>(__cvta_generic_to_shared(to));
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    if (ahead) {
+        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    } else {
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    }
 #else
     *reinterpret_cast<uint4*>(to) = load16(from);
 #endif
@@ -240,7 +263,7 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
     const u32 chunks = p.chunks.divisor, end = t.row_end * chunks;
     const u32 start = static_cast<u32>(reinterpret_cast<u64>(t.src) & 15);
 #pragma unroll UNROLL
-    for (u32 item = threadIdx.x + t.row_first * chunks; item < end; item += THREADS) {
+    for (u32 item = threadIdx.x + t.row_first * chunks; item < end; item += blockDim.x) {
         const u32 row = divide(item, p.chunks);
         const u32 chunk = item - row * chunks;
         const char* from = t.src;
@@ -265,7 +288,7 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
         if (CHECKED) {
             *reinterpret_cast<uint4*>(data + x) = load16_inside(from, p.at.src_begin, p.at.src_end);
         } else {
-            load_chunk(data + x, from);
+            load_chunk(data + x, from, p.ahead);
         }
     }
 }

@@ -25,7 +25,7 @@ pub fn explain_copy(plan: &Plan, dst: u64, src: u64) -> Vec<String> {
     // The launches of a large copy differ only in where they begin, and the last in how far it reaches.
     let each = |launch: &Launch| {
         if launches == 0 {
-            lines.push(format!("kernel {}, {} threads a block", launch.explain(), launch.block()));
+            lines.push(format!("kernel {}", launch.explain()));
             lines.push(format!("vectors: {}", vectors(launch)));
             lines.push(format!("why: {}", why(launch)));
         }

@@ -3,17 +3,19 @@
 //! ```text
 //! shape   which box of the copy becomes a tile: rows along the source, runs along the destination
 //! outer   in which order tiles are worked on
+//! scale   how much one block and one thread do
 //! place   where the rows lie in shared memory, and how the elements of a run are found there
 //! ```
 
 mod outer;
 mod params;
 mod place;
+mod scale;
 mod shape;
 
 use devarray::Axes;
 
-pub(super) use self::params::TileParams;
+pub(super) use self::{params::TileParams, scale::Scale};
 use self::{
     params::{MAX_INNER, Step},
     place::{Find, place},
@@ -25,8 +27,10 @@ use super::{
     launch::{Block, Kernel, Launch, Module, Operands, Params},
 };
 
-/// Shared memory a block may use without asking the driver for more.
-const SHARED_BYTES: u32 = 48 << 10;
+/// Shared memory a block may use without asking the driver for more, less what the kernels declare themselves.
+const SHARED_BYTES: u32 = (48 << 10) - 128;
+/// Most threads of a block; the kernels are compiled for it.
+const MOST_THREADS: u32 = 512;
 /// Runs start on a boundary of a memory sector, where tiles may overlap to make that so.
 const SECTOR_BYTES: u32 = 32;
 
@@ -39,6 +43,7 @@ const MANY_RUNS: u32 = 4;
 struct Layout<'a> {
     problem: &'a Problem,
     shape: &'a Shape,
+    scale: Scale,
     /// The axis cut along the row, and the one cut along the run.
     row_split: Option<usize>,
     run_split: Option<usize>,
@@ -58,11 +63,11 @@ struct Layout<'a> {
 }
 
 /// The launch that copies tile by tile, if a tile is what the problem wants.
-pub(super) fn select(problem: &Problem) -> Option<Launch> {
+pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     if stands_alone(problem) {
         return None;
     }
-    (0..ATTEMPTS).find_map(|shrink| lay_out(problem, &shape::choose(problem, shrink)?, shrink))
+    (0..ATTEMPTS).find_map(|shrink| lay_out(problem, &shape::choose(problem, scale, shrink)?, scale, shrink))
 }
 
 /// Whether the elements, or the short pieces of a few of them, are alone in their memory sectors on the source side:
@@ -74,7 +79,7 @@ fn stands_alone(problem: &Problem) -> bool {
     inner.src == problem.step() && inner.dst == inner.src && distance >= 64 && distance > 2 * u64::from(piece)
 }
 
-fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
+fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
     let scattered = problem.axes[0].dst != problem.step();
     let shifted = !scattered && !shape.runs_aligned();
     let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
@@ -91,6 +96,7 @@ fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
     let mut layout = Layout {
         problem,
         shape,
+        scale,
         row_split,
         run_split,
         loaded,
@@ -114,6 +120,7 @@ fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
         return None;
     }
     layout.lanes(find);
+    let threads = layout.threads(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
     let params = layout.params;
     // The table of permuted rows is so short that all threads share it.
@@ -121,6 +128,7 @@ fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
     Some(Launch {
         kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted, wide) },
         grid: params.tiles,
+        threads,
         shared_bytes,
         params: Params(Block::Tile(params)),
     })
@@ -234,6 +242,20 @@ impl Layout<'_> {
         p.passes = chunks.div_ceil(1 << p.lanes_log2);
         let group = if find == Find::Pairs { 4 / width } else { 1 };
         p.store_groups = FastDiv::new(p.stores / group);
+    }
+
+    /// Threads of a block: so many that each does what the scale asks for, and all do about the same.
+    fn threads(&self, find: Find) -> u32 {
+        let p = &self.params;
+        let loads = p.rows * p.chunks.divisor;
+        let stores = (p.passes * p.store_groups.divisor) << p.lanes_log2;
+        let look_ups = self.problem.width == 1 && (self.shifted || find == Find::Table);
+        let rounds = match find {
+            Find::Scatter => return 256,
+            _ => self.scale.vectors(look_ups),
+        };
+        let work = loads.max(stores);
+        work.div_ceil(rounds.max(work.div_ceil(MOST_THREADS))).next_multiple_of(32)
     }
 
     /// Divides shared memory: tables first, data last. Returns the bytes of it.

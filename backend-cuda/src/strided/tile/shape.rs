@@ -2,13 +2,13 @@
 
 use devarray::Axes;
 
-use super::super::axes::{Axis, Problem};
+use super::{
+    super::axes::{Axis, Problem},
+    Scale,
+};
 
 /// What fits shared memory with room for tables.
 const MAX_TILE_BYTES: u64 = 40 << 10;
-
-/// What a tile aims at.
-const TILE_BYTES: u64 = 16 << 10;
 
 /// What memory is read in.
 const SECTOR_BYTES: u64 = 32;
@@ -258,32 +258,29 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
 
 /// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink` halves the targets
 /// that often: shared memory was short, or the table of a run too long.
-pub(super) fn choose(problem: &Problem, shrink: u32) -> Option<Shape> {
+pub(super) fn choose(problem: &Problem, scale: Scale, shrink: u32) -> Option<Shape> {
     let (width, step) = (problem.width, u64::from(problem.width));
     let fastest = *by_source(&problem.axes).first()?;
     if problem.axes[fastest].src.unsigned_abs() > 4 * step {
         return None;
     }
     let scattered = problem.axes[0].dst != problem.step();
-    let (row_bytes, run_bytes) = match width {
-        1 => (128, 128),
-        2 => (256, 128),
-        _ => (256, 256),
-    };
+    let (row_bytes, run_bytes) = scale.row_and_run_bytes(width);
     let target = Target {
         row_bytes: row_bytes >> shrink,
         run_bytes: run_bytes >> shrink,
-        tile_bytes: TILE_BYTES >> shrink,
+        tile_bytes: scale.tile_bytes() >> shrink,
         gaps: shrink < 3,
     };
     let mut shape = fit(problem, target, scattered)?;
     if !scattered && !shape.runs_aligned() && !shape.can_skew(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
-        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes: 20480, gaps: true };
+        let tile_bytes = scale.tile_bytes().max(8 << 10) * 5 / 4;
+        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes, gaps: true };
         shape = fit(problem, longer, scattered).unwrap_or(shape);
     }
     // A box made small only because its table was too long still fills a tile by repeating.
-    add_batch(&mut shape, TILE_BYTES >> (shrink % 3), width);
+    add_batch(&mut shape, scale.tile_bytes() >> (shrink % 3), width);
     turn(&mut shape);
     Some(shape)
 }

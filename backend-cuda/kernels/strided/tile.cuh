@@ -7,8 +7,8 @@
 // Shared memory holds the rows as they lie in the source: the element with tile coordinates c is at byte
 // sum(c[k] * x[k]), where x[k] is the source's own stride along a row, and from row to row a pitch that equals the
 // source's stride modulo 16. So a row keeps its alignment, aligned 16-byte chunks travel whole, and no shift is left to
-// undo element by element. Rows may be permuted: row r at (r % V) * class_pitch + (r / V) * row_pitch, V = 16 / width,
-// which spreads the V rows a vector is gathered from, and its neighbours, over all banks.
+// undo element by element. Rows may be permuted into as many classes as a vector has elements, V: row r at
+// (r % V) * class_pitch + (r / V) * row_pitch, which spreads the V rows of a vector, and its neighbours, over all banks.
 #pragma once
 #include "common.cuh"
 
@@ -55,7 +55,8 @@ struct TileParams {
     u32 rows, rows_inner;      // of a full tile; of one step of the split axis
     FastDiv chunks;            // 16-byte chunks of a row
     FastDiv pad_chunks;        // chunks after which 16 bytes are left free; divisor 0: none
-    u32 row_axes, permuted;    // permuted: rows lie in V classes
+    u32 row_axes;
+    u32 classes_log2;          // rows are permuted into so many classes; 0: they lie in order
     u32 row_pitch, class_pitch;
     RowAxis row[MAX_INNER];
     // Storing.
@@ -100,27 +101,25 @@ struct Tile {
     int x;                  // added to the byte of every element
 };
 
-template <int WIDTH>
 __device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
-    constexpr u32 CLASSES = 16 / WIDTH;
-    return p.permuted ? row % CLASSES * p.class_pitch + row / CLASSES * p.row_pitch : row * p.row_pitch;
+    const u32 slot = row >> p.classes_log2;
+    return (row - (slot << p.classes_log2)) * p.class_pitch + slot * p.row_pitch;
 }
 
 // Fills the tables of rows and runs that no single stride describes.
-template <int WIDTH>
 __device__ __forceinline__ void fill_tables(const TileParams& p, char* shared) {
     if (p.row_axes > 1) {
         TableEntry* table = reinterpret_cast<TableEntry*>(shared + p.row_table);
         for (u32 i = threadIdx.x; i < p.rows; i += blockDim.x) {
             u32 rest = i;
             i64 offset = 0;
-            int x = p.permuted ? static_cast<int>(row_position<WIDTH>(p, i)) : 0;
+            int x = p.classes_log2 > 0 ? static_cast<int>(row_position(p, i)) : 0;
 #pragma unroll 1
             for (u32 k = 0; k < p.row_axes; k++) {
                 const u32 next = divide(rest, p.row[k].extent);
                 const u32 c = rest - next * p.row[k].extent.divisor;
                 offset += c * p.row[k].src;
-                x += p.permuted ? 0 : static_cast<int>(c) * p.row[k].x;
+                x += p.classes_log2 > 0 ? 0 : static_cast<int>(c) * p.row[k].x;
                 rest = next;
             }
             table[i].offset = offset;
@@ -220,7 +219,6 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
 }
 
 // Finds the tile and fills the tables. One warp looks for the tile, for all: doing so takes as long as copying it does.
-template <int WIDTH>
 __device__ __forceinline__ Tile begin_tile(const TileParams& p, char* shared) {
     __shared__ Tile found;
     if (threadIdx.x < 32) {
@@ -230,7 +228,7 @@ __device__ __forceinline__ Tile begin_tile(const TileParams& p, char* shared) {
             found = t;
         }
     }
-    fill_tables<WIDTH>(p, shared);
+    fill_tables(p, shared);
     __syncthreads();
     return found;
 }
@@ -257,7 +255,7 @@ __device__ __forceinline__ void wait_for_chunks() {
 }
 
 // Loads the tile's rows. With CHECKED, nothing outside the source's span is read; without, the caller knows that.
-template <int WIDTH, bool CHECKED>
+template <bool CHECKED>
 __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
     constexpr int UNROLL = CHECKED ? 1 : 4;
     const u32 chunks = p.chunks.divisor, end = t.row_end * chunks;
@@ -274,7 +272,7 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
             x += entry.x;
         } else {
             from += row * p.row[0].src;
-            x += row_position<WIDTH>(p, row);
+            x += row_position(p, row);
         }
         const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
         if (chunk * 16 >= t.span + shift) {
@@ -293,12 +291,11 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
     }
 }
 
-template <int WIDTH>
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
     if (t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end) {
-        load_rows<WIDTH, false>(p, t, data, table);
+        load_rows<false>(p, t, data, table);
     } else {
-        load_rows<WIDTH, true>(p, t, data, table);
+        load_rows<true>(p, t, data, table);
     }
     wait_for_chunks();
 }

@@ -161,6 +161,25 @@ fn matrices_of_every_width_and_alignment_are_transposed() {
     }
 }
 
+#[test]
+fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
+    let mut random = Random(17);
+    let mut kernels = std::collections::BTreeMap::<(usize, &str), usize>::new();
+    for width in [1, 2, 4, 8] {
+        for (step, other) in [(2, 4), (4, 4), (8, 8), (12, 4), (16, 16)] {
+            for (rows, columns) in [(51, 31), (60, 77)] {
+                let (dst, src) = transposed(rows * step, columns * other);
+                *kernels.entry((width, check(&mut random, &dst, &src, width, 0))).or_default() += 1;
+            }
+        }
+    }
+    let narrow = |width| [(width, "tile_pairs_8"), (width, "tile_pairs_4")];
+    let all = [1, 2, 4, 8].map(|width| (width, "tile_pairs")).into_iter().chain([1, 2].into_iter().flat_map(narrow));
+    for kernel in all {
+        assert!(kernels.contains_key(&kernel), "{kernel:?} was never selected: {kernels:?}");
+    }
+}
+
 /// The last vector of such a run is gathered from below its first element.
 #[test]
 fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
@@ -176,7 +195,7 @@ fn a_wrong_pitch_is_seen() {
     let addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
     let mut launch = launches(Scale::Large, &plan, addresses).remove(0);
     let super::launch::Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
-    params.element_x += 4;
+    params.element_x += 16;
     let source: Vec<u8> = (0..=255).cycle().take(plan.len_bytes()).collect();
     let mut found = vec![0; plan.len_bytes()];
     let mut expected = found.clone();
@@ -196,5 +215,5 @@ fn the_choice_is_explained() {
     let all = launches(Scale::Large, &plan, Addresses { dst: 1 << 41, src: 1 << 40 });
     let text = all[0].explain().to_string();
     assert_eq!(all.len(), 1);
-    assert!(text.starts_with("tile_4:tile_linear 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
+    assert!(text.starts_with("tile_4:tile_pairs 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
 }

@@ -55,6 +55,8 @@ struct Layout<'a> {
     /// Whether runs start at any alignment; how far back a tile reaches to let each start at an aligned address.
     shifted: bool,
     skew: u32,
+    /// Bytes of a store.
+    store_bytes: u32,
     /// Whether elements of a run are apart in the destination.
     scattered: bool,
     /// Where every tile starts modulo 16, if that is the same for all.
@@ -81,7 +83,9 @@ fn stands_alone(problem: &Problem) -> bool {
 
 fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
     let scattered = problem.axes[0].dst != problem.step();
-    let shifted = !scattered && !shape.runs_aligned();
+    let unit = shape.run_unit();
+    let narrow = (4..16).contains(&unit) && place::in_words(problem, shape, unit);
+    let shifted = !scattered && !narrow && unit < 16;
     let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
     let skewed = shifted
         && shape.can_skew(problem.width)
@@ -104,6 +108,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
         across_runs: shape.row.iter().copied().filter(whole_runs).chain(shape.batch).collect(),
         shifted,
         skew,
+        store_bytes: if narrow { unit } else { 16 },
         scattered,
         start: None,
         params: TileParams::new(Operands { src: shape.src, dst: shape.dst, ..problem.operands() }),
@@ -124,9 +129,9 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
     let params = layout.params;
     // The table of permuted rows is so short that all threads share it.
-    let wide = problem.width == 1 && (params.stores < MANY_RUNS || params.permuted == 1);
+    let wide = problem.width == 1 && (params.stores < MANY_RUNS || params.classes_log2 > 0);
     Some(Launch {
-        kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted, wide) },
+        kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted, wide, layout.store_bytes) },
         grid: params.tiles,
         threads,
         shared_bytes,
@@ -203,17 +208,8 @@ impl Layout<'_> {
 
     /// Where every row of every tile starts modulo 16, if that is the same for all.
     fn common_start(&self) -> Option<u32> {
-        let shape = self.shape;
-        let rows = self.across_rows.iter().all(|&axis| shape.axes[axis].src % 16 == 0);
-        let tiles = (0..shape.axes.len()).all(|axis| {
-            let (of, steps) = (shape.axes[axis], shape.steps[axis]);
-            !shape.is_cut(axis) || i64::from(steps) * of.src % 16 == 0
-        });
-        let rest = self.row_split.is_none_or(|axis| {
-            let (of, steps) = (shape.axes[axis], shape.steps[axis]);
-            of.src > 0 || i64::from(of.extent % steps) * of.src % 16 == 0
-        });
-        (rows && tiles && rest).then_some(u32::try_from(self.params.at.src % 16).ok()?)
+        let first = u32::try_from(self.params.at.src % 16).ok()?;
+        self.shape.rows_keep(16).then_some(first)
     }
 
     /// Divides the runs among the threads: neighbours along a run, as far as it has vectors for them.
@@ -226,7 +222,7 @@ impl Layout<'_> {
             p.b_piece * width / 16
         } else {
             let over = if self.shifted { 16 - width } else { 0 };
-            (p.run * width + over).div_ceil(16)
+            (p.run * width + over).div_ceil(self.store_bytes)
         };
         let chunks = p.run_chunks;
         p.lanes_log2 = match chunks {
@@ -240,7 +236,7 @@ impl Layout<'_> {
             _ => 0,
         };
         p.passes = chunks.div_ceil(1 << p.lanes_log2);
-        let group = if find == Find::Pairs { 4 / width } else { 1 };
+        let group = if find == Find::Pairs { place::group(width) } else { 1 };
         p.store_groups = FastDiv::new(p.stores / group);
     }
 
@@ -249,7 +245,7 @@ impl Layout<'_> {
         let p = &self.params;
         let loads = p.rows * p.chunks.divisor;
         let stores = (p.passes * p.store_groups.divisor) << p.lanes_log2;
-        let look_ups = self.problem.width == 1 && (self.shifted || find == Find::Table);
+        let look_ups = self.problem.width == 1 && find != Find::Pairs;
         let rounds = match find {
             Find::Scatter => return 256,
             _ => self.scale.vectors(look_ups),

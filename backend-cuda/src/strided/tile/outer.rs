@@ -1,7 +1,7 @@
 //! In which order tiles are worked on.
 //!
-//! What matters is what the blocks under way at one time touch: the pages of memory on each side, and whether the tile
-//! that shares a cache line or a sector with this one comes while that is still in the cache.
+//! What matters is what the blocks under way at one time touch: how much of a row of memory on each side, on how many
+//! pages, and whether the tile that shares a sector with this one comes while that is still in the cache.
 
 use devarray::Axes;
 
@@ -13,10 +13,8 @@ use crate::strided::axes::Axis;
 
 /// Rows at least this long use their memory pages and sectors well by themselves.
 const LONG_ROW_BYTES: u32 = 1024;
-/// Blocks under way at one time on a large device.
-const IN_FLIGHT: u64 = 768;
-/// What addresses are translated by.
-const PAGE_BYTES: u64 = 2 << 20;
+/// Memory whose addresses a large device translates without waiting, wherever they lie.
+const TRANSLATED_BYTES: u64 = 256 << 20;
 /// What surely stays in the cache of a large device for a while.
 const CACHED_BYTES: u64 = 8 << 20;
 /// What memory is fetched in beyond a chunk, if told.
@@ -68,33 +66,41 @@ fn pieces(layout: &Layout<'_>, axis: usize) -> u32 {
 
 /// The loops, fastest first. The next tile goes on along the destination's runs, so that what neighbouring blocks write is
 /// close together; short source rows then go on along the source, so that sectors two tiles share are still
-/// cached. If the source would come back to a shared sector too late, and the destination not, it is the other way round.
-/// The rest is in the order of the destination or of the source, whichever keeps to fewer pages.
+/// cached. If the source would come back to a row too late for that, and the destination not, it is the other way round,
+/// unless that spreads what is under way over too many pages.
 fn order(layout: &Layout<'_>) -> Axes<usize> {
-    let shape = layout.shape;
-    let next = continuing(layout);
-    let sorted = |first: [Option<usize>; 2], by_source: bool| {
-        let mut order: Axes<usize> = (0..shape.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
-        order.sort_by_key(|&axis| {
-            let rank = first.iter().position(|&this| this == Some(axis)).unwrap_or(first.len());
-            let of = shape.axes[axis];
-            (rank, if by_source { of.src.unsigned_abs() } else { of.dst.unsigned_abs() })
-        });
-        order
-    };
     let (run, row) = (layout.run_split, layout.row_split);
+    let by_run = by_destination(layout, [run, continuing(layout)]);
     if let (Some(a), Some(b)) = (run, row)
         && a != b
     {
-        let (by_run, by_row) = (sorted([run, next], false), sorted([row, run], false));
+        let by_row = by_destination(layout, [row, run]);
         let late = |order: &[usize], axis| bytes_between(layout, order, axis) > CACHED_BYTES;
-        if late(&by_run, b) && !late(&by_row, a) {
+        if late(&by_run, b) && !late(&by_row, a) && reach(layout) <= TRANSLATED_BYTES {
             return by_row;
         }
     }
-    let candidates = [sorted([run, next], false), sorted([run, next], true)];
-    let [by_dst, by_src] = candidates;
-    if pages(layout, &by_src) < pages(layout, &by_dst) { by_src } else { by_dst }
+    by_run
+}
+
+/// The loops in the order of the destination, but for the first two.
+fn by_destination(layout: &Layout<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
+    let shape = layout.shape;
+    let mut order: Axes<usize> = (0..shape.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
+    order.sort_by_key(|&axis| {
+        let rank = first.iter().position(|&this| this == Some(axis)).unwrap_or(first.len());
+        (rank, shape.axes[axis].dst.unsigned_abs())
+    });
+    order
+}
+
+/// Bytes from the first to the last element of the side that reaches further.
+fn reach(layout: &Layout<'_>) -> u64 {
+    let axes = || layout.shape.axes.iter();
+    let side = |stride: fn(&Axis) -> i64| -> u64 {
+        axes().map(|axis| u64::from(axis.extent - 1).saturating_mul(stride(axis).unsigned_abs())).sum()
+    };
+    side(|axis| axis.src).max(side(|axis| axis.dst))
 }
 
 /// Bytes read, and as many written, between a tile and the next one along an axis.
@@ -102,42 +108,6 @@ fn bytes_between(layout: &Layout<'_>, order: &[usize], axis: usize) -> u64 {
     let tile = u64::from(layout.params.rows) * u64::from(layout.params.span);
     let before = order.iter().take_while(|&&other| other != axis);
     before.map(|&other| u64::from(pieces(layout, other))).product::<u64>().saturating_mul(tile)
-}
-
-/// A measure of the pages that the blocks under way touch, those written counted a little more.
-fn pages(layout: &Layout<'_>, order: &[usize]) -> u64 {
-    let shape = layout.shape;
-    let (mut src, mut dst) = (Axes::<(u64, u64)>::new(), Axes::<(u64, u64)>::new());
-    for &axis in &layout.across_rows {
-        src.push((shape.axes[axis].src.unsigned_abs(), layout.loaded[axis].into()));
-    }
-    for &axis in &layout.across_runs {
-        dst.push((shape.axes[axis].dst.unsigned_abs(), shape.steps[axis].into()));
-    }
-    let mut left = IN_FLIGHT;
-    for &axis in order {
-        let (of, steps, pieces) = (shape.axes[axis], shape.steps[axis], u64::from(pieces(layout, axis)));
-        let count = pieces.min(left);
-        left = left.div_ceil(count);
-        src.push((of.src.unsigned_abs() * u64::from(steps), count));
-        dst.push((of.dst.unsigned_abs() * u64::from(steps), count));
-    }
-    let run_bytes = u64::from(layout.params.run * layout.problem.width);
-    3 * touched(src, layout.params.span.into()) + 4 * touched(dst, run_bytes)
-}
-
-/// Pages that pieces of `extent` bytes touch which are repeated by (stride, times).
-fn touched(mut loops: Axes<(u64, u64)>, mut extent: u64) -> u64 {
-    loops.sort_unstable();
-    let mut groups = 1_u64;
-    for (stride, times) in loops {
-        if stride <= extent.max(PAGE_BYTES) {
-            extent += stride * (times - 1);
-        } else {
-            groups = groups.saturating_mul(times);
-        }
-    }
-    groups.saturating_mul(extent.div_ceil(PAGE_BYTES))
 }
 
 /// The loop whose next tile continues the rows of this one, if rows are short enough for that to matter.

@@ -71,7 +71,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) chunks: FastDiv,
     pub(in crate::strided) pad_chunks: FastDiv,
     pub(in crate::strided) row_axes: u32,
-    pub(in crate::strided) permuted: u32,
+    pub(in crate::strided) classes_log2: u32,
     pub(in crate::strided) row_pitch: u32,
     pub(in crate::strided) class_pitch: u32,
     pub(in crate::strided) row: [Step; MAX_INNER],
@@ -133,7 +133,7 @@ impl TileParams {
             chunks: FastDiv::NONE,
             pad_chunks: FastDiv::NONE,
             row_axes: 0,
-            permuted: 0,
+            classes_log2: 0,
             row_pitch: 0,
             class_pitch: 0,
             row: [Step::NONE; MAX_INNER],
@@ -181,7 +181,7 @@ impl TileParams {
         if self.period.divisor != 0 {
             write!(f, ", tabulated for {}", self.period.divisor)?;
         }
-        if self.permuted != 0 {
+        if self.classes_log2 != 0 {
             write!(f, ", rows permuted")?;
         }
         if self.pad_chunks.divisor != 0 {

@@ -75,17 +75,41 @@ impl Shape {
         (elements * u64::from(width)).max((self.span_bytes(width) + 16) * rows)
     }
 
+    /// The largest of 16, 8, 4, 2 and 1 bytes that every run starts at a multiple of.
+    pub(super) fn run_unit(&self) -> u32 {
+        let every = (0..self.axes.len()).fold(self.dst, |bits, axis| {
+            let (of, steps) = (self.axes[axis], self.steps[axis]);
+            let cut = if self.is_cut(axis) { i64::from(steps) * of.dst } else { 0 };
+            let across = (self.in_row(axis) || self.batch == Some(axis)) && !self.in_run(axis);
+            bits | cut.unsigned_abs() | if across { of.dst.unsigned_abs() } else { 0 }
+        });
+        1 << every.trailing_zeros().min(4)
+    }
+
     /// Whether every run starts at a multiple of 16 bytes.
     pub(super) fn runs_aligned(&self) -> bool {
-        self.dst.is_multiple_of(16)
-            && (0..self.axes.len()).all(|axis| {
-                let stride = self.axes[axis].dst;
-                let whole = self.in_run(axis) && !self.is_cut(axis);
-                let cut = !self.is_cut(axis) || i64::from(self.steps[axis]) * stride % 16 == 0;
-                let across = self.in_row(axis) || self.batch == Some(axis);
-                let across = self.in_run(axis) || !across || stride % 16 == 0;
-                whole || (cut && across)
-            })
+        self.run_unit() == 16
+    }
+
+    /// Whether all rows of all tiles start at the same place modulo so many bytes, a power of two.
+    pub(super) fn rows_keep(&self, bytes: i64) -> bool {
+        let rows = |&axis: &usize| self.in_row(axis) || self.axes[axis].src % bytes == 0;
+        let tiles = |&axis: &usize| {
+            !self.is_cut(axis) || i64::from(self.steps[axis]) * self.axes[axis].src % bytes == 0
+        };
+        // A row that runs backwards starts at its last step.
+        let rest = self.split(&self.row).is_none_or(|axis| {
+            let (of, steps) = (self.axes[axis], self.steps[axis]);
+            of.src > 0 || i64::from(of.extent % steps) * of.src % bytes == 0
+        });
+        rest && self.run.iter().chain(&self.batch).all(rows) && (0..self.axes.len()).all(|axis| tiles(&axis))
+    }
+
+    /// The lowest address of the first tile.
+    pub(super) fn first_row(&self) -> u64 {
+        self.row.iter().fold(self.src, |at, &axis| {
+            at.wrapping_add_signed((i64::from(self.steps[axis] - 1) * self.axes[axis].src).min(0))
+        })
     }
 
     /// Whether tiles may overlap along the run, so that runs can start at an aligned address each.

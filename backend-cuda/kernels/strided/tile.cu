@@ -287,7 +287,7 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     }
 
 PAIRS(tile_pairs, 16)
-#if ELEMENT_BYTES <= 2
+#if ELEMENT_BYTES == 1
 PAIRS(tile_pairs_8, 8)
 PAIRS(tile_pairs_4, 4)
 #endif

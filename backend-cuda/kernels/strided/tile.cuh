@@ -53,6 +53,7 @@ struct TileParams {
     i64 low, high;             // bytes of the source a full tile can reach, relative to its start
     u32 span, span_inner;      // of a full row; of a row of one step of the split axis
     u32 rows, rows_inner;      // of a full tile; of one step of the split axis
+    u32 row_step, unused;      // rows that the block loads at once, a thread always the same chunk; 0: chunks are dealt out
     FastDiv chunks;            // 16-byte chunks of a row
     FastDiv pad_chunks;        // chunks after which 16 bytes are left free; divisor 0: none
     u32 row_axes;
@@ -79,7 +80,7 @@ struct TileParams {
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
 };
-static_assert(sizeof(TileParams) == 1432, "as the host declares it");
+static_assert(sizeof(TileParams) == 1440, "as the host declares it");
 
 struct TableEntry {
     i64 offset;
@@ -254,6 +255,25 @@ __device__ __forceinline__ void wait_for_chunks() {
     __syncthreads();
 }
 
+// Loads rows that one stride describes, `row_step` at a time: what a thread has to work out, it works out once.
+__device__ __forceinline__ void load_even_rows(const TileParams& p, const Tile& t, char* data) {
+    const u32 first = divide(threadIdx.x, p.chunks), chunk = (threadIdx.x - first * p.chunks.divisor) * 16;
+    const u32 position = row_position(p, t.row_first + first);
+    const u32 x_step = (p.row_step >> p.classes_log2) * p.row_pitch;
+    const i64 src_step = p.row_step * p.row[0].src;
+    const char* from = t.src + (t.row_first + first) * p.row[0].src;
+    u32 x = static_cast<u32>(reinterpret_cast<u64>(t.src) & 15) + position + chunk;
+#pragma unroll 2
+    for (u32 row = t.row_first + first; row < t.row_end; row += p.row_step) {
+        const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
+        if (chunk < t.span + shift) {
+            load_chunk(data + x - shift, from + chunk - shift, p.ahead);
+        }
+        from += src_step;
+        x += x_step;
+    }
+}
+
 // Loads the tile's rows. With CHECKED, nothing outside the source's span is read; without, the caller knows that.
 template <bool CHECKED>
 __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
@@ -292,10 +312,12 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
 }
 
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
-    if (t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end) {
-        load_rows<false>(p, t, data, table);
-    } else {
+    if (t.src + p.low - 15 < p.at.src_begin || t.src + p.high + 15 > p.at.src_end) {
         load_rows<true>(p, t, data, table);
+    } else if (p.row_step > 0) {
+        load_even_rows(p, t, data);
+    } else {
+        load_rows<false>(p, t, data, table);
     }
     wait_for_chunks();
 }

@@ -167,15 +167,14 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
     let mut kernels = std::collections::BTreeMap::<(usize, &str), usize>::new();
     for width in [1, 2, 4, 8] {
         for (step, other) in [(2, 4), (4, 4), (8, 8), (12, 4), (16, 16)] {
-            for (rows, columns) in [(51, 31), (60, 77)] {
+            for (rows, columns) in [(91, 77), (60, 77), (77, 91)] {
                 let (dst, src) = transposed(rows * step, columns * other);
                 *kernels.entry((width, check(&mut random, &dst, &src, width, 0))).or_default() += 1;
             }
         }
     }
-    let narrow = |width| [(width, "tile_pairs_8"), (width, "tile_pairs_4")];
-    let all = [1, 2, 4, 8].map(|width| (width, "tile_pairs")).into_iter().chain([1, 2].into_iter().flat_map(narrow));
-    for kernel in all {
+    let narrow = [(1, "tile_pairs_8"), (1, "tile_pairs_4")];
+    for kernel in [1, 2, 4, 8].map(|width| (width, "tile_pairs")).into_iter().chain(narrow) {
         assert!(kernels.contains_key(&kernel), "{kernel:?} was never selected: {kernels:?}");
     }
 }

@@ -229,7 +229,7 @@ impl Layout<'_> {
             _ if self.scattered => 5,
             32.. if p.stores < 4 => 5,
             16.. if p.stores < 4 && chunks.is_multiple_of(16) => 5,
-            16.. if width >= 4 => 4,
+            16.. if width >= 4 || self.store_bytes < 16 => 4,
             5.. => 3,
             3.. => 2,
             2 => 1,
@@ -241,17 +241,30 @@ impl Layout<'_> {
     }
 
     /// Threads of a block: so many that each does what the scale asks for, and all do about the same.
-    fn threads(&self, find: Find) -> u32 {
-        let p = &self.params;
-        let loads = p.rows * p.chunks.divisor;
-        let stores = (p.passes * p.store_groups.divisor) << p.lanes_log2;
+    fn threads(&mut self, find: Find) -> u32 {
         let look_ups = self.problem.width == 1 && find != Find::Pairs;
         let rounds = match find {
             Find::Scatter => return 256,
             _ => self.scale.vectors(look_ups),
         };
+        let p = &mut self.params;
+        let chunks = p.chunks.divisor;
+        let loads = p.rows * chunks;
+        let stores = (p.passes * p.store_groups.divisor) << p.lanes_log2;
         let work = loads.max(stores);
-        work.div_ceil(rounds.max(work.div_ceil(MOST_THREADS))).next_multiple_of(32)
+        let threads = work.div_ceil(rounds.max(work.div_ceil(MOST_THREADS))).next_multiple_of(32);
+        if p.row_axes > 1 || p.pad_chunks.divisor > 0 || chunks > MOST_THREADS {
+            return threads;
+        }
+        // As many whole rows as come near that, if whole warps load whole classes of rows with them.
+        let unit = (1 << p.classes_log2).max(32 >> chunks.trailing_zeros().min(5));
+        let step = (threads.div_ceil(chunks)).next_multiple_of(unit);
+        let step = if step * chunks > MOST_THREADS { step - unit } else { step };
+        if step == 0 || step * chunks * 5 < threads * 4 || step * chunks > threads * 5 / 4 {
+            return threads;
+        }
+        p.row_step = step;
+        step * chunks
     }
 
     /// Divides shared memory: tables first, data last. Returns the bytes of it.

@@ -14,7 +14,7 @@ use crate::strided::axes::Axis;
 /// Rows at least this long use their memory pages and sectors well by themselves.
 const LONG_ROW_BYTES: u32 = 1024;
 /// Memory whose addresses a large device translates without waiting, wherever they lie.
-const TRANSLATED_BYTES: u64 = 256 << 20;
+const TRANSLATED_BYTES: u64 = 224 << 20;
 /// What surely stays in the cache of a large device for a while.
 const CACHED_BYTES: u64 = 8 << 20;
 /// What memory is fetched in beyond a chunk, if told.

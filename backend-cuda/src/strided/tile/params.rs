@@ -68,6 +68,8 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) span_inner: u32,
     pub(in crate::strided) rows: u32,
     pub(in crate::strided) rows_inner: u32,
+    pub(in crate::strided) row_step: u32,
+    unused: u32,
     pub(in crate::strided) chunks: FastDiv,
     pub(in crate::strided) pad_chunks: FastDiv,
     pub(in crate::strided) row_axes: u32,
@@ -99,7 +101,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) data: u32,
 }
 
-const _: () = assert!(size_of::<TileParams>() == 1432, "the size tile.cuh asserts too");
+const _: () = assert!(size_of::<TileParams>() == 1440, "the size tile.cuh asserts too");
 
 impl TileParams {
     /// Everything absent.
@@ -130,6 +132,8 @@ impl TileParams {
             span_inner: 0,
             rows: 1,
             rows_inner: 1,
+            row_step: 0,
+            unused: 0,
             chunks: FastDiv::NONE,
             pad_chunks: FastDiv::NONE,
             row_axes: 0,

@@ -299,7 +299,7 @@ pub(super) fn choose(problem: &Problem, scale: Scale, shrink: u32) -> Option<Sha
     let mut shape = fit(problem, target, scattered)?;
     if !scattered && !shape.runs_aligned() && !shape.can_skew(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
-        let tile_bytes = scale.tile_bytes().max(8 << 10) * 5 / 4;
+        let tile_bytes = scale.tile_bytes().max(8 << 10) * 7 / 8;
         let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes, gaps: true };
         shape = fit(problem, longer, scattered).unwrap_or(shape);
     }

@@ -120,7 +120,13 @@ mod tests {
             (&[512, 512], &[512, 1], &[1024, 1], 4, &["rows_aligned", "multiple of 16 B"]),
             (&[512, 511], &[511, 1], &[1023, 1], 4, &["rows_", "same axis"]),
             (&[512, 512], &[512, 1], &[1, 512], 4, &["tile_4:tile_pairs", "16 B loaded", "different axes"]),
-            (&[200, 200], &[200, 1], &[1, 200], 1, &["tile_1:tile_pairs_8", "8 B stored", "fetched together"]),
+            (
+                &[200, 200],
+                &[200, 1],
+                &[1, 200],
+                1,
+                &["tile_1:tile_pairs_8", "8 B stored", "fetched together"],
+            ),
             (&[512, 512], &[512, 1], &[1024, 2], 2, &["rows_stride_2", "2 B loaded, 16 B stored", "picked"]),
             (&[4096, 3], &[3, 1], &[512, 1], 4, &["gather_4", "4 B stored", "too short"]),
         ] {

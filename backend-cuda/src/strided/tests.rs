@@ -166,8 +166,8 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
     let mut random = Random(17);
     let mut kernels = std::collections::BTreeMap::<(usize, &str), usize>::new();
     for width in [1, 2, 4, 8] {
-        for (step, other) in [(2, 4), (4, 4), (8, 8), (12, 4), (16, 16)] {
-            for (rows, columns) in [(91, 77), (60, 77), (77, 91)] {
+        for (step, other) in [(4, 4), (8, 8), (16, 16)] {
+            for (rows, columns) in [(45, 38), (38, 45)] {
                 let (dst, src) = transposed(rows * step, columns * other);
                 *kernels.entry((width, check(&mut random, &dst, &src, width, 0))).or_default() += 1;
             }

@@ -69,7 +69,15 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     if stands_alone(problem) {
         return None;
     }
-    (0..ATTEMPTS).find_map(|shrink| lay_out(problem, &shape::choose(problem, scale, shrink)?, scale, shrink))
+    (0..ATTEMPTS).find_map(|shrink| {
+        let shape = shape::choose(problem, scale, shrink)?;
+        // Narrow stores are faster from smaller tiles.
+        let smaller = match scale {
+            Scale::Large if place::in_words(problem, &shape) => Scale::Middle,
+            _ => return lay_out(problem, &shape, scale, shrink),
+        };
+        lay_out(problem, &shape::choose(problem, smaller, shrink)?, smaller, shrink)
+    })
 }
 
 /// Whether the elements, or the short pieces of a few of them, are alone in their memory sectors on the source side:
@@ -84,7 +92,7 @@ fn stands_alone(problem: &Problem) -> bool {
 fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
     let scattered = problem.axes[0].dst != problem.step();
     let unit = shape.run_unit();
-    let narrow = (4..16).contains(&unit) && place::in_words(problem, shape, unit);
+    let narrow = place::in_words(problem, shape);
     let shifted = !scattered && !narrow && unit < 16;
     let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
     let skewed = shifted
@@ -131,7 +139,10 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     // The table of permuted rows is so short that all threads share it.
     let wide = problem.width == 1 && (params.stores < MANY_RUNS || params.classes_log2 > 0);
     Some(Launch {
-        kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted, wide, layout.store_bytes) },
+        kernel: Kernel {
+            module: Module::tile(problem.width),
+            name: find.kernel(shifted, wide, layout.store_bytes),
+        },
         grid: params.tiles,
         threads,
         shared_bytes,

@@ -22,7 +22,10 @@ pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memo
         1_u32 << launch.kernel.module.name().rsplit('_').next().unwrap().parse::<u32>().unwrap().ilog2();
     if p.row_step > 0 {
         let classes = 1 << p.classes_log2;
-        assert!(launch.threads == p.row_step * p.chunks.divisor && p.row_step % classes == 0, "rows dealt out evenly");
+        assert!(
+            launch.threads == p.row_step * p.chunks.divisor && p.row_step % classes == 0,
+            "rows dealt out evenly"
+        );
         assert!(p.row_axes <= 1 && p.pad_chunks.divisor == 0, "rows one stride describes");
     }
     for block in 0..launch.grid {

@@ -186,13 +186,15 @@ fn words(problem: &Problem, shape: &Shape) -> bool {
 
 /// Whether runs that start at multiples of 4 or 8 bytes only can be stored in such, which is faster than to shift
 /// elements of one byte into place; shifting those of two is as fast.
-pub(super) fn in_words(problem: &Problem, shape: &Shape, unit: u32) -> bool {
+pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
+    let unit = shape.run_unit();
     let disjoint = shape.batch.is_none() && shape.run.iter().all(|&axis| !shape.in_row(axis));
     let [axis] = shape.run[..] else { return false };
     // Neighbouring vectors are then whole chunks apart.
     let chunks = u64::from(unit / problem.width) * shape.axes[axis].src.unsigned_abs();
     let dense = problem.axes[0].dst == problem.step();
     problem.width == 1
+        && (4..16).contains(&unit)
         && dense
         && disjoint
         && chunks.is_multiple_of(16)

@@ -23,7 +23,7 @@ pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memo
     if p.row_step > 0 {
         let classes = 1 << p.classes_log2;
         assert!(
-            launch.threads == p.row_step * p.chunks.divisor && p.row_step % classes == 0,
+            launch.threads == p.row_step * p.chunks.divisor && p.row_step.is_multiple_of(classes),
             "rows dealt out evenly"
         );
         assert!(p.row_axes <= 1 && p.pad_chunks.divisor == 0, "rows one stride describes");
@@ -177,7 +177,10 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
 fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
     let group = if width == 1 { 4 } else { 2 };
     let word = i64::from(width * group);
-    assert!(run % group != 0 || (x % word == 0 && i64::from(p.element_x) % word == 0), "an aligned word");
+    assert!(
+        !run.is_multiple_of(group) || (x % word == 0 && i64::from(p.element_x) % word == 0),
+        "an aligned word"
+    );
     assert!(p.store_groups.divisor * group == p.stores, "whole groups of runs");
 }
 

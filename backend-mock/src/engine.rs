@@ -11,6 +11,7 @@
 
 mod bounds;
 mod bytes;
+mod default_streams;
 mod execute;
 mod failure;
 mod foreign;
@@ -23,6 +24,7 @@ mod ledger;
 mod lints;
 mod memory;
 mod op;
+mod pageable;
 mod pieces;
 mod recorder;
 mod run;
@@ -34,6 +36,8 @@ use std::{ops::Range, panic::Location, time::Duration};
 use devarray::{Error, Result, backend::MemoryInfo};
 
 pub(crate) use bytes::{Bytes, HostBytes};
+use default_streams::DefaultStreams;
+pub(crate) use default_streams::StreamName;
 pub(crate) use history::Happened;
 pub(crate) use host::HostUse;
 pub(crate) use lane::Mark;
@@ -66,6 +70,7 @@ pub(crate) struct Engine {
     chooser: Chooser,
     judge: Judge,
     lanes: Lanes,
+    defaults: DefaultStreams,
     memory: Memory,
     faults: Faults,
     ledger: Ledger,
@@ -98,6 +103,7 @@ impl Engine {
             chooser,
             judge,
             lanes: Lanes::default(),
+            defaults: DefaultStreams::default(),
             memory: Memory::new(memory_limit_bytes, plan.pressure),
             faults: Faults::new(plan),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
@@ -114,9 +120,12 @@ impl Engine {
     /// Adds an operation to the queue of a stream, judged, and lets the device run as the schedule likes.
     pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) {
         let operation = self.operation(work.name(), Some(lane), location);
-        let finding = self.judge.enqueue(lane, &work, operation);
+        let pageable = self.is_pageable(&work);
+        let finding = self.judge.enqueue(lane, &work, operation, pageable);
         self.add_finding(finding);
-        self.note_pageable(lane, work.host_addresses(), operation);
+        if pageable {
+            return self.push_pageable(lane, work, location);
+        }
         self.push(lane, work, location);
     }
 
@@ -165,7 +174,9 @@ impl Engine {
         // The device may have been lost within this very call, by a step of something else.
         op.cancelled = self.lost.is_some();
         op.doom = self.doom.take();
+        op.after = self.implied(lane);
         let mark = self.lanes.push(lane, op);
+        self.imply(mark);
         self.note(Happened::Enqueued(number));
         self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Engine, Mark, Touch, Work};
+use super::{Engine, Mark, Op, Touch, Work};
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(crate) enum Happened {
         /// Which of its lane it is; none if there is more of it to run.
         at: Option<Mark>,
         /// What it waited for.
-        after: Option<Mark>,
+        after: SmallVec<[Mark; 1]>,
         touches: SmallVec<[Touch; 2]>,
         /// Whether it changes how much memory is free.
         frees: bool,
@@ -54,17 +54,15 @@ impl Engine {
     pub(super) fn note_step(&mut self, lane: usize, finished: bool) {
         if let Some(history) = &mut self.history {
             let at = finished.then(|| self.lanes.next_mark(lane));
-            history.extend(self.lanes.front_mut(lane).map(|op| Happened::ran(lane, op.number, at, &op.work)));
+            history.extend(self.lanes.front_mut(lane).map(|op| Happened::ran(lane, at, op)));
         }
     }
 }
 
 impl Happened {
-    pub(super) fn ran(lane: usize, number: u64, at: Option<Mark>, work: &Work) -> Self {
-        let after = match work {
-            Work::Wait(mark) => Some(*mark),
-            _ => None,
-        };
+    pub(super) fn ran(lane: usize, at: Option<Mark>, op: &Op) -> Self {
+        let Op { number, ref work, .. } = *op;
+        let after = op.waits_for().collect();
         let frees = matches!(work, Work::Free { .. });
         // A prefetch changes nothing that could come out otherwise.
         let touches = if matches!(work, Work::Prefetch { .. }) { SmallVec::new() } else { work.touches() };

@@ -23,6 +23,10 @@ pub(super) struct Lane {
     /// Operations that have run: the position of the front of the queue.
     executed: u64,
     open: bool,
+    /// Of a default stream, which nobody opens or drops.
+    is_default: bool,
+    /// Whether it is ordered with the legacy default stream.
+    pub(super) blocking: bool,
 }
 
 impl Lane {
@@ -33,11 +37,6 @@ impl Lane {
         Mark { lane: index, position }
     }
 
-    /// The number of the operation that runs next.
-    pub(super) fn front_number(&self) -> Option<u64> {
-        self.queue.front().map(|op| op.number)
-    }
-
     pub(super) fn front_mut(&mut self) -> Option<&mut Op> {
         self.queue.front_mut()
     }
@@ -46,12 +45,8 @@ impl Lane {
         self.queue.is_empty()
     }
 
-    /// What the front waits for, which may have run.
-    pub(super) fn waits_for(&self) -> Option<Mark> {
-        match self.queue.front()?.work {
-            Work::Wait(mark) => Some(mark),
-            _ => None,
-        }
+    pub(super) fn front(&self) -> Option<&Op> {
+        self.queue.front()
     }
 
     /// The front has run.
@@ -71,7 +66,16 @@ impl Lane {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.open
+        self.open && !self.is_default
+    }
+
+    /// Whether no stream has it, and nothing is left of the last one that had.
+    pub(super) fn is_free(&self) -> bool {
+        !self.open && self.queue.is_empty()
+    }
+
+    pub(super) fn become_default(&mut self) {
+        self.is_default = true;
     }
 
     pub(super) fn set_open(&mut self, open: bool) {

@@ -48,10 +48,11 @@ impl Lanes {
             self.ready.remove(at);
         }
         self.make_ready(lane);
-        // Nothing but a record is waited for.
-        if let Work::Record(_) = op.work {
+        // What else is waited for without a record is what blocking streams wait for.
+        if matches!(op.work, Work::Record(_)) || self.lanes[lane].blocking {
             for other in 0..self.lanes.len() {
-                if other != lane && self.lanes[other].waits_for() == Some(mark) {
+                let front = self.lanes[other].front().filter(|_| other != lane);
+                if front.is_some_and(|front| front.waits_for().any(|waited_for| waited_for == mark)) {
                     self.make_ready(other);
                 }
             }
@@ -61,10 +62,9 @@ impl Lanes {
 
     /// Takes note that a lane, of which that was not known, may go on, if it may.
     fn make_ready(&mut self, lane: usize) {
-        let Some(number) = self.lanes[lane].front_number().filter(|_| self.blocker(lane).is_none()) else {
-            return;
-        };
-        let is_before = |&other: &usize| self.lanes[other].front_number() < Some(number);
+        let number = |lane: usize| self.lanes[lane].front().map(|op| op.number);
+        let Some(own) = number(lane).filter(|_| self.blocker(lane).is_none()) else { return };
+        let is_before = |&other: &usize| number(other) < Some(own);
         let at = self.ready.iter().rposition(is_before).map_or(0, |before| before + 1);
         self.ready.insert(at, lane);
     }
@@ -96,17 +96,42 @@ impl Lanes {
         while let Some(blocker) = self.blocker(lane) {
             lane = blocker.lane;
         }
-        self.lanes[lane].front_number().map(|_| lane)
+        self.lanes[lane].front().map(|_| lane)
     }
 
     /// What the front of a lane waits for, if it may not run yet.
     fn blocker(&self, lane: usize) -> Option<Mark> {
-        self.lanes[lane].waits_for().filter(|&mark| !self.is_done(mark))
+        self.lanes[lane].front()?.waits_for().find(|&mark| !self.is_done(mark))
     }
 
     /// The newest operation of a lane that has not run; none if all have.
     pub(super) fn last(&self, lane: usize) -> Option<Mark> {
         self.lanes[lane].last(lane, |_| true)
+    }
+
+    /// Whether a lane is that of a stream which was opened and not dropped.
+    pub(super) fn is_open(&self, lane: usize) -> bool {
+        self.lanes.get(lane).is_some_and(Lane::is_open)
+    }
+
+    /// A lane becomes that of a default stream.
+    pub(super) fn become_default(&mut self, lane: usize) {
+        self.lanes[lane].become_default();
+    }
+
+    /// Whether a lane is ordered with the legacy default stream.
+    pub(super) fn is_blocking(&self, lane: usize) -> bool {
+        self.lanes[lane].blocking
+    }
+
+    pub(super) fn set_blocking(&mut self, lane: usize, blocking: bool) {
+        self.lanes[lane].blocking = blocking;
+    }
+
+    /// The newest operation, of those that have not run, of each lane that is ordered with the legacy default stream.
+    pub(super) fn last_of_blocking(&self) -> impl Iterator<Item = Mark> {
+        let blocking = (0..self.lanes.len()).filter(|&lane| self.is_blocking(lane));
+        blocking.filter_map(|lane| self.last(lane))
     }
 
     /// The newest free of each lane that has not run.
@@ -139,15 +164,16 @@ impl Engine {
     /// A lane for a new stream: an old one that is not used any more, if there is one.
     pub(crate) fn open_lane(&mut self) -> usize {
         let lanes = &mut self.lanes.lanes;
-        let unused = |&index: &usize| {
-            let lane = &lanes[index];
-            !lane.is_open() && lane.is_empty() && self.judge.may_take_over(index)
-        };
+        let unused = |&index: &usize| lanes[index].is_free() && self.judge.may_take_over(index);
         let index = (0..lanes.len()).find(unused).unwrap_or(lanes.len());
         if index == lanes.len() {
             lanes.push(Lane::default());
         }
         lanes[index].set_open(true);
+        if self.lanes.is_blocking(index) {
+            self.lanes.set_blocking(index, false);
+            self.judge.set_blocking(index, false);
+        }
         index
     }
 

@@ -15,9 +15,15 @@ pub(crate) struct Note {
     pub(crate) position: Position,
     pub(crate) operation: Operation,
     pub(crate) access: Access,
+    /// Whether it is the read of the source of an upload of pageable memory.
+    pub(crate) of_pageable: bool,
 }
 
 impl Note {
+    pub(crate) fn new(position: Position, operation: Operation, access: Access) -> Self {
+        Self { position, operation, access, of_pageable: false }
+    }
+
     /// As findings name it.
     pub(crate) fn named(&self) -> (Operation, Access) {
         (self.operation, self.access)

@@ -181,7 +181,7 @@ pub(super) struct Visitor<'a> {
     note: Note,
     /// The list of this access and no other.
     alone: List,
-    /// What it knows.
+    /// What is before the operation.
     clock: &'a Clock,
     /// What the host knows.
     host: &'a Clock,
@@ -197,11 +197,16 @@ impl<'a> Visitor<'a> {
 
     /// Touches all bytes of a cell: finds what the access races with. The accesses to the cell from now on that can still matter.
     fn meet(&mut self, cell: Cell) -> List {
-        let (clock, host, writes) = (self.clock, self.host, self.note.writes());
+        let (clock, host, writes, of_pageable) =
+            (self.clock, self.host, self.note.writes(), self.note.of_pageable);
+        // Pageable memory may be read before what is before the upload, if the host has not waited for that.
+        let known = if of_pageable { host } else { clock };
         let bytes = cell.start..cell.end;
-        find_conflicts(self.notes, cell.accesses, writes, clock, bytes, &mut self.conflicts);
+        find_conflicts(self.notes, cell.accesses, writes, known, bytes, &mut self.conflicts);
         let matters = |earlier: &Note| {
-            !(if writes || !earlier.writes() { clock } else { host }).knows(earlier.position)
+            // Under some profiles such a read is over when its call returns, and then others before it are not.
+            let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
+            !(if takes_place { clock } else { host }).knows(earlier.position)
         };
         match self.notes.kept(cell.accesses, &matters) {
             None => self.alone,

@@ -10,6 +10,7 @@ use super::{
     initialized::Initialized,
     notes::Note,
     shadow::{Conflict, Visitor},
+    worlds::Later,
 };
 use crate::{
     buffer::BufferId,
@@ -30,11 +31,12 @@ impl Judge {
         work: &Work,
         operation: Operation,
         position: Position,
+        pageable: bool,
     ) -> Option<Box<Finding>> {
         match work {
             Work::Record(_) | Work::Wait(_) => return None,
             Work::Alloc { buffer, len_bytes } => {
-                let alloc = Note { position, operation, access: Access::Lifetime };
+                let alloc = Note::new(position, operation, Access::Lifetime);
                 self.device.insert(*buffer, *len_bytes, alloc);
                 return None;
             }
@@ -46,7 +48,7 @@ impl Judge {
             Place::Device(id) => self.lifetime(*id, bytes.span(), *access, operation, position),
             Place::Host => None,
         });
-        let race = self.races(&touches, operation, position);
+        let race = self.races(&touches, operation, position, pageable);
         let finding = lifetime
             .or(race)
             .or_else(|| self.overlap(&touches, operation))
@@ -78,8 +80,8 @@ impl Judge {
             return None;
         }
         let missed = Conflict { with: buffer.alloc, bytes: span.clone() };
-        let finding = found(Code::UseBeforeAlloc, buffer.len_bytes).with([buffer.alloc.named()]);
-        Some(Box::new(finding.explain(&self.lanes, operation, &missed)))
+        let memory = Memory::Device { id, len_bytes: buffer.len_bytes };
+        self.conflict(Code::UseBeforeAlloc, operation, access, false, vec![missed], |_| memory)
     }
 
     /// A free: of memory that is alive, and after every use of it.
@@ -89,28 +91,36 @@ impl Judge {
             let clock = self.lanes.clock(position.lane);
             let conflicts = self.device.buffer(id)?.shadow.conflicts(&whole, true, clock, &self.notes);
             let memory = Memory::Device { id, len_bytes: whole.len() };
-            self.conflict(Code::UseAfterFree, operation, Access::Lifetime, &conflicts, |_| memory)
+            self.conflict(Code::UseAfterFree, operation, Access::Lifetime, false, conflicts, |_| memory)
         });
-        self.device.free(id, Note { position, operation, access: Access::Lifetime });
+        self.device.free(id, Note::new(position, operation, Access::Lifetime));
         finding
     }
 
     /// Notes what the operation touches, and tells with what it races.
-    fn races(&mut self, touches: &[Touch], operation: Operation, position: Position) -> Option<Box<Finding>> {
+    fn races(
+        &mut self,
+        touches: &[Touch],
+        operation: Operation,
+        position: Position,
+        pageable: bool,
+    ) -> Option<Box<Finding>> {
         let (clock, host) = (self.lanes.clock(position.lane), self.lanes.host());
         let mut race: Option<Box<Finding>> = None;
         for Touch { place, bytes, access } in touches {
-            let note = Note { position, operation, access: *access };
+            let of_pageable = pageable && (*place, *access) == (Place::Host, Access::Read);
+            let note = Note { position, operation, access: *access, of_pageable };
             let shadow = match place {
                 Place::Device(id) => self.device.alive_mut(*id).map(|buffer| &mut buffer.shadow),
                 Place::Host => Some(&mut self.host.shadow),
             };
             let Some(shadow) = shadow else { continue };
             let conflicts = shadow.touch(bytes, Visitor::new(note, &mut self.notes, clock, host));
-            let found = self.conflict(Code::Race, operation, *access, &conflicts, |bytes| match place {
-                Place::Device(id) => self.device_name(*id),
-                Place::Host => self.host.name(bytes),
-            });
+            let found =
+                self.conflict(Code::Race, operation, *access, of_pageable, conflicts, |bytes| match place {
+                    Place::Device(id) => self.device_name(*id),
+                    Place::Host => self.host.name(bytes),
+                });
             race = match (race, found) {
                 (Some(first), Some(second)) => Some(Box::new(first.joined(*second))),
                 (first, second) => first.or(second),
@@ -122,26 +132,34 @@ impl Judge {
         race
     }
 
-    /// The finding of a conflict, explained by the earliest operation; none without conflicts.
+    /// The finding of conflicts, explained by the earliest operation; none if the profile leaves none. `of_pageable`: what conflicts is
+    /// the read of the source of an upload of pageable memory.
     pub(super) fn conflict(
         &self,
         code: Code,
         operation: Operation,
         access: Access,
-        conflicts: &[Conflict],
+        of_pageable: bool,
+        mut conflicts: Vec<Conflict>,
         memory: impl FnOnce(&mut Range<usize>) -> Memory,
     ) -> Option<Box<Finding>> {
+        if conflicts.is_empty() {
+            return None;
+        }
+        let later = Later { stream: operation.stream, of_pageable };
+        let passes_under = self.under_profiles(later, &mut conflicts);
         let mut first = conflicts.iter().min_by_key(|conflict| conflict.with.operation.number)?.clone();
-        let blocking = conflicts.iter().map(|conflict| self.may_have_blocked.covers(conflict.with.position));
-        let blocking = blocking.collect::<Option<Vec<_>>>();
         let memory = memory(&mut first.bytes);
         let finding = Finding::new(code, operation, access, memory, first.bytes.clone());
         let named = conflicts.iter().map(|conflict| conflict.with.named());
-        let finding = finding.with(named).explain(&self.lanes, operation, &first);
-        Some(Box::new(match blocking.as_deref() {
-            Some([copy, ..]) => finding.relies_on(copy),
-            _ => finding,
-        }))
+        let mut finding = finding.with(named).explain(&self.lanes, operation, &first);
+        if let Some(copy) = self.may_have_waited(&first.with).filter(|_| !passes_under.is_empty()) {
+            let earlier = first.with.operation.number;
+            let what = if copy.number == earlier { "itself".to_owned() } else { format!("#{earlier}") };
+            finding = finding.note(format!("the {} #{} may have waited for {what}", copy.kind, copy.number));
+        }
+        finding.passes_under = passes_under;
+        Some(Box::new(finding))
     }
 
     fn device_name(&self, id: BufferId) -> Memory {

@@ -24,12 +24,13 @@ mod run;
 mod shrink;
 mod sweep;
 mod timeline;
+mod witness;
 
 pub use exhaustive::Exhausted;
 pub use failure::{Failure, ParseReplayError, Wrong};
 pub use sweep::{Swept, sweep};
 
-use std::env;
+use std::env::{self, VarError};
 
 use crate::{FaultPlan, MockDevice, Schedule, Trace, rng::mix};
 use run::{Options, Run};
@@ -67,7 +68,8 @@ fn like_a_test<R, F: Fn(MockDevice) -> R>(
             Ok(run) => exploration.clone().faults(*run.plan).replay(run.trace, program).map(drop),
             Err(error) => panic!("{REPLAY}: {error}"),
         },
-        Err(_) => search(program),
+        Err(VarError::NotPresent) => search(program),
+        Err(VarError::NotUnicode(_)) => panic!("{REPLAY}: it is not text"),
     };
     if let Err(failure) = outcome {
         panic!("{failure}");

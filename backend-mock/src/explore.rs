@@ -52,12 +52,14 @@ const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::Reverse
 /// # Panics
 ///
 /// If a run is wrong, or the variable is malformed.
+#[track_caller]
 pub fn explore<R>(seed: u64, schedules: u64, program: impl Fn(MockDevice) -> R) {
     let exploration = Explore::new().seed(seed).schedules(schedules);
     like_a_test(&exploration, program, |program| exploration.run(program).map(drop));
 }
 
 /// Panics if the search finds a run that is wrong, or if the one run that is asked for is.
+#[track_caller]
 fn like_a_test<R, F: Fn(MockDevice) -> R>(
     exploration: &Explore,
     program: F,

@@ -60,7 +60,7 @@ fn every_seed_run_twice_is_the_same_run() {
                 for seed in 0..3 {
                     let first = run(program, schedule, seed, plan);
                     // Memory of another place, and of another age.
-                    let _elsewhere = vec![0_u8; 100];
+                    let _elsewhere = Box::new([0_u8; 100]);
                     assert_eq!(
                         run(program, schedule, seed, plan),
                         first,

@@ -45,6 +45,11 @@ pub struct CudaEvent {
 impl CudaEvent {
     /// A new event, recorded on `stream`.
     pub(crate) fn record(context: &Arc<Context>, stream: &RawStream, kind: Kind) -> Result<Self> {
+        Self::record_on(context, stream.raw(), kind)
+    }
+
+    /// As [`record`](Self::record), on any stream of the context that is alive, or a default stream.
+    pub(crate) fn record_on(context: &Arc<Context>, stream: sys::CUstream, kind: Kind) -> Result<Self> {
         let mut raw = ptr::null_mut();
         context.call("record", |driver| {
             // SAFETY: the pointer is to a local of the right type, and the context is bound.
@@ -54,7 +59,7 @@ impl CudaEvent {
         let event = Self { context: Arc::clone(context), raw: Handle::new(raw) };
         context.call("record", |driver| {
             // SAFETY: event and stream are alive and of the bound context.
-            unsafe { driver.event_record(raw, stream.raw()) }
+            unsafe { driver.event_record(raw, stream) }
         })?;
         Ok(event)
     }

@@ -1,25 +1,37 @@
-//! Device memory of other code.
-#![allow(unsafe_code)] // asks the driver about addresses that the callers vouch for
+//! Device memory of other code, and its streams.
+#![allow(unsafe_code)] // asks the driver about addresses and streams that the callers vouch for
 
-use std::{ffi::c_int, num::NonZeroUsize, ops::Range};
+use std::{ffi::c_int, num::NonZeroUsize, ops::Range, ptr};
 
 use devarray::{
     Error, Result,
-    backend::{Device, ForeignMemory},
+    backend::{Device, ForeignMemory, ForeignStream, Stream as _},
 };
 
 use crate::{
     BACKEND,
     device::CudaDevice,
-    driver::{INVALID_VALUE, sys::CUpointer_attribute},
+    driver::{
+        INVALID_VALUE,
+        sys::{CUpointer_attribute, CUstream},
+    },
+    event::{CudaEvent, Kind},
     memory::CudaBuffer,
+    stream::CudaStream,
 };
 
 /// Memory that is used and not owned: nothing is to be given back.
 #[derive(Debug)]
 pub struct CudaAdopted(());
 
-// SAFETY: the address space is one for the process, so operations reach what is at the address.
+/// The driver's handle: interfaces name streams by it, and it has the default streams as 1 and 2 (cuda.h, `CU_STREAM_LEGACY`,
+/// `CU_STREAM_PER_THREAD`).
+fn handle(stream: ForeignStream) -> CUstream {
+    ptr::with_exposed_provenance_mut(usize::try_from(stream.name()).unwrap_or(usize::MAX))
+}
+
+// SAFETY: the address space is one for the process, so operations reach what is at the address. A wait for an event, recorded on
+// the one stream, orders what is later on the other (cuda.h, `cuStreamWaitEvent`).
 unsafe impl ForeignMemory for CudaDevice {
     type Adopted = CudaAdopted;
 
@@ -40,5 +52,17 @@ unsafe impl ForeignMemory for CudaDevice {
         // A driver answers -2 where memory is of no one device.
         let len_bytes = NonZeroUsize::new(bytes.end).ok_or_else(invalid)?;
         Ok((CudaBuffer::new(self.context(), start, len_bytes), CudaAdopted(())))
+    }
+
+    fn wait_for_foreign(&self, stream: &CudaStream, other: ForeignStream) -> Result<()> {
+        stream.wait(&CudaEvent::record_on(self.context(), handle(other), Kind::Plain)?)
+    }
+
+    fn foreign_waits(&self, other: ForeignStream, stream: &CudaStream) -> Result<()> {
+        let event = stream.record()?;
+        self.context().call("foreign_waits", |driver| {
+            // SAFETY: the stream is there, as whoever named it vouched; the event is alive, and its context bound.
+            unsafe { driver.stream_wait_event(handle(other), event.raw(), 0) }
+        })
     }
 }

@@ -5,6 +5,7 @@ use devarray::backend::{Capabilities, Capability, DeviceInfo};
 use crate::{
     device::{BACKEND, MockDevice},
     fault::FaultPlan,
+    profile::Profile,
     schedule::Schedule,
 };
 
@@ -36,6 +37,7 @@ const EXTRAS: [Capability; 10] = [
 #[must_use = "a builder makes a device only when `build` is called"]
 pub struct Builder {
     pub(crate) info: DeviceInfo,
+    pub(crate) profile: Profile,
     pub(crate) schedule: Schedule,
     pub(crate) seed: u64,
     pub(crate) record: bool,
@@ -55,6 +57,7 @@ impl Builder {
         info.capabilities.extras = EXTRAS.into();
         Self {
             info,
+            profile: Profile::Strict,
             schedule: Schedule::default(),
             seed: 0,
             record: false,
@@ -67,6 +70,12 @@ impl Builder {
             host_limit_bytes: usize::MAX,
             faults: FaultPlan::new(),
         }
+    }
+
+    /// What the machine does beyond what documentation promises. [`Profile::Strict`], which is nothing, unless told.
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
     }
 
     /// How to choose among legal orders. [`Schedule::Lazy`] unless told.

@@ -24,6 +24,7 @@ use crate::{
     host::MockHostBuffer,
     judge::Judge,
     peer::properties,
+    profile::Profile,
     report::Report,
     schedule::Chooser,
     statistics::Statistics,
@@ -90,7 +91,7 @@ impl MockDevice {
         let chooser = Chooser::new(options.schedule, options.seed, options.record);
         let mut engine = Engine::new(
             chooser,
-            Judge::new(options.judge, options.forgets_waits),
+            Judge::new(options.judge, options.forgets_waits, options.profile),
             options.memory_limit_bytes,
             options.host_limit_bytes,
             options.record_order,
@@ -115,6 +116,12 @@ impl MockDevice {
     /// Waits for the whole device: runs everything that is queued, on all streams.
     pub fn finish(&self) {
         self.shared.engine().synchronize_all();
+    }
+
+    /// What it does beyond what documentation promises.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.shared.engine().profile()
     }
 
     /// Tells the judge that the host itself reads or writes these bytes of pinned memory, now: a finding if an operation

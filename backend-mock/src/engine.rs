@@ -11,6 +11,7 @@
 
 mod bounds;
 mod bytes;
+mod default_streams;
 mod execute;
 mod failure;
 mod foreign;
@@ -22,6 +23,7 @@ mod ledger;
 mod lints;
 mod memory;
 mod op;
+mod pageable;
 mod recorder;
 mod run;
 mod waits;
@@ -31,6 +33,8 @@ use std::{ops::Range, panic::Location, time::Duration};
 use devarray::{Error, Result, backend::MemoryInfo};
 
 pub(crate) use bytes::{Bytes, HostBytes};
+use default_streams::DefaultStreams;
+pub(crate) use default_streams::StreamName;
 pub(crate) use history::{Happened, Touch};
 pub(crate) use host::HostUse;
 use lane::Lane;
@@ -62,6 +66,7 @@ pub(crate) struct Engine {
     chooser: Chooser,
     judge: Judge,
     lanes: Vec<Lane>,
+    defaults: DefaultStreams,
     memory: Memory,
     faults: Faults,
     ledger: Ledger,
@@ -94,6 +99,7 @@ impl Engine {
             chooser,
             judge,
             lanes: Vec::new(),
+            defaults: DefaultStreams::default(),
             memory: Memory::new(memory_limit_bytes, plan.pressure),
             faults: Faults::new(plan),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
@@ -110,9 +116,12 @@ impl Engine {
     /// Adds an operation to the queue of a stream, judged, and lets the device run as the schedule likes.
     pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) {
         let operation = self.operation(work.name(), Some(lane), location);
-        let finding = self.judge.enqueue(lane, &work, operation);
+        let pageable = self.is_pageable(&work);
+        let finding = self.judge.enqueue(lane, &work, operation, pageable);
         self.add_finding(finding);
-        self.note_pageable(lane, work.host_addresses(), operation);
+        if pageable {
+            return self.push_pageable(lane, work, location);
+        }
         self.push(lane, work, location);
     }
 
@@ -161,7 +170,9 @@ impl Engine {
         // The device may have been lost within this very call, by a step of something else.
         op.cancelled = self.lost.is_some();
         op.doom = self.doom.take();
+        op.after = self.implied(lane);
         let mark = self.lanes[lane].push(lane, op);
+        self.imply(mark);
         self.note(|_| Happened::Enqueued(number));
         self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();

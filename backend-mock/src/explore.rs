@@ -32,7 +32,7 @@ pub use sweep::{Swept, sweep};
 
 use std::env::{self, VarError};
 
-use crate::{FaultPlan, MockDevice, Schedule, Trace, rng::mix};
+use crate::{FaultPlan, MockDevice, Profile, ProfileSet, Schedule, Trace, rng::mix};
 use run::{Options, Run};
 
 /// The variable that names one run to repeat.
@@ -67,7 +67,10 @@ fn like_a_test<R, F: Fn(MockDevice) -> R>(
 ) {
     let outcome = match env::var(REPLAY) {
         Ok(text) => match text.parse::<Failure>() {
-            Ok(run) => exploration.clone().faults(*run.plan).replay(run.trace, program).map(drop),
+            Ok(run) => {
+                let exploration = exploration.clone().profiles([run.profile]).faults(*run.plan);
+                exploration.replay(run.trace, program).map(drop)
+            }
             Err(error) => panic!("{REPLAY}: {error}"),
         },
         Err(VarError::NotPresent) => search(program),
@@ -87,12 +90,50 @@ pub struct Explore {
     memory_limit_bytes: usize,
     faults: FaultPlan,
     depth: usize,
+    /// The first by itself, and the others.
+    profiles: (Profile, Vec<Profile>),
 }
 
 impl Explore {
     /// 100 random schedules from seed 0, on devices of 1 GiB.
     pub fn new() -> Self {
-        Self { seed: 0, schedules: 100, memory_limit_bytes: 1 << 30, faults: FaultPlan::new(), depth: 3 }
+        let (memory_limit_bytes, faults, profiles) =
+            (1 << 30, FaultPlan::new(), (Profile::Strict, Vec::new()));
+        Self { seed: 0, schedules: 100, memory_limit_bytes, faults, depth: 3, profiles }
+    }
+
+    /// The profiles of the devices: the program is run under each as under it alone. [`Profile::Strict`] unless told, or if there are
+    /// none; what is right under that is right under all.
+    ///
+    /// A failure is that of the first profile under which one is found, and [names](Failure::right_under) those under which none was:
+    /// code that fails under some and not under others relies on what some machines do.
+    ///
+    /// ```
+    /// use devarray::{backend::{Device, FillOp, Stream}, copy::Plan, Layout};
+    /// use devarray_mock::{Explore, MockDevice, Profile};
+    ///
+    /// /// Other code fills on a stream of its own, and again on stream 0, and orders nothing.
+    /// fn trusts_in_stream_0(device: MockDevice) -> devarray::Result<()> {
+    ///     let blocking = device.open_blocking_stream()?;
+    ///     let buffer = blocking.alloc(64.try_into().expect("not 0"))?;
+    ///     let line = Layout::new(&[64], &[1], 0)?;
+    ///     let plan = Plan::new(&line, &line, 1, &device.info().capabilities)?;
+    ///     for stream in [&blocking, &device.null_stream()] {
+    ///         // SAFETY: inside the buffer; the simulator defines what a missing order does.
+    ///         stream.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[7]) })?;
+    ///     }
+    /// #    // SAFETY: everything that uses it is waited for.
+    /// #    device.finish(); blocking.free(unsafe { devarray::backend::FreeOp::new_unchecked(buffer) })?;
+    ///     Ok(())
+    /// }
+    ///
+    /// let failure = Explore::new().profiles(Profile::ALL).run(trusts_in_stream_0).unwrap_err();
+    /// assert_eq!((failure.profile, failure.right_under), (Profile::Strict, [Profile::Legacy].into()));
+    /// ```
+    pub fn profiles(mut self, profiles: impl IntoIterator<Item = Profile>) -> Self {
+        let mut profiles = profiles.into_iter();
+        self.profiles = (profiles.next().unwrap_or_default(), profiles.collect());
+        self
     }
 
     /// The seed of the first random schedule; the others follow it.
@@ -132,6 +173,30 @@ impl Explore {
     ///
     /// The first run that is wrong, with as few choices as still make it wrong in the same way.
     pub fn run<R>(&self, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
+        let runs = self.under_each(|exploration| exploration.run_under_one(&program))?;
+        Ok(runs.into_iter().sum())
+    }
+
+    /// What comes of each profile by itself, or the first failure.
+    fn under_each<T>(&self, explore: impl Fn(&Self) -> Result<T, Failure>) -> Result<Vec<T>, Failure> {
+        let (first, others) = &self.profiles;
+        let (mut right, mut failed) = (Vec::new(), None);
+        let mut outcomes = Vec::new();
+        for profile in [first].into_iter().chain(others) {
+            match explore(&self.clone().profiles([*profile])) {
+                Ok(outcome) => {
+                    right.push(*profile);
+                    outcomes.push(outcome);
+                }
+                Err(failure) => failed = failed.or(Some(failure)),
+            }
+        }
+        failed.map_or(Ok(outcomes), |failure| {
+            Err(Failure { right_under: right.into_iter().collect(), ..failure })
+        })
+    }
+
+    fn run_under_one<R>(&self, program: &impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
         let fixed = FIXED.map(|schedule| (schedule, 0));
         // Mixed, so that neighbouring seeds have no schedule in common.
         let random = (0..self.schedules).map(|k| (Schedule::Random, mix(mix(self.seed) ^ k)));
@@ -141,7 +206,7 @@ impl Explore {
                 Schedule::Random if runs % 2 == 0 => Schedule::Priorities { depth: self.depth, steps },
                 schedule => schedule,
             };
-            steps = self.options(schedule, seed).run_or_shrink(runs, &program)?.steps;
+            steps = self.options(schedule, seed).run_or_shrink(runs, program)?.steps;
             runs += 1;
         }
         Ok(runs)
@@ -155,13 +220,16 @@ impl Explore {
     pub fn replay<R>(&self, trace: Trace, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
         let Run { wrong, trace, panic, .. } = self.options(Schedule::Replay(trace), 0).run(&program);
         let Some(wrong) = wrong else { return Ok(1) };
-        let (trace, schedule) = (shrink::trimmed(&trace).into(), "a run that is repeated".to_owned());
-        Err(Failure { wrong, trace, plan: Box::new(self.faults.clone()), runs: 0, schedule, panic })
+        let (trace, schedule) = (shrink::trimmed(&trace).into(), "a run that is repeated".into());
+        let (plan, profile, right_under) =
+            (Box::new(self.faults.clone()), self.profiles.0, ProfileSet::default());
+        Err(Failure { wrong, trace, plan, profile, right_under, runs: 0, schedule, panic })
     }
 
     fn options(&self, schedule: Schedule, seed: u64) -> Options {
         let (memory_limit_bytes, plan) = (self.memory_limit_bytes, self.faults.clone());
-        Options { schedule, seed, memory_limit_bytes, plan, keep_history: false }
+        let profile = self.profiles.0;
+        Options { profile, schedule, seed, memory_limit_bytes, plan, keep_history: false }
     }
 }
 

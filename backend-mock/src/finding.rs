@@ -6,7 +6,7 @@ use std::{fmt, ops::Range, panic::Location};
 
 pub use code::{Class, Code};
 
-use crate::buffer::BufferId;
+use crate::{buffer::BufferId, profile::ProfileSet};
 
 /// One mistake: an operation that real hardware would have answered with undefined behaviour, under some schedule if not
 /// under this one. Or, by the [class](Class) of its code, something lesser.
@@ -43,6 +43,8 @@ pub struct Finding {
     pub memory: Memory,
     /// The bytes of it, or the first of several such ranges.
     pub bytes: Range<usize>,
+    /// The profiles under which it is right; the code is then [`Code::ReliesOnProfile`]. None for most.
+    pub passes_under: ProfileSet,
     /// The missing edge, the nearest miss and what would help, a line each.
     pub notes: Vec<String>,
     /// What was issued around it, drawn: a column for the host and for each stream, a line for each step; under 100 characters wide,
@@ -112,8 +114,9 @@ impl Finding {
         memory: Memory,
         bytes: Range<usize>,
     ) -> Self {
-        let (with, notes, timeline) = (Vec::new(), Vec::new(), Vec::new());
-        Self { code, operation, access, with, memory, bytes, notes, timeline }
+        let (with, passes_under) = (Vec::new(), ProfileSet::default());
+        let (notes, timeline) = (Vec::new(), Vec::new());
+        Self { code, operation, access, with, memory, bytes, passes_under, notes, timeline }
     }
 
     /// The same, naming earlier operations in the order of their numbers.
@@ -132,10 +135,11 @@ impl Finding {
         self.with.sort_by_key(|(operation, _)| operation.number);
     }
 
-    /// Both as one: the worse, naming the earlier operations of both.
+    /// Both as one: the one that is right under fewer profiles, naming the earlier operations of both, and right where both are.
     pub(crate) fn joined(self, other: Self) -> Self {
-        let other_is_worse = other.code.class() < self.code.class();
+        let other_is_worse = other.passes_under.len() < self.passes_under.len();
         let (mut worse, lesser) = if other_is_worse { (other, self) } else { (self, other) };
+        worse.passes_under = worse.passes_under.common(lesser.passes_under);
         worse.add(lesser.with);
         worse
     }
@@ -169,7 +173,7 @@ impl Finding {
             Code::Uninitialized => format!("never given a value, and brought to the host: {place}"),
             Code::Overlap => format!("source and destination share bytes of {place}"),
             Code::Leak => format!("leaked: {memory}"),
-            Code::ReliesOnBlocking => format!("right only if a copy of pageable memory blocks: {place}"),
+            Code::ReliesOnProfile => format!("in no order but that of some machines: {place}"),
             Code::NeedlessSync => "the host waits for what it has waited for already".to_owned(),
             Code::NeedlessWait => "the stream waits for what it comes after already".to_owned(),
             Code::SlowRead => format!("the host reads write-combined memory, slowly: {place}"),

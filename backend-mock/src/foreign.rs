@@ -1,17 +1,19 @@
-//! Memory of other code: of raw streams and buffers of the simulator itself.
+//! Memory of other code, and its streams: raw ones of the simulator itself.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
 use std::{ops::Range, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{Capability, Device, ForeignMemory},
+    backend::{Capability, Device, ForeignMemory, ForeignStream, Stream},
 };
 
 use crate::{
     buffer::{MockBuffer, Within},
     device::{BACKEND, MockDevice, Shared},
+    engine::StreamName,
     fault::Site,
+    stream::MockStream,
 };
 
 /// Adopted memory, counted until it is given up.
@@ -26,8 +28,67 @@ impl Drop for MockAdopted {
     }
 }
 
+/// What the name of a lane's stream begins with: 0, 1 and 2 mean something else.
+const FIRST_NAME: u64 = 3;
+
+/// Streams that this library never opens, for whoever plays other code: an operation on one is what other code does there.
+impl MockDevice {
+    /// The stream that other code means by a name. The default streams are there without being opened; a name beyond them is that
+    /// of a [stream](MockStream::foreign) of this simulator.
+    ///
+    /// # Errors
+    ///
+    /// There is no stream of this name.
+    pub fn foreign_stream(&self, stream: ForeignStream) -> Result<MockStream> {
+        let name = match stream {
+            ForeignStream::LEGACY => StreamName::Legacy,
+            ForeignStream::PER_THREAD => StreamName::PerThread,
+            stream => {
+                let lane = stream.name().checked_sub(FIRST_NAME).and_then(|lane| usize::try_from(lane).ok());
+                let lane = lane.filter(|&lane| self.shared().engine().is_open(lane));
+                let (operation, name) = ("foreign_stream", "no such stream".to_owned());
+                let unknown = Error::Driver { backend: BACKEND, operation, code: 400, name };
+                StreamName::Lane(lane.ok_or(unknown)?)
+            }
+        };
+        Ok(MockStream::named(self.clone(), name))
+    }
+
+    /// The stream that other code means by 0, which the [profile](crate::Profile) knows.
+    #[must_use]
+    pub fn null_stream(&self) -> MockStream {
+        MockStream::named(self.clone(), StreamName::Null)
+    }
+
+    /// Opens a stream as other code does unless it asks for a non-blocking one: it is ordered with the legacy default stream, both
+    /// ways.
+    ///
+    /// # Errors
+    ///
+    /// The device is lost, or was told to fail.
+    pub fn open_blocking_stream(&self) -> Result<MockStream> {
+        let mut engine = self.shared().engine();
+        engine.enter(Site::OpenStream)?;
+        Ok(MockStream::new(self.clone(), engine.open_blocking_lane()))
+    }
+}
+
+impl MockStream {
+    /// Its name to other code; none of the [null stream](MockDevice::null_stream), of which nobody knows which one it is.
+    #[must_use]
+    pub fn foreign(&self) -> Option<ForeignStream> {
+        match self.name() {
+            // SAFETY: the stream is there; whoever uses the name later says so again by dropping it no earlier.
+            StreamName::Lane(lane) => unsafe { ForeignStream::named(lane as u64 + FIRST_NAME) },
+            StreamName::Legacy => Some(ForeignStream::LEGACY),
+            StreamName::PerThread => Some(ForeignStream::PER_THREAD),
+            StreamName::Null => None,
+        }
+    }
+}
+
 // SAFETY: operations on the buffer are enqueued as operations on the memory that it is part of, and so judged, bounded and run
-// as those of its owner are.
+// as those of its owner are. A wait for a foreign stream is one for an event that was recorded there.
 unsafe impl ForeignMemory for MockDevice {
     type Adopted = MockAdopted;
 
@@ -52,5 +113,17 @@ unsafe impl ForeignMemory for MockDevice {
         let shared = Arc::clone(self.shared());
         let buffer = MockBuffer { shared, id, len_bytes: bytes.end, address: start, within };
         Ok((buffer, MockAdopted { shared: Arc::clone(self.shared()) }))
+    }
+
+    #[track_caller]
+    fn wait_for_foreign(&self, stream: &MockStream, other: ForeignStream) -> Result<()> {
+        self.check("wait_for_foreign", Capability::ForeignMemory)?;
+        stream.wait(&self.foreign_stream(other)?.record()?)
+    }
+
+    #[track_caller]
+    fn foreign_waits(&self, other: ForeignStream, stream: &MockStream) -> Result<()> {
+        self.check("foreign_waits", Capability::ForeignMemory)?;
+        self.foreign_stream(other)?.wait(&stream.record()?)
     }
 }

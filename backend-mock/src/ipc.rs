@@ -149,7 +149,8 @@ unsafe impl Ipc for MockDevice {
         let Some((mark, snapshot)) = engine.published_event(numbers(event)[0]) else {
             return Err(handle_error(operation, "the event is not there"));
         };
-        engine.wait(stream.lane(), (mark, &snapshot), location);
+        let lane = engine.lane_of(stream.name());
+        engine.wait(lane, (mark, &snapshot), location);
         Ok(())
     }
 }

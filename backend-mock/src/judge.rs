@@ -6,7 +6,11 @@
 //! - operations of one stream, in the order they were enqueued;
 //! - a record takes a snapshot of its stream, and a wait joins the snapshot that the event held at the call;
 //! - what the host has waited for (a stream, an event, the device, a query that said yes) is before everything it issues
-//!   afterwards, and so is each access of the host itself.
+//!   afterwards, and so is each access of the host itself;
+//! - an operation of the legacy default stream, which only other code has, is after all that blocking streams were given, and
+//!   before all that they will be.
+//!
+//! What a [profile](crate::Profile) adds is asked only about what is wrong without it: `worlds` has it.
 //!
 //! For one operation, in this order, stopping at the first that is wrong:
 //!
@@ -25,11 +29,11 @@ mod history;
 mod host;
 mod initialized;
 mod lanes;
-mod may;
 mod memory;
 mod shadow;
 mod verdict;
 mod words;
+mod worlds;
 
 pub(crate) use bytes::Bytes as ByteSet;
 use clock::{Clock, Position};
@@ -37,12 +41,14 @@ use history::{History, Of, Step};
 use host::HostMemory;
 use lanes::Lanes;
 pub(crate) use lanes::Snapshot;
-use may::MayHaveBlocked;
 use memory::DeviceMemory;
+pub(crate) use worlds::Barrier;
+use worlds::Worlds;
 
 use crate::{
     engine::Work,
     finding::{Finding, Operation},
+    profile::Profile,
 };
 
 /// The judge of one device.
@@ -52,35 +58,72 @@ pub(crate) struct Judge {
     on: bool,
     /// A bug to test tests with: waits of streams order nothing.
     forgets_waits: bool,
+    profile: Profile,
     lanes: Lanes,
     device: DeviceMemory,
     host: HostMemory,
     history: History,
-    may_have_blocked: MayHaveBlocked,
+    worlds: Worlds,
+    /// That of the operation which is issued next.
+    barrier: Barrier,
 }
 
 impl Judge {
-    pub(crate) fn new(on: bool, forgets_waits: bool) -> Self {
+    pub(crate) fn new(on: bool, forgets_waits: bool, profile: Profile) -> Self {
         let (lanes, device, host) = (Lanes::default(), DeviceMemory::default(), HostMemory::default());
-        let (history, may_have_blocked) = (History::default(), MayHaveBlocked::default());
-        Self { on, forgets_waits, lanes, device, host, history, may_have_blocked }
+        let (history, worlds, barrier) = (History::default(), Worlds::default(), Barrier::None);
+        Self { on, forgets_waits, profile, lanes, device, host, history, worlds, barrier }
     }
 
-    /// Judges an operation that is being enqueued on a lane, and takes note of it.
-    pub(crate) fn enqueue(&mut self, lane: usize, work: &Work, operation: Operation) -> Option<Finding> {
+    pub(crate) fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// A lane is, from its next operation on, one that waits for the legacy default stream, or none.
+    pub(crate) fn set_blocking(&mut self, lane: usize, blocking: bool) {
+        if blocking {
+            self.worlds.open(&self.lanes);
+        }
+        self.lanes.set_blocking(lane, blocking);
+        self.worlds.set_blocking(lane, blocking);
+    }
+
+    /// The next operation is of such a stream.
+    pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
+        self.barrier = barrier;
+    }
+
+    fn issue(&mut self, lane: usize) -> Position {
+        let position = self.lanes.issue(lane);
+        self.worlds.issue(lane, self.barrier);
+        if self.barrier == Barrier::Always {
+            self.lanes.come_after_blocking(lane);
+            self.lanes.come_before_blocking(lane);
+        }
+        position
+    }
+
+    /// Judges an operation that is being enqueued on a lane, and takes note of it. `pageable`: it copies host memory that is not pinned.
+    pub(crate) fn enqueue(
+        &mut self,
+        lane: usize,
+        work: &Work,
+        operation: Operation,
+        pageable: bool,
+    ) -> Option<Finding> {
         if !self.on {
             return None;
         }
-        let position = self.lanes.issue(lane);
-        self.note(Step::of_operation(&operation, Of::Nothing));
-        self.verdict(work, operation, position)
-    }
-
-    /// The newest operation of a lane is a copy of pageable host memory.
-    pub(crate) fn may_have_blocked(&mut self, lane: usize, copy: Operation) {
-        if self.on {
-            self.may_have_blocked.push(copy, self.lanes.clock(lane).clone());
+        if pageable {
+            self.worlds.open(&self.lanes);
         }
+        let position = self.issue(lane);
+        self.note(Step::of_operation(&operation, Of::Nothing));
+        let finding = self.verdict(work, operation, position, pageable);
+        if pageable && matches!(work, Work::Download { .. }) {
+            self.worlds.downloaded(lane, operation);
+        }
+        finding
     }
 
     /// The lane records an event, as its next operation.
@@ -88,9 +131,9 @@ impl Judge {
         if !self.on {
             return Snapshot::default();
         }
-        let position = self.lanes.issue(lane);
+        let position = self.issue(lane);
         self.note(Step::of_operation(&operation, Of::Nothing));
-        self.lanes.record(position, operation)
+        self.lanes.record(position, operation, self.worlds.snapshot(lane))
     }
 
     /// The lane waits for an event, as its next operation. Whether it came after it already.
@@ -98,12 +141,17 @@ impl Judge {
         if !self.on {
             return false;
         }
-        self.lanes.issue(lane);
+        self.issue(lane);
         let needless = event.is_known_to(self.lanes.clock(lane));
         let of = event.record_number().map_or(Of::Nothing, Of::Record);
         self.note(Step::of_operation(&operation, of));
         if !self.forgets_waits {
             self.lanes.wait(lane, event, operation);
+            self.worlds.wait(lane, event);
+            self.worlds.come_before_blocking(lane, self.barrier);
+            if self.barrier == Barrier::Always {
+                self.lanes.come_before_blocking(lane);
+            }
         }
         needless
     }
@@ -123,18 +171,21 @@ impl Judge {
         let of = event.record_number().map_or(Of::Nothing, Of::Record);
         self.note(Step::of_host("wait", of));
         self.lanes.host_waited(event);
+        self.worlds.host_waited(event);
     }
 
     /// The host has waited for everything on a lane.
     pub(crate) fn host_waited_for_lane(&mut self, lane: usize) {
         self.note(Step::of_host("wait stream", Of::Stream(lane)));
         self.lanes.host_waited_for_lane(lane);
+        self.worlds.host_waited_for_lane(lane);
     }
 
     /// The host has waited for the whole device.
     pub(crate) fn host_waited_for_all(&mut self) {
         self.note(Step::of_host("wait device", Of::Nothing));
         self.lanes.host_waited_for_all();
+        self.worlds.host_waited_for_all();
     }
 
     fn note(&mut self, step: Step) {
@@ -148,8 +199,9 @@ impl Judge {
         self.history.clear();
     }
 
-    /// The finding, with what was issued around it drawn.
+    /// The finding, with its class, and with what was issued around it drawn.
     pub(crate) fn drawn(&self, finding: Finding) -> Finding {
+        let finding = finding.classed();
         Finding { timeline: self.history.draw(&finding), ..finding }
     }
 

@@ -17,6 +17,7 @@ mod limits;
 mod peer;
 mod poison;
 mod pool;
+mod profile;
 pub mod program;
 mod report;
 mod rng;
@@ -49,6 +50,7 @@ pub use explore::{Exhausted, Explore, Failure, ParseReplayError, Swept, Wrong, e
 pub use fault::{Fault, FaultKind, FaultPlan, Fired, ParseFaultPlanError, Site};
 pub use finding::{Access, Class, Code, Finding, Memory, Operation};
 pub use poison::{Poison, PoisonKind};
+pub use profile::{NullStream, ParseProfileError, Profile, ProfileSet, Rules, SourceRead};
 pub use report::{LiveBuffer, LiveHostBuffer, LiveRegistration, Report};
 pub use schedule::Schedule;
 pub use statistics::{Counts, Statistics, Tally};

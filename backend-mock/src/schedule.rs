@@ -51,6 +51,8 @@ pub(crate) enum Choice {
     Piece,
     /// Where memory is allocated: 0 at a fresh address, k at the k-th most recently freed that fits.
     Reuse,
+    /// When an upload of pageable memory reads its source, among the ways that the profile leaves open.
+    Source,
     /// Whether a call fails that a plan lets fail now and then: 0 is no.
     Fault,
     /// What an operation does that loses the device: 0 nothing before, 1 some of its work.

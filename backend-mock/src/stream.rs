@@ -12,7 +12,7 @@ use devarray::{
 use crate::{
     buffer::MockBuffer,
     device::{BACKEND, MockDevice, Shared},
-    engine::{Pattern, Work},
+    engine::{Pattern, StreamName, Work},
     event::MockEvent,
     fault::Site,
     host::HostRange,
@@ -24,16 +24,23 @@ use crate::{
 #[derive(Debug)]
 pub struct MockStream {
     device: MockDevice,
-    lane: usize,
+    name: StreamName,
+    /// Whether it was opened here, and so is closed here.
+    own: bool,
 }
 
 impl MockStream {
     pub(crate) fn new(device: MockDevice, lane: usize) -> Self {
-        Self { device, lane }
+        Self { device, name: StreamName::Lane(lane), own: true }
     }
 
-    pub(crate) fn lane(&self) -> usize {
-        self.lane
+    /// A stream that somebody else opened, or nobody.
+    pub(crate) fn named(device: MockDevice, name: StreamName) -> Self {
+        Self { device, name, own: false }
+    }
+
+    pub(crate) fn name(&self) -> StreamName {
+        self.name
     }
 
     fn shared(&self) -> &Arc<Shared> {
@@ -45,7 +52,8 @@ impl MockStream {
     pub(crate) fn record_stamped(&self, stamp: Option<Stamp>) -> Result<MockEvent> {
         let mut engine = self.shared().engine();
         engine.enter(Site::Record)?;
-        let recorded = engine.record(self.lane, stamp.clone(), Location::caller());
+        let lane = engine.lane_of(self.name);
+        let recorded = engine.record(lane, stamp.clone(), Location::caller());
         Ok(MockEvent::new(self.shared(), &mut engine, recorded, stamp))
     }
 
@@ -68,7 +76,8 @@ impl MockStream {
     ) -> Result<()> {
         let mut engine = self.shared().engine();
         engine.enter(site)?;
-        engine.wait(self.lane, (event.mark, &event.snapshot), location);
+        let lane = engine.lane_of(self.name);
+        engine.wait(lane, (event.mark, &event.snapshot), location);
         Ok(())
     }
 
@@ -99,10 +108,11 @@ impl MockStream {
         if own.iter().any(|buffer| !Arc::ptr_eq(&buffer.shared, self.shared())) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
-        if engine.is_out_of_bounds(self.lane, &work, buffers, Location::caller()) {
+        let lane = engine.lane_of(self.name);
+        if engine.is_out_of_bounds(lane, &work, buffers, Location::caller()) {
             return Err(out_of_bounds(operation));
         }
-        engine.enqueue(self.lane, work, Location::caller());
+        engine.enqueue(lane, work, Location::caller());
         Ok(())
     }
 }
@@ -129,7 +139,11 @@ fn range_in(operation: &'static str, buffer: &MockBuffer, bytes: Range<usize>) -
 
 impl Drop for MockStream {
     fn drop(&mut self) {
-        self.shared().engine().close_lane(self.lane);
+        if let StreamName::Lane(lane) = self.name
+            && self.own
+        {
+            self.shared().engine().close_lane(lane);
+        }
     }
 }
 
@@ -146,7 +160,8 @@ unsafe impl Stream for MockStream {
         let reserved = engine.reserve(len_bytes, Location::caller())?;
         let (id, address) = (reserved.buffer, reserved.address);
         engine.memory_of(id, self.device.info().ordinal);
-        engine.enqueue(self.lane, Work::Alloc { buffer: id, len_bytes }, Location::caller());
+        let lane = engine.lane_of(self.name);
+        engine.enqueue(lane, Work::Alloc { buffer: id, len_bytes }, Location::caller());
         Ok(MockBuffer { shared: Arc::clone(self.shared()), id, len_bytes, address, within: None })
     }
 
@@ -207,6 +222,8 @@ unsafe impl Stream for MockStream {
 
     #[track_caller]
     fn synchronize(&self) -> Quiesced {
-        self.shared().engine().synchronize_lane(self.lane, Location::caller())
+        let mut engine = self.shared().engine();
+        let lane = engine.lane_of(self.name);
+        engine.synchronize_lane(lane, Location::caller())
     }
 }

@@ -68,12 +68,12 @@ fn source_written_again(registered: bool, waits: bool) -> Vec<Code> {
 /// CUDA may read pageable memory at the call, and need not. Of pinned memory it does not.
 #[test]
 fn da21_pageable_memory_is_written_again_after_its_upload() {
-    assert_eq!(source_written_again(false, false), [Code::ReliesOnBlocking]);
+    assert_eq!(source_written_again(false, false), [Code::ReliesOnProfile]);
     assert_eq!(source_written_again(true, false), [Code::HostWrite]);
     for registered in [false, true] {
         assert_eq!(source_written_again(registered, true), []);
     }
-    let told = Code::ReliesOnBlocking;
+    let told = Code::ReliesOnProfile;
     assert_eq!((told.to_string().as_str(), told.class()), ("may[DA21]", Class::May));
 }
 
@@ -98,7 +98,7 @@ fn da21_what_a_download_may_have_waited_for() {
         upload_pinned(&two, if other_buffer { &other } else { &buffer }, &data);
         codes(&device)
     };
-    assert_eq!(run(true, false, false), [Code::ReliesOnBlocking]);
+    assert_eq!(run(true, false, false), [Code::ReliesOnProfile]);
     assert_eq!(run(false, false, false), [Code::Race], "nothing would have waited for it");
     assert_eq!(run(true, true, false), []);
     assert_eq!(run(true, false, true), []);

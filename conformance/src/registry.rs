@@ -174,6 +174,8 @@ macro_rules! __for_each_law_of {
                 F04 declared_work "work of other code that is declared is ordered with all other";
                 F05 released "memory goes out to other code, and comes back";
                 F06 refused "memory that is not there, or does not fit, is refused by name";
+                S07 legacy_stream "order passes through the legacy default stream";
+                S08 thread_stream "order passes through the default stream of a thread, and from it to the legacy one and back";
             }
         }
     };

@@ -4,12 +4,14 @@
 //! |---|---|---|
 //! | use memory that other code allocated | [`Array::adopt`], `unsafe` | its owner is dropped last, after all work on it |
 //! | run kernels of other code on arrays | [`StreamHandle::foreign_work`] | the work is ordered as any operation that reads and writes what is declared |
+//! | wait for a stream of other code, or let it wait | [`StreamHandle::wait_for_foreign`], [`StreamHandle::foreign_waits`] | what is given to one runs after what was given to the other |
 //! | tell other code where elements lie | [`ArrayView::address`], [`ArrayView::buffer`] | nothing: order is the reader's business |
 //! | give memory up to other code, and take it back | [`Array::release`], [`Array::reclaim`] | nobody here frees it, or uses it, in between |
 //!
 //! Other code is ordered against a stream, by its raw handle ([`StreamHandle::raw`]): what it enqueues there before
 //! memory is adopted runs before all uses of the array, and what it enqueues there after memory was released runs after all
-//! of them.
+//! of them. Or it has a stream of its own, which interfaces name by a [number](crate::backend::ForeignStream): the default streams
+//! have one too, and nothing else of this library knows them.
 //!
 //! ```
 //! use devarray::{Array, Context, Layout, NdLayout, Order};
@@ -41,6 +43,7 @@ mod address;
 mod adopted;
 mod place;
 mod released;
+mod streams;
 mod work;
 
 pub(crate) use adopted::lent_to;

@@ -14,7 +14,7 @@ use sys::{CUevent, CUstream};
 
 use super::{
     kernels::Kernel,
-    state::{CURRENT, INVALID, on, with, within},
+    state::{CURRENT, INVALID, on, on_any, with, within},
 };
 
 /// Stores a result.
@@ -130,7 +130,11 @@ unsafe extern "C" fn stream_synchronize(stream: CUstream) -> i32 {
 }
 
 unsafe extern "C" fn stream_wait(stream: CUstream, event: CUevent, _: c_uint) -> i32 {
-    on(stream, Function::StreamWaitEvent, |state| if state.alive(event.addr(), "event") { 0 } else { 400 })
+    on_any(
+        stream,
+        Function::StreamWaitEvent,
+        |state| if state.alive(event.addr(), "event") { 0 } else { 400 },
+    )
 }
 
 unsafe extern "C" fn host_func(stream: CUstream, function: sys::CUhostFn, data: *mut c_void) -> i32 {
@@ -171,7 +175,7 @@ unsafe extern "C" fn event_destroy(event: CUevent) -> i32 {
 }
 
 unsafe extern "C" fn event_record(event: CUevent, stream: CUstream) -> i32 {
-    on(stream, Function::EventRecord, |state| if state.alive(event.addr(), "event") { 0 } else { 400 })
+    on_any(stream, Function::EventRecord, |state| if state.alive(event.addr(), "event") { 0 } else { 400 })
 }
 
 unsafe extern "C" fn event_query(event: CUevent) -> i32 {

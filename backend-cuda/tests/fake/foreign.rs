@@ -3,7 +3,10 @@
 
 use std::ffi::{c_int, c_void};
 
-use devarray::{Array, Context, Error, Layout, Order};
+use devarray::{
+    Array, Context, Error, Layout, Order,
+    backend::{Device, ForeignMemory, ForeignStream},
+};
 use devarray_cuda::{
     CudaDevice,
     driver::{Function, Table, sys},
@@ -64,6 +67,40 @@ fn numba_37_no_stream_has_the_handle_of_a_default_one() {
     let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
     let streams = [context.stream(), context.strict_stream()].map(Result::unwrap);
     assert!(streams.iter().all(|stream| stream.raw().raw().addr() > 2));
+}
+
+/// A wait is an event, recorded on the one stream and waited for by the other, and nothing stays. 1 and 2 are the driver's own
+/// handles of the default streams.
+#[test]
+fn streams_of_other_code_are_waited_for_by_events() {
+    use Function::{EventRecord, StreamWaitEvent};
+    let fake = Fake::new();
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let (one, two) = (device.open_stream().unwrap(), device.open_stream().unwrap());
+    // SAFETY: the stream is alive until the end.
+    let named = unsafe { ForeignStream::named(two.raw().addr() as u64) }.unwrap();
+    for (stream, defaults) in
+        [(ForeignStream::LEGACY, vec![1, 1]), (ForeignStream::PER_THREAD, vec![2, 2]), (named, vec![])]
+    {
+        fake.state(|state| (state.log.clear(), state.defaults.clear()));
+        device.wait_for_foreign(&one, stream).unwrap();
+        device.foreign_waits(stream, &one).unwrap();
+        let (log, on) = fake.state(|state| (state.log.clone(), state.defaults.clone()));
+        let order = [EventRecord, StreamWaitEvent];
+        let calls: Vec<_> = log.into_iter().filter(|function| order.contains(function)).collect();
+        assert_eq!(calls, [order, order].concat());
+        // What is waited for records; who waits waits.
+        assert_eq!(on.iter().map(|(_, stream)| *stream).collect::<Vec<_>>(), defaults);
+        assert!(on.is_empty() || on.iter().map(|(function, _)| *function).eq(order));
+    }
+    let gone = device.open_stream().unwrap();
+    let handle = gone.raw().addr() as u64;
+    drop(gone);
+    // SAFETY: not alive; the fake driver says so.
+    let gone = unsafe { ForeignStream::named(handle) }.unwrap();
+    assert!(device.wait_for_foreign(&one, gone).is_err() && device.foreign_waits(gone, &one).is_err());
+    drop((one, two, device));
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }
 
 #[test]

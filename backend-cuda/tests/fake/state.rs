@@ -98,6 +98,8 @@ pub(crate) struct State {
     /// Events for other processes.
     pub(crate) exported: BTreeSet<usize>,
     pub(crate) kernels: HashMap<usize, Kernel>,
+    /// Calls on default streams, and which.
+    pub(crate) defaults: Vec<(Function, usize)>,
     /// Every call that reached the driver.
     pub(crate) log: Vec<Function>,
     pub(crate) misuse: Vec<String>,
@@ -137,6 +139,7 @@ impl Default for State {
             globals: BTreeMap::new(),
             exported: BTreeSet::new(),
             kernels: HashMap::new(),
+            defaults: Vec::new(),
             log: Vec::new(),
             misuse: Vec::new(),
             next: 0x1000,
@@ -303,4 +306,15 @@ pub(crate) fn within(function: Function, call: impl FnOnce(&mut State) -> i32) -
 /// Runs a call on a live stream.
 pub(crate) fn on(stream: CUstream, function: Function, call: impl FnOnce(&mut State) -> i32) -> i32 {
     within(function, |state| if state.alive(stream.addr(), "stream") { call(state) } else { 400 })
+}
+
+/// As [`on`], also on the default streams, which are noted: 1 and 2.
+pub(crate) fn on_any(stream: CUstream, function: Function, call: impl FnOnce(&mut State) -> i32) -> i32 {
+    if !matches!(stream.addr(), 1 | 2) {
+        return on(stream, function, call);
+    }
+    within(function, |state| {
+        state.defaults.push((function, stream.addr()));
+        call(state)
+    })
 }

@@ -57,6 +57,12 @@ pub(super) fn scribble(host: &HostRange, poison: Poison) {
     unsafe { host.scribble(poison) }
 }
 
+/// Reads the source of an upload that is about to be enqueued.
+pub(super) fn stage(host: &mut HostRange) {
+    // SAFETY: the operation is in flight from now on.
+    unsafe { host.stage() }
+}
+
 /// Cuts `0..len_bytes` into so many pieces of about one size.
 fn tear(len_bytes: usize, count: usize) -> Vec<Range<usize>> {
     let piece_bytes = len_bytes.div_ceil(count).max(1);
@@ -178,14 +184,14 @@ mod tests {
 
     use super::*;
     use crate::schedule::{Chooser, Schedule};
-    use crate::{Code, FaultPlan, judge::Judge};
+    use crate::{Code, FaultPlan, Profile, judge::Judge};
 
     /// No owner of a buffer can do this, so the engine is asked directly.
     #[test]
     fn a_second_free_is_a_finding() {
         let mut engine = Engine::new(
             Chooser::new(Schedule::Lazy, 0, false),
-            Judge::new(true, false),
+            Judge::new(true, false, Profile::Strict),
             100,
             0,
             false,

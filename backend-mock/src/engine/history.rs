@@ -1,6 +1,6 @@
 //! What happened in a run, in order, for those who want to know in which other orders it could have.
 
-use super::{Engine, Mark, Work};
+use super::{Engine, Mark, Op, Work};
 use crate::judge::ByteSet;
 
 /// One thing that happened.
@@ -23,7 +23,7 @@ pub(crate) enum Happened {
         /// Which of its lane it is; none if there is more of it to run.
         at: Option<Mark>,
         /// What it waited for.
-        after: Option<Mark>,
+        after: Vec<Mark>,
         touches: Vec<Touch>,
         /// Whether it changes how much memory is free.
         frees: bool,
@@ -98,11 +98,12 @@ impl Engine {
 }
 
 impl Happened {
-    pub(super) fn ran(lane: usize, number: u64, at: Option<Mark>, work: &Work) -> Self {
-        let after = match work {
-            Work::Wait(mark) => Some(*mark),
-            _ => None,
-        };
+    pub(super) fn ran(lane: usize, at: Option<Mark>, op: &Op) -> Self {
+        let Op { number, ref work, .. } = *op;
+        let mut after = op.after.as_deref().unwrap_or_default().to_vec();
+        if let Work::Wait(mark) = work {
+            after.push(*mark);
+        }
         let frees = matches!(work, Work::Free { .. });
         Self::Ran { lane, number, at, after, touches: Touch::of(work), frees }
     }

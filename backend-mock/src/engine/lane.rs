@@ -26,6 +26,10 @@ pub(super) struct Lane {
     /// Operations that have run: the position of the front of the queue.
     executed: u64,
     open: bool,
+    /// Of a default stream, which nobody opens or drops.
+    is_default: bool,
+    /// Whether it is ordered with the legacy default stream.
+    pub(super) blocking: bool,
 }
 
 impl Lane {
@@ -65,7 +69,11 @@ impl Lane {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.open
+        self.open && !self.is_default
+    }
+
+    pub(super) fn become_default(&mut self) {
+        self.is_default = true;
     }
 
     /// Whether the operation at `position` has run.
@@ -103,6 +111,10 @@ impl Engine {
             self.lanes.len() - 1
         });
         self.lanes[index].open = true;
+        if self.lanes[index].blocking {
+            self.lanes[index].blocking = false;
+            self.judge.set_blocking(index, false);
+        }
         index
     }
 

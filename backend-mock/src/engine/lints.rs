@@ -1,8 +1,8 @@
 //! What is right, and slow or needless: looked for on request, and told apart from mistakes.
 
-use std::{ops::Range, panic::Location};
+use std::panic::Location;
 
-use super::{Engine, Work};
+use super::Engine;
 use crate::{
     finding::{Access, Code, Finding, Memory, Operation},
     judge::Snapshot,
@@ -83,23 +83,6 @@ impl Engine {
                 Finding::new(Code::SlowRead, operation, Access::Read, memory, 0..len_bytes)
             });
         }
-    }
-
-    /// Tells the judge if an operation that was enqueued is a copy of pageable host memory.
-    pub(super) fn note_pageable(&mut self, lane: usize, host: Option<Range<usize>>, copy: Operation) {
-        let Some(host) = host else { return };
-        let inside = |range: &Range<usize>| range.start <= host.start && host.end <= range.end;
-        let registered = self.ledger.registrations.values().any(|(range, _)| inside(range));
-        if !registered && self.judge.pinned(&host).is_none() {
-            self.judge.may_have_blocked(lane, copy);
-        }
-    }
-}
-
-impl Work {
-    /// The addresses of the host memory it touches.
-    pub(super) fn host_addresses(&self) -> Option<Range<usize>> {
-        self.host().map(|(host, _)| host.addresses())
     }
 }
 

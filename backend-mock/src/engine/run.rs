@@ -101,9 +101,10 @@ impl Engine {
 
     /// What the front of a lane waits for, if it may not run yet.
     fn blocker(&self, lane: usize) -> Option<Mark> {
-        match self.lanes[lane].front()?.work {
+        let front = self.lanes[lane].front()?;
+        match front.work {
             Work::Wait(mark) if !self.is_done(mark) => Some(mark),
-            _ => None,
+            _ => front.after.as_deref()?.iter().copied().find(|&mark| !self.is_done(mark)),
         }
     }
 
@@ -117,7 +118,7 @@ impl Engine {
         self.chooser.note([lane as u64, op.number, u64::from(finished)]);
         self.note(|engine| {
             let at = finished.then(|| engine.lanes[lane].next_mark(lane));
-            Happened::ran(lane, op.number, at, &op.work)
+            Happened::ran(lane, at, &op)
         });
         if !finished {
             return self.lanes[lane].put_back(op);

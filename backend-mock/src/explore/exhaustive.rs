@@ -50,13 +50,26 @@ impl Explore {
         most_runs: u64,
         program: impl Fn(MockDevice) -> R,
     ) -> Result<Exhausted, Failure> {
+        let all = self.under_each(|exploration| exploration.exhaustive_under_one(most_runs, &program))?;
+        let add = |one: Exhausted, two: &Exhausted| Exhausted {
+            runs: one.runs + two.runs,
+            is_complete: one.is_complete && two.is_complete,
+        };
+        Ok(all.iter().fold(Exhausted { runs: 0, is_complete: true }, add))
+    }
+
+    fn exhaustive_under_one<R>(
+        &self,
+        most_runs: u64,
+        program: &impl Fn(MockDevice) -> R,
+    ) -> Result<Exhausted, Failure> {
         let mut search = Search::reduced();
         let mut next = Some(Trace::default());
         for runs in 0..most_runs {
             let Some(trace) = next else { return Ok(Exhausted { runs, is_complete: true }) };
             let mut options = self.options(Schedule::Replay(trace), 0);
             options.keep_history = true;
-            let run = options.run_or_shrink(runs, &program)?;
+            let run = options.run_or_shrink(runs, program)?;
             next = search.next(&run.history, &run.trace);
         }
         Ok(Exhausted { runs: most_runs, is_complete: next.is_none() })

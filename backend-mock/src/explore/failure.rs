@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr, thread};
 
-use crate::{FaultPlan, Finding, ParseFaultPlanError, ParseTraceError, Report, Trace};
+use crate::{
+    FaultPlan, Finding, ParseFaultPlanError, ParseProfileError, ParseTraceError, Profile, ProfileSet, Report,
+    Trace,
+};
 
 /// A run that is wrong, and the choices that make it so.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,10 +17,14 @@ pub struct Failure {
     pub trace: Trace,
     /// The calls that fail in it.
     pub plan: Box<FaultPlan>,
+    /// What the devices of the run do beyond what is promised.
+    pub profile: Profile,
+    /// The [profiles that were tried](crate::Explore::profiles) and under which nothing is wrong.
+    pub right_under: ProfileSet,
     /// Runs before it that were right.
     pub runs: u64,
     /// The schedule that first showed it.
-    pub schedule: String,
+    pub schedule: Box<str>,
     /// What the program panicked with, if it did so besides a mistake that the judge found.
     pub panic: Option<String>,
 }
@@ -72,14 +79,24 @@ impl fmt::Display for Failure {
             f,
             "\n  {schedule}, after {runs} runs that were right; {evil} choices of this one are not the benign ones"
         )?;
+        if self.profile != Profile::Strict || !self.right_under.is_empty() {
+            write!(f, "\n  under profile {}", self.profile)?;
+        }
+        if !self.right_under.is_empty() {
+            write!(f, "; nothing is wrong under {}: it relies on what some machines do", self.right_under)?;
+        }
         let name = thread::current()
             .name()
             .filter(|name| *name != "main")
             .map_or_else(String::new, |name| format!(" {name}"));
         // Plans have characters that mean something to a shell.
+        let version = match self.profile {
+            Profile::Strict => "v1".to_owned(),
+            profile => format!("v1+{profile}"),
+        };
         let run = match self.plan.is_empty() {
-            true => format!("v1:{}", self.trace),
-            false => format!("'v1:{}:{}'", self.trace, self.plan),
+            true => format!("{version}:{}", self.trace),
+            false => format!("'{version}:{}:{}'", self.trace, self.plan),
         };
         write!(f, "\n  replay: DEVARRAY_REPLAY={run} cargo test{name}")
     }
@@ -92,15 +109,22 @@ impl FromStr for Failure {
     type Err = ParseReplayError;
 
     fn from_str(text: &str) -> Result<Self, ParseReplayError> {
-        let trace = text
-            .strip_prefix("v1:")
-            .ok_or_else(|| ParseReplayError(format!("{text:?} does not begin with \"v1:\"")))?;
+        let unknown = || ParseReplayError(format!("{text:?} does not begin with \"v1:\""));
+        let (version, trace) = text.split_once(':').ok_or_else(unknown)?;
+        let profile = match version.strip_prefix("v1").ok_or_else(unknown)? {
+            "" => Profile::Strict,
+            profile => {
+                let name = profile.strip_prefix('+').ok_or_else(unknown)?;
+                name.parse().map_err(|error: ParseProfileError| ParseReplayError(error.to_string()))?
+            }
+        };
         let (trace, plan) = trace.split_once(':').unwrap_or((trace, ""));
         let plan = plan.parse().map_err(|error: ParseFaultPlanError| ParseReplayError(error.to_string()))?;
         let plan = Box::new(plan);
         let trace = trace.parse().map_err(|error: ParseTraceError| ParseReplayError(error.to_string()))?;
-        let schedule = "a run that is repeated".to_owned();
-        Ok(Self { wrong: Wrong::Unknown, trace, plan, runs: 0, schedule, panic: None })
+        let schedule = "a run that is repeated".into();
+        let (wrong, right_under) = (Wrong::Unknown, ProfileSet::default());
+        Ok(Self { wrong, trace, plan, profile, right_under, runs: 0, schedule, panic: None })
     }
 }
 

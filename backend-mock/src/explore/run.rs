@@ -9,11 +9,15 @@ use std::{
 use devarray::{Error, backend::Device as _};
 
 use super::{Failure, Wrong, quiet, shrink, witness};
-use crate::{Builder, FaultKind, FaultPlan, Fired, MockDevice, Schedule, Site, Trace, engine::Happened};
+use crate::{
+    Builder, FaultKind, FaultPlan, Fired, MockDevice, Profile, ProfileSet, Schedule, Site, Trace,
+    engine::Happened,
+};
 
 /// What makes a run what it is, beside the program.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
+    pub(super) profile: Profile,
     pub(super) schedule: Schedule,
     pub(super) seed: u64,
     pub(super) memory_limit_bytes: usize,
@@ -62,12 +66,15 @@ impl Options {
             Schedule::Replay(_) => "an order that differs".to_owned(),
             fixed => format!("schedule {fixed:?}"),
         };
-        Err(Failure { wrong, trace, plan: Box::new(self.plan.clone()), runs, schedule, panic })
+        let schedule = schedule.into();
+        let (plan, profile, right_under) = (Box::new(self.plan.clone()), self.profile, ProfileSet::default());
+        Err(Failure { wrong, trace, plan, profile, right_under, runs, schedule, panic })
     }
 
     /// The devices that programs run on.
     pub(super) fn builder(&self) -> Builder {
         MockDevice::builder()
+            .profile(self.profile)
             .schedule(self.schedule.clone())
             .seed(self.seed)
             .memory_limit_bytes(self.memory_limit_bytes)

@@ -28,8 +28,8 @@ pub enum Code {
     Overlap,
     /// DA12: something was still alive in the end.
     Leak,
-    /// DA21: right only if a copy of pageable host memory waited for itself, as CUDA says that it may and not that it does.
-    ReliesOnBlocking,
+    /// DA21: right only under some [profiles](crate::Profile), as CUDA says that it may be so and not that it is.
+    ReliesOnProfile,
     /// DA26: the host reads write-combined memory. Right, but slow.
     SlowRead,
     /// DA27: the host waits for a stream or an event that it has waited for already.
@@ -66,7 +66,7 @@ impl Code {
             Self::Uninitialized => 10,
             Self::Overlap => 11,
             Self::Leak => 12,
-            Self::ReliesOnBlocking => 21,
+            Self::ReliesOnProfile => 21,
             Self::SlowRead => 26,
             Self::NeedlessSync => 27,
             Self::NeedlessWait => 28,
@@ -77,7 +77,7 @@ impl Code {
     #[must_use]
     pub const fn class(self) -> Class {
         match self {
-            Self::ReliesOnBlocking => Class::May,
+            Self::ReliesOnProfile => Class::May,
             Self::SlowRead | Self::NeedlessSync | Self::NeedlessWait => Class::Lint,
             _ => Class::Error,
         }
@@ -100,7 +100,7 @@ impl Code {
             Self::Uninitialized => "uninit",
             Self::Overlap => "overlap",
             Self::Leak => "leak",
-            Self::ReliesOnBlocking => "relies_on_blocking",
+            Self::ReliesOnProfile => "relies_on_profile",
             Self::SlowRead => "slow_read",
             Self::NeedlessSync => "needless_sync",
             Self::NeedlessWait => "needless_wait",

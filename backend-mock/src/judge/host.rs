@@ -64,7 +64,7 @@ impl Judge {
 
     /// Host memory got a place among the device's: before everything, and all of it has a value.
     pub(crate) fn lend(&mut self, id: BufferId, len_bytes: usize, operation: Operation) {
-        let alloc = Note { position: Position::default(), operation, access: Access::Lifetime };
+        let alloc = Note::new(Position::default(), operation, Access::Lifetime);
         self.device.insert(id, len_bytes, alloc);
         if let Some(buffer) = self.device.buffer_mut(id) {
             buffer.initialized.set(&Bytes::range(0..len_bytes), true);
@@ -77,8 +77,9 @@ impl Judge {
         let (whole, mut conflicts) = (0..buffer.len_bytes, Vec::new());
         buffer.shadow.conflicts(&whole, true, self.lanes.host(), &mut conflicts);
         let memory = Memory::Device { id, len_bytes: whole.len() };
-        let finding = self.conflict(Code::HostFreed, operation, Access::Lifetime, conflicts, |_| memory);
-        self.device.free(id, Note { position: Position::default(), operation, access: Access::Lifetime });
+        let finding =
+            self.conflict(Code::HostFreed, operation, Access::Lifetime, false, conflicts, |_| memory);
+        self.device.free(id, Note::new(Position::default(), operation, Access::Lifetime));
         finding
     }
 
@@ -97,6 +98,6 @@ impl Judge {
         }
         let mut conflicts = Vec::new();
         self.host.shadow.conflicts(addresses, access == Access::Write, self.lanes.host(), &mut conflicts);
-        self.conflict(code, operation, access, conflicts, |bytes| self.host.name(bytes))
+        self.conflict(code, operation, access, false, conflicts, |bytes| self.host.name(bytes))
     }
 }

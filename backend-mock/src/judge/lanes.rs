@@ -12,6 +12,8 @@ const MOST_WAITS: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
     clock: Clock,
+    /// The same under each profile that differed by then.
+    others: Vec<Clock>,
     position: Position,
     record: Option<Operation>,
 }
@@ -25,6 +27,11 @@ impl Snapshot {
     /// The record; none as for its number.
     pub(crate) fn record(&self) -> Option<Operation> {
         self.record
+    }
+
+    /// What it holds under a profile that may differ, by its place in the list of them.
+    pub(super) fn clock_under(&self, index: usize) -> &Clock {
+        self.others.get(index).unwrap_or(&self.clock)
     }
 
     /// Whether who has this clock comes after the record.
@@ -43,35 +50,63 @@ pub(super) struct Wait {
 }
 
 /// The clocks of all lanes and of the host.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
     host: Clock,
     /// How often the host learned something.
     host_version: u64,
+    /// What is before all that blocking lanes are given from now on.
+    barrier: Clock,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Lane {
     /// What is before the next operation.
     clock: Clock,
     /// As far as the host's knowledge was joined.
     host_version: u64,
     waits: VecDeque<Wait>,
+    /// Whether it is ordered with the legacy default stream.
+    blocking: bool,
 }
 
 impl Lanes {
     /// The next operation of a lane: after the one before it, and after all that the host has waited for.
     pub(super) fn issue(&mut self, index: usize) -> Position {
-        if self.lanes.len() <= index {
-            self.lanes.resize_with(index + 1, Lane::default);
-        }
+        self.reach(index);
         let lane = &mut self.lanes[index];
         if lane.host_version != self.host_version {
             lane.clock.join(&self.host);
             lane.host_version = self.host_version;
         }
+        if lane.blocking {
+            lane.clock.join(&self.barrier);
+        }
         lane.clock.tick(index)
+    }
+
+    fn reach(&mut self, index: usize) {
+        if self.lanes.len() <= index {
+            self.lanes.resize_with(index + 1, Lane::default);
+        }
+    }
+
+    pub(super) fn set_blocking(&mut self, index: usize, blocking: bool) {
+        self.reach(index);
+        self.lanes[index].blocking = blocking;
+    }
+
+    /// The newest operation of a lane comes after all that blocking lanes were given.
+    pub(super) fn come_after_blocking(&mut self, index: usize) {
+        let mut clock = std::mem::take(&mut self.lanes[index].clock);
+        self.lanes.iter().filter(|lane| lane.blocking).for_each(|lane| clock.join(&lane.clock));
+        self.lanes[index].clock = clock;
+    }
+
+    /// All that blocking lanes will be given comes after the newest operation of a lane.
+    pub(super) fn come_before_blocking(&mut self, index: usize) {
+        self.barrier.join(&self.lanes[index].clock);
     }
 
     /// What the newest operation of a lane knows, itself included.
@@ -84,13 +119,13 @@ impl Lanes {
         &self.host
     }
 
-    pub(super) fn record(&self, position: Position, operation: Operation) -> Snapshot {
-        Snapshot { clock: self.lanes[position.lane].clock.clone(), position, record: Some(operation) }
+    pub(super) fn record(&self, position: Position, operation: Operation, others: Vec<Clock>) -> Snapshot {
+        Snapshot { clock: self.lanes[position.lane].clock.clone(), others, position, record: Some(operation) }
     }
 
     pub(super) fn wait(&mut self, lane: usize, event: &Snapshot, wait: Operation) {
+        self.learn(lane, &event.clock);
         let lane = &mut self.lanes[lane];
-        lane.clock.join(&event.clock);
         if let Some(record) = event.record {
             if lane.waits.len() == MOST_WAITS {
                 lane.waits.pop_front();
@@ -99,8 +134,17 @@ impl Lanes {
         }
     }
 
+    /// All that a lane is given from now on comes after this.
+    pub(super) fn learn(&mut self, lane: usize, clock: &Clock) {
+        self.lanes[lane].clock.join(clock);
+    }
+
     pub(super) fn host_waited(&mut self, event: &Snapshot) {
-        self.host.join(&event.clock);
+        self.host_learns(&event.clock);
+    }
+
+    pub(super) fn host_learns(&mut self, clock: &Clock) {
+        self.host.join(clock);
         self.host_version += 1;
     }
 

@@ -19,9 +19,15 @@ pub(crate) struct Note {
     pub(crate) position: Position,
     pub(crate) operation: Operation,
     pub(crate) access: Access,
+    /// Whether it is the read of the source of an upload of pageable memory.
+    pub(crate) of_pageable: bool,
 }
 
 impl Note {
+    pub(crate) fn new(position: Position, operation: Operation, access: Access) -> Self {
+        Self { position, operation, access, of_pageable: false }
+    }
+
     /// As findings name it.
     pub(crate) fn named(&self) -> (Operation, Access) {
         (self.operation, self.access)
@@ -205,6 +211,10 @@ fn find_conflicts(
 fn succeed(accesses: &mut Accesses, access: Note, clock: &Clock, host: &Clock) {
     accesses.retain(|earlier| {
         let position = earlier.position;
+        // Under some profiles it is over when its call returns, and then others before it are not.
+        if access.of_pageable && !earlier.of_pageable {
+            return !host.knows(position);
+        }
         if access.writes() || !earlier.writes() { !clock.knows(position) } else { !host.knows(position) }
     });
     accesses.push(access);

@@ -10,6 +10,7 @@ use super::{
     bytes::Bytes,
     initialized::Initialized,
     shadow::{Conflict, Note},
+    worlds::Later,
 };
 use crate::{
     buffer::BufferId,
@@ -22,6 +23,8 @@ use crate::{
 enum Side {
     Device(BufferId, Bytes),
     Host(Range<usize>),
+    /// Read by an upload, and not pinned.
+    PageableSource(Range<usize>),
 }
 
 /// The flags that a copy gives its destination.
@@ -37,12 +40,13 @@ impl Judge {
         work: &Work,
         operation: Operation,
         position: Position,
+        pageable: bool,
     ) -> Option<Finding> {
         let side = |id: &BufferId, bytes: Bytes| Some(Side::Device(*id, bytes));
         let (source, destination) = match work {
             Work::Record(_) | Work::Wait(_) => return None,
             Work::Alloc { buffer, len_bytes } => {
-                let alloc = Note { position, operation, access: Access::Lifetime };
+                let alloc = Note::new(position, operation, Access::Lifetime);
                 self.device.insert(*buffer, *len_bytes, alloc);
                 return None;
             }
@@ -54,7 +58,8 @@ impl Judge {
             Work::Prefetch { buffer, bytes } => (side(buffer, Bytes::range(bytes.clone())), None),
             Work::Fill { dst, plan, .. } => (None, side(dst, Bytes::destination(plan))),
             Work::Upload { dst, bytes, host } => {
-                (Some(Side::Host(host.addresses())), side(dst, Bytes::range(bytes.clone())))
+                let source = if pageable { Side::PageableSource } else { Side::Host };
+                (Some(source(host.addresses())), side(dst, Bytes::range(bytes.clone())))
             }
             Work::Download { src, bytes, host } => {
                 (side(src, Bytes::range(bytes.clone())), Some(Side::Host(host.addresses())))
@@ -98,8 +103,8 @@ impl Judge {
             return None;
         }
         let missed = Conflict { with: buffer.alloc, bytes: bytes.span() };
-        let finding = found(Code::UseBeforeAlloc, buffer.len_bytes).with([buffer.alloc.named()]);
-        Some(finding.explain(&self.lanes, operation, &missed))
+        let memory = Memory::Device { id: *id, len_bytes: buffer.len_bytes };
+        self.conflict(Code::UseBeforeAlloc, operation, access, false, vec![missed], |_| memory)
     }
 
     /// A free: of memory that is alive, and after every use of it.
@@ -111,9 +116,9 @@ impl Judge {
             let clock = self.lanes.clock(position.lane);
             self.device.buffer(id)?.shadow.conflicts(&whole, true, clock, &mut conflicts);
             let memory = Memory::Device { id, len_bytes: whole.len() };
-            self.conflict(Code::UseAfterFree, operation, Access::Lifetime, conflicts, |_| memory)
+            self.conflict(Code::UseAfterFree, operation, Access::Lifetime, false, conflicts, |_| memory)
         });
-        self.device.free(id, Note { position, operation, access: Access::Lifetime });
+        self.device.free(id, Note::new(position, operation, Access::Lifetime));
         finding
     }
 
@@ -127,7 +132,8 @@ impl Judge {
         let (clock, host) = (self.lanes.clock(position.lane), self.lanes.host());
         let mut race: Option<Finding> = None;
         for (side, access) in sides {
-            let note = Note { position, operation, access: *access };
+            let of_pageable = matches!(side, Side::PageableSource(_));
+            let note = Note { position, operation, access: *access, of_pageable };
             let mut conflicts = Vec::new();
             match side {
                 Side::Device(id, bytes) => {
@@ -140,11 +146,18 @@ impl Judge {
                     let bytes = Bytes::range(range.clone());
                     self.host.shadow.touch(&bytes, note, clock, host, &mut conflicts);
                 }
+                // It may be read before what is before the upload, if the host has not waited for that.
+                Side::PageableSource(range) => {
+                    self.host.shadow.conflicts(range, false, host, &mut conflicts);
+                    let bytes = Bytes::range(range.clone());
+                    self.host.shadow.touch(&bytes, note, clock, host, &mut Vec::new());
+                }
             }
-            let found = self.conflict(Code::Race, operation, *access, conflicts, |bytes| match side {
-                Side::Device(id, _) => self.device_name(*id),
-                Side::Host(_) => self.host.name(bytes),
-            });
+            let found =
+                self.conflict(Code::Race, operation, *access, of_pageable, conflicts, |bytes| match side {
+                    Side::Device(id, _) => self.device_name(*id),
+                    Side::Host(_) | Side::PageableSource(_) => self.host.name(bytes),
+                });
             race = match (race, found) {
                 (Some(first), Some(second)) => Some(first.joined(second)),
                 (first, second) => first.or(second),
@@ -153,26 +166,30 @@ impl Judge {
         race
     }
 
-    /// The finding of a conflict, explained by the earliest operation; none without conflicts.
+    /// The finding of conflicts, explained by the earliest operation; none if the profile leaves none. `of_pageable`: what conflicts is
+    /// the read of the source of an upload of pageable memory.
     pub(super) fn conflict(
         &self,
         code: Code,
         operation: Operation,
         access: Access,
-        conflicts: Vec<Conflict>,
+        of_pageable: bool,
+        mut conflicts: Vec<Conflict>,
         memory: impl FnOnce(&mut Range<usize>) -> Memory,
     ) -> Option<Finding> {
-        let blocking = conflicts.iter().map(|conflict| self.may_have_blocked.covers(conflict.with.position));
-        let blocking = blocking.collect::<Option<Vec<_>>>();
+        let later = Later { stream: operation.stream, of_pageable };
+        let passes_under = self.under_profiles(later, &mut conflicts);
         let mut first = conflicts.iter().min_by_key(|conflict| conflict.with.operation.number)?.clone();
         let memory = memory(&mut first.bytes);
         let finding = Finding::new(code, operation, access, memory, first.bytes.clone());
         let named = conflicts.iter().map(|conflict| conflict.with.named());
-        let finding = finding.with(named).explain(&self.lanes, operation, &first);
-        Some(match blocking.as_deref() {
-            Some([copy, ..]) => finding.relies_on(copy),
-            _ => finding,
-        })
+        let mut finding = finding.with(named).explain(&self.lanes, operation, &first);
+        if let Some(copy) = self.may_have_waited(&first.with).filter(|_| !passes_under.is_empty()) {
+            let earlier = first.with.operation.number;
+            let what = if copy.number == earlier { "itself".to_owned() } else { format!("#{earlier}") };
+            finding = finding.note(format!("the {} #{} may have waited for {what}", copy.kind, copy.number));
+        }
+        Some(Finding { passes_under, ..finding })
     }
 
     fn device_name(&self, id: BufferId) -> Memory {

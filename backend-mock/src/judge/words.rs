@@ -4,18 +4,9 @@ use super::{
     lanes::{Lanes, Wait},
     shadow::Conflict,
 };
-use crate::finding::{Code, Finding, Operation};
+use crate::finding::{Finding, Operation};
 
 impl Finding {
-    /// The same, which would be right if a copy had blocked.
-    pub(super) fn relies_on(mut self, copy: &Operation) -> Self {
-        let Operation { number, kind, .. } = copy;
-        self.code = Code::ReliesOnBlocking;
-        self.note(format!(
-            "right only if the {kind} #{number} blocked the host, as copies of pageable memory may, and need not"
-        ))
-    }
-
     /// Why `later` on a stream is not ordered after the first of the conflicts, and what would order it.
     pub(super) fn explain(self, lanes: &Lanes, later: Operation, first: &Conflict) -> Self {
         let earlier = first.with.operation;

@@ -1,11 +1,14 @@
 //! What the simulator promises: legal schedules and all of them, reproducible runs, visible mistakes, typed failures.
 
+mod default_streams;
 mod explore;
 mod failures;
 mod lifetime;
 mod litmus;
 mod memory;
+mod pageable;
 mod priorities;
+mod profiles;
 mod programs;
 mod schedules;
 mod support;

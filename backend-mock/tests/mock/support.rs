@@ -32,6 +32,12 @@ pub(crate) fn size(len_bytes: usize) -> NonZeroUsize {
     NonZeroUsize::new(len_bytes).expect("tests use sizes above 0")
 }
 
+/// The fixed schedules, and some random ones.
+pub(crate) fn every_schedule() -> impl Iterator<Item = (Schedule, u64)> {
+    let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy].map(|schedule| (schedule, 0));
+    fixed.into_iter().chain((0..20).map(|seed| (Schedule::Random, seed)))
+}
+
 /// A stream with one call an operation.
 pub(crate) struct Queue(pub(crate) MockStream);
 

@@ -9,6 +9,6 @@ mod trace;
 
 pub use explain::{explain, lints};
 pub use hardware::{on_hardware, traced_on_hardware};
-pub use judge::{Judged, judge};
+pub use judge::{Judged, Tries, judge};
 pub use lines::Lines;
 pub use trace::traced_on_mock;

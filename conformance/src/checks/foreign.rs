@@ -11,7 +11,9 @@ use std::{
 
 use devarray::{
     Array, Context, Element, Error, Layout, LayoutError, Order, StreamHandle,
-    backend::{Buffer, Capabilities, Capability, Device, FillOp, ForeignMemory, FreeOp, Stream},
+    backend::{
+        Buffer, Capabilities, Capability, Device, FillOp, ForeignMemory, ForeignStream, FreeOp, Stream,
+    },
     copy::Plan,
     ix,
 };
@@ -221,6 +223,44 @@ pub fn released<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let named = matches!(refused.error(), Error::Unsupported { capability: Capability::ForeignMemory, .. });
     ensure(named, || format!("memory of an owner, released: {refused}"))?;
     same(&refused.into_array().to_vec(&two)?, &[0x0101_0101; 2], "an array that could not be released")?;
+    no_background_errors(&context)
+}
+
+/// What one stream did is there for another that waits for the legacy default stream, if that was made to wait for the first.
+pub fn legacy_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
+    through(harness, ForeignStream::LEGACY, ForeignStream::LEGACY)
+}
+
+/// As [`legacy_stream`], of the default stream of this thread; and each of the two waits for the other by itself.
+pub fn thread_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
+    through(harness, ForeignStream::PER_THREAD, ForeignStream::PER_THREAD)?;
+    through(harness, ForeignStream::PER_THREAD, ForeignStream::LEGACY)?;
+    through(harness, ForeignStream::LEGACY, ForeignStream::PER_THREAD)
+}
+
+/// Memory goes from one stream to another with no order but that through streams of other code.
+fn through<D: ForeignMemory>(
+    harness: &Harness<D>,
+    waits: ForeignStream,
+    waited_for: ForeignStream,
+) -> Outcome {
+    let Some(context) = adopting(harness)? else { return Ok(()) };
+    let (one, two) = (context.stream()?, context.stream()?);
+    let (len, what) = (1 << 14, format!("what was written before {waits} waited, read after {waited_for}"));
+    let line = Layout::contiguous(&[len], Order::C)?;
+    let mut array = Array::<u8, D>::zeros(&one, &[len])?;
+    one.synchronize()?;
+    for round in 1..5 {
+        array.view_mut().fill(&one, round)?;
+        one.foreign_waits(waits)?;
+        two.wait_for_foreign(waited_for)?;
+        // To the library this is memory of other code, of whose uses it knows none.
+        // SAFETY: the array keeps the memory, and all that was done with it is before what `two` is given from now on.
+        let seen = unsafe { Array::<u8, D>::adopt(&two, array.view().address(), &line, ()) }?;
+        same(&seen.to_vec(&two)?, &vec![round; len], &what)?;
+        drop(seen);
+        two.synchronize()?;
+    }
     no_background_errors(&context)
 }
 

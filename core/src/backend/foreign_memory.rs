@@ -3,18 +3,20 @@
 
 use std::{fmt::Debug, ops::Range};
 
-use super::Device;
+use super::{Device, ForeignStream};
 use crate::Result;
 
 /// Using device memory that somebody else owns: the extra [`ForeignMemory`](super::Capability::ForeignMemory).
 ///
 /// # For callers
 ///
-/// [`Array::adopt`](crate::Array::adopt) is what programs use.
+/// [`Array::adopt`](crate::Array::adopt) and [`StreamHandle::wait_for_foreign`](crate::StreamHandle::wait_for_foreign) are what
+/// programs use.
 ///
 /// # Safety
 ///
 /// As [`Device`]. Operations reach, in the buffer that [`adopt`](Self::adopt) answers, the memory that was named, byte for byte.
+/// Waits between streams order what they say.
 pub unsafe trait ForeignMemory: Device {
     /// What the device keeps of memory it uses but does not own. Core drops it when no operation uses the memory any more,
     /// and the memory's owner after it.
@@ -36,4 +38,18 @@ pub unsafe trait ForeignMemory: Device {
     ///
     /// The memory stays allocated, at that address, until what is answered was dropped.
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(Self::Buffer, Self::Adopted)>;
+
+    /// Makes everything enqueued on `stream` later run after what a stream of other code was given so far. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. What else it says: nothing is ordered.
+    fn wait_for_foreign(&self, stream: &Self::Stream, other: ForeignStream) -> Result<()>;
+
+    /// Makes what a stream of other code is given later run after everything enqueued on `stream` so far. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait_for_foreign`](Self::wait_for_foreign).
+    fn foreign_waits(&self, other: ForeignStream, stream: &Self::Stream) -> Result<()>;
 }

@@ -128,9 +128,9 @@ fn steps(history: &[Happened]) -> Vec<Step<'_>> {
             }
             Happened::Ran { lane, number, at, after, touches, frees } => {
                 let at = at.as_ref().map(mark);
-                let enabled_by =
-                    [enqueued.get(number), after.as_ref().and_then(|after| ran.get(&mark(after)))];
-                let enabled_by = enabled_by.into_iter().flatten().copied().collect();
+                let enabled_by = enqueued.get(number).into_iter();
+                let enabled_by = enabled_by.chain(after.iter().filter_map(|after| ran.get(&mark(after))));
+                let enabled_by = enabled_by.copied().collect();
                 if let Some(at) = at {
                     ran.insert(at, steps.len());
                 }

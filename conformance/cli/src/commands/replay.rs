@@ -6,12 +6,15 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use devarray::timeline::{Profiled, Timeline, TraceWriter};
 use devarray_cuda::CudaDevice;
-use devarray_mock::program::{Expect, Program, Verdict};
+use devarray_mock::{
+    Profile,
+    program::{Expect, Program, Verdict},
+};
 
 use crate::{
     Status,
     output::{AtomicFile, Output},
-    replay::{self, Judged, Lines},
+    replay::{self, Judged, Lines, Tries},
 };
 
 /// The arguments of `devarray replay`.
@@ -35,6 +38,9 @@ pub struct Arguments {
     /// Seed of the first random schedule
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
+    /// What the simulated machine does beyond what is promised: strict (nothing), cuda12-discrete, coherent-host, legacy, ptds
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub profile: Profile,
     /// Explain each mistake: the operations, the bytes, the missing edge, the nearest miss, and a schedule that shows it
     #[arg(long)]
     pub explain: bool,
@@ -161,8 +167,9 @@ fn on_mock(
     output: &mut Output<'_>,
     count: &mut Count,
 ) -> Result<Option<Timeline>> {
-    let Arguments { seed, schedules, .. } = *arguments;
-    let Judged { played, differing } = replay::judge(program, seed, schedules)?;
+    let Arguments { profile, seed, schedules, .. } = *arguments;
+    let tries = Tries { profile, seed, random: schedules };
+    let Judged { played, differing } = replay::judge(program, tries)?;
     let verdict = Verdict::new(program, &played);
     output.line(format_args!("{}", serde_json::to_string(&verdict)?))?;
     if let Some(schedule) = &differing {
@@ -172,12 +179,12 @@ fn on_mock(
         ))?;
     }
     if let (true, Err(finding)) = (arguments.explain, &played) {
-        for line in replay::explain(program, finding, seed, schedules)?.lines() {
+        for line in replay::explain(program, finding, tries)?.lines() {
             output.line(format_args!("  {line}"))?;
         }
     }
     if arguments.lints {
-        for line in replay::lints(program)?.lines() {
+        for line in replay::lints(program, tries)?.lines() {
             output.line(format_args!("  {line}"))?;
         }
     }
@@ -185,7 +192,7 @@ fn on_mock(
         Some(expect) => count.add(verdict.meets(expect) && differing.is_none()),
         None => count.inconsistent += usize::from(differing.is_some()),
     }
-    let timeline = || replay::traced_on_mock(program, &played, seed, schedules);
+    let timeline = || replay::traced_on_mock(program, &played, tries);
     arguments.trace.is_some().then(timeline).transpose()
 }
 

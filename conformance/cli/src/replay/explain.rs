@@ -1,9 +1,9 @@
 //! What a person reads of a mistake.
 
 use anyhow::Result;
-use devarray_mock::{Finding, MockDevice, Operation, Schedule, program::Program};
+use devarray_mock::{Finding, Operation, Schedule, program::Program};
 
-use super::judge::schedules;
+use super::Tries;
 
 /// The mistake in full: the operations as the program has them, the bytes, the missing edge, the nearest miss, and a
 /// schedule, of those that were tried, in which the order that nothing forbids did happen.
@@ -11,9 +11,9 @@ use super::judge::schedules;
 /// # Errors
 ///
 /// The program needs more memory than there is.
-pub fn explain(program: &Program, finding: &Finding, seed: u64, random: u64) -> Result<String> {
+pub fn explain(program: &Program, finding: &Finding, tries: Tries) -> Result<String> {
     let mut text = described(program, finding);
-    if let Some(witness) = witness(program, finding, seed, random)? {
+    if let Some(witness) = witness(program, finding, tries)? {
         text.push_str("\n  witness: ");
         text.push_str(&witness);
     }
@@ -25,8 +25,8 @@ pub fn explain(program: &Program, finding: &Finding, seed: u64, random: u64) -> 
 /// # Errors
 ///
 /// The program needs more memory than there is.
-pub fn lints(program: &Program) -> Result<String> {
-    let device = MockDevice::builder().lints(true).build();
+pub fn lints(program: &Program, tries: Tries) -> Result<String> {
+    let device = tries.device(Schedule::Lazy, 0).lints(true).build();
     // A mistake is told by others.
     let _ = program.play_on_mock(&device)?;
     let lints: Vec<_> = device.report().lints.iter().map(|lint| described(program, lint)).collect();
@@ -50,9 +50,9 @@ fn described(program: &Program, finding: &Finding) -> String {
 }
 
 /// What happened in the first schedule in which the wrong operation was not after one that it must come after.
-fn witness(program: &Program, finding: &Finding, seed: u64, random: u64) -> Result<Option<String>> {
+fn witness(program: &Program, finding: &Finding, tries: Tries) -> Result<Option<String>> {
     let later = finding.operation.number;
-    Ok(witness_schedule(program, finding, seed, random)?.map(|Witness { schedule, seed, order, earlier }| {
+    Ok(witness_schedule(program, finding, tries)?.map(|Witness { schedule, seed, order, earlier }| {
         let ran: Vec<String> = order.iter().map(u64::to_string).collect();
         let seed =
             if matches!(schedule, Schedule::Random) { format!(", seed {seed}") } else { String::new() };
@@ -75,12 +75,11 @@ pub(super) struct Witness {
 pub(super) fn witness_schedule(
     program: &Program,
     finding: &Finding,
-    seed: u64,
-    random: u64,
+    tries: Tries,
 ) -> Result<Option<Witness>> {
     let later = finding.operation.number;
-    for (schedule, seed) in schedules(seed, random) {
-        let device = MockDevice::builder().schedule(schedule.clone()).seed(seed).record_order(true).build();
+    for (schedule, seed) in tries.schedules() {
+        let device = tries.device(schedule.clone(), seed).record_order(true).build();
         if program.play_on_mock(&device)?.is_ok() {
             continue;
         }

@@ -14,7 +14,7 @@ use devarray_mock::{
     program::{Door, Program},
 };
 
-use super::judge;
+use super::{Tries, judge};
 
 /// Plays a program, unless the simulator finds a mistake in it: hardware might then do anything.
 ///
@@ -22,7 +22,7 @@ use super::judge;
 ///
 /// A device fails.
 pub fn on_hardware<D: Device>(program: &Program, device: &D) -> Result<Option<Vec<Vec<u8>>>> {
-    if judge(program, 0, 0)?.played.is_err() {
+    if judge(program, Tries::default())?.played.is_err() {
         return Ok(None);
     }
     // SAFETY: the judge of the simulator found the program right, whatever the schedule.
@@ -38,7 +38,7 @@ pub fn traced_on_hardware<D: Timing>(
     program: &Program,
     device: &Profiled<D>,
 ) -> Result<Option<(Vec<Vec<u8>>, Timeline)>> {
-    if judge(program, 0, 0)?.played.is_err() {
+    if judge(program, Tries::default())?.played.is_err() {
         return Ok(None);
     }
     // SAFETY: as in `on_hardware`.

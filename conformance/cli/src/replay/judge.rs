@@ -1,7 +1,7 @@
 //! A program under many schedules.
 
 use anyhow::Result;
-use devarray_mock::{Finding, MockDevice, Schedule, program::Program};
+use devarray_mock::{Builder, Finding, MockDevice, Profile, Schedule, program::Program};
 
 /// What a program gave.
 #[derive(Debug)]
@@ -15,23 +15,44 @@ pub struct Judged {
 }
 
 /// The three fixed schedules, then random ones from a seed on.
-pub(super) fn schedules(seed: u64, random: u64) -> impl Iterator<Item = (Schedule, u64)> {
+fn schedules(seed: u64, random: u64) -> impl Iterator<Item = (Schedule, u64)> {
     let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy].map(|schedule| (schedule, 0));
     fixed.into_iter().chain((0..random).map(move |k| (Schedule::Random, seed.wrapping_add(k))))
 }
 
-/// Plays a program under the three fixed schedules and `random` others.
+/// What programs are tried under.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "made by the command line")]
+pub struct Tries {
+    /// What the devices do beyond what is promised.
+    pub profile: Profile,
+    /// Of the first random schedule.
+    pub seed: u64,
+    /// Random schedules, besides the three fixed ones.
+    pub random: u64,
+}
+
+impl Tries {
+    pub(super) fn device(self, schedule: Schedule, seed: u64) -> Builder {
+        MockDevice::builder().profile(self.profile).schedule(schedule).seed(seed)
+    }
+
+    pub(super) fn schedules(self) -> impl Iterator<Item = (Schedule, u64)> {
+        schedules(self.seed, self.random)
+    }
+}
+
+/// Plays a program under the three fixed schedules and the random ones.
 ///
 /// # Errors
 ///
 /// It needs more memory than there is.
-pub fn judge(program: &Program, seed: u64, random: u64) -> Result<Judged> {
-    let play = |(schedule, seed): (Schedule, u64)| {
-        program.play_on_mock(&MockDevice::builder().schedule(schedule).seed(seed).build())
-    };
+pub fn judge(program: &Program, tries: Tries) -> Result<Judged> {
+    let play =
+        |(schedule, seed): (Schedule, u64)| program.play_on_mock(&tries.device(schedule, seed).build());
     let played = play((Schedule::Eager, 0))?;
     let mut differing = None;
-    for (schedule, seed) in schedules(seed, random).skip(1) {
+    for (schedule, seed) in tries.schedules().skip(1) {
         let name = format!("{schedule:?} {seed}");
         if !same(&play((schedule, seed))?, &played) && differing.is_none() {
             differing = Some(name);

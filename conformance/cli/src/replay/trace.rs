@@ -2,9 +2,12 @@
 
 use anyhow::Result;
 use devarray::timeline::Timeline;
-use devarray_mock::{Finding, MockDevice, Schedule, program::Program};
+use devarray_mock::{Finding, Schedule, program::Program};
 
-use super::explain::{Witness, witness_schedule};
+use super::{
+    Tries,
+    explain::{Witness, witness_schedule},
+};
 
 /// The timeline of a program: under the first schedule that shows its mistake, or as an idle device runs it if it has none or no
 /// schedule shows it.
@@ -15,18 +18,17 @@ use super::explain::{Witness, witness_schedule};
 pub fn traced_on_mock(
     program: &Program,
     played: &Result<Vec<Vec<u8>>, Finding>,
-    seed: u64,
-    random: u64,
+    tries: Tries,
 ) -> Result<Timeline> {
     let witness = match played {
         Ok(_) => None,
-        Err(finding) => witness_schedule(program, finding, seed, random)?,
+        Err(finding) => witness_schedule(program, finding, tries)?,
     };
     let (schedule, seed) =
         witness.map_or((Schedule::Eager, 0), |Witness { schedule, seed, .. }| (schedule, seed));
     let name = format!("{} on mock: schedule {schedule:?}", program.id());
     let name = if matches!(schedule, Schedule::Random) { format!("{name}, seed {seed}") } else { name };
-    let device = MockDevice::builder().schedule(schedule).seed(seed).record_timeline(true).build();
+    let device = tries.device(schedule, seed).record_timeline(true).build();
     // The mistake is known, and marked in the timeline.
     let _ = program.play_on_mock(&device)?;
     let mut timeline = device.timeline().unwrap_or_default();

@@ -179,3 +179,21 @@ fn lints_are_told_on_request() {
         assert!(line.starts_with(due), "{told}");
     }
 }
+
+/// Pinned memory and streams of the library are the same on every machine, so are the verdicts.
+#[test]
+fn every_profile_gives_the_programs_of_the_repository_their_verdicts() {
+    let lines = fs::read_to_string(golden_file()).unwrap();
+    let some: Vec<Value> = lines.lines().step_by(7).map(|line| serde_json::from_str(line).unwrap()).collect();
+    for profile in ["strict", "cuda12-discrete", "coherent-host", "legacy", "ptds"] {
+        let finished = replay(&["--schedules", "1", "--profile", profile], &some).succeeded();
+        assert_eq!(finished.stdout.lines().last(), Some(format!("{} passed, 0 failed", some.len()).as_str()));
+    }
+}
+
+#[test]
+fn a_profile_that_there_is_not_is_refused_with_the_names_of_those_there_are() {
+    let finished = replay(&["--profile", "cuda13"], &[racy()]);
+    assert_eq!(finished.status, 2);
+    assert!(finished.stderr.contains("cuda12-discrete, coherent-host, legacy, ptds"), "{}", finished.stderr);
+}

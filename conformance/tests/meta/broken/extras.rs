@@ -6,9 +6,9 @@ use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, sync::PoisonError, t
 use devarray::{
     Error, Result,
     backend::{
-        Advice, AllocHost, Capability, CopyOp, Device, ForeignMemory, HostBuffer, HostFlags, Ipc, IpcMemory,
-        IpcToken, Location, ManagedMemory, MapHost, PeerAccess, PoolControl, PoolStatistics, RegisterHost,
-        Timing,
+        Advice, AllocHost, Capability, CopyOp, Device, ForeignMemory, ForeignStream, HostBuffer, HostFlags,
+        Ipc, IpcMemory, IpcToken, Location, ManagedMemory, MapHost, PeerAccess, PoolControl, PoolStatistics,
+        RegisterHost, Timing,
     },
 };
 
@@ -149,6 +149,21 @@ unsafe impl<D: ForeignMemory> ForeignMemory for Broken<D> {
             }),
             Err(error) => Err(error),
         }
+    }
+
+    fn wait_for_foreign(&self, stream: &BrokenStream<D>, other: ForeignStream) -> Result<()> {
+        self.lie("wait_for_foreign", Capability::ForeignMemory)?;
+        match self.bug {
+            Bug::ForeignWaitIgnored => Ok(()),
+            Bug::ThreadStreamIsNoStream if other == ForeignStream::PER_THREAD => Ok(()),
+            _ => self.inner.wait_for_foreign(&stream.inner, other),
+        }
+    }
+
+    fn foreign_waits(&self, other: ForeignStream, stream: &BrokenStream<D>) -> Result<()> {
+        self.lie("foreign_waits", Capability::ForeignMemory)?;
+        let waits = self.bug != Bug::ForeignWaitsForNothing;
+        if waits { self.inner.foreign_waits(other, &stream.inner) } else { Ok(()) }
     }
 }
 

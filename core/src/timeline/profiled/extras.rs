@@ -7,8 +7,8 @@ use super::{Profiled, ProfiledEvent, ProfiledStream, log::Operation};
 use crate::{
     Result,
     backend::{
-        Advice, AllocHost, CopyOp, ForeignMemory, HostFlags, Location, ManagedMemory, MapHost, PeerAccess,
-        PoolControl, PoolStatistics, RegisterHost, Timing,
+        Advice, AllocHost, CopyOp, ForeignMemory, ForeignStream, HostFlags, Location, ManagedMemory, MapHost,
+        PeerAccess, PoolControl, PoolStatistics, RegisterHost, Timing,
     },
 };
 
@@ -100,6 +100,17 @@ unsafe impl<D: Timing + ForeignMemory> ForeignMemory for Profiled<D> {
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(D::Buffer, D::Adopted)> {
         // SAFETY: what the caller promises is what the device asks.
         unsafe { self.device.adopt(start, bytes) }
+    }
+
+    #[track_caller]
+    fn wait_for_foreign(&self, stream: &ProfiledStream<D>, other: ForeignStream) -> Result<()> {
+        let operation = Operation::new("wait", panic::Location::caller());
+        stream.enqueue(operation, |stream| self.device.wait_for_foreign(stream, other))
+    }
+
+    #[track_caller]
+    fn foreign_waits(&self, other: ForeignStream, stream: &ProfiledStream<D>) -> Result<()> {
+        self.device.foreign_waits(other, stream.stream())
     }
 }
 

@@ -1,0 +1,187 @@
+//! What would be ordered under profiles that promise more.
+//!
+//! An operation is judged by what documentation promises. A conflict that this finds is looked at once more: with the same clocks, kept
+//! for every [profile](Profile) that has further edges. These are there from the first moment on at which a profile differs, so most
+//! programs have none. All edges of the judge are edges under every profile, so what it does not find is right under all of them.
+
+use std::collections::VecDeque;
+
+use super::{
+    Clock, Judge,
+    lanes::{Lanes, Snapshot},
+    shadow::{Conflict, Note},
+};
+use crate::{
+    finding::{Code, Finding, Operation},
+    profile::{NullStream, Profile, ProfileSet, Rules},
+};
+
+/// Edges of a profile that are remembered, to name them.
+const MOST_EDGES: usize = 16;
+
+/// How an operation is ordered with those of blocking streams, by the stream that it is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Barrier {
+    /// In no way.
+    #[default]
+    None,
+    /// If stream 0 is the legacy default stream, as [`Always`](Self::Always).
+    IfLegacy,
+    /// It comes after all that they were given, and before all that they will be.
+    Always,
+}
+
+impl Barrier {
+    /// Whether there is one under these rules.
+    pub(crate) fn holds_under(self, rules: Rules) -> bool {
+        match self {
+            Self::None => false,
+            Self::IfLegacy => rules.null_stream == NullStream::Legacy,
+            Self::Always => true,
+        }
+    }
+}
+
+/// The clocks under profiles that have further edges; none before one of them differs.
+#[derive(Debug, Default)]
+pub(super) struct Worlds(Vec<World>);
+
+#[derive(Debug)]
+struct World {
+    profile: Profile,
+    lanes: Lanes,
+    /// Copies that waited for themselves under this profile, oldest first, with what is before each, itself included.
+    waited: VecDeque<(Operation, Clock)>,
+}
+
+/// The later of two accesses in conflict.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Later {
+    /// None for the host.
+    pub(super) stream: Option<usize>,
+    /// Whether it is the read of the source of an upload of pageable memory.
+    pub(super) of_pageable: bool,
+}
+
+impl Worlds {
+    /// From now on a profile may differ.
+    pub(super) fn open(&mut self, lanes: &Lanes) {
+        if self.0.is_empty() {
+            let differs = |profile: &Profile| {
+                let rules = profile.rules();
+                rules.pageable_download_blocks || rules.null_stream == NullStream::Legacy
+            };
+            let world = |profile| World { profile, lanes: lanes.clone(), waited: VecDeque::new() };
+            self.0 = Profile::ALL.into_iter().filter(differs).map(world).collect();
+        }
+    }
+
+    pub(super) fn set_blocking(&mut self, lane: usize, blocking: bool) {
+        self.0.iter_mut().for_each(|world| world.lanes.set_blocking(lane, blocking));
+    }
+
+    pub(super) fn issue(&mut self, lane: usize, barrier: Barrier) {
+        for World { profile, lanes, .. } in &mut self.0 {
+            lanes.issue(lane);
+            if barrier.holds_under(profile.rules()) {
+                lanes.come_after_blocking(lane);
+            }
+        }
+        self.come_before_blocking(lane, barrier);
+    }
+
+    pub(super) fn come_before_blocking(&mut self, lane: usize, barrier: Barrier) {
+        let worlds = self.0.iter_mut().filter(|world| barrier.holds_under(world.profile.rules()));
+        worlds.for_each(|world| world.lanes.come_before_blocking(lane));
+    }
+
+    /// What a snapshot of a lane holds under each profile.
+    pub(super) fn snapshot(&self, lane: usize) -> Vec<Clock> {
+        self.0.iter().map(|world| world.lanes.clock(lane).clone()).collect()
+    }
+
+    pub(super) fn wait(&mut self, lane: usize, event: &Snapshot) {
+        for (index, world) in self.0.iter_mut().enumerate() {
+            world.lanes.learn(lane, event.clock_under(index));
+        }
+    }
+
+    pub(super) fn host_waited(&mut self, event: &Snapshot) {
+        for (index, world) in self.0.iter_mut().enumerate() {
+            world.lanes.host_learns(event.clock_under(index));
+        }
+    }
+
+    pub(super) fn host_waited_for_lane(&mut self, lane: usize) {
+        self.0.iter_mut().for_each(|world| world.lanes.host_waited_for_lane(lane));
+    }
+
+    pub(super) fn host_waited_for_all(&mut self) {
+        self.0.iter_mut().for_each(|world| world.lanes.host_waited_for_all());
+    }
+
+    /// The newest operation of a lane is a download to pageable memory.
+    pub(super) fn downloaded(&mut self, lane: usize, copy: Operation) {
+        for world in self.0.iter_mut().filter(|world| world.profile.rules().pageable_download_blocks) {
+            world.lanes.host_waited_for_lane(lane);
+            if world.waited.len() == MOST_EDGES {
+                world.waited.pop_front();
+            }
+            world.waited.push_back((copy, world.lanes.clock(lane).clone()));
+        }
+    }
+}
+
+impl Judge {
+    /// What of the conflicts is left under the profile of the device, and the profiles under which nothing of that is.
+    pub(super) fn under_profiles(&self, later: Later, conflicts: &mut Vec<Conflict>) -> ProfileSet {
+        // Most programs end here.
+        if self.worlds.0.is_empty() {
+            return ProfileSet::default();
+        }
+        conflicts.retain(|conflict| !self.is_ordered_under(self.profile, later, &conflict.with));
+        let is_right = |&profile: &Profile| {
+            conflicts.iter().all(|conflict| self.is_ordered_under(profile, later, &conflict.with))
+        };
+        Profile::ALL.into_iter().filter(|_| !conflicts.is_empty()).filter(is_right).collect()
+    }
+
+    fn is_ordered_under(&self, profile: Profile, later: Later, earlier: &Note) -> bool {
+        let rules = profile.rules();
+        if earlier.of_pageable && rules.source_is_free_at_return() {
+            return true;
+        }
+        let world = self.worlds.0.iter().find(|world| world.profile == profile);
+        let lanes = world.map_or(&self.lanes, |world| &world.lanes);
+        let reads_early = later.of_pageable && rules.may_read_early();
+        let clock = later.stream.filter(|_| !reads_early).map_or(lanes.host(), |lane| lanes.clock(lane));
+        clock.knows(earlier.position)
+    }
+
+    /// The copy that, if it waited for itself, put an access before everything issued since.
+    pub(super) fn may_have_waited(&self, earlier: &Note) -> Option<Operation> {
+        let waited = self.worlds.0.iter().flat_map(|world| &world.waited);
+        waited.filter(|(_, clock)| clock.knows(earlier.position)).map(|(copy, _)| *copy).next()
+    }
+}
+
+impl Finding {
+    /// The same: as a reliance if it is right under some profile, with the reasons.
+    pub(super) fn classed(mut self) -> Self {
+        for profile in self.passes_under.iter() {
+            let why = match profile {
+                Profile::Cuda12Discrete => {
+                    "copies of pageable memory are done with it when they return (rows 6 and 7)"
+                }
+                Profile::CoherentHost => "uploads of pageable memory read it in stream order (row 6)",
+                Profile::Legacy => {
+                    "stream 0 is the legacy default stream, which all blocking streams wait for (row 26)"
+                }
+                Profile::Strict | Profile::PerThread => "it is documented",
+            };
+            self.notes.push(format!("right under profile {profile}, and not under strict: there {why}"));
+            self.code = Code::ReliesOnProfile;
+        }
+        self
+    }
+}

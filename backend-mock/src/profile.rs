@@ -1,0 +1,200 @@
+//! What a machine does beyond what documentation promises, by name.
+
+mod set;
+
+use std::{fmt, str::FromStr};
+
+pub use set::ProfileSet;
+
+/// What a machine does beyond what CUDA's documentation promises: a set of [rules](Rules) with a name.
+///
+/// Whatever the profile, an operation is judged by what is promised. What is wrong by that, and right by the rules of the profile,
+/// is no finding on a device of this profile. On one whose rules do not order it, it is a finding of class
+/// [`May`](crate::Class::May) that [names](crate::Finding::passes_under) the profiles under which it is right, if there are any.
+/// So what is right under [`Strict`](Self::Strict) is right under every profile. The device also acts by the rules: it blocks where
+/// they say so, and looks for trouble where they leave it open.
+///
+/// The rules and the rows of CUDA's semantics that they are about:
+///
+/// | | row 6: an upload of pageable memory reads its source | row 7: a download to pageable memory blocks | rows 26, 27: stream 0 of other code |
+/// |---|---|---|---|
+/// | `strict` | at the call, earlier work or not, or later, in stream order | not for certain | either of the two default streams |
+/// | `cuda12-discrete` | at the call, earlier work or not | yes | either |
+/// | `coherent-host` | in stream order, after the call returned | not for certain | either |
+/// | `legacy` | as `strict` | as `strict` | the legacy default stream |
+/// | `ptds` | as `strict` | as `strict` | the default stream of its thread |
+///
+/// Pinned and registered memory, and streams that this library opens, are the same under every profile.
+///
+/// ```
+/// use devarray_mock::{MockDevice, Profile};
+///
+/// let profile: Profile = "cuda12-discrete".parse()?;
+/// let device = MockDevice::builder().profile(profile).build();
+/// assert_eq!(device.profile().to_string(), "cuda12-discrete");
+/// assert!(profile.rules().pageable_download_blocks && !Profile::Strict.rules().pageable_download_blocks);
+/// # Ok::<(), devarray_mock::ParseProfileError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Profile {
+    /// `strict`: what is promised, and nothing else.
+    #[default]
+    Strict,
+    /// `cuda12-discrete`: CUDA 12 with a card of its own memory, which reaches pageable host memory only through a copy that the
+    /// driver makes during the call.
+    Cuda12Discrete,
+    /// `coherent-host`: a device that reads pageable host memory by itself, whenever it comes to it.
+    CoherentHost,
+    /// `legacy`: other code means the legacy default stream by stream 0. It was built, or linked, without a word on default streams.
+    Legacy,
+    /// `ptds`: other code means the default stream of the calling thread by stream 0. It was built with per-thread default streams.
+    PerThread,
+}
+
+/// What a [`Profile`] says, a field for each row in which profiles differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rules {
+    /// Row 6, `cuMemcpyHtoDAsync` of pageable memory: when the source may be read, the most benign way first.
+    pub pageable_upload: &'static [SourceRead],
+    /// Row 7, `cuMemcpyDtoHAsync` to pageable memory: whether the call returns when the copy is done, and with it all that its
+    /// stream was given before.
+    pub pageable_download_blocks: bool,
+    /// Rows 26 and 27: what other code means by stream 0.
+    pub null_stream: NullStream,
+}
+
+/// When an upload of pageable memory reads its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "these are the three that documentation leaves open")]
+pub enum SourceRead {
+    /// During the call, which first waits for what the stream was given before: row 6 (b).
+    AfterEarlierWork,
+    /// During the call, before what the stream was given before, if that has not run: row 6 (a).
+    AtOnce,
+    /// When the stream comes to it, after the call returned: row 6 (c).
+    InStreamOrder,
+}
+
+/// What other code means by stream 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there are two default streams")]
+pub enum NullStream {
+    /// Nobody knows. What both have in common is promised, and that is what the default stream of a thread has.
+    Either,
+    /// The legacy default stream: ordered with all streams that are not non-blocking.
+    Legacy,
+    /// The default stream of the calling thread.
+    PerThread,
+}
+
+impl Profile {
+    /// Every profile, the default first.
+    pub const ALL: [Self; 5] =
+        [Self::Strict, Self::Cuda12Discrete, Self::CoherentHost, Self::Legacy, Self::PerThread];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Cuda12Discrete => "cuda12-discrete",
+            Self::CoherentHost => "coherent-host",
+            Self::Legacy => "legacy",
+            Self::PerThread => "ptds",
+        }
+    }
+
+    /// What it says.
+    #[must_use]
+    pub const fn rules(self) -> Rules {
+        use SourceRead::{AfterEarlierWork, AtOnce, InStreamOrder};
+        // The benign way first; that an upload waits for earlier work is one of the ways in which it may read at once.
+        let strict = Rules {
+            pageable_upload: &[InStreamOrder, AfterEarlierWork, AtOnce],
+            pageable_download_blocks: false,
+            null_stream: NullStream::Either,
+        };
+        match self {
+            Self::Strict => strict,
+            Self::Cuda12Discrete => Rules {
+                pageable_upload: &[AfterEarlierWork, AtOnce],
+                pageable_download_blocks: true,
+                ..strict
+            },
+            Self::CoherentHost => Rules { pageable_upload: &[InStreamOrder], ..strict },
+            Self::Legacy => Rules { null_stream: NullStream::Legacy, ..strict },
+            Self::PerThread => Rules { null_stream: NullStream::PerThread, ..strict },
+        }
+    }
+}
+
+impl Rules {
+    /// Whether an upload of pageable memory may read what earlier work of its stream has not written yet.
+    pub(crate) fn may_read_early(&self) -> bool {
+        self.pageable_upload.contains(&SourceRead::AtOnce)
+    }
+
+    /// Whether the source of an upload of pageable memory is free when the call returns.
+    pub(crate) fn source_is_free_at_return(&self) -> bool {
+        !self.pageable_upload.contains(&SourceRead::InStreamOrder)
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Profile {
+    type Err = ParseProfileError;
+
+    fn from_str(text: &str) -> Result<Self, ParseProfileError> {
+        let named = Self::ALL.into_iter().find(|profile| profile.name() == text);
+        named.ok_or_else(|| ParseProfileError(text.to_owned()))
+    }
+}
+
+/// A text that names no profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseProfileError(String);
+
+impl fmt::Display for ParseProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Profile::ALL.map(Profile::name).join(", ");
+        write!(f, "there is no profile {:?}, only {names}", self.0)
+    }
+}
+
+impl std::error::Error for ParseProfileError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_others_refused() {
+        for profile in Profile::ALL {
+            assert_eq!(profile.to_string().parse(), Ok(profile));
+        }
+        assert_eq!(Profile::default(), Profile::Strict);
+        let error = "Legacy".parse::<Profile>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "there is no profile \"Legacy\", only strict, cuda12-discrete, coherent-host, legacy, ptds"
+        );
+    }
+
+    /// Whatever another profile does, `strict` does too.
+    #[test]
+    fn strict_leaves_open_what_any_other_does() {
+        let strict = Profile::Strict.rules();
+        for rules in Profile::ALL.map(Profile::rules) {
+            assert!(rules.pageable_upload.iter().all(|way| strict.pageable_upload.contains(way)));
+            assert!(!rules.pageable_upload.is_empty());
+        }
+        assert!(!strict.pageable_download_blocks && strict.null_stream == NullStream::Either);
+    }
+}

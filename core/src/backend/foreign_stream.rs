@@ -1,0 +1,62 @@
+//! Streams of other code, by the names that interfaces between libraries have for them.
+#![allow(unsafe_code)] // takes a name as its caller vouches for it
+
+use std::fmt;
+
+/// A stream of other code, by its name in interfaces between libraries: the number that `__cuda_array_interface__` (`stream`), DLPack
+/// (`__dlpack__(stream=…)`) and `__cuda_stream__` carry.
+///
+/// | name | what it means |
+/// |---|---|
+/// | 0 | nothing, and so it is no such stream: the legacy default stream in code that was built without a word on it, the default stream of the calling thread in other code. Both interfaces forbid it |
+/// | 1 | [`LEGACY`](Self::LEGACY) |
+/// | 2 | [`PER_THREAD`](Self::PER_THREAD) |
+/// | other | the address of a stream, [named](Self::named) by whoever has it |
+///
+/// ```
+/// use devarray::backend::ForeignStream;
+///
+/// // SAFETY: these are default streams, which always are.
+/// let streams = [0, 1, 2].map(|name| unsafe { ForeignStream::named(name) });
+/// assert_eq!(streams, [None, Some(ForeignStream::LEGACY), Some(ForeignStream::PER_THREAD)]);
+/// assert_eq!(ForeignStream::LEGACY.name(), 1);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ForeignStream(u64);
+
+impl ForeignStream {
+    /// The legacy default stream of the device: what it is given runs after all that streams were given before which are not
+    /// non-blocking, and before all that those are given later. Streams of this library are non-blocking: nothing of that
+    /// concerns them.
+    pub const LEGACY: Self = Self(1);
+
+    /// The default stream of the thread that makes the call, whichever it is then. It is not non-blocking, so it is ordered with
+    /// the legacy default stream, and with nothing else.
+    pub const PER_THREAD: Self = Self(2);
+
+    /// The stream of a name; none for 0, which means one thing in some code and another in other.
+    ///
+    /// # Safety
+    ///
+    /// A name beyond 2 is that of a stream of the device it is used with, which is there for as long as it is used.
+    #[must_use]
+    pub const unsafe fn named(name: u64) -> Option<Self> {
+        if name == 0 { None } else { Some(Self(name)) }
+    }
+
+    /// Its name: never 0.
+    #[must_use]
+    pub const fn name(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for ForeignStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::LEGACY => f.write_str("the legacy default stream"),
+            Self::PER_THREAD => f.write_str("the default stream of a thread"),
+            Self(name) => write!(f, "stream {name:#x} of other code"),
+        }
+    }
+}

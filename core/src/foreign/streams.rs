@@ -1,0 +1,65 @@
+//! Order against streams of other code.
+
+use crate::{
+    Result, StreamHandle,
+    backend::{ForeignMemory, ForeignStream},
+    context::lock,
+};
+
+impl<D: ForeignMemory> StreamHandle<D> {
+    /// Makes everything submitted later run after what other code gave its stream so far. Does not synchronize.
+    ///
+    /// With the stream that an interface names as the producer's, memory that is [adopted](crate::Array::adopt) on this stream
+    /// afterwards is used after what its producer did. On the legacy default stream that covers what other blocking streams were
+    /// given too. Work of this library's streams is never among it: those are non-blocking.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, Layout, Order, backend::ForeignStream};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let context = Context::new(MockDevice::new())?;
+    /// let stream = context.stream()?;
+    /// # let released = Array::<f32, _>::zeros(&stream, &[2, 3])?.release(&stream)?;
+    /// # let (data, owner) = (released.address(), ());
+    ///
+    /// // What a `__cuda_array_interface__` says: data at an address, produced on the legacy default stream.
+    /// let (layout, producer) = (Layout::contiguous(&[2, 3], Order::C)?, ForeignStream::LEGACY);
+    /// stream.wait_for_foreign(producer)?;
+    /// // SAFETY: 24 bytes are allocated at the address for as long as the owner lives, and nobody writes them meanwhile.
+    /// let array = unsafe { Array::<f32, _>::adopt(&stream, data, &layout, owner) }?;
+    ///
+    /// // What a `__dlpack__(stream=1)` promises to its consumer.
+    /// stream.foreign_waits(ForeignStream::LEGACY)?;
+    /// # drop(array);
+    /// # stream.synchronize()?;
+    /// # // SAFETY: as it was released.
+    /// # unsafe { Array::<f32, _>::reclaim(&stream, released) }?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device takes no memory of other code.
+    /// - The device could not enqueue the wait; the stream is unchanged.
+    #[doc(alias = "cudaStreamLegacy")]
+    #[doc(alias = "cudaStreamPerThread")]
+    #[track_caller]
+    pub fn wait_for_foreign(&self, other: ForeignStream) -> Result<()> {
+        let mut timeline = lock(&self.0.core.timeline);
+        self.0.core.device.wait_for_foreign(&self.0.raw, other)?;
+        // What waits for this stream from now on must wait for that too: an event that was recorded before does not cover it.
+        timeline.note(self.0.lane.index, self.0.mode, &[]);
+        Ok(())
+    }
+
+    /// Makes what other code gives its stream later run after everything submitted here so far. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait_for_foreign`](Self::wait_for_foreign).
+    #[track_caller]
+    pub fn foreign_waits(&self, other: ForeignStream) -> Result<()> {
+        let _submitted = lock(&self.0.core.timeline);
+        self.0.core.device.foreign_waits(other, &self.0.raw)
+    }
+}

@@ -29,6 +29,6 @@ fn count_read(waits: bool) -> Vec<Code> {
 
 #[test]
 fn a_count_is_read_where_a_copy_may_have_blocked() {
-    assert_eq!(count_read(false), [Code::ReliesOnBlocking]);
+    assert_eq!(count_read(false), [Code::ReliesOnProfile]);
     assert_eq!(count_read(true), []);
 }

@@ -35,11 +35,11 @@ const DOWNLOADS_IN_FLIGHT: usize = 8;
 /// Bytes of the smallest copy that is worth waking a thread for: some tens of microseconds of copying.
 const MIN_SHARED_BYTES: usize = 2 << 20;
 
-/// Whether the slots of an upload are written past the caches. A few threads may store slower so; but what lies changed in the
+/// Whether the slots of an upload are written past the caches. One thread may store slower so; but what lies changed in the
 /// caches of single processors, a device reads at a fraction of the speed of its link.
 fn packed_past_caches(len_bytes: usize, threads: usize) -> bool {
-    const MANY_THREADS: usize = 6;
-    threads >= MANY_THREADS && len_bytes >= MIN_SHARED_BYTES
+    const SOME_THREADS: usize = 4;
+    threads >= SOME_THREADS && len_bytes >= MIN_SHARED_BYTES
 }
 
 /// Who copies the pieces of a copy of `len_bytes`.

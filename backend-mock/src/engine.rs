@@ -19,13 +19,16 @@ mod history;
 mod host;
 mod ipc;
 mod lane;
+mod lanes;
 mod ledger;
 mod lints;
 mod memory;
 mod op;
 mod pageable;
+mod pieces;
 mod recorder;
 mod run;
+mod touch;
 mod waits;
 
 use std::{ops::Range, panic::Location, time::Duration};
@@ -35,15 +38,16 @@ use devarray::{Error, Result, backend::MemoryInfo};
 pub(crate) use bytes::{Bytes, HostBytes};
 use default_streams::DefaultStreams;
 pub(crate) use default_streams::StreamName;
-pub(crate) use history::{Happened, Touch};
+pub(crate) use history::Happened;
 pub(crate) use host::HostUse;
-use lane::Lane;
 pub(crate) use lane::Mark;
+use lanes::Lanes;
 use ledger::Ledger;
 pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};
 use recorder::Relation;
+pub(crate) use touch::{Place, Touch};
 
 use crate::{
     fault::{FaultPlan, Faults},
@@ -65,7 +69,7 @@ const MOST_FINDINGS: usize = 1000;
 pub(crate) struct Engine {
     chooser: Chooser,
     judge: Judge,
-    lanes: Vec<Lane>,
+    lanes: Lanes,
     defaults: DefaultStreams,
     memory: Memory,
     faults: Faults,
@@ -98,7 +102,7 @@ impl Engine {
         Self {
             chooser,
             judge,
-            lanes: Vec::new(),
+            lanes: Lanes::default(),
             defaults: DefaultStreams::default(),
             memory: Memory::new(memory_limit_bytes, plan.pressure),
             faults: Faults::new(plan),
@@ -171,9 +175,9 @@ impl Engine {
         op.cancelled = self.lost.is_some();
         op.doom = self.doom.take();
         op.after = self.implied(lane);
-        let mark = self.lanes[lane].push(lane, op);
+        let mark = self.lanes.push(lane, op);
         self.imply(mark);
-        self.note(|_| Happened::Enqueued(number));
+        self.note(Happened::Enqueued(number));
         self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();
         mark
@@ -182,7 +186,7 @@ impl Engine {
     /// Makes the destination of a download look wrong until it has run, unless an operation in flight uses it.
     fn scribble(&self, work: &Work, number: u64) {
         if let Work::Download { host, .. } = work
-            && !self.lanes.iter().flat_map(Lane::ops).any(|op| op.work.touches_host(host))
+            && !self.lanes.touch_host(host)
         {
             execute::scribble(host, Poison::of_destination(number));
         }
@@ -208,7 +212,7 @@ impl Engine {
     /// How much memory is free, some time within this call.
     pub(crate) fn ask_for_memory(&mut self) -> MemoryInfo {
         self.idle();
-        self.note(|_| Happened::AskedForMemory);
+        self.note(Happened::AskedForMemory);
         self.memory.info()
     }
 
@@ -227,9 +231,9 @@ impl Engine {
         self.history = Some(Vec::new());
     }
 
-    pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
+    pub(crate) fn add_finding(&mut self, finding: Option<Box<Finding>>) {
         let Some(finding) = finding.filter(|_| self.ledger.findings.len() < MOST_FINDINGS) else { return };
-        let finding = self.judge.drawn(finding);
+        let finding = self.judge.drawn(*finding);
         if let Some(recorder) = &mut self.ledger.recorder {
             recorder.found(&finding, self.now);
         }
@@ -292,7 +296,9 @@ impl Engine {
         self.call(&operation, Relation::None, Some(addresses.len()));
         let outside = self.judge.pinned(addresses).filter(|(memory, bytes)| bytes.end > memory.len_bytes());
         let finding = match outside {
-            Some((memory, bytes)) => Some(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)),
+            Some((memory, bytes)) => {
+                Some(Box::new(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)))
+            }
             None => self.judge.host_access(addresses, access, code, operation),
         };
         self.add_finding(finding);
@@ -329,7 +335,7 @@ impl Engine {
                 .filter(|_| there)
                 .map(|(_, live)| live.clone())
                 .collect(),
-            streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
+            streams: self.lanes.open(),
             events: self.ledger.events,
             adopted: self.ledger.adopted,
             opened: self.ledger.opened,

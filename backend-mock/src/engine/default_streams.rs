@@ -5,7 +5,7 @@
 
 use std::thread::{self, ThreadId};
 
-use super::{Engine, Lane, Mark};
+use super::{Engine, Mark};
 use crate::judge::Barrier;
 
 /// How a stream is named, which says what lane it is.
@@ -50,7 +50,7 @@ impl Engine {
 
     /// Whether a stream of this lane was opened and not dropped.
     pub(crate) fn is_open(&self, lane: usize) -> bool {
-        self.lanes.get(lane).is_some_and(Lane::is_open)
+        self.lanes.is_open(lane)
     }
 
     fn legacy_lane(&mut self) -> usize {
@@ -73,27 +73,26 @@ impl Engine {
 
     fn default_lane(&mut self) -> usize {
         let lane = self.open_blocking_lane();
-        self.lanes[lane].become_default();
+        self.lanes.become_default(lane);
         lane
     }
 
     /// A lane for a new stream that waits for the legacy default stream.
     pub(crate) fn open_blocking_lane(&mut self) -> usize {
         let lane = self.open_lane();
-        self.lanes[lane].blocking = true;
+        self.lanes.set_blocking(lane, true);
         self.judge.set_blocking(lane, true);
         lane
     }
 
     /// What the next operation of a lane runs after by itself, beside what its lane was given before.
     pub(super) fn implied(&self, lane: usize) -> Option<Box<[Mark]>> {
-        if !self.lanes[lane].blocking {
+        if !self.lanes.is_blocking(lane) {
             return None;
         }
         let mut after: Vec<Mark> = self.defaults.last.into_iter().collect();
         if self.is_barrier() {
-            let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| lane.blocking);
-            after.extend(lanes.filter_map(|(index, lane)| lane.last(index, |_| true)));
+            after.extend(self.lanes.last_of_blocking());
         }
         after.retain(|mark| mark.lane != lane);
         (!after.is_empty()).then(|| after.into())
@@ -101,7 +100,7 @@ impl Engine {
 
     /// An operation was put into a queue.
     pub(super) fn imply(&mut self, mark: Mark) {
-        if self.lanes[mark.lane].blocking && self.is_barrier() {
+        if self.lanes.is_blocking(mark.lane) && self.is_barrier() {
             self.defaults.last = Some(mark);
         }
     }

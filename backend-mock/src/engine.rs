@@ -28,7 +28,7 @@ mod recorder;
 mod run;
 mod waits;
 
-use std::{ops::Range, panic::Location, time::Duration};
+use std::{collections::BTreeMap, ops::Range, panic::Location, time::Duration};
 
 use devarray::{Error, Result, backend::MemoryInfo};
 
@@ -67,6 +67,8 @@ pub(crate) struct Engine {
     judge: Judge,
     lanes: Vec<Lane>,
     defaults: DefaultStreams,
+    /// Sources of uploads that were read during the call, by number of the operation.
+    staged: BTreeMap<u64, Vec<u8>>,
     memory: Memory,
     faults: Faults,
     ledger: Ledger,
@@ -100,6 +102,7 @@ impl Engine {
             judge,
             lanes: Vec::new(),
             defaults: DefaultStreams::default(),
+            staged: BTreeMap::new(),
             memory: Memory::new(memory_limit_bytes, plan.pressure),
             faults: Faults::new(plan),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
@@ -170,9 +173,10 @@ impl Engine {
         // The device may have been lost within this very call, by a step of something else.
         op.cancelled = self.lost.is_some();
         op.doom = self.doom.take();
-        op.after = self.implied(lane);
         let mark = self.lanes[lane].push(lane, op);
-        self.imply(mark);
+        if self.lanes[lane].blocking {
+            self.imply(mark, number);
+        }
         self.note(|_| Happened::Enqueued(number));
         self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();

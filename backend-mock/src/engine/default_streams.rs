@@ -3,9 +3,12 @@
 //! An operation of the legacy default stream runs after all that blocking streams were given, and before all that they will be. The
 //! default stream of a thread is a blocking one. Streams of this library are not, so nothing of that concerns them.
 
-use std::thread::{self, ThreadId};
+use std::{
+    collections::BTreeMap,
+    thread::{self, ThreadId},
+};
 
-use super::{Engine, Lane, Mark};
+use super::{Engine, Lane, Mark, Op, Work};
 use crate::judge::Barrier;
 
 /// How a stream is named, which says what lane it is.
@@ -31,6 +34,8 @@ pub(super) struct DefaultStreams {
     barrier: Barrier,
     /// The newest operation that all blocking streams wait for.
     last: Option<Mark>,
+    /// What operations in queues wait for by themselves, by their number.
+    implied: BTreeMap<u64, Vec<Mark>>,
 }
 
 impl Engine {
@@ -85,28 +90,36 @@ impl Engine {
         lane
     }
 
-    /// What the next operation of a lane runs after by itself, beside what its lane was given before.
-    pub(super) fn implied(&self, lane: usize) -> Option<Box<[Mark]>> {
-        if !self.lanes[lane].blocking {
-            return None;
-        }
+    /// Takes note of what an operation, which was put into the queue of a blocking lane, runs after by itself, and what after it.
+    pub(super) fn imply(&mut self, mark: Mark, number: u64) {
         let mut after: Vec<Mark> = self.defaults.last.into_iter().collect();
-        if self.is_barrier() {
+        if self.defaults.barrier.holds_under(self.profile().rules()) {
             let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| lane.blocking);
             after.extend(lanes.filter_map(|(index, lane)| lane.last(index, |_| true)));
-        }
-        after.retain(|mark| mark.lane != lane);
-        (!after.is_empty()).then(|| after.into())
-    }
-
-    /// An operation was put into a queue.
-    pub(super) fn imply(&mut self, mark: Mark) {
-        if self.lanes[mark.lane].blocking && self.is_barrier() {
             self.defaults.last = Some(mark);
         }
+        after.retain(|other| other.lane != mark.lane && !self.is_done(*other));
+        if !after.is_empty() {
+            self.defaults.implied.insert(number, after);
+        }
     }
 
-    fn is_barrier(&self) -> bool {
-        self.defaults.barrier.holds_under(self.profile().rules())
+    /// What an operation waits for by itself, if it may not run yet.
+    pub(super) fn implied_blocker(&self, number: u64) -> Option<Mark> {
+        self.defaults.implied.get(&number)?.iter().copied().find(|&mark| !self.is_done(mark))
+    }
+
+    /// What an operation ran after, besides what its lane was given before.
+    pub(super) fn after(&self, op: &Op) -> Vec<Mark> {
+        let mut after = self.defaults.implied.get(&op.number).cloned().unwrap_or_default();
+        if let Work::Wait(mark) = op.work {
+            after.push(mark);
+        }
+        after
+    }
+
+    /// An operation of a blocking lane has run.
+    pub(super) fn forget_implied(&mut self, number: u64) {
+        self.defaults.implied.remove(&number);
     }
 }

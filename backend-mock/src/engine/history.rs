@@ -98,12 +98,8 @@ impl Engine {
 }
 
 impl Happened {
-    pub(super) fn ran(lane: usize, at: Option<Mark>, op: &Op) -> Self {
+    pub(super) fn ran(lane: usize, at: Option<Mark>, op: &Op, after: Vec<Mark>) -> Self {
         let Op { number, ref work, .. } = *op;
-        let mut after = op.after.as_deref().unwrap_or_default().to_vec();
-        if let Work::Wait(mark) = work {
-            after.push(*mark);
-        }
         let frees = matches!(work, Work::Free { .. });
         Self::Ran { lane, number, at, after, touches: Touch::of(work), frees }
     }

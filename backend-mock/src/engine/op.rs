@@ -15,8 +15,6 @@ pub(super) struct Op {
     pub(super) work: Work,
     /// The bytes still to be moved, as positions in the concatenation of its runs; none before it started.
     pub(super) pieces: Option<Vec<Range<usize>>>,
-    /// What it runs after besides what its lane was given before; none for most.
-    pub(super) after: Option<Box<[Mark]>>,
     /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees, records and waits.
     pub(super) cancelled: bool,
     /// It loses the device, with this error, when it runs.
@@ -25,7 +23,7 @@ pub(super) struct Op {
 
 impl Op {
     pub(super) fn new(number: u64, work: Work) -> Self {
-        Self { number, work, pieces: None, after: None, cancelled: false, doom: None }
+        Self { number, work, pieces: None, cancelled: false, doom: None }
     }
 }
 

@@ -104,7 +104,8 @@ impl Engine {
         let front = self.lanes[lane].front()?;
         match front.work {
             Work::Wait(mark) if !self.is_done(mark) => Some(mark),
-            _ => front.after.as_deref()?.iter().copied().find(|&mark| !self.is_done(mark)),
+            _ if self.lanes[lane].blocking => self.implied_blocker(front.number),
+            _ => None,
         }
     }
 
@@ -118,7 +119,7 @@ impl Engine {
         self.chooser.note([lane as u64, op.number, u64::from(finished)]);
         self.note(|engine| {
             let at = finished.then(|| engine.lanes[lane].next_mark(lane));
-            Happened::ran(lane, at, &op)
+            Happened::ran(lane, at, &op, engine.after(&op))
         });
         if !finished {
             return self.lanes[lane].put_back(op);
@@ -133,6 +134,12 @@ impl Engine {
         let statistics = &mut self.ledger.statistics;
         let is_cancelled = op.cancelled && op.work.len_bytes() > 0;
         op.work.count(if is_cancelled { &mut statistics.cancelled } else { &mut statistics.executed });
+        if self.lanes[lane].blocking {
+            self.forget_implied(op.number);
+        }
+        if !self.staged.is_empty() {
+            self.staged.remove(&op.number);
+        }
         self.lanes[lane].retire();
     }
 }

@@ -51,20 +51,30 @@ pub struct Addresses {
 pub fn select<E>(
     plan: &Plan,
     addresses: Addresses,
+    submit: impl FnMut(&Launch) -> Result<(), E>,
+) -> Result<(), E> {
+    select_at(tile::Scale::of(plan.len_bytes()), plan, addresses, submit)
+}
+
+/// The same at a given scale.
+fn select_at<E>(
+    scale: tile::Scale,
+    plan: &Plan,
+    addresses: Addresses,
     mut submit: impl FnMut(&Launch) -> Result<(), E>,
 ) -> Result<(), E> {
     if plan.len_bytes() <= LAUNCH_BYTES {
-        return Problem::of(plan, addresses).map_or(Ok(()), |problem| submit(&choose(&problem)));
+        return Problem::of(plan, addresses).map_or(Ok(()), |problem| submit(&choose(&problem, scale)));
     }
     for part in plan.blocks(LAUNCH_BYTES) {
         if let Some(problem) = Problem::of(&part, addresses) {
-            submit(&choose(&problem))?;
+            submit(&choose(&problem, scale))?;
         }
     }
     Ok(())
 }
 
 /// The best launch for one problem. Gather takes what no other family does.
-fn choose(problem: &Problem) -> Launch {
-    rows::select(problem).or_else(|| tile::select(problem)).unwrap_or_else(|| gather::select(problem))
+fn choose(problem: &Problem, scale: tile::Scale) -> Launch {
+    rows::select(problem).or_else(|| tile::select(problem, scale)).unwrap_or_else(|| gather::select(problem))
 }

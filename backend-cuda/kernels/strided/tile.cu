@@ -4,7 +4,8 @@
 //
 //   tile_linear         a constant step                       (runs over rows, or along a strided row)
 //   tile_table          a table in shared memory that repeats with a step
-//   tile_pairs          linear, and elements of neighbouring runs are fetched as one 4-byte word (widths 1 and 2)
+//   tile_pairs          linear, and elements of neighbouring runs are fetched as one word of 4 to 16 bytes
+//   tile_pairs_8, _4    the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (widths 1 and 2)
 //   tile_scatter        linear, and elements of a run are apart in the destination too: stored one by one
 //
 // and, with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it;
@@ -102,17 +103,13 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     if (MODE != LINEAR) {
         fill_run_table<WIDTH>(p, run_table);
     }
-    if (fill_tables<WIDTH>(p, shared)) {
-        __syncthreads();
-    }
-    Tile t;
-    find_tile(p, t);
-    load_tile<WIDTH>(p, t, data, row_table);
+    const Tile t = begin_tile(p, shared);
+    load_tile(p, t, data, row_table);
 
     const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + (MODE != LINEAR ? 0 : p.store_x);
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
 #pragma unroll 1
-    for (u32 item = threadIdx.x; item < total; item += THREADS) {
+    for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
         const u32 rest = item >> p.lanes_log2;
         const u32 pass = divide(rest, p.store_groups);
         const u32 run = rest - pass * p.stores;
@@ -147,7 +144,7 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
 }
 
 #define KERNEL(NAME, MODE, SHIFTED)                                                                                    \
-    extern "C" __global__ __launch_bounds__(THREADS, 5) void NAME(const __grid_constant__ TileParams p) {             \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void NAME(const __grid_constant__ TileParams p) {             \
         copy_tile<MODE, SHIFTED>(p);                                                                                  \
     }
 
@@ -162,19 +159,15 @@ KERNEL(tile_table_shifted_wide, WIDE_TABLE, true)
 #endif
 
 // Runs whose elements are apart in the destination: neighbouring threads store neighbouring elements.
-extern "C" __global__ __launch_bounds__(THREADS, 5) void tile_scatter(const __grid_constant__ TileParams p) {
+extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_scatter(const __grid_constant__ TileParams p) {
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
-    if (fill_tables<WIDTH>(p, shared)) {
-        __syncthreads();
-    }
-    Tile t;
-    find_tile(p, t);
-    load_tile<WIDTH>(p, t, data, row_table);
+    const Tile t = begin_tile(p, shared);
+    load_tile(p, t, data, row_table);
     const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
-    for (u32 item = threadIdx.x; item < total; item += THREADS) {
+    for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
         const u32 rest = item >> p.lanes_log2;
         const u32 pass = divide(rest, p.store_groups);
         const u32 run = rest - pass * p.stores;
@@ -188,69 +181,114 @@ extern "C" __global__ __launch_bounds__(THREADS, 5) void tile_scatter(const __gr
     }
 }
 
-#if ELEMENT_BYTES <= 2
-// GROUP neighbouring runs at once: a 4-byte word of a row holds an element of each of them.
-extern "C" __global__ __launch_bounds__(THREADS, 5) void tile_pairs(const __grid_constant__ TileParams p) {
-    constexpr u32 GROUP = 4 / WIDTH;
+#if ELEMENT_BYTES < 16
+// Elements of GROUP neighbouring runs, as they lie in a row: one word.
+constexpr u32 GROUP = WIDTH == 1 ? 4 : 2;
+typedef Element<WIDTH * GROUP>::Type Word;
+
+// Turns words round: out[k] are the elements of run k, those of `word` in order.
+template <int STORE, typename T>
+__device__ __forceinline__ void turn_words(const T* word, u32 (&out)[GROUP][STORE / 4]) {
+#pragma unroll
+    for (int i = 0; i < STORE / 4; i++) {
+        if constexpr (sizeof(T) == 4 && WIDTH == 1) {
+            const u32 a = word[4 * i], b = word[4 * i + 1], c = word[4 * i + 2], d = word[4 * i + 3];
+            const u32 ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
+            const u32 ab2 = __byte_perm(a, b, 0x7362), cd2 = __byte_perm(c, d, 0x7362);
+            out[0][i] = __byte_perm(ab, cd, 0x5410);
+            out[1][i] = __byte_perm(ab, cd, 0x7632);
+            out[GROUP - 2][i] = __byte_perm(ab2, cd2, 0x5410);
+            out[GROUP - 1][i] = __byte_perm(ab2, cd2, 0x7632);
+        } else if constexpr (sizeof(T) == 4) {
+            out[0][i] = __byte_perm(word[2 * i], word[2 * i + 1], 0x5410);
+            out[1][i] = __byte_perm(word[2 * i], word[2 * i + 1], 0x7632);
+        } else if constexpr (sizeof(T) == 8) {
+            out[0][i] = word[i].x;
+            out[1][i] = word[i].y;
+        } else {
+            out[0][i] = i % 2 == 0 ? word[i / 2].x : word[i / 2].y;
+            out[1][i] = i % 2 == 0 ? word[i / 2].z : word[i / 2].w;
+        }
+    }
+}
+
+// Stores STORE bytes of a run, of which only the first `elements` exist.
+template <int STORE>
+__device__ __forceinline__ void store_words(char* to, const u32 (&out)[STORE / 4], int elements) {
+    if constexpr (STORE == 16) {
+        const uint4 value = make_uint4(out[0], out[1], out[2], out[3]);
+        if (elements >= STORE / WIDTH) {
+            store16(to, value);
+        } else {
+            store_part(to, value, 0, elements * WIDTH);
+        }
+    } else if (elements >= STORE / WIDTH) {
+        if constexpr (STORE == 8) {
+            *reinterpret_cast<uint2*>(to) = make_uint2(out[0], out[1]);
+        } else {
+            *reinterpret_cast<u32*>(to) = out[0];
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < STORE - 1; i++) {
+            if (i < elements * WIDTH) {
+                to[i] = static_cast<char>(out[i / 4] >> i % 4 * 8);
+            }
+        }
+    }
+}
+
+// GROUP neighbouring runs at once, STORE bytes of each.
+template <int STORE>
+__device__ __forceinline__ void copy_pairs(const TileParams& p) {
+    constexpr int COUNT = STORE / WIDTH;
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
-    if (fill_tables<WIDTH>(p, shared)) {
-        __syncthreads();
-    }
-    Tile t;
-    find_tile(p, t);
-    load_tile<WIDTH>(p, t, data, row_table);
+    const Tile t = begin_tile(p, shared);
+    load_tile(p, t, data, row_table);
     const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
     const u32 groups = p.store_groups.divisor, total = (p.passes * groups) << p.lanes_log2;
 #pragma unroll 1
-    for (u32 item = threadIdx.x; item < total; item += THREADS) {
+    for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
         const u32 rest = item >> p.lanes_log2;
         const u32 pass = divide(rest, p.store_groups);
         const u32 run = (rest - pass * groups) * GROUP;
         const u32 chunk = (pass << p.lanes_log2) + (item & ((1u << p.lanes_log2) - 1));
-        const int first = static_cast<int>(chunk) * V;
+        const int first = static_cast<int>(chunk) * COUNT;
         if (run >= t.stores || chunk >= p.run_chunks || first >= t.high) {
             continue;
         }
         int x = start;
         char* to = find_run(p, t, store_table, run, x) + first * WIDTH;
         x += static_cast<int>(chunk) * p.vector_x;
-        u32 word[V];
+        Word word[COUNT];
 #pragma unroll
-        for (int j = 0; j < V; j++) {
-            word[j] = *reinterpret_cast<const u32*>(data + x);
+        for (int j = 0; j < COUNT; j++) {
+            word[j] = *reinterpret_cast<const Word*>(data + x);
             x += p.element_x;
         }
-        u32 out[GROUP][4];
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            if constexpr (WIDTH == 1) {
-                const u32 a = word[4 * i], b = word[4 * i + 1], c = word[4 * i + 2], d = word[4 * i + 3];
-                const u32 ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
-                const u32 ab2 = __byte_perm(a, b, 0x7362), cd2 = __byte_perm(c, d, 0x7362);
-                out[0][i] = __byte_perm(ab, cd, 0x5410);
-                out[1][i] = __byte_perm(ab, cd, 0x7632);
-                out[GROUP - 2][i] = __byte_perm(ab2, cd2, 0x5410);
-                out[GROUP - 1][i] = __byte_perm(ab2, cd2, 0x7632);
-            } else {
-                out[0][i] = __byte_perm(word[2 * i], word[2 * i + 1], 0x5410);
-                out[1][i] = __byte_perm(word[2 * i], word[2 * i + 1], 0x7632);
-            }
-        }
+        u32 out[GROUP][STORE / 4];
+        turn_words<STORE>(word, out);
 #pragma unroll
         for (u32 k = 0; k < GROUP; k++) {
             if (run + k >= t.stores) {
                 break;
             }
-            const uint4 value = make_uint4(out[k][0], out[k][1], out[k][2], out[k][3]);
-            if (first + V <= t.high) {
-                store16(to, value);
-            } else {
-                store_part(to, value, 0, (t.high - first) * WIDTH);
-            }
+            store_words<STORE>(to, out[k], t.high - first);
             to += p.store[0].dst;
         }
     }
 }
+
+#define PAIRS(NAME, STORE)                                                                                             \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void NAME(const __grid_constant__ TileParams p) {        \
+        copy_pairs<STORE>(p);                                                                                         \
+    }
+
+PAIRS(tile_pairs, 16)
+#if ELEMENT_BYTES == 1
+PAIRS(tile_pairs_8, 8)
+PAIRS(tile_pairs_4, 4)
+#endif
 #endif

@@ -7,8 +7,8 @@
 // Shared memory holds the rows as they lie in the source: the element with tile coordinates c is at byte
 // sum(c[k] * x[k]), where x[k] is the source's own stride along a row, and from row to row a pitch that equals the
 // source's stride modulo 16. So a row keeps its alignment, aligned 16-byte chunks travel whole, and no shift is left to
-// undo element by element. Rows may be permuted: row r at (r % V) * class_pitch + (r / V) * row_pitch, V = 16 / width,
-// which spreads the V rows a vector is gathered from, and its neighbours, over all banks.
+// undo element by element. Rows may be permuted into as many classes as a vector has elements, V: row r at
+// (r % V) * class_pitch + (r / V) * row_pitch, which spreads the V rows of a vector, and its neighbours, over all banks.
 #pragma once
 #include "common.cuh"
 
@@ -39,7 +39,8 @@ struct TileParams {
     u32 a_outer, b_outer; // which outer axis counts the pieces of the split source axis, of the split run axis
     Axis outer[MAX_OUTER];
     // An axis that is along neither, of which a tile takes several steps, if no other is split; extent 0: none.
-    u32 c_outer, c_extent, c_piece, unused;
+    u32 c_outer, c_extent, c_piece;
+    u32 ahead; // whether to fetch the rest of 256 bytes into the cache: the tile that wants it is soon to come
     // The axis split along the source row, and the one split along the destination run; extent 0: none.
     u32 a_extent, a_piece;
     u32 b_extent, b_piece;
@@ -52,9 +53,11 @@ struct TileParams {
     i64 low, high;             // bytes of the source a full tile can reach, relative to its start
     u32 span, span_inner;      // of a full row; of a row of one step of the split axis
     u32 rows, rows_inner;      // of a full tile; of one step of the split axis
+    u32 row_step, unused;      // rows that the block loads at once, a thread always the same chunk; 0: chunks are dealt out
     FastDiv chunks;            // 16-byte chunks of a row
     FastDiv pad_chunks;        // chunks after which 16 bytes are left free; divisor 0: none
-    u32 row_axes, permuted;    // permuted: rows lie in V classes
+    u32 row_axes;
+    u32 classes_log2;          // rows are permuted into so many classes; 0: they lie in order
     u32 row_pitch, class_pitch;
     RowAxis row[MAX_INNER];
     // Storing.
@@ -77,13 +80,16 @@ struct TileParams {
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
 };
-static_assert(sizeof(TileParams) == 1432, "as the host declares it");
+static_assert(sizeof(TileParams) == 1440, "as the host declares it");
 
 struct TableEntry {
     i64 offset;
     int x;
     int unused;
 };
+
+// Most threads of a block. How many a launch has, the host chooses: so many that none is idle for long.
+#define MOST_THREADS 512
 
 // What this block has to do.
 struct Tile {
@@ -96,27 +102,25 @@ struct Tile {
     int x;                  // added to the byte of every element
 };
 
-template <int WIDTH>
 __device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
-    constexpr u32 CLASSES = 16 / WIDTH;
-    return p.permuted ? row % CLASSES * p.class_pitch + row / CLASSES * p.row_pitch : row * p.row_pitch;
+    const u32 slot = row >> p.classes_log2;
+    return (row - (slot << p.classes_log2)) * p.class_pitch + slot * p.row_pitch;
 }
 
-// Fills the tables of rows and runs that no single stride describes. Returns whether there is something to wait for.
-template <int WIDTH>
-__device__ __forceinline__ bool fill_tables(const TileParams& p, char* shared) {
+// Fills the tables of rows and runs that no single stride describes.
+__device__ __forceinline__ void fill_tables(const TileParams& p, char* shared) {
     if (p.row_axes > 1) {
         TableEntry* table = reinterpret_cast<TableEntry*>(shared + p.row_table);
-        for (u32 i = threadIdx.x; i < p.rows; i += THREADS) {
+        for (u32 i = threadIdx.x; i < p.rows; i += blockDim.x) {
             u32 rest = i;
             i64 offset = 0;
-            int x = p.permuted ? static_cast<int>(row_position<WIDTH>(p, i)) : 0;
+            int x = p.classes_log2 > 0 ? static_cast<int>(row_position(p, i)) : 0;
 #pragma unroll 1
             for (u32 k = 0; k < p.row_axes; k++) {
                 const u32 next = divide(rest, p.row[k].extent);
                 const u32 c = rest - next * p.row[k].extent.divisor;
                 offset += c * p.row[k].src;
-                x += p.permuted ? 0 : static_cast<int>(c) * p.row[k].x;
+                x += p.classes_log2 > 0 ? 0 : static_cast<int>(c) * p.row[k].x;
                 rest = next;
             }
             table[i].offset = offset;
@@ -125,7 +129,7 @@ __device__ __forceinline__ bool fill_tables(const TileParams& p, char* shared) {
     }
     if (p.store_axes > 1) {
         TableEntry* table = reinterpret_cast<TableEntry*>(shared + p.store_table);
-        for (u32 i = threadIdx.x; i < p.stores; i += THREADS) {
+        for (u32 i = threadIdx.x; i < p.stores; i += blockDim.x) {
             u32 rest = i;
             i64 offset = 0;
             int x = 0;
@@ -141,7 +145,6 @@ __device__ __forceinline__ bool fill_tables(const TileParams& p, char* shared) {
             table[i].x = x;
         }
     }
-    return p.row_axes > 1 || p.store_axes > 1;
 }
 
 // The byte of every element of a period of a run, with a vector more before and after for vectors that reach over.
@@ -149,7 +152,7 @@ template <int WIDTH>
 __device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) {
     constexpr int ROOM = 16 / WIDTH;
     const int end = static_cast<int>(p.period.divisor) + ROOM;
-    for (int i = static_cast<int>(threadIdx.x) - ROOM; i < end; i += THREADS) {
+    for (int i = static_cast<int>(threadIdx.x) - ROOM; i < end; i += blockDim.x) {
         u32 rest = static_cast<u32>(min(max(i, 0), static_cast<int>(p.run) - 1));
         int x = 0;
 #pragma unroll 1
@@ -216,11 +219,30 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
     }
 }
 
-// Starts copying 16 aligned bytes to shared memory.
-__device__ __forceinline__ void load_chunk(char* to, const char* from) {
+// Finds the tile and fills the tables. One warp looks for the tile, for all: doing so takes as long as copying it does.
+__device__ __forceinline__ Tile begin_tile(const TileParams& p, char* shared) {
+    __shared__ Tile found;
+    if (threadIdx.x < 32) {
+        Tile t;
+        find_tile(p, t);
+        if (threadIdx.x == 0) {
+            found = t;
+        }
+    }
+    fill_tables(p, shared);
+    __syncthreads();
+    return found;
+}
+
+// Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters.
+__device__ __forceinline__ void load_chunk(char* to, const char* from, bool ahead) {
 #if __CUDA_ARCH__ >= 800
     const u32 at = static_cast<u32>(__cvta_generic_to_shared(to));
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    if (ahead) {
+        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    } else {
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    }
 #else
     *reinterpret_cast<uint4*>(to) = load16(from);
 #endif
@@ -233,14 +255,33 @@ __device__ __forceinline__ void wait_for_chunks() {
     __syncthreads();
 }
 
+// Loads rows that one stride describes, `row_step` at a time: what a thread has to work out, it works out once.
+__device__ __forceinline__ void load_even_rows(const TileParams& p, const Tile& t, char* data) {
+    const u32 first = divide(threadIdx.x, p.chunks), chunk = (threadIdx.x - first * p.chunks.divisor) * 16;
+    const u32 position = row_position(p, t.row_first + first);
+    const u32 x_step = (p.row_step >> p.classes_log2) * p.row_pitch;
+    const i64 src_step = p.row_step * p.row[0].src;
+    const char* from = t.src + (t.row_first + first) * p.row[0].src;
+    u32 x = static_cast<u32>(reinterpret_cast<u64>(t.src) & 15) + position + chunk;
+#pragma unroll 2
+    for (u32 row = t.row_first + first; row < t.row_end; row += p.row_step) {
+        const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
+        if (chunk < t.span + shift) {
+            load_chunk(data + x - shift, from + chunk - shift, p.ahead);
+        }
+        from += src_step;
+        x += x_step;
+    }
+}
+
 // Loads the tile's rows. With CHECKED, nothing outside the source's span is read; without, the caller knows that.
-template <int WIDTH, bool CHECKED>
+template <bool CHECKED>
 __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
     constexpr int UNROLL = CHECKED ? 1 : 4;
     const u32 chunks = p.chunks.divisor, end = t.row_end * chunks;
     const u32 start = static_cast<u32>(reinterpret_cast<u64>(t.src) & 15);
 #pragma unroll UNROLL
-    for (u32 item = threadIdx.x + t.row_first * chunks; item < end; item += THREADS) {
+    for (u32 item = threadIdx.x + t.row_first * chunks; item < end; item += blockDim.x) {
         const u32 row = divide(item, p.chunks);
         const u32 chunk = item - row * chunks;
         const char* from = t.src;
@@ -251,7 +292,7 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
             x += entry.x;
         } else {
             from += row * p.row[0].src;
-            x += row_position<WIDTH>(p, row);
+            x += row_position(p, row);
         }
         const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
         if (chunk * 16 >= t.span + shift) {
@@ -265,17 +306,18 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
         if (CHECKED) {
             *reinterpret_cast<uint4*>(data + x) = load16_inside(from, p.at.src_begin, p.at.src_end);
         } else {
-            load_chunk(data + x, from);
+            load_chunk(data + x, from, p.ahead);
         }
     }
 }
 
-template <int WIDTH>
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
-    if (t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end) {
-        load_rows<WIDTH, false>(p, t, data, table);
+    if (t.src + p.low - 15 < p.at.src_begin || t.src + p.high + 15 > p.at.src_end) {
+        load_rows<true>(p, t, data, table);
+    } else if (p.row_step > 0) {
+        load_even_rows(p, t, data);
     } else {
-        load_rows<WIDTH, true>(p, t, data, table);
+        load_rows<false>(p, t, data, table);
     }
     wait_for_chunks();
 }

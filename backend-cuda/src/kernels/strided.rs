@@ -84,7 +84,7 @@ impl Strided {
                 launch.grid,
                 1,
                 1,
-                launch.block(),
+                launch.threads,
                 1,
                 1,
                 launch.shared_bytes,

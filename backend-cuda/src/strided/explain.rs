@@ -25,7 +25,7 @@ pub fn explain_copy(plan: &Plan, dst: u64, src: u64) -> Vec<String> {
     // The launches of a large copy differ only in where they begin, and the last in how far it reaches.
     let each = |launch: &Launch| {
         if launches == 0 {
-            lines.push(format!("kernel {}, {} threads a block", launch.explain(), launch.block()));
+            lines.push(format!("kernel {}", launch.explain()));
             lines.push(format!("vectors: {}", vectors(launch)));
             lines.push(format!("why: {}", why(launch)));
         }
@@ -50,6 +50,8 @@ fn vectors(launch: &Launch) -> String {
     match (name, width) {
         (_, Some(width)) if name.starts_with("gather") => format!("{width} B loaded, {width} B stored"),
         (_, Some(width)) if name.starts_with("rows_stride") => format!("{width} B loaded, 16 B stored"),
+        ("tile_pairs_8", _) => "16 B loaded, 8 B stored".to_owned(),
+        ("tile_pairs_4", _) => "16 B loaded, 4 B stored".to_owned(),
         ("tile_scatter", _) => "16 B loaded, single elements stored".to_owned(),
         _ => "16 B loaded, 16 B stored".to_owned(),
     }
@@ -72,6 +74,10 @@ fn why(launch: &Launch) -> &'static str {
         "tile_linear" | "tile_pairs" => {
             "the sides run along different axes, so tiles turn round in shared memory; every run starts at a multiple \
              of 16 B, its elements one step apart"
+        }
+        "tile_pairs_8" | "tile_pairs_4" => {
+            "the sides run along different axes, so tiles turn round in shared memory; runs start at multiples of 8 or 4 B, \
+             and so do the source's rows: elements of neighbouring runs are fetched together"
         }
         "tile_linear_shifted" => {
             "the sides run along different axes, so tiles turn round in shared memory; runs start anywhere, their \
@@ -113,7 +119,14 @@ mod tests {
             (&[64, 64][..], &[64, 1][..], &[64, 1][..], 4, &["driver", "contiguous"][..]),
             (&[512, 512], &[512, 1], &[1024, 1], 4, &["rows_aligned", "multiple of 16 B"]),
             (&[512, 511], &[511, 1], &[1023, 1], 4, &["rows_", "same axis"]),
-            (&[512, 512], &[512, 1], &[1, 512], 4, &["tile_4:tile_linear", "16 B loaded", "different axes"]),
+            (&[512, 512], &[512, 1], &[1, 512], 4, &["tile_4:tile_pairs", "16 B loaded", "different axes"]),
+            (
+                &[200, 200],
+                &[200, 1],
+                &[1, 200],
+                1,
+                &["tile_1:tile_pairs_8", "8 B stored", "fetched together"],
+            ),
             (&[512, 512], &[512, 1], &[1024, 2], 2, &["rows_stride_2", "2 B loaded, 16 B stored", "picked"]),
             (&[4096, 3], &[3, 1], &[512, 1], 4, &["gather_4", "4 B stored", "too short"]),
         ] {

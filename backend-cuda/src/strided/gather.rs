@@ -45,6 +45,7 @@ pub(super) fn select(problem: &Problem) -> Launch {
     Launch {
         kernel: Kernel { module: Module::Gather, name },
         grid: total.div_ceil(THREADS),
+        threads: THREADS,
         shared_bytes: 0,
         params: Params(Block::Gather(GatherParams {
             at: problem.operands(),

@@ -7,7 +7,7 @@ use std::{
 
 use super::{fast_div::FastDiv, gather::GatherParams, rows::RowsParams, tile::TileParams};
 
-/// Threads of a block, in every kernel.
+/// Threads of a block of the kernels that have as many in every launch.
 pub(super) const THREADS: u32 = 256;
 
 /// A module of kernels, loaded when one of them is first needed.
@@ -140,6 +140,8 @@ pub struct Launch {
     pub kernel: Kernel,
     /// Blocks, along x.
     pub grid: u32,
+    /// Threads of a block, along x.
+    pub threads: u32,
     /// Dynamic shared memory of a block; at most 48 KiB, which needs no permission.
     pub shared_bytes: u32,
     /// The one parameter.
@@ -147,12 +149,6 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Threads of a block, along x.
-    #[must_use]
-    pub fn block(&self) -> u32 {
-        THREADS
-    }
-
     /// Why this kernel, and in what pieces, in one line.
     #[must_use]
     pub fn explain(&self) -> impl fmt::Display + '_ {
@@ -164,13 +160,13 @@ struct Explanation<'a>(&'a Launch);
 
 impl fmt::Display for Explanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Launch { kernel, grid, shared_bytes, params } = self.0;
+        let Launch { kernel, grid, threads, shared_bytes, params } = self.0;
         write!(f, "{}:{} ", kernel.module.name(), kernel.name.to_string_lossy())?;
         match &params.0 {
             Block::Rows(params) => params.explain(f)?,
             Block::Tile(params) => params.explain(f)?,
             Block::Gather(params) => params.explain(f)?,
         }
-        write!(f, "; {grid} blocks, {shared_bytes} B shared")
+        write!(f, "; {grid} blocks of {threads} threads, {shared_bytes} B shared")
     }
 }

@@ -128,6 +128,7 @@ pub(super) fn select(problem: &Problem) -> Option<Launch> {
     Some(Launch {
         kernel: Kernel { module: Module::Rows, name: source.kernel(problem.width) },
         grid: total.div_ceil(THREADS),
+        threads: THREADS,
         shared_bytes: 0,
         params: Params(Block::Rows(params)),
     })

@@ -7,7 +7,8 @@ use devarray::{Layout, backend::Capabilities, copy::Plan};
 use super::{
     Addresses, Launch,
     emulate::{Memory, run},
-    select,
+    select_at,
+    tile::Scale,
 };
 
 /// Bytes no copy may touch, around the destination.
@@ -33,9 +34,9 @@ impl Random {
     }
 }
 
-fn launches(plan: &Plan, addresses: Addresses) -> Vec<Launch> {
+fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<Launch> {
     let mut all = Vec::new();
-    let done: Result<(), Infallible> = select(plan, addresses, |launch| {
+    let done: Result<(), Infallible> = select_at(scale, plan, addresses, |launch| {
         all.push(launch.clone());
         Ok(())
     });
@@ -83,22 +84,30 @@ fn check(random: &mut Random, dst: &Layout, src: &Layout, width: usize, seed: u6
     for (from, to, len) in plan.runs() {
         expected[GUARD + to..GUARD + to + len].copy_from_slice(&source[from..from + len]);
     }
-    let mut found = before;
     // Memory from elsewhere may be aligned to less than an allocation.
     let odd = if random.one_in(8) { width as u64 } else { 0 };
     let addresses = Addresses { dst: 1 << 41, src: (1 << 40) + odd };
     let mut name = "none";
-    for launch in launches(&plan, addresses) {
-        name = launch.kernel.name.to_str().unwrap();
-        let mut memory = Memory {
-            src: &source,
-            src_base: addresses.src,
-            dst: &mut found,
-            dst_base: addresses.dst - GUARD as u64,
-        };
-        run(&launch, &mut memory);
-        assert!(launch.shared_bytes <= 48 << 10 && launch.params.len_bytes() <= 4096);
-        assert!(found == expected, "seed {seed}: {dst:?} from {src:?}, {width} bytes: {}", launch.explain());
+    // What is laid out for large copies must be right for small ones too.
+    for scale in [Scale::Small, Scale::Middle, Scale::Large] {
+        let mut found = before.clone();
+        for launch in launches(scale, &plan, addresses) {
+            name = launch.kernel.name.to_str().unwrap();
+            let mut memory = Memory {
+                src: &source,
+                src_base: addresses.src,
+                dst: &mut found,
+                dst_base: addresses.dst - GUARD as u64,
+            };
+            run(&launch, &mut memory);
+            assert!(launch.shared_bytes < 48 << 10 && launch.params.len_bytes() <= 4096);
+            assert!(launch.threads.is_multiple_of(32) && (32..=512).contains(&launch.threads));
+            assert!(
+                found == expected,
+                "seed {seed}: {dst:?} from {src:?}, {width} bytes, {scale:?}: {}",
+                launch.explain()
+            );
+        }
     }
     name
 }
@@ -152,6 +161,24 @@ fn matrices_of_every_width_and_alignment_are_transposed() {
     }
 }
 
+#[test]
+fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
+    let mut random = Random(17);
+    let mut kernels = std::collections::BTreeMap::<(usize, &str), usize>::new();
+    for width in [1, 2, 4, 8] {
+        for (step, other) in [(4, 4), (8, 8), (16, 16)] {
+            for (rows, columns) in [(45, 38), (38, 45)] {
+                let (dst, src) = transposed(rows * step, columns * other);
+                *kernels.entry((width, check(&mut random, &dst, &src, width, 0))).or_default() += 1;
+            }
+        }
+    }
+    let narrow = [(1, "tile_pairs_8"), (1, "tile_pairs_4")];
+    for kernel in [1, 2, 4, 8].map(|width| (width, "tile_pairs")).into_iter().chain(narrow) {
+        assert!(kernels.contains_key(&kernel), "{kernel:?} was never selected: {kernels:?}");
+    }
+}
+
 /// The last vector of such a run is gathered from below its first element.
 #[test]
 fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
@@ -165,9 +192,9 @@ fn a_wrong_pitch_is_seen() {
     let (dst, src) = transposed(128, 128);
     let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
     let addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
-    let mut launch = launches(&plan, addresses).remove(0);
+    let mut launch = launches(Scale::Large, &plan, addresses).remove(0);
     let super::launch::Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
-    params.element_x += 4;
+    params.element_x += 16;
     let source: Vec<u8> = (0..=255).cycle().take(plan.len_bytes()).collect();
     let mut found = vec![0; plan.len_bytes()];
     let mut expected = found.clone();
@@ -184,8 +211,8 @@ fn a_wrong_pitch_is_seen() {
 fn the_choice_is_explained() {
     let (dst, src) = transposed(1024, 1024);
     let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
-    let all = launches(&plan, Addresses { dst: 1 << 41, src: 1 << 40 });
+    let all = launches(Scale::Large, &plan, Addresses { dst: 1 << 41, src: 1 << 40 });
     let text = all[0].explain().to_string();
     assert_eq!(all.len(), 1);
-    assert!(text.starts_with("tile_4:tile_linear 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
+    assert!(text.starts_with("tile_4:tile_pairs 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
 }

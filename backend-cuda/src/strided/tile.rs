@@ -3,17 +3,19 @@
 //! ```text
 //! shape   which box of the copy becomes a tile: rows along the source, runs along the destination
 //! outer   in which order tiles are worked on
+//! scale   how much one block and one thread do
 //! place   where the rows lie in shared memory, and how the elements of a run are found there
 //! ```
 
 mod outer;
 mod params;
 mod place;
+mod scale;
 mod shape;
 
 use devarray::Axes;
 
-pub(super) use self::params::TileParams;
+pub(super) use self::{params::TileParams, scale::Scale};
 use self::{
     params::{MAX_INNER, Step},
     place::{Find, place},
@@ -25,8 +27,10 @@ use super::{
     launch::{Block, Kernel, Launch, Module, Operands, Params},
 };
 
-/// Shared memory a block may use without asking the driver for more.
-const SHARED_BYTES: u32 = 48 << 10;
+/// Shared memory a block may use without asking the driver for more, less what the kernels declare themselves.
+const SHARED_BYTES: u32 = (48 << 10) - 128;
+/// Most threads of a block; the kernels are compiled for it.
+const MOST_THREADS: u32 = 512;
 /// Runs start on a boundary of a memory sector, where tiles may overlap to make that so.
 const SECTOR_BYTES: u32 = 32;
 
@@ -39,6 +43,7 @@ const MANY_RUNS: u32 = 4;
 struct Layout<'a> {
     problem: &'a Problem,
     shape: &'a Shape,
+    scale: Scale,
     /// The axis cut along the row, and the one cut along the run.
     row_split: Option<usize>,
     run_split: Option<usize>,
@@ -50,6 +55,8 @@ struct Layout<'a> {
     /// Whether runs start at any alignment; how far back a tile reaches to let each start at an aligned address.
     shifted: bool,
     skew: u32,
+    /// Bytes of a store.
+    store_bytes: u32,
     /// Whether elements of a run are apart in the destination.
     scattered: bool,
     /// Where every tile starts modulo 16, if that is the same for all.
@@ -58,11 +65,19 @@ struct Layout<'a> {
 }
 
 /// The launch that copies tile by tile, if a tile is what the problem wants.
-pub(super) fn select(problem: &Problem) -> Option<Launch> {
+pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     if stands_alone(problem) {
         return None;
     }
-    (0..ATTEMPTS).find_map(|shrink| lay_out(problem, &shape::choose(problem, shrink)?, shrink))
+    (0..ATTEMPTS).find_map(|shrink| {
+        let shape = shape::choose(problem, scale, shrink)?;
+        // Narrow stores are faster from smaller tiles.
+        let smaller = match scale {
+            Scale::Large if place::in_words(problem, &shape) => Scale::Middle,
+            _ => return lay_out(problem, &shape, scale, shrink),
+        };
+        lay_out(problem, &shape::choose(problem, smaller, shrink)?, smaller, shrink)
+    })
 }
 
 /// Whether the elements, or the short pieces of a few of them, are alone in their memory sectors on the source side:
@@ -74,9 +89,11 @@ fn stands_alone(problem: &Problem) -> bool {
     inner.src == problem.step() && inner.dst == inner.src && distance >= 64 && distance > 2 * u64::from(piece)
 }
 
-fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
+fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
     let scattered = problem.axes[0].dst != problem.step();
-    let shifted = !scattered && !shape.runs_aligned();
+    let unit = shape.run_unit();
+    let narrow = place::in_words(problem, shape);
+    let shifted = !scattered && !narrow && unit < 16;
     let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
     let skewed = shifted
         && shape.can_skew(problem.width)
@@ -91,6 +108,7 @@ fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
     let mut layout = Layout {
         problem,
         shape,
+        scale,
         row_split,
         run_split,
         loaded,
@@ -98,6 +116,7 @@ fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
         across_runs: shape.row.iter().copied().filter(whole_runs).chain(shape.batch).collect(),
         shifted,
         skew,
+        store_bytes: if narrow { unit } else { 16 },
         scattered,
         start: None,
         params: TileParams::new(Operands { src: shape.src, dst: shape.dst, ..problem.operands() }),
@@ -114,13 +133,18 @@ fn lay_out(problem: &Problem, shape: &Shape, shrink: u32) -> Option<Launch> {
         return None;
     }
     layout.lanes(find);
+    let threads = layout.threads(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
     let params = layout.params;
     // The table of permuted rows is so short that all threads share it.
-    let wide = problem.width == 1 && (params.stores < MANY_RUNS || params.permuted == 1);
+    let wide = problem.width == 1 && (params.stores < MANY_RUNS || params.classes_log2 > 0);
     Some(Launch {
-        kernel: Kernel { module: Module::tile(problem.width), name: find.kernel(shifted, wide) },
+        kernel: Kernel {
+            module: Module::tile(problem.width),
+            name: find.kernel(shifted, wide, layout.store_bytes),
+        },
         grid: params.tiles,
+        threads,
         shared_bytes,
         params: Params(Block::Tile(params)),
     })
@@ -195,17 +219,8 @@ impl Layout<'_> {
 
     /// Where every row of every tile starts modulo 16, if that is the same for all.
     fn common_start(&self) -> Option<u32> {
-        let shape = self.shape;
-        let rows = self.across_rows.iter().all(|&axis| shape.axes[axis].src % 16 == 0);
-        let tiles = (0..shape.axes.len()).all(|axis| {
-            let (of, steps) = (shape.axes[axis], shape.steps[axis]);
-            !shape.is_cut(axis) || i64::from(steps) * of.src % 16 == 0
-        });
-        let rest = self.row_split.is_none_or(|axis| {
-            let (of, steps) = (shape.axes[axis], shape.steps[axis]);
-            of.src > 0 || i64::from(of.extent % steps) * of.src % 16 == 0
-        });
-        (rows && tiles && rest).then_some(u32::try_from(self.params.at.src % 16).ok()?)
+        let first = u32::try_from(self.params.at.src % 16).ok()?;
+        self.shape.rows_keep(16).then_some(first)
     }
 
     /// Divides the runs among the threads: neighbours along a run, as far as it has vectors for them.
@@ -218,22 +233,49 @@ impl Layout<'_> {
             p.b_piece * width / 16
         } else {
             let over = if self.shifted { 16 - width } else { 0 };
-            (p.run * width + over).div_ceil(16)
+            (p.run * width + over).div_ceil(self.store_bytes)
         };
         let chunks = p.run_chunks;
         p.lanes_log2 = match chunks {
             _ if self.scattered => 5,
             32.. if p.stores < 4 => 5,
             16.. if p.stores < 4 && chunks.is_multiple_of(16) => 5,
-            16.. if width >= 4 => 4,
+            16.. if width >= 4 || self.store_bytes < 16 => 4,
             5.. => 3,
             3.. => 2,
             2 => 1,
             _ => 0,
         };
         p.passes = chunks.div_ceil(1 << p.lanes_log2);
-        let group = if find == Find::Pairs { 4 / width } else { 1 };
+        let group = if find == Find::Pairs { place::group(width) } else { 1 };
         p.store_groups = FastDiv::new(p.stores / group);
+    }
+
+    /// Threads of a block: so many that each does what the scale asks for, and all do about the same.
+    fn threads(&mut self, find: Find) -> u32 {
+        let look_ups = self.problem.width == 1 && find != Find::Pairs;
+        let rounds = match find {
+            Find::Scatter => return 256,
+            _ => self.scale.vectors(look_ups),
+        };
+        let p = &mut self.params;
+        let chunks = p.chunks.divisor;
+        let loads = p.rows * chunks;
+        let stores = (p.passes * p.store_groups.divisor) << p.lanes_log2;
+        let work = loads.max(stores);
+        let threads = work.div_ceil(rounds.max(work.div_ceil(MOST_THREADS))).next_multiple_of(32);
+        if p.row_axes > 1 || p.pad_chunks.divisor > 0 || chunks > MOST_THREADS {
+            return threads;
+        }
+        // As many whole rows as come near that, if whole warps load whole classes of rows with them.
+        let unit = (1 << p.classes_log2).max(32 >> chunks.trailing_zeros().min(5));
+        let step = (threads.div_ceil(chunks)).next_multiple_of(unit);
+        let step = if step * chunks > MOST_THREADS { step - unit } else { step };
+        if step == 0 || step * chunks * 5 < threads * 4 || step * chunks > threads * 5 / 4 {
+            return threads;
+        }
+        p.row_step = step;
+        step * chunks
     }
 
     /// Divides shared memory: tables first, data last. Returns the bytes of it.

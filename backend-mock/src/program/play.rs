@@ -1,7 +1,7 @@
 //! A program on a device, operation by operation.
 #![allow(unsafe_code)] // goes through the raw door of the streams, below hazard tracking
 
-use std::{mem::ManuallyDrop, num::NonZeroUsize, slice};
+use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, slice};
 
 use devarray::{
     Device, Layout, Result,
@@ -169,11 +169,11 @@ impl<D: Device> Stage<D> {
             }
             (Op::SyncDevice, _) => self.synchronize().into_result(),
             (&Op::HostRead { host, offset, len }, _) => {
-                door.host_access(&self.hosts[host], offset..offset.saturating_add(len), Access::Read);
+                door.host_access(&self.hosts[host], touched(offset, len), Access::Read);
                 Ok(())
             }
             (&Op::HostWrite { host, offset, len, value }, _) => {
-                door.host_access(&self.hosts[host], offset..offset.saturating_add(len), Access::Write);
+                door.host_access(&self.hosts[host], touched(offset, len), Access::Write);
                 if !door.is_over() {
                     // SAFETY: the door did not object, so the bytes lie inside the memory, or the program is right.
                     let start = unsafe { self.hosts[host].as_ptr().add(offset) };
@@ -231,6 +231,12 @@ impl<D: Device> Stage<D> {
         self.hosts.into_iter().for_each(|host| drop(ManuallyDrop::into_inner(host)));
         cleared.and(self.hand.synchronize().into_result())
     }
+}
+
+/// The bytes that the host touches, none of them so far away that no address is left.
+fn touched(offset: usize, len: usize) -> Range<usize> {
+    let start = offset.min(FAR);
+    start..start + len.min(FAR)
 }
 
 fn size(bytes: usize) -> NonZeroUsize {

@@ -6,6 +6,7 @@ use super::Expect;
 
 /// One line.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "an object that is a program")]
 pub(super) struct RawProgram {
     pub(super) id: String,
     pub(super) buffers: Vec<RawBuffer>,
@@ -18,6 +19,7 @@ pub(super) struct RawProgram {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "an object that is a buffer")]
 pub(super) struct RawBuffer {
     pub(super) id: String,
     pub(super) bytes: usize,
@@ -25,6 +27,7 @@ pub(super) struct RawBuffer {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "an object that is a host memory")]
 pub(super) struct RawHost {
     pub(super) id: String,
     pub(super) bytes: usize,
@@ -32,7 +35,7 @@ pub(super) struct RawHost {
 
 /// An operation: its kind, and whatever fields it has. A flat form lets every error name its field.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
-#[serde(default)]
+#[serde(default, expecting = "an object that is an operation")]
 pub(super) struct RawOp {
     #[serde(rename = "do")]
     pub(super) kind: String,

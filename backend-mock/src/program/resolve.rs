@@ -10,6 +10,9 @@ use super::{
 
 type Result<T> = std::result::Result<T, ParseProgramError>;
 
+/// More streams, or events, than any program uses: each costs memory before the first operation.
+const MOST: usize = 1 << 16;
+
 impl Program {
     /// Reads a program from one line of JSON.
     ///
@@ -17,16 +20,27 @@ impl Program {
     ///
     /// The text is no JSON, or no program: the error names the field and what is wrong with it.
     pub fn parse(line: &[u8]) -> Result<Self> {
+        if line.trim_ascii_start().first() == Some(&b'[') {
+            return Err(ParseProgramError::new("", "a program is an object, not a list"));
+        }
         let mut json = serde_json::Deserializer::from_slice(line);
         let raw: RawProgram = serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let field = error.path().to_string();
-            ParseProgramError::new(field, error.inner().to_string())
+            ParseProgramError::new(field, cause(error.inner()))
         })?;
-        json.end().map_err(|error| ParseProgramError::new("", error.to_string()))?;
+        json.end().map_err(|error| ParseProgramError::new("", cause(&error)))?;
         Self::resolve(raw)
     }
 
     fn resolve(raw: RawProgram) -> Result<Self> {
+        for (field, count) in [("streams", raw.streams), ("events", raw.events)] {
+            if count > MOST {
+                return Err(ParseProgramError::new(
+                    field,
+                    format!("{count}, but at most {MOST} are simulated"),
+                ));
+            }
+        }
         let mut names = Names { streams: raw.streams, events: raw.events, ..Names::default() };
         for (index, buffer) in raw.buffers.iter().enumerate() {
             let place = Place::of("buffers", index);
@@ -49,6 +63,11 @@ impl Program {
         let Names { streams, events, buffers, hosts, .. } = names;
         Ok(Self { id: raw.id, buffers, hosts, streams, events, ops, expect: raw.expect })
     }
+}
+
+/// A program is one line: in which it is, whoever reads the file says.
+fn cause(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
 }
 
 /// One entry of a list in the file.

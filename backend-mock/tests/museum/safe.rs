@@ -1,11 +1,17 @@
 //! The same in safe code.
 #![allow(unsafe_code)] // opens streams that do not wait, which is the mistake
 
-use devarray::{Array, Context, Order};
+use devarray::{Array, Context, Order, StreamHandle};
 use devarray_mock::{Explore, MockDevice, Schedule, Site, explore};
 
-/// cudarc's one read event, cuCascade#184, onnxruntime#5445, quadrants#407, pytorch#83984, btx#97: readers on two streams, a writer on a
-/// third, memory dropped under all of them.
+/// A stream that waits for nothing by itself.
+pub(crate) fn unchecked_stream(context: &Context<MockDevice>) -> StreamHandle<MockDevice> {
+    // SAFETY: deliberately unordered; the simulator's memory is all that is touched, and waited for before its owner is gone.
+    unsafe { context.unchecked_stream() }.unwrap()
+}
+
+/// cudarc's one read event, dfdx#464, cuCascade#184, onnxruntime#5445, quadrants#407, pytorch#83984, btx#97: readers on two streams, a
+/// writer on a third, memory dropped under all of them.
 #[test]
 fn streams_wait_for_every_reader_and_frees_for_every_use() {
     explore(0, 100, |device| {
@@ -23,7 +29,7 @@ fn streams_wait_for_every_reader_and_frees_for_every_use() {
     });
 }
 
-/// pytorch#137878, onnxruntime#32121: pinned memory is owned by the copy until the copy is waited for, so there is nothing to read or
+/// pytorch#86264, pytorch#137878, onnxruntime#32121: pinned memory is owned by the copy until the copy is waited for, so there is nothing to read or
 /// write too early. That it does not compile is among the programs of `core/tests/lifetimes`.
 #[test]
 fn pinned_memory_comes_back_with_its_bytes() {
@@ -36,7 +42,8 @@ fn pinned_memory_comes_back_with_its_bytes() {
     });
 }
 
-/// cccl#3814, lupine#631, onnxruntime#9841: when a borrowed slice is read and written does not depend on what kind of memory it is.
+/// cccl#3814, cudf#23561, cuopt#1756, rmm#2526, lupine#631, onnxruntime#9841, onnxruntime#26512: when a borrowed slice is read and written
+/// does not depend on what kind of memory it is, nor on how long it lives.
 #[test]
 fn borrowed_slices_are_read_at_the_call_and_written_at_its_return() {
     explore(0, 100, |device| {
@@ -62,6 +69,26 @@ fn nothing_is_allocated_for_no_elements() {
     assert_eq!(device.statistics().enqueued, before);
 }
 
+/// cudarc#555: waits for streams are turned off while arrays still hold what they would have waited for, and their drop hangs. Here streams
+/// that do not wait stand beside those that do, and an array dropped after a use by one waits for what it knows of.
+#[test]
+fn arrays_older_than_the_first_stream_that_does_not_wait_are_dropped_in_order() {
+    explore(0, 100, |device| {
+        let context = Context::new(device).unwrap();
+        let tracked = context.stream().unwrap();
+        let arrays = [1, 2].map(|value| Array::full(&tracked, &[64], value).unwrap());
+        let unchecked = unchecked_stream(&context);
+        tracked.synchronize().unwrap();
+        let copies = arrays.each_ref().map(|array| array.view().to_contiguous(&unchecked, Order::C).unwrap());
+        unchecked.synchronize().unwrap();
+        drop(arrays);
+        assert_eq!(
+            copies.map(|copy: Array<u8, _>| copy.to_vec(&tracked).unwrap()),
+            [vec![1; 64], vec![2; 64]]
+        );
+    });
+}
+
 /// cudarc#590: an error of a drop surfaces on whatever is called next.
 #[test]
 fn an_error_of_a_drop_is_told_by_the_context_and_by_nobody_else() {
@@ -81,12 +108,10 @@ fn an_error_of_a_drop_is_told_by_the_context_and_by_nobody_else() {
 
 /// The twin: with streams that do not wait, the first of these programs is found wrong.
 #[test]
-
 fn without_waits_the_same_program_is_wrong() {
     let failure = Explore::new().schedules(0).run(|device| {
         let context = Context::new(device).unwrap();
-        // SAFETY: deliberately unordered; the simulator's memory is all that is touched.
-        let streams = [(); 3].map(|()| unsafe { context.unchecked_stream() }.unwrap());
+        let streams = [(); 3].map(|()| unchecked_stream(&context));
         let a = Array::full(&streams[0], &[64], 1_u8).unwrap();
         a.view().to_contiguous(&streams[1], Order::C).unwrap();
     });

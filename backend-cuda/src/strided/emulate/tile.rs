@@ -20,10 +20,18 @@ struct Tile {
 pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memory<'_>) {
     let width =
         1_u32 << launch.kernel.module.name().rsplit('_').next().unwrap().parse::<u32>().unwrap().ilog2();
+    if p.row_step > 0 {
+        let classes = 1 << p.classes_log2;
+        assert!(
+            launch.threads == p.row_step * p.chunks.divisor && p.row_step.is_multiple_of(classes),
+            "rows dealt out evenly"
+        );
+        assert!(p.row_axes <= 1 && p.pad_chunks.divisor == 0, "rows one stride describes");
+    }
     for block in 0..launch.grid {
         let tile = find(p, block);
         let mut shared = vec![UNSET; (launch.shared_bytes - p.data) as usize];
-        load(p, width, &tile, memory, &mut shared);
+        load(p, &tile, memory, &mut shared);
         store(name, p, width, &tile, memory, &shared);
     }
 }
@@ -76,18 +84,18 @@ fn find(p: &TileParams, block: u32) -> Tile {
     tile
 }
 
-fn load(p: &TileParams, width: u32, tile: &Tile, memory: &Memory<'_>, shared: &mut [u8]) {
-    let classes = 16 / width;
+fn load(p: &TileParams, tile: &Tile, memory: &Memory<'_>, shared: &mut [u8]) {
     for row in tile.rows.clone() {
         let (mut from, mut x, mut rest) = (tile.src, (tile.src % 16).cast_signed(), row);
         for axis in &p.row[..p.row_axes as usize] {
             let next = axis.extent.divide(rest);
             let c = i64::from(rest - next * axis.extent.divisor);
             from = from.wrapping_add_signed(c * axis.global);
-            x += if p.permuted != 0 || p.row_axes == 1 { 0 } else { c * i64::from(axis.x) };
+            x += if p.classes_log2 != 0 || p.row_axes == 1 { 0 } else { c * i64::from(axis.x) };
             rest = next;
         }
-        if p.permuted != 0 {
+        if p.classes_log2 != 0 {
+            let classes = 1 << p.classes_log2;
             x += i64::from(row % classes * p.class_pitch + row / classes * p.row_pitch);
         } else if p.row_axes <= 1 {
             x += i64::from(row * p.row_pitch);
@@ -106,7 +114,12 @@ fn load(p: &TileParams, width: u32, tile: &Tile, memory: &Memory<'_>, shared: &m
 
 fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memory<'_>, shared: &[u8]) {
     let start = tile.x + i64::from(p.store_x) + (tile.src % 16).cast_signed();
-    let vector = i64::from(16 / width);
+    let store_bytes = match name {
+        "tile_pairs_8" => 8,
+        "tile_pairs_4" => 4,
+        _ => 16,
+    };
+    let vector = i64::from(store_bytes / width);
     let shifted = name.contains("_shifted");
     for run in 0..tile.stores {
         let (mut to, mut x, mut rest) = (tile.dst, start, run);
@@ -132,7 +145,10 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                 back = i64::from(p.skew) - over;
                 first += back;
             } else {
-                assert!(to.is_multiple_of(16), "an aligned run");
+                assert!(to.is_multiple_of(store_bytes.into()), "an aligned run");
+                if name.starts_with("tile_pairs") {
+                    aligned_words(p, width, run, x + chunk * i64::from(p.vector_x));
+                }
             }
             for j in 0..vector {
                 let element = first + j;
@@ -155,6 +171,17 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
             }
         }
     }
+}
+
+/// Words hold an element of each of some neighbouring runs, and are read where the first of those is gathered.
+fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
+    let group = if width == 1 { 4 } else { 2 };
+    let word = i64::from(width * group);
+    assert!(
+        !run.is_multiple_of(group) || (x % word == 0 && i64::from(p.element_x) % word == 0),
+        "an aligned word"
+    );
+    assert!(p.store_groups.divisor * group == p.stores, "whole groups of runs");
 }
 
 /// The byte of element `j` of a vector, relative to the run's.

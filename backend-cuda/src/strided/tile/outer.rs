@@ -1,4 +1,7 @@
 //! In which order tiles are worked on.
+//!
+//! What matters is what the blocks under way at one time touch: how much of a row of memory on each side, on how many
+//! pages, and whether the tile that shares a sector with this one comes while that is still in the cache.
 
 use devarray::Axes;
 
@@ -10,30 +13,30 @@ use crate::strided::axes::Axis;
 
 /// Rows at least this long use their memory pages and sectors well by themselves.
 const LONG_ROW_BYTES: u32 = 1024;
+/// Memory whose addresses a large device translates without waiting, wherever they lie.
+const TRANSLATED_BYTES: u64 = 224 << 20;
+/// What surely stays in the cache of a large device for a while.
+const CACHED_BYTES: u64 = 8 << 20;
+/// What memory is fetched in beyond a chunk, if told.
+const AHEAD_BYTES: u32 = 256;
 
-/// Fills in the loops around tiles: in the order of the destination, so that what neighbouring blocks write is close
-/// together, but short source rows first go on along the source, so that sectors two tiles share are still cached.
+/// Fills in the loops around tiles.
 pub(super) fn lower(layout: &mut Layout<'_>) -> Option<()> {
-    let shape = layout.shape;
-    let next = continuing(layout);
-    let mut order: Axes<usize> = (0..shape.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
-    order.sort_by_key(|&axis| {
-        let rank = match Some(axis) {
-            this if this == layout.run_split => 0,
-            this if this == next => 1,
-            _ => 2,
-        };
-        (rank, shape.axes[axis].dst.unsigned_abs())
-    });
+    let order = order(layout);
     if order.len() > MAX_OUTER {
         return None;
     }
-    let p = &mut layout.params;
+    let shape = layout.shape;
+    let ahead = layout.row_split.is_some_and(|row| {
+        let strides = || layout.across_rows.iter().map(|&axis| shape.axes[axis].src);
+        let whole = layout.params.span.is_multiple_of(AHEAD_BYTES)
+            && strides().all(|stride| stride % i64::from(AHEAD_BYTES) == 0);
+        !whole && bytes_between(layout, &order, row) <= CACHED_BYTES
+    });
     let mut tiles = 1_u32;
     for (at, &axis) in order.iter().enumerate() {
-        let (of, steps) = (shape.axes[axis], shape.steps[axis]);
-        let skew = if layout.run_split == Some(axis) { layout.skew } else { 0 };
-        let pieces = (of.extent + skew).div_ceil(steps);
+        let (of, steps, pieces) = (shape.axes[axis], shape.steps[axis], pieces(layout, axis));
+        let p = &mut layout.params;
         p.outer[at] = Axis::new(pieces, of.src * i64::from(steps), of.dst * i64::from(steps)).lowered();
         tiles = tiles.checked_mul(pieces)?;
         let number = u32::try_from(at).ok()?;
@@ -47,10 +50,64 @@ pub(super) fn lower(layout: &mut Layout<'_>) -> Option<()> {
             p.c_outer = number;
         }
     }
+    let p = &mut layout.params;
+    p.ahead = ahead.into();
     p.outer_axes = u32::try_from(order.len()).ok()?;
     p.tiles = tiles;
     debug_assert!(p.a_extent == 0 || p.a_outer != NO_AXIS, "a cut axis has a loop");
     (tiles < 1 << 31).then_some(())
+}
+
+/// Tiles along an axis.
+fn pieces(layout: &Layout<'_>, axis: usize) -> u32 {
+    let skew = if layout.run_split == Some(axis) { layout.skew } else { 0 };
+    (layout.shape.axes[axis].extent + skew).div_ceil(layout.shape.steps[axis])
+}
+
+/// The loops, fastest first. The next tile goes on along the destination's runs, so that what neighbouring blocks write is
+/// close together; short source rows then go on along the source, so that sectors two tiles share are still
+/// cached. If the source would come back to a row too late for that, and the destination not, it is the other way round,
+/// unless that spreads what is under way over too many pages.
+fn order(layout: &Layout<'_>) -> Axes<usize> {
+    let (run, row) = (layout.run_split, layout.row_split);
+    let by_run = by_destination(layout, [run, continuing(layout)]);
+    if let (Some(a), Some(b)) = (run, row)
+        && a != b
+    {
+        let by_row = by_destination(layout, [row, run]);
+        let late = |order: &[usize], axis| bytes_between(layout, order, axis) > CACHED_BYTES;
+        if late(&by_run, b) && !late(&by_row, a) && reach(layout) <= TRANSLATED_BYTES {
+            return by_row;
+        }
+    }
+    by_run
+}
+
+/// The loops in the order of the destination, but for the first two.
+fn by_destination(layout: &Layout<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
+    let shape = layout.shape;
+    let mut order: Axes<usize> = (0..shape.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
+    order.sort_by_key(|&axis| {
+        let rank = first.iter().position(|&this| this == Some(axis)).unwrap_or(first.len());
+        (rank, shape.axes[axis].dst.unsigned_abs())
+    });
+    order
+}
+
+/// Bytes from the first to the last element of the side that reaches further.
+fn reach(layout: &Layout<'_>) -> u64 {
+    let axes = || layout.shape.axes.iter();
+    let side = |stride: fn(&Axis) -> i64| -> u64 {
+        axes().map(|axis| u64::from(axis.extent - 1).saturating_mul(stride(axis).unsigned_abs())).sum()
+    };
+    side(|axis| axis.src).max(side(|axis| axis.dst))
+}
+
+/// Bytes read, and as many written, between a tile and the next one along an axis.
+fn bytes_between(layout: &Layout<'_>, order: &[usize], axis: usize) -> u64 {
+    let tile = u64::from(layout.params.rows) * u64::from(layout.params.span);
+    let before = order.iter().take_while(|&&other| other != axis);
+    before.map(|&other| u64::from(pieces(layout, other))).product::<u64>().saturating_mul(tile)
 }
 
 /// The loop whose next tile continues the rows of this one, if rows are short enough for that to matter.

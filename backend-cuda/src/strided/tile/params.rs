@@ -52,7 +52,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) c_outer: u32,
     pub(in crate::strided) c_extent: u32,
     pub(in crate::strided) c_piece: u32,
-    unused: u32,
+    pub(in crate::strided) ahead: u32,
     pub(in crate::strided) a_extent: u32,
     pub(in crate::strided) a_piece: u32,
     pub(in crate::strided) b_extent: u32,
@@ -68,10 +68,12 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) span_inner: u32,
     pub(in crate::strided) rows: u32,
     pub(in crate::strided) rows_inner: u32,
+    pub(in crate::strided) row_step: u32,
+    unused: u32,
     pub(in crate::strided) chunks: FastDiv,
     pub(in crate::strided) pad_chunks: FastDiv,
     pub(in crate::strided) row_axes: u32,
-    pub(in crate::strided) permuted: u32,
+    pub(in crate::strided) classes_log2: u32,
     pub(in crate::strided) row_pitch: u32,
     pub(in crate::strided) class_pitch: u32,
     pub(in crate::strided) row: [Step; MAX_INNER],
@@ -99,7 +101,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) data: u32,
 }
 
-const _: () = assert!(size_of::<TileParams>() == 1432, "the size tile.cuh asserts too");
+const _: () = assert!(size_of::<TileParams>() == 1440, "the size tile.cuh asserts too");
 
 impl TileParams {
     /// Everything absent.
@@ -114,7 +116,7 @@ impl TileParams {
             c_outer: NO_AXIS,
             c_extent: 0,
             c_piece: 0,
-            unused: 0,
+            ahead: 0,
             a_extent: 0,
             a_piece: 0,
             b_extent: 0,
@@ -130,10 +132,12 @@ impl TileParams {
             span_inner: 0,
             rows: 1,
             rows_inner: 1,
+            row_step: 0,
+            unused: 0,
             chunks: FastDiv::NONE,
             pad_chunks: FastDiv::NONE,
             row_axes: 0,
-            permuted: 0,
+            classes_log2: 0,
             row_pitch: 0,
             class_pitch: 0,
             row: [Step::NONE; MAX_INNER],
@@ -181,7 +185,7 @@ impl TileParams {
         if self.period.divisor != 0 {
             write!(f, ", tabulated for {}", self.period.divisor)?;
         }
-        if self.permuted != 0 {
+        if self.classes_log2 != 0 {
             write!(f, ", rows permuted")?;
         }
         if self.pad_chunks.divisor != 0 {

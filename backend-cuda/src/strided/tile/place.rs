@@ -7,8 +7,9 @@ use devarray::Axes;
 use super::{
     Layout,
     params::{RunStep, Step},
+    shape::Shape,
 };
-use crate::strided::fast_div::FastDiv;
+use crate::strided::{axes::Problem, fast_div::FastDiv};
 
 /// How the byte of an element of a run is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,14 +26,18 @@ pub(super) enum Find {
 
 impl Find {
     /// The kernel; `wide` if table entries are read as vectors, which only elements of one byte have a kernel for.
-    pub(super) fn kernel(self, shifted: bool, wide: bool) -> &'static CStr {
+    pub(super) fn kernel(self, shifted: bool, wide: bool, store_bytes: u32) -> &'static CStr {
         match (self, shifted) {
             (Self::Table, true) if wide => c"tile_table_shifted_wide",
             (Self::Linear, false) => c"tile_linear",
             (Self::Linear, true) => c"tile_linear_shifted",
             (Self::Table, false) => c"tile_table",
             (Self::Table, true) => c"tile_table_shifted",
-            (Self::Pairs, _) => c"tile_pairs",
+            (Self::Pairs, _) => match store_bytes {
+                16 => c"tile_pairs",
+                8 => c"tile_pairs_8",
+                _ => c"tile_pairs_4",
+            },
             (Self::Scatter, _) => c"tile_scatter",
         }
     }
@@ -114,19 +119,19 @@ fn linear(layout: &mut Layout<'_>, pitch: u32) -> (Find, (u32, u32)) {
 /// Rows in as many classes as a vector has elements, each class together: the rows of a vector are then a class apart,
 /// and neighbouring vectors an odd number of 16 bytes, which are different banks.
 fn permuted(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
-    let vector = layout.problem.vector();
+    let vector = layout.store_bytes / layout.problem.width;
     let single = layout.across_rows.len() == 1;
     let residue = if single { residue(layout.shape.axes[layout.across_rows[0]].src) } else { 0 };
     let p = &mut layout.params;
     let slots = p.rows.div_ceil(vector);
-    p.permuted = 1;
+    p.classes_log2 = vector.ilog2();
     p.row_pitch = 16 * (p.chunks.divisor | 1);
     p.class_pitch = slots * p.row_pitch + residue;
     p.vector_x = p.row_pitch.cast_signed();
     p.element_x = p.class_pitch.cast_signed();
     let bytes = vector * p.class_pitch + 32;
     if !layout.shifted {
-        let find = if pairs(layout) { Find::Pairs } else { Find::Linear };
+        let find = if words(layout.problem, layout.shape) { Find::Pairs } else { Find::Linear };
         return Some((find, (0, bytes)));
     }
     let room = if layout.skew == 0 { layout.params.row_pitch } else { 0 };
@@ -157,19 +162,44 @@ fn tabulate(layout: &mut Layout<'_>, levels: &[(u32, i32)]) -> Option<u32> {
     Some(if period < p.run { (vector.div_ceil(below) + 1) * last_x.unsigned_abs() } else { 0 })
 }
 
-/// Whether words of 4 bytes may be read where elements are: they are aligned, and hold elements of neighbouring runs.
-fn pairs(layout: &Layout<'_>) -> bool {
-    let p = &layout.params;
-    let width = layout.problem.width;
-    let words = |steps: u32| steps.is_multiple_of(4 / width.min(4));
-    let Some((&first, others)) = layout.across_runs.split_first() else { return false };
-    let axes = &layout.shape.axes;
-    width <= 2
-        && axes[first].src == layout.problem.step()
-        && words(layout.shape.steps[first])
-        && others.iter().all(|&axis| axes[axis].src % 4 == 0)
-        && p.class_pitch.is_multiple_of(4)
-        && layout.start.is_some_and(|start| start.is_multiple_of(4))
+/// Neighbouring runs whose elements make a word of at least 4 bytes.
+pub(super) fn group(width: u32) -> u32 {
+    if width == 1 { 4 } else { 2 }
+}
+
+/// Whether elements of neighbouring runs can be fetched as one word: they lie next to each other in a row, and all words
+/// are aligned.
+fn words(problem: &Problem, shape: &Shape) -> bool {
+    let width = problem.width;
+    let word = i64::from(width * group(width));
+    let across_rows = || shape.run.iter().filter(|&&axis| !shape.in_row(axis));
+    let mut across_runs = shape.row.iter().filter(|&&axis| !shape.in_run(axis));
+    let Some(&first) = across_runs.next() else { return false };
+    width < 16
+        && shape.axes[first].src == problem.step()
+        && shape.steps[first].is_multiple_of(group(width))
+        && across_runs.all(|&axis| shape.axes[axis].src % word == 0)
+        && across_rows().all(|&axis| shape.axes[axis].src % word == 0)
+        && shape.rows_keep(word)
+        && shape.first_row().is_multiple_of(word.unsigned_abs())
+}
+
+/// Whether runs that start at multiples of 4 or 8 bytes only can be stored in such, which is faster than to shift
+/// elements of one byte into place; shifting those of two is as fast.
+pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
+    let unit = shape.run_unit();
+    let disjoint = shape.batch.is_none() && shape.run.iter().all(|&axis| !shape.in_row(axis));
+    let [axis] = shape.run[..] else { return false };
+    // Neighbouring vectors are then whole chunks apart.
+    let chunks = u64::from(unit / problem.width) * shape.axes[axis].src.unsigned_abs();
+    let dense = problem.axes[0].dst == problem.step();
+    problem.width == 1
+        && (4..16).contains(&unit)
+        && dense
+        && disjoint
+        && chunks.is_multiple_of(16)
+        && shape.steps[axis] >= FEW_ROWS
+        && words(problem, shape)
 }
 
 /// Gives each axis that counts rows its pitch, the innermost first; `of(k, bytes of the axes before)`.

@@ -2,13 +2,13 @@
 
 use devarray::Axes;
 
-use super::super::axes::{Axis, Problem};
+use super::{
+    super::axes::{Axis, Problem},
+    Scale,
+};
 
 /// What fits shared memory with room for tables.
 const MAX_TILE_BYTES: u64 = 40 << 10;
-
-/// What a tile aims at.
-const TILE_BYTES: u64 = 16 << 10;
 
 /// What memory is read in.
 const SECTOR_BYTES: u64 = 32;
@@ -75,17 +75,41 @@ impl Shape {
         (elements * u64::from(width)).max((self.span_bytes(width) + 16) * rows)
     }
 
+    /// The largest of 16, 8, 4, 2 and 1 bytes that every run starts at a multiple of.
+    pub(super) fn run_unit(&self) -> u32 {
+        let every = (0..self.axes.len()).fold(self.dst, |bits, axis| {
+            let (of, steps) = (self.axes[axis], self.steps[axis]);
+            let cut = if self.is_cut(axis) { i64::from(steps) * of.dst } else { 0 };
+            let across = (self.in_row(axis) || self.batch == Some(axis)) && !self.in_run(axis);
+            bits | cut.unsigned_abs() | if across { of.dst.unsigned_abs() } else { 0 }
+        });
+        1 << every.trailing_zeros().min(4)
+    }
+
     /// Whether every run starts at a multiple of 16 bytes.
     pub(super) fn runs_aligned(&self) -> bool {
-        self.dst.is_multiple_of(16)
-            && (0..self.axes.len()).all(|axis| {
-                let stride = self.axes[axis].dst;
-                let whole = self.in_run(axis) && !self.is_cut(axis);
-                let cut = !self.is_cut(axis) || i64::from(self.steps[axis]) * stride % 16 == 0;
-                let across = self.in_row(axis) || self.batch == Some(axis);
-                let across = self.in_run(axis) || !across || stride % 16 == 0;
-                whole || (cut && across)
-            })
+        self.run_unit() == 16
+    }
+
+    /// Whether all rows of all tiles start at the same place modulo so many bytes, a power of two.
+    pub(super) fn rows_keep(&self, bytes: i64) -> bool {
+        let rows = |&axis: &usize| self.in_row(axis) || self.axes[axis].src % bytes == 0;
+        let tiles = |&axis: &usize| {
+            !self.is_cut(axis) || i64::from(self.steps[axis]) * self.axes[axis].src % bytes == 0
+        };
+        // A row that runs backwards starts at its last step.
+        let rest = self.split(&self.row).is_none_or(|axis| {
+            let (of, steps) = (self.axes[axis], self.steps[axis]);
+            of.src > 0 || i64::from(of.extent % steps) * of.src % bytes == 0
+        });
+        rest && self.run.iter().chain(&self.batch).all(rows) && (0..self.axes.len()).all(|axis| tiles(&axis))
+    }
+
+    /// The lowest address of the first tile.
+    pub(super) fn first_row(&self) -> u64 {
+        self.row.iter().fold(self.src, |at, &axis| {
+            at.wrapping_add_signed((i64::from(self.steps[axis] - 1) * self.axes[axis].src).min(0))
+        })
     }
 
     /// Whether tiles may overlap along the run, so that runs can start at an aligned address each.
@@ -258,32 +282,29 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
 
 /// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink` halves the targets
 /// that often: shared memory was short, or the table of a run too long.
-pub(super) fn choose(problem: &Problem, shrink: u32) -> Option<Shape> {
+pub(super) fn choose(problem: &Problem, scale: Scale, shrink: u32) -> Option<Shape> {
     let (width, step) = (problem.width, u64::from(problem.width));
     let fastest = *by_source(&problem.axes).first()?;
     if problem.axes[fastest].src.unsigned_abs() > 4 * step {
         return None;
     }
     let scattered = problem.axes[0].dst != problem.step();
-    let (row_bytes, run_bytes) = match width {
-        1 => (128, 128),
-        2 => (256, 128),
-        _ => (256, 256),
-    };
+    let (row_bytes, run_bytes) = scale.row_and_run_bytes(width);
     let target = Target {
         row_bytes: row_bytes >> shrink,
         run_bytes: run_bytes >> shrink,
-        tile_bytes: TILE_BYTES >> shrink,
+        tile_bytes: scale.tile_bytes() >> shrink,
         gaps: shrink < 3,
     };
     let mut shape = fit(problem, target, scattered)?;
     if !scattered && !shape.runs_aligned() && !shape.can_skew(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
-        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes: 20480, gaps: true };
+        let tile_bytes = scale.tile_bytes().max(8 << 10) * 7 / 8;
+        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes, gaps: true };
         shape = fit(problem, longer, scattered).unwrap_or(shape);
     }
     // A box made small only because its table was too long still fills a tile by repeating.
-    add_batch(&mut shape, TILE_BYTES >> (shrink % 3), width);
+    add_batch(&mut shape, scale.tile_bytes() >> (shrink % 3), width);
     turn(&mut shape);
     Some(shape)
 }

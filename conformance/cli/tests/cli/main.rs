@@ -3,6 +3,7 @@
 
 mod bad_files;
 mod bad_input;
+mod bad_programs;
 mod bench;
 mod check;
 mod golden;

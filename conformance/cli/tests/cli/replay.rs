@@ -105,7 +105,7 @@ fn a_malformed_program_is_named_with_its_line_and_field() {
             change(|p| p["hosts"] = json!([{"id": "h", "bytes": 1}, {"id": "h", "bytes": 1}])),
             "hosts[1].id: there is",
         ),
-        (json!([1]), "invalid"),
+        (json!([1]), "not a list"),
     ];
     for (program, due) in cases {
         let finished = replay(&[], &[racy(), program]);

@@ -1,0 +1,62 @@
+//! How much one block and one thread do.
+
+/// A copy by its size. Large ones are fastest when a thread has two vectors under way and a block half a thousand threads: enough to
+/// hide the memory behind, and few enough blocks to begin. A small copy is over before that matters: it needs many small
+/// blocks, so that every multiprocessor has some, and a short way through each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::strided) enum Scale {
+    /// One vector a thread is all there is: 2^18 threads, about what the largest devices have at a time.
+    Small,
+    /// A few times that.
+    Middle,
+    /// More.
+    Large,
+}
+
+impl Scale {
+    /// The scale of a copy of so many bytes.
+    pub(in crate::strided) fn of(len_bytes: usize) -> Self {
+        const MIB: usize = 1 << 20;
+        if len_bytes <= 4 * MIB {
+            Self::Small
+        } else if len_bytes <= 16 * MIB {
+            Self::Middle
+        } else {
+            Self::Large
+        }
+    }
+
+    /// Shared memory a tile aims at.
+    pub(super) fn tile_bytes(self) -> u64 {
+        match self {
+            Self::Small => 4 << 10,
+            Self::Middle => 8 << 10,
+            Self::Large => 16 << 10,
+        }
+    }
+
+    /// Bytes that a source row and a destination run aim at, for elements of a width.
+    pub(super) fn row_and_run_bytes(self, width: u32) -> (u64, u64) {
+        match (self, width) {
+            (Self::Small, 1) => (64, 64),
+            (Self::Small, 2) => (64, 128),
+            (Self::Small, _) => (128, 128),
+            (Self::Middle, 1) => (64, 128),
+            (Self::Middle, 2) => (128, 128),
+            (Self::Middle, _) => (128, 256),
+            (Self::Large, 1) => (128, 128),
+            (Self::Large, 2) => (256, 128),
+            (Self::Large, _) => (256, 256),
+        }
+    }
+
+    /// Vectors of 16 bytes a thread loads, or stores, at least; `look_ups`: if each takes sixteen look-ups in a table, beside
+    /// which beginning a thread should not count.
+    pub(super) fn vectors(self, look_ups: bool) -> u32 {
+        match self {
+            Self::Small => 1,
+            _ if look_ups => 4,
+            _ => 2,
+        }
+    }
+}

@@ -15,6 +15,7 @@
 #define MAX_OUTER 20
 #define MAX_INNER 8
 #define NO_AXIS 0xffffffffu
+#define FIRST_OUTER 4
 
 struct RowAxis {
     FastDiv extent;
@@ -37,7 +38,7 @@ struct TileParams {
     Operands at;
     u32 tiles, outer_axes;
     u32 a_outer, b_outer; // which outer axis counts the pieces of the split source axis, of the split run axis
-    Axis outer[MAX_OUTER];
+    Axis outer[MAX_OUTER]; // of the first FIRST_OUTER, those that are not there have one step
     // An axis that is along neither, of which a tile takes several steps, if no other is split; extent 0: none.
     u32 c_outer, c_extent, c_piece;
     u32 ahead; // whether to fetch the rest of 256 bytes into the cache: the tile that wants it is soon to come
@@ -170,8 +171,7 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
     t.src = p.at.src;
     t.dst = p.at.dst;
     u32 a_index = 0, b_index = 0, c_index = 0, rest = blockIdx.x;
-#pragma unroll 1
-    for (u32 k = 0; k < p.outer_axes; k++) {
+    const auto step = [&](u32 k) {
         const u32 next = divide(rest, p.outer[k].extent);
         const u32 c = rest - next * p.outer[k].extent.divisor;
         t.src += c * p.outer[k].src;
@@ -180,6 +180,15 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
         b_index = k == p.b_outer ? c : b_index;
         c_index = k == p.c_outer ? c : c_index;
         rest = next;
+    };
+    // All warps wait for this: parameters at known places are there at once, others are loads.
+#pragma unroll
+    for (u32 k = 0; k < FIRST_OUTER; k++) {
+        step(k);
+    }
+#pragma unroll 1
+    for (u32 k = FIRST_OUTER; k < p.outer_axes; k++) {
+        step(k);
     }
     t.x = 0;
     t.span = p.span;
@@ -234,17 +243,23 @@ __device__ __forceinline__ Tile begin_tile(const TileParams& p, char* shared) {
     return found;
 }
 
+// Where shared memory is, as the instructions that copy to it want it.
+__device__ __forceinline__ u32 shared_address(const char* data) {
+    return static_cast<u32>(__cvta_generic_to_shared(data));
+}
+
 // Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters.
-__device__ __forceinline__ void load_chunk(char* to, const char* from, bool ahead) {
+__device__ __forceinline__ void load_chunk(u32 to, const char* from, bool ahead) {
 #if __CUDA_ARCH__ >= 800
-    const u32 at = static_cast<u32>(__cvta_generic_to_shared(to));
     if (ahead) {
-        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
     } else {
-        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
     }
 #else
-    *reinterpret_cast<uint4*>(to) = load16(from);
+    const uint4 value = load16(from);
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+                 : "memory");
 #endif
 }
 
@@ -262,12 +277,12 @@ __device__ __forceinline__ void load_even_rows(const TileParams& p, const Tile& 
     const u32 x_step = (p.row_step >> p.classes_log2) * p.row_pitch;
     const i64 src_step = p.row_step * p.row[0].src;
     const char* from = t.src + (t.row_first + first) * p.row[0].src;
-    u32 x = static_cast<u32>(reinterpret_cast<u64>(t.src) & 15) + position + chunk;
+    u32 x = shared_address(data) + static_cast<u32>(reinterpret_cast<u64>(t.src) & 15) + position + chunk;
 #pragma unroll 2
     for (u32 row = t.row_first + first; row < t.row_end; row += p.row_step) {
         const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
         if (chunk < t.span + shift) {
-            load_chunk(data + x - shift, from + chunk - shift, p.ahead);
+            load_chunk(x - shift, from + chunk - shift, p.ahead);
         }
         from += src_step;
         x += x_step;
@@ -306,7 +321,7 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
         if (CHECKED) {
             *reinterpret_cast<uint4*>(data + x) = load16_inside(from, p.at.src_begin, p.at.src_end);
         } else {
-            load_chunk(data + x, from, p.ahead);
+            load_chunk(shared_address(data) + x, from, p.ahead);
         }
     }
 }

@@ -112,7 +112,7 @@ impl TileParams {
             outer_axes: 0,
             a_outer: NO_AXIS,
             b_outer: NO_AXIS,
-            outer: [Loop::NONE; MAX_OUTER],
+            outer: std::array::from_fn(|_| Loop::new(1, 0, 0)),
             c_outer: NO_AXIS,
             c_extent: 0,
             c_piece: 0,

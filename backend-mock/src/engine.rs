@@ -19,13 +19,16 @@ mod history;
 mod host;
 mod ipc;
 mod lane;
+mod lanes;
 mod ledger;
 mod lints;
 mod memory;
 mod op;
 mod pageable;
+mod pieces;
 mod recorder;
 mod run;
+mod touch;
 mod waits;
 
 use std::{collections::BTreeMap, ops::Range, panic::Location, time::Duration};
@@ -35,15 +38,16 @@ use devarray::{Error, Result, backend::MemoryInfo};
 pub(crate) use bytes::{Bytes, HostBytes};
 use default_streams::DefaultStreams;
 pub(crate) use default_streams::StreamName;
-pub(crate) use history::{Happened, Touch};
+pub(crate) use history::Happened;
 pub(crate) use host::HostUse;
-use lane::Lane;
 pub(crate) use lane::Mark;
+use lanes::Lanes;
 use ledger::Ledger;
 pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};
 use recorder::Relation;
+pub(crate) use touch::{Place, Touch};
 
 use crate::{
     fault::{FaultPlan, Faults},
@@ -65,7 +69,7 @@ const MOST_FINDINGS: usize = 1000;
 pub(crate) struct Engine {
     chooser: Chooser,
     judge: Judge,
-    lanes: Vec<Lane>,
+    lanes: Lanes,
     defaults: DefaultStreams,
     /// Sources of uploads that were read during the call, by number of the operation.
     staged: BTreeMap<u64, Vec<u8>>,
@@ -100,7 +104,7 @@ impl Engine {
         Self {
             chooser,
             judge,
-            lanes: Vec::new(),
+            lanes: Lanes::default(),
             defaults: DefaultStreams::default(),
             staged: BTreeMap::new(),
             memory: Memory::new(memory_limit_bytes, plan.pressure),
@@ -173,11 +177,10 @@ impl Engine {
         // The device may have been lost within this very call, by a step of something else.
         op.cancelled = self.lost.is_some();
         op.doom = self.doom.take();
-        let mark = self.lanes[lane].push(lane, op);
-        if self.lanes[lane].blocking {
-            self.imply(mark, number);
-        }
-        self.note(|_| Happened::Enqueued(number));
+        op.after = self.implied(lane);
+        let mark = self.lanes.push(lane, op);
+        self.imply(mark);
+        self.note(Happened::Enqueued(number));
         self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();
         mark
@@ -186,7 +189,7 @@ impl Engine {
     /// Makes the destination of a download look wrong until it has run, unless an operation in flight uses it.
     fn scribble(&self, work: &Work, number: u64) {
         if let Work::Download { host, .. } = work
-            && !self.lanes.iter().flat_map(Lane::ops).any(|op| op.work.touches_host(host))
+            && !self.lanes.touch_host(host)
         {
             execute::scribble(host, Poison::of_destination(number));
         }
@@ -212,7 +215,7 @@ impl Engine {
     /// How much memory is free, some time within this call.
     pub(crate) fn ask_for_memory(&mut self) -> MemoryInfo {
         self.idle();
-        self.note(|_| Happened::AskedForMemory);
+        self.note(Happened::AskedForMemory);
         self.memory.info()
     }
 
@@ -231,9 +234,9 @@ impl Engine {
         self.history = Some(Vec::new());
     }
 
-    pub(crate) fn add_finding(&mut self, finding: Option<Finding>) {
+    pub(crate) fn add_finding(&mut self, finding: Option<Box<Finding>>) {
         let Some(finding) = finding.filter(|_| self.ledger.findings.len() < MOST_FINDINGS) else { return };
-        let finding = self.judge.drawn(finding);
+        let finding = self.judge.drawn(*finding);
         if let Some(recorder) = &mut self.ledger.recorder {
             recorder.found(&finding, self.now);
         }
@@ -296,7 +299,9 @@ impl Engine {
         self.call(&operation, Relation::None, Some(addresses.len()));
         let outside = self.judge.pinned(addresses).filter(|(memory, bytes)| bytes.end > memory.len_bytes());
         let finding = match outside {
-            Some((memory, bytes)) => Some(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)),
+            Some((memory, bytes)) => {
+                Some(Box::new(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)))
+            }
             None => self.judge.host_access(addresses, access, code, operation),
         };
         self.add_finding(finding);
@@ -333,7 +338,7 @@ impl Engine {
                 .filter(|_| there)
                 .map(|(_, live)| live.clone())
                 .collect(),
-            streams: self.lanes.iter().filter(|lane| lane.is_open()).count(),
+            streams: self.lanes.open(),
             events: self.ledger.events,
             adopted: self.ledger.adopted,
             opened: self.ledger.opened,

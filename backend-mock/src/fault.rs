@@ -103,6 +103,11 @@ impl Faults {
         self.next.entry(site).or_default().push_back(fault);
     }
 
+    /// Whether nothing fails, at present.
+    pub(crate) fn are_none(&self) -> bool {
+        self.next.is_empty() && self.plan.rules.is_empty()
+    }
+
     /// What happens to a call that is no wait, which asked for so many bytes if it allocates.
     pub(crate) fn call(&mut self, site: Site, len_bytes: usize, chooser: &mut Chooser) -> Fate {
         let planned = self.planned(site, chooser);

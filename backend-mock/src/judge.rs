@@ -30,6 +30,7 @@ mod host;
 mod initialized;
 mod lanes;
 mod memory;
+mod notes;
 mod shadow;
 mod verdict;
 mod words;
@@ -42,6 +43,7 @@ use host::HostMemory;
 use lanes::Lanes;
 pub(crate) use lanes::Snapshot;
 use memory::DeviceMemory;
+use notes::Notes;
 pub(crate) use worlds::Barrier;
 use worlds::Worlds;
 
@@ -62,6 +64,7 @@ pub(crate) struct Judge {
     lanes: Lanes,
     device: DeviceMemory,
     host: HostMemory,
+    notes: Notes,
     history: History,
     worlds: Worlds,
     /// That of the operation which is issued next.
@@ -71,8 +74,9 @@ pub(crate) struct Judge {
 impl Judge {
     pub(crate) fn new(on: bool, forgets_waits: bool, profile: Profile) -> Self {
         let (lanes, device, host) = (Lanes::default(), DeviceMemory::default(), HostMemory::default());
-        let (history, worlds, barrier) = (History::default(), Worlds::default(), Barrier::None);
-        Self { on, forgets_waits, profile, lanes, device, host, history, worlds, barrier }
+        let (notes, history) = (Notes::default(), History::default());
+        let (worlds, barrier) = (Worlds::default(), Barrier::None);
+        Self { on, forgets_waits, profile, lanes, device, host, notes, history, worlds, barrier }
     }
 
     pub(crate) fn profile(&self) -> Profile {
@@ -110,7 +114,7 @@ impl Judge {
         work: &Work,
         operation: Operation,
         pageable: bool,
-    ) -> Option<Finding> {
+    ) -> Option<Box<Finding>> {
         if !self.on {
             return None;
         }

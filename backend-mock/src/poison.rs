@@ -93,9 +93,15 @@ impl fmt::Display for Poison {
 
 /// Repeats `pattern` over `memory`, which starts `phase` bytes into it.
 pub(crate) fn repeat(memory: &mut [u8], pattern: &[u8], phase: usize) {
-    let mut done = memory.len().min(pattern.len());
-    for (byte, value) in memory.iter_mut().zip(pattern.iter().cycle().skip(phase)).take(done) {
-        *byte = *value;
+    if let [byte] = pattern {
+        return memory.fill(*byte);
+    }
+    let (behind, first) = pattern.split_at(phase % pattern.len().max(1));
+    let mut done = 0;
+    for part in [first, behind] {
+        let len_bytes = part.len().min(memory.len() - done);
+        memory[done..done + len_bytes].copy_from_slice(&part[..len_bytes]);
+        done += len_bytes;
     }
     // Doubling keeps it at the speed of `memcpy` in debug builds too.
     while done < memory.len() {

@@ -1,11 +1,11 @@
 //! What reaches outside a memory is refused: it is the one mistake that cannot be acted out.
 
-use std::panic::Location;
+use std::{ops::Range, panic::Location};
 
-use super::{Engine, Work};
+use super::{Engine, Work, op::Reach};
 use crate::{
     buffer::MockBuffer,
-    finding::{Access, Code, Finding, Memory},
+    finding::{Code, Finding, Memory},
 };
 
 impl Engine {
@@ -17,23 +17,25 @@ impl Engine {
         buffers: &[&MockBuffer],
         location: &'static Location<'static>,
     ) -> bool {
-        let outside = |(memory, bytes, access): (Memory, std::ops::Range<usize>, Access)| {
+        let outside = |memory: Memory, bytes: Range<usize>, access| {
             (bytes.end > memory.len_bytes()).then_some((memory, bytes, access))
         };
-        let device = work.accesses().into_iter().flatten().map(|access| {
-            let id = access.buffer;
+        let device = |Reach { buffer: id, span_bytes, access }| {
             let len_bytes =
                 buffers.iter().find(|buffer| buffer.id == id).map_or(0, |buffer| buffer.bound_bytes());
-            let way = if access.write { Access::Write } else { Access::Read };
-            (Memory::Device { id, len_bytes }, access.span_bytes, way)
-        });
-        let host = work.host().and_then(|(host, access)| {
+            outside(Memory::Device { id, len_bytes }, span_bytes, access)
+        };
+        let host = || {
+            let (host, access) = work.host()?;
             let (memory, bytes) = self.judge.pinned(&host.addresses())?;
-            Some((memory, bytes, access))
-        });
-        let Some((memory, bytes, access)) = device.chain(host).find_map(outside) else { return false };
+            outside(memory, bytes, access)
+        };
+        let [read, written] = work.reaches();
+        let found = read.and_then(device).or_else(|| written.and_then(device)).or_else(host);
+        let Some((memory, bytes, access)) = found else { return false };
         let operation = self.operation(work.name(), Some(lane), location);
-        self.add_finding(Some(Finding::new(Code::OutOfBounds, operation, access, memory, bytes)));
+        let finding = Finding::new(Code::OutOfBounds, operation, access, memory, bytes);
+        self.add_finding(Some(Box::new(finding)));
         true
     }
 }

@@ -3,12 +3,9 @@
 //! An operation of the legacy default stream runs after all that blocking streams were given, and before all that they will be. The
 //! default stream of a thread is a blocking one. Streams of this library are not, so nothing of that concerns them.
 
-use std::{
-    collections::BTreeMap,
-    thread::{self, ThreadId},
-};
+use std::thread::{self, ThreadId};
 
-use super::{Engine, Lane, Mark, Op, Work};
+use super::{Engine, Mark};
 use crate::judge::Barrier;
 
 /// How a stream is named, which says what lane it is.
@@ -34,8 +31,6 @@ pub(super) struct DefaultStreams {
     barrier: Barrier,
     /// The newest operation that all blocking streams wait for.
     last: Option<Mark>,
-    /// What operations in queues wait for by themselves, by their number.
-    implied: BTreeMap<u64, Vec<Mark>>,
 }
 
 impl Engine {
@@ -55,7 +50,7 @@ impl Engine {
 
     /// Whether a stream of this lane was opened and not dropped.
     pub(crate) fn is_open(&self, lane: usize) -> bool {
-        self.lanes.get(lane).is_some_and(Lane::is_open)
+        self.lanes.is_open(lane)
     }
 
     fn legacy_lane(&mut self) -> usize {
@@ -78,48 +73,39 @@ impl Engine {
 
     fn default_lane(&mut self) -> usize {
         let lane = self.open_blocking_lane();
-        self.lanes[lane].become_default();
+        self.lanes.become_default(lane);
         lane
     }
 
     /// A lane for a new stream that waits for the legacy default stream.
     pub(crate) fn open_blocking_lane(&mut self) -> usize {
         let lane = self.open_lane();
-        self.lanes[lane].blocking = true;
+        self.lanes.set_blocking(lane, true);
         self.judge.set_blocking(lane, true);
         lane
     }
 
-    /// Takes note of what an operation, which was put into the queue of a blocking lane, runs after by itself, and what after it.
-    pub(super) fn imply(&mut self, mark: Mark, number: u64) {
+    /// What the next operation of a lane runs after by itself, beside what its lane was given before.
+    pub(super) fn implied(&self, lane: usize) -> Option<Box<[Mark]>> {
+        if !self.lanes.is_blocking(lane) {
+            return None;
+        }
         let mut after: Vec<Mark> = self.defaults.last.into_iter().collect();
-        if self.defaults.barrier.holds_under(self.profile().rules()) {
-            let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| lane.blocking);
-            after.extend(lanes.filter_map(|(index, lane)| lane.last(index, |_| true)));
+        if self.is_barrier() {
+            after.extend(self.lanes.last_of_blocking());
+        }
+        after.retain(|mark| mark.lane != lane);
+        (!after.is_empty()).then(|| after.into())
+    }
+
+    /// An operation was put into a queue.
+    pub(super) fn imply(&mut self, mark: Mark) {
+        if self.lanes.is_blocking(mark.lane) && self.is_barrier() {
             self.defaults.last = Some(mark);
         }
-        after.retain(|other| other.lane != mark.lane && !self.is_done(*other));
-        if !after.is_empty() {
-            self.defaults.implied.insert(number, after);
-        }
     }
 
-    /// What an operation waits for by itself, if it may not run yet.
-    pub(super) fn implied_blocker(&self, number: u64) -> Option<Mark> {
-        self.defaults.implied.get(&number)?.iter().copied().find(|&mark| !self.is_done(mark))
-    }
-
-    /// What an operation ran after, besides what its lane was given before.
-    pub(super) fn after(&self, op: &Op) -> Vec<Mark> {
-        let mut after = self.defaults.implied.get(&op.number).cloned().unwrap_or_default();
-        if let Work::Wait(mark) = op.work {
-            after.push(mark);
-        }
-        after
-    }
-
-    /// An operation of a blocking lane has run.
-    pub(super) fn forget_implied(&mut self, number: u64) {
-        self.defaults.implied.remove(&number);
+    fn is_barrier(&self) -> bool {
+        self.defaults.barrier.holds_under(self.profile().rules())
     }
 }

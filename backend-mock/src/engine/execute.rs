@@ -5,7 +5,11 @@ use std::ops::Range;
 
 use devarray::copy::copy_bytes;
 
-use super::{Engine, Memory, Work, memory::State, op::Op};
+use super::{
+    Engine, Memory, Work,
+    memory::State,
+    pieces::{MOST_PIECES, Pieces},
+};
 use crate::{
     buffer::BufferId,
     host::HostRange,
@@ -13,12 +17,10 @@ use crate::{
     schedule::Choice,
 };
 
-/// Pieces into which an operation is torn at most.
-const MOST_PIECES: usize = 4;
-
 impl Engine {
-    /// Runs an operation, or one piece of it. True if nothing of it is left.
-    pub(super) fn execute(&mut self, op: &mut Op) -> bool {
+    /// Runs the operation in front of a lane, or one piece of it. True if nothing of it is left.
+    pub(super) fn execute(&mut self, lane: usize) -> bool {
+        let Some(op) = self.lanes.front_mut(lane) else { return true };
         match &op.work {
             Work::Wait(_) | Work::Prefetch { .. } => true,
             Work::Record(stamp) => {
@@ -37,14 +39,13 @@ impl Engine {
             _ if op.cancelled => true,
             work => {
                 let len_bytes = work.len_bytes();
-                let ways = MOST_PIECES.min(len_bytes);
                 let chooser = &mut self.chooser;
-                let pieces =
-                    op.pieces.get_or_insert_with(|| tear(len_bytes, 1 + chooser.choose(Choice::Tear, ways)));
-                let piece = pieces.remove(chooser.choose(Choice::Piece, pieces.len()));
-                let finished = pieces.is_empty();
-                move_bytes(&mut self.memory, &op.work, piece);
-                finished
+                let pieces = op.pieces.get_or_insert_with(|| {
+                    Pieces::new(len_bytes, 1 + chooser.choose(Choice::Tear, MOST_PIECES.min(len_bytes)))
+                });
+                let piece = pieces.take(chooser.choose(Choice::Piece, pieces.count()));
+                move_bytes(&mut self.memory, work, piece);
+                pieces.count() == 0
             }
         }
     }
@@ -61,12 +62,6 @@ pub(super) fn scribble(host: &HostRange, poison: Poison) {
 pub(super) fn stage(host: &mut HostRange) -> Vec<u8> {
     // SAFETY: the operation is in flight from now on.
     unsafe { host.stage() }
-}
-
-/// Cuts `0..len_bytes` into so many pieces of about one size.
-fn tear(len_bytes: usize, count: usize) -> Vec<Range<usize>> {
-    let piece_bytes = len_bytes.div_ceil(count).max(1);
-    (0..len_bytes).step_by(piece_bytes).map(|at| at..len_bytes.min(at + piece_bytes)).collect()
 }
 
 /// Moves the bytes of an operation whose positions, in the concatenation of its runs, lie in `piece`.
@@ -108,11 +103,17 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
             unsafe { host.read(piece.start, into) }
         }
         Work::Download { src, bytes, host } => {
-            let mut from = vec![0; piece.len()];
-            Source::new(memory, *src).read(bytes.start + piece.start, &mut from);
-            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; `from` is as long as
+            let source = Source::new(memory, *src);
+            let held = source.held(bytes.start + piece.start, piece.len());
+            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; `held` is no longer than
             // the piece, which lies inside it.
-            unsafe { host.write(piece.start, &from) }
+            unsafe { host.write(piece.start, held) }
+            if held.len() < piece.len() {
+                let mut missing = vec![0; piece.len() - held.len()];
+                source.read(bytes.start + piece.start + held.len(), &mut missing);
+                // SAFETY: as above; the two are as long as the piece together.
+                unsafe { host.write(piece.start + held.len(), &missing) }
+            }
         }
     }
 }
@@ -171,10 +172,16 @@ impl<'a> Source<'a> {
     }
 
     fn read(&self, offset_bytes: usize, into: &mut [u8]) {
+        let held = self.held(offset_bytes, into.len());
+        let (there, missing) = into.split_at_mut(held.len());
+        there.copy_from_slice(held);
+        repeat(missing, &self.poison, (offset_bytes + held.len()) % self.poison.len());
+    }
+
+    /// As many of the bytes as there are.
+    fn held(&self, offset_bytes: usize, len_bytes: usize) -> &'a [u8] {
         let held = self.bytes.get(offset_bytes..).unwrap_or(&[]);
-        let len_bytes = held.len().min(into.len());
-        into[..len_bytes].copy_from_slice(&held[..len_bytes]);
-        repeat(&mut into[len_bytes..], &self.poison, (offset_bytes + len_bytes) % self.poison.len());
+        &held[..held.len().min(len_bytes)]
     }
 }
 
@@ -206,16 +213,6 @@ mod tests {
         let codes: Vec<Code> = engine.report().findings.iter().map(|finding| finding.code).collect();
         assert_eq!(codes, [Code::DoubleFree]);
         assert_eq!(engine.memory_info().free_bytes, 100);
-    }
-
-    #[test]
-    fn pieces_cover_every_byte_once() {
-        for len_bytes in 1..30 {
-            for count in 1..=MOST_PIECES.min(len_bytes) {
-                let covered: Vec<usize> = tear(len_bytes, count).into_iter().flatten().collect();
-                assert_eq!(covered, (0..len_bytes).collect::<Vec<_>>());
-            }
-        }
     }
 
     #[test]

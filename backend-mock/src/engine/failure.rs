@@ -2,7 +2,7 @@
 
 use devarray::{Error, Result};
 
-use super::{Engine, lane::Lane, op::Op};
+use super::Engine;
 use crate::{
     fault::{Fate, Fault, Fired, Site},
     schedule::Choice,
@@ -23,6 +23,9 @@ impl Engine {
         if site == Site::Query {
             self.ledger.statistics.queries += 1;
         }
+        if self.faults.are_none() {
+            return Ok(());
+        }
         match self.faults.call(site, len_bytes, &mut self.chooser) {
             Fate::Runs => Ok(()),
             Fate::Late => {
@@ -41,22 +44,25 @@ impl Engine {
     }
 
     /// Loses the device if the operation is to, after some of its bytes or none. True if it did, which ends the operation.
-    pub(super) fn meet_doom(&mut self, op: &mut Op) -> bool {
+    pub(super) fn meet_doom(&mut self, lane: usize) -> bool {
+        let Some(op) = self.lanes.front_mut(lane) else { return false };
         let Some(doom) = op.doom.take().filter(|_| !op.cancelled) else { return false };
         // One way: nothing has been moved. Two: a piece, or all if it is one.
         if op.work.len_bytes() > 0 && self.chooser.choose(Choice::Doom, 2) == 1 {
-            self.execute(op);
+            self.execute(lane);
         }
-        op.cancelled = true;
+        if let Some(op) = self.lanes.front_mut(lane) {
+            op.cancelled = true;
+        }
         self.lose_if_sticky(&doom);
         // What is no movement of bytes still takes effect, as everything cancelled does.
-        self.execute(op)
+        self.execute(lane)
     }
 
     pub(super) fn lose_if_sticky(&mut self, error: &Error) {
         if error.is_sticky() && self.lost.is_none() {
             self.lost = Some(error.clone());
-            self.lanes.iter_mut().for_each(Lane::cancel_all);
+            self.lanes.cancel_all();
         }
     }
 

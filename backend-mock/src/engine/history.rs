@@ -1,7 +1,8 @@
 //! What happened in a run, in order, for those who want to know in which other orders it could have.
 
-use super::{Engine, Mark, Op, Work};
-use crate::judge::ByteSet;
+use smallvec::SmallVec;
+
+use super::{Engine, Mark, Op, Touch, Work};
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -23,8 +24,8 @@ pub(crate) enum Happened {
         /// Which of its lane it is; none if there is more of it to run.
         at: Option<Mark>,
         /// What it waited for.
-        after: Vec<Mark>,
-        touches: Vec<Touch>,
+        after: SmallVec<[Mark; 1]>,
+        touches: SmallVec<[Touch; 2]>,
         /// Whether it changes how much memory is free.
         frees: bool,
     },
@@ -36,52 +37,6 @@ pub(crate) enum Happened {
     Waited(Mark),
 }
 
-/// Bytes that an operation reads or writes.
-#[derive(Debug, Clone)]
-pub(crate) struct Touch {
-    place: Place,
-    bytes: ByteSet,
-    write: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Device(u64),
-    Host,
-}
-
-impl Touch {
-    /// Whether it matters which of the two comes first.
-    pub(crate) fn conflicts(&self, other: &Self) -> bool {
-        (self.write || other.write)
-            && self.place == other.place
-            && !self.bytes.common(&other.bytes).pieces().is_empty()
-    }
-
-    /// What an operation touches. One that allocates or frees touches all of its memory.
-    fn of(work: &Work) -> Vec<Self> {
-        let device = |number, bytes, write| Self { place: Place::Device(number), bytes, write };
-        let host = |addresses, write| Self { place: Place::Host, bytes: ByteSet::range(addresses), write };
-        match work {
-            Work::Alloc { buffer, len_bytes } | Work::Free { buffer, len_bytes } => {
-                vec![device(buffer.number, ByteSet::range(0..*len_bytes), true)]
-            }
-            Work::Copy { dst, src, plan } => vec![
-                device(src.number, ByteSet::source(plan), false),
-                device(dst.number, ByteSet::destination(plan), true),
-            ],
-            Work::Fill { dst, plan, .. } => vec![device(dst.number, ByteSet::destination(plan), true)],
-            Work::Upload { dst, bytes, host: from } => {
-                vec![host(from.addresses(), false), device(dst.number, ByteSet::range(bytes.clone()), true)]
-            }
-            Work::Download { src, bytes, host: to } => {
-                vec![device(src.number, ByteSet::range(bytes.clone()), false), host(to.addresses(), true)]
-            }
-            Work::Prefetch { .. } | Work::Record(_) | Work::Wait(_) => Vec::new(),
-        }
-    }
-}
-
 impl Engine {
     /// What happened so far; nothing unless that is recorded.
     pub(crate) fn history(&self) -> &[Happened] {
@@ -89,18 +44,28 @@ impl Engine {
     }
 
     /// Takes a note, if notes are taken.
-    pub(super) fn note(&mut self, happened: impl FnOnce(&Self) -> Happened) {
-        if self.history.is_some() {
-            let happened = happened(self);
-            self.history.get_or_insert_default().push(happened);
+    pub(super) fn note(&mut self, happened: Happened) {
+        if let Some(history) = &mut self.history {
+            history.push(happened);
+        }
+    }
+
+    /// Takes a note, if notes are taken, of the operation in front of a lane, or of a piece of it.
+    pub(super) fn note_step(&mut self, lane: usize, finished: bool) {
+        if let Some(history) = &mut self.history {
+            let at = finished.then(|| self.lanes.next_mark(lane));
+            history.extend(self.lanes.front_mut(lane).map(|op| Happened::ran(lane, at, op)));
         }
     }
 }
 
 impl Happened {
-    pub(super) fn ran(lane: usize, at: Option<Mark>, op: &Op, after: Vec<Mark>) -> Self {
+    pub(super) fn ran(lane: usize, at: Option<Mark>, op: &Op) -> Self {
         let Op { number, ref work, .. } = *op;
+        let after = op.waits_for().collect();
         let frees = matches!(work, Work::Free { .. });
-        Self::Ran { lane, number, at, after, touches: Touch::of(work), frees }
+        // A prefetch changes nothing that could come out otherwise.
+        let touches = if matches!(work, Work::Prefetch { .. }) { SmallVec::new() } else { work.touches() };
+        Self::Ran { lane, number, at, after, touches, frees }
     }
 }

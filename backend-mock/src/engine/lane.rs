@@ -2,10 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{
-    Engine,
-    op::{Op, Work},
-};
+use super::op::{Op, Work};
 
 /// A point in the work of a stream: the operation at `position` and everything before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,26 +37,26 @@ impl Lane {
         Mark { lane: index, position }
     }
 
+    pub(super) fn front_mut(&mut self) -> Option<&mut Op> {
+        self.queue.front_mut()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     pub(super) fn front(&self) -> Option<&Op> {
         self.queue.front()
     }
 
-    /// Takes the front out to run it. Either [`put_back`](Self::put_back) or [`retire`](Self::retire) follows.
-    pub(super) fn take_front(&mut self) -> Option<Op> {
-        self.queue.pop_front()
-    }
-
-    /// The operation taken out has more to do.
-    pub(super) fn put_back(&mut self, op: Op) {
-        self.queue.push_front(op);
-    }
-
-    /// The operation taken out has run.
-    pub(super) fn retire(&mut self) {
+    /// The front has run.
+    pub(super) fn retire(&mut self) -> Option<Op> {
+        let op = self.queue.pop_front()?;
         self.executed += 1;
+        Some(op)
     }
 
-    /// The place of the operation that runs next, or has just been taken out to run.
+    /// The place of the operation that runs next.
     pub(super) fn next_mark(&self, index: usize) -> Mark {
         Mark { lane: index, position: self.executed }
     }
@@ -72,8 +69,17 @@ impl Lane {
         self.open && !self.is_default
     }
 
+    /// Whether no stream has it, and nothing is left of the last one that had.
+    pub(super) fn is_free(&self) -> bool {
+        !self.open && self.queue.is_empty()
+    }
+
     pub(super) fn become_default(&mut self) {
         self.is_default = true;
+    }
+
+    pub(super) fn set_open(&mut self, open: bool) {
+        self.open = open;
     }
 
     /// Whether the operation at `position` has run.
@@ -96,30 +102,5 @@ impl Lane {
 
     pub(super) fn cancel_all(&mut self) {
         self.queue.iter_mut().for_each(|op| op.cancelled = true);
-    }
-}
-
-impl Engine {
-    /// A lane for a new stream: an old one that is not used any more, if there is one.
-    pub(crate) fn open_lane(&mut self) -> usize {
-        let unused = |&index: &usize| {
-            let lane = &self.lanes[index];
-            !lane.open && lane.queue.is_empty() && self.judge.may_take_over(index)
-        };
-        let index = (0..self.lanes.len()).find(unused).unwrap_or_else(|| {
-            self.lanes.push(Lane::default());
-            self.lanes.len() - 1
-        });
-        self.lanes[index].open = true;
-        if self.lanes[index].blocking {
-            self.lanes[index].blocking = false;
-            self.judge.set_blocking(index, false);
-        }
-        index
-    }
-
-    /// The stream was dropped: what it enqueued still runs.
-    pub(crate) fn close_lane(&mut self, lane: usize) {
-        self.lanes[lane].open = false;
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use devarray::{Error, copy::Plan};
 
-use super::Mark;
-use crate::{buffer::BufferId, finding, host::HostRange, statistics::Counts, timing::Stamp};
+use super::{Mark, pieces::Pieces};
+use crate::{buffer::BufferId, finding::Access, host::HostRange, statistics::Counts, timing::Stamp};
 
 /// One operation of a stream, and how far it is.
 #[derive(Debug)]
@@ -14,7 +14,9 @@ pub(super) struct Op {
     pub(super) number: u64,
     pub(super) work: Work,
     /// The bytes still to be moved, as positions in the concatenation of its runs; none before it started.
-    pub(super) pieces: Option<Vec<Range<usize>>>,
+    pub(super) pieces: Option<Pieces>,
+    /// What it runs after besides what its lane was given before; none for most.
+    pub(super) after: Option<Box<[Mark]>>,
     /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees, records and waits.
     pub(super) cancelled: bool,
     /// It loses the device, with this error, when it runs.
@@ -23,7 +25,16 @@ pub(super) struct Op {
 
 impl Op {
     pub(super) fn new(number: u64, work: Work) -> Self {
-        Self { number, work, pieces: None, cancelled: false, doom: None }
+        Self { number, work, pieces: None, after: None, cancelled: false, doom: None }
+    }
+
+    /// What it runs after, besides what its lane was given before.
+    pub(super) fn waits_for(&self) -> impl Iterator<Item = Mark> {
+        let wait = match self.work {
+            Work::Wait(mark) => Some(mark),
+            _ => None,
+        };
+        self.after.as_deref().unwrap_or_default().iter().copied().chain(wait)
     }
 }
 
@@ -71,38 +82,37 @@ impl Pattern {
     }
 }
 
-/// Device bytes that an operation may touch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Access {
-    pub(crate) buffer: BufferId,
+/// Device memory that an operation touches, and as far as which bytes.
+#[derive(Debug)]
+pub(super) struct Reach {
+    pub(super) buffer: BufferId,
     /// From the first byte to one past the last; what lies between need not all be touched.
-    pub(crate) span_bytes: Range<usize>,
-    pub(crate) write: bool,
+    pub(super) span_bytes: Range<usize>,
+    pub(super) access: Access,
 }
 
 impl Work {
-    /// The memory it touches, the side that is read before the side that is written.
-    pub(crate) fn accesses(&self) -> [Option<Access>; 2] {
-        let access = |&buffer: &BufferId, span_bytes: Range<usize>, write: bool| {
-            Some(Access { buffer, span_bytes, write })
-        };
+    /// How far it reaches in device memory, the side that is read before the side that is written.
+    pub(super) fn reaches(&self) -> [Option<Reach>; 2] {
+        let reach =
+            |&buffer: &BufferId, span_bytes: Range<usize>, access| Some(Reach { buffer, span_bytes, access });
         match self {
             Self::Alloc { .. } | Self::Free { .. } | Self::Record(_) | Self::Wait(_) => [None, None],
             Self::Copy { dst, src, plan } => {
-                [access(src, plan.src_span(), false), access(dst, plan.dst_span(), true)]
+                [reach(src, plan.src_span(), Access::Read), reach(dst, plan.dst_span(), Access::Write)]
             }
-            Self::Fill { dst, plan, .. } => [None, access(dst, plan.dst_span(), true)],
-            Self::Upload { dst, bytes, .. } => [None, access(dst, bytes.clone(), true)],
-            Self::Download { src, bytes, .. } => [access(src, bytes.clone(), false), None],
-            Self::Prefetch { buffer, bytes } => [access(buffer, bytes.clone(), false), None],
+            Self::Fill { dst, plan, .. } => [None, reach(dst, plan.dst_span(), Access::Write)],
+            Self::Upload { dst, bytes, .. } => [None, reach(dst, bytes.clone(), Access::Write)],
+            Self::Download { src, bytes, .. } => [reach(src, bytes.clone(), Access::Read), None],
+            Self::Prefetch { buffer, bytes } => [reach(buffer, bytes.clone(), Access::Read), None],
         }
     }
 
     /// The host memory it touches, and how.
-    pub(super) fn host(&self) -> Option<(&HostRange, finding::Access)> {
+    pub(super) fn host(&self) -> Option<(&HostRange, Access)> {
         match self {
-            Self::Upload { host, .. } => Some((host, finding::Access::Read)),
-            Self::Download { host, .. } => Some((host, finding::Access::Write)),
+            Self::Upload { host, .. } => Some((host, Access::Read)),
+            Self::Download { host, .. } => Some((host, Access::Write)),
             _ => None,
         }
     }

@@ -35,7 +35,7 @@ impl Engine {
             let ways = rules.pageable_upload;
             let way = ways[self.chooser.choose(Choice::Source, ways.len())];
             if way == SourceRead::AfterEarlierWork
-                && let Some(last) = self.lanes[lane].last(lane, |_| true)
+                && let Some(last) = self.lanes.last(lane)
             {
                 self.force(last);
             }

@@ -11,7 +11,7 @@ impl Engine {
     /// Waits for everything on a lane.
     pub(crate) fn synchronize_lane(&mut self, lane: usize, location: &'static Location<'static>) -> Quiesced {
         self.look_at_sync_of_lane(lane, location);
-        let last = self.lanes[lane].last(lane, |_| true);
+        let last = self.lanes.last(lane);
         let end = self.synchronize("sync_stream", last);
         if !matches!(end, Quiesced::Unknown(_)) {
             self.judge.host_waited_for_lane(lane);
@@ -52,7 +52,7 @@ impl Engine {
             Quiesced::Done => {}
             Quiesced::Ended(error) => {
                 if let Some(mark) = mark {
-                    self.lanes[mark.lane].cancel(mark);
+                    self.lanes.cancel(mark);
                 }
                 self.lose_if_sticky(error);
             }
@@ -63,7 +63,7 @@ impl Engine {
         }
         if let Some(mark) = mark {
             self.force(mark);
-            self.note(|_| Happened::Waited(mark));
+            self.note(Happened::Waited(mark));
         }
         self.memory.let_go();
         match (&self.lost, end) {
@@ -78,10 +78,10 @@ impl Engine {
         if !self.is_late {
             self.idle();
         }
-        self.note(|_| Happened::Asked(mark));
-        let (done, began) = (self.is_done(mark), self.now);
+        self.note(Happened::Asked(mark));
+        let (done, began) = (self.lanes.is_done(mark), self.now);
         if done {
-            self.note(|_| Happened::Waited(mark));
+            self.note(Happened::Waited(mark));
             self.judge.host_waited(snapshot);
         } else if !self.is_late {
             self.step_towards(mark);

@@ -104,6 +104,52 @@ impl Bytes {
     }
 }
 
+impl Bytes {
+    /// These bytes and those of other ascending pieces.
+    pub(super) fn joined(&self, other: &[Range<usize>]) -> Self {
+        let (mut one, mut two) = (self.0.iter().peekable(), other.iter().peekable());
+        let next = || match (one.peek(), two.peek()) {
+            (Some(a), Some(b)) if b.start < a.start => two.next(),
+            (Some(_), _) => one.next(),
+            (None, _) => two.next(),
+        };
+        std::iter::from_fn(next).cloned().collect()
+    }
+
+    /// What ascending pieces are left with when these bytes are taken from them.
+    pub(super) fn left_of(&self, other: &[Range<usize>]) -> Self {
+        let mut left = SmallVec::new();
+        let mut taken = self.0.iter().peekable();
+        for piece in other {
+            let mut at = piece.start;
+            while let Some(take) = taken.peek().filter(|take| take.start < piece.end) {
+                if at < take.start {
+                    left.push(at..take.start);
+                }
+                at = at.max(take.end);
+                // It may reach into the next piece as well.
+                if take.end > piece.end {
+                    break;
+                }
+                taken.next();
+            }
+            if at < piece.end {
+                left.push(at..piece.end);
+            }
+        }
+        Self(left)
+    }
+}
+
+impl IntoIterator for Bytes {
+    type Item = Range<usize>;
+    type IntoIter = smallvec::IntoIter<[Range<usize>; 2]>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 /// Joins pieces, in order of their starts, that overlap or touch.
 impl FromIterator<Range<usize>> for Bytes {
     fn from_iter<I: IntoIterator<Item = Range<usize>>>(pieces: I) -> Self {

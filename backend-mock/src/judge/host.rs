@@ -2,11 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{
-    Judge, Position,
-    bytes::Bytes,
-    shadow::{Note, Shadow},
-};
+use super::{Judge, Position, bytes::Bytes, notes::Note, shadow::Shadow};
 use crate::{
     buffer::BufferId,
     finding::{Access, Code, Finding, Memory, Operation},
@@ -55,7 +51,7 @@ impl Judge {
     }
 
     /// Pinned memory is given back: a mistake if an operation that the host has not waited for uses it.
-    pub(crate) fn unpin(&mut self, addresses: &Range<usize>, operation: Operation) -> Option<Finding> {
+    pub(crate) fn unpin(&mut self, addresses: &Range<usize>, operation: Operation) -> Option<Box<Finding>> {
         let finding = self.host_access(addresses, Access::Write, Code::HostFreed, operation);
         self.host.pinned.remove(&addresses.start);
         self.host.shadow.forget(addresses);
@@ -72,10 +68,10 @@ impl Judge {
     }
 
     /// It loses the place again: a mistake if an operation that the host has not waited for uses it.
-    pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Finding> {
+    pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Box<Finding>> {
         let buffer = self.device.buffer(id).filter(|_| self.on)?;
-        let (whole, mut conflicts) = (0..buffer.len_bytes, Vec::new());
-        buffer.shadow.conflicts(&whole, true, self.lanes.host(), &mut conflicts);
+        let whole = 0..buffer.len_bytes;
+        let conflicts = buffer.shadow.conflicts(&whole, true, self.lanes.host(), &self.notes);
         let memory = Memory::Device { id, len_bytes: whole.len() };
         let finding =
             self.conflict(Code::HostFreed, operation, Access::Lifetime, false, conflicts, |_| memory);
@@ -92,12 +88,12 @@ impl Judge {
         access: Access,
         code: Code,
         operation: Operation,
-    ) -> Option<Finding> {
+    ) -> Option<Box<Finding>> {
         if !self.on {
             return None;
         }
-        let mut conflicts = Vec::new();
-        self.host.shadow.conflicts(addresses, access == Access::Write, self.lanes.host(), &mut conflicts);
+        let writes = access == Access::Write;
+        let conflicts = self.host.shadow.conflicts(addresses, writes, self.lanes.host(), &self.notes);
         self.conflict(code, operation, access, false, conflicts, |bytes| self.host.name(bytes))
     }
 }

@@ -1,63 +1,34 @@
 //! Which bytes of a memory were ever given a value.
 
-use std::{collections::BTreeMap, mem, ops::Range};
+use std::ops::Range;
 
 use super::bytes::Bytes;
 
-/// The initialized bytes: the end of each piece, by its start. Pieces neither overlap nor touch.
+/// The initialized bytes, in ascending pieces that neither overlap nor touch.
 #[derive(Debug, Default)]
-pub(crate) struct Initialized(BTreeMap<usize, usize>);
+pub(crate) struct Initialized(Vec<Range<usize>>);
 
 impl Initialized {
     /// These bytes have a value from now on, or have none any more.
     pub(crate) fn set(&mut self, bytes: &Bytes, to: bool) {
-        for piece in bytes.pieces() {
-            if to {
-                self.insert(piece.clone());
-            } else {
-                self.remove(piece);
-            }
-        }
-    }
-
-    fn insert(&mut self, mut piece: Range<usize>) {
-        if let Some((&start, end)) = self.0.range_mut(..=piece.start).next_back()
-            && *end >= piece.start
-        {
-            if *end >= piece.end {
-                return;
-            }
-            piece.start = start;
-        }
-        while let Some((&start, &end)) = self.0.range(piece.start..=piece.end).next() {
-            piece.end = piece.end.max(end);
-            self.0.remove(&start);
-        }
-        self.0.insert(piece.start, piece.end);
-    }
-
-    fn remove(&mut self, piece: &Range<usize>) {
-        if let Some((_, end)) = self.0.range_mut(..piece.start).next_back()
-            && *end > piece.start
-        {
-            let behind = mem::replace(end, piece.start);
-            if behind > piece.end {
-                self.0.insert(piece.end, behind);
-            }
-        }
-        while let Some((&start, &end)) = self.0.range(piece.clone()).next() {
-            self.0.remove(&start);
-            if end > piece.end {
-                self.0.insert(piece.end, end);
-            }
-        }
+        let span = bytes.span();
+        let first = self.0.partition_point(|piece| piece.end < span.start);
+        let beyond = first + self.0[first..].partition_point(|piece| piece.start <= span.end);
+        let old = &self.0[first..beyond];
+        let new = match old {
+            // Most bytes are written more than once.
+            [all] if to && all.start <= span.start && span.end <= all.end => return,
+            _ if to => bytes.joined(old),
+            _ => bytes.left_of(old),
+        };
+        self.0.splice(first..beyond, new);
     }
 
     /// The bytes among these that have a value.
     pub(crate) fn among(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        let before = self.0.range(..range.start).next_back().filter(|&(_, &end)| end > range.start);
-        let all = before.into_iter().chain(self.0.range(range.clone()));
-        all.map(move |(&start, &end)| start.max(range.start)..end.min(range.end))
+        let first = self.0.partition_point(|piece| piece.end <= range.start);
+        let pieces = self.0[first..].iter().take_while(move |piece| piece.start < range.end);
+        pieces.map(move |piece| piece.start.max(range.start)..piece.end.min(range.end))
     }
 
     /// The first bytes among these that have no value.
@@ -102,8 +73,7 @@ mod tests {
                 let missing = all.clone().find(|&at| !flags[at]);
                 assert_eq!(set.first_missing(&probe).map(|range| range.start), missing);
                 assert_eq!(set.has_none(&probe), all.all(|at| !flags[at]));
-                let pieces: Vec<_> = set.0.iter().collect();
-                assert!(pieces.windows(2).all(|pair| pair[0].1 < pair[1].0), "{set:?}");
+                assert!(set.0.windows(2).all(|pair| pair[0].end < pair[1].start), "{set:?}");
             }
         }
     }

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{
-    initialized::Initialized,
-    shadow::{Note, Shadow},
-};
+use super::{initialized::Initialized, notes::Note, shadow::Shadow};
 use crate::buffer::BufferId;
 
 /// Freed buffers whose free is remembered.
@@ -42,6 +39,16 @@ impl DeviceMemory {
 
     pub(super) fn buffer_mut(&mut self, id: BufferId) -> Option<&mut Buffer> {
         self.buffers.get_mut(&id)
+    }
+
+    /// The allocation, unless it was freed.
+    pub(super) fn alive_mut(&mut self, id: BufferId) -> Option<&mut Buffer> {
+        self.buffer_mut(id).filter(|buffer| buffer.freed.is_none())
+    }
+
+    /// The shadows of all of them.
+    pub(super) fn shadows_mut(&mut self) -> impl Iterator<Item = &mut Shadow> {
+        self.buffers.values_mut().map(|buffer| &mut buffer.shadow)
     }
 
     /// Notes the free of an allocation, and forgets all else of it.

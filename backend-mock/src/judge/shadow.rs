@@ -1,42 +1,14 @@
 //! Who touched which bytes of a memory, as far as it can still matter.
 
-use std::{collections::BTreeMap, mem, ops::Range};
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::{
     bytes::Bytes,
-    clock::{Clock, Position},
+    clock::Clock,
+    notes::{List, Note, Notes},
 };
-use crate::finding::{Access, Operation};
-
-/// Cells at which a shadow first looks for what the host has waited for.
-const FIRST_SWEEP: usize = 64;
-
-/// One access that a later one may race with, or the beginning or end of a memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Note {
-    pub(crate) position: Position,
-    pub(crate) operation: Operation,
-    pub(crate) access: Access,
-    /// Whether it is the read of the source of an upload of pageable memory.
-    pub(crate) of_pageable: bool,
-}
-
-impl Note {
-    pub(crate) fn new(position: Position, operation: Operation, access: Access) -> Self {
-        Self { position, operation, access, of_pageable: false }
-    }
-
-    /// As findings name it.
-    pub(crate) fn named(&self) -> (Operation, Access) {
-        (self.operation, self.access)
-    }
-
-    fn writes(&self) -> bool {
-        self.access == Access::Write
-    }
-}
 
 /// A race: bytes that two accesses share, and the earlier of the two.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,13 +18,12 @@ pub(crate) struct Conflict {
 }
 
 /// Neighbouring bytes that the same accesses touched.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cell {
+    start: usize,
     end: usize,
-    accesses: Accesses,
+    accesses: List,
 }
-
-type Accesses = SmallVec<[Note; 1]>;
 
 /// The accesses of one memory, by bytes.
 ///
@@ -62,160 +33,206 @@ type Accesses = SmallVec<[Note; 1]>;
 /// - what the host has waited for is ordered before everything issued from now on.
 ///
 /// So each byte keeps at most two accesses a stream, and a shadow does not grow with the number of operations.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Shadow {
-    /// By first byte; disjoint.
-    cells: BTreeMap<usize, Cell>,
-    sweep_at: usize,
-}
-
-impl Default for Shadow {
-    fn default() -> Self {
-        Self { cells: BTreeMap::new(), sweep_at: FIRST_SWEEP }
-    }
+    /// Disjoint, by first byte.
+    cells: Vec<Cell>,
 }
 
 impl Shadow {
-    /// Takes an access note of, and tells which earlier ones it races with: those that touch a common byte, one of the two
-    /// writing, and that `clock` does not know.
-    pub(crate) fn touch(
-        &mut self,
-        bytes: &Bytes,
-        access: Note,
-        clock: &Clock,
-        host: &Clock,
-        conflicts: &mut Vec<Conflict>,
-    ) {
-        for piece in bytes.pieces() {
-            self.touch_piece(piece, access, clock, host, conflicts);
+    /// Takes note of an access, and tells which earlier ones it races with: those that touch a common byte, one of the two writing, and
+    /// that it does not know.
+    pub(super) fn touch(&mut self, bytes: &Bytes, mut visitor: Visitor<'_>) -> Vec<Conflict> {
+        let mut at = 0;
+        for (index, piece) in bytes.pieces().iter().enumerate() {
+            at = self.reaching(at, piece.start);
+            match self.cells.get_mut(at) {
+                // Bytes that were touched together before.
+                Some(cell) if (cell.start, cell.end) == (piece.start, piece.end) => {
+                    cell.accesses = visitor.meet(*cell);
+                }
+                _ => {
+                    self.touch_anew(at, &bytes.pieces()[index..], &mut visitor);
+                    break;
+                }
+            }
         }
-        self.sweep(host);
+        visitor.conflicts
     }
 
-    fn touch_piece(
-        &mut self,
-        piece: &Range<usize>,
-        access: Note,
-        clock: &Clock,
-        host: &Clock,
-        conflicts: &mut Vec<Conflict>,
-    ) {
-        // The two usual cases: bytes touched together before, and bytes not touched before.
-        match self.cells.range_mut(..piece.end).next_back() {
-            Some((&start, cell)) if start == piece.start && cell.end == piece.end => {
-                find_conflicts(&cell.accesses, access.writes(), clock, piece, conflicts);
-                return succeed(&mut cell.accesses, access, clock, host);
+    /// Touches pieces that are no cells, of which the first begins before the end of the cell `first`. In one walk, as there may be many.
+    fn touch_anew(&mut self, first: usize, pieces: &[Range<usize>], visitor: &mut Visitor<'_>) {
+        let old = &self.cells[first..];
+        let (mut new, mut taken) = (SmallVec::<[Cell; 8]>::new(), 0);
+        let mut next = old.first().copied();
+        // Takes the cell, or the part of it before a byte.
+        let mut take = |cell: Cell, until: usize| {
+            let (before, behind) = cell.cut(until);
+            taken += usize::from(behind.is_none());
+            (before, behind.or_else(|| old.get(taken).copied()))
+        };
+        for piece in pieces {
+            while let Some(cell) = next.filter(|cell| cell.start < piece.start) {
+                let (before, behind) = take(cell, piece.start);
+                new.push(before);
+                next = behind;
             }
-            Some((_, cell)) if cell.end > piece.start => {}
-            _ => {
-                let accesses = Accesses::from_elem(access, 1);
-                self.cells.insert(piece.start, Cell { end: piece.end, accesses });
-                return;
+            // A write takes the place of what is ordered before it, and then the cells are one.
+            let (from, mut at, mut is_one) = (new.len(), piece.start, true);
+            while let Some(cell) = next.filter(|cell| cell.start < piece.end) {
+                let (cell, behind) = take(cell, piece.end);
+                next = behind;
+                if at < cell.start {
+                    new.push(Cell { start: at, end: cell.start, accesses: visitor.alone });
+                }
+                let accesses = visitor.meet(cell);
+                is_one &= accesses == visitor.alone;
+                at = cell.end;
+                new.push(Cell { accesses, ..cell });
+            }
+            if is_one {
+                new.truncate(from);
+                at = piece.start;
+            }
+            if at < piece.end {
+                new.push(Cell { start: at, end: piece.end, accesses: visitor.alone });
             }
         }
-        self.cut(piece.start);
-        self.cut(piece.end);
-        let (mut at, mut gaps) = (piece.start, SmallVec::<[Range<usize>; 4]>::new());
-        // A write takes the place of what is ordered before it, and then the cells are one.
-        let mut one = true;
-        for (&start, cell) in self.cells.range_mut(piece.clone()) {
-            if at < start {
-                gaps.push(at..start);
-            }
-            find_conflicts(&cell.accesses, access.writes(), clock, &(start..cell.end), conflicts);
-            succeed(&mut cell.accesses, access, clock, host);
-            one &= cell.accesses.len() == 1;
-            at = cell.end;
+        // The rest of a cell that was cut.
+        if let Some(rest) = next.filter(|rest| old.get(taken) != Some(rest)) {
+            new.push(rest);
+            taken += 1;
         }
-        if at < piece.end {
-            gaps.push(at..piece.end);
-        }
-        let accesses = || Accesses::from_elem(access, 1);
-        if one {
-            while let Some((&start, _)) = self.cells.range(piece.start + 1..piece.end).next() {
-                self.cells.remove(&start);
-            }
-            self.cells.insert(piece.start, Cell { end: piece.end, accesses: accesses() });
-        } else {
-            self.cells
-                .extend(gaps.into_iter().map(|gap| (gap.start, Cell { end: gap.end, accesses: accesses() })));
-        }
+        self.put(first..first + taken, &new);
     }
 
-    /// Makes a cell that lies on both sides of a byte two.
-    fn cut(&mut self, at: usize) {
-        if let Some((_, cell)) = self.cells.range_mut(..at).next_back()
-            && cell.end > at
-        {
-            let behind = Cell { end: mem::replace(&mut cell.end, at), accesses: cell.accesses.clone() };
-            self.cells.insert(at, behind);
-        }
+    /// Puts cells in the place of others.
+    fn put(&mut self, old: Range<usize>, new: &[Cell]) {
+        let (there, more) = new.split_at(new.len().min(old.len()));
+        let end = old.start + there.len();
+        self.cells[old.start..end].copy_from_slice(there);
+        self.cells.drain(end..old.end);
+        self.cells.extend_from_slice(more);
+        self.cells[end..].rotate_right(more.len());
     }
 
     /// The accesses among `bytes` that an operation which knows `clock` races with; it is not taken note of.
-    pub(crate) fn conflicts(
+    pub(super) fn conflicts(
         &self,
         bytes: &Range<usize>,
         write: bool,
         clock: &Clock,
-        conflicts: &mut Vec<Conflict>,
-    ) {
-        for (start, cell) in self.over(bytes) {
-            let shared = start.max(bytes.start)..cell.end.min(bytes.end);
-            find_conflicts(&cell.accesses, write, clock, &shared, conflicts);
+        notes: &Notes,
+    ) -> Vec<Conflict> {
+        let mut conflicts = Vec::new();
+        for cell in &self.cells[self.over(bytes)] {
+            let shared = cell.start.max(bytes.start)..cell.end.min(bytes.end);
+            find_conflicts(notes, cell.accesses, write, clock, shared, &mut conflicts);
         }
+        conflicts
     }
 
     /// Forgets what was done to these bytes.
     pub(crate) fn forget(&mut self, bytes: &Range<usize>) {
-        let starts: Vec<usize> = self.over(bytes).map(|(start, _)| start).collect();
-        starts.iter().for_each(|start| drop(self.cells.remove(start)));
+        self.cells.drain(self.over(bytes));
     }
 
-    /// The cells that share a byte with a range.
-    fn over(&self, bytes: &Range<usize>) -> impl Iterator<Item = (usize, &Cell)> {
-        let before = self.cells.range(..bytes.start).next_back().filter(|(_, cell)| cell.end > bytes.start);
-        before.into_iter().chain(self.cells.range(bytes.clone())).map(|(&start, cell)| (start, cell))
+    /// Which cells share a byte with a range.
+    fn over(&self, bytes: &Range<usize>) -> Range<usize> {
+        let first = self.reaching(0, bytes.start);
+        first..first + self.cells[first..].partition_point(|cell| cell.start < bytes.end)
     }
 
-    /// Now and then, forgets what the host has waited for also where nobody comes by.
-    fn sweep(&mut self, host: &Clock) {
-        if self.cells.len() < self.sweep_at {
-            return;
-        }
-        self.cells.retain(|_, cell| {
-            cell.accesses.retain(|access| !host.knows(access.position));
-            !cell.accesses.is_empty()
+    /// The first cell from `from` on that ends behind the start of something.
+    fn reaching(&self, from: usize, start: usize) -> usize {
+        from + self.cells[from..].partition_point(|cell| cell.end <= start)
+    }
+
+    /// How many cells there are.
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Puts other lists in the place of all, and forgets bytes for which there is none.
+    pub(super) fn replace(&mut self, mut with: impl FnMut(List) -> Option<List>) {
+        self.cells.retain_mut(|cell| {
+            let list = with(cell.accesses);
+            cell.accesses = list.unwrap_or(cell.accesses);
+            list.is_some()
         });
-        self.sweep_at = FIRST_SWEEP.max(2 * self.cells.len());
+    }
+}
+
+impl Cell {
+    /// The part before a byte, which is not all behind it, and the part from there on if there is any.
+    fn cut(self, at: usize) -> (Self, Option<Self>) {
+        if self.end <= at {
+            (self, None)
+        } else {
+            (Self { end: at, ..self }, Some(Self { start: at, ..self }))
+        }
+    }
+}
+
+/// An access on its way over a memory.
+#[derive(Debug)]
+pub(super) struct Visitor<'a> {
+    notes: &'a mut Notes,
+    note: Note,
+    /// The list of this access and no other.
+    alone: List,
+    /// What is before the operation.
+    clock: &'a Clock,
+    /// What the host knows.
+    host: &'a Clock,
+    /// What it races with so far.
+    conflicts: Vec<Conflict>,
+}
+
+impl<'a> Visitor<'a> {
+    pub(super) fn new(note: Note, notes: &'a mut Notes, clock: &'a Clock, host: &'a Clock) -> Self {
+        let alone = notes.list(note, None);
+        Self { notes, note, alone, clock, host, conflicts: Vec::new() }
+    }
+
+    /// Touches all bytes of a cell: finds what the access races with. The accesses to the cell from now on that can still matter.
+    fn meet(&mut self, cell: Cell) -> List {
+        let (clock, host, writes, of_pageable) =
+            (self.clock, self.host, self.note.writes(), self.note.of_pageable);
+        // Pageable memory may be read before what is before the upload, if the host has not waited for that.
+        let known = if of_pageable { host } else { clock };
+        let bytes = cell.start..cell.end;
+        find_conflicts(self.notes, cell.accesses, writes, known, bytes, &mut self.conflicts);
+        let matters = |earlier: &Note| {
+            // Under some profiles such a read is over when its call returns, and then others before it are not.
+            let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
+            !(if takes_place { clock } else { host }).knows(earlier.position)
+        };
+        match self.notes.kept(cell.accesses, &matters) {
+            None => self.alone,
+            before => self.notes.list(self.note, before),
+        }
     }
 }
 
 /// One conflict an operation, with the first bytes.
 fn find_conflicts(
-    before: &[Note],
+    notes: &Notes,
+    earlier: List,
     write: bool,
     clock: &Clock,
-    shared: &Range<usize>,
+    shared: Range<usize>,
     conflicts: &mut Vec<Conflict>,
 ) {
-    for with in before {
-        let races = (with.writes() || write) && !clock.knows(with.position);
-        if races && conflicts.iter().all(|known| known.with.operation.number != with.operation.number) {
+    let races = |note: &&Note| (note.writes() || write) && !clock.knows(note.position);
+    if notes.of(earlier).find(races).is_none() {
+        return;
+    }
+    let found: SmallVec<[&Note; 4]> = notes.of(earlier).filter(races).collect();
+    // The oldest first.
+    for with in found.into_iter().rev() {
+        if conflicts.iter().all(|known| known.with.operation.number != with.operation.number) {
             conflicts.push(Conflict { with: *with, bytes: shared.clone() });
         }
     }
-}
-
-/// What is kept of the accesses to some bytes when another follows.
-fn succeed(accesses: &mut Accesses, access: Note, clock: &Clock, host: &Clock) {
-    accesses.retain(|earlier| {
-        let position = earlier.position;
-        // Under some profiles it is over when its call returns, and then others before it are not.
-        if access.of_pageable && !earlier.of_pageable {
-            return !host.knows(position);
-        }
-        if access.writes() || !earlier.writes() { !clock.knows(position) } else { !host.knows(position) }
-    });
-    accesses.push(access);
 }

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use super::{
     Clock, Judge,
     lanes::{Lanes, Snapshot, Worldly},
-    shadow::{Conflict, Note},
+    notes::Note,
+    shadow::Conflict,
 };
 use crate::{
     finding::{Code, Finding, Operation},

@@ -1,0 +1,184 @@
+//! The queues of all streams, and which of them may go on.
+
+use smallvec::SmallVec;
+
+use super::{
+    Engine, Mark,
+    lane::Lane,
+    op::{Op, Work},
+};
+use crate::host::HostRange;
+
+/// All lanes of a device.
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    lanes: Vec<Lane>,
+    /// Those whose front may run now, the front enqueued first leading. Kept, as it is asked for at every step.
+    ready: Vec<usize>,
+    /// The same in the order that was asked for last.
+    led: Vec<usize>,
+}
+
+impl Lanes {
+    /// Adds an operation, enqueued after all others.
+    pub(super) fn push(&mut self, lane: usize, op: Op) -> Mark {
+        let was_empty = self.lanes[lane].is_empty();
+        let mark = self.lanes[lane].push(lane, op);
+        if was_empty {
+            self.make_ready(lane);
+        }
+        mark
+    }
+
+    /// The operation that a lane runs next.
+    pub(super) fn front_mut(&mut self, lane: usize) -> Option<&mut Op> {
+        self.lanes[lane].front_mut()
+    }
+
+    /// The place of the operation that a lane runs next.
+    pub(super) fn next_mark(&self, lane: usize) -> Mark {
+        self.lanes[lane].next_mark(lane)
+    }
+
+    /// The front of a lane has run.
+    pub(super) fn retire(&mut self, lane: usize) -> Option<Op> {
+        let mark = self.next_mark(lane);
+        let op = self.lanes[lane].retire()?;
+        if let Some(at) = self.ready.iter().position(|&other| other == lane) {
+            self.ready.remove(at);
+        }
+        self.make_ready(lane);
+        // What else is waited for without a record is what blocking streams wait for.
+        if matches!(op.work, Work::Record(_)) || self.lanes[lane].blocking {
+            for other in 0..self.lanes.len() {
+                let front = self.lanes[other].front().filter(|_| other != lane);
+                if front.is_some_and(|front| front.waits_for().any(|waited_for| waited_for == mark)) {
+                    self.make_ready(other);
+                }
+            }
+        }
+        Some(op)
+    }
+
+    /// Takes note that a lane, of which that was not known, may go on, if it may.
+    fn make_ready(&mut self, lane: usize) {
+        let number = |lane: usize| self.lanes[lane].front().map(|op| op.number);
+        let Some(own) = number(lane).filter(|_| self.blocker(lane).is_none()) else { return };
+        let is_before = |&other: &usize| number(other) < Some(own);
+        let at = self.ready.iter().rposition(is_before).map_or(0, |before| before + 1);
+        self.ready.insert(at, lane);
+    }
+
+    /// Lanes whose front may run now: one that is needed, then the others, the front enqueued first leading.
+    pub(super) fn ready(&mut self, needed: Option<usize>) -> &[usize] {
+        let Some(needed) = needed.filter(|needed| self.ready.first() != Some(needed)) else {
+            return &self.ready;
+        };
+        self.led.clear();
+        self.led.push(needed);
+        self.led.extend(self.ready.iter().filter(|&&lane| lane != needed));
+        &self.led
+    }
+
+    /// Whether the operation at the mark has run.
+    pub(super) fn is_done(&self, mark: Mark) -> bool {
+        self.lanes[mark.lane].is_past(mark.position)
+    }
+
+    /// The lane that must run next for the operation at the mark to run; none if it has.
+    ///
+    /// A wait names an operation enqueued before it, so the chain of blockers ends.
+    pub(super) fn needed(&self, mark: Mark) -> Option<usize> {
+        if self.is_done(mark) {
+            return None;
+        }
+        let mut lane = mark.lane;
+        while let Some(blocker) = self.blocker(lane) {
+            lane = blocker.lane;
+        }
+        self.lanes[lane].front().map(|_| lane)
+    }
+
+    /// What the front of a lane waits for, if it may not run yet.
+    fn blocker(&self, lane: usize) -> Option<Mark> {
+        self.lanes[lane].front()?.waits_for().find(|&mark| !self.is_done(mark))
+    }
+
+    /// The newest operation of a lane that has not run; none if all have.
+    pub(super) fn last(&self, lane: usize) -> Option<Mark> {
+        self.lanes[lane].last(lane, |_| true)
+    }
+
+    /// Whether a lane is that of a stream which was opened and not dropped.
+    pub(super) fn is_open(&self, lane: usize) -> bool {
+        self.lanes.get(lane).is_some_and(Lane::is_open)
+    }
+
+    /// A lane becomes that of a default stream.
+    pub(super) fn become_default(&mut self, lane: usize) {
+        self.lanes[lane].become_default();
+    }
+
+    /// Whether a lane is ordered with the legacy default stream.
+    pub(super) fn is_blocking(&self, lane: usize) -> bool {
+        self.lanes[lane].blocking
+    }
+
+    pub(super) fn set_blocking(&mut self, lane: usize, blocking: bool) {
+        self.lanes[lane].blocking = blocking;
+    }
+
+    /// The newest operation, of those that have not run, of each lane that is ordered with the legacy default stream.
+    pub(super) fn last_of_blocking(&self) -> impl Iterator<Item = Mark> {
+        let blocking = (0..self.lanes.len()).filter(|&lane| self.is_blocking(lane));
+        blocking.filter_map(|lane| self.last(lane))
+    }
+
+    /// The newest free of each lane that has not run.
+    pub(super) fn last_frees(&self) -> SmallVec<[Mark; 8]> {
+        let is_free = |work: &Work| matches!(work, Work::Free { .. });
+        self.lanes.iter().enumerate().filter_map(|(index, lane)| lane.last(index, is_free)).collect()
+    }
+
+    /// Whether an operation that has not run may touch a byte of host memory.
+    pub(super) fn touch_host(&self, range: &HostRange) -> bool {
+        self.lanes.iter().flat_map(Lane::ops).any(|op| op.work.touches_host(range))
+    }
+
+    /// Cancels the operations of a lane up to the mark.
+    pub(super) fn cancel(&mut self, mark: Mark) {
+        self.lanes[mark.lane].cancel(mark);
+    }
+
+    pub(super) fn cancel_all(&mut self) {
+        self.lanes.iter_mut().for_each(Lane::cancel_all);
+    }
+
+    /// How many streams have one.
+    pub(super) fn open(&self) -> usize {
+        self.lanes.iter().filter(|lane| lane.is_open()).count()
+    }
+}
+
+impl Engine {
+    /// A lane for a new stream: an old one that is not used any more, if there is one.
+    pub(crate) fn open_lane(&mut self) -> usize {
+        let lanes = &mut self.lanes.lanes;
+        let unused = |&index: &usize| lanes[index].is_free() && self.judge.may_take_over(index);
+        let index = (0..lanes.len()).find(unused).unwrap_or(lanes.len());
+        if index == lanes.len() {
+            lanes.push(Lane::default());
+        }
+        lanes[index].set_open(true);
+        if self.lanes.is_blocking(index) {
+            self.lanes.set_blocking(index, false);
+            self.judge.set_blocking(index, false);
+        }
+        index
+    }
+
+    /// The stream was dropped: what it enqueued still runs.
+    pub(crate) fn close_lane(&mut self, lane: usize) {
+        self.lanes.lanes[lane].set_open(false);
+    }
+}

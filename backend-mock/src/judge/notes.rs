@@ -1,0 +1,125 @@
+//! The accesses that may still matter, each kept once for all bytes that it touched.
+
+use super::{
+    clock::{Clock, Position},
+    shadow::Shadow,
+};
+use crate::finding::{Access, Operation};
+
+/// Links at which it is first looked for those that do not matter any more.
+const FIRST_SWEEP: usize = 64;
+
+/// One access that a later one may race with, or the beginning or end of a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) position: Position,
+    pub(crate) operation: Operation,
+    pub(crate) access: Access,
+    /// Whether it is the read of the source of an upload of pageable memory.
+    pub(crate) of_pageable: bool,
+}
+
+impl Note {
+    pub(crate) fn new(position: Position, operation: Operation, access: Access) -> Self {
+        Self { position, operation, access, of_pageable: false }
+    }
+
+    /// As findings name it.
+    pub(crate) fn named(&self) -> (Operation, Access) {
+        (self.operation, self.access)
+    }
+
+    pub(super) fn writes(&self) -> bool {
+        self.access == Access::Write
+    }
+}
+
+/// A list of accesses, by its newest. Lists share what they have in common, and never change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct List(usize);
+
+/// An access, and those before it.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    note: Note,
+    before: Option<List>,
+}
+
+/// All lists of accesses.
+#[derive(Debug)]
+pub(super) struct Notes {
+    links: Vec<Link>,
+    sweep_at: usize,
+}
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self { links: Vec::with_capacity(FIRST_SWEEP / 4), sweep_at: FIRST_SWEEP }
+    }
+}
+
+impl Notes {
+    /// The list of one access after others.
+    pub(super) fn list(&mut self, note: Note, before: Option<List>) -> List {
+        self.links.push(Link { note, before });
+        List(self.links.len() - 1)
+    }
+
+    /// The accesses of a list, the newest first.
+    pub(super) fn of(&self, list: List) -> impl Iterator<Item = &Note> {
+        let mut next = Some(list);
+        std::iter::from_fn(move || {
+            let link = &self.links[next?.0];
+            next = link.before;
+            Some(&link.note)
+        })
+    }
+
+    /// The list of those accesses of another that are to be kept.
+    pub(super) fn kept(&mut self, list: List, keep: &impl Fn(&Note) -> bool) -> Option<List> {
+        let Link { note, before } = self.links[list.0];
+        let kept = before.and_then(|before| self.kept(before, keep));
+        match keep(&note) {
+            true if kept == before => Some(list),
+            true => Some(self.list(note, kept)),
+            false => kept,
+        }
+    }
+
+    /// Whether it is time for a [sweep](Self::sweep).
+    pub(super) fn are_many(&self) -> bool {
+        self.links.len() >= self.sweep_at
+    }
+
+    /// Forgets what the host knows, and what is in no shadow any more. These must be all shadows.
+    pub(super) fn sweep<'a>(&mut self, host: &Clock, shadows: impl Iterator<Item = &'a mut Shadow>) {
+        let mut swept = Self::default();
+        let mut lists = vec![None; self.links.len()];
+        let mut cells = 0;
+        for shadow in shadows {
+            shadow.replace(|list| self.moved(list, &mut swept, host, &mut lists));
+            cells += shadow.len();
+        }
+        // A sweep walks over all cells: there are some operations for each before the next.
+        swept.sweep_at = FIRST_SWEEP.max(2 * swept.links.len()).max(cells / 8);
+        *self = swept;
+    }
+
+    /// The list among the swept ones, where it is put unless it is there.
+    fn moved(
+        &self,
+        list: List,
+        swept: &mut Self,
+        host: &Clock,
+        lists: &mut [Option<Option<List>>],
+    ) -> Option<List> {
+        if let Some(known) = lists[list.0] {
+            return known;
+        }
+        let Link { note, before } = self.links[list.0];
+        let before = before.and_then(|before| self.moved(before, swept, host, lists));
+        let moved = if host.knows(note.position) { before } else { Some(swept.list(note, before)) };
+        lists[list.0] = Some(moved);
+        moved
+    }
+}

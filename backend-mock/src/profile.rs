@@ -110,7 +110,7 @@ impl Profile {
     #[must_use]
     pub const fn rules(self) -> Rules {
         use SourceRead::{AfterEarlierWork, AtOnce, InStreamOrder};
-        // The benign way first; that an upload waits for earlier work is one of the ways in which it may read at once.
+        // What is choice 0 comes first: what a run is shrunk to.
         let strict = Rules {
             pageable_upload: &[InStreamOrder, AfterEarlierWork, AtOnce],
             pageable_download_blocks: false,

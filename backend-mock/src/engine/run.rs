@@ -68,10 +68,10 @@ impl Engine {
         if !finished {
             return;
         }
-        let Some(op) = self.lanes.retire(lane) else { return };
+        let Some(op) = self.lanes.front(lane) else { return };
         self.now += time_of(op.work.len_bytes());
         if let Some(recorder) = &mut self.ledger.recorder {
-            recorder.ran(lane, &op, self.now);
+            recorder.ran(lane, op, self.now);
         }
         if let Some(order) = &mut self.order {
             order.push(op.number);
@@ -79,5 +79,6 @@ impl Engine {
         let statistics = &mut self.ledger.statistics;
         let is_cancelled = op.cancelled && op.work.len_bytes() > 0;
         op.work.count(if is_cancelled { &mut statistics.cancelled } else { &mut statistics.executed });
+        self.lanes.retire(lane);
     }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Is host memory used only while it may be? Runs the tests of the simulator and of the core under AddressSanitizer, then a
-# planted bug that it must report. The simulator defers copies and dereferences the host's own pointers, so misuse shows.
+# Is host memory used only while it may be? Runs the tests of the simulator and of the core under AddressSanitizer, then two
+# planted bugs that it must report. The simulator defers copies and dereferences the host's own pointers, so misuse shows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,15 +19,20 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}/asan"
 
 cargo test --target "$target" -p devarray-mock -p devarray --lib --tests
 
-if output=$(cargo test --target "$target" -p devarray-mock --test planted_bug -- --ignored 2>&1); then
-    echo "$output"
-    echo "asan: the planted bug went unnoticed" >&2
-    exit 1
-fi
-if ! grep -q "AddressSanitizer: heap-use-after-free" <<<"$output"; then
-    echo "$output"
-    echo "asan: the planted bug failed, but was not reported as a use after free" >&2
-    exit 1
-fi
-echo "asan: tests are clean, and the planted bug was reported:"
-grep -m 1 "AddressSanitizer: heap-use-after-free" <<<"$output"
+# What each planted bug does to memory that is gone: a download writes it, an upload reads it.
+for bug in "download WRITE" "upload READ"; do
+    read -r copy access <<<"$bug"
+    if output=$(cargo test --target "$target" -p devarray-mock --test planted_bug -- --ignored "_$copy" 2>&1); then
+        echo "$output"
+        echo "asan: the bug planted in a copy ($copy) went unnoticed" >&2
+        exit 1
+    fi
+    if ! grep -q "AddressSanitizer: heap-use-after-free" <<<"$output" || ! grep -q "^$access of size" <<<"$output"; then
+        echo "$output"
+        echo "asan: the bug planted in a copy ($copy) failed, but was not reported as a use after free" >&2
+        exit 1
+    fi
+    echo "asan: the bug planted in a copy ($copy) was reported:"
+    grep -m 1 "AddressSanitizer: heap-use-after-free" <<<"$output"
+done
+echo "asan: tests are clean, and both planted bugs were reported"

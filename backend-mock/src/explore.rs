@@ -24,12 +24,13 @@ mod run;
 mod shrink;
 mod sweep;
 mod timeline;
+mod witness;
 
 pub use exhaustive::Exhausted;
 pub use failure::{Failure, ParseReplayError, Wrong};
 pub use sweep::{Swept, sweep};
 
-use std::env;
+use std::env::{self, VarError};
 
 use crate::{FaultPlan, MockDevice, Profile, ProfileSet, Schedule, Trace, rng::mix};
 use run::{Options, Run};
@@ -51,12 +52,14 @@ const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::Reverse
 /// # Panics
 ///
 /// If a run is wrong, or the variable is malformed.
+#[track_caller]
 pub fn explore<R>(seed: u64, schedules: u64, program: impl Fn(MockDevice) -> R) {
     let exploration = Explore::new().seed(seed).schedules(schedules);
     like_a_test(&exploration, program, |program| exploration.run(program).map(drop));
 }
 
 /// Panics if the search finds a run that is wrong, or if the one run that is asked for is.
+#[track_caller]
 fn like_a_test<R, F: Fn(MockDevice) -> R>(
     exploration: &Explore,
     program: F,
@@ -70,7 +73,8 @@ fn like_a_test<R, F: Fn(MockDevice) -> R>(
             }
             Err(error) => panic!("{REPLAY}: {error}"),
         },
-        Err(_) => search(program),
+        Err(VarError::NotPresent) => search(program),
+        Err(VarError::NotUnicode(_)) => panic!("{REPLAY}: it is not text"),
     };
     if let Err(failure) = outcome {
         panic!("{failure}");

@@ -28,6 +28,9 @@ mod symbols;
 mod timing;
 mod trace;
 
+#[doc = include_str!("../TUTORIAL.md")]
+pub mod tutorial {}
+
 // The device and what it hands out.
 pub use buffer::{BufferId, MockBuffer};
 pub use builder::Builder;

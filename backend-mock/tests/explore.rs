@@ -45,6 +45,24 @@ fn a_missing_wait_is_found_at_once_and_told_in_full() {
     assert!(text.contains("\n  replay: DEVARRAY_REPLAY=v1: cargo test "), "the benign run shows it: {text}");
 }
 
+/// What a finding says of a schedule that acts it out is what happens under that schedule.
+#[test]
+fn a_finding_comes_with_a_schedule_that_acts_it_out() {
+    let failure = Explore::new().run(|device| relay(device, false)).unwrap_err();
+    let Wrong::Found(finding) = &failure.wrong else { panic!("{failure}") };
+    let (later, earlier) = (finding.operation.number, finding.with[0].0.number);
+    let due = format!(": #{later} did not wait for #{earlier}");
+    let witness = finding.notes.iter().find(|note| note.starts_with("witness: schedule Lazy ran ["));
+    assert!(witness.is_some_and(|note| note.ends_with(&due)), "{failure}");
+
+    let device = MockDevice::builder().schedule(Schedule::Lazy).record_order(true).build();
+    assert_ne!(relay(device.clone(), false), [7; 16]);
+    device.finish();
+    let order = device.order().unwrap();
+    let place = |number| order.iter().position(|&ran| ran == number).unwrap();
+    assert!(place(later) < place(earlier), "{order:?}");
+}
+
 /// Right as far as the judge knows, and wrong about what a query says: nobody promises an answer at once.
 fn impatient(device: MockDevice) {
     let context = Context::new(device).unwrap();

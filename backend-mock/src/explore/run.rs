@@ -8,7 +8,7 @@ use std::{
 
 use devarray::{Error, backend::Device as _};
 
-use super::{Failure, Wrong, quiet, shrink};
+use super::{Failure, Wrong, quiet, shrink, witness};
 use crate::{
     Builder, FaultKind, FaultPlan, Fired, MockDevice, Profile, ProfileSet, Schedule, Site, Trace,
     engine::Happened,
@@ -57,6 +57,7 @@ impl Options {
             run.wrong.map(|wrong| (wrong, run.trace))
         });
         let panic = again(trace.clone()).panic;
+        let wrong = witness::added(wrong, self, program);
         let schedule = match &self.schedule {
             Schedule::Random => format!("random schedule, seed {:#x}", self.seed),
             Schedule::Priorities { depth, .. } => {

@@ -27,6 +27,7 @@ pub struct Swept {
 /// # Panics
 ///
 /// If a run is wrong, or the variable `DEVARRAY_REPLAY` is malformed; [`explore()`](super::explore()) says what it is for.
+#[track_caller]
 pub fn sweep<T, E>(program: impl Fn(MockDevice) -> Result<T, E>) {
     like_a_test(&Explore::new(), program, |program| Explore::new().sweep(program).map(drop));
 }

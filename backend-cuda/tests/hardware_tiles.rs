@@ -1,0 +1,125 @@
+//! Proves on a real device that copies of every size and alignment move the right bytes and no others, whichever kernel they
+//! take; and that kernels are there soon.
+//!
+//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_tiles -- --ignored
+//! --nocapture --test-threads=1`. Also what the sanitizers run: `compute-sanitizer --tool racecheck <this binary> sizes --ignored`.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[allow(dead_code, reason = "shared with other tests")]
+#[path = "common/cases.rs"]
+mod cases;
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use cases::{Pair, Rng, copy, upload};
+use devarray::{
+    Layout,
+    backend::{Device as _, Quiesced, Stream as _},
+};
+use devarray_cuda::{CudaDevice, explain_copy};
+
+/// What `permute(axes)` of a contiguous array is copied to: a contiguous one, its rows `pad` elements further apart.
+fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> Pair {
+    let contiguous = |shape: &[usize], pad: usize| {
+        let mut strides = vec![1_isize; shape.len()];
+        for axis in (1..shape.len()).rev() {
+            let extra = if axis + 1 == shape.len() { pad } else { 0 };
+            strides[axis - 1] = strides[axis] * (shape[axis] + extra).cast_signed();
+        }
+        strides
+    };
+    let from = contiguous(shape, 0);
+    let result: Vec<usize> = axes.iter().map(|&axis| shape[axis]).collect();
+    let strides: Vec<isize> = axes.iter().map(|&axis| from[axis]).collect();
+    Pair {
+        dst: Layout::new(&result, &contiguous(&result, pad), 0).unwrap(),
+        src: Layout::new(&result, &strides, 0).unwrap(),
+        item_bytes,
+    }
+}
+
+/// Shapes for each kernel, of about so many bytes: even and odd, rows of multiples of 8 and 4 bytes, short runs, several axes a
+/// run, three a pixel.
+fn pairs(len_bytes: usize) -> Vec<Pair> {
+    let mut all = Vec::new();
+    for item_bytes in [1_usize, 2, 4, 8, 16] {
+        let edge = (len_bytes / item_bytes).isqrt().next_multiple_of(16);
+        let cube = (edge / 2).isqrt() * 2;
+        for (rows, columns) in
+            [(edge, edge), (edge + 8, edge + 24), (edge + 4, edge + 12), (edge - 1, edge + 1)]
+        {
+            all.push(permuted(&[rows, columns], &[1, 0], 0, item_bytes));
+        }
+        all.push(permuted(&[edge, edge - 3], &[1, 0], 5, item_bytes));
+        all.push(permuted(&[cube, 7, cube + 1, 3], &[3, 1, 0, 2], 0, item_bytes));
+        all.push(permuted(&[cube, cube, 3], &[2, 0, 1], 0, item_bytes));
+        all.push(permuted(&[3, cube, cube], &[1, 2, 0], 0, item_bytes));
+    }
+    all
+}
+
+fn check(len_bytes: usize) -> BTreeSet<String> {
+    let device = CudaDevice::open(0).expect("a CUDA device is needed");
+    let stream = device.open_stream().unwrap();
+    let mut rng = Rng::new(5);
+    let mut kernels = BTreeSet::new();
+    for pair in pairs(len_bytes) {
+        let lines = explain_copy(&pair.plan(&device.info().capabilities), 0, 1 << 40);
+        kernels.extend(
+            lines.iter().find_map(|line| line.strip_prefix("kernel ")?.split(' ').next().map(str::to_owned)),
+        );
+        pair.check(&device, &stream, &mut rng);
+    }
+    kernels
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn sizes_small_and_middle_are_right() {
+    let mut kernels = check(1 << 18);
+    kernels.append(&mut check(5 << 20));
+    println!("{kernels:?}");
+    for name in
+        ["tile_1:tile_pairs", "tile_1:tile_pairs_8", "tile_1:tile_pairs_4", "tile_1:tile_linear_shifted"]
+    {
+        assert!(kernels.contains(name), "{name} did not run: {kernels:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn sizes_large_are_right() {
+    let kernels = check(17 << 20);
+    println!("{kernels:?}");
+    for width in [2, 4, 8] {
+        assert!(kernels.contains(&format!("tile_{width}:tile_pairs")), "width {width}: {kernels:?}");
+    }
+}
+
+/// The figure of a fresh process is that of this test alone, with `CUDA_CACHE_DISABLE=1`.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn kernels_are_there_soon() {
+    let device = CudaDevice::open(0).expect("a CUDA device is needed");
+    let stream = device.open_stream().unwrap();
+    for item_bytes in [1, 2, 4, 8, 16] {
+        let pair = permuted(&[256, 256], &[1, 0], 0, item_bytes);
+        let bytes = vec![1; pair.src_len_bytes()];
+        let (dst, src) = (upload(&stream, &bytes), upload(&stream, &bytes));
+        let plan = pair.plan(&device.info().capabilities);
+        let mut times = [Duration::ZERO; 2];
+        for time in &mut times {
+            let begun = Instant::now();
+            copy(&stream, &dst, &src, &plan);
+            assert_eq!(stream.synchronize(), Quiesced::Done);
+            *time = begun.elapsed();
+        }
+        println!("{item_bytes} bytes: the first copy {:?}, the second {:?}", times[0], times[1]);
+        assert!(times[0] < Duration::from_millis(30), "{times:?}");
+        cases::free(&stream, dst);
+        cases::free(&stream, src);
+    }
+}

@@ -1,0 +1,119 @@
+//! The variable that a failure prints repeats its run, in a process that knows nothing else; a malformed one is one clear message. Each
+//! test runs this file again as a child, whose tests are the ignored ones.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use std::{
+    env,
+    ffi::OsStr,
+    process::{Command, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use devarray::{Array, Context};
+use devarray_mock::{Explore, MockDevice, explore, sweep};
+
+const VARIABLE: &str = "DEVARRAY_REPLAY";
+
+/// Wrong about what a query says: under most schedules it says no.
+fn impatient(device: MockDevice) {
+    let context = Context::new(device).unwrap();
+    let stream = context.stream().unwrap();
+    let mut array = Array::<u8, _>::zeros(&stream, &[16]).unwrap();
+    array.view_mut().fill(&stream, 1).unwrap();
+    assert!(stream.record().unwrap().query().unwrap(), "surely it is done by now");
+}
+
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+#[test]
+#[ignore = "fails on purpose: run by the other tests of this file"]
+fn child_explores() {
+    explore(0, 50, |device| {
+        println!("run {}", RUNS.fetch_add(1, Ordering::Relaxed));
+        impatient(device);
+    });
+}
+
+#[test]
+#[ignore = "fails on purpose: run by the other tests of this file"]
+fn child_sweeps() {
+    sweep(|device| {
+        println!("run {}", RUNS.fetch_add(1, Ordering::Relaxed));
+        // An error is unwrapped, which no program that is swept may do.
+        Context::new(device).unwrap();
+        Ok::<_, devarray::Error>(())
+    });
+}
+
+/// What a child test prints, with the variable set or not.
+fn child(test: &str, variable: Option<&OsStr>) -> String {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args([test, "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null()).env_remove(VARIABLE);
+    command.envs(variable.map(|value| (VARIABLE, value)));
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    text.concat()
+}
+
+/// The value on the line that repeats a run, as a shell would read it.
+fn value(text: &str) -> String {
+    let rest = text.split_once("replay: DEVARRAY_REPLAY=").unwrap().1;
+    rest.split(" cargo test").next().unwrap().trim_matches('\'').to_owned()
+}
+
+#[test]
+fn a_failing_run_is_repeated_alone() {
+    for (test, message) in
+        [("child_explores", "surely it is done by now"), ("child_sweeps", "planned failure")]
+    {
+        let first = child(test, None);
+        assert!(first.contains(message) && first.contains("run 1\n"), "{first}");
+        let value = value(&first);
+        let again = child(test, Some(value.as_ref()));
+        assert!(again.contains("run 0\n") && !again.contains("run 1\n"), "one run: {again}");
+        assert!(again.contains(message) && again.contains(&value), "{again}");
+    }
+    // The benign run is right, so the test passes: only the run that is named is made.
+    let benign = child("child_explores", Some("v1:".as_ref()));
+    assert!(benign.contains("1 passed") && !benign.contains("run 1\n"), "{benign}");
+}
+
+#[test]
+fn a_malformed_variable_is_one_message() {
+    for (value, due) in [
+        ("", "DEVARRAY_REPLAY: \"\" does not begin with \"v1:\""),
+        ("0.1", "DEVARRAY_REPLAY: \"0.1\" does not begin with \"v1:\""),
+        ("v2:0", "DEVARRAY_REPLAY: \"v2:0\" does not begin with \"v1:\""),
+        ("v1:0.x", "DEVARRAY_REPLAY: a trace is numbers with dots between, but \"x\" is not a number"),
+        ("v1:-1", "DEVARRAY_REPLAY: a trace is numbers with dots between, but \"-1\" is not a number"),
+        (
+            "v1:99999999999999999999999",
+            "DEVARRAY_REPLAY: a trace is numbers with dots between, but \"99999999999999999999999\" is not a number",
+        ),
+        ("v1:0:copy", "DEVARRAY_REPLAY: rule 1 of the plan, \"copy\": it has no \"=\""),
+        ("v1:0:cpoy#1=lost", "\"cpoy\" is no site"),
+    ] {
+        let text = child("child_explores", Some(value.as_ref()));
+        assert!(text.contains(due) && !text.contains("run 0\n"), "{value}: {text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_no_text_is_not_taken_for_none() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let text = child("child_explores", Some(OsStr::from_bytes(b"v1:\xff")));
+    assert!(text.contains("DEVARRAY_REPLAY: it is not text") && !text.contains("run 0\n"), "{text}");
+}
+
+/// Choices that no run of the program has are taken for the nearest there are, and never end in a panic of the simulator.
+#[test]
+fn any_choices_can_be_replayed() {
+    for choices in [vec![usize::MAX; 50], vec![7; 1000], (0..200).collect()] {
+        let failure = Explore::new().replay(choices.into(), impatient);
+        if let Err(failure) = failure {
+            assert!(failure.to_string().contains("surely it is done by now"), "{failure}");
+        }
+    }
+}

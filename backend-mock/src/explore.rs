@@ -92,6 +92,7 @@ pub struct Explore {
     depth: usize,
     /// The first by itself, and the others.
     profiles: (Profile, Vec<Profile>),
+    forgets_waits: bool,
 }
 
 impl Explore {
@@ -99,7 +100,7 @@ impl Explore {
     pub fn new() -> Self {
         let (memory_limit_bytes, faults, profiles) =
             (1 << 30, FaultPlan::new(), (Profile::Strict, Vec::new()));
-        Self { seed: 0, schedules: 100, memory_limit_bytes, faults, depth: 3, profiles }
+        Self { seed: 0, schedules: 100, memory_limit_bytes, faults, depth: 3, profiles, forgets_waits: false }
     }
 
     /// The profiles of the devices: the program is run under each as under it alone. [`Profile::Strict`] unless told, or if there are
@@ -167,6 +168,13 @@ impl Explore {
         self
     }
 
+    /// Plants a bug in the judge, as [`Builder::forgets_waits`](crate::Builder::forgets_waits) does. For tests of tests.
+    #[doc(hidden)]
+    pub fn forgets_waits(mut self, forgets: bool) -> Self {
+        self.forgets_waits = forgets;
+        self
+    }
+
     /// Runs the program under each schedule: how many runs there were.
     ///
     /// # Errors
@@ -229,7 +237,8 @@ impl Explore {
     fn options(&self, schedule: Schedule, seed: u64) -> Options {
         let (memory_limit_bytes, plan) = (self.memory_limit_bytes, self.faults.clone());
         let profile = self.profiles.0;
-        Options { profile, schedule, seed, memory_limit_bytes, plan, keep_history: false }
+        let forgets_waits = self.forgets_waits;
+        Options { profile, schedule, seed, memory_limit_bytes, plan, forgets_waits, keep_history: false }
     }
 }
 

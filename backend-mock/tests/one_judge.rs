@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context};
-use devarray_mock::{Code, MockDevice, program::Program};
+use devarray_mock::{Code, Explore, MockDevice, Wrong, program::Program};
 
 /// Two streams, ordered by an event.
 const RIGHT: &str = r#"{"id":"right","buffers":[{"id":"b","bytes":8,"init":true}],"hosts":[{"id":"h","bytes":8}],
@@ -23,19 +23,32 @@ fn played(broken: bool) -> Option<Code> {
     program.play_on_mock(&device(broken)).unwrap().err().map(|finding| finding.code)
 }
 
-/// The first mistake of two streams that wait by themselves.
-fn used(broken: bool) -> Option<Code> {
-    let device = device(broken);
-    let context = Context::new(device.clone()).unwrap();
+/// Two streams that wait by themselves.
+fn program(device: MockDevice) {
+    let context = Context::new(device).unwrap();
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
     let mut array = Array::<u8, _>::zeros(&one, &[8]).unwrap();
     array.view_mut().fill(&one, 7).unwrap();
     assert_eq!(array.to_vec(&two).unwrap(), [7; 8]);
+}
+
+/// The first mistake in it, on one device.
+fn used(broken: bool) -> Option<Code> {
+    let device = device(broken);
+    program(device.clone());
     device.first_finding().map(|finding| finding.code)
+}
+
+/// The first mistake that exploring finds in it.
+fn explored(broken: bool) -> Option<Code> {
+    let failure = Explore::new().schedules(2).forgets_waits(broken).run(program).err()?;
+    let Wrong::Found(finding) = failure.wrong else { panic!("{failure}") };
+    Some(finding.code)
 }
 
 #[test]
 fn a_bug_in_the_clocks_changes_every_verdict() {
-    assert_eq!((played(false), used(false)), (None, None));
-    assert_eq!((played(true), used(true)), (Some(Code::Race), Some(Code::UseBeforeAlloc)));
+    assert_eq!((played(false), used(false), explored(false)), (None, None, None));
+    let due = (Some(Code::Race), Some(Code::UseBeforeAlloc), Some(Code::UseBeforeAlloc));
+    assert_eq!((played(true), used(true), explored(true)), due);
 }

@@ -22,6 +22,7 @@ pub(super) struct Options {
     pub(super) seed: u64,
     pub(super) memory_limit_bytes: usize,
     pub(super) plan: FaultPlan,
+    pub(super) forgets_waits: bool,
     pub(super) keep_history: bool,
 }
 
@@ -79,6 +80,7 @@ impl Options {
             .seed(self.seed)
             .memory_limit_bytes(self.memory_limit_bytes)
             .faults(self.plan.clone())
+            .forgets_waits(self.forgets_waits)
     }
 
     pub(super) fn run<R>(&self, program: &impl Fn(MockDevice) -> R) -> Run {

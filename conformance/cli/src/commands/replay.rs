@@ -168,7 +168,7 @@ fn on_mock(
     count: &mut Count,
 ) -> Result<Option<Timeline>> {
     let Arguments { profile, seed, schedules, .. } = *arguments;
-    let tries = Tries { profile, seed, random: schedules };
+    let tries = Tries { profile, seed, random: schedules, ..Tries::default() };
     let Judged { played, differing } = replay::judge(program, tries)?;
     let verdict = Verdict::new(program, &played);
     output.line(format_args!("{}", serde_json::to_string(&verdict)?))?;

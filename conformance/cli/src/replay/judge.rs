@@ -30,11 +30,15 @@ pub struct Tries {
     pub seed: u64,
     /// Random schedules, besides the three fixed ones.
     pub random: u64,
+    /// Plants a bug in the judge, as [`Builder::forgets_waits`] does. For tests of tests.
+    #[doc(hidden)]
+    pub forgets_waits: bool,
 }
 
 impl Tries {
     pub(super) fn device(self, schedule: Schedule, seed: u64) -> Builder {
-        MockDevice::builder().profile(self.profile).schedule(schedule).seed(seed)
+        let builder = MockDevice::builder().profile(self.profile).schedule(schedule).seed(seed);
+        builder.forgets_waits(self.forgets_waits)
     }
 
     pub(super) fn schedules(self) -> impl Iterator<Item = (Schedule, u64)> {

@@ -10,6 +10,7 @@ mod golden;
 mod in_process;
 mod model;
 mod npy_file;
+mod one_judge;
 mod relayout;
 mod replay;
 mod rng;

@@ -267,7 +267,7 @@ mod tests {
                 match rng.below(12) {
                     0 => lanes.host_waited_for_lane(lane),
                     1..5 => {
-                        let event = lanes.record(position, operation, Vec::new());
+                        let event = lanes.record(position, operation, None);
                         lanes.wait(rng.below(3).min(lane), &event, operation);
                     }
                     _ => {

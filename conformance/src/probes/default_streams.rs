@@ -1,6 +1,6 @@
 //! Default streams of other code, as far as the library meets them: it waits for them and lets them wait.
 
-use std::thread;
+use std::{sync::mpsc, thread};
 
 use devarray::{
     Result,
@@ -66,10 +66,22 @@ pub(super) fn row_27_order_passes_through_the_stream_of_the_thread<D: ForeignMem
 pub(super) fn row_27_each_thread_has_a_stream_of_its_own<D: ForeignMemory>(
     at: Setting<D>,
 ) -> Result<&'static str> {
-    with_the_other(&at, || {
-        let elsewhere = || at.one.foreign_waits(PER_THREAD);
-        let waits = thread::scope(|scope| scope.spawn(elsewhere).join());
-        waits.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        at.two.wait_for_foreign(PER_THREAD)
+    let at = &at;
+    thread::scope(|scope| {
+        let (end, ended) = mpsc::channel::<()>();
+        let answer = with_the_other(at, || {
+            let (tell, told) = mpsc::channel();
+            scope.spawn(move || {
+                tell.send(at.one.foreign_waits(PER_THREAD)).ok();
+                // A driver was seen to hang when a thread ended while something waited on its stream.
+                ended.recv().ok();
+            });
+            // If the thread panicked, so does the scope.
+            told.recv().unwrap_or(Ok(()))?;
+            at.two.wait_for_foreign(PER_THREAD)
+        });
+        let done = at.one.synchronize();
+        drop(end);
+        done.and(answer)
     })
 }

@@ -31,6 +31,11 @@ impl Lanes {
     }
 
     /// The operation that a lane runs next.
+    pub(super) fn front(&self, lane: usize) -> Option<&Op> {
+        self.lanes[lane].front()
+    }
+
+    /// As [`front`](Self::front), to change.
     pub(super) fn front_mut(&mut self, lane: usize) -> Option<&mut Op> {
         self.lanes[lane].front_mut()
     }
@@ -41,15 +46,16 @@ impl Lanes {
     }
 
     /// The front of a lane has run.
-    pub(super) fn retire(&mut self, lane: usize) -> Option<Op> {
+    pub(super) fn retire(&mut self, lane: usize) {
         let mark = self.next_mark(lane);
-        let op = self.lanes[lane].retire()?;
+        let is_record = matches!(self.lanes[lane].front(), Some(Op { work: Work::Record(_), .. }));
+        self.lanes[lane].retire();
         if let Some(at) = self.ready.iter().position(|&other| other == lane) {
             self.ready.remove(at);
         }
         self.make_ready(lane);
         // What else is waited for without a record is what blocking streams wait for.
-        if matches!(op.work, Work::Record(_)) || self.lanes[lane].blocking {
+        if is_record || self.lanes[lane].blocking {
             for other in 0..self.lanes.len() {
                 let front = self.lanes[other].front().filter(|_| other != lane);
                 if front.is_some_and(|front| front.waits_for().any(|waited_for| waited_for == mark)) {
@@ -57,7 +63,6 @@ impl Lanes {
                 }
             }
         }
-        Some(op)
     }
 
     /// Takes note that a lane, of which that was not known, may go on, if it may.

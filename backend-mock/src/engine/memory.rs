@@ -170,10 +170,10 @@ impl Memory {
     fn place(&mut self, len_bytes: usize, chooser: &mut Chooser) -> Option<(BufferId, Place)> {
         let room_bytes = u64::try_from(len_bytes).ok()?.checked_next_multiple_of(ADDRESS_STEP)?;
         let fits = |hole: &Hole| hole.place.room_bytes >= room_bytes;
-        let fitting: Vec<usize> =
-            (0..self.holes.len()).rev().filter(|&index| fits(&self.holes[index])).collect();
-        let choice = chooser.choose(Choice::Reuse, 1 + fitting.len());
-        if let Some(hole) = choice.checked_sub(1).and_then(|k| self.holes.remove(fitting[k])) {
+        let mut fitting = (0..self.holes.len()).rev().filter(|&index| fits(&self.holes[index]));
+        let choice = chooser.choose(Choice::Reuse, 1 + fitting.clone().count());
+        let index = choice.checked_sub(1).and_then(|k| fitting.nth(k));
+        if let Some(hole) = index.and_then(|index| self.holes.remove(index)) {
             let BufferId { number, generation } = hole.id;
             return Some((BufferId { number, generation: generation + 1 }, hole.place));
         }

@@ -1,6 +1,6 @@
 //! An operation torn into pieces, which run in any order.
 
-use std::ops::Range;
+use std::{num::NonZeroUsize, ops::Range};
 
 /// Pieces into which an operation is torn at most.
 pub(super) const MOST_PIECES: usize = 4;
@@ -9,7 +9,7 @@ pub(super) const MOST_PIECES: usize = 4;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pieces {
     len_bytes: usize,
-    piece_bytes: usize,
+    piece_bytes: NonZeroUsize,
     /// A bit for each, the lowest for the first.
     left: u32,
 }
@@ -17,8 +17,8 @@ pub(super) struct Pieces {
 impl Pieces {
     /// `0..len_bytes` in so many pieces, or fewer if each had too little.
     pub(super) fn new(len_bytes: usize, count: usize) -> Self {
-        let piece_bytes = len_bytes.div_ceil(count).max(1);
-        Self { len_bytes, piece_bytes, left: (1 << len_bytes.div_ceil(piece_bytes)) - 1 }
+        let piece_bytes = NonZeroUsize::new(len_bytes.div_ceil(count)).unwrap_or(NonZeroUsize::MIN);
+        Self { len_bytes, piece_bytes, left: (1 << len_bytes.div_ceil(piece_bytes.get())) - 1 }
     }
 
     /// How many are left.
@@ -34,8 +34,8 @@ impl Pieces {
         }
         let index = behind.trailing_zeros();
         self.left &= !(1 << index);
-        let start = index as usize * self.piece_bytes;
-        start..self.len_bytes.min(start + self.piece_bytes)
+        let start = index as usize * self.piece_bytes.get();
+        start..self.len_bytes.min(start + self.piece_bytes.get())
     }
 }
 

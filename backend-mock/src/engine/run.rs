@@ -68,10 +68,10 @@ impl Engine {
         if !finished {
             return;
         }
-        let Some(op) = self.lanes.retire(lane) else { return };
+        let Some(op) = self.lanes.front(lane) else { return };
         self.now += time_of(op.work.len_bytes());
         if let Some(recorder) = &mut self.ledger.recorder {
-            recorder.ran(lane, &op, self.now);
+            recorder.ran(lane, op, self.now);
         }
         if let Some(order) = &mut self.order {
             order.push(op.number);
@@ -80,7 +80,8 @@ impl Engine {
         let is_cancelled = op.cancelled && op.work.len_bytes() > 0;
         op.work.count(if is_cancelled { &mut statistics.cancelled } else { &mut statistics.executed });
         if !self.staged.is_empty() {
-            self.staged.remove(&op.number);
+            self.staged.remove(&number);
         }
+        self.lanes.retire(lane);
     }
 }

@@ -31,7 +31,7 @@ mod run;
 mod touch;
 mod waits;
 
-use std::{ops::Range, panic::Location, time::Duration};
+use std::{collections::BTreeMap, ops::Range, panic::Location, time::Duration};
 
 use devarray::{Error, Result, backend::MemoryInfo};
 
@@ -71,6 +71,8 @@ pub(crate) struct Engine {
     judge: Judge,
     lanes: Lanes,
     defaults: DefaultStreams,
+    /// Sources of uploads that were read during the call, by number of the operation.
+    staged: BTreeMap<u64, Vec<u8>>,
     memory: Memory,
     faults: Faults,
     ledger: Ledger,
@@ -104,6 +106,7 @@ impl Engine {
             judge,
             lanes: Lanes::default(),
             defaults: DefaultStreams::default(),
+            staged: BTreeMap::new(),
             memory: Memory::new(memory_limit_bytes, plan.pressure),
             faults: Faults::new(plan),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },

@@ -128,8 +128,6 @@ unsafe impl HostBuffer for MockHostBuffer {
 pub(crate) struct HostRange {
     start: *mut u8,
     len_bytes: usize,
-    /// What it held when the call was made, if it was read then.
-    staged: Option<Box<[u8]>>,
 }
 
 // SAFETY: the operation it came from promises that the memory may be used from any thread until a wait that covers the
@@ -139,12 +137,12 @@ unsafe impl Send for HostRange {}
 impl HostRange {
     /// What an upload reads.
     pub(crate) fn source<B>(op: &UploadOp<'_, B>) -> Self {
-        Self { start: op.src().cast_mut(), len_bytes: op.len_bytes(), staged: None }
+        Self { start: op.src().cast_mut(), len_bytes: op.len_bytes() }
     }
 
     /// What a download writes.
     pub(crate) fn destination<B>(op: &DownloadOp<'_, B>) -> Self {
-        Self { start: op.dst(), len_bytes: op.len_bytes(), staged: None }
+        Self { start: op.dst(), len_bytes: op.len_bytes() }
     }
 
     /// Its addresses.
@@ -152,23 +150,24 @@ impl HostRange {
         self.start.addr()..self.start.addr().saturating_add(self.len_bytes)
     }
 
-    /// Reads all of it now; it is not touched any more.
+    /// Reads all of it now. What is answered takes its place, and must be kept until the operation has run.
     ///
     /// # Safety
     ///
     /// Made by [`source`](Self::source) from an operation that is being enqueued.
-    pub(crate) unsafe fn stage(&mut self) {
-        let mut bytes = vec![0; self.len_bytes].into_boxed_slice();
+    pub(crate) unsafe fn stage(&mut self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len_bytes];
         // SAFETY: all of the memory of an operation, as the caller promises.
         unsafe { self.read(0, &mut bytes) };
-        self.staged = Some(bytes);
+        self.start = bytes.as_mut_ptr();
+        bytes
     }
 
     /// Whether the two share a byte.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let span = |range: &Self| range.start.addr()..range.start.addr().saturating_add(range.len_bytes);
         let (one, two) = (span(self), span(other));
-        self.staged.is_none() && one.start < two.end && two.start < one.end
+        one.start < two.end && two.start < one.end
     }
 
     /// Reads the host bytes from `offset_bytes` on.
@@ -178,9 +177,6 @@ impl HostRange {
     /// Made by [`source`](Self::source) or [`destination`](Self::destination) from an operation that is in flight: no
     /// wait that covers it has ended. `offset_bytes` and `into` lie inside it.
     pub(crate) unsafe fn read(&self, offset_bytes: usize, into: &mut [u8]) {
-        if let Some(staged) = &self.staged {
-            return into.copy_from_slice(&staged[offset_bytes..offset_bytes + into.len()]);
-        }
         // SAFETY: inside the memory of the operation, as the caller promises.
         let from = unsafe { self.start.add(offset_bytes) };
         // SAFETY: the operation promises that the bytes are valid while it is in flight; device memory, which `into` is

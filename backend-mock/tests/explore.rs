@@ -2,8 +2,13 @@
 #![allow(unsafe_code)] // opens unchecked streams, to make the mistakes that are to be found
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use devarray::{Array, Context};
-use devarray_mock::{Code, Explore, Failure, MockDevice, Operation, Schedule, Trace, Wrong, explore};
+use devarray::{
+    Array, Context,
+    backend::{DownloadOp, Stream},
+};
+use devarray_mock::{
+    Code, Explore, Failure, MockDevice, Operation, Profile, Schedule, Trace, Wrong, explore,
+};
 
 /// Fills on one stream and reads on another, whose order the caller is responsible for.
 fn relay(device: MockDevice, waits: bool) -> Vec<u8> {
@@ -117,6 +122,9 @@ fn malformed_replays_say_what_is_wrong() {
     let error = |text: &str| text.parse::<Failure>().unwrap_err().to_string();
     assert_eq!(error("0.1"), "\"0.1\" does not begin with \"v1:\"");
     assert!(error("v1:0.x").contains("\"x\" is not a number"));
+    assert_eq!(error("v2:0"), "\"v2:0\" does not begin with \"v1:\"");
+    assert_eq!(error("v1legacy:0"), "\"v1legacy:0\" does not begin with \"v1:\"");
+    assert!(error("v1+new:0").contains("there is no profile \"new\", only strict, "));
 }
 
 /// The premise of the shrinking test: no schedule but an eager one is done at once.
@@ -124,4 +132,45 @@ fn malformed_replays_say_what_is_wrong() {
 fn a_lazy_device_is_not_done_at_once() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
     assert!(std::panic::catch_unwind(|| impatient(device)).is_err());
+}
+
+/// Downloads to memory that is not pinned, and looks at it at once. The judge is told of nothing.
+fn looks_at_once(device: MockDevice) {
+    let stream = Context::new(device).unwrap().stream().unwrap();
+    let array = Array::full(&stream, &[8], 7_u8).unwrap();
+    let view = array.view();
+    let memory: &'static mut [u8; 8] = Box::leak(Box::new([0; 8]));
+    let start = memory.as_mut_ptr();
+    // SAFETY: in bounds, and the memory is never freed.
+    let op = unsafe { DownloadOp::new_unchecked(view.buffer().unwrap(), 0, start, 8) };
+    stream.raw().download(&op).unwrap();
+    // SAFETY: inside the memory; no operation runs but in calls.
+    assert_eq!(unsafe { start.read() }, 7, "surely the copy waited");
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn what_only_some_profiles_allow_is_told_with_their_names() {
+    let all = Explore::new().schedules(10).profiles(Profile::ALL);
+    let failure = all.run(looks_at_once).unwrap_err();
+    assert!(matches!(failure.wrong, Wrong::Panicked(_)), "{failure}");
+    assert_eq!((failure.profile, failure.right_under), (Profile::Strict, [Profile::Cuda12Discrete].into()));
+    let due = "\n  under profile strict; nothing is wrong under cuda12-discrete: it relies on what some machines do";
+    assert!(failure.to_string().contains(due), "{failure}");
+    // Every one of the others shows the same, and says in the line that repeats it which it is.
+    let others = [Profile::CoherentHost, Profile::Legacy, Profile::PerThread];
+    for profile in others {
+        let failure = all.clone().profiles([profile]).run(looks_at_once).unwrap_err();
+        assert_eq!(failure.profile, profile);
+        let text = failure.to_string();
+        let line = text.split("DEVARRAY_REPLAY=").nth(1).unwrap().split(' ').next().unwrap();
+        assert!(line.starts_with(&format!("v1+{profile}:")), "{text}");
+        let named: Failure = line.parse().unwrap();
+        assert_eq!(named.profile, profile);
+        let again = Explore::new().profiles([named.profile]).replay(named.trace, looks_at_once).unwrap_err();
+        assert_eq!(again.wrong, failure.wrong);
+    }
+    // The twin: where it blocks nothing is wrong, and what is right is so under all.
+    assert_eq!(all.clone().profiles([Profile::Cuda12Discrete]).run(looks_at_once), Ok(13));
+    assert_eq!(all.run(|device| relay(device, true)), Ok(5 * 13));
 }

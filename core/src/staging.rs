@@ -110,6 +110,11 @@ impl<D: Device> LentSlot<D> {
 }
 
 impl<D: Device> BusySlot<D> {
+    /// Whether the operations are finished with the slot, or failed.
+    fn is_over(&self) -> bool {
+        !matches!(self.mark.event.query(), Ok(false))
+    }
+
     /// Blocks until the operations are finished with the slot. If the wait does not say so, the slot is leaked.
     pub(crate) fn wait(self, core: &ContextCore<D>) -> Result<Slot<D>> {
         match self.mark.event.synchronize() {
@@ -131,11 +136,10 @@ impl<D: Device> Staging<D> {
     /// does so rather than answer that pinned memory ran out.
     pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = len_bytes.next_power_of_two().max(MIN_SLOT_BYTES);
-        self.collect(core);
         core.custody.collect(core);
         let mut in_flight = SLOTS_IN_FLIGHT;
         loop {
-            if let Some(slot) = self.take_idle(size) {
+            if let Some(slot) = self.take_idle(size).or_else(|| self.take_finished(core, size)) {
                 return Ok(slot);
             }
             if let Some(oldest) = self.take_oldest(size, in_flight) {
@@ -151,6 +155,7 @@ impl<D: Device> Staging<D> {
                 // Slots of other sizes make room, or one that is on its way will do.
                 Err(error) if error.is_retryable() && in_flight > 1 => {
                     in_flight = 1;
+                    self.collect(core);
                     let others = mem::take(&mut *lock(&self.idle));
                     if others.is_empty() && lock(&self.busy).is_empty() {
                         return Err(error);
@@ -171,13 +176,28 @@ impl<D: Device> Staging<D> {
         lock(&self.busy).push(slot);
     }
 
-    /// Moves what the device is finished with to the idle slots.
+    /// Moves all that the device is finished with to the idle slots.
     fn collect(&self, core: &ContextCore<D>) {
-        let over = |slot: &mut BusySlot<D>| !matches!(slot.mark.event.query(), Ok(false));
-        for slot in lock(&self.busy).extract_if(.., over) {
+        for slot in lock(&self.busy).extract_if(.., |slot| slot.is_over()) {
             // Finished, or failed: then the wait says which way.
             match slot.wait(core) {
                 Ok(slot) => self.give_back(slot),
+                Err(error) => core.report(error),
+            }
+        }
+    }
+
+    /// The oldest slot of a size that the device is finished with. One only, because each costs a few microseconds, and the threads
+    /// wait for the first.
+    fn take_finished(&self, core: &ContextCore<D>, size: usize) -> Option<Slot<D>> {
+        loop {
+            let over = {
+                let mut busy = lock(&self.busy);
+                let at = busy.iter().position(|slot| slot.memory.len_bytes() == size && slot.is_over())?;
+                busy.remove(at)
+            };
+            match over.wait(core) {
+                Ok(slot) => return Some(slot),
                 Err(error) => core.report(error),
             }
         }

@@ -21,7 +21,11 @@ const ROWS: usize = 30;
 type Mock = MockDevice;
 
 fn bytes(seed: usize) -> Vec<u8> {
-    (0..LEN).map(|k| (k ^ (k >> 8) ^ (k >> 16)).wrapping_add(seed).to_le_bytes()[0]).collect()
+    many_bytes(LEN, seed)
+}
+
+fn many_bytes(len: usize, seed: usize) -> Vec<u8> {
+    (0..len).map(|k| (k ^ (k >> 8) ^ (k >> 16)).wrapping_add(seed).to_le_bytes()[0]).collect()
 }
 
 /// Every kind of copy of borrowed memory that goes in pieces, on two streams.
@@ -71,8 +75,8 @@ struct Seen {
     calls: devarray::Statistics,
 }
 
-/// What the device saw of the program.
-fn seen(device: Builder, threads: usize) -> Seen {
+/// What the device saw of a program.
+fn seen(device: Builder, threads: usize, program: fn(&Context<Mock>)) -> Seen {
     let device = device.record_trace(true).record_order(true).build();
     let context = Context::new(device.clone()).unwrap();
     context.set_transfer_threads(threads);
@@ -92,7 +96,7 @@ fn the_device_sees_the_same_with_any_number_of_threads() {
         [(Schedule::Lazy, 0), (Schedule::ReverseLazy, 0), (Schedule::Random, 1), (Schedule::Random, 2)];
     let mut hashes = Vec::new();
     for (schedule, seed) in schedules {
-        let run = |threads| seen(Mock::builder().schedule(schedule.clone()).seed(seed), threads);
+        let run = |threads| seen(Mock::builder().schedule(schedule.clone()).seed(seed), threads, program);
         let alone = run(THREADS[0]);
         for threads in &THREADS[1..] {
             assert!(run(*threads) == alone, "{schedule:?}, seed {seed}, {threads} threads");
@@ -104,6 +108,25 @@ fn the_device_sees_the_same_with_any_number_of_threads() {
     hashes.sort_unstable();
     hashes.dedup();
     assert!(hashes.len() >= 3, "{hashes:?}");
+}
+
+/// A copy whose pieces grow and shrink, and of more pieces than are handed out before the first is submitted.
+fn large_program(context: &Context<Mock>) {
+    const LEN: usize = (12 << 20) + 77;
+    let stream = context.stream().unwrap();
+    let data = many_bytes(LEN, 4);
+    for _ in 0..2 {
+        let a = Array::from_slice(&stream, &[LEN], &data).unwrap();
+        assert!(a.to_vec(&stream).unwrap() == data);
+    }
+}
+
+#[test]
+fn the_device_sees_the_same_of_a_large_copy() {
+    let run = |threads| seen(Mock::builder().schedule(Schedule::Random).seed(3), threads, large_program);
+    let alone = run(0);
+    assert!(alone.statistics.enqueued.uploads.count >= 2 * 16, "{:?}", alone.statistics);
+    assert!(run(8) == alone);
 }
 
 /// Pinned memory for so many slots of 256 KiB; a copy of eight pieces.

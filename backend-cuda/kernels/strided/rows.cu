@@ -8,10 +8,13 @@
 //   rows_join       the same for rows that follow each other without a gap: a chunk takes the end of one and the start
 //                   of the next, so that none is partial but at the two ends of a group of rows
 //   rows_reverse_W  the source row runs backwards, one W-byte element after the other
-//   rows_stride_W   the elements of the source row lie `step` bytes apart; 0 repeats one
+//   rows_stride_W   the elements of the source row lie `step` bytes apart
+//   rows_repeat_W   the source row is one element, repeated; only writing counts, so a thread has several chunks
 #include "common.cuh"
 
 #define MAX_ROW_AXES 24
+// Chunks of a thread, where the source repeats.
+#define REPEATS 4
 
 struct RowsParams {
     Operands at;
@@ -33,8 +36,7 @@ struct Chunk {
     int first;
 };
 
-__device__ __forceinline__ bool find_chunk(const RowsParams& p, Chunk& found) {
-    const u32 item = blockIdx.x * THREADS + threadIdx.x;
+__device__ __forceinline__ bool find_chunk(const RowsParams& p, u32 item, Chunk& found) {
     if (item >= p.total) {
         return false;
     }
@@ -54,6 +56,11 @@ __device__ __forceinline__ bool find_chunk(const RowsParams& p, Chunk& found) {
     found.dst = dst;
     found.first = static_cast<int>(chunk * 16) - static_cast<int>(reinterpret_cast<u64>(dst) & 15);
     return true;
+}
+
+// The same for the one chunk of this thread.
+__device__ __forceinline__ bool find_chunk(const RowsParams& p, Chunk& found) {
+    return find_chunk(p, blockIdx.x * THREADS + threadIdx.x, found);
 }
 
 __device__ __forceinline__ void store_chunk(char* row, int first, int row_bytes, uint4 value) {
@@ -157,13 +164,7 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     // Elements outside the row are replaced by its first or last one: they are read, and not stored.
     const int first = c.first / WIDTH, last = row_bytes / WIDTH - 1;
     Type value[COUNT];
-    if (p.step == 0) {
-        value[0] = __ldg(reinterpret_cast<const Type*>(c.src));
-#pragma unroll
-        for (int j = 1; j < COUNT; j++) {
-            value[j] = value[0];
-        }
-    } else if (first >= 0 && first + COUNT - 1 <= last) {
+    if (first >= 0 && first + COUNT - 1 <= last) {
         const char* at = c.src + first * p.step;
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {
@@ -178,18 +179,47 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     store_chunk(c.dst, c.first, row_bytes, pack<WIDTH>(value));
 }
 
-#define OF_WIDTH(WIDTH)                                                                                               \
-    extern "C" __global__ __launch_bounds__(THREADS) void rows_reverse_##WIDTH(const __grid_constant__ RowsParams p) { \
-        copy_reversed<WIDTH>(p);                                                                                      \
-    }                                                                                                                 \
-    extern "C" __global__ __launch_bounds__(THREADS) void rows_stride_##WIDTH(const __grid_constant__ RowsParams p) { \
-        copy_strided<WIDTH>(p);                                                                                       \
+template <int WIDTH>
+__device__ __forceinline__ void copy_repeated(const RowsParams& p) {
+    typedef typename Element<WIDTH>::Type Type;
+    constexpr int COUNT = 16 / WIDTH;
+    const u32 first = blockIdx.x * THREADS * REPEATS + threadIdx.x;
+    const int row_bytes = static_cast<int>(p.row_bytes);
+    Chunk c[REPEATS];
+    Type one[REPEATS];
+#pragma unroll
+    for (u32 k = 0; k < REPEATS; k++) {
+        const bool found = find_chunk(p, first + k * THREADS, c[k]);
+        c[k].first = found ? c[k].first : row_bytes;
+        one[k] = __ldg(reinterpret_cast<const Type*>(found ? c[k].src : p.at.src));
     }
+#pragma unroll
+    for (u32 k = 0; k < REPEATS; k++) {
+        Type value[COUNT];
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) {
+            value[j] = one[k];
+        }
+        if (c[k].first < row_bytes) {
+            store_chunk(c[k].dst, c[k].first, row_bytes, pack<WIDTH>(value));
+        }
+    }
+}
+
+#define KERNEL(NAME, BODY)                                                                                            \
+    extern "C" __global__ __launch_bounds__(THREADS) void NAME(const __grid_constant__ RowsParams p) {                \
+        BODY(p);                                                                                                      \
+    }
+#define OF_WIDTH(WIDTH)                                                                                               \
+    KERNEL(rows_stride_##WIDTH, copy_strided<WIDTH>)                                                                  \
+    KERNEL(rows_repeat_##WIDTH, copy_repeated<WIDTH>)
 
 OF_WIDTH(1)
 OF_WIDTH(2)
 OF_WIDTH(4)
 OF_WIDTH(8)
-extern "C" __global__ __launch_bounds__(THREADS) void rows_stride_16(const __grid_constant__ RowsParams p) {
-    copy_strided<16>(p);
-}
+OF_WIDTH(16)
+KERNEL(rows_reverse_1, copy_reversed<1>)
+KERNEL(rows_reverse_2, copy_reversed<2>)
+KERNEL(rows_reverse_4, copy_reversed<4>)
+KERNEL(rows_reverse_8, copy_reversed<8>)

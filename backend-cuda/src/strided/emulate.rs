@@ -89,7 +89,9 @@ fn rows(name: &str, p: &RowsParams, memory: &mut Memory<'_>, (src, dst): (u64, u
             _ => {
                 let width = name.rsplit('_').next().unwrap().parse::<i64>().unwrap();
                 let (element, byte) = (at / width, at % width);
-                if name.starts_with("rows_reverse") {
+                if name.starts_with("rows_repeat") {
+                    byte
+                } else if name.starts_with("rows_reverse") {
                     row_bytes - (element + 1) * width + byte
                 } else {
                     element * p.step + byte

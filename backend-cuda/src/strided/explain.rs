@@ -49,7 +49,9 @@ fn vectors(launch: &Launch) -> String {
     let width = name.rsplit('_').next().and_then(|digits| digits.parse::<u32>().ok());
     match (name, width) {
         (_, Some(width)) if name.starts_with("gather") => format!("{width} B loaded, {width} B stored"),
-        (_, Some(width)) if name.starts_with("rows_stride") => format!("{width} B loaded, 16 B stored"),
+        (_, Some(width)) if ["rows_stride", "rows_repeat"].iter().any(|kind| name.starts_with(kind)) => {
+            format!("{width} B loaded, 16 B stored")
+        }
         ("tile_pairs_8", _) => "16 B loaded, 8 B stored".to_owned(),
         ("tile_pairs_4", _) => "16 B loaded, 4 B stored".to_owned(),
         ("tile_scatter", _) => "16 B loaded, single elements stored".to_owned(),
@@ -93,8 +95,11 @@ fn why(launch: &Launch) -> &'static str {
         }
         "tile_scatter" => "the source has dense rows, but elements of the destination lie apart",
         _ if starts("rows_reverse") => "the source runs backwards along the axis of the destination",
+        _ if starts("rows_repeat") => {
+            "the source repeats along the axis of the destination: only writing counts"
+        }
         _ if starts("rows_stride") => {
-            "the source repeats or skips along the axis of the destination and has no faster axis: elements are picked \
+            "the source skips along the axis of the destination and has no faster axis: elements are picked \
              into whole stores"
         }
         _ => "pieces are too short, or too far apart, for rows and tiles",

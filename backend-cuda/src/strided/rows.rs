@@ -12,6 +12,8 @@ use super::{
 const MAX_AXES: usize = 24;
 /// Shorter rows leave too many of their chunks partial.
 const MIN_ROW_BYTES: u32 = 64;
+/// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
+const REPEATS: u32 = 4;
 /// Longer rows have so few partial chunks that joining them costs more than it saves.
 const MAX_JOINED_BYTES: u32 = 2048;
 
@@ -49,6 +51,7 @@ enum Source {
     Join,
     Reverse,
     Stride,
+    Repeat,
 }
 
 impl Source {
@@ -66,6 +69,11 @@ impl Source {
             (Self::Stride, 4) => c"rows_stride_4",
             (Self::Stride, 8) => c"rows_stride_8",
             (Self::Stride, _) => c"rows_stride_16",
+            (Self::Repeat, 1) => c"rows_repeat_1",
+            (Self::Repeat, 2) => c"rows_repeat_2",
+            (Self::Repeat, 4) => c"rows_repeat_4",
+            (Self::Repeat, 8) => c"rows_repeat_8",
+            (Self::Repeat, _) => c"rows_repeat_16",
         }
     }
 }
@@ -98,6 +106,8 @@ pub(super) fn select(problem: &Problem) -> Option<Launch> {
     } else if inner.src == -step && problem.width < 16 {
         src = src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);
         Source::Reverse
+    } else if inner.src == 0 {
+        Source::Repeat
     } else if strided_fits(problem, inner, outer) {
         Source::Stride
     } else {
@@ -110,6 +120,7 @@ pub(super) fn select(problem: &Problem) -> Option<Launch> {
     let chunks = (length + over).div_ceil(16);
     let rows: u32 = outer.iter().map(|axis| axis.extent).product();
     let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
+    let each = if matches!(source, Source::Repeat) { REPEATS } else { 1 };
     let mut axis = [Loop::NONE; MAX_AXES];
     for (to, from) in axis.iter_mut().zip(outer) {
         *to = from.lowered();
@@ -127,7 +138,7 @@ pub(super) fn select(problem: &Problem) -> Option<Launch> {
     };
     Some(Launch {
         kernel: Kernel { module: Module::Rows, name: source.kernel(problem.width) },
-        grid: total.div_ceil(THREADS),
+        grid: total.div_ceil(THREADS * each),
         threads: THREADS,
         shared_bytes: 0,
         params: Params(Block::Rows(params)),
@@ -151,5 +162,5 @@ fn strided_fits(problem: &Problem, inner: &Axis, outer: &[Axis]) -> bool {
         .map(|axis| axis.src.unsigned_abs())
         .filter(|&other| other > 0)
         .all(|other| stride < other);
-    stride == 0 || (fastest && (problem.width > 1 || stride > 4))
+    fastest && (problem.width > 1 || stride > 4)
 }

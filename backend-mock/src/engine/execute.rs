@@ -58,8 +58,8 @@ pub(super) fn scribble(host: &HostRange, poison: Poison) {
     unsafe { host.scribble(poison) }
 }
 
-/// Reads the source of an upload that is about to be enqueued.
-pub(super) fn stage(host: &mut HostRange) {
+/// Reads the source of an upload that is about to be enqueued, whose bytes are to be kept until it has run.
+pub(super) fn stage(host: &mut HostRange) -> Vec<u8> {
     // SAFETY: the operation is in flight from now on.
     unsafe { host.stage() }
 }

@@ -30,6 +30,7 @@ impl Engine {
         location: &'static Location<'static>,
     ) {
         let rules = self.profile().rules();
+        let mut staged = None;
         if let Work::Upload { host, .. } = &mut work {
             let ways = rules.pageable_upload;
             let way = ways[self.chooser.choose(Choice::Source, ways.len())];
@@ -39,10 +40,13 @@ impl Engine {
                 self.force(last);
             }
             if way != SourceRead::InStreamOrder {
-                execute::stage(host);
+                staged = Some(execute::stage(host));
             }
         }
         let blocks = rules.pageable_download_blocks && matches!(work, Work::Download { .. });
+        if let Some(staged) = staged {
+            self.staged.insert(self.enqueued, staged);
+        }
         let mark = self.push(lane, work, location);
         if blocks {
             self.force(mark);

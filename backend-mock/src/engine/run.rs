@@ -79,5 +79,8 @@ impl Engine {
         let statistics = &mut self.ledger.statistics;
         let is_cancelled = op.cancelled && op.work.len_bytes() > 0;
         op.work.count(if is_cancelled { &mut statistics.cancelled } else { &mut statistics.executed });
+        if !self.staged.is_empty() {
+            self.staged.remove(&op.number);
+        }
     }
 }

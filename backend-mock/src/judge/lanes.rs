@@ -8,12 +8,16 @@ use crate::finding::Operation;
 /// Waits of a lane that are remembered, to tell which of them came near.
 const MOST_WAITS: usize = 16;
 
+/// What is before a record, under each profile that may differ.
+#[derive(Debug, Clone)]
+pub(super) struct Worldly(pub(super) Vec<Clock>);
+
 /// What an event holds: everything before its record.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
     clock: Clock,
     /// The same under each profile that differed by then.
-    others: Vec<Clock>,
+    others: Option<Box<Worldly>>,
     position: Position,
     record: Option<Operation>,
 }
@@ -31,7 +35,7 @@ impl Snapshot {
 
     /// What it holds under a profile that may differ, by its place in the list of them.
     pub(super) fn clock_under(&self, index: usize) -> &Clock {
-        self.others.get(index).unwrap_or(&self.clock)
+        self.others.as_ref().and_then(|others| others.0.get(index)).unwrap_or(&self.clock)
     }
 
     /// Whether who has this clock comes after the record.
@@ -119,7 +123,12 @@ impl Lanes {
         &self.host
     }
 
-    pub(super) fn record(&self, position: Position, operation: Operation, others: Vec<Clock>) -> Snapshot {
+    pub(super) fn record(
+        &self,
+        position: Position,
+        operation: Operation,
+        others: Option<Box<Worldly>>,
+    ) -> Snapshot {
         Snapshot { clock: self.lanes[position.lane].clock.clone(), others, position, record: Some(operation) }
     }
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use super::{
     Clock, Judge,
-    lanes::{Lanes, Snapshot},
+    lanes::{Lanes, Snapshot, Worldly},
     notes::Note,
     shadow::Conflict,
 };
@@ -97,8 +97,9 @@ impl Worlds {
     }
 
     /// What a snapshot of a lane holds under each profile.
-    pub(super) fn snapshot(&self, lane: usize) -> Vec<Clock> {
-        self.0.iter().map(|world| world.lanes.clock(lane).clone()).collect()
+    pub(super) fn snapshot(&self, lane: usize) -> Option<Box<Worldly>> {
+        let clocks = || self.0.iter().map(|world| world.lanes.clock(lane).clone()).collect();
+        (!self.0.is_empty()).then(|| Box::new(Worldly(clocks())))
     }
 
     pub(super) fn wait(&mut self, lane: usize, event: &Snapshot) {

@@ -1,6 +1,10 @@
 //! What the library does, with every call it makes failed once in every way.
 
-use devarray::{Array, Context, ManagedArray, MappedArray, Order, Result, backend::Location, ix};
+use devarray::{
+    Array, Context, ManagedArray, MappedArray, Order, Result,
+    backend::{ForeignStream, Location},
+    ix,
+};
 use devarray_mock::{Explore, Failure, FaultKind, MockDevice, Site, Swept, Wrong, sweep};
 
 fn data(len: u8) -> Vec<u8> {
@@ -100,6 +104,17 @@ fn events(device: MockDevice) -> Result<()> {
     array.to_vec(&two).map(drop)
 }
 
+/// Waits for default streams of other code, which wait too.
+fn other_code(device: MockDevice) -> Result<()> {
+    let context = Context::new(device)?;
+    let (one, two) = (context.stream()?, context.stream()?);
+    let array = Array::<u8, _>::full(&one, &[100], 7)?;
+    one.foreign_waits(ForeignStream::PER_THREAD)?;
+    two.wait_for_foreign(ForeignStream::LEGACY)?;
+    assert_eq!(array.to_vec(&two)?, [7; 100], "told that all is well");
+    Ok(())
+}
+
 fn swept(program: fn(MockDevice) -> Result<()>) -> Swept {
     let swept = Explore::new().sweep(program).unwrap_or_else(|failure| panic!("{failure}"));
     println!("{swept:#?}");
@@ -140,6 +155,11 @@ fn copies_between_devices_survive_every_failure() {
 #[test]
 fn events_survive_every_failure() {
     swept(events);
+}
+
+#[test]
+fn waits_for_other_code_survive_every_failure() {
+    swept(other_code);
 }
 
 /// A program with a mistake on one of its error paths only.

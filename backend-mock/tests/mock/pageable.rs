@@ -137,6 +137,34 @@ fn row_06_a_pageable_source_may_be_read_before_earlier_work() {
     }
 }
 
+/// Memory that is read twice, pinned and then, as part of more, not: the first read may be under way when the second is over.
+#[test]
+fn row_06_a_pinned_read_outlasts_a_pageable_one() {
+    let program = |device: &MockDevice, pinned_first: bool| {
+        let queue = Queue::open(device);
+        let (buffer, mut memory) = (queue.alloc(16), Pageable::new(16, 7));
+        // SAFETY: the memory outlives the registration.
+        let registration = unsafe { device.register_host(memory.start, size(8)) }.expect(PLAIN);
+        let half = Pageable { start: memory.start, len: 8 };
+        if pinned_first {
+            half.upload(&queue, &buffer);
+        }
+        memory.upload(&queue, &buffer);
+        memory.write(device, 9);
+        std::mem::forget(half);
+        queue.free(buffer).expect(PLAIN);
+        device.finish();
+        device.unregister_host(registration).expect(PLAIN);
+        true
+    };
+    for profile in Profile::ALL {
+        let told = outcome(profile, |device| program(device, true)).0;
+        assert_eq!(told, [(Code::HostWrite, [].into())], "{profile}");
+    }
+    let told = outcome(Strict, |device| program(device, false)).0;
+    assert_eq!(told, relies_on(&[Cuda12Discrete]), "the twin");
+}
+
 /// Downloads to memory of the program, and sees whether it is there at once.
 fn read_at_return(device: &MockDevice, registered: bool, waits: bool) -> bool {
     let queue = Queue::open(device);

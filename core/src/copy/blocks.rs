@@ -19,11 +19,12 @@ pub struct Blocks<'a> {
     inner: &'a [Axis],
     /// Bytes moved below the inner axes.
     run_bytes: usize,
+    /// Bytes moved by one step of it.
+    step_bytes: usize,
     /// Most steps of the cut axis in a block.
     section: usize,
     /// What is left of the current pass: its next (source, destination) offset and steps.
     pass: (usize, usize, usize),
-    remaining: usize,
 }
 
 impl<'a> Blocks<'a> {
@@ -51,8 +52,13 @@ impl<'a> Blocks<'a> {
         let (cut, step_bytes) = cut.unwrap_or((elements, width));
         let section = (max_bytes / step_bytes).max(1);
         let starts = Runs::new(&plan.loops, outer);
-        let remaining = starts.len() * cut.extent.div_ceil(section);
-        Self { plan, starts, cut, inner, run_bytes, section, pass: (0, 0, 0), remaining }
+        Self { plan, starts, cut, inner, run_bytes, step_bytes, section, pass: (0, 0, 0) }
+    }
+
+    /// Makes the blocks that are left no larger than `max_bytes`, or as small as one step of the cut axis if that is larger;
+    /// or larger again. The axis stays the one that the largest blocks asked for.
+    pub(crate) fn limit(&mut self, max_bytes: usize) {
+        self.section = (max_bytes / self.step_bytes).max(1);
     }
 }
 
@@ -73,7 +79,6 @@ impl Iterator for Blocks<'_> {
             dst.wrapping_add_signed(steps.wrapping_mul(section.dst_stride_bytes)),
             left - section.extent,
         );
-        self.remaining -= 1;
         let loops = Loops {
             axes: std::iter::once(section).chain(self.inner.iter().copied()).collect(),
             run_bytes: self.run_bytes,
@@ -84,7 +89,9 @@ impl Iterator for Blocks<'_> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.remaining, Some(self.remaining))
+        let sections = |steps: usize| steps.div_ceil(self.section);
+        let remaining = self.starts.len() * sections(self.cut.extent) + sections(self.pass.2);
+        (remaining, Some(remaining))
     }
 }
 

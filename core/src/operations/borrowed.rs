@@ -5,8 +5,11 @@
 //! that follows from the sizes alone; so what the device sees does not depend on the threads.
 #![allow(unsafe_code)] // lends the caller's slice to threads that are done with it before the call returns
 
+mod pieces;
+
 use std::collections::VecDeque;
 
+use self::pieces::Pieces;
 use super::{Elements, check_inside};
 use crate::{
     LayoutError, Result,
@@ -15,34 +18,28 @@ use crate::{
     copy::{Class, Plan},
     layout::Layout,
     order::{Footprint, Touch},
-    staging::{BusySlot, By, LentSlot, SLOT_BYTES, Slot, Staging, WorkedSlot},
+    staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
     stream::StreamCore,
 };
 
-/// Pieces between slice and slots at a time: work for the threads, and slack for when one of them is slow.
+/// Most pieces between slice and slots at a time: work for the threads, and slack for when one of them is slow.
 const PIECES_AT_WORK: usize = 24;
+
+/// The same at the beginning of an upload; with every piece that is submitted, it is one more. Handing out a piece costs some microseconds,
+/// and the link waits for the first.
+const PIECES_AT_FIRST: usize = 8;
 
 /// Pieces between device and slots at a time, of one download.
 const DOWNLOADS_IN_FLIGHT: usize = 8;
 
-/// Bytes of the smallest piece, below which the cost of an operation shows.
-const MIN_PIECE_BYTES: usize = 256 << 10;
-
 /// Bytes of the smallest copy that is worth waking a thread for: some tens of microseconds of copying.
 const MIN_SHARED_BYTES: usize = 2 << 20;
 
-/// Most bytes of a piece of a copy of `len_bytes`: small enough for a few dozen of them, if it is large enough.
-fn piece_bytes(len_bytes: usize) -> usize {
-    (len_bytes / 16).next_power_of_two().clamp(MIN_PIECE_BYTES, SLOT_BYTES)
-}
-
-/// Whether the slots of an upload are written past the caches. One thread stores slower so, and the device reads large
-/// slots faster from the last cache; but small slots lie in the caches of single processors, between which many threads pass
-/// them on, and that costs more.
+/// Whether the slots of an upload are written past the caches. One thread may store slower so; but what lies changed in the
+/// caches of single processors, a device reads at a fraction of the speed of its link.
 fn packed_past_caches(len_bytes: usize, threads: usize) -> bool {
-    const MANY_THREADS: usize = 6;
-    const LARGE_BYTES: usize = 64 << 20;
-    threads >= MANY_THREADS && (MIN_SHARED_BYTES..LARGE_BYTES).contains(&len_bytes)
+    const SOME_THREADS: usize = 4;
+    threads >= SOME_THREADS && len_bytes >= MIN_SHARED_BYTES
 }
 
 /// Who copies the pieces of a copy of `len_bytes`.
@@ -117,17 +114,20 @@ impl<D: Device> StreamCore<D> {
         self.check_context("upload", [&dst.allocation.core])?;
         check_inside(src_layout, dst.item_bytes, src.len())?;
         let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
-        let (by, most) = (copied_by(plan.len_bytes()), piece_bytes(plan.len_bytes()));
+        let by = copied_by(plan.len_bytes());
         let past_caches = packed_past_caches(plan.len_bytes(), self.core.staging.crew.most());
         let cut = Cut::of(plan);
         let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
-        for block in cut.plan.blocks(most) {
+        let mut most_at_work = PIECES_AT_FIRST;
+        let mut pieces = Pieces::new(&cut.plan);
+        while let Some(block) = pieces.next() {
             let (to_slot, to_device) = cut.halves(&block)?;
-            if at_work.len() == PIECES_AT_WORK {
+            if at_work.len() == most_at_work {
                 self.upload_oldest(dst, &mut at_work)?;
+                most_at_work = PIECES_AT_WORK.min(most_at_work + 1);
             }
             let slot = loop {
-                match self.core.staging.acquire(&self.core, block.len_bytes()) {
+                match self.core.staging.acquire(&self.core, pieces.slot_bytes()) {
                     // This copy's own slots may be all there are.
                     Err(error) if error.is_retryable() && !at_work.is_empty() => {
                         self.upload_oldest(dst, &mut at_work)?;
@@ -195,7 +195,8 @@ impl<D: Device> StreamCore<D> {
         let in_flight = &mut InFlight { pieces, staging: &self.core.staging };
         let by = copied_by(plan.len_bytes());
         let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
-        for block in plan.blocks(piece_bytes(plan.len_bytes())) {
+        let mut pieces = Pieces::new(plan);
+        while let Some(block) = pieces.next() {
             if in_flight.pieces.len() == DOWNLOADS_IN_FLIGHT {
                 // SAFETY: the destination lies inside the slice, which is borrowed until this returns; by then all that is in
                 // `at_work` is finished or dropped.
@@ -205,7 +206,7 @@ impl<D: Device> StreamCore<D> {
                 self.finish_oldest(&mut at_work);
             }
             let slot = loop {
-                match self.core.staging.acquire(&self.core, block.len_bytes()) {
+                match self.core.staging.acquire(&self.core, pieces.slot_bytes()) {
                     // This copy's own slots may be all there are.
                     Err(error)
                         if error.is_retryable() && !(at_work.is_empty() && in_flight.pieces.is_empty()) =>

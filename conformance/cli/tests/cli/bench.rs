@@ -58,7 +58,7 @@ fn a_table_for_people_ends_with_the_mean() {
 fn the_choice_is_explained() {
     let case = "t:f32:300x200:permute(1,0)";
     let text = bench(&["copy", "--backend", "mock", "--explain", case]).succeeded().stdout;
-    for part in ["plan: ", "Transpose", "kernel tile_4:tile_", "16 B stored", "blocks", "why: "] {
+    for part in ["plan: ", "Transpose", "kernel tile_4:tile_pairs", "16 B stored", "blocks", "why: "] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let json = bench(&["copy", "--backend", "mock", "--json", "--explain", case]).succeeded().stdout;

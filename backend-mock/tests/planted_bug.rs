@@ -6,19 +6,17 @@
 use std::num::NonZeroUsize;
 
 use devarray::backend::{Device, DownloadOp, FreeOp, Quiesced, Stream, UploadOp};
-use devarray_mock::MockDevice;
+use devarray_mock::{MockBuffer, MockDevice, MockStream};
 
 const LEN: usize = 64;
 
-/// Downloads to the heap, and gives the heap memory back before the download runs or after.
-fn download(frees_early: bool) {
+/// Copies one way, and gives the heap memory back before the copy runs or after: early uploads were rmm#2526 and cudf#23561.
+fn copy(enqueue: impl FnOnce(&MockStream, &MockBuffer, *mut u8), frees_early: bool) {
     let device = MockDevice::new();
     let stream = device.open_stream().expect("no fault is planned");
     let buffer = stream.alloc(NonZeroUsize::new(LEN).expect("not 0")).expect("there is room");
-    let host = Box::into_raw(Box::new([0_u8; LEN]));
-    // SAFETY: in bounds, and `host` lives until the wait below. If `frees_early`, it does not: that is the mistake.
-    let op = unsafe { DownloadOp::new_unchecked(&buffer, 0, host.cast(), LEN) };
-    stream.download(&op).expect("no fault is planned");
+    let host = Box::into_raw(Box::new([7_u8; LEN]));
+    enqueue(&stream, &buffer, host.cast());
     let give_back = || {
         // SAFETY: made by `into_raw` above, and given back once.
         drop(unsafe { Box::from_raw(host) });
@@ -34,28 +32,22 @@ fn download(frees_early: bool) {
     stream.free(unsafe { FreeOp::new_unchecked(buffer) }).expect("no fault is planned");
 }
 
-/// Uploads from the heap, and gives the heap memory back before the upload runs or after: rmm#2526, cudf#23561.
-fn upload(frees_early: bool) {
-    let device = MockDevice::new();
-    let stream = device.open_stream().expect("no fault is planned");
-    let buffer = stream.alloc(NonZeroUsize::new(LEN).expect("not 0")).expect("there is room");
-    let host = Box::into_raw(Box::new([7_u8; LEN]));
-    // SAFETY: in bounds, and `host` lives until the wait below. If `frees_early`, it does not: that is the mistake.
-    let op = unsafe { UploadOp::new_unchecked(&buffer, 0, host.cast_const().cast(), LEN) };
-    stream.upload(&op).expect("no fault is planned");
-    let give_back = || {
-        // SAFETY: made by `into_raw` above, and given back once.
-        drop(unsafe { Box::from_raw(host) });
+fn download(frees_early: bool) {
+    let enqueue = |stream: &MockStream, buffer: &MockBuffer, host: *mut u8| {
+        // SAFETY: in bounds, and `host` lives until the wait in `copy`. If `frees_early`, it does not: that is the mistake.
+        let op = unsafe { DownloadOp::new_unchecked(buffer, 0, host, LEN) };
+        stream.download(&op).expect("no fault is planned");
     };
-    if frees_early {
-        give_back();
-    }
-    assert_eq!(stream.synchronize(), Quiesced::Done);
-    if !frees_early {
-        give_back();
-    }
-    // SAFETY: the buffer is this device's, and nothing uses it any more.
-    stream.free(unsafe { FreeOp::new_unchecked(buffer) }).expect("no fault is planned");
+    copy(enqueue, frees_early);
+}
+
+fn upload(frees_early: bool) {
+    let enqueue = |stream: &MockStream, buffer: &MockBuffer, host: *mut u8| {
+        // SAFETY: as in `download`.
+        let op = unsafe { UploadOp::new_unchecked(buffer, 0, host.cast_const(), LEN) };
+        stream.upload(&op).expect("no fault is planned");
+    };
+    copy(enqueue, frees_early);
 }
 
 #[test]

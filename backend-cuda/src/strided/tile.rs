@@ -156,14 +156,9 @@ impl Layout<'_> {
         let Self { shape, row_split, run_split, .. } = *self;
         let width = self.problem.width;
         let p = &mut self.params;
-        // The lowest address of the first tile.
-        for &axis in &shape.row {
-            let of = shape.axes[axis];
-            let reach = i64::from(shape.steps[axis] - 1) * of.src;
-            p.at.src = p.at.src.wrapping_add_signed(reach.min(0));
-            // Along a run the source may go backwards: the first element is then the last of the row.
-            p.store_x += i32::try_from(-reach.min(0)).ok()?;
-        }
+        p.at.src = shape.first_row();
+        // Along a run the source may go backwards: the first element is then the last of the row.
+        p.store_x = i32::try_from(shape.src.wrapping_sub(p.at.src)).ok()?;
         p.span = u32::try_from(shape.span_bytes(width)).ok()?;
         p.span_inner = p.span;
         if let Some(axis) = row_split {

@@ -29,7 +29,7 @@ pub use code::{Answer, Failure};
 pub(crate) use code::{INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, out_of_memory};
 pub use fault::Fault;
 pub use table::{Function, Table};
-pub use types::MemAccess;
+pub use types::{LaunchAttribute, LaunchConfig, MemAccess};
 
 /// The functions of a CUDA driver, their call counts, and what is open through them.
 #[derive(Debug)]
@@ -110,6 +110,12 @@ impl Driver {
         if !errors.contains(&error) {
             errors.push(error);
         }
+    }
+
+    /// The functions that are called.
+    #[must_use]
+    pub const fn table(&self) -> &Table {
+        &self.table
     }
 
     /// The first function that the driver library lacks.

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 
-use super::{Answer, Driver, Failure, MemAccess, sys};
+use super::{Answer, Driver, Failure, LaunchConfig, MemAccess, sys};
 use sys::{
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
     CUhostFn, CUipcEventHandle, CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule,
@@ -12,7 +12,7 @@ use sys::{
 
 /// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call on [`Driver`].
 ///
-/// All of them exist since CUDA 11.4. The symbols are those `cuda.h` maps the plain names to.
+/// All of them exist since CUDA 11.8. The symbols are those `cuda.h` maps the plain names to.
 macro_rules! functions {
     ($($name:ident $method:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
         /// The addresses of the driver's functions; `None` where the library lacks one.
@@ -210,4 +210,6 @@ functions! {
         (function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
          block_x: c_uint, block_y: c_uint, block_z: c_uint, shared_bytes: c_uint,
          stream: CUstream, parameters: *mut *mut c_void, extra: *mut *mut c_void);
+    LaunchKernelEx launch_kernel_ex = "cuLaunchKernelEx"
+        (config: *const LaunchConfig, function: CUfunction, parameters: *mut *mut c_void, extra: *mut *mut c_void);
 }

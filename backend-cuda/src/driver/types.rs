@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::sys::CUdevice;
+use super::sys::{CUdevice, CUstream};
 
 /// Who may do what with memory: `CUmemAccessDesc` of `cuda.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,3 +22,46 @@ impl MemAccess {
         Self { location_type: 1, location: device, flags: 3 }
     }
 }
+
+/// How a kernel is launched: `CUlaunchConfig` of `cuda.h`.
+#[derive(Debug)]
+#[repr(C)]
+#[non_exhaustive]
+pub struct LaunchConfig {
+    /// Blocks along x, y and z.
+    pub grid: [c_uint; 3],
+    /// Threads of a block along x, y and z.
+    pub block: [c_uint; 3],
+    /// Dynamic shared memory of a block.
+    pub shared_bytes: c_uint,
+    /// Where it runs.
+    pub stream: CUstream,
+    /// What else is asked for.
+    pub attributes: *const LaunchAttribute,
+    /// How many of these.
+    pub attribute_count: c_uint,
+}
+
+/// One thing asked for with a launch: `CUlaunchAttribute` of `cuda.h`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(8))]
+#[non_exhaustive]
+pub struct LaunchAttribute {
+    /// What: 6 is [`overlapping`](Self::OVERLAPPING).
+    pub id: c_uint,
+    unused: c_uint,
+    /// The value, a union of 64 bytes that for most attributes begins with a number.
+    pub value: [c_uint; 16],
+}
+
+impl LaunchAttribute {
+    /// The kernel may begin before the kernel in front of it in the stream is done; it waits for that itself
+    /// (`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`).
+    pub(crate) const OVERLAPPING: Self = {
+        let mut value = [0; 16];
+        value[0] = 1;
+        Self { id: 6, unused: 0, value }
+    };
+}
+
+const _: () = assert!(size_of::<LaunchAttribute>() == 72, "as cuda.h has it");

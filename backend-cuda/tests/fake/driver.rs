@@ -190,6 +190,9 @@ unsafe extern "C" fn module_load(at: *mut sys::CUmodule, image: *const c_void) -
     // SAFETY: the driver asks for text that ends with a zero.
     let ptx = unsafe { CStr::from_ptr(image.cast()) };
     within(Function::ModuleLoadData, |state| {
+        if state.machine_code && ptx.to_bytes().starts_with(b"\x7fELF") {
+            return put(at, ptr::without_provenance_mut(state.create("module")));
+        }
         if !ptx.to_bytes().starts_with(b"//") {
             return 218;
         }
@@ -217,9 +220,12 @@ unsafe extern "C" fn module_function(
         if !state.alive(module.addr(), "module") {
             return 400;
         }
-        let Some(kernel) = Kernel::named(name) else { return 500 };
+        let kernel = Kernel::named(name);
+        if kernel.is_none() && !state.machine_code {
+            return 500;
+        }
         state.next += 0x10;
-        state.kernels.insert(state.next, kernel);
+        state.kernels.extend(kernel.map(|kernel| (state.next, kernel)));
         put(at, ptr::without_provenance_mut(state.next))
     })
 }

@@ -7,7 +7,7 @@ use std::{
     ptr,
 };
 
-use devarray_cuda::driver::{Function, Table, sys};
+use devarray_cuda::driver::{Function, LaunchConfig, Table, sys};
 use sys::{CUdeviceptr, CUmemPool_attribute, CUmemoryPool, CUstream};
 
 use super::{
@@ -270,7 +270,9 @@ unsafe extern "C" fn launch(
 ) -> i32 {
     on(stream, Function::LaunchKernel, |state| {
         let flat = (grid_y, grid_z, block_y, block_z, shared_bytes) == (1, 1, 1, 1, 0);
-        let Some(&kernel) = state.kernels.get(&function.addr()) else { return 400 };
+        let Some(&kernel) = state.kernels.get(&function.addr()) else {
+            return if state.machine_code { 0 } else { 400 };
+        };
         if !flat || !extra.is_null() {
             return INVALID;
         }
@@ -279,6 +281,31 @@ unsafe extern "C" fn launch(
         // SAFETY: of this type.
         let parameter = unsafe { parameter.cast::<super::kernels::Parameter>().read() };
         kernel.run(state, &parameter, grid_x, block_x)
+    })
+}
+
+/// Only machine code is launched so, whose kernels do nothing here.
+unsafe extern "C" fn launch_ex(
+    config: *const LaunchConfig,
+    _: sys::CUfunction,
+    parameters: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> i32 {
+    // SAFETY: the driver reads it before it returns.
+    let config = unsafe { &*config };
+    on(config.stream, Function::LaunchKernelEx, |state| {
+        let flat = config.grid[1..] == [1, 1] && config.block[1..] == [1, 1];
+        if !state.machine_code
+            || !flat
+            || parameters.is_null()
+            || !extra.is_null()
+            || config.attribute_count != 1
+        {
+            return INVALID;
+        }
+        // SAFETY: there is one.
+        let attribute = unsafe { &*config.attributes };
+        if (attribute.id, attribute.value[0]) == (6, 1) { 0 } else { INVALID }
     })
 }
 
@@ -303,5 +330,6 @@ pub(crate) fn table() -> Table {
     table.memset_d16_async = Some(set_16);
     table.memset_d32_async = Some(set_32);
     table.launch_kernel = Some(launch);
+    table.launch_kernel_ex = Some(launch_ex);
     table
 }

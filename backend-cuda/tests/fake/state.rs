@@ -98,6 +98,8 @@ pub(crate) struct State {
     /// Events for other processes.
     pub(crate) exported: BTreeSet<usize>,
     pub(crate) kernels: HashMap<usize, Kernel>,
+    /// Whether machine code loads, whose kernels then do nothing.
+    pub(crate) machine_code: bool,
     /// Calls on default streams, and which.
     pub(crate) defaults: Vec<(Function, usize)>,
     /// Every call that reached the driver.
@@ -139,6 +141,7 @@ impl Default for State {
             globals: BTreeMap::new(),
             exported: BTreeSet::new(),
             kernels: HashMap::new(),
+            machine_code: false,
             defaults: Vec::new(),
             log: Vec::new(),
             misuse: Vec::new(),

@@ -107,6 +107,10 @@ unsafe impl RegisterHost for CudaDevice {
     }
 }
 
+/// Room that should be left beside managed memory: it moves in blocks of 2 MiB, and its page tables take some too. A device that
+/// has none left answers an access to managed memory with an illegal address.
+const MANAGED_HEADROOM_BYTES: usize = 64 << 20;
+
 /// Memory that moves between the host and the devices by itself.
 #[derive(Debug)]
 pub struct CudaManagedBuffer {
@@ -121,7 +125,7 @@ impl CudaManagedBuffer {
         let mut managed_bytes = locked(&context.managed_bytes);
         let mut room = free_bytes(context)?;
         let needed = managed_bytes.saturating_add(len_bytes.get());
-        if needed > room.0 {
+        if needed.saturating_add(MANAGED_HEADROOM_BYTES) > room.0 {
             // The pool may hold memory that nobody uses.
             context.reclaim();
             room = free_bytes(context)?;

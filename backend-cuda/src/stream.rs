@@ -4,7 +4,14 @@
 mod copy;
 mod fill;
 
-use std::{num::NonZeroUsize, ptr, sync::Arc};
+use std::{
+    num::NonZeroUsize,
+    ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 use devarray::{
     Result,
@@ -33,6 +40,8 @@ pub struct CudaStream {
 pub(crate) struct RawStream {
     context: Arc<Context>,
     raw: Handle<sys::CUstream_st>,
+    /// Whether code outside this library got the handle, and may have put kernels of its own into the stream.
+    shared: AtomicBool,
 }
 
 impl RawStream {
@@ -48,14 +57,24 @@ impl CudaStream {
             // SAFETY: the pointer is to a local of the right type, and the context is bound.
             unsafe { driver.stream_create(&raw mut raw, sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32) }
         })?;
-        let raw = Arc::new(RawStream { context: Arc::clone(context), raw: Handle::new(raw) });
+        let raw = Arc::new(RawStream {
+            context: Arc::clone(context),
+            raw: Handle::new(raw),
+            shared: AtomicBool::new(false),
+        });
         context.remember(&raw);
         Ok(Self { raw })
     }
 
     /// The driver's handle, for code outside this library. It dies with the stream.
+    ///
+    /// From then on the strided copies of this stream begin only when all before them is done, which costs each a
+    /// microsecond or two. Until then one begins while the one in front still works, and its kernel waits for that before it touches
+    /// memory; but it waits for the launch directly in front only, and a kernel of other code there may have been told not to
+    /// wait for what is before itself (CUDA C++ Programming Guide, "Programmatic Dependent Launch").
     #[must_use]
     pub fn raw(&self) -> sys::CUstream {
+        self.raw.shared.store(true, Relaxed);
         self.raw.raw()
     }
 
@@ -84,9 +103,9 @@ impl CudaStream {
     ) -> Result<()> {
         let bound = self.context().bind();
         let driver = bound.map_err(|failure| self.context().error(operation, failure))?;
-        call(driver, self.raw()).map_err(|failure| {
+        call(driver, self.raw.raw()).map_err(|failure| {
             // SAFETY: the stream is alive, and its context bound.
-            if let Err(also) = unsafe { driver.stream_synchronize(self.raw()) } {
+            if let Err(also) = unsafe { driver.stream_synchronize(self.raw.raw()) } {
                 driver.report(driver.error(operation, also));
             }
             driver.error(operation, failure)
@@ -97,7 +116,8 @@ impl CudaStream {
     pub(crate) fn copy_reachable(&self, operation: &'static str, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
         let (dst, src) = (op.dst().address(), op.src().address());
         self.enqueue(operation, |driver, stream| {
-            copy::enqueue(driver, stream, self.context(), op.plan(), dst, src)
+            let overlap = !self.raw.shared.load(Relaxed);
+            copy::enqueue(driver, stream, self.context(), op.plan(), (dst, src), overlap)
         })
     }
 
@@ -106,7 +126,7 @@ impl CudaStream {
         let driver = self.context().bind()?;
         let pool = self.context().pool().raw();
         // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound context.
-        unsafe { driver.mem_alloc_from_pool_async(&raw mut address, len_bytes.get(), pool, self.raw()) }?;
+        unsafe { driver.mem_alloc_from_pool_async(&raw mut address, len_bytes.get(), pool, self.raw.raw()) }?;
         Ok(address)
     }
 }
@@ -140,7 +160,7 @@ unsafe impl Stream for CudaStream {
         let buffer = op.into_buffer();
         self.context().call("free", |driver| {
             // SAFETY: the address is of an allocation, freed once, and everything that uses it is ordered before.
-            unsafe { driver.mem_free_async(buffer.address(), self.raw()) }
+            unsafe { driver.mem_free_async(buffer.address(), self.raw.raw()) }
         })
     }
 
@@ -178,14 +198,14 @@ unsafe impl Stream for CudaStream {
     fn wait(&self, event: &CudaEvent) -> Result<()> {
         self.context().call("wait", |driver| {
             // SAFETY: stream and event are alive; the context of the stream is bound.
-            unsafe { driver.stream_wait_event(self.raw(), event.raw(), 0) }
+            unsafe { driver.stream_wait_event(self.raw.raw(), event.raw(), 0) }
         })
     }
 
     fn synchronize(&self) -> Quiesced {
         let waited = self.context().call("synchronize", |driver| {
             // SAFETY: the stream is alive, and its context bound.
-            unsafe { driver.stream_synchronize(self.raw()) }
+            unsafe { driver.stream_synchronize(self.raw.raw()) }
         });
         waited.map_or_else(Quiesced::Unknown, |()| Quiesced::Done)
     }
@@ -195,7 +215,7 @@ impl Drop for RawStream {
     fn drop(&mut self) {
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.
-            unsafe { driver.stream_destroy(self.raw()) }
+            unsafe { driver.stream_destroy(self.raw.raw()) }
         });
     }
 }

@@ -27,6 +27,7 @@ use devarray::copy::Plan;
 
 use self::axes::Problem;
 pub use self::explain::explain_copy;
+pub(crate) use self::image::waits_for_the_launch_before;
 pub use self::launch::{Kernel, Launch, Module, Params};
 
 /// Most bytes one launch moves, so that 32 bits count its elements and its threads.
@@ -76,5 +77,7 @@ fn select_at<E>(
 
 /// The best launch for one problem. Gather takes what no other family does.
 fn choose(problem: &Problem, scale: tile::Scale) -> Launch {
-    rows::select(problem).or_else(|| tile::select(problem, scale)).unwrap_or_else(|| gather::select(problem))
+    rows::select(problem, scale)
+        .or_else(|| tile::select(problem, scale))
+        .unwrap_or_else(|| gather::select(problem))
 }

@@ -18,6 +18,7 @@ use cases::{Pair, Rng, copy, upload};
 use devarray::{
     Layout,
     backend::{Device as _, Quiesced, Stream as _},
+    layout::Slice,
 };
 use devarray_cuda::{CudaDevice, explain_copy};
 
@@ -61,12 +62,33 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-fn check(len_bytes: usize) -> BTreeSet<String> {
+/// Rows of whole lines of the cache, turned round and not.
+fn whole_lines(len_bytes: usize) -> Vec<Pair> {
+    let of_width = |item_bytes: usize| {
+        let edge = (len_bytes / item_bytes).isqrt().next_multiple_of(128);
+        let half = permuted(&[edge, edge], &[0, 1], 0, item_bytes);
+        let wide = permuted(&[edge, 2 * edge], &[0, 1], 0, item_bytes);
+        [
+            permuted(&[edge, edge + 128], &[1, 0], 0, item_bytes),
+            permuted(&[8, edge / 8, edge], &[0, 2, 1], 16 / item_bytes, item_bytes),
+            // The left half, and every second column.
+            Pair { dst: half.dst.clone(), src: wide.src.slice_axis(1, ..edge).unwrap(), item_bytes },
+            Pair {
+                dst: half.dst,
+                src: wide.src.slice_axis(1, Slice::from(..).step_by(2)).unwrap(),
+                item_bytes,
+            },
+        ]
+    };
+    [1, 2, 4, 8, 16].into_iter().flat_map(of_width).collect()
+}
+
+fn check(pairs: Vec<Pair>) -> BTreeSet<String> {
     let device = CudaDevice::open(0).expect("a CUDA device is needed");
     let stream = device.open_stream().unwrap();
     let mut rng = Rng::new(5);
     let mut kernels = BTreeSet::new();
-    for pair in pairs(len_bytes) {
+    for pair in pairs {
         let lines = explain_copy(&pair.plan(&device.info().capabilities), 0, 1 << 40);
         kernels.extend(
             lines.iter().find_map(|line| line.strip_prefix("kernel ")?.split(' ').next().map(str::to_owned)),
@@ -79,8 +101,8 @@ fn check(len_bytes: usize) -> BTreeSet<String> {
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn sizes_small_and_middle_are_right() {
-    let mut kernels = check(1 << 18);
-    kernels.append(&mut check(5 << 20));
+    let mut kernels = check(pairs(1 << 18));
+    kernels.append(&mut check(pairs(5 << 20)));
     println!("{kernels:?}");
     for name in
         ["tile_1:tile_pairs", "tile_1:tile_pairs_8", "tile_1:tile_pairs_4", "tile_1:tile_linear_shifted"]
@@ -92,10 +114,23 @@ fn sizes_small_and_middle_are_right() {
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn sizes_large_are_right() {
-    let kernels = check(17 << 20);
+    let kernels = check(pairs(17 << 20));
     println!("{kernels:?}");
     for width in [2, 4, 8] {
         assert!(kernels.contains(&format!("tile_{width}:tile_pairs")), "width {width}: {kernels:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn sizes_that_stream_through_are_right() {
+    let kernels = check(whole_lines(65 << 20));
+    println!("{kernels:?}");
+    for width in [1, 2, 4, 8] {
+        assert!(kernels.contains(&format!("tile_{width}:tile_pairs_held")), "width {width}: {kernels:?}");
+    }
+    for name in ["tile_16:tile_linear_held", "rows:rows_aligned", "rows:rows_stride_4"] {
+        assert!(kernels.contains(name), "{name} did not run: {kernels:?}");
     }
 }
 

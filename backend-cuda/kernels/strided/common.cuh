@@ -13,6 +13,37 @@ typedef long long i64;
 
 #define THREADS 256
 
+// On generation 9, a launch may begin while the one before it in its stream still works. Every thread calls this before it
+// touches memory that is not this launch's alone: the one before is then done, and what it wrote is seen. From here on the
+// next one may begin, as soon as all blocks have come this far and some have made room.
+__device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+// What is streamed through is held in the cache until it was read, and then let go: lines that are held are not pushed out by
+// what is written meanwhile. Were they not let go, kernels to come would have that much less of the cache.
+__device__ __forceinline__ u64 held() {
+    u64 policy = 0;
+#if __CUDA_ARCH__ >= 900
+    // Made where it is used: NVRTC 12.0 compiles a policy that it keeps in a uniform register to an illegal instruction.
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+#endif
+    return policy;
+}
+
+#define LINE 128
+
+// Lets go the line around `at`.
+__device__ __forceinline__ void let_go(const char* at) {
+#if __CUDA_ARCH__ >= 900
+    const u64 line = reinterpret_cast<u64>(at) & ~static_cast<u64>(LINE - 1);
+    asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(line) : "memory");
+#endif
+}
+
 // Division by a constant known at launch: n / d for n and d below 2^31, by multiplication.
 struct FastDiv {
     u32 divisor, multiplier, shift;
@@ -60,9 +91,23 @@ struct Element<16> {
     typedef uint4 Type;
 };
 
-// 16 bytes through the read-only path; `at` is a multiple of 16.
+// The 16 bytes at `at`, a multiple of 16. Not by the read-only path: the launch before may have written them after this one began.
 __device__ __forceinline__ uint4 load16(const char* at) {
-    return __ldg(reinterpret_cast<const uint4*>(at));
+    return *reinterpret_cast<const uint4*>(at);
+}
+
+// The same, held.
+__device__ __forceinline__ uint4 load16_held(const char* at) {
+#if __CUDA_ARCH__ >= 900
+    uint4 v;
+    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(at), "l"(held())
+                 : "memory");
+    return v;
+#else
+    return load16(at);
+#endif
 }
 
 // Bytes `from` to `from` + 15 of the 32 bytes low, high; 0 <= from < 16.

@@ -30,11 +30,12 @@ __device__ __forceinline__ void gather(const GatherParams& p) {
         dst += c * p.axis[k].dst;
         item = next;
     }
-    *reinterpret_cast<Type*>(dst) = __ldg(reinterpret_cast<const Type*>(src));
+    *reinterpret_cast<Type*>(dst) = *reinterpret_cast<const Type*>(src);
 }
 
 #define OF_WIDTH(WIDTH)                                                                                               \
     extern "C" __global__ __launch_bounds__(THREADS) void gather_##WIDTH(const __grid_constant__ GatherParams p) {    \
+        wait_for_previous();                                                                                          \
         gather<WIDTH>(p);                                                                                             \
     }
 

@@ -4,12 +4,13 @@
 // and last may be partial. What differs is where the 16 bytes come from:
 //
 //   rows_aligned    source and destination agree modulo 16, all chunks whole
+//   rows_again      the same, where rows of the source come back: only writing counts, so a thread has several chunks
 //   rows_realign    the source row is contiguous at any alignment: two aligned loads and a shift
 //   rows_join       the same for rows that follow each other without a gap: a chunk takes the end of one and the start
 //                   of the next, so that none is partial but at the two ends of a group of rows
 //   rows_reverse_W  the source row runs backwards, one W-byte element after the other
 //   rows_stride_W   the elements of the source row lie `step` bytes apart
-//   rows_repeat_W   the source row is one element, repeated; only writing counts, so a thread has several chunks
+//   rows_repeat_W   the source row is one element, repeated; several chunks a thread as well
 #include "common.cuh"
 
 #define MAX_ROW_AXES 24
@@ -24,10 +25,11 @@ struct RowsParams {
     u32 row_bytes;   // at most 2^30
     FastDiv row;     // rows_join only: row_bytes as a divisor
     u32 group_bytes; // rows_join only: rows of a group times row_bytes
+    u32 hold, unused; // rows_aligned and wider rows_stride only: whether what is read is held in the cache until it was
     i64 step;        // rows_stride: bytes between elements; rows_join: bytes from row to row in the source
     Axis axis[MAX_ROW_AXES];
 };
-static_assert(sizeof(RowsParams) == 848, "as the host declares it");
+static_assert(sizeof(RowsParams) == 856, "as the host declares it");
 
 // Where a thread's chunk is: its row's start on both sides, and the first byte of the chunk relative to that start.
 struct Chunk {
@@ -86,14 +88,46 @@ __device__ __forceinline__ uint4 load_unaligned(const RowsParams& p, const char*
     return funnel(low, high, from);
 }
 
-extern "C" __global__ __launch_bounds__(THREADS) void rows_aligned(const __grid_constant__ RowsParams p) {
-    Chunk c;
-    if (find_chunk(p, c)) {
-        store16(c.dst + c.first, load16(c.src + c.first));
+// EACH chunks of a thread.
+template <u32 EACH>
+__device__ __forceinline__ void copy_aligned(const RowsParams& p) {
+    const u32 first = blockIdx.x * THREADS * EACH + threadIdx.x;
+    Chunk c[EACH];
+    uint4 value[EACH];
+    bool found[EACH];
+    const bool hold = EACH == 1 && p.hold;
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        found[k] = find_chunk(p, first + k * THREADS, c[k]);
+        if (found[k]) {
+            const char* from = c[k].src + c[k].first;
+            value[k] = hold ? load16_held(from) : load16(from);
+        }
+    }
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        if (found[k]) {
+            store16(c[k].dst + c[k].first, value[k]);
+            const char* from = c[k].src + c[k].first;
+            if (hold && (c[k].first == 0 || reinterpret_cast<u64>(from) % LINE == 0)) {
+                let_go(from);
+            }
+        }
     }
 }
 
+extern "C" __global__ __launch_bounds__(THREADS) void rows_aligned(const __grid_constant__ RowsParams p) {
+    wait_for_previous();
+    copy_aligned<1>(p);
+}
+
+extern "C" __global__ __launch_bounds__(THREADS) void rows_again(const __grid_constant__ RowsParams p) {
+    wait_for_previous();
+    copy_aligned<REPEATS>(p);
+}
+
 extern "C" __global__ __launch_bounds__(THREADS) void rows_realign(const __grid_constant__ RowsParams p) {
+    wait_for_previous();
     Chunk c;
     const int row_bytes = static_cast<int>(p.row_bytes);
     if (find_chunk(p, c) && c.first < row_bytes) {
@@ -102,6 +136,7 @@ extern "C" __global__ __launch_bounds__(THREADS) void rows_realign(const __grid_
 }
 
 extern "C" __global__ __launch_bounds__(THREADS) void rows_join(const __grid_constant__ RowsParams p) {
+    wait_for_previous();
     Chunk c;
     const int group_bytes = static_cast<int>(p.group_bytes);
     if (!find_chunk(p, c) || c.first >= group_bytes) {
@@ -152,6 +187,27 @@ __device__ __forceinline__ void copy_reversed(const RowsParams& p) {
     }
 }
 
+// An element, held.
+template <int WIDTH>
+__device__ __forceinline__ typename Element<WIDTH>::Type load_held(const char* at) {
+    typename Element<WIDTH>::Type v;
+#if __CUDA_ARCH__ >= 900
+    if constexpr (WIDTH == 2) {
+        asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(at), "l"(held()) : "memory");
+    } else if constexpr (WIDTH == 4) {
+        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(at), "l"(held()) : "memory");
+    } else if constexpr (WIDTH == 8) {
+        asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;" : "=r"(v.x), "=r"(v.y) : "l"(at), "l"(held()) : "memory");
+    } else if constexpr (WIDTH == 16) {
+        v = load16_held(at);
+    } else
+#endif
+    {
+        v = *reinterpret_cast<const typename Element<WIDTH>::Type*>(at);
+    }
+    return v;
+}
+
 template <int WIDTH>
 __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     typedef typename Element<WIDTH>::Type Type;
@@ -163,20 +219,32 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     }
     // Elements outside the row are replaced by its first or last one: they are read, and not stored.
     const int first = c.first / WIDTH, last = row_bytes / WIDTH - 1;
+    const bool whole = first >= 0 && first + COUNT - 1 <= last, hold = WIDTH > 1 && p.hold;
+    const char* at = c.src + first * p.step;
     Type value[COUNT];
-    if (first >= 0 && first + COUNT - 1 <= last) {
-        const char* at = c.src + first * p.step;
+    if (whole) {
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {
-            value[j] = __ldg(reinterpret_cast<const Type*>(at + j * p.step));
+            const char* from = at + j * p.step;
+            value[j] = hold ? load_held<WIDTH>(from) : *reinterpret_cast<const Type*>(from);
         }
     } else {
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {
-            value[j] = __ldg(reinterpret_cast<const Type*>(c.src + min(max(first + j, 0), last) * p.step));
+            value[j] = *reinterpret_cast<const Type*>(c.src + min(max(first + j, 0), last) * p.step);
         }
     }
     store_chunk(c.dst, c.first, row_bytes, pack<WIDTH>(value));
+    if (whole && hold) {
+        // Each line once: by the element nearest its beginning.
+        const u64 distance = static_cast<u64>(p.step < 0 ? -p.step : p.step);
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) {
+            if (reinterpret_cast<u64>(at + j * p.step) % LINE < distance) {
+                let_go(at + j * p.step);
+            }
+        }
+    }
 }
 
 template <int WIDTH>
@@ -191,7 +259,7 @@ __device__ __forceinline__ void copy_repeated(const RowsParams& p) {
     for (u32 k = 0; k < REPEATS; k++) {
         const bool found = find_chunk(p, first + k * THREADS, c[k]);
         c[k].first = found ? c[k].first : row_bytes;
-        one[k] = __ldg(reinterpret_cast<const Type*>(found ? c[k].src : p.at.src));
+        one[k] = *reinterpret_cast<const Type*>(found ? c[k].src : p.at.src);
     }
 #pragma unroll
     for (u32 k = 0; k < REPEATS; k++) {
@@ -208,6 +276,7 @@ __device__ __forceinline__ void copy_repeated(const RowsParams& p) {
 
 #define KERNEL(NAME, BODY)                                                                                            \
     extern "C" __global__ __launch_bounds__(THREADS) void NAME(const __grid_constant__ RowsParams p) {                \
+        wait_for_previous();                                                                                          \
         BODY(p);                                                                                                      \
     }
 #define OF_WIDTH(WIDTH)                                                                                               \

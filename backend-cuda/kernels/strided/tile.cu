@@ -8,7 +8,8 @@
 //   tile_pairs_8, _4    the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (widths 1 and 2)
 //   tile_scatter        linear, and elements of a run are apart in the destination too: stored one by one
 //
-// and, with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it;
+// and, with _held, in that what is read is held in the cache until it was (whole lines of sources that stream through);
+// with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it;
 // with _wide, in that the sixteen entries of a vector are read from the table as three words of sixteen bytes (width 1).
 #include "tile.cuh"
 
@@ -94,7 +95,7 @@ __device__ __forceinline__ char* find_run(const TileParams& p, const Tile& t, co
     return t.dst + run * p.store[0].dst;
 }
 
-template <Mode MODE, bool SHIFTED>
+template <Mode MODE, bool SHIFTED, bool HELD>
 __device__ __forceinline__ void copy_tile(const TileParams& p) {
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
@@ -104,7 +105,7 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
         fill_run_table<WIDTH>(p, run_table);
     }
     const Tile t = begin_tile(p, shared);
-    load_tile(p, t, data, row_table);
+    load_tile<HELD>(p, t, data, row_table);
 
     const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + (MODE != LINEAR ? 0 : p.store_x);
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
@@ -143,19 +144,20 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     }
 }
 
-#define KERNEL(NAME, MODE, SHIFTED)                                                                                    \
+#define KERNEL(NAME, MODE, SHIFTED, HELD)                                                                              \
     extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void NAME(const __grid_constant__ TileParams p) {             \
-        copy_tile<MODE, SHIFTED>(p);                                                                                  \
+        copy_tile<MODE, SHIFTED, HELD>(p);                                                                            \
     }
 
-KERNEL(tile_linear, LINEAR, false)
-KERNEL(tile_table, TABLE, false)
+KERNEL(tile_linear, LINEAR, false, false)
+KERNEL(tile_linear_held, LINEAR, false, true)
+KERNEL(tile_table, TABLE, false, false)
 #if ELEMENT_BYTES < 16
-KERNEL(tile_linear_shifted, LINEAR, true)
-KERNEL(tile_table_shifted, TABLE, true)
+KERNEL(tile_linear_shifted, LINEAR, true, false)
+KERNEL(tile_table_shifted, TABLE, true, false)
 #endif
 #if ELEMENT_BYTES == 1
-KERNEL(tile_table_shifted_wide, WIDE_TABLE, true)
+KERNEL(tile_table_shifted_wide, WIDE_TABLE, true, false)
 #endif
 
 // Runs whose elements are apart in the destination: neighbouring threads store neighbouring elements.
@@ -164,7 +166,7 @@ extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_scatter(const
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
     const Tile t = begin_tile(p, shared);
-    load_tile(p, t, data, row_table);
+    load_tile<false>(p, t, data, row_table);
     const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
     for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
@@ -239,14 +241,14 @@ __device__ __forceinline__ void store_words(char* to, const u32 (&out)[STORE / 4
 }
 
 // GROUP neighbouring runs at once, STORE bytes of each.
-template <int STORE>
+template <int STORE, bool HELD>
 __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     constexpr int COUNT = STORE / WIDTH;
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
     const Tile t = begin_tile(p, shared);
-    load_tile(p, t, data, row_table);
+    load_tile<HELD>(p, t, data, row_table);
     const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
     const u32 groups = p.store_groups.divisor, total = (p.passes * groups) << p.lanes_log2;
 #pragma unroll 1
@@ -281,14 +283,15 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     }
 }
 
-#define PAIRS(NAME, STORE)                                                                                             \
+#define PAIRS(NAME, STORE, HELD)                                                                                       \
     extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void NAME(const __grid_constant__ TileParams p) {        \
-        copy_pairs<STORE>(p);                                                                                         \
+        copy_pairs<STORE, HELD>(p);                                                                                   \
     }
 
-PAIRS(tile_pairs, 16)
+PAIRS(tile_pairs, 16, false)
+PAIRS(tile_pairs_held, 16, true)
 #if ELEMENT_BYTES == 1
-PAIRS(tile_pairs_8, 8)
-PAIRS(tile_pairs_4, 4)
+PAIRS(tile_pairs_8, 8, false)
+PAIRS(tile_pairs_4, 4, false)
 #endif
 #endif

@@ -240,6 +240,7 @@ __device__ __forceinline__ Tile begin_tile(const TileParams& p, char* shared) {
     }
     fill_tables(p, shared);
     __syncthreads();
+    wait_for_previous();
     return found;
 }
 
@@ -249,7 +250,20 @@ __device__ __forceinline__ u32 shared_address(const char* data) {
 }
 
 // Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters.
+template <bool HELD>
 __device__ __forceinline__ void load_chunk(u32 to, const char* from, bool ahead) {
+#if __CUDA_ARCH__ >= 900
+    if (HELD) {
+        if (ahead) {
+            asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(held())
+                         : "memory");
+        } else {
+            asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(held())
+                         : "memory");
+        }
+        return;
+    }
+#endif
 #if __CUDA_ARCH__ >= 800
     if (ahead) {
         asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
@@ -270,19 +284,21 @@ __device__ __forceinline__ void wait_for_chunks() {
     __syncthreads();
 }
 
-// Loads rows that one stride describes, `row_step` at a time: what a thread has to work out, it works out once.
-__device__ __forceinline__ void load_even_rows(const TileParams& p, const Tile& t, char* data) {
+// Calls `work(byte in shared memory, source)` for this thread's chunks of rows that one stride describes, `row_step` rows at a
+// time: what a thread has to work out, it works out once.
+template <typename Work>
+__device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile& t, const Work& work) {
     const u32 first = divide(threadIdx.x, p.chunks), chunk = (threadIdx.x - first * p.chunks.divisor) * 16;
     const u32 position = row_position(p, t.row_first + first);
     const u32 x_step = (p.row_step >> p.classes_log2) * p.row_pitch;
     const i64 src_step = p.row_step * p.row[0].src;
     const char* from = t.src + (t.row_first + first) * p.row[0].src;
-    u32 x = shared_address(data) + static_cast<u32>(reinterpret_cast<u64>(t.src) & 15) + position + chunk;
+    u32 x = static_cast<u32>(reinterpret_cast<u64>(t.src) & 15) + position + chunk;
 #pragma unroll 2
     for (u32 row = t.row_first + first; row < t.row_end; row += p.row_step) {
         const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
         if (chunk < t.span + shift) {
-            load_chunk(x - shift, from + chunk - shift, p.ahead);
+            work(x - shift, from + chunk - shift);
         }
         from += src_step;
         x += x_step;
@@ -321,18 +337,30 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
         if (CHECKED) {
             *reinterpret_cast<uint4*>(data + x) = load16_inside(from, p.at.src_begin, p.at.src_end);
         } else {
-            load_chunk(shared_address(data) + x, from, p.ahead);
+            load_chunk<false>(shared_address(data) + x, from, p.ahead);
         }
     }
 }
 
+// Loads the tile, nothing outside the source's span. HELD: rows are whole lines, `row_step` is not 0, and what is read is held
+// in the cache until it was.
+template <bool HELD>
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
-    if (t.src + p.low - 15 < p.at.src_begin || t.src + p.high + 15 > p.at.src_end) {
+    const u32 to = shared_address(data);
+    const bool inside = t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end;
+    if (!inside) {
         load_rows<true>(p, t, data, table);
-    } else if (p.row_step > 0) {
-        load_even_rows(p, t, data);
+    } else if (HELD || p.row_step > 0) {
+        for_even_chunks(p, t, [=, &p](u32 x, const char* from) { load_chunk<HELD>(to + x, from, p.ahead); });
     } else {
         load_rows<false>(p, t, data, table);
     }
     wait_for_chunks();
+    if (HELD && inside) {
+        for_even_chunks(p, t, [](u32, const char* from) {
+            if (reinterpret_cast<u64>(from) % LINE == 0) {
+                let_go(from);
+            }
+        });
+    }
 }

@@ -14,9 +14,9 @@ use std::{
 use devarray::copy::Plan;
 
 use crate::{
-    driver::{Answer, Driver, Failure, sys},
+    driver::{Answer, Driver, Failure, LaunchAttribute, LaunchConfig, sys},
     handle::{Handle, locked},
-    strided::{Addresses, Kernel, Launch, Module, select},
+    strided::{Addresses, Kernel, Launch, Module, select, waits_for_the_launch_before},
 };
 
 /// "Invalid image", "no binary for this GPU", "invalid PTX", "PTX of a newer version": this driver cannot run the
@@ -50,19 +50,22 @@ impl Strided {
         locked(&self.loaded).modules.values().copied().collect()
     }
 
-    /// Carries out `plan` on `stream`, whose context is bound. Does not synchronize. `false`: the kernels do not run
-    /// on this device, and the plan is still to be carried out.
+    /// Carries out `plan` on `stream`, whose context is bound. Does not synchronize. `overlap`: launches may begin while the
+    /// one before them in the stream works, which is this crate's or waited for all before it. `false`: the kernels do not
+    /// run on this device, and the plan is still to be carried out.
     pub(crate) fn copy(
         &self,
         driver: &Driver,
         stream: sys::CUstream,
         plan: &Plan,
         addresses: Addresses,
+        overlap: bool,
     ) -> Answer<bool> {
         if self.unsuitable.load(Relaxed) {
             return Ok(false);
         }
-        match select(plan, addresses, |launch| self.launch(driver, stream, launch)) {
+        let overlap = overlap && waits_for_the_launch_before(self.major);
+        match select(plan, addresses, |launch| self.launch(driver, stream, launch, overlap)) {
             Ok(()) => Ok(true),
             Err(failure) if UNSUITABLE.contains(&failure) => {
                 self.unsuitable.store(true, Relaxed);
@@ -72,9 +75,30 @@ impl Strided {
         }
     }
 
-    fn launch(&self, driver: &Driver, stream: sys::CUstream, launch: &Launch) -> Answer {
+    fn launch(&self, driver: &Driver, stream: sys::CUstream, launch: &Launch, overlap: bool) -> Answer {
         let function = self.function(driver, launch.kernel)?;
         let mut arguments = [launch.params.as_ptr().cast_mut()];
+        if overlap {
+            let attribute = LaunchAttribute::OVERLAPPING;
+            let config = LaunchConfig {
+                grid: [launch.grid, 1, 1],
+                block: [launch.threads, 1, 1],
+                shared_bytes: launch.shared_bytes,
+                stream,
+                attributes: &raw const attribute,
+                attribute_count: 1,
+            };
+            // SAFETY: as below; configuration and attribute are locals that the driver reads before it returns. The launch may
+            // begin before the one in front of it is done, and its image waits for that before it touches memory.
+            return unsafe {
+                driver.launch_kernel_ex(
+                    &raw const config,
+                    function.raw(),
+                    arguments.as_mut_ptr(),
+                    ptr::null_mut(),
+                )
+            };
+        }
         // SAFETY: the kernel has one parameter, of the size of the block, which the driver copies before it returns; it
         // touches the bytes of the plan that the launch was made from, and reads between them; stream and function are of
         // one context.

@@ -18,16 +18,17 @@ use crate::{
 const MIN_PITCHED_ROW_BYTES: usize = 64;
 
 /// Enqueues the copy of `plan` from the buffer at `src` to the buffer at `dst`. The context of `stream` is bound.
+/// `overlap`: no code but this crate's has put kernels into the stream.
 pub(super) fn enqueue(
     driver: &Driver,
     stream: sys::CUstream,
     context: &Context,
     plan: &Plan,
-    dst: u64,
-    src: u64,
+    (dst, src): (u64, u64),
+    overlap: bool,
 ) -> Answer {
     let linear = matches!(plan.class(), Class::Empty | Class::Linear);
-    if !linear && context.strided().copy(driver, stream, plan, Addresses { dst, src })? {
+    if !linear && context.strided().copy(driver, stream, plan, Addresses { dst, src }, overlap)? {
         return Ok(());
     }
     let pitched = match plan.class() {

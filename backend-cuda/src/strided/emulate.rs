@@ -78,13 +78,13 @@ fn walk(axes: &[Loop], mut item: u32, mut src: u64, mut dst: u64) -> (u64, u64) 
 fn rows(name: &str, p: &RowsParams, memory: &mut Memory<'_>, (src, dst): (u64, u64), first: i64) {
     let joined = name == "rows_join";
     let length = i64::from(if joined { p.group_bytes } else { p.row_bytes });
-    if name == "rows_aligned" {
+    if matches!(name, "rows_aligned" | "rows_again") {
         assert!(first >= 0 && first + 16 <= length && src.is_multiple_of(16), "whole chunks");
     }
     let row_bytes = i64::from(p.row_bytes);
     for at in first.max(0)..(first + 16).min(length) {
         let from = match name {
-            "rows_aligned" | "rows_realign" => at,
+            "rows_aligned" | "rows_again" | "rows_realign" => at,
             "rows_join" => at / row_bytes * p.step + at % row_bytes,
             _ => {
                 let width = name.rsplit('_').next().unwrap().parse::<i64>().unwrap();

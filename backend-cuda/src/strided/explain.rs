@@ -65,6 +65,10 @@ fn why(launch: &Launch) -> &'static str {
     let starts = |prefix: &str| name.starts_with(prefix);
     match name {
         "rows_aligned" => "both sides run along the same axis, every row from a multiple of 16 B to another",
+        "rows_again" => {
+            "both sides run along the same axis, every row from a multiple of 16 B to another, and rows of the source \
+             come back: only writing counts"
+        }
         "rows_realign" => {
             "both sides run along the same axis, but rows start at different places of 16 B: two aligned loads are \
              shifted into each store"
@@ -73,7 +77,7 @@ fn why(launch: &Launch) -> &'static str {
             "both sides run along the same axis, and short rows follow each other in the destination: joined, so that \
              stores are whole"
         }
-        "tile_linear" | "tile_pairs" => {
+        "tile_linear" | "tile_linear_held" | "tile_pairs" | "tile_pairs_held" => {
             "the sides run along different axes, so tiles turn round in shared memory; every run starts at a multiple \
              of 16 B, its elements one step apart"
         }

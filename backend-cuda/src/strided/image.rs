@@ -68,6 +68,12 @@ impl Module {
     }
 }
 
+/// Whether the image for a generation waits by itself for the launch before it in its stream, before it touches memory
+/// (`wait_for_previous` in `common.cuh`): only then may a launch begin while that one works.
+pub(crate) fn waits_for_the_launch_before(major: u32) -> bool {
+    major == 9
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

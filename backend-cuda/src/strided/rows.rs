@@ -6,6 +6,7 @@ use super::{
     axes::{Axis, Problem},
     fast_div::FastDiv,
     launch::{Block, Kernel, Launch, Loop, Module, Operands, Params, THREADS},
+    tile::Scale,
 };
 
 /// Loops around rows a launch can have; a row has at least 32 elements or is alone.
@@ -28,11 +29,13 @@ pub(super) struct RowsParams {
     pub(super) row_bytes: u32,
     pub(super) row: FastDiv,
     pub(super) group_bytes: u32,
+    pub(super) hold: u32,
+    unused: u32,
     pub(super) step: i64,
     pub(super) axis: [Loop; MAX_AXES],
 }
 
-const _: () = assert!(size_of::<RowsParams>() == 848);
+const _: () = assert!(size_of::<RowsParams>() == 856);
 
 impl RowsParams {
     pub(super) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,6 +50,7 @@ impl RowsParams {
 /// How the 16 bytes of a chunk are found in the source.
 enum Source {
     Aligned,
+    Again,
     Realign,
     Join,
     Reverse,
@@ -58,6 +62,7 @@ impl Source {
     fn kernel(&self, width: u32) -> &'static CStr {
         match (self, width) {
             (Self::Aligned, _) => c"rows_aligned",
+            (Self::Again, _) => c"rows_again",
             (Self::Realign, _) => c"rows_realign",
             (Self::Join, _) => c"rows_join",
             (Self::Reverse, 1) => c"rows_reverse_1",
@@ -84,7 +89,7 @@ fn aligned(start: u64, mut strides: impl Iterator<Item = i64>) -> bool {
 }
 
 /// The launch that copies row by row, if rows are what the problem has.
-pub(super) fn select(problem: &Problem) -> Option<Launch> {
+pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let (inner, outer) = problem.axes.split_first()?;
     let step = problem.step();
     let row_bytes = inner.extent.checked_mul(problem.width)?;
@@ -94,12 +99,19 @@ pub(super) fn select(problem: &Problem) -> Option<Launch> {
     }
     let dst_aligned = aligned(problem.dst, outer.iter().map(|axis| axis.dst));
     let src_aligned = aligned(problem.src, outer.iter().map(|axis| axis.src));
+    let comes_back = outer.iter().any(|axis| axis.src == 0);
     let mut src = problem.src;
     let mut group = None;
     let source = if inner.src == step {
         group = joined(row_bytes, outer).filter(|_| !dst_aligned);
         match group {
-            _ if dst_aligned && src_aligned && row_bytes.is_multiple_of(16) => Source::Aligned,
+            _ if dst_aligned && src_aligned && row_bytes.is_multiple_of(16) => {
+                if comes_back {
+                    Source::Again
+                } else {
+                    Source::Aligned
+                }
+            }
             Some(_) => Source::Join,
             None => Source::Realign,
         }
@@ -120,7 +132,7 @@ pub(super) fn select(problem: &Problem) -> Option<Launch> {
     let chunks = (length + over).div_ceil(16);
     let rows: u32 = outer.iter().map(|axis| axis.extent).product();
     let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
-    let each = if matches!(source, Source::Repeat) { REPEATS } else { 1 };
+    let each = if matches!(source, Source::Again | Source::Repeat) { REPEATS } else { 1 };
     let mut axis = [Loop::NONE; MAX_AXES];
     for (to, from) in axis.iter_mut().zip(outer) {
         *to = from.lowered();
@@ -133,6 +145,8 @@ pub(super) fn select(problem: &Problem) -> Option<Launch> {
         row_bytes,
         row: FastDiv::new(row_bytes),
         group_bytes: group.map_or(0, |(bytes, _)| bytes),
+        hold: u32::from(scale == Scale::Stream && !comes_back),
+        unused: 0,
         step: group.map_or(inner.src, |(_, step)| step),
         axis,
     };

@@ -89,7 +89,7 @@ fn check(random: &mut Random, dst: &Layout, src: &Layout, width: usize, seed: u6
     let addresses = Addresses { dst: 1 << 41, src: (1 << 40) + odd };
     let mut name = "none";
     // What is laid out for large copies must be right for small ones too.
-    for scale in [Scale::Small, Scale::Middle, Scale::Large] {
+    for scale in [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream] {
         let mut found = before.clone();
         for launch in launches(scale, &plan, addresses) {
             name = launch.kernel.name.to_str().unwrap();

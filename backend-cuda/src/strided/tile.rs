@@ -13,6 +13,8 @@ mod place;
 mod scale;
 mod shape;
 
+use std::ffi::CStr;
+
 use devarray::Axes;
 
 pub(super) use self::{params::TileParams, scale::Scale};
@@ -33,6 +35,8 @@ const SHARED_BYTES: u32 = (48 << 10) - 128;
 const MOST_THREADS: u32 = 512;
 /// Runs start on a boundary of a memory sector, where tiles may overlap to make that so.
 const SECTOR_BYTES: u32 = 32;
+/// What the cache keeps or drops at a time; `LINE` in `common.cuh`.
+const LINE_BYTES: u64 = 128;
 
 /// How often the box is made smaller, if memory is short or its table too long, before single elements are copied.
 const ATTEMPTS: u32 = 6;
@@ -73,7 +77,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         let shape = shape::choose(problem, scale, shrink)?;
         // Narrow stores are faster from smaller tiles.
         let smaller = match scale {
-            Scale::Large if place::in_words(problem, &shape) => Scale::Middle,
+            Scale::Large | Scale::Stream if place::in_words(problem, &shape) => Scale::Middle,
             _ => return lay_out(problem, &shape, scale, shrink),
         };
         lay_out(problem, &shape::choose(problem, smaller, shrink)?, smaller, shrink)
@@ -135,13 +139,14 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     layout.lanes(find);
     let threads = layout.threads(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
+    let held = layout.held(find);
     let params = layout.params;
     // The table of permuted rows is so short that all threads share it.
     let wide = problem.width == 1 && (params.stores < MANY_RUNS || params.classes_log2 > 0);
     Some(Launch {
         kernel: Kernel {
             module: Module::tile(problem.width),
-            name: find.kernel(shifted, wide, layout.store_bytes),
+            name: held.unwrap_or_else(|| find.kernel(shifted, wide, layout.store_bytes)),
         },
         grid: params.tiles,
         threads,
@@ -271,6 +276,19 @@ impl Layout<'_> {
         }
         p.row_step = step;
         step * chunks
+    }
+
+    /// The kernel that holds rows in the cache until they were read, if that helps: lines that tiles share are better left alone.
+    fn held(&self, find: Find) -> Option<&'static CStr> {
+        let p = &self.params;
+        let whole_lines = p.row_step > 0
+            && p.at.src.is_multiple_of(LINE_BYTES)
+            && u64::from(p.span).is_multiple_of(LINE_BYTES)
+            && self.shape.rows_keep(LINE_BYTES.cast_signed());
+        if self.scale != Scale::Stream || !whole_lines || self.shifted || self.store_bytes < 16 {
+            return None;
+        }
+        find.held()
     }
 
     /// Divides shared memory: tables first, data last. Returns the bytes of it.

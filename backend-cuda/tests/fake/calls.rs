@@ -88,6 +88,35 @@ fn everything_else_is_one_launch() {
     }
 }
 
+/// A strided copy may begin while the one before it works, if its kernel waits for that by itself, and if no kernel of other
+/// code can be in between.
+#[test]
+fn launches_overlap_where_kernels_wait_by_themselves() {
+    for (generation, overlaps) in [((8, 0), false), ((9, 0), true), ((10, 0), false)] {
+        let fake = Fake::new();
+        fake.state(|state| (state.generation, state.machine_code) = (generation, true));
+        let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+        let stream = context.stream().unwrap();
+        let source = Array::<u32, _>::zeros(&stream, &[64, 32]).unwrap();
+        let mut target = Array::<u32, _>::zeros(&stream, &[32, 64]).unwrap();
+        let driver = context.device().driver();
+        let mut launches = || {
+            let count =
+                || [Function::LaunchKernelEx, Function::LaunchKernel].map(|function| driver.calls(function));
+            let before = count();
+            target.view_mut().copy_from(&stream, &source.view().transpose()).unwrap();
+            let after = count();
+            (after[0] - before[0], after[1] - before[1])
+        };
+        let expected = if overlaps { (1, 0) } else { (0, 1) };
+        assert_eq!((launches(), launches()), (expected, expected), "{generation:?}");
+        // The twin: whoever has the handle may have launched something.
+        assert!(!stream.raw().raw().is_null());
+        assert_eq!(launches(), (0, 1), "{generation:?}");
+        fake.assert_proper();
+    }
+}
+
 /// Hazard tracking costs no driver call while one stream does the work.
 #[test]
 fn tracked_work_of_one_stream_is_its_copies_alone() {

@@ -41,6 +41,15 @@ impl Find {
             (Self::Scatter, _) => c"tile_scatter",
         }
     }
+
+    /// The kernel that holds rows in the cache until they were read, for runs of whole vectors.
+    pub(super) fn held(self) -> Option<&'static CStr> {
+        match self {
+            Self::Linear => Some(c"tile_linear_held"),
+            Self::Pairs => Some(c"tile_pairs_held"),
+            Self::Table | Self::Scatter => None,
+        }
+    }
 }
 
 /// Longer tables cost too much to fill, in every block.

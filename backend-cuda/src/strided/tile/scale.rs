@@ -11,6 +11,8 @@ pub(in crate::strided) enum Scale {
     Middle,
     /// More.
     Large,
+    /// More than caches hold: nothing that is read comes back, and nobody finds the result there.
+    Stream,
 }
 
 impl Scale {
@@ -21,8 +23,10 @@ impl Scale {
             Self::Small
         } else if len_bytes <= 16 * MIB {
             Self::Middle
-        } else {
+        } else if len_bytes <= 64 * MIB {
             Self::Large
+        } else {
+            Self::Stream
         }
     }
 
@@ -31,7 +35,7 @@ impl Scale {
         match self {
             Self::Small => 4 << 10,
             Self::Middle => 8 << 10,
-            Self::Large => 16 << 10,
+            Self::Large | Self::Stream => 16 << 10,
         }
     }
 
@@ -44,9 +48,9 @@ impl Scale {
             (Self::Middle, 1) => (64, 128),
             (Self::Middle, 2) => (128, 128),
             (Self::Middle, _) => (128, 256),
-            (Self::Large, 1) => (128, 128),
-            (Self::Large, 2) => (256, 128),
-            (Self::Large, _) => (256, 256),
+            (Self::Large | Self::Stream, 1) => (128, 128),
+            (Self::Large | Self::Stream, 2) => (256, 128),
+            (Self::Large | Self::Stream, _) => (256, 256),
         }
     }
 

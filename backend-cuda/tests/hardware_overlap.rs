@@ -1,0 +1,210 @@
+//! Proves on a real device that copies of one stream see each other though their launches overlap, and that they would not if the
+//! kernels did not wait.
+//!
+//! Needs a CUDA device of generation 9, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_overlap --
+//! --ignored --test-threads=1`. Without one they fail; none is skipped.
+#![allow(unsafe_code)] // takes the wait out of the kernels; opens unchecked streams for the twin that must fail
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::{
+    ffi::c_void,
+    sync::{Arc, OnceLock},
+};
+
+use devarray::{Array, Context, StreamHandle, layout::Slice};
+use devarray_cuda::{
+    CudaDevice,
+    driver::{Driver, Function, Table, sys::CUmodule},
+};
+
+/// The driver's own functions.
+static REAL: OnceLock<Table> = OnceLock::new();
+
+/// `ACQBULK`, what `griddepcontrol.wait` is in machine code of generation 9, and `NOP`, without what schedules them.
+const WAIT: u64 = 0x782e;
+const NOTHING: u64 = 0x7918;
+
+/// Loads machine code with every wait taken out.
+unsafe extern "C" fn load_without_waits(module: *mut CUmodule, image: *const c_void) -> i32 {
+    let load = REAL.get().unwrap().module_load_data.unwrap();
+    let word = |at: usize| {
+        // SAFETY: an image has a header of 64 bytes at least, or text as long; what the header says is there.
+        unsafe { image.cast::<u64>().wrapping_add(at).read_unaligned() }
+    };
+    if word(0).to_le_bytes()[..4] != *b"\x7fELF" {
+        // SAFETY: passed on.
+        return unsafe { load(module, image) };
+    }
+    // The table of sections ends the file: its offset, and the length and number of its entries.
+    let entries = word(7).to_le_bytes();
+    let number = |at: usize| usize::from(u16::from_le_bytes([entries[at], entries[at + 1]]));
+    let len_bytes = usize::try_from(word(5)).unwrap() + number(2) * number(4);
+    let mut words: Vec<u64> = (0..len_bytes.div_ceil(8)).map(word).collect();
+    let mut waits = 0;
+    for word in words.iter_mut().filter(|word| **word == WAIT) {
+        *word = NOTHING;
+        waits += 1;
+    }
+    assert!(waits > 0, "kernels of generation 9 wait");
+    // SAFETY: the same image, as long; the driver copies it before it returns.
+    unsafe { load(module, words.as_ptr().cast()) }
+}
+
+fn device(waiting: bool) -> CudaDevice {
+    let driver = Driver::load().unwrap();
+    if waiting {
+        return CudaDevice::open(0).expect("a CUDA device is needed");
+    }
+    REAL.get_or_init(|| *driver.table());
+    let mut table = *driver.table();
+    table.module_load_data = Some(load_without_waits);
+    // SAFETY: the driver's own functions, but that copies are not ordered: every access stays inside live arrays.
+    let driver: Arc<Driver> = unsafe { Driver::new(table) };
+    CudaDevice::open_with(&driver, 0).expect("a CUDA device is needed")
+}
+
+type Stream = StreamHandle<CudaDevice>;
+type Square = Array<u32, CudaDevice>;
+
+/// One copy of a square to another, on the device and in words of the host: element `(i, j)` of the copy is that of the source.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// By tiles.
+    Turn,
+    /// By rows.
+    Flip,
+    /// By the driver.
+    Plain,
+    /// By single elements, or few: every second column of both sides, and then the others.
+    Columns,
+}
+
+/// Each kind after each other.
+const STEPS: [Step; 14] = {
+    use Step::{Columns, Flip, Plain, Turn};
+    [Turn, Turn, Flip, Flip, Turn, Plain, Plain, Flip, Columns, Columns, Turn, Columns, Plain, Turn]
+};
+
+impl Step {
+    fn enqueue(self, stream: &Stream, to: &mut Square, from: &Square) {
+        match self {
+            Self::Turn => {
+                to.view_mut().copy_from(stream, &from.view().transpose().flip(&[0]).unwrap()).unwrap();
+            }
+            Self::Flip => to.view_mut().copy_from(stream, &from.view().flip(&[0]).unwrap()).unwrap(),
+            Self::Plain => to.view_mut().copy_from(stream, &from.view()).unwrap(),
+            Self::Columns => {
+                for first in [0, 1] {
+                    let half = Slice::from(first..).step_by(2);
+                    let from = from.view().slice_axis(1, half).unwrap();
+                    to.view_mut().slice_axis(1, half).unwrap().copy_from(stream, &from).unwrap();
+                }
+            }
+        }
+    }
+
+    fn on_host(self, n: usize, from: &[u32]) -> Vec<u32> {
+        let element = |k: usize| match self {
+            Self::Turn => from[k % n * n + n - 1 - k / n],
+            Self::Flip => from[(n - 1 - k / n) * n + k % n],
+            Self::Plain | Self::Columns => from[k],
+        };
+        (0..n * n).map(element).collect()
+    }
+}
+
+/// Copies a square to and fro between two arrays, each copy reading what the one before wrote and overwriting what it read. Whether
+/// it ends as it should.
+fn a_chain_is_right(device: CudaDevice, n: usize, rounds: usize) -> bool {
+    let context = Context::new(device).unwrap();
+    let stream = context.stream().unwrap();
+    let mut host: Vec<u32> =
+        (0..n * n).map(|k| u32::try_from(k).unwrap().wrapping_mul(0x9e37_79b1)).collect();
+    let mut from = Array::from_slice(&stream, &[n, n], &host).unwrap();
+    let mut to = Square::zeros(&stream, &[n, n]).unwrap();
+    // Kernels are loaded before it begins.
+    for step in STEPS {
+        step.enqueue(&stream, &mut to, &from);
+    }
+    stream.synchronize().unwrap();
+    // The stream is late, so that launches follow each other on the device as closely as they can.
+    let [mut there, here] = [0_u8, 1].map(|k| Array::full(&stream, &[256 << 20], k).unwrap());
+    stream.synchronize().unwrap();
+    for _ in 0..60 {
+        there.view_mut().copy_from(&stream, &here.view()).unwrap();
+    }
+    let launches = || context.device().driver().calls(Function::LaunchKernelEx);
+    let before = launches();
+    for _ in 0..rounds {
+        for step in STEPS {
+            step.enqueue(&stream, &mut to, &from);
+            std::mem::swap(&mut from, &mut to);
+        }
+    }
+    assert_eq!(launches() - before, 14 * rounds as u64, "launches that may overlap");
+    // Which element a round puts where.
+    let places: Vec<u32> = (0..).take(n * n).collect();
+    let round = STEPS.iter().fold(places, |places, step| step.on_host(n, &places));
+    for _ in 0..rounds {
+        host = round.iter().map(|&k| host[k as usize]).collect();
+    }
+    from.to_vec(&stream).unwrap() == host
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn copies_of_one_stream_see_each_other() {
+    for (n, rounds) in [(64, 200), (300, 200), (1024, 50), (3000, 10), (4500, 4)] {
+        assert!((0..3).all(|_| a_chain_is_right(device(true), n, rounds)), "{n}");
+    }
+}
+
+/// The twin: the same without the waits.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn copies_that_do_not_wait_do_not_see_each_other() {
+    for (n, rounds) in [(300, 200), (1024, 50), (3000, 10)] {
+        assert!(
+            (0..5).any(|_| !a_chain_is_right(device(false), n, rounds)),
+            "{n}: the chain has no race to lose"
+        );
+    }
+}
+
+/// A copy, then a wait for another stream's late work, then a copy of what that wrote: whether the second copy saw it.
+fn an_edge_between_launches_is_kept(tracked: bool) -> bool {
+    let context = Context::new(device(true)).unwrap();
+    let n = 256;
+    let setup = context.stream().unwrap();
+    let [late, stream] = [(); 2].map(|()| {
+        if tracked {
+            return context.stream().unwrap();
+        }
+        // SAFETY: deliberately unordered; every access stays inside live arrays, so only the bytes come out wrong.
+        unsafe { context.unchecked_stream().unwrap() }
+    });
+    let large = [0, 1].map(|k| Array::full(&setup, &[128 << 20], k).unwrap());
+    let [mut there, here]: [Array<u8, _>; 2] = large;
+    let mut source = Square::zeros(&setup, &[n, n]).unwrap();
+    let ones = Array::full(&setup, &[n, n], 1_u32).unwrap();
+    let mut other = Square::zeros(&setup, &[n, n]).unwrap();
+    let mut result = Square::zeros(&setup, &[n, n]).unwrap();
+    Step::Turn.enqueue(&setup, &mut result, &source);
+    setup.synchronize().unwrap();
+    for _ in 0..50 {
+        there.view_mut().copy_from(&late, &here.view()).unwrap();
+    }
+    Step::Turn.enqueue(&late, &mut source, &ones);
+    Step::Turn.enqueue(&stream, &mut other, &ones);
+    Step::Turn.enqueue(&stream, &mut result, &source);
+    let right = result.to_vec(&stream).unwrap() == vec![1; n * n];
+    late.synchronize().unwrap();
+    right
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn a_launch_waits_for_events_before_it() {
+    assert!((0..20).all(|_| an_edge_between_launches_is_kept(true)));
+    assert!((0..5).any(|_| !an_edge_between_launches_is_kept(false)), "the program has no race to lose");
+}

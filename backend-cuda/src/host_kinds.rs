@@ -107,8 +107,8 @@ unsafe impl RegisterHost for CudaDevice {
     }
 }
 
-/// Room that should be left beside managed memory: it moves in blocks of 2 MiB, and its page tables take some too. A device that
-/// has none left answers an access to managed memory with an illegal address.
+/// Room that should be left beside managed memory: it moves in blocks of 2 MiB, and its page tables take some too. A device with hardly
+/// any left was seen to answer an access to managed memory with an illegal address (`NOTES.md`).
 const MANAGED_HEADROOM_BYTES: usize = 64 << 20;
 
 /// Memory that moves between the host and the devices by itself.
@@ -207,7 +207,7 @@ unsafe impl ManagedMemory for CudaDevice {
         let (address, to) = (buffer.address() + bytes.start as u64, self.number(to));
         self.context().call("prefetch", |driver| {
             // SAFETY: the bytes lie inside the buffer, which is managed and alive; the stream is alive.
-            unsafe { driver.mem_prefetch_async(address, bytes.len(), to, stream.raw()) }
+            unsafe { driver.mem_prefetch_async(address, bytes.len(), to, stream.handle()) }
         })
     }
 

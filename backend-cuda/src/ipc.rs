@@ -220,7 +220,7 @@ unsafe impl Ipc for CudaDevice {
             .map_err(|failure| opening(self.context(), operation, failure))?;
         let event = OpenedEvent(raw, driver);
         // SAFETY: stream and event are alive; the context of the stream is bound.
-        unsafe { driver.stream_wait_event(stream.raw(), event.0, 0) }
+        unsafe { driver.stream_wait_event(stream.handle(), event.0, 0) }
             .map_err(|failure| self.context().error(operation, failure))
     }
 }

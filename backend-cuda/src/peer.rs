@@ -124,7 +124,7 @@ unsafe impl PeerAccess for CudaDevice {
     fn wait_for_peer(&self, stream: &CudaStream, event: &CudaEvent) -> Result<()> {
         self.context().call("wait_for_peer", |driver| {
             // SAFETY: stream and event are alive; the context of the stream is bound.
-            unsafe { driver.stream_wait_event(stream.raw(), event.raw(), 0) }
+            unsafe { driver.stream_wait_event(stream.handle(), event.raw(), 0) }
         })
     }
 }

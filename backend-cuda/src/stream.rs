@@ -7,10 +7,7 @@ mod fill;
 use std::{
     num::NonZeroUsize,
     ptr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex},
 };
 
 use devarray::{
@@ -23,7 +20,7 @@ use crate::{
     device::CudaDevice,
     driver::{Answer, Driver, OUT_OF_MEMORY, out_of_memory, sys},
     event::{CudaEvent, Kind},
-    handle::Handle,
+    handle::{Handle, locked},
     memory::CudaBuffer,
 };
 
@@ -40,8 +37,9 @@ pub struct CudaStream {
 pub(crate) struct RawStream {
     context: Arc<Context>,
     raw: Handle<sys::CUstream_st>,
-    /// Whether code outside this library got the handle, and may have put kernels of its own into the stream.
-    shared: AtomicBool,
+    /// Whether code outside this library got the handle, and may have put kernels of its own into the stream. Locked while a
+    /// launch relies on it.
+    shared: Mutex<bool>,
 }
 
 impl RawStream {
@@ -60,7 +58,7 @@ impl CudaStream {
         let raw = Arc::new(RawStream {
             context: Arc::clone(context),
             raw: Handle::new(raw),
-            shared: AtomicBool::new(false),
+            shared: Mutex::new(false),
         });
         context.remember(&raw);
         Ok(Self { raw })
@@ -68,13 +66,19 @@ impl CudaStream {
 
     /// The driver's handle, for code outside this library. It dies with the stream.
     ///
-    /// From then on the strided copies of this stream begin only when all before them is done, which costs each a
-    /// microsecond or two. Until then one begins while the one in front still works, and its kernel waits for that before it touches
-    /// memory; but it waits for the launch directly in front only, and a kernel of other code there may have been told not to
-    /// wait for what is before itself (CUDA C++ Programming Guide, "Programmatic Dependent Launch").
+    /// From then on strided copies of this stream begin only when all before them is done, which costs each a microsecond or two.
+    /// Until then one begins while the one in front still works, and its kernel waits for that before it touches memory; but it waits
+    /// for the launch directly in front only, and a kernel of other code there may have been told not to wait for what is before itself
+    /// (CUDA C++ Programming Guide, "Programmatic Dependent Launch"). The other way round, a kernel of other code that is launched so
+    /// behind a copy may begin before that is done, and has to wait itself, as the guide says.
     #[must_use]
     pub fn raw(&self) -> sys::CUstream {
-        self.raw.shared.store(true, Relaxed);
+        *locked(&self.raw.shared) = true;
+        self.raw.raw()
+    }
+
+    /// The same, for calls of this crate, which put no kernel there.
+    pub(crate) fn handle(&self) -> sys::CUstream {
         self.raw.raw()
     }
 
@@ -103,9 +107,9 @@ impl CudaStream {
     ) -> Result<()> {
         let bound = self.context().bind();
         let driver = bound.map_err(|failure| self.context().error(operation, failure))?;
-        call(driver, self.raw.raw()).map_err(|failure| {
+        call(driver, self.handle()).map_err(|failure| {
             // SAFETY: the stream is alive, and its context bound.
-            if let Err(also) = unsafe { driver.stream_synchronize(self.raw.raw()) } {
+            if let Err(also) = unsafe { driver.stream_synchronize(self.handle()) } {
                 driver.report(driver.error(operation, also));
             }
             driver.error(operation, failure)
@@ -116,7 +120,8 @@ impl CudaStream {
     pub(crate) fn copy_reachable(&self, operation: &'static str, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
         let (dst, src) = (op.dst().address(), op.src().address());
         self.enqueue(operation, |driver, stream| {
-            let overlap = !self.raw.shared.load(Relaxed);
+            let shared = (!copy::is_linear(op.plan())).then(|| locked(&self.raw.shared));
+            let overlap = shared.as_deref() == Some(&false);
             copy::enqueue(driver, stream, self.context(), op.plan(), (dst, src), overlap)
         })
     }
@@ -126,7 +131,7 @@ impl CudaStream {
         let driver = self.context().bind()?;
         let pool = self.context().pool().raw();
         // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound context.
-        unsafe { driver.mem_alloc_from_pool_async(&raw mut address, len_bytes.get(), pool, self.raw.raw()) }?;
+        unsafe { driver.mem_alloc_from_pool_async(&raw mut address, len_bytes.get(), pool, self.handle()) }?;
         Ok(address)
     }
 }
@@ -160,7 +165,7 @@ unsafe impl Stream for CudaStream {
         let buffer = op.into_buffer();
         self.context().call("free", |driver| {
             // SAFETY: the address is of an allocation, freed once, and everything that uses it is ordered before.
-            unsafe { driver.mem_free_async(buffer.address(), self.raw.raw()) }
+            unsafe { driver.mem_free_async(buffer.address(), self.handle()) }
         })
     }
 
@@ -198,14 +203,14 @@ unsafe impl Stream for CudaStream {
     fn wait(&self, event: &CudaEvent) -> Result<()> {
         self.context().call("wait", |driver| {
             // SAFETY: stream and event are alive; the context of the stream is bound.
-            unsafe { driver.stream_wait_event(self.raw.raw(), event.raw(), 0) }
+            unsafe { driver.stream_wait_event(self.handle(), event.raw(), 0) }
         })
     }
 
     fn synchronize(&self) -> Quiesced {
         let waited = self.context().call("synchronize", |driver| {
             // SAFETY: the stream is alive, and its context bound.
-            unsafe { driver.stream_synchronize(self.raw.raw()) }
+            unsafe { driver.stream_synchronize(self.handle()) }
         });
         waited.map_or_else(Quiesced::Unknown, |()| Quiesced::Done)
     }
@@ -215,7 +220,7 @@ impl Drop for RawStream {
     fn drop(&mut self) {
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.
-            unsafe { driver.stream_destroy(self.raw.raw()) }
+            unsafe { driver.stream_destroy(self.raw()) }
         });
     }
 }

@@ -47,7 +47,7 @@ pub struct LaunchConfig {
 #[repr(C, align(8))]
 #[non_exhaustive]
 pub struct LaunchAttribute {
-    /// What: 6 is [`overlapping`](Self::OVERLAPPING).
+    /// What: 6 lets the launch begin before the one in front of it is done.
     pub id: c_uint,
     unused: c_uint,
     /// The value, a union of 64 bytes that for most attributes begins with a number.

@@ -17,6 +17,11 @@ use crate::{
 /// A guess: half a 128-byte line. To be set by measuring both on rows of 16 bytes to 1 KiB.
 const MIN_PITCHED_ROW_BYTES: usize = 64;
 
+/// Whether the driver's plain copy carries out the plan.
+pub(super) fn is_linear(plan: &Plan) -> bool {
+    matches!(plan.class(), Class::Empty | Class::Linear)
+}
+
 /// Enqueues the copy of `plan` from the buffer at `src` to the buffer at `dst`. The context of `stream` is bound.
 /// `overlap`: no code but this crate's has put kernels into the stream.
 pub(super) fn enqueue(
@@ -27,8 +32,7 @@ pub(super) fn enqueue(
     (dst, src): (u64, u64),
     overlap: bool,
 ) -> Answer {
-    let linear = matches!(plan.class(), Class::Empty | Class::Linear);
-    if !linear && context.strided().copy(driver, stream, plan, Addresses { dst, src }, overlap)? {
+    if !is_linear(plan) && context.strided().copy(driver, stream, plan, Addresses { dst, src }, overlap)? {
         return Ok(());
     }
     let pitched = match plan.class() {

@@ -76,7 +76,76 @@ pub(crate) fn waits_for_the_launch_before(major: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ptr;
+
     use super::*;
+
+    /// The machine code of each kernel of an image, by section.
+    fn kernels(elf: &[u8]) -> Vec<(&str, &[u8])> {
+        let number = |at: usize, len: usize| {
+            let bytes = elf[at..at + len].iter().rev();
+            bytes.fold(0_usize, |sum, &byte| sum << 8 | usize::from(byte))
+        };
+        let (table, entry_len, entries, names) = (number(40, 8), number(58, 2), number(60, 2), number(62, 2));
+        let section = |index: usize| {
+            let at = table + index * entry_len;
+            (number(at, 4), number(at + 24, 8), number(at + 32, 8))
+        };
+        let (_, names, _) = section(names);
+        let name = |at: usize| {
+            let text = &elf[names + at..];
+            let end = text.iter().position(|&byte| byte == 0).unwrap();
+            std::str::from_utf8(&text[..end]).unwrap()
+        };
+        let all = (0..entries).map(|index| {
+            let (at, start, len_bytes) = section(index);
+            (name(at), start, len_bytes)
+        });
+        all.filter(|(name, ..)| name.starts_with(".text."))
+            .map(|(name, start, len_bytes)| (name, &elf[start..start + len_bytes]))
+            .collect()
+    }
+
+    /// The operation of each instruction: of generations 8 and 9 they are 16 bytes long, and begin with 12 bits that say which.
+    fn operations(code: &[u8]) -> impl Iterator<Item = u16> + '_ {
+        code.chunks_exact(16).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]) & 0xfff)
+    }
+
+    /// `ACQBULK`, what `griddepcontrol.wait` is compiled to.
+    const WAIT: u16 = 0x82e;
+    /// `LD`, `LDG`, `LDGSTS`, `ST`, `STG`, `CCTL`, and `EXIT`.
+    const TOUCHES: [u16; 7] = [0x980, 0x981, 0xfae, 0x985, 0x986, 0x98f, 0x94d];
+
+    #[test]
+    fn every_kernel_waits_before_it_touches_memory_where_launches_overlap() {
+        let mut kernels_seen = 0;
+        for module in Module::ALL {
+            let Images { sm_80, sm_90, compute_80, compute_70 } = images(module);
+            for (name, code) in kernels(&sm_90.0) {
+                let name = format!("{} {name}", module.name());
+                assert_eq!(operations(code).filter(|&operation| operation == WAIT).count(), 1, "{name}");
+                let first =
+                    operations(code).find(|operation| *operation == WAIT || TOUCHES.contains(operation));
+                assert_eq!(first, Some(WAIT), "{name}");
+                assert!(
+                    operations(code).any(|operation| matches!(operation, 0x985 | 0x986)),
+                    "{name} stores something"
+                );
+                kernels_seen += 1;
+            }
+            // The others do not, and their launches must not overlap.
+            let waits = |(_, code)| operations(code).any(|operation| operation == WAIT);
+            assert!(!kernels(&sm_80.0).into_iter().any(waits), "{}", module.name());
+            for text in [compute_80, compute_70] {
+                assert!(!String::from_utf8_lossy(&text.0).contains("griddepcontrol"), "{}", module.name());
+            }
+            for major in 0..16 {
+                let own = ptr::eq(module.image(major).cast::<u8>(), sm_90.0.as_ptr());
+                assert_eq!(waits_for_the_launch_before(major), own, "{major}");
+            }
+        }
+        assert!(kernels_seen > 50, "{kernels_seen}");
+    }
 
     #[test]
     fn machine_code_is_an_elf_file_and_text_ends_with_a_zero() {

@@ -15,6 +15,8 @@ const MAX_AXES: usize = 24;
 const MIN_ROW_BYTES: u32 = 64;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
 const REPEATS: u32 = 4;
+/// What the cache keeps or drops at a time; `LINE` in `common.cuh`.
+const LINE_BYTES: i64 = 128;
 /// Longer rows have so few partial chunks that joining them costs more than it saves.
 const MAX_JOINED_BYTES: u32 = 2048;
 
@@ -133,6 +135,18 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let rows: u32 = outer.iter().map(|axis| axis.extent).product();
     let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
     let each = if matches!(source, Source::Again | Source::Repeat) { REPEATS } else { 1 };
+    // What is held has to be let go: picked elements let go the line that begins before them, if the row has it from there.
+    let streams = match source {
+        Source::Aligned => true,
+        Source::Stride => {
+            let lines = outer.iter().all(|axis| axis.src % LINE_BYTES == 0 && axis.src != 0);
+            lines
+                && src.is_multiple_of(LINE_BYTES.cast_unsigned())
+                && dst_aligned
+                && row_bytes.is_multiple_of(16)
+        }
+        _ => false,
+    };
     let mut axis = [Loop::NONE; MAX_AXES];
     for (to, from) in axis.iter_mut().zip(outer) {
         *to = from.lowered();
@@ -145,7 +159,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         row_bytes,
         row: FastDiv::new(row_bytes),
         group_bytes: group.map_or(0, |(bytes, _)| bytes),
-        hold: u32::from(scale == Scale::Stream && !comes_back),
+        hold: u32::from(scale == Scale::Stream && streams),
         unused: 0,
         step: group.map_or(inner.src, |(_, step)| step),
         axis,

@@ -179,6 +179,35 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
     }
 }
 
+/// Copies larger than caches hold lines that they read whole, and those alone.
+#[test]
+fn whole_lines_of_large_copies_are_held() {
+    let of = |scale: Scale, (dst, src): (Layout, Layout), width: usize| {
+        let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
+        let launch = launches(scale, &plan, Addresses { dst: 1 << 41, src: 1 << 40 }).remove(0);
+        let hold = matches!(&launch.params.0, super::launch::Block::Rows(params) if params.hold != 0);
+        (launch.kernel.name.to_str().unwrap(), hold)
+    };
+    for width in [1, 2, 4, 8] {
+        let square = || transposed(1024, 512);
+        assert_eq!(of(Scale::Stream, square(), width).0, "tile_pairs_held", "{width}");
+        assert_eq!(of(Scale::Large, square(), width).0, "tile_pairs", "{width}");
+        // Rows that begin within a line are shared with the tile beside.
+        assert_ne!(of(Scale::Stream, transposed(1024, 528 / width), width).0, "tile_pairs_held", "{width}");
+    }
+    assert_eq!(of(Scale::Stream, transposed(512, 512), 16).0, "tile_linear_held");
+    let rows = |strides: [isize; 2], first: usize| {
+        (Layout::new(&[256, 512], &[512, 1], 0).unwrap(), Layout::new(&[256, 512], &strides, first).unwrap())
+    };
+    assert_eq!(of(Scale::Stream, rows([1024, 1], 4), 4), ("rows_aligned", true));
+    assert_eq!(of(Scale::Large, rows([1024, 1], 4), 4), ("rows_aligned", false));
+    assert_eq!(of(Scale::Stream, rows([0, 1], 0), 4), ("rows_again", false));
+    assert_eq!(of(Scale::Stream, rows([2048, 2], 0), 4), ("rows_stride_4", true));
+    // The line before the first element is nobody's to let go.
+    assert_eq!(of(Scale::Stream, rows([2048, 2], 1), 4), ("rows_stride_4", false));
+    assert_eq!(of(Scale::Stream, rows([2049, 2], 0), 4), ("rows_stride_4", false));
+}
+
 /// The last vector of such a run is gathered from below its first element.
 #[test]
 fn runs_whose_source_goes_backwards_stay_in_shared_memory() {

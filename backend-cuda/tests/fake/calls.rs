@@ -1,7 +1,16 @@
 //! Which driver calls each operation makes.
 
-use devarray::{Array, Context, Layout, backend::Device, copy::Class};
-use devarray_cuda::{CudaDevice, driver::Function};
+use std::num::NonZeroI32;
+
+use devarray::{
+    Array, Context, Layout, ManagedArray,
+    backend::{Device, Location},
+    copy::Class,
+};
+use devarray_cuda::{
+    CudaDevice,
+    driver::{Fault, Function},
+};
 
 use super::{
     cases::{Pair, Rng},
@@ -110,11 +119,40 @@ fn launches_overlap_where_kernels_wait_by_themselves() {
         };
         let expected = if overlaps { (1, 0) } else { (0, 1) };
         assert_eq!((launches(), launches()), (expected, expected), "{generation:?}");
+        // What this crate itself asks of the stream puts no kernel there.
+        let managed = ManagedArray::<u8, _>::zeros(&context, &[64]).unwrap();
+        managed.prefetch(&stream, Location::Device).unwrap();
+        stream.wait(&context.stream().unwrap().record().unwrap()).unwrap();
+        assert_eq!(launches(), expected, "{generation:?}");
         // The twin: whoever has the handle may have launched something.
         assert!(!stream.raw().raw().is_null());
         assert_eq!(launches(), (0, 1), "{generation:?}");
         fake.assert_proper();
     }
+}
+
+/// A launch that the driver refuses is an error as any other, and the next one goes through.
+#[test]
+fn an_overlapping_launch_may_fail() {
+    let fake = Fake::new();
+    fake.state(|state| state.machine_code = true);
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let stream = context.stream().unwrap();
+    let source = Array::<u32, _>::zeros(&stream, &[64, 32]).unwrap();
+    let mut target = Array::<u32, _>::zeros(&stream, &[32, 64]).unwrap();
+    let mut copy = || target.view_mut().copy_from(&stream, &source.view().transpose());
+    copy().unwrap();
+    let driver = context.device().driver();
+    let (launches, waits) =
+        (driver.calls(Function::LaunchKernelEx), driver.calls(Function::StreamSynchronize));
+    // The call that asks for the context comes before it.
+    driver.fail(Fault::new(1, NonZeroI32::new(719).unwrap()));
+    let error = copy().unwrap_err();
+    assert!(driver.heal() && error.to_string().contains("719"), "{error}");
+    assert_eq!(driver.calls(Function::LaunchKernelEx) - launches, 1);
+    assert_eq!(driver.calls(Function::StreamSynchronize) - waits, 1, "what may have begun is waited for");
+    copy().unwrap();
+    fake.assert_proper();
 }
 
 /// Hazard tracking costs no driver call while one stream does the work.

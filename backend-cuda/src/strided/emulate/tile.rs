@@ -28,6 +28,10 @@ pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memo
         );
         assert!(p.row_axes <= 1 && p.pad_chunks.divisor == 0, "rows one stride describes");
     }
+    if name.ends_with("_held") {
+        let lines = p.span.is_multiple_of(128) && p.at.src.is_multiple_of(128);
+        assert!(p.row_step > 0 && lines, "whole lines, dealt out evenly");
+    }
     for block in 0..launch.grid {
         let tile = find(p, block);
         let mut shared = vec![UNSET; (launch.shared_bytes - p.data) as usize];

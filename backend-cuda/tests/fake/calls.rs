@@ -3,7 +3,7 @@
 use std::num::NonZeroI32;
 
 use devarray::{
-    Array, Context, Layout, ManagedArray,
+    Array, Context, Layout, ManagedArray, StreamHandle,
     backend::{Device, Location},
     copy::Class,
 };
@@ -97,62 +97,78 @@ fn everything_else_is_one_launch() {
     }
 }
 
-/// A strided copy may begin while the one before it works, if its kernel waits for that by itself, and if no kernel of other
-/// code can be in between.
-#[test]
-fn launches_overlap_where_kernels_wait_by_themselves() {
-    for (generation, overlaps) in [((8, 0), false), ((9, 0), true), ((10, 0), false)] {
+/// A matrix and what it is transposed to, on a device whose machine code loads.
+struct Transposed {
+    fake: Fake,
+    context: Context<CudaDevice>,
+    stream: StreamHandle<CudaDevice>,
+    source: Array<u32, CudaDevice>,
+    target: Array<u32, CudaDevice>,
+}
+
+impl Transposed {
+    fn new(generation: (i32, i32)) -> Self {
         let fake = Fake::new();
         fake.state(|state| (state.generation, state.machine_code) = (generation, true));
         let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
         let stream = context.stream().unwrap();
-        let source = Array::<u32, _>::zeros(&stream, &[64, 32]).unwrap();
-        let mut target = Array::<u32, _>::zeros(&stream, &[32, 64]).unwrap();
-        let driver = context.device().driver();
-        let mut launches = || {
-            let count =
-                || [Function::LaunchKernelEx, Function::LaunchKernel].map(|function| driver.calls(function));
-            let before = count();
-            target.view_mut().copy_from(&stream, &source.view().transpose()).unwrap();
-            let after = count();
-            (after[0] - before[0], after[1] - before[1])
-        };
-        let expected = if overlaps { (1, 0) } else { (0, 1) };
-        assert_eq!((launches(), launches()), (expected, expected), "{generation:?}");
+        let source = Array::zeros(&stream, &[64, 32]).unwrap();
+        let target = Array::zeros(&stream, &[32, 64]).unwrap();
+        Self { fake, context, stream, source, target }
+    }
+
+    fn copy(&mut self) -> devarray::Result<()> {
+        self.target.view_mut().copy_from(&self.stream, &self.source.view().transpose())
+    }
+
+    fn calls(&self, function: Function) -> u64 {
+        self.context.device().driver().calls(function)
+    }
+
+    /// Launches of a copy that may overlap, and those that may not.
+    fn launches(&mut self) -> [u64; 2] {
+        const KINDS: [Function; 2] = [Function::LaunchKernelEx, Function::LaunchKernel];
+        let before = KINDS.map(|kind| self.calls(kind));
+        self.copy().unwrap();
+        [0, 1].map(|at| self.calls(KINDS[at]) - before[at])
+    }
+}
+
+/// A strided copy may begin while the one before it works, if its kernel waits for that by itself, and if no kernel of other
+/// code can be in between.
+#[test]
+fn launches_overlap_where_kernels_wait_by_themselves() {
+    for (generation, expected) in [((8, 0), [0, 1]), ((9, 0), [1, 0]), ((10, 0), [0, 1])] {
+        let mut turned = Transposed::new(generation);
+        assert_eq!([turned.launches(), turned.launches()], [expected; 2], "{generation:?}");
         // What this crate itself asks of the stream puts no kernel there.
-        let managed = ManagedArray::<u8, _>::zeros(&context, &[64]).unwrap();
-        managed.prefetch(&stream, Location::Device).unwrap();
-        stream.wait(&context.stream().unwrap().record().unwrap()).unwrap();
-        assert_eq!(launches(), expected, "{generation:?}");
+        let managed = ManagedArray::<u8, _>::zeros(&turned.context, &[64]).unwrap();
+        managed.prefetch(&turned.stream, Location::Device).unwrap();
+        turned.stream.wait(&turned.context.stream().unwrap().record().unwrap()).unwrap();
+        assert_eq!(turned.launches(), expected, "{generation:?}");
         // The twin: whoever has the handle may have launched something.
-        assert!(!stream.raw().raw().is_null());
-        assert_eq!(launches(), (0, 1), "{generation:?}");
-        fake.assert_proper();
+        assert!(!turned.stream.raw().raw().is_null());
+        assert_eq!(turned.launches(), [0, 1], "{generation:?}");
+        turned.fake.assert_proper();
     }
 }
 
 /// A launch that the driver refuses is an error as any other, and the next one goes through.
 #[test]
 fn an_overlapping_launch_may_fail() {
-    let fake = Fake::new();
-    fake.state(|state| state.machine_code = true);
-    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
-    let stream = context.stream().unwrap();
-    let source = Array::<u32, _>::zeros(&stream, &[64, 32]).unwrap();
-    let mut target = Array::<u32, _>::zeros(&stream, &[32, 64]).unwrap();
-    let mut copy = || target.view_mut().copy_from(&stream, &source.view().transpose());
-    copy().unwrap();
-    let driver = context.device().driver();
+    let mut turned = Transposed::new((9, 0));
+    turned.copy().unwrap();
     let (launches, waits) =
-        (driver.calls(Function::LaunchKernelEx), driver.calls(Function::StreamSynchronize));
+        (turned.calls(Function::LaunchKernelEx), turned.calls(Function::StreamSynchronize));
     // The call that asks for the context comes before it.
-    driver.fail(Fault::new(1, NonZeroI32::new(719).unwrap()));
-    let error = copy().unwrap_err();
-    assert!(driver.heal() && error.to_string().contains("719"), "{error}");
-    assert_eq!(driver.calls(Function::LaunchKernelEx) - launches, 1);
-    assert_eq!(driver.calls(Function::StreamSynchronize) - waits, 1, "what may have begun is waited for");
-    copy().unwrap();
-    fake.assert_proper();
+    turned.context.device().driver().fail(Fault::new(1, NonZeroI32::new(719).unwrap()));
+    let error = turned.copy().unwrap_err();
+    assert!(turned.context.device().driver().heal() && error.to_string().contains("719"), "{error}");
+    assert_eq!(turned.calls(Function::LaunchKernelEx) - launches, 1);
+    let waited = turned.calls(Function::StreamSynchronize) - waits;
+    assert_eq!(waited, 1, "what may have begun is waited for");
+    turned.copy().unwrap();
+    turned.fake.assert_proper();
 }
 
 /// Hazard tracking costs no driver call while one stream does the work.

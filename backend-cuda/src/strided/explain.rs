@@ -77,9 +77,13 @@ fn why(launch: &Launch) -> &'static str {
             "both sides run along the same axis, and short rows follow each other in the destination: joined, so that \
              stores are whole"
         }
-        "tile_linear" | "tile_linear_held" | "tile_pairs" | "tile_pairs_held" => {
+        "tile_linear" | "tile_pairs" => {
             "the sides run along different axes, so tiles turn round in shared memory; every run starts at a multiple \
              of 16 B, its elements one step apart"
+        }
+        "tile_linear_held" | "tile_pairs_held" => {
+            "the sides run along different axes, so tiles turn round in shared memory; every run starts at a multiple \
+             of 16 B, its elements one step apart; so much streams through that whole lines are held in the cache until read"
         }
         "tile_pairs_8" | "tile_pairs_4" => {
             "the sides run along different axes, so tiles turn round in shared memory; runs start at multiples of 8 or 4 B, \
@@ -136,6 +140,9 @@ mod tests {
                 1,
                 &["tile_1:tile_pairs_8", "8 B stored", "fetched together"],
             ),
+            (&[8192, 4096], &[4096, 1], &[1, 8192], 4, &["tile_4:tile_pairs_held", "held in the cache"]),
+            (&[8192, 4096], &[4096, 1], &[8192, 1], 4, &["rows_aligned", "held in the cache until read"]),
+            (&[8192, 4096], &[4096, 1], &[0, 1], 4, &["rows_again", "only writing counts"]),
             (&[512, 512], &[512, 1], &[1024, 2], 2, &["rows_stride_2", "2 B loaded, 16 B stored", "picked"]),
             (&[4096, 3], &[3, 1], &[512, 1], 4, &["gather_4", "4 B stored", "too short"]),
         ] {

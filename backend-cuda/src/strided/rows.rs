@@ -45,6 +45,9 @@ impl RowsParams {
         if self.group_bytes > 0 {
             write!(f, ", joined to {} B", self.group_bytes)?;
         }
+        if self.hold != 0 {
+            write!(f, ", held in the cache until read")?;
+        }
         Ok(())
     }
 }

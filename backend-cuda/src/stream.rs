@@ -120,9 +120,7 @@ impl CudaStream {
     pub(crate) fn copy_reachable(&self, operation: &'static str, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
         let (dst, src) = (op.dst().address(), op.src().address());
         self.enqueue(operation, |driver, stream| {
-            let shared = (!copy::is_linear(op.plan())).then(|| locked(&self.raw.shared));
-            let overlap = shared.as_deref() == Some(&false);
-            copy::enqueue(driver, stream, self.context(), op.plan(), (dst, src), overlap)
+            copy::enqueue(driver, stream, &self.raw.shared, self.context(), op.plan(), (dst, src))
         })
     }
 

@@ -1,13 +1,14 @@
 //! From a plan to the driver calls that carry it out: one, up to 1 GiB.
 #![allow(unsafe_code)] // enqueues driver copies of the bytes that a plan names
 
-use std::ptr;
+use std::{ptr, sync::Mutex};
 
 use devarray::copy::{Class, Plan};
 
 use crate::{
     context::Context,
     driver::{Answer, Driver, INVALID_VALUE, sys},
+    handle::locked,
     kernels::{Kind, Params},
     strided::Addresses,
 };
@@ -17,23 +18,22 @@ use crate::{
 /// A guess: half a 128-byte line. To be set by measuring both on rows of 16 bytes to 1 KiB.
 const MIN_PITCHED_ROW_BYTES: usize = 64;
 
-/// Whether the driver's plain copy carries out the plan.
-pub(super) fn is_linear(plan: &Plan) -> bool {
-    matches!(plan.class(), Class::Empty | Class::Linear)
-}
-
 /// Enqueues the copy of `plan` from the buffer at `src` to the buffer at `dst`. The context of `stream` is bound.
-/// `overlap`: no code but this crate's has put kernels into the stream.
+/// `shared`: whether code but this crate's may have put kernels into the stream.
 pub(super) fn enqueue(
     driver: &Driver,
     stream: sys::CUstream,
+    shared: &Mutex<bool>,
     context: &Context,
     plan: &Plan,
     (dst, src): (u64, u64),
-    overlap: bool,
 ) -> Answer {
-    if !is_linear(plan) && context.strided().copy(driver, stream, plan, Addresses { dst, src }, overlap)? {
-        return Ok(());
+    if !matches!(plan.class(), Class::Empty | Class::Linear) {
+        // Until it is launched, nobody else gets the handle.
+        let shared = locked(shared);
+        if context.strided().copy(driver, stream, plan, Addresses { dst, src }, !*shared)? {
+            return Ok(());
+        }
     }
     let pitched = match plan.class() {
         Class::Empty => return Ok(()),

@@ -5,7 +5,7 @@
 
 use super::{
     launch::{Block, Launch, Loop, Operands},
-    rows::RowsParams,
+    rows::{REPEATS, RowsParams},
     tile::TileParams,
 };
 
@@ -51,7 +51,9 @@ pub(super) fn run(launch: &Launch, memory: &mut Memory<'_>) {
         }
         Block::Rows(p) => {
             let several = ["rows_again", "rows_repeat"].iter().any(|kind| name.starts_with(kind));
-            let chunks = u64::from(launch.grid) * u64::from(launch.threads) * if several { 4 } else { 1 };
+            let chunks = u64::from(launch.grid)
+                * u64::from(launch.threads)
+                * u64::from(if several { REPEATS } else { 1 });
             assert!(chunks >= p.total.into(), "threads enough for all chunks");
             assert!(p.hold == 0 || ["rows_aligned", "rows_stride"].iter().any(|kind| name.starts_with(kind)));
             for item in 0..p.total {

@@ -10,6 +10,9 @@ use super::{fast_div::FastDiv, gather::GatherParams, rows::RowsParams, tile::Til
 /// Threads of a block of the kernels that have as many in every launch.
 pub(super) const THREADS: u32 = 256;
 
+/// What the cache keeps or drops at a time; `LINE` in `common.cuh`.
+pub(super) const LINE_BYTES: u64 = 128;
+
 /// A module of kernels, loaded when one of them is first needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

@@ -5,7 +5,7 @@ use std::{ffi::CStr, fmt};
 use super::{
     axes::{Axis, Problem},
     fast_div::FastDiv,
-    launch::{Block, Kernel, Launch, Loop, Module, Operands, Params, THREADS},
+    launch::{Block, Kernel, LINE_BYTES, Launch, Loop, Module, Operands, Params, THREADS},
     tile::Scale,
 };
 
@@ -14,9 +14,7 @@ const MAX_AXES: usize = 24;
 /// Shorter rows leave too many of their chunks partial.
 const MIN_ROW_BYTES: u32 = 64;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
-const REPEATS: u32 = 4;
-/// What the cache keeps or drops at a time; `LINE` in `common.cuh`.
-const LINE_BYTES: i64 = 128;
+pub(super) const REPEATS: u32 = 4;
 /// Longer rows have so few partial chunks that joining them costs more than it saves.
 const MAX_JOINED_BYTES: u32 = 2048;
 
@@ -142,9 +140,9 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let streams = match source {
         Source::Aligned => true,
         Source::Stride => {
-            let lines = outer.iter().all(|axis| axis.src % LINE_BYTES == 0 && axis.src != 0);
-            lines
-                && src.is_multiple_of(LINE_BYTES.cast_unsigned())
+            let lines = |stride: i64| stride != 0 && stride.unsigned_abs().is_multiple_of(LINE_BYTES);
+            src.is_multiple_of(LINE_BYTES)
+                && outer.iter().all(|axis| lines(axis.src))
                 && dst_aligned
                 && row_bytes.is_multiple_of(16)
         }

@@ -26,7 +26,7 @@ use self::{
 use super::{
     axes::Problem,
     fast_div::FastDiv,
-    launch::{Block, Kernel, Launch, Module, Operands, Params},
+    launch::{Block, Kernel, LINE_BYTES, Launch, Module, Operands, Params},
 };
 
 /// Shared memory a block may use without asking the driver for more, less what the kernels declare themselves.
@@ -35,8 +35,6 @@ const SHARED_BYTES: u32 = (48 << 10) - 128;
 const MOST_THREADS: u32 = 512;
 /// Runs start on a boundary of a memory sector, where tiles may overlap to make that so.
 const SECTOR_BYTES: u32 = 32;
-/// What the cache keeps or drops at a time; `LINE` in `common.cuh`.
-const LINE_BYTES: u64 = 128;
 
 /// How often the box is made smaller, if memory is short or its table too long, before single elements are copied.
 const ATTEMPTS: u32 = 6;

@@ -2,6 +2,9 @@
 #![allow(unsafe_code)] // opens unchecked streams, to make the mistakes that are to be found
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+#[path = "common/impatient.rs"]
+mod impatient;
+
 use devarray::{
     Array, Context,
     backend::{DownloadOp, Stream},
@@ -9,6 +12,8 @@ use devarray::{
 use devarray_mock::{
     Code, Explore, Failure, MockDevice, Operation, Profile, Schedule, Trace, Wrong, explore,
 };
+
+use impatient::impatient;
 
 /// Fills on one stream and reads on another, whose order the caller is responsible for.
 fn relay(device: MockDevice, waits: bool) -> Vec<u8> {
@@ -66,15 +71,6 @@ fn a_finding_comes_with_a_schedule_that_acts_it_out() {
     let order = device.order().unwrap();
     let place = |number| order.iter().position(|&ran| ran == number).unwrap();
     assert!(place(later) < place(earlier), "{order:?}");
-}
-
-/// Right as far as the judge knows, and wrong about what a query says: nobody promises an answer at once.
-fn impatient(device: MockDevice) {
-    let context = Context::new(device).unwrap();
-    let stream = context.stream().unwrap();
-    let mut array = Array::<u8, _>::zeros(&stream, &[16]).unwrap();
-    array.view_mut().fill(&stream, 1).unwrap();
-    assert!(stream.record().unwrap().query().unwrap(), "surely it is done by now");
 }
 
 #[test]

@@ -2,6 +2,9 @@
 //! test runs this file again as a child, whose tests are the ignored ones.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+#[path = "common/impatient.rs"]
+mod impatient;
+
 use std::{
     env,
     ffi::OsStr,
@@ -9,19 +12,12 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use devarray::{Array, Context};
-use devarray_mock::{Explore, MockDevice, explore, sweep};
+use devarray::Context;
+use devarray_mock::{Explore, explore, sweep};
+
+use impatient::impatient;
 
 const VARIABLE: &str = "DEVARRAY_REPLAY";
-
-/// Wrong about what a query says: under most schedules it says no.
-fn impatient(device: MockDevice) {
-    let context = Context::new(device).unwrap();
-    let stream = context.stream().unwrap();
-    let mut array = Array::<u8, _>::zeros(&stream, &[16]).unwrap();
-    array.view_mut().fill(&stream, 1).unwrap();
-    assert!(stream.record().unwrap().query().unwrap(), "surely it is done by now");
-}
 
 static RUNS: AtomicU64 = AtomicU64::new(0);
 

@@ -1,0 +1,13 @@
+//! A program that only some schedules show to be wrong.
+
+use devarray::{Array, Context};
+use devarray_mock::MockDevice;
+
+/// Right as far as the judge knows, and wrong about what a query says: nobody promises an answer at once.
+pub(crate) fn impatient(device: MockDevice) {
+    let context = Context::new(device).unwrap();
+    let stream = context.stream().unwrap();
+    let mut array = Array::<u8, _>::zeros(&stream, &[16]).unwrap();
+    array.view_mut().fill(&stream, 1).unwrap();
+    assert!(stream.record().unwrap().query().unwrap(), "surely it is done by now");
+}

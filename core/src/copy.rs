@@ -50,7 +50,7 @@ mod tiles;
 pub use axis::Axis;
 pub use blocks::Blocks;
 pub use class::Class;
-pub(crate) use host::execute_past_caches;
+pub(crate) use host::{PAGE_BYTES, execute_pages, execute_past_caches};
 pub use host::{copy_bytes, execute};
 pub use plan::Plan;
 pub use runs::Runs;

@@ -33,7 +33,7 @@ pub(crate) const SLOT_BYTES: usize = 2 << 20;
 /// Bytes of the smallest slot.
 const MIN_SLOT_BYTES: usize = 4 << 10;
 
-/// Slots of one size on their way to the device before a transfer waits for the oldest.
+/// Slots of one size on their way to the device before a transfer waits for the oldest, if none is idle.
 const SLOTS_IN_FLIGHT: usize = 8;
 
 /// The slots that no transfer holds now. The device may still be busy with some of them.
@@ -135,14 +135,14 @@ impl<D: Device> Staging<D> {
     /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier transfer is finished, and
     /// does so rather than answer that pinned memory ran out.
     pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
-        let size = len_bytes.next_power_of_two().max(MIN_SLOT_BYTES);
+        let size = slot_size(len_bytes);
         core.custody.collect(core);
         let mut in_flight = SLOTS_IN_FLIGHT;
         loop {
             if let Some(slot) = self.take_idle(size).or_else(|| self.take_finished(core, size)) {
                 return Ok(slot);
             }
-            if let Some(oldest) = self.take_oldest(size, in_flight) {
+            if let Some(oldest) = self.take_oldest(size, in_flight, |_| true) {
                 match oldest.wait(core) {
                     Ok(slot) => return Ok(slot),
                     // An earlier transfer failed, and its slot with it. This one may still succeed.
@@ -164,6 +164,25 @@ impl<D: Device> Staging<D> {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// [`acquire`](Self::acquire) for a lane that may have so many bytes in flight in slots of this size. When it has, the slot is the oldest of
+    /// them, once the device is finished with it, even if others are idle: it is still in the caches.
+    pub(crate) fn acquire_within(
+        &self,
+        core: &ContextCore<D>,
+        lane: usize,
+        most_bytes: usize,
+        len_bytes: usize,
+    ) -> Result<Slot<D>> {
+        let size = slot_size(len_bytes);
+        if let Some(oldest) = self.take_oldest(size, most_bytes / size, |slot| slot.lane == lane) {
+            match oldest.wait(core) {
+                Ok(slot) => return Ok(slot),
+                Err(error) => core.report(error),
+            }
+        }
+        self.acquire(core, len_bytes)
     }
 
     /// Takes back a slot that no operation uses.
@@ -209,13 +228,23 @@ impl<D: Device> Staging<D> {
         Some(idle.swap_remove(at))
     }
 
-    /// The oldest busy slot of a size, if so many of them are in flight.
-    fn take_oldest(&self, size: usize, in_flight: usize) -> Option<BusySlot<D>> {
+    /// The oldest of some busy slots of a size, if so many of them are in flight.
+    fn take_oldest(
+        &self,
+        size: usize,
+        in_flight: usize,
+        of: impl Fn(&BusySlot<D>) -> bool,
+    ) -> Option<BusySlot<D>> {
         let mut busy = lock(&self.busy);
-        let mut of_size = (0..busy.len()).filter(|&at| busy[at].memory.len_bytes() == size);
-        let oldest = of_size.next()?;
-        (1 + of_size.count() >= in_flight).then(|| busy.remove(oldest))
+        let mut found = (0..busy.len()).filter(|&at| busy[at].memory.len_bytes() == size && of(&busy[at]));
+        let oldest = found.next()?;
+        (1 + found.count() >= in_flight).then(|| busy.remove(oldest))
     }
+}
+
+/// Bytes of the slot for so many.
+fn slot_size(len_bytes: usize) -> usize {
+    len_bytes.next_power_of_two().max(MIN_SLOT_BYTES)
 }
 
 impl<D: Device> Default for Staging<D> {

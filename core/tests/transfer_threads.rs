@@ -189,3 +189,32 @@ fn callers_at_once_get_their_own_bytes() {
         }
     });
 }
+
+/// Bytes of uploads that the device was asked for and has not done.
+fn on_their_way(device: &MockDevice) -> u64 {
+    let statistics = device.statistics();
+    statistics.enqueued.uploads.bytes - statistics.executed.uploads.bytes
+}
+
+/// Uploads keep to a few slots even where many are idle, each stream to its own: so the slots stay in the caches, and a stream does not
+/// wait for another.
+#[test]
+fn a_stream_has_few_bytes_on_their_way() {
+    const LEN: usize = 40 << 20;
+    const MOST: u64 = 8 << 20;
+    let device = Mock::builder().schedule(Schedule::Lazy).build();
+    let context = Context::new(device.clone()).unwrap();
+    context.set_transfer_threads(2);
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let data = many_bytes(LEN, 5);
+    let mut a = Array::<u8, _>::zeros(&one, &[LEN]).unwrap();
+    // Leaves as many slots idle as a copy back has in flight.
+    assert!(a.to_vec(&one).unwrap().iter().all(|&byte| byte == 0));
+    a.view_mut().copy_from_slice(&one, &data).unwrap();
+    let of_one = on_their_way(&device);
+    assert!((MOST / 2..=MOST).contains(&of_one), "{of_one}");
+    let mut b = Array::<u8, _>::uninit(&two, &[LEN]).unwrap();
+    b.view_mut().copy_from_slice(&two, &data).unwrap();
+    assert_eq!(on_their_way(&device), 2 * of_one, "the second stream waited for its own only");
+    assert!(a.to_vec(&one).unwrap() == data && b.to_vec(&two).unwrap() == data);
+}

@@ -60,6 +60,30 @@ pub(crate) unsafe fn execute_past_caches(plan: &Plan, src: *const u8, dst: *mut 
     }
 }
 
+/// Bytes of a page of memory. Processors read ahead up to its end and no further.
+pub(crate) const PAGE_BYTES: usize = 4 << 10;
+
+/// Carries out every `of`-th page of `plan`, counted in the destination, from number `first` on. With each `first` below `of` it is the whole
+/// plan, each byte once.
+///
+/// # Safety
+///
+/// As [`execute`].
+pub(crate) unsafe fn execute_pages(plan: &Plan, first: usize, of: usize, src: *const u8, dst: *mut u8) {
+    for (src_offset, dst_offset, len_bytes) in plan.runs() {
+        let end = dst_offset + len_bytes;
+        let before = dst_offset / PAGE_BYTES;
+        let pages = before + (first + of - before % of) % of..end.div_ceil(PAGE_BYTES);
+        for page in pages.step_by(of) {
+            let from = (page * PAGE_BYTES).max(dst_offset);
+            let until = ((page + 1) * PAGE_BYTES).min(end);
+            let (src, dst) = (src.wrapping_add(src_offset + (from - dst_offset)), dst.wrapping_add(from));
+            // SAFETY: the pointers are at a part of a run of the plan: valid for it, disjoint, and not in use by anybody else.
+            unsafe { ptr::copy_nonoverlapping(src, dst, until - from) }
+        }
+    }
+}
+
 /// Carries out `plan` on two slices. An empty plan touches nothing.
 ///
 /// # Errors
@@ -97,6 +121,58 @@ unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
             unsafe { ptr::copy_nonoverlapping(src, dst, run_bytes) }
             src = src.wrapping_offset(inner.src_stride_bytes);
             dst = dst.wrapping_offset(inner.dst_stride_bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{backend::Capabilities, layout::Layout};
+
+    /// Runs of many lengths and places, from a source with gaps: what the numbers below `of`, but for one, copy together.
+    fn copied_without(left_out: Option<usize>, of: usize, run: usize, gap: usize, start: usize) -> Vec<u8> {
+        const RUNS: usize = 5;
+        let shape = [RUNS, run];
+        let strides = [(run + gap).cast_signed(), 1];
+        let src_layout = Layout::new(&shape, &strides, 3).expect("small numbers");
+        let dst_layout = Layout::new(&shape, &[run.cast_signed(), 1], start).expect("small numbers");
+        let plan = Plan::new(&dst_layout, &src_layout, 1, &Capabilities::default())
+            .expect("no byte is reached twice");
+        let src: Vec<u8> = (0..3 + RUNS * (run + gap)).map(|k| 1 + (k % 251).to_le_bytes()[0]).collect();
+        let mut dst = vec![0; start + RUNS * run];
+        let mut found = dst.clone();
+        for first in (0..of).filter(|&first| Some(first) != left_out) {
+            dst.fill(0);
+            // SAFETY: both layouts lie inside their vectors, which nobody else uses.
+            unsafe { execute_pages(&plan, first, of, src.as_ptr(), dst.as_mut_ptr()) };
+            for (found, &copied) in found.iter_mut().zip(&dst) {
+                assert!(*found == 0 || copied == 0, "a byte is copied twice");
+                *found |= copied;
+            }
+        }
+        let mut expected = vec![0; dst.len()];
+        copy_bytes(&plan, &src, &mut expected).expect("inside both");
+        for (at, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
+            assert!(found == expected || found == 0 && left_out == Some(at / PAGE_BYTES % of), "byte {at}");
+        }
+        found
+    }
+
+    #[test]
+    fn pages_of_all_numbers_are_the_plan() {
+        for (run, gap, start) in
+            [(4096, 0, 0), (5000, 7, 0), (4097, 1, 5), (20_480, 64, 4095), (1000, 9, 100)]
+        {
+            for of in [1, 2, 3, 16] {
+                let all = copied_without(None, of, run, gap, start);
+                assert!(all[start..].iter().all(|&byte| byte != 0));
+                // And each number counts, if it has a page.
+                for first in 0..of.min(all.len() / PAGE_BYTES) {
+                    let some = copied_without(Some(first), of, run, gap, start);
+                    assert!(some[start..].contains(&0), "{first} of {of}");
+                }
+            }
         }
     }
 }

@@ -1,8 +1,19 @@
 //! Copies between borrowed host memory and the device, through staging memory.
 //!
-//! A large copy goes in pieces. Each is on one of two ways at a time: between the slice and its slot, by whichever thread
-//! has time, or between its slot and the device. Only the calling thread submits and waits for the device, in an order
+//! A large copy goes in pieces. Each is on one of two ways at a time: between the slice and its slot, by whichever threads
+//! have time, or between its slot and the device. Only the calling thread submits and waits for the device, in an order
 //! that follows from the sizes alone; so what the device sees does not depend on the threads.
+//!
+//! # Where an upload lies on its way
+//!
+//! A piece that is written to memory, and read from there by the device, passes through memory three times, and with many threads that is
+//! what holds it up. So the slots of an upload are few, and are filled through the caches: the device then reads them from there. It does so at
+//! full speed only if what it asks for at a time lies in the caches of several processors; from one alone it comes at a fraction of
+//! the speed of a link. Hence all threads work at one piece, and neighbouring pages are written by different threads. Whole pages, because
+//! processors read ahead to the end of one: of shares of 1, 4 and 16 KiB, those of 4 are the fastest.
+//!
+//! A few threads are held up by their own stores before memory is. They store past the caches, which spares each line a read, and each
+//! writes what lies together.
 #![allow(unsafe_code)] // lends the caller's slice to threads that are done with it before the call returns
 
 mod pieces;
@@ -22,29 +33,36 @@ use crate::{
     stream::StreamCore,
 };
 
-/// Most pieces between slice and slots at a time: work for the threads, and slack for when one of them is slow.
-const PIECES_AT_WORK: usize = 24;
-
-/// The same at the beginning of an upload; with every piece that is submitted, it is one more. Handing out a piece costs some microseconds,
-/// and the link waits for the first.
-const PIECES_AT_FIRST: usize = 8;
+/// Most pieces between slice and slots at a time, of a download: work for the threads, and slack for when one of them is slow.
+const DOWNLOADS_AT_WORK: usize = 24;
 
 /// Pieces between device and slots at a time, of one download.
 const DOWNLOADS_IN_FLIGHT: usize = 8;
 
+/// Most pieces between slice and slots at a time, of an upload: all threads work at the oldest, and have another when it is done.
+const UPLOADS_AT_WORK: usize = 4;
+
+/// Bytes between slots and device at a time, of the uploads of one stream: few enough to stay in the caches, enough for the link to have work
+/// while the caller waits for the threads.
+const UPLOADED_IN_FLIGHT_BYTES: usize = 8 << 20;
+
 /// Bytes of the smallest copy that is worth waking a thread for: some tens of microseconds of copying.
 const MIN_SHARED_BYTES: usize = 2 << 20;
 
-/// Whether the slots of an upload are written past the caches. One thread may store slower so; but what lies changed in the
-/// caches of single processors, a device reads at a fraction of the speed of its link.
-fn packed_past_caches(len_bytes: usize, threads: usize) -> bool {
-    const SOME_THREADS: usize = 4;
-    threads >= SOME_THREADS && len_bytes >= MIN_SHARED_BYTES
+/// Who packs the pieces of an upload.
+fn packed_by(len_bytes: usize, threads: usize) -> By {
+    /// With six, either way is as fast.
+    const MANY_THREADS: usize = 8;
+    match threads {
+        _ if len_bytes < MIN_SHARED_BYTES => By::Caller,
+        MANY_THREADS.. => By::Pages,
+        _ => By::Parts,
+    }
 }
 
-/// Who copies the pieces of a copy of `len_bytes`.
-fn copied_by(len_bytes: usize) -> By {
-    if len_bytes < MIN_SHARED_BYTES { By::Caller } else { By::Crew }
+/// Who unpacks the pieces of a download.
+fn unpacked_by(len_bytes: usize) -> By {
+    if len_bytes < MIN_SHARED_BYTES { By::Caller } else { By::Thread }
 }
 
 /// Bytes of the smallest upload whose order may be the host's: below it, the copies on the device that it needs cost more.
@@ -114,20 +132,19 @@ impl<D: Device> StreamCore<D> {
         self.check_context("upload", [&dst.allocation.core])?;
         check_inside(src_layout, dst.item_bytes, src.len())?;
         let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
-        let by = copied_by(plan.len_bytes());
-        let past_caches = packed_past_caches(plan.len_bytes(), self.core.staging.crew.most());
+        let by = packed_by(plan.len_bytes(), self.core.staging.crew.most());
         let cut = Cut::of(plan);
-        let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
-        let mut most_at_work = PIECES_AT_FIRST;
+        let mut at_work = AtWork::with_capacity(UPLOADS_AT_WORK);
         let mut pieces = Pieces::new(&cut.plan);
         while let Some(block) = pieces.next() {
             let (to_slot, to_device) = cut.halves(&block)?;
-            if at_work.len() == most_at_work {
+            if at_work.len() == UPLOADS_AT_WORK {
                 self.upload_oldest(dst, &mut at_work)?;
-                most_at_work = PIECES_AT_WORK.min(most_at_work + 1);
             }
             let slot = loop {
-                match self.core.staging.acquire(&self.core, pieces.slot_bytes()) {
+                let (lane, len_bytes) = (self.lane.index, pieces.slot_bytes());
+                match self.core.staging.acquire_within(&self.core, lane, UPLOADED_IN_FLIGHT_BYTES, len_bytes)
+                {
                     // This copy's own slots may be all there are.
                     Err(error) if error.is_retryable() && !at_work.is_empty() => {
                         self.upload_oldest(dst, &mut at_work)?;
@@ -137,7 +154,7 @@ impl<D: Device> StreamCore<D> {
             };
             // SAFETY: the source layout lies inside `src`, which is borrowed until this returns; by then all that is in
             // `at_work` is finished or dropped.
-            let worked = unsafe { self.core.staging.pack(slot, to_slot, src.as_ptr(), by, past_caches) };
+            let worked = unsafe { self.core.staging.pack(slot, to_slot, src.as_ptr(), by) };
             at_work.push_back((worked, to_device));
         }
         while !at_work.is_empty() {
@@ -193,8 +210,8 @@ impl<D: Device> StreamCore<D> {
         let dst = dst.as_mut_ptr();
         let pieces = VecDeque::with_capacity(DOWNLOADS_IN_FLIGHT);
         let in_flight = &mut InFlight { pieces, staging: &self.core.staging };
-        let by = copied_by(plan.len_bytes());
-        let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
+        let by = unpacked_by(plan.len_bytes());
+        let mut at_work = AtWork::with_capacity(DOWNLOADS_AT_WORK);
         let mut pieces = Pieces::new(plan);
         while let Some(block) = pieces.next() {
             if in_flight.pieces.len() == DOWNLOADS_IN_FLIGHT {
@@ -202,7 +219,7 @@ impl<D: Device> StreamCore<D> {
                 // `at_work` is finished or dropped.
                 unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
             }
-            if at_work.len() == PIECES_AT_WORK {
+            if at_work.len() == DOWNLOADS_AT_WORK {
                 self.finish_oldest(&mut at_work);
             }
             let slot = loop {

@@ -1,7 +1,10 @@
 //! Threads that do pieces of work for a caller who waits for each.
 //!
-//! The caller decides what is done and in which order it hears of it; the threads only decide who does a piece. So a
+//! The caller decides what is done and in which order it hears of it; the threads only decide who does a share of it. So a
 //! program runs the same with any number of them.
+//!
+//! All threads work at the oldest piece that has shares left. Taking one is a step of a counter; a lock is taken once a
+//! piece and thread.
 //!
 //! They are kept, asleep, from one call to the next: starting one takes tens of microseconds. Waking one takes up to as
 //! long, of who wakes it and until it runs, and a piece is copied in a few hundred. So a caller wakes one thread at most,
@@ -15,7 +18,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
 };
@@ -31,9 +34,13 @@ const LOOKS: usize = 2000;
 /// Bytes of the stack of a thread, which calls nothing deep.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Something that any thread can do.
-pub(crate) trait Work: Send + 'static {
-    fn run(self);
+/// Something that any threads can do together.
+pub(crate) trait Work: Send + Sync + 'static {
+    /// How many shares it has; at least one, always the same.
+    fn shares(&self) -> usize;
+
+    /// Does one of them. Each is asked for once at most.
+    fn run(&self, share: usize);
 }
 
 /// Threads that wait for work. They start when there is enough of it, and end with this.
@@ -65,18 +72,24 @@ struct Queue<W> {
     closed: bool,
 }
 
-/// One piece of work, which whoever claims it does.
+/// One piece of work, of which whoever claims a share does it.
 struct Piece<W> {
-    state: Mutex<State<W>>,
-    /// For who looks without the lock.
-    has_ended: AtomicBool,
+    work: W,
+    shares: usize,
+    /// Shares claimed; more than there are, if somebody came too late.
+    claimed: AtomicUsize,
+    /// Shares that are neither done nor taken back.
+    left: AtomicUsize,
+    end: Mutex<End>,
     ended: Condvar,
 }
 
-enum State<W> {
-    Waiting(W),
-    Claimed,
-    Ended(Result<(), Box<dyn Any + Send>>),
+#[derive(Default)]
+struct End {
+    /// Whether somebody sleeps until the last share is done.
+    awaited: bool,
+    /// What the first share that panicked panicked with.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 /// A piece of work in the hands of a crew. When this is gone, no thread does it any more: dropping waits.
@@ -84,11 +97,14 @@ enum State<W> {
 pub(crate) struct Ticket<W: Work>(Option<Arc<Piece<W>>>);
 
 impl<W: Work> Crew<W> {
-    /// Has a piece done by some thread. Does not block.
+    /// Has a piece done by the threads that have time. Does not block.
     pub(crate) fn give(&self, work: W) -> Ticket<W> {
         let ticket = Ticket::new(work);
         let mut queue = lock(&self.shared.queue);
-        if queue.asleep + queue.looking <= queue.pieces.len() && queue.threads < queue.most() {
+        for _ in 0..ticket.0.as_ref().map_or(0, |piece| piece.shares) {
+            if queue.asleep + queue.looking > queue.unclaimed() || queue.threads >= queue.most() {
+                break;
+            }
             self.start(&mut queue);
         }
         if queue.threads > 0 {
@@ -125,7 +141,18 @@ impl<W: Work> Crew<W> {
     }
 }
 
-impl<W> Queue<W> {
+impl<W: Work> Queue<W> {
+    /// Shares that nobody has begun.
+    fn unclaimed(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.unclaimed()).sum()
+    }
+
+    /// The oldest piece of which nobody has begun a share.
+    fn oldest(&mut self) -> Option<Arc<Piece<W>>> {
+        while self.pieces.pop_front_if(|piece| piece.unclaimed() == 0).is_some() {}
+        self.pieces.front().cloned()
+    }
+
     fn most(&mut self) -> usize {
         *self.most.get_or_insert_with(|| match thread::available_parallelism() {
             Ok(processors) if processors.get() > 1 => processors.get().min(DEFAULT_MOST),
@@ -139,12 +166,12 @@ impl<W: Work> Shared<W> {
     fn help(&self) {
         let mut queue = lock(&self.queue);
         while !queue.closed && queue.threads <= queue.most() {
-            if let Some(piece) = queue.pieces.pop_front() {
-                self.has_pieces.store(!queue.pieces.is_empty(), Ordering::Relaxed);
+            if let Some(piece) = queue.oldest() {
                 self.call(queue, 2);
                 piece.help();
                 queue = self.look();
             } else {
+                self.has_pieces.store(false, Ordering::Relaxed);
                 queue.asleep += 1;
                 queue = wait(&self.called, queue);
                 queue.asleep -= 1;
@@ -154,9 +181,9 @@ impl<W: Work> Shared<W> {
         queue.threads -= 1;
     }
 
-    /// Wakes up to so many threads, if there are pieces that nobody comes for.
+    /// Wakes up to so many threads, if there are shares that nobody comes for.
     fn call(&self, mut queue: MutexGuard<'_, Queue<W>>, most: usize) {
-        let uncalled = queue.pieces.len().saturating_sub(queue.called + queue.looking);
+        let uncalled = queue.unclaimed().saturating_sub(queue.called + queue.looking);
         let calls = uncalled.min(queue.asleep.saturating_sub(queue.called)).min(most);
         queue.called += calls;
         drop(queue);
@@ -168,10 +195,11 @@ impl<W: Work> Shared<W> {
     /// Waits a moment for a piece, awake.
     fn look(&self) -> MutexGuard<'_, Queue<W>> {
         let mut queue = lock(&self.queue);
-        if queue.pieces.is_empty() {
+        if queue.oldest().is_none() {
+            self.has_pieces.store(false, Ordering::Relaxed);
             queue.looking += 1;
             drop(queue);
-            look_until(&self.has_pieces, Ordering::Relaxed);
+            look_until(|| self.has_pieces.load(Ordering::Relaxed));
             queue = lock(&self.queue);
             queue.looking -= 1;
         }
@@ -180,72 +208,81 @@ impl<W: Work> Shared<W> {
 }
 
 impl<W: Work> Piece<W> {
-    /// The work, unless somebody else has it.
-    fn claim(&self) -> Option<W> {
-        let mut state = lock(&self.state);
-        if !matches!(*state, State::Waiting(_)) {
-            return None;
-        }
-        match std::mem::replace(&mut *state, State::Claimed) {
-            State::Waiting(work) => Some(work),
-            State::Claimed | State::Ended(_) => None,
+    /// Shares that nobody has begun.
+    fn unclaimed(&self) -> usize {
+        self.shares.saturating_sub(self.claimed.load(Ordering::Relaxed))
+    }
+
+    /// Does shares until all are begun.
+    fn help(&self) {
+        while self.unclaimed() > 0 {
+            let share = self.claimed.fetch_add(1, Ordering::Relaxed);
+            if share >= self.shares {
+                return;
+            }
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work.run(share))) {
+                lock(&self.end).panic.get_or_insert(panic);
+            }
+            self.done(1);
         }
     }
 
-    /// Does the work for whoever waits for it.
-    fn help(&self) {
-        if let Some(work) = self.claim() {
-            let end = catch_unwind(AssertUnwindSafe(|| work.run()));
-            *lock(&self.state) = State::Ended(end);
-            self.has_ended.store(true, Ordering::Release);
+    /// So many shares are done, or taken back.
+    fn done(&self, shares: usize) {
+        // Whoever sees that none is left sees what all of them did.
+        if self.left.fetch_sub(shares, Ordering::AcqRel) == shares && lock(&self.end).awaited {
             self.ended.notify_one();
         }
     }
 
-    /// Blocks until the thread that claimed the work is done with it.
-    fn wait(&self) -> Result<(), Box<dyn Any + Send>> {
-        look_until(&self.has_ended, Ordering::Acquire);
-        let mut state = lock(&self.state);
-        loop {
-            match std::mem::replace(&mut *state, State::Claimed) {
-                State::Ended(end) => return end,
-                other => *state = other,
-            }
-            state = wait(&self.ended, state);
+    /// Blocks until no thread is at it. What the first share panicked with, if one did.
+    fn wait(&self) -> Option<Box<dyn Any + Send>> {
+        look_until(|| self.left.load(Ordering::Acquire) == 0);
+        let mut end = lock(&self.end);
+        end.awaited = true;
+        while self.left.load(Ordering::Acquire) > 0 {
+            end = wait(&self.ended, end);
         }
+        end.panic.take()
     }
 }
 
 impl<W: Work> Ticket<W> {
     /// Work that nobody else was told of.
     pub(crate) fn new(work: W) -> Self {
-        let state = Mutex::new(State::Waiting(work));
-        Self(Some(Arc::new(Piece { state, has_ended: AtomicBool::new(false), ended: Condvar::new() })))
+        let shares = work.shares();
+        Self(Some(Arc::new(Piece {
+            work,
+            shares,
+            claimed: AtomicUsize::new(0),
+            left: AtomicUsize::new(shares),
+            end: Mutex::default(),
+            ended: Condvar::new(),
+        })))
     }
 
-    /// Blocks until the work is done. Does it, if nobody has begun.
+    /// Blocks until the work is done. Does what nobody has begun.
     ///
     /// # Panics
     ///
     /// With what the work panicked with.
     pub(crate) fn finish(mut self) {
         let Some(piece) = self.0.take() else { return };
-        if let Some(work) = piece.claim() {
-            work.run();
-        } else if let Err(panic) = piece.wait() {
+        piece.help();
+        if let Some(panic) = piece.wait() {
             resume_unwind(panic);
         }
     }
 }
 
 impl<W: Work> Drop for Ticket<W> {
-    /// Takes the work back, or waits for the thread that has begun.
+    /// Takes back what nobody has begun, and waits for the threads that have.
     fn drop(&mut self) {
-        if let Some(piece) = self.0.take()
-            && piece.claim().is_none()
-        {
+        if let Some(piece) = self.0.take() {
+            let claimed = piece.claimed.swap(piece.shares, Ordering::Relaxed);
+            piece.done(piece.shares.saturating_sub(claimed));
             // A panic of work that nobody wants any more was told of by the panic hook.
-            let _ = piece.wait();
+            drop(piece.wait());
         }
     }
 }
@@ -292,10 +329,10 @@ impl<W: Work> fmt::Debug for Ticket<W> {
     }
 }
 
-/// Returns when the flag is set, or after a while.
-fn look_until(flag: &AtomicBool, ordering: Ordering) {
+/// Returns when it is so, or after a while.
+fn look_until(is_so: impl Fn() -> bool) {
     for _ in 0..LOOKS {
-        if flag.load(ordering) {
+        if is_so() {
             break;
         }
         hint::spin_loop();

@@ -7,46 +7,66 @@ use super::{
 };
 use crate::{
     backend::Device,
-    copy::{Plan, execute, execute_past_caches},
+    copy::{PAGE_BYTES, Plan, execute, execute_pages, execute_past_caches},
 };
 
-/// A copy on the host: a plan and where its two sides are.
+/// Shares of a piece that several threads copy. More than there are threads, so that a slow one holds up little.
+const SHARES: usize = 16;
+
+/// A copy on the host: plans, and where both sides are.
 #[derive(Debug)]
 pub(crate) struct HostCopy {
-    plan: Plan,
+    /// A share each, or one of which the shares are pages.
+    plans: Vec<Plan>,
     src: *const u8,
     dst: *mut u8,
-    /// Whether the destination is better not kept in the caches.
-    past_caches: bool,
+    how: How,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum How {
+    Plainly,
+    /// The destination better not kept in the caches.
+    PastCaches,
+    /// A share is every page whose number has the same remainder, of [`SHARES`].
+    Pages,
 }
 
 // SAFETY: the promise of `HostCopy::new` holds for whichever thread runs it.
 unsafe impl Send for HostCopy {}
+// SAFETY: as above; threads that run shares at once write to different bytes, because the plans have no byte of the destination
+// in common.
+unsafe impl Sync for HostCopy {}
 
 impl HostCopy {
     /// A copy to be run, or dropped.
     ///
     /// # Safety
     ///
-    /// What [`execute`] asks of its arguments holds until then.
-    unsafe fn new(plan: Plan, src: *const u8, dst: *mut u8, past_caches: bool) -> Self {
-        Self { plan, src, dst, past_caches }
+    /// What [`execute`] asks of its arguments holds until then, for each of the plans. They share no byte of the destination.
+    unsafe fn new(plans: Vec<Plan>, src: *const u8, dst: *mut u8, how: How) -> Self {
+        Self { plans, src, dst, how }
     }
 }
 
 impl Work for HostCopy {
-    fn run(self) {
-        if self.past_caches {
+    fn shares(&self) -> usize {
+        if let How::Pages = self.how { SHARES } else { self.plans.len() }
+    }
+
+    fn run(&self, share: usize) {
+        match self.how {
             // SAFETY: promised to `new`.
-            unsafe { execute_past_caches(&self.plan, self.src, self.dst) }
-        } else {
+            How::Plainly => unsafe { execute(&self.plans[share], self.src, self.dst) },
             // SAFETY: promised to `new`.
-            unsafe { execute(&self.plan, self.src, self.dst) }
+            How::PastCaches => unsafe { execute_past_caches(&self.plans[share], self.src, self.dst) },
+            // SAFETY: promised to `new`.
+            How::Pages => unsafe { execute_pages(&self.plans[0], share, SHARES, self.src, self.dst) },
         }
     }
 }
 
-/// A slot that a thread copies to or from. When this is gone, none does any more, and the slot is idle.
+/// A slot that threads copy to or from. When this is gone, none does any more, and the slot is idle.
 #[derive(Debug)]
 pub(crate) struct WorkedSlot<'a, D: Device> {
     ticket: Option<Ticket<HostCopy>>,
@@ -55,13 +75,18 @@ pub(crate) struct WorkedSlot<'a, D: Device> {
     staging: &'a Staging<D>,
 }
 
-/// Who copies.
+/// Who copies a piece, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
     /// The calling thread.
     Caller,
-    /// The first thread that has time.
-    Crew,
+    /// The first thread that has time, past the caches.
+    Thread,
+    /// The threads that have time, each parts that lie together, past the caches.
+    Parts,
+    /// The threads that have time, a page each in turn, so that what lies next to each other lies in the caches of different
+    /// processors.
+    Pages,
 }
 
 impl<D: Device> WorkedSlot<'_, D> {
@@ -84,7 +109,7 @@ impl<D: Device> Drop for WorkedSlot<'_, D> {
 }
 
 impl<D: Device> Staging<D> {
-    /// Copies what `pack` names to a slot, past the caches if told. Does not block.
+    /// Copies what `pack` names to a slot. Does not block.
     ///
     /// # Safety
     ///
@@ -96,12 +121,11 @@ impl<D: Device> Staging<D> {
         pack: Plan,
         src: *const u8,
         by: By,
-        past_caches: bool,
     ) -> WorkedSlot<'_, D> {
         let dst = slot.bytes_mut(pack.len_bytes()).as_mut_ptr();
         // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it comes back.
-        let copy = unsafe { HostCopy::new(pack, src, dst, past_caches) };
-        self.work(slot, copy, by)
+        let ticket = unsafe { self.work(pack, src, dst, by) };
+        WorkedSlot { ticket: Some(ticket), slot: Some(slot), staging: self }
     }
 
     /// Copies a slot to where `unpack` says. Does not block.
@@ -119,15 +143,27 @@ impl<D: Device> Staging<D> {
     ) -> WorkedSlot<'_, D> {
         let src = slot.bytes(unpack.len_bytes()).as_ptr();
         // SAFETY: the caller's promise; the source is the slot, which nobody uses before it comes back.
-        let copy = unsafe { HostCopy::new(unpack, src, dst, by == By::Crew) };
-        self.work(slot, copy, by)
+        let ticket = unsafe { self.work(unpack, src, dst, by) };
+        WorkedSlot { ticket: Some(ticket), slot: Some(slot), staging: self }
     }
 
-    fn work(&self, slot: Slot<D>, copy: HostCopy, by: By) -> WorkedSlot<'_, D> {
-        let ticket = match by {
-            By::Caller => Ticket::new(copy),
-            By::Crew => self.crew.give(copy),
+    /// Hands out a copy.
+    ///
+    /// # Safety
+    ///
+    /// What [`execute`] asks of its arguments holds until the ticket is finished or dropped.
+    unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: By) -> Ticket<HostCopy> {
+        let share_bytes = plan.len_bytes().div_ceil(SHARES).next_multiple_of(PAGE_BYTES);
+        let shares = |plan: Plan| plan.blocks(share_bytes).collect();
+        let (plans, how) = match by {
+            By::Caller => (vec![plan], How::Plainly),
+            By::Thread => (vec![plan], How::PastCaches),
+            By::Parts => (shares(plan), How::PastCaches),
+            By::Pages if plan.run_bytes() < PAGE_BYTES => (shares(plan), How::Plainly),
+            By::Pages => (vec![plan], How::Pages),
         };
-        WorkedSlot { ticket: Some(ticket), slot: Some(slot), staging: self }
+        // SAFETY: the caller's promise. Blocks of a plan are parts of it, and share no byte of its destination.
+        let copy = unsafe { HostCopy::new(plans, src, dst, how) };
+        if by == By::Caller { Ticket::new(copy) } else { self.crew.give(copy) }
     }
 }

@@ -1,6 +1,7 @@
-//! Each piece is done once, a ticket that is gone leaves no thread at work, and a panic reaches whoever waits.
+//! Each share is done once, a ticket that is gone leaves no thread at work, and a panic reaches whoever waits.
 
 use std::{
+    collections::HashSet,
     sync::{
         atomic::{AtomicUsize, Ordering},
         mpsc::{Receiver, Sender, channel},
@@ -10,11 +11,30 @@ use std::{
 
 use super::*;
 
-type Task = Box<dyn FnOnce() + Send>;
+/// Work that is told which share of it to do.
+struct Task {
+    shares: usize,
+    run: Box<dyn Fn(usize) + Send + Sync>,
+}
+
+impl Task {
+    fn of(shares: usize, run: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        Self { shares, run: Box::new(run) }
+    }
+
+    /// Of one share.
+    fn one(run: impl Fn() + Send + Sync + 'static) -> Self {
+        Self::of(1, move |_| run())
+    }
+}
 
 impl Work for Task {
-    fn run(self) {
-        self();
+    fn shares(&self) -> usize {
+        self.shares
+    }
+
+    fn run(&self, share: usize) {
+        (self.run)(share);
     }
 }
 
@@ -33,19 +53,20 @@ struct Held {
 
 fn held() -> (Task, Held) {
     let ((say, begun), (go, gate)) = (channel(), channel());
+    let gate = Mutex::new(gate);
     let ended = Arc::new(AtomicUsize::new(0));
     let end = Arc::clone(&ended);
     let task = move || {
         say.send(thread::current().id()).expect("the test listens");
-        let () = gate.recv().expect("the test lets go");
+        let () = lock(&gate).recv().expect("the test lets go");
         end.fetch_add(1, Ordering::SeqCst);
     };
-    (Box::new(task), Held { begun, go, ended })
+    (Task::one(task), Held { begun, go, ended })
 }
 
 fn counting(count: &Arc<AtomicUsize>) -> Task {
     let count = Arc::clone(count);
-    Box::new(move || {
+    Task::one(move || {
         count.fetch_add(1, Ordering::SeqCst);
     })
 }
@@ -74,7 +95,7 @@ fn the_caller_does_what_no_thread_has_begun() {
     assert_ne!(held.begun.recv().expect("a thread begins"), me);
 
     let (say, done_by) = channel();
-    crew.give(Box::new(move || say.send(thread::current().id()).expect("the test listens"))).finish();
+    crew.give(Task::one(move || say.send(thread::current().id()).expect("the test listens"))).finish();
     assert_eq!(done_by.recv().expect("it was done"), me, "the only thread is held");
 
     held.go.send(()).expect("the piece waits");
@@ -124,8 +145,8 @@ fn without_the_wait_a_thread_would_go_on() {
 fn a_panic_of_a_thread_reaches_the_caller_and_the_thread_works_on() {
     let crew = crew(1);
     let (task, held) = held();
-    let failing = crew.give(Box::new(move || {
-        task();
+    let failing = crew.give(Task::one(move || {
+        task.run(0);
         panic!("in a thread");
     }));
     let thread = held.begun.recv().expect("a thread begins");
@@ -144,8 +165,8 @@ fn a_panic_of_a_thread_reaches_the_caller_and_the_thread_works_on() {
 fn a_panic_that_nobody_waits_for_ends_with_its_ticket() {
     let crew = crew(1);
     let (task, held) = held();
-    let failing = crew.give(Box::new(move || {
-        task();
+    let failing = crew.give(Task::one(move || {
+        task.run(0);
         panic!("in a thread");
     }));
     held.begun.recv().expect("a thread begins");
@@ -178,4 +199,91 @@ fn there_are_never_more_threads_than_told() {
     let count = Arc::new(AtomicUsize::new(0));
     crew.give(counting(&count)).finish();
     assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+/// A count a share.
+fn counts(shares: usize) -> Arc<Vec<AtomicUsize>> {
+    Arc::new((0..shares).map(|_| AtomicUsize::new(0)).collect())
+}
+
+fn counting_each(counts: &Arc<Vec<AtomicUsize>>) -> Task {
+    let counts = Arc::clone(counts);
+    Task::of(counts.len(), move |share| {
+        counts[share].fetch_add(1, Ordering::SeqCst);
+    })
+}
+
+#[test]
+fn each_share_is_done_once_before_its_finish_returns() {
+    for (most, shares) in [(0, 3), (1, 7), (3, 1), (3, 2), (4, 16)] {
+        let crew = crew(most);
+        for _ in 0..200 {
+            let counts: Vec<_> = (0..5).map(|_| counts(shares)).collect();
+            let tickets: Vec<_> = counts.iter().map(|counts| crew.give(counting_each(counts))).collect();
+            for (ticket, counts) in tickets.into_iter().zip(&counts) {
+                ticket.finish();
+                assert!(counts.iter().all(|count| count.load(Ordering::SeqCst) == 1), "{counts:?}");
+            }
+        }
+    }
+}
+
+/// Work of which each share says that it began, and stays so until it is let go.
+fn all_held(shares: usize) -> (Task, Receiver<ThreadId>, Sender<()>, Arc<Vec<AtomicUsize>>) {
+    let ((say, begun), (go, gate)) = (channel(), channel::<()>());
+    let gate = Mutex::new(gate);
+    let ended = counts(shares);
+    let end = Arc::clone(&ended);
+    let task = Task::of(shares, move |share| {
+        say.send(thread::current().id()).expect("the test listens");
+        // An error lets go as well: of all that still wait.
+        let _ = lock(&gate).recv();
+        end[share].fetch_add(1, Ordering::SeqCst);
+    });
+    (task, begun, go, ended)
+}
+
+#[test]
+fn threads_do_a_piece_together() {
+    let crew = crew(3);
+    let (task, begun, go, ended) = all_held(3);
+    let ticket = crew.give(task);
+    let threads: HashSet<_> = (0..3).map(|_| begun.recv().expect("a thread begins")).collect();
+    assert!(threads.len() == 3 && !threads.contains(&thread::current().id()), "{threads:?}");
+    drop(go);
+    ticket.finish();
+    assert!(ended.iter().all(|count| count.load(Ordering::SeqCst) == 1));
+}
+
+#[test]
+fn a_dropped_ticket_takes_back_the_shares_that_nobody_has_begun() {
+    let crew = crew(2);
+    let (task, begun, go, ended) = all_held(5);
+    let ticket = crew.give(task);
+    for _ in 0..2 {
+        begun.recv().expect("a thread begins");
+    }
+    thread::spawn(move || drop(go));
+    drop(ticket);
+    let ended = || ended.iter().map(|count| count.load(Ordering::SeqCst)).sum::<usize>();
+    let done = ended();
+    assert!((2..=5).contains(&done), "the two that were begun were waited for");
+    drop(crew);
+    assert_eq!(ended(), done, "nobody goes on");
+}
+
+#[test]
+fn a_panic_of_one_share_leaves_the_others_to_be_done() {
+    for most in [0, 2] {
+        let crew = crew(most);
+        let counts = counts(6);
+        let counted = Arc::clone(&counts);
+        let ticket = crew.give(Task::of(6, move |share| {
+            counted[share].fetch_add(1, Ordering::SeqCst);
+            assert!(share != 2, "share two");
+        }));
+        let panic = catch_unwind(AssertUnwindSafe(|| ticket.finish())).expect_err("it panicked");
+        assert_eq!(panic.downcast_ref(), Some(&"share two"));
+        assert!(counts.iter().all(|count| count.load(Ordering::SeqCst) == 1), "{counts:?}");
+    }
 }

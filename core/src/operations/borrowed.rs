@@ -42,7 +42,7 @@ const DOWNLOADS_IN_FLIGHT: usize = 8;
 /// Most pieces between slice and slots at a time, of an upload: all threads work at the oldest, and have another when it is done.
 const UPLOADS_AT_WORK: usize = 4;
 
-/// Bytes between slots and device at a time, of the uploads of one stream: few enough to stay in the caches, enough for the link to have work
+/// Bytes between slots of one size and device at a time, of the uploads of one stream: few enough to stay in the caches, enough for the link to have work
 /// while the caller waits for the threads.
 const UPLOADED_IN_FLIGHT_BYTES: usize = 8 << 20;
 

@@ -14,7 +14,7 @@
 use std::{
     any::Any,
     collections::VecDeque,
-    fmt, hint,
+    fmt, hint, mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -88,7 +88,7 @@ struct Piece<W> {
 struct End {
     /// Whether somebody sleeps until the last share is done.
     awaited: bool,
-    /// What the first share that panicked panicked with.
+    /// What a share panicked with, the last if several did.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -102,10 +102,10 @@ impl<W: Work> Crew<W> {
         let ticket = Ticket::new(work);
         let mut queue = lock(&self.shared.queue);
         for _ in 0..ticket.0.as_ref().map_or(0, |piece| piece.shares) {
-            if queue.asleep + queue.looking > queue.unclaimed() || queue.threads >= queue.most() {
+            let enough = queue.asleep + queue.looking > queue.unclaimed() || queue.threads >= queue.most();
+            if enough || !self.start(&mut queue) {
                 break;
             }
-            self.start(&mut queue);
         }
         if queue.threads > 0 {
             queue.pieces.extend(ticket.0.clone());
@@ -128,16 +128,16 @@ impl<W: Work> Crew<W> {
         self.shared.called.notify_all();
     }
 
-    /// One thread more, or none if the system has none to give: the others do the work, or the caller.
-    fn start(&self, queue: &mut Queue<W>) {
+    /// One thread more, or none if the system has none to give: the others do the work, or the caller. Whether there is one.
+    fn start(&self, queue: &mut Queue<W>) -> bool {
         let shared = Arc::clone(&self.shared);
         let builder = thread::Builder::new().name("devarray-transfer".to_owned()).stack_size(STACK_BYTES);
-        if let Ok(thread) = builder.spawn(move || shared.help()) {
-            queue.threads += 1;
-            let mut threads = lock(&self.threads);
-            threads.retain(|thread| !thread.is_finished());
-            threads.push(thread);
-        }
+        let Ok(thread) = builder.spawn(move || shared.help()) else { return false };
+        queue.threads += 1;
+        let mut threads = lock(&self.threads);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
+        true
     }
 }
 
@@ -147,7 +147,7 @@ impl<W: Work> Queue<W> {
         self.pieces.iter().map(|piece| piece.unclaimed()).sum()
     }
 
-    /// The oldest piece of which nobody has begun a share.
+    /// The oldest piece with shares that nobody has begun.
     fn oldest(&mut self) -> Option<Arc<Piece<W>>> {
         while self.pieces.pop_front_if(|piece| piece.unclaimed() == 0).is_some() {}
         self.pieces.front().cloned()
@@ -220,8 +220,11 @@ impl<W: Work> Piece<W> {
             if share >= self.shares {
                 return;
             }
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work.run(share))) {
-                lock(&self.end).panic.get_or_insert(panic);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work.run(share)))
+                && let Some(unwanted) = lock(&self.end).panic.replace(panic)
+            {
+                // Dropping it may panic, and then this share would never be done.
+                mem::forget(unwanted);
             }
             self.done(1);
         }
@@ -235,7 +238,7 @@ impl<W: Work> Piece<W> {
         }
     }
 
-    /// Blocks until no thread is at it. What the first share panicked with, if one did.
+    /// Blocks until no thread is at it. What a share panicked with, if one did.
     fn wait(&self) -> Option<Box<dyn Any + Send>> {
         look_until(|| self.left.load(Ordering::Acquire) == 0);
         let mut end = lock(&self.end);

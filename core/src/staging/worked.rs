@@ -7,11 +7,28 @@ use super::{
 };
 use crate::{
     backend::Device,
-    copy::{PAGE_BYTES, Plan, execute, execute_pages, execute_past_caches},
+    copy::{Class, PAGE_BYTES, Plan, execute, execute_pages, execute_past_caches},
 };
 
 /// Shares of a piece that several threads copy. More than there are threads, so that a slow one holds up little.
 const SHARES: usize = 16;
+
+/// Bytes of the shortest run that is dealt out by pages: of shorter ones, too many pages are in parts.
+const MIN_PAGED_RUN_BYTES: usize = 16 * PAGE_BYTES;
+
+/// A plan in parts of about so many bytes.
+///
+/// A transpose is cut along the source: a part of many rows of the destination and few of the source would read each line of the source for a
+/// few bytes, and so would the next part.
+fn parts(plan: &Plan, most_bytes: usize) -> Vec<Plan> {
+    if let Class::Transpose { .. } = plan.class()
+        && let Some(back) = plan.reversed()
+        && let Some(parts) = back.blocks(most_bytes).map(|part| part.reversed()).collect()
+    {
+        return parts;
+    }
+    plan.blocks(most_bytes).collect()
+}
 
 /// A copy on the host: plans, and where both sides are.
 #[derive(Debug)]
@@ -85,7 +102,7 @@ pub(crate) enum By {
     /// The threads that have time, each parts that lie together, past the caches.
     Parts,
     /// The threads that have time, a page each in turn, so that what lies next to each other lies in the caches of different
-    /// processors.
+    /// processors; shorter runs as [`Parts`](Self::Parts).
     Pages,
 }
 
@@ -154,16 +171,60 @@ impl<D: Device> Staging<D> {
     /// What [`execute`] asks of its arguments holds until the ticket is finished or dropped.
     unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: By) -> Ticket<HostCopy> {
         let share_bytes = plan.len_bytes().div_ceil(SHARES).next_multiple_of(PAGE_BYTES);
-        let shares = |plan: Plan| plan.blocks(share_bytes).collect();
         let (plans, how) = match by {
             By::Caller => (vec![plan], How::Plainly),
             By::Thread => (vec![plan], How::PastCaches),
-            By::Parts => (shares(plan), How::PastCaches),
-            By::Pages if plan.run_bytes() < PAGE_BYTES => (shares(plan), How::Plainly),
-            By::Pages => (vec![plan], How::Pages),
+            By::Pages if plan.run_bytes() >= MIN_PAGED_RUN_BYTES => (vec![plan], How::Pages),
+            By::Parts | By::Pages => (parts(&plan, share_bytes), How::PastCaches),
         };
         // SAFETY: the caller's promise. Blocks of a plan are parts of it, and share no byte of its destination.
         let copy = unsafe { HostCopy::new(plans, src, dst, how) };
         if by == By::Caller { Ticket::new(copy) } else { self.crew.give(copy) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        backend::Capabilities,
+        layout::{Layout, Order},
+    };
+
+    /// Where the bytes of the destination come from, by part.
+    fn sources(parts: &[Plan]) -> Vec<Vec<(usize, usize)>> {
+        let bytes = |(src, dst, len): (usize, usize, usize)| (0..len).map(move |k| (dst + k, src + k));
+        parts.iter().map(|part| part.runs().flat_map(bytes).collect()).collect()
+    }
+
+    #[test]
+    fn parts_of_any_plan_are_the_plan_and_those_of_a_transpose_share_no_line_of_the_source() {
+        let cases: [(&[usize], &[isize], bool); 5] = [
+            (&[64, 2048], &[2, 130], true),
+            (&[100, 300], &[2, 1], false),
+            (&[40_000], &[1], false),
+            (&[64, 0x400], &[0, 1], false),
+            (&[20, 30, 50], &[2, 40, 1_200], true),
+        ];
+        for (shape, strides, turned) in cases {
+            let src = Layout::new(shape, strides, 0).expect("small numbers");
+            let dst = Layout::contiguous(shape, Order::C).expect("small numbers");
+            let plan =
+                Plan::new(&dst, &src, 1, &Capabilities::default()).expect("the destination does not overlap");
+            let all = parts(&plan, 4096);
+            assert!(all.len() > 3, "{shape:?}");
+            let by_part = sources(&all);
+            let mut found: Vec<_> = by_part.iter().flatten().copied().collect();
+            found.sort_unstable();
+            let mut expected = sources(std::slice::from_ref(&plan)).concat();
+            expected.sort_unstable();
+            assert!(found == expected, "{shape:?}");
+            if turned {
+                assert!(matches!(plan.class(), Class::Transpose { .. }), "{shape:?}");
+                let spans: Vec<_> = all.iter().map(Plan::src_span).collect();
+                let apart = |pair: &[std::ops::Range<usize>]| pair[0].end <= pair[1].start;
+                assert!(spans.windows(2).all(apart), "{spans:?}");
+            }
+        }
     }
 }

@@ -136,7 +136,7 @@ fn without_the_wait_a_thread_would_go_on() {
     let (task, held) = held();
     let ticket = crew.give(task);
     held.begun.recv().expect("a thread begins");
-    std::mem::forget(ticket);
+    mem::forget(ticket);
     assert_eq!(held.ended.load(Ordering::SeqCst), 0, "it is still at work");
     held.go.send(()).expect("the piece waits");
 }
@@ -286,4 +286,36 @@ fn a_panic_of_one_share_leaves_the_others_to_be_done() {
         assert_eq!(panic.downcast_ref(), Some(&"share two"));
         assert!(counts.iter().all(|count| count.load(Ordering::SeqCst) == 1), "{counts:?}");
     }
+}
+
+/// Panics when it is dropped, unless it was taken out.
+struct Trap(bool);
+
+impl Drop for Trap {
+    fn drop(&mut self) {
+        assert!(!self.0 || thread::panicking(), "dropped");
+    }
+}
+
+#[test]
+fn panics_that_panic_when_dropped_do_not_end_a_wait_early() {
+    let crew = crew(1);
+    let (task, held) = held();
+    let first = AtomicBool::new(true);
+    let ticket = crew.give(Task::of(4, move |_| {
+        if first.swap(false, Ordering::SeqCst) {
+            task.run(0);
+        } else {
+            std::panic::panic_any(Trap(true));
+        }
+    }));
+    held.begun.recv().expect("a thread begins");
+    let go = held.go;
+    thread::spawn(move || {
+        thread::sleep(std::time::Duration::from_millis(20));
+        go.send(()).expect("the share waits");
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| ticket.finish())).expect_err("it panicked");
+    assert_eq!(held.ended.load(Ordering::SeqCst), 1, "the thread was waited for");
+    panic.downcast::<Trap>().expect("of a share").0 = false;
 }

@@ -22,6 +22,7 @@ use crate::{
     peer::Peers,
     probe::unavailable,
     stream::RawStream,
+    strided::MemorySpeed,
 };
 
 /// The contexts open through one driver table, by ordinal.
@@ -64,10 +65,10 @@ impl Context {
         let major = found.info.generation.split('.').next().and_then(|major| major.parse().ok());
         let context = Arc::new(Self {
             primary,
+            strided: Strided::new(major.unwrap_or(0), MemorySpeed::of(&found.info.properties)),
             info: found.info,
             pool,
             kernels: Kernels::default(),
-            strided: Strided::new(major.unwrap_or(0)),
             streams: Mutex::default(),
             peers: Peers::default(),
             managed_bytes: Mutex::default(),

@@ -28,7 +28,7 @@ pub use ipc::{CudaExportable, CudaOpened};
 pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;
 pub use stream::CudaStream;
-pub use strided::explain_copy;
+pub use strided::{MemorySpeed, explain_copy};
 pub use symbols::CudaModule;
 
 /// The name errors carry.

@@ -6,8 +6,8 @@
 //! | tile | sides that are fastest along different axes | whole rows of the source into shared memory, whole runs of the destination out of it |
 //! | gather | everything | one element a thread |
 //!
-//! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the width of an element and
-//! the alignment of the addresses; [`Launch::explain`] puts the choice in words.
+//! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the width of an element,
+//! the alignment of the addresses and the speed of the device's memory; [`Launch::explain`] puts the choice in words.
 
 mod axes;
 mod explain;
@@ -15,6 +15,7 @@ mod fast_div;
 mod gather;
 mod image;
 mod launch;
+mod memory_speed;
 mod rows;
 mod tile;
 
@@ -29,6 +30,7 @@ use self::axes::Problem;
 pub use self::explain::explain_copy;
 pub(crate) use self::image::waits_for_the_launch_before;
 pub use self::launch::{Kernel, Launch, Module, Params};
+pub use self::memory_speed::MemorySpeed;
 
 /// Most bytes one launch moves, so that 32 bits count its elements and its threads.
 const LAUNCH_BYTES: usize = 1 << 30;
@@ -50,11 +52,12 @@ pub struct Addresses {
 ///
 /// The first error of `submit`; later launches are not made.
 pub fn select<E>(
+    memory: MemorySpeed,
     plan: &Plan,
     addresses: Addresses,
     submit: impl FnMut(&Launch) -> Result<(), E>,
 ) -> Result<(), E> {
-    select_at(tile::Scale::of(plan.len_bytes()), plan, addresses, submit)
+    select_at(tile::Scale::of(plan.len_bytes(), memory), plan, addresses, submit)
 }
 
 /// The same at a given scale.

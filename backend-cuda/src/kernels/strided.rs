@@ -16,7 +16,7 @@ use devarray::copy::Plan;
 use crate::{
     driver::{Answer, Driver, Failure, LaunchAttribute, LaunchConfig, sys},
     handle::{Handle, locked},
-    strided::{Addresses, Kernel, Launch, Module, select, waits_for_the_launch_before},
+    strided::{Addresses, Kernel, Launch, MemorySpeed, Module, select, waits_for_the_launch_before},
 };
 
 /// "Invalid image", "no binary for this GPU", "invalid PTX", "PTX of a newer version": this driver cannot run the
@@ -36,13 +36,14 @@ struct Loaded {
 pub(crate) struct Strided {
     /// First number of the device's generation.
     major: u32,
+    memory: MemorySpeed,
     unsuitable: AtomicBool,
     loaded: Mutex<Loaded>,
 }
 
 impl Strided {
-    pub(crate) fn new(major: u32) -> Self {
-        Self { major, unsuitable: AtomicBool::new(false), loaded: Mutex::default() }
+    pub(crate) fn new(major: u32, memory: MemorySpeed) -> Self {
+        Self { major, memory, unsuitable: AtomicBool::new(false), loaded: Mutex::default() }
     }
 
     /// The modules that were loaded.
@@ -65,7 +66,7 @@ impl Strided {
             return Ok(false);
         }
         let overlap = overlap && waits_for_the_launch_before(self.major);
-        match select(plan, addresses, |launch| self.launch(driver, stream, launch, overlap)) {
+        match select(self.memory, plan, addresses, |launch| self.launch(driver, stream, launch, overlap)) {
             Ok(()) => Ok(true),
             Err(failure) if UNSUITABLE.contains(&failure) => {
                 self.unsuitable.store(true, Relaxed);

@@ -4,13 +4,13 @@ use std::convert::Infallible;
 
 use devarray::copy::{Class, Plan};
 
-use super::{Addresses, Launch, select};
+use super::{Addresses, Launch, MemorySpeed, select};
 
-/// How the copy of `plan` between the allocations at `dst` and `src` is carried out on a device, and why, line by line.
+/// How the copy of `plan` between the allocations at `dst` and `src` is carried out on a device with such memory, and why, line by line.
 ///
-/// Pure: the kernels are chosen from the plan and the addresses alone, so no device is needed to ask.
+/// Pure: the kernels are chosen from the arguments alone, so no device is needed to ask.
 #[must_use]
-pub fn explain_copy(plan: &Plan, dst: u64, src: u64) -> Vec<String> {
+pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec<String> {
     match plan.class() {
         Class::Empty => return vec!["nothing to copy".to_owned()],
         Class::Linear => {
@@ -32,7 +32,7 @@ pub fn explain_copy(plan: &Plan, dst: u64, src: u64) -> Vec<String> {
         launches += 1;
         Ok::<(), Infallible>(())
     };
-    let Ok(()) = select(plan, Addresses { dst, src }, each);
+    let Ok(()) = select(memory, plan, Addresses { dst, src }, each);
     if launches > 1 {
         lines.push(format!("the first of {launches} launches of at most 1 GiB"));
     }
@@ -123,7 +123,7 @@ mod tests {
     fn explained(shape: &[usize], dst: &[isize], src: &[isize], width: usize) -> String {
         let layout = |strides| Layout::new(shape, strides, 0).unwrap();
         let plan = Plan::new(&layout(dst), &layout(src), width, &Capabilities::default()).unwrap();
-        explain_copy(&plan, 0, 1 << 40).join("\n")
+        explain_copy(MemorySpeed::default(), &plan, 0, 1 << 40).join("\n")
     }
 
     #[test]

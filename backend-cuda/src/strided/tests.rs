@@ -89,7 +89,7 @@ fn check(random: &mut Random, dst: &Layout, src: &Layout, width: usize, seed: u6
     let addresses = Addresses { dst: 1 << 41, src: (1 << 40) + odd };
     let mut name = "none";
     // What is laid out for large copies must be right for small ones too.
-    for scale in [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream] {
+    for scale in [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream, Scale::FastStream] {
         let mut found = before.clone();
         for launch in launches(scale, &plan, addresses) {
             name = launch.kernel.name.to_str().unwrap();
@@ -192,6 +192,7 @@ fn whole_lines_of_large_copies_are_held() {
         let square = || transposed(1024, 512);
         assert_eq!(of(Scale::Stream, square(), width).0, "tile_pairs_held", "{width}");
         assert_eq!(of(Scale::Large, square(), width).0, "tile_pairs", "{width}");
+        assert_eq!(of(Scale::FastStream, square(), width).0, "tile_pairs", "{width}");
         // Rows that begin within a line are shared with the tile beside.
         assert_ne!(of(Scale::Stream, transposed(1024, 528 / width), width).0, "tile_pairs_held", "{width}");
     }
@@ -201,6 +202,7 @@ fn whole_lines_of_large_copies_are_held() {
     };
     assert_eq!(of(Scale::Stream, rows([1024, 1], 4), 4), ("rows_aligned", true));
     assert_eq!(of(Scale::Large, rows([1024, 1], 4), 4), ("rows_aligned", false));
+    assert_eq!(of(Scale::FastStream, rows([1024, 1], 4), 4), ("rows_aligned", false));
     assert_eq!(of(Scale::Stream, rows([0, 1], 0), 4), ("rows_again", false));
     assert_eq!(of(Scale::Stream, rows([2048, 2], 0), 4), ("rows_stride_4", true));
     // The line before the first element is nobody's to let go.

@@ -75,7 +75,9 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         let shape = shape::choose(problem, scale, shrink)?;
         // Narrow stores are faster from smaller tiles.
         let smaller = match scale {
-            Scale::Large | Scale::Stream if place::in_words(problem, &shape) => Scale::Middle,
+            Scale::Large | Scale::Stream | Scale::FastStream if place::in_words(problem, &shape) => {
+                Scale::Middle
+            }
             _ => return lay_out(problem, &shape, scale, shrink),
         };
         lay_out(problem, &shape::choose(problem, smaller, shrink)?, smaller, shrink)
@@ -254,7 +256,7 @@ impl Layout<'_> {
         let look_ups = self.problem.width == 1 && find != Find::Pairs;
         let rounds = match find {
             Find::Scatter => return 256,
-            _ => self.scale.vectors(look_ups),
+            _ => self.scale.vectors(look_ups, find == Find::Pairs),
         };
         let p = &mut self.params;
         let chunks = p.chunks.divisor;

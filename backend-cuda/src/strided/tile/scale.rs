@@ -1,5 +1,7 @@
 //! How much one block and one thread do.
 
+use crate::strided::MemorySpeed;
+
 /// A copy by its size. Large ones are fastest when a thread has two vectors under way and a block half a thousand threads: enough to
 /// hide the memory behind, and few enough blocks to begin. A small copy is over before that matters: it needs many small
 /// blocks, so that every multiprocessor has some, and a short way through each.
@@ -13,11 +15,13 @@ pub(in crate::strided) enum Scale {
     Large,
     /// More than caches hold: nothing that is read comes back, and nobody finds the result there.
     Stream,
+    /// The same, from and to [fast](MemorySpeed::Fast) memory.
+    FastStream,
 }
 
 impl Scale {
     /// The scale of a copy of so many bytes.
-    pub(in crate::strided) fn of(len_bytes: usize) -> Self {
+    pub(in crate::strided) fn of(len_bytes: usize, memory: MemorySpeed) -> Self {
         const MIB: usize = 1 << 20;
         if len_bytes <= 4 * MIB {
             Self::Small
@@ -26,7 +30,10 @@ impl Scale {
         } else if len_bytes <= 64 * MIB {
             Self::Large
         } else {
-            Self::Stream
+            match memory {
+                MemorySpeed::Even => Self::Stream,
+                MemorySpeed::Fast => Self::FastStream,
+            }
         }
     }
 
@@ -35,7 +42,7 @@ impl Scale {
         match self {
             Self::Small => 4 << 10,
             Self::Middle => 8 << 10,
-            Self::Large | Self::Stream => 16 << 10,
+            Self::Large | Self::Stream | Self::FastStream => 16 << 10,
         }
     }
 
@@ -48,18 +55,20 @@ impl Scale {
             (Self::Middle, 1) => (64, 128),
             (Self::Middle, 2) => (128, 128),
             (Self::Middle, _) => (128, 256),
-            (Self::Large | Self::Stream, 1) => (128, 128),
-            (Self::Large | Self::Stream, 2) => (256, 128),
-            (Self::Large | Self::Stream, _) => (256, 256),
+            (Self::Large | Self::Stream | Self::FastStream, 1) => (128, 128),
+            (Self::Large | Self::Stream | Self::FastStream, 2) => (256, 128),
+            (Self::Large | Self::Stream | Self::FastStream, _) => (256, 256),
         }
     }
 
-    /// Vectors of 16 bytes a thread loads, or stores, at least; `look_ups`: if each takes sixteen look-ups in a table, beside
-    /// which beginning a thread should not count.
-    pub(super) fn vectors(self, look_ups: bool) -> u32 {
+    /// Vectors of 16 bytes a thread loads, or stores, at least. `look_ups`: each takes sixteen look-ups in a table, beside
+    /// which beginning a thread should not count. `words`: it takes few, of words of several elements.
+    pub(super) fn vectors(self, look_ups: bool, words: bool) -> u32 {
         match self {
             Self::Small => 1,
             _ if look_ups => 4,
+            // Smaller blocks, and so more bytes under way.
+            Self::FastStream if !words => 3,
             _ => 2,
         }
     }

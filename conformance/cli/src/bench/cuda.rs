@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUstream};
-use devarray::{ErasedArray, StreamHandle, copy::Plan};
-use devarray_cuda::CudaDevice;
+use devarray::{Device as _, ErasedArray, StreamHandle, copy::Plan};
+use devarray_cuda::{CudaDevice, MemorySpeed, explain_copy};
 
 use super::{
     RawCalls, Target, Work,
@@ -102,9 +102,10 @@ impl Target for CudaDevice {
         }))
     }
 
-    fn explain(plan: &Plan, dst: u64, src: u64) -> Vec<String> {
+    fn explain(stream: &StreamHandle<Self>, plan: &Plan, dst: u64, src: u64) -> Vec<String> {
         let mut lines = vec![explain_plan(plan)];
-        lines.extend(devarray_cuda::explain_copy(plan, dst, src));
+        let memory = MemorySpeed::of(&stream.context().device().info().properties);
+        lines.extend(explain_copy(memory, plan, dst, src));
         lines
     }
 

@@ -4,6 +4,7 @@ use std::{hint::black_box, time::Instant};
 
 use anyhow::Result;
 use devarray::{Device, StreamHandle, copy::Plan};
+use devarray_cuda::{MemorySpeed, explain_copy};
 use devarray_mock::MockDevice;
 
 use super::Work;
@@ -68,7 +69,7 @@ pub trait Target: Device {
     fn reference(stream: &StreamHandle<Self>, len_bytes: usize, sets: usize) -> Result<Reference>;
 
     /// How the copy of a plan between the allocations at these addresses is carried out, and why, line by line.
-    fn explain(plan: &Plan, dst: u64, src: u64) -> Vec<String>;
+    fn explain(stream: &StreamHandle<Self>, plan: &Plan, dst: u64, src: u64) -> Vec<String>;
 
     /// The calls under the library, if there are any: for `stream`, and `waiter`, which waits for its events.
     ///
@@ -114,10 +115,10 @@ impl Target for MockDevice {
         }))
     }
 
-    fn explain(plan: &Plan, dst: u64, src: u64) -> Vec<String> {
+    fn explain(_: &StreamHandle<Self>, plan: &Plan, dst: u64, src: u64) -> Vec<String> {
         let mut lines =
             vec![explain_plan(plan), "the simulator copies run by run; on a CUDA device:".to_owned()];
-        lines.extend(devarray_cuda::explain_copy(plan, dst, src));
+        lines.extend(explain_copy(MemorySpeed::default(), plan, dst, src));
         lines
     }
 

@@ -197,7 +197,7 @@ impl<'s, D: Target> Sets<'s, D> {
         let limits = &self.stream.context().device().info().capabilities.clone();
         steps::apply(self.stream, base, &case.steps, |view, copied| {
             let plan = Plan::new(result.layout(), view.layout(), case.item_bytes, limits)?;
-            let mut lines = D::explain(&plan, result.address(), base.address());
+            let mut lines = D::explain(self.stream, &plan, result.address(), base.address());
             if copied {
                 lines.insert(0, "a step had to copy; this is the last copy, both are timed:".to_owned());
             }

@@ -119,14 +119,27 @@ fn large_program(context: &Context<Mock>) {
         let a = Array::from_slice(&stream, &[LEN], &data).unwrap();
         assert!(a.to_vec(&stream).unwrap() == data);
     }
+
+    // Rows with gaps, long ones and short ones.
+    for (row, rows) in [(200_003, 60), (1_001, 11_000)] {
+        let gaps = Layout::new(&[rows, row], &[row.cast_signed() + 9, 1], 5).unwrap();
+        let there = many_bytes(rows * (row + 9), 6);
+        let mut a = Array::<u8, _>::uninit(&stream, &[rows, row]).unwrap();
+        a.view_mut().copy_from_host(&stream, &there, &gaps).unwrap();
+        for (back, there) in a.to_vec(&stream).unwrap().chunks(row).zip(there.chunks(row + 9)) {
+            assert!(back == &there[5..5 + row]);
+        }
+    }
 }
 
 #[test]
 fn the_device_sees_the_same_of_a_large_copy() {
     let run = |threads| seen(Mock::builder().schedule(Schedule::Random).seed(3), threads, large_program);
     let alone = run(0);
-    assert!(alone.statistics.enqueued.uploads.count >= 2 * 16, "{:?}", alone.statistics);
-    assert!(run(8) == alone);
+    assert!(alone.statistics.enqueued.uploads.count >= 4 * 16, "{:?}", alone.statistics);
+    for threads in [3, 8] {
+        assert!(run(threads) == alone, "{threads} threads");
+    }
 }
 
 /// Pinned memory for so many slots of 256 KiB; a copy of eight pieces.

@@ -13,7 +13,7 @@
 //! processors read ahead to the end of one: of shares of 1, 4 and 16 KiB, those of 4 are the fastest.
 //!
 //! A few threads are held up by their own stores before memory is. They store past the caches, which spares each line a read, and each
-//! writes what lies together.
+//! writes what lies together. So do all of them in uploads of a few MiB, a piece a thread.
 #![allow(unsafe_code)] // lends the caller's slice to threads that are done with it before the call returns
 
 mod pieces;
@@ -33,14 +33,18 @@ use crate::{
     stream::StreamCore,
 };
 
-/// Most pieces between slice and slots at a time, of a download: work for the threads, and slack for when one of them is slow.
-const DOWNLOADS_AT_WORK: usize = 24;
+/// Most pieces between slice and slots at a time, if each is one thread's: work for the threads, and slack for when one of them is slow.
+const PIECES_AT_WORK: usize = 24;
+
+/// The same at the beginning of an upload; with every piece that is submitted, it is one more. Handing out a piece costs some microseconds,
+/// and the link waits for the first.
+const PIECES_AT_FIRST: usize = 8;
+
+/// The same, if all threads work at the oldest: they have another when it is done.
+const SHARED_PIECES_AT_WORK: usize = 4;
 
 /// Pieces between device and slots at a time, of one download.
 const DOWNLOADS_IN_FLIGHT: usize = 8;
-
-/// Most pieces between slice and slots at a time, of an upload: all threads work at the oldest, and have another when it is done.
-const UPLOADS_AT_WORK: usize = 4;
 
 /// Bytes between slots of one size and device at a time, of the uploads of one stream: few enough to stay in the caches, enough for the link to have work
 /// while the caller waits for the threads.
@@ -49,14 +53,29 @@ const UPLOADED_IN_FLIGHT_BYTES: usize = 8 << 20;
 /// Bytes of the smallest copy that is worth waking a thread for: some tens of microseconds of copying.
 const MIN_SHARED_BYTES: usize = 2 << 20;
 
+/// Bytes of the smallest upload whose pieces all threads fill together. Those of a smaller one are so small that coming together for each costs
+/// more than it gains.
+const MIN_TOGETHER_BYTES: usize = 8 << 20;
+
 /// Who packs the pieces of an upload.
 fn packed_by(len_bytes: usize, threads: usize) -> By {
     /// With six, either way is as fast.
     const MANY_THREADS: usize = 8;
-    match threads {
+    match len_bytes {
         _ if len_bytes < MIN_SHARED_BYTES => By::Caller,
-        MANY_THREADS.. => By::Pages,
+        _ if len_bytes < MIN_TOGETHER_BYTES => By::Thread,
+        _ if threads >= MANY_THREADS => By::Pages,
         _ => By::Parts,
+    }
+}
+
+/// How many pieces of an upload are between slice and slots at a time: at first, and at most. Does not depend on the threads, because the device
+/// sees it.
+fn packed_at_once(len_bytes: usize) -> (usize, usize) {
+    if len_bytes < MIN_TOGETHER_BYTES {
+        (PIECES_AT_FIRST, PIECES_AT_WORK)
+    } else {
+        (SHARED_PIECES_AT_WORK, SHARED_PIECES_AT_WORK)
     }
 }
 
@@ -134,12 +153,14 @@ impl<D: Device> StreamCore<D> {
         let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
         let by = packed_by(plan.len_bytes(), self.core.staging.crew.most());
         let cut = Cut::of(plan);
-        let mut at_work = AtWork::with_capacity(UPLOADS_AT_WORK);
+        let (mut now_at_work, most_at_work) = packed_at_once(cut.plan.len_bytes());
+        let mut at_work = AtWork::with_capacity(most_at_work);
         let mut pieces = Pieces::new(&cut.plan);
         while let Some(block) = pieces.next() {
             let (to_slot, to_device) = cut.halves(&block)?;
-            if at_work.len() == UPLOADS_AT_WORK {
+            if at_work.len() == now_at_work {
                 self.upload_oldest(dst, &mut at_work)?;
+                now_at_work = most_at_work.min(now_at_work + 1);
             }
             let slot = loop {
                 let (lane, len_bytes) = (self.lane.index, pieces.slot_bytes());
@@ -211,7 +232,7 @@ impl<D: Device> StreamCore<D> {
         let pieces = VecDeque::with_capacity(DOWNLOADS_IN_FLIGHT);
         let in_flight = &mut InFlight { pieces, staging: &self.core.staging };
         let by = unpacked_by(plan.len_bytes());
-        let mut at_work = AtWork::with_capacity(DOWNLOADS_AT_WORK);
+        let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
         let mut pieces = Pieces::new(plan);
         while let Some(block) = pieces.next() {
             if in_flight.pieces.len() == DOWNLOADS_IN_FLIGHT {
@@ -219,7 +240,7 @@ impl<D: Device> StreamCore<D> {
                 // `at_work` is finished or dropped.
                 unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
             }
-            if at_work.len() == DOWNLOADS_AT_WORK {
+            if at_work.len() == PIECES_AT_WORK {
                 self.finish_oldest(&mut at_work);
             }
             let slot = loop {

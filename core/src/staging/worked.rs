@@ -30,28 +30,30 @@ fn parts(plan: &Plan, most_bytes: usize) -> Vec<Plan> {
     plan.blocks(most_bytes).collect()
 }
 
-/// A copy on the host: plans, and where both sides are.
+/// A copy on the host: a plan, and where both sides are.
 #[derive(Debug)]
 pub(crate) struct HostCopy {
-    /// A share each, or one of which the shares are pages.
-    plans: Vec<Plan>,
+    plan: Plan,
     src: *const u8,
     dst: *mut u8,
     how: How,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum How {
+    /// One share.
     Plainly,
-    /// The destination better not kept in the caches.
+    /// One share, the destination better not kept in the caches.
     PastCaches,
+    /// The same, a share a part of the plan. They share no byte of the destination.
+    Parts(Vec<Plan>),
     /// A share is every page whose number has the same remainder, of [`SHARES`].
     Pages,
 }
 
 // SAFETY: the promise of `HostCopy::new` holds for whichever thread runs it.
 unsafe impl Send for HostCopy {}
-// SAFETY: as above; threads that run shares at once write to different bytes, because the plans have no byte of the destination
+// SAFETY: as above; threads that run shares at once write to different bytes, because no two shares have a byte of the destination
 // in common.
 unsafe impl Sync for HostCopy {}
 
@@ -60,25 +62,31 @@ impl HostCopy {
     ///
     /// # Safety
     ///
-    /// What [`execute`] asks of its arguments holds until then, for each of the plans. They share no byte of the destination.
-    unsafe fn new(plans: Vec<Plan>, src: *const u8, dst: *mut u8, how: How) -> Self {
-        Self { plans, src, dst, how }
+    /// What [`execute`] asks of its arguments holds until then; parts are of the plan.
+    unsafe fn new(plan: Plan, src: *const u8, dst: *mut u8, how: How) -> Self {
+        Self { plan, src, dst, how }
     }
 }
 
 impl Work for HostCopy {
     fn shares(&self) -> usize {
-        if let How::Pages = self.how { SHARES } else { self.plans.len() }
+        match &self.how {
+            How::Plainly | How::PastCaches => 1,
+            How::Parts(parts) => parts.len(),
+            How::Pages => SHARES,
+        }
     }
 
     fn run(&self, share: usize) {
-        match self.how {
+        match &self.how {
             // SAFETY: promised to `new`.
-            How::Plainly => unsafe { execute(&self.plans[share], self.src, self.dst) },
+            How::Plainly => unsafe { execute(&self.plan, self.src, self.dst) },
             // SAFETY: promised to `new`.
-            How::PastCaches => unsafe { execute_past_caches(&self.plans[share], self.src, self.dst) },
+            How::PastCaches => unsafe { execute_past_caches(&self.plan, self.src, self.dst) },
             // SAFETY: promised to `new`.
-            How::Pages => unsafe { execute_pages(&self.plans[0], share, SHARES, self.src, self.dst) },
+            How::Parts(parts) => unsafe { execute_past_caches(&parts[share], self.src, self.dst) },
+            // SAFETY: promised to `new`.
+            How::Pages => unsafe { execute_pages(&self.plan, share, SHARES, self.src, self.dst) },
         }
     }
 }
@@ -170,15 +178,16 @@ impl<D: Device> Staging<D> {
     ///
     /// What [`execute`] asks of its arguments holds until the ticket is finished or dropped.
     unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: By) -> Ticket<HostCopy> {
-        let share_bytes = plan.len_bytes().div_ceil(SHARES).next_multiple_of(PAGE_BYTES);
-        let (plans, how) = match by {
-            By::Caller => (vec![plan], How::Plainly),
-            By::Thread => (vec![plan], How::PastCaches),
-            By::Pages if plan.run_bytes() >= MIN_PAGED_RUN_BYTES => (vec![plan], How::Pages),
-            By::Parts | By::Pages => (parts(&plan, share_bytes), How::PastCaches),
+        let how = match by {
+            By::Caller => How::Plainly,
+            By::Thread => How::PastCaches,
+            By::Pages if plan.run_bytes() >= MIN_PAGED_RUN_BYTES => How::Pages,
+            By::Parts | By::Pages => {
+                How::Parts(parts(&plan, plan.len_bytes().div_ceil(SHARES).next_multiple_of(PAGE_BYTES)))
+            }
         };
         // SAFETY: the caller's promise. Blocks of a plan are parts of it, and share no byte of its destination.
-        let copy = unsafe { HostCopy::new(plans, src, dst, how) };
+        let copy = unsafe { HostCopy::new(plan, src, dst, how) };
         if by == By::Caller { Ticket::new(copy) } else { self.crew.give(copy) }
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! The link waits for the first piece to be copied, and the caller for the last, and meanwhile nothing overlaps; so these
 //! are small. In between they are large, because a piece costs some microseconds whatever its size. On the way they grow
-//! by the same step each, so that threads that begin together do not end together, and the link gets work evenly.
+//! by the same step each, so that threads that begin together, a piece each, do not end together, and the link gets work evenly.
 
 use crate::{
-    copy::{Blocks, Plan},
+    copy::{Blocks, PAGE_BYTES, Plan},
     staging::SLOT_BYTES,
 };
 
@@ -14,9 +14,6 @@ const MIN_PIECE_BYTES: usize = 256 << 10;
 
 /// Bytes by which a piece is larger than the one before, and at the end, smaller.
 const STEP_BYTES: usize = 256 << 10;
-
-/// Pieces end where a multiple of it ends, if the plan lets them.
-const PAGE_BYTES: usize = 4 << 10;
 
 /// The pieces of a plan, in the order of its runs. Their sizes follow from the plan alone.
 #[derive(Debug)]
@@ -49,6 +46,7 @@ impl Iterator for Pieces<'_> {
         let to_end_bytes = self.taken_bytes.min(self.left_bytes);
         let grown_bytes = to_end_bytes.saturating_mul(2 * STEP_BYTES).isqrt().saturating_sub(STEP_BYTES / 2);
         let limit_bytes = grown_bytes.clamp(MIN_PIECE_BYTES, self.most_bytes);
+        // If the plan lets them, pieces end where a page does.
         self.blocks.limit(limit_bytes / PAGE_BYTES * PAGE_BYTES);
         let piece = self.blocks.next()?;
         self.taken_bytes += piece.len_bytes();

@@ -153,6 +153,25 @@ fn launches_overlap_where_kernels_wait_by_themselves() {
     }
 }
 
+/// What streams through is held in the cache, unless the device says that its memory is fast.
+#[test]
+fn kernels_are_chosen_by_what_the_device_says_of_its_memory() {
+    for (memory_bus_bits, expected) in [(10, "tile_pairs_held"), (8_000, "tile_pairs")] {
+        let fake = Fake::new();
+        fake.state(|state| {
+            (state.machine_code, state.total_bytes) = (true, 1 << 28);
+            state.memory_bus_bits = memory_bus_bits;
+        });
+        let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+        let stream = context.stream().unwrap();
+        let shape = [4_096, 4_224];
+        let source = Array::<u32, _>::uninit(&stream, &shape).unwrap();
+        let mut target = Array::<u32, _>::uninit(&stream, &[shape[1], shape[0]]).unwrap();
+        target.view_mut().copy_from(&stream, &source.view().transpose()).unwrap();
+        assert_eq!(fake.state(|state| state.asked.last().cloned()).as_deref(), Some(expected));
+    }
+}
+
 /// A launch that the driver refuses is an error as any other, and the next one goes through.
 #[test]
 fn an_overlapping_launch_may_fail() {

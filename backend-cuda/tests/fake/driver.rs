@@ -68,6 +68,7 @@ unsafe extern "C" fn attribute(at: *mut c_int, what: sys::CUdevice_attribute, _:
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => put(at, state.generation.1),
         A::CU_DEVICE_ATTRIBUTE_MAX_PITCH => put(at, c_int::MAX),
         A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => put(at, state.pools),
+        A::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH => put(at, state.memory_bus_bits),
         A::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY
         | A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY
@@ -220,6 +221,7 @@ unsafe extern "C" fn module_function(
         if !state.alive(module.addr(), "module") {
             return 400;
         }
+        state.asked.push(name.to_owned());
         let kernel = Kernel::named(name);
         if kernel.is_none() && !state.machine_code {
             return 500;

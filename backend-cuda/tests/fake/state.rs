@@ -63,6 +63,8 @@ pub(crate) struct State {
     pub(crate) retain: i32,
     /// What `cuEventQuery` answers.
     pub(crate) query: i32,
+    /// With the clocks that the fake tells of, how fast memory is.
+    pub(crate) memory_bus_bits: c_int,
     /// Whether pitched copies are refused.
     pub(crate) no_pitched: bool,
     pub(crate) total_bytes: usize,
@@ -98,6 +100,8 @@ pub(crate) struct State {
     /// Events for other processes.
     pub(crate) exported: BTreeSet<usize>,
     pub(crate) kernels: HashMap<usize, Kernel>,
+    /// Every kernel asked for, by name.
+    pub(crate) asked: Vec<String>,
     /// Whether machine code loads, whose kernels then do nothing.
     pub(crate) machine_code: bool,
     /// Calls on default streams, and which.
@@ -119,6 +123,7 @@ impl Default for State {
             init: 0,
             retain: 0,
             query: 0,
+            memory_bus_bits: 10,
             no_pitched: false,
             total_bytes: 1 << 24,
             cached_bytes: 0,
@@ -141,6 +146,7 @@ impl Default for State {
             globals: BTreeMap::new(),
             exported: BTreeSet::new(),
             kernels: HashMap::new(),
+            asked: Vec::new(),
             machine_code: false,
             defaults: Vec::new(),
             log: Vec::new(),

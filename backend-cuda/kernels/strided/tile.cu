@@ -5,7 +5,7 @@
 //   tile_linear         a constant step                       (runs over rows, or along a strided row)
 //   tile_table          a table in shared memory that repeats with a step
 //   tile_pairs          linear, and elements of neighbouring runs are fetched as one word of 4 to 16 bytes
-//   tile_pairs_8, _4    the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (widths 1 and 2)
+//   tile_pairs_8, _4    the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (width 1)
 //   tile_scatter        linear, and elements of a run are apart in the destination too: stored one by one
 //
 // and, with _held, in that what is read is held in the cache until it was (whole lines of sources that stream through);

@@ -280,15 +280,19 @@ impl Layout<'_> {
 
     /// The kernel that holds rows in the cache until they were read, if that helps: lines that tiles share are better left alone.
     fn held(&self, find: Find) -> Option<&'static CStr> {
-        let p = &self.params;
-        let whole_lines = p.row_step > 0
-            && p.at.src.is_multiple_of(LINE_BYTES)
-            && u64::from(p.span).is_multiple_of(LINE_BYTES)
-            && self.shape.rows_keep(LINE_BYTES.cast_signed());
-        if self.scale != Scale::Stream || !whole_lines || self.shifted || self.store_bytes < 16 {
+        let even = self.params.row_step > 0 && self.whole_lines();
+        if self.scale != Scale::Stream || !even || self.shifted || self.store_bytes < 16 {
             return None;
         }
         find.held()
+    }
+
+    /// Whether every row consists of whole lines of the cache.
+    fn whole_lines(&self) -> bool {
+        let p = &self.params;
+        p.at.src.is_multiple_of(LINE_BYTES)
+            && u64::from(p.span).is_multiple_of(LINE_BYTES)
+            && self.shape.rows_keep(LINE_BYTES.cast_signed())
     }
 
     /// Divides shared memory: tables first, data last. Returns the bytes of it.

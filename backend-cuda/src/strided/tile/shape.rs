@@ -12,6 +12,8 @@ const MAX_TILE_BYTES: u64 = 40 << 10;
 
 /// What memory is read in.
 const SECTOR_BYTES: u64 = 32;
+/// What a thread stores at once.
+const VECTOR_BYTES: u64 = 16;
 
 /// Bytes a source row and a destination run aim at, and shared memory a tile aims at.
 #[derive(Debug, Clone, Copy)]
@@ -75,20 +77,24 @@ impl Shape {
         (elements * u64::from(width)).max((self.span_bytes(width) + 16) * rows)
     }
 
-    /// The largest of 16, 8, 4, 2 and 1 bytes that every run starts at a multiple of.
-    pub(super) fn run_unit(&self) -> u32 {
-        let every = (0..self.axes.len()).fold(self.dst, |bits, axis| {
+    /// The starts of all runs, one or another: a power of two that divides this divides each.
+    fn run_starts(&self) -> u64 {
+        (0..self.axes.len()).fold(self.dst, |bits, axis| {
             let (of, steps) = (self.axes[axis], self.steps[axis]);
             let cut = if self.is_cut(axis) { i64::from(steps) * of.dst } else { 0 };
             let across = (self.in_row(axis) || self.batch == Some(axis)) && !self.in_run(axis);
             bits | cut.unsigned_abs() | if across { of.dst.unsigned_abs() } else { 0 }
-        });
-        1 << every.trailing_zeros().min(4)
+        })
     }
 
-    /// Whether every run starts at a multiple of 16 bytes.
-    pub(super) fn runs_aligned(&self) -> bool {
-        self.run_unit() == 16
+    /// The largest of 16, 8, 4, 2 and 1 bytes that every run starts at a multiple of.
+    pub(super) fn run_unit(&self) -> u32 {
+        1 << self.run_starts().trailing_zeros().min(4)
+    }
+
+    /// Whether every run starts at a multiple of so many bytes, a power of two.
+    pub(super) fn runs_keep(&self, bytes: u64) -> bool {
+        self.run_starts().is_multiple_of(bytes)
     }
 
     /// Whether all rows of all tiles start at the same place modulo so many bytes, a power of two.
@@ -297,7 +303,7 @@ pub(super) fn choose(problem: &Problem, scale: Scale, shrink: u32) -> Option<Sha
         gaps: shrink < 3,
     };
     let mut shape = fit(problem, target, scattered)?;
-    if !scattered && !shape.runs_aligned() && !shape.can_skew(width) && shrink == 0 {
+    if !scattered && !shape.runs_keep(VECTOR_BYTES) && !shape.can_skew(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
         let tile_bytes = scale.tile_bytes().max(8 << 10) * 7 / 8;
         let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes, gaps: true };

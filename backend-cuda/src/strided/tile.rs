@@ -21,6 +21,7 @@ pub(super) use self::{params::TileParams, scale::Scale};
 use self::{
     params::{MAX_INNER, Step},
     place::{Find, place},
+    scale::Vector,
     shape::Shape,
 };
 use super::{
@@ -253,11 +254,14 @@ impl Layout<'_> {
 
     /// Threads of a block: so many that each does what the scale asks for, and all do about the same.
     fn threads(&mut self, find: Find) -> u32 {
-        let look_ups = self.problem.width == 1 && find != Find::Pairs;
-        let rounds = match find {
+        let vector = match find {
             Find::Scatter => return 256,
-            _ => self.scale.vectors(look_ups, find == Find::Pairs),
+            Find::Pairs => Vector::Words,
+            _ if self.problem.width == 1 => Vector::Bytes,
+            Find::Table if self.shifted => Vector::Table,
+            Find::Table | Find::Linear => Vector::Elements,
         };
+        let rounds = self.scale.vectors(vector);
         let p = &mut self.params;
         let chunks = p.chunks.divisor;
         let loads = p.rows * chunks;

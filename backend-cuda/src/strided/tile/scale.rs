@@ -19,6 +19,19 @@ pub(in crate::strided) enum Scale {
     FastStream,
 }
 
+/// What a vector of a run is put together from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vector {
+    /// Words that hold elements of several runs.
+    Words,
+    /// Elements, found by a step or a table that is read in vectors as well.
+    Elements,
+    /// Elements, each looked up in a table by itself.
+    Table,
+    /// Elements of one byte: sixteen accesses, beside which beginning a thread should not count.
+    Bytes,
+}
+
 impl Scale {
     /// The scale of a copy of so many bytes.
     pub(in crate::strided) fn of(len_bytes: usize, memory: MemorySpeed) -> Self {
@@ -61,14 +74,12 @@ impl Scale {
         }
     }
 
-    /// Vectors of 16 bytes a thread loads, or stores, at least. `look_ups`: each takes sixteen look-ups in a table, beside
-    /// which beginning a thread should not count. `words`: it takes few, of words of several elements.
-    pub(super) fn vectors(self, look_ups: bool, words: bool) -> u32 {
-        match self {
-            Self::Small => 1,
-            _ if look_ups => 4,
-            // Smaller blocks, and so more bytes under way.
-            Self::FastStream if !words => 3,
+    /// Vectors of 16 bytes a thread loads, or stores, at least. More make smaller blocks, of which more are under way.
+    pub(super) fn vectors(self, vector: Vector) -> u32 {
+        match (self, vector) {
+            (Self::Small, _) => 1,
+            (_, Vector::Bytes) => 4,
+            (_, Vector::Table) | (Self::FastStream, Vector::Elements) => 3,
             _ => 2,
         }
     }

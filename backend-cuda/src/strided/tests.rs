@@ -210,6 +210,25 @@ fn whole_lines_of_large_copies_are_held() {
     assert_eq!(of(Scale::Stream, rows([2049, 2], 0), 4), ("rows_stride_4", false));
 }
 
+/// Few rows make short runs. These end with the last row, if vectors fill them, instead of going on with the next element of each.
+#[test]
+fn runs_that_fill_vectors_end_where_rows_go_on() {
+    let mut random = Random(23);
+    let mut kernel = |rows, width| {
+        let (dst, src) = transposed(rows, 1024);
+        check(&mut random, &dst, &src, width, 0)
+    };
+    for (rows, width, expected) in
+        [(48, 2, "tile_pairs"), (40, 1, "tile_table"), (16, 4, "tile_pairs"), (4, 8, "tile_linear")]
+    {
+        assert_eq!(kernel(rows, width), expected, "{rows} rows of {width} bytes");
+    }
+    // An axis between the rows, which the tile takes several steps of, is of the run and stays there.
+    let dst = Layout::new(&[94, 5, 12], &[5, 1, 470], 0).unwrap();
+    let src = Layout::new(&[94, 5, 12], &[1, 14256, -198], 2178).unwrap();
+    check(&mut random, &dst, &src, 16, 0);
+}
+
 /// The last vector of such a run is gathered from below its first element.
 #[test]
 fn runs_whose_source_goes_backwards_stay_in_shared_memory() {

@@ -195,10 +195,23 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
             length *= u64::from(axes[axis].extent);
         }
     }
+    end_before_row(problem, &steps, &row, &mut run);
     let mut shape =
         Shape { axes: axes.clone(), src: problem.src, dst: problem.dst, steps, row, run, batch: None };
     even_out(&mut shape);
     Some(shape)
+}
+
+/// Ends runs where they would go on along the rows, if they are long enough by then: one step, or words of several runs, then
+/// lead from element to element, not a table. The tile stays the same, of which the same bytes are written.
+fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axes<usize>) {
+    let Some(at) = run.iter().position(|axis| row.contains(axis)).filter(|&at| at > 0) else { return };
+    let elements: u64 = run[..at].iter().map(|&axis| u64::from(steps[axis])).product();
+    let bytes = elements * u64::from(problem.width);
+    let rows_have_the_rest = run[at..].iter().all(|axis| row.contains(axis));
+    if rows_have_the_rest && bytes >= SECTOR_BYTES && bytes.is_multiple_of(VECTOR_BYTES) {
+        run.truncate(at);
+    }
 }
 
 /// Makes the pieces of cut axes equally long, in multiples of 32 bytes.

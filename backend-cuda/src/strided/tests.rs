@@ -229,6 +229,34 @@ fn runs_that_fill_vectors_end_where_rows_go_on() {
     check(&mut random, &dst, &src, 16, 0);
 }
 
+/// Where the first two tiles lie: apart along the source's rows if these are the short side, or else along the destination's runs.
+#[test]
+fn whole_lines_are_worked_on_along_the_narrow_side_first() {
+    let first = |scale: Scale, rows: usize, columns: usize, width: usize| {
+        let (dst, src) = transposed(rows, columns);
+        let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
+        let launch = launches(scale, &plan, Addresses { dst: 1 << 41, src: 1 << 40 }).remove(0);
+        let super::launch::Block::Tile(params) = launch.params.0 else { panic!("a tile") };
+        params.outer[0].src.unsigned_abs() < params.outer[0].dst.unsigned_abs()
+    };
+    let along_the_source = |rows, columns, width| first(Scale::Stream, rows, columns, width);
+    for width in [4, 8] {
+        assert!(along_the_source(4096, 512, width));
+        assert!(!first(Scale::FastStream, 4096, 512, width));
+        assert!(!along_the_source(512, 4096, width));
+        assert!(!along_the_source(1024, 1024, width));
+        // Lines that two tiles share.
+        assert!(!along_the_source(4096, 513, width));
+        assert!(!along_the_source(4097, 512, width));
+    }
+    let (dst, src) = transposed(512, 256);
+    assert!(along_the_source(512, 256, 4));
+    check(&mut Random(29), &dst, &src, 4, 0);
+    // Rows of few tiles; pieces of runs that are too short.
+    assert!(!along_the_source(4096, 128, 4));
+    assert!(!along_the_source(4096, 512, 2));
+}
+
 /// The last vector of such a run is gathered from below its first element.
 #[test]
 fn runs_whose_source_goes_backwards_stay_in_shared_memory() {

@@ -6,10 +6,10 @@
 use devarray::Axes;
 
 use super::{
-    Layout,
+    Layout, Scale,
     params::{MAX_OUTER, NO_AXIS},
 };
-use crate::strided::axes::Axis;
+use crate::strided::{axes::Axis, launch::LINE_BYTES};
 
 /// Rows at least this long use their memory pages and sectors well by themselves.
 const LONG_ROW_BYTES: u32 = 1024;
@@ -17,6 +17,8 @@ const LONG_ROW_BYTES: u32 = 1024;
 const TRANSLATED_BYTES: u64 = 224 << 20;
 /// What surely stays in the cache of a large device for a while.
 const CACHED_BYTES: u64 = 8 << 20;
+/// Shorter pieces of runs are slower if the next one does not follow at once.
+const LEAST_PIECE_BYTES: u64 = 256;
 /// What memory is fetched in beyond a chunk, if told.
 const AHEAD_BYTES: u32 = 256;
 
@@ -67,7 +69,7 @@ fn pieces(layout: &Layout<'_>, axis: usize) -> u32 {
 /// The loops, fastest first. The next tile goes on along the destination's runs, so that what neighbouring blocks write is
 /// close together; short source rows then go on along the source, so that sectors two tiles share are still
 /// cached. If the source would come back to a row too late for that, and the destination not, it is the other way round,
-/// unless that spreads what is under way over too many pages.
+/// unless that spreads what is under way over too many pages; and where whole lines are moved and the source is the narrower side.
 fn order(layout: &Layout<'_>) -> Axes<usize> {
     let (run, row) = (layout.run_split, layout.row_split);
     let by_run = by_destination(layout, [run, continuing(layout)]);
@@ -79,8 +81,26 @@ fn order(layout: &Layout<'_>) -> Axes<usize> {
         if late(&by_run, b) && !late(&by_row, a) && reach(layout) <= TRANSLATED_BYTES {
             return by_row;
         }
+        if by_run.get(1) == Some(&b) && narrow(layout, b, a) {
+            return by_row;
+        }
     }
     by_run
+}
+
+/// Whether a source of whole lines has rows at most half as long as the destination's runs, but long. What is under way then
+/// reaches from end to end of many rows, and over as long a piece of each run, not over all of a few runs and a tile of each row.
+/// Faster memory was slower so (`NOTES.md`, version 8).
+fn narrow(layout: &Layout<'_>, row: usize, run: usize) -> bool {
+    let axes = &layout.shape.axes;
+    let row_bytes = axes[row].src.unsigned_abs().saturating_mul(axes[row].extent.into());
+    let run_bytes = axes[run].dst.unsigned_abs().saturating_mul(axes[run].extent.into());
+    let piece = u64::from(layout.params.run) * u64::from(layout.problem.width);
+    layout.scale == Scale::Stream
+        && (LONG_ROW_BYTES.into()..=run_bytes / 2).contains(&row_bytes)
+        && piece >= LEAST_PIECE_BYTES
+        && layout.whole_lines()
+        && layout.shape.runs_keep(LINE_BYTES)
 }
 
 /// The loops in the order of the destination, but for the first two.

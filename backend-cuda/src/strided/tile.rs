@@ -257,7 +257,8 @@ impl Layout<'_> {
         let vector = match find {
             Find::Scatter => return 256,
             Find::Pairs => Vector::Words,
-            _ if self.problem.width == 1 => Vector::Bytes,
+            Find::Table if self.problem.width == 1 => Vector::ByteTable,
+            Find::Linear if self.problem.width == 1 => Vector::Bytes,
             Find::Table if self.shifted => Vector::Table,
             Find::Table | Find::Linear => Vector::Elements,
         };

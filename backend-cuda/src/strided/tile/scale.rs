@@ -30,6 +30,8 @@ pub(super) enum Vector {
     Table,
     /// Elements of one byte: sixteen accesses, beside which beginning a thread should not count.
     Bytes,
+    /// The same, looked up in a table as well.
+    ByteTable,
 }
 
 impl Scale {
@@ -78,7 +80,8 @@ impl Scale {
     pub(super) fn vectors(self, vector: Vector) -> u32 {
         match (self, vector) {
             (Self::Small, _) => 1,
-            (_, Vector::Bytes) => 4,
+            (_, Vector::ByteTable) => 5,
+            (_, Vector::Bytes) | (Self::FastStream, Vector::Table) => 4,
             (_, Vector::Table) | (Self::FastStream, Vector::Elements) => 3,
             _ => 2,
         }

@@ -3,6 +3,9 @@
 
 #[path = "accounting/laws.rs"]
 mod laws;
+#[macro_use]
+#[path = "schedules/each.rs"]
+mod each;
 #[path = "schedules/everywhere.rs"]
 mod schedules;
 
@@ -19,20 +22,7 @@ use schedules::everywhere;
 /// Memory of each device.
 const MEMORY_BYTES: usize = 1 << 24;
 
-/// A test each.
-macro_rules! laws {
-    ($($name:ident)*) => {
-        $(#[test]
-        fn $name() {
-            everywhere(MEMORY_BYTES, |context| {
-                laws::$name(context);
-                assert_eq!(context.live_allocations(), []);
-            });
-        })*
-    };
-}
-
-laws! {
+laws! { MEMORY_BYTES:
     the_ledger_names_every_allocation
     tags_nest_and_end
     statistics_are_exact

@@ -4,6 +4,9 @@
 
 #[path = "release/laws.rs"]
 mod laws;
+#[macro_use]
+#[path = "schedules/each.rs"]
+mod each;
 #[path = "schedules/everywhere.rs"]
 mod schedules;
 
@@ -19,20 +22,7 @@ use schedules::everywhere;
 /// Memory of each device.
 const MEMORY_BYTES: usize = 1 << 16;
 
-/// A test each.
-macro_rules! laws {
-    ($($name:ident)*) => {
-        $(#[test]
-        fn $name() {
-            everywhere(MEMORY_BYTES, |context| {
-                laws::$name(context);
-                assert_eq!(context.live_allocations(), []);
-            });
-        })*
-    };
-}
-
-laws! {
+laws! { MEMORY_BYTES:
     limits_are_strict
     every_kind_counts
     deferrals_nest_and_end

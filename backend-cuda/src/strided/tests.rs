@@ -257,6 +257,24 @@ fn whole_lines_are_worked_on_along_the_narrow_side_first() {
     assert!(!along_the_source(4096, 512, 2));
 }
 
+/// Runs of one element each, too short for the kernels of rows, that start anywhere in the destination.
+#[test]
+fn elements_repeat_in_runs_of_any_alignment() {
+    let mut random = Random(31);
+    for width in [1, 2, 4] {
+        for (elements, repeats, padding, between) in
+            [(64, 32, 4, 0), (64, 48, 4, 0), (64, 32, 0, 4), (100, 40, 8, 0), (64, 16, 4, 4), (63, 32, 12, 8)]
+        {
+            let run: isize = repeats + padding;
+            let block = run * elements + between;
+            let shape = [3, elements.unsigned_abs(), repeats.unsigned_abs()];
+            let dst = Layout::new(&shape, &[block, run, 1], 0).unwrap();
+            let src = Layout::new(&shape, &[elements, 1, 0], 0).unwrap();
+            check(&mut random, &dst, &src, width, 0);
+        }
+    }
+}
+
 /// The last vector of such a run is gathered from below its first element.
 #[test]
 fn runs_whose_source_goes_backwards_stay_in_shared_memory() {

@@ -132,6 +132,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     layout.sides()?;
     outer::lower(&mut layout)?;
     let (find, data_bytes) = place(&mut layout)?;
+    debug_assert!(!narrow || find == Find::Pairs, "narrow stores are of words");
     // A small box is not worth a table as long as itself; a smaller one that repeats has a shorter one.
     let elements: u32 = shape.steps.iter().product();
     if shrink >= 3 && find == Find::Table && 4 * layout.params.period.divisor > elements {

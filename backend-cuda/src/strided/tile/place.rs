@@ -206,6 +206,8 @@ pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
         && (4..16).contains(&unit)
         && dense
         && disjoint
+        // Elements that repeat are one row.
+        && shape.axes[axis].src != 0
         && chunks.is_multiple_of(16)
         && shape.steps[axis] >= FEW_ROWS
         && words(problem, shape)

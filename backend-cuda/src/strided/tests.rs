@@ -44,23 +44,36 @@ fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<Launch> {
     all
 }
 
-/// A strided layout of `shape` in some axis order, padded, stepped, reversed and offset at random.
-fn layout(random: &mut Random, shape: &[usize], plain: bool) -> Layout {
+/// Elements left free: few, if any.
+fn any_gap(random: &mut Random) -> usize {
+    if random.one_in(3) { random.below(6) } else { 0 }
+}
+
+/// Elements left free: often a vector, or a part of one.
+fn even_gap(random: &mut Random, width: usize) -> usize {
+    let bytes = [0, 0, 0, 4, 8, 12, 16, 32, 48, 64, 128][random.below(11)];
+    if random.one_in(12) { random.below(9) } else { bytes / width }
+}
+
+/// A layout of `shape` in some axis order; with gaps before and between, some axes are stepped or reversed too.
+fn layout(random: &mut Random, shape: &[usize], gap: Option<&dyn Fn(&mut Random) -> usize>) -> Layout {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     for i in (1..order.len()).rev() {
         order.swap(i, random.below(i + 1));
     }
     let mut strides = vec![0_isize; shape.len()];
-    let (mut offset, mut below) = (if plain { 0 } else { random.below(5) }, 1);
+    let (mut offset, mut below) = (gap.map_or(0, |gap| gap(random)), 1_usize);
     for axis in order {
-        let step = if !plain && random.one_in(9) { 2 + random.below(2) } else { 1 };
-        let padding = if !plain && random.one_in(4) { random.below(6) } else { 0 };
+        let step = if gap.is_some() && random.one_in(9) { 2 + random.below(2) } else { 1 };
         strides[axis] = (below * step).cast_signed();
-        if !plain && random.one_in(9) {
+        if gap.is_some() && random.one_in(9) {
             offset += (shape[axis] - 1) * below * step;
             strides[axis] = -strides[axis];
         }
-        below *= shape[axis] * step + padding;
+        let free = gap.map_or(0, |gap| gap(random));
+        // Of single elements, or of all that lies below.
+        let of_all = random.one_in(2) && free * below < 20_000;
+        below = below * shape[axis] * step + if of_all { free * below } else { free };
     }
     Layout::new(shape, &strides, offset).unwrap()
 }
@@ -129,8 +142,9 @@ fn random_copies_move_the_bytes_of_the_plan_and_no_others() {
         }
         let plain = random.one_in(2);
         let dense = plain || random.one_in(2);
-        let dst = layout(&mut random, &shape, dense);
-        let mut src = layout(&mut random, &shape, plain);
+        let gap: &dyn Fn(&mut Random) -> usize = &any_gap;
+        let dst = layout(&mut random, &shape, (!dense).then_some(gap));
+        let mut src = layout(&mut random, &shape, (!plain).then_some(gap));
         if random.one_in(9) {
             src = repeated(&mut random, &src, &shape);
         }
@@ -141,30 +155,6 @@ fn random_copies_move_the_bytes_of_the_plan_and_no_others() {
     for name in families.iter().chain(&shifted) {
         assert!(kernels.contains_key(name), "{name} was never selected: {kernels:?}");
     }
-}
-
-/// A layout of `shape` in some axis order, whose paddings and start are often multiples of vectors, or of a part of one.
-fn even_layout(random: &mut Random, shape: &[usize], width: usize, padded: bool) -> Layout {
-    let multiple = |random: &mut Random| {
-        let bytes = [0, 0, 0, 4, 8, 12, 16, 32, 48, 64, 128][random.below(11)];
-        if random.one_in(12) { random.below(9) } else { bytes / width }
-    };
-    let mut order: Vec<usize> = (0..shape.len()).collect();
-    for i in (1..order.len()).rev() {
-        order.swap(i, random.below(i + 1));
-    }
-    let mut strides = vec![0_isize; shape.len()];
-    let (mut offset, mut below) = (if padded { multiple(random) } else { 0 }, 1_usize);
-    for axis in order {
-        let step = if padded && random.one_in(16) { 2 } else { 1 };
-        strides[axis] = (below * step).cast_signed();
-        if padded && random.one_in(12) {
-            offset += (shape[axis] - 1) * below * step;
-            strides[axis] = -strides[axis];
-        }
-        below = below * shape[axis] * step + if padded { multiple(random) } else { 0 };
-    }
-    Layout::new(shape, &strides, offset).unwrap()
 }
 
 /// What extents, strides and starts have in common decides more than their sizes.
@@ -181,9 +171,10 @@ fn random_copies_of_even_extents_move_the_bytes_of_the_plan_and_no_others() {
             left = (left / extent).max(1);
             shape.push(extent);
         }
-        let (dst_padded, src_padded) = (random.one_in(2), random.one_in(2));
-        let dst = even_layout(&mut random, &shape, width, dst_padded);
-        let mut src = even_layout(&mut random, &shape, width, src_padded);
+        let gap: &dyn Fn(&mut Random) -> usize = &|random| even_gap(random, width);
+        let (dst_gap, src_gap) = (random.one_in(2).then_some(gap), random.one_in(2).then_some(gap));
+        let dst = layout(&mut random, &shape, dst_gap);
+        let mut src = layout(&mut random, &shape, src_gap);
         if random.one_in(3) {
             src = repeated(&mut random, &src, &shape);
         }

@@ -108,7 +108,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     if let Some(axis) = run_split {
         loaded[axis] += skew;
     }
-    let whole_rows = |&axis: &usize| !shape.in_row(axis) && shape.axes[axis].src != 0;
+    let whole_rows = |&axis: &usize| shape.counts_rows(axis);
     let whole_runs = |&axis: &usize| !shape.in_run(axis);
     let mut layout = Layout {
         problem,

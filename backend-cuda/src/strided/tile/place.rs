@@ -61,14 +61,13 @@ const FEW_ROWS: u32 = 8;
 pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     let axes = &layout.shape.axes;
     let one_by_one = layout.scattered || layout.problem.width == 16;
-    let disjoint = layout.across_rows.len() == layout.shape.run.len() && layout.shape.batch.is_none();
     let regular =
         layout.across_rows.len() == 1 || layout.across_rows.iter().all(|&axis| axes[axis].src % 16 == 0);
     for (to, &axis) in layout.params.row.iter_mut().zip(&layout.across_rows) {
         *to = Step { extent: FastDiv::new(layout.loaded[axis]), x: 0, global: axes[axis].src };
     }
     layout.params.row_axes = u32::try_from(layout.across_rows.len()).ok()?;
-    if !disjoint || !regular {
+    if !layout.shape.runs_cross_rows() || !regular {
         return nested(layout);
     }
     let p = &layout.params;
@@ -197,7 +196,6 @@ fn words(problem: &Problem, shape: &Shape) -> bool {
 /// elements of one byte into place; shifting those of two is as fast.
 pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
     let unit = shape.run_unit();
-    let disjoint = shape.batch.is_none() && shape.run.iter().all(|&axis| !shape.in_row(axis));
     let [axis] = shape.run[..] else { return false };
     // Neighbouring vectors are then whole chunks apart.
     let chunks = u64::from(unit / problem.width) * shape.axes[axis].src.unsigned_abs();
@@ -205,9 +203,7 @@ pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
     problem.width == 1
         && (4..16).contains(&unit)
         && dense
-        && disjoint
-        // Elements that repeat are one row.
-        && shape.axes[axis].src != 0
+        && shape.runs_cross_rows()
         && chunks.is_multiple_of(16)
         && shape.steps[axis] >= FEW_ROWS
         && words(problem, shape)

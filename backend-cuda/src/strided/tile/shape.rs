@@ -52,6 +52,16 @@ impl Shape {
         self.run.contains(&axis)
     }
 
+    /// Whether a step along an axis, of a run or a batch, leads to another row: not along one, nor to the same again.
+    pub(super) fn counts_rows(&self, axis: usize) -> bool {
+        !self.in_row(axis) && self.axes[axis].src != 0
+    }
+
+    /// Whether each element of a run is of another row, so that rows may be placed in any order.
+    pub(super) fn runs_cross_rows(&self) -> bool {
+        self.batch.is_none() && self.run.iter().all(|&axis| self.counts_rows(axis))
+    }
+
     /// Whether a tile covers only part of the axis.
     pub(super) fn is_cut(&self, axis: usize) -> bool {
         self.steps[axis] < self.axes[axis].extent
@@ -71,8 +81,7 @@ impl Shape {
     /// Shared memory: rows with their gaps and what aligns them, or the elements where those are more.
     fn tile_bytes(&self, width: u32) -> u64 {
         let elements: u64 = self.steps.iter().map(|&steps| u64::from(steps)).product();
-        let across = |&&axis: &&usize| !self.in_row(axis) && self.axes[axis].src != 0;
-        let rows = self.run.iter().filter(across).chain(&self.batch);
+        let rows = self.run.iter().filter(|&&axis| self.counts_rows(axis)).chain(&self.batch);
         let rows: u64 = rows.map(|&axis| u64::from(self.steps[axis])).product();
         (elements * u64::from(width)).max((self.span_bytes(width) + 16) * rows)
     }

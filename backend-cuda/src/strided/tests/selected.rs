@@ -1,0 +1,165 @@
+//! What is selected for known kinds of copies.
+
+use devarray::{Layout, backend::Capabilities, copy::Plan};
+
+use super::{
+    super::{
+        Addresses,
+        emulate::{Memory, run},
+        launch::Block,
+        tile::Scale,
+    },
+    Random, check, launches, transposed,
+};
+
+#[test]
+fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
+    let mut random = Random(17);
+    let mut kernels = std::collections::BTreeMap::<(usize, &str), usize>::new();
+    for width in [1, 2, 4, 8] {
+        for (step, other) in [(4, 4), (8, 8), (16, 16)] {
+            for (rows, columns) in [(45, 38), (38, 45)] {
+                let (dst, src) = transposed(rows * step, columns * other);
+                *kernels.entry((width, check(&mut random, &dst, &src, width, 0))).or_default() += 1;
+            }
+        }
+    }
+    let narrow = [(1, "tile_pairs_8"), (1, "tile_pairs_4")];
+    for kernel in [1, 2, 4, 8].map(|width| (width, "tile_pairs")).into_iter().chain(narrow) {
+        assert!(kernels.contains_key(&kernel), "{kernel:?} was never selected: {kernels:?}");
+    }
+}
+
+/// Copies larger than caches hold lines that they read whole, and those alone.
+#[test]
+fn whole_lines_of_large_copies_are_held() {
+    let of = |scale: Scale, (dst, src): (Layout, Layout), width: usize| {
+        let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
+        let launch = launches(scale, &plan, Addresses { dst: 1 << 41, src: 1 << 40 }).remove(0);
+        let hold = matches!(&launch.params.0, Block::Rows(params) if params.hold != 0);
+        (launch.kernel.name.to_str().unwrap(), hold)
+    };
+    for width in [1, 2, 4, 8] {
+        let square = || transposed(1024, 512);
+        assert_eq!(of(Scale::Stream, square(), width).0, "tile_pairs_held", "{width}");
+        assert_eq!(of(Scale::Large, square(), width).0, "tile_pairs", "{width}");
+        assert_eq!(of(Scale::FastStream, square(), width).0, "tile_pairs", "{width}");
+        // Rows that begin within a line are shared with the tile beside.
+        assert_ne!(of(Scale::Stream, transposed(1024, 528 / width), width).0, "tile_pairs_held", "{width}");
+    }
+    assert_eq!(of(Scale::Stream, transposed(512, 512), 16).0, "tile_linear_held");
+    let rows = |strides: [isize; 2], first: usize| {
+        (Layout::new(&[256, 512], &[512, 1], 0).unwrap(), Layout::new(&[256, 512], &strides, first).unwrap())
+    };
+    assert_eq!(of(Scale::Stream, rows([1024, 1], 4), 4), ("rows_aligned", true));
+    assert_eq!(of(Scale::Large, rows([1024, 1], 4), 4), ("rows_aligned", false));
+    assert_eq!(of(Scale::FastStream, rows([1024, 1], 4), 4), ("rows_aligned", false));
+    assert_eq!(of(Scale::Stream, rows([0, 1], 0), 4), ("rows_again", false));
+    assert_eq!(of(Scale::Stream, rows([2048, 2], 0), 4), ("rows_stride_4", true));
+    // The line before the first element is nobody's to let go.
+    assert_eq!(of(Scale::Stream, rows([2048, 2], 1), 4), ("rows_stride_4", false));
+    assert_eq!(of(Scale::Stream, rows([2049, 2], 0), 4), ("rows_stride_4", false));
+}
+
+/// Few rows make short runs. These end with the last row, if vectors fill them, instead of going on with the next element of each.
+#[test]
+fn runs_that_fill_vectors_end_where_rows_go_on() {
+    let mut random = Random(23);
+    let mut kernel = |rows, width| {
+        let (dst, src) = transposed(rows, 1024);
+        check(&mut random, &dst, &src, width, 0)
+    };
+    for (rows, width, expected) in
+        [(48, 2, "tile_pairs"), (40, 1, "tile_table"), (16, 4, "tile_pairs"), (4, 8, "tile_linear")]
+    {
+        assert_eq!(kernel(rows, width), expected, "{rows} rows of {width} bytes");
+    }
+    // An axis between the rows, which the tile takes several steps of, is of the run and stays there.
+    let dst = Layout::new(&[94, 5, 12], &[5, 1, 470], 0).unwrap();
+    let src = Layout::new(&[94, 5, 12], &[1, 14256, -198], 2178).unwrap();
+    check(&mut random, &dst, &src, 16, 0);
+}
+
+/// Where the first two tiles lie: apart along the source's rows if these are the short side, or else along the destination's runs.
+#[test]
+fn whole_lines_are_worked_on_along_the_narrow_side_first() {
+    let first = |scale: Scale, rows: usize, columns: usize, width: usize| {
+        let (dst, src) = transposed(rows, columns);
+        let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
+        let launch = launches(scale, &plan, Addresses { dst: 1 << 41, src: 1 << 40 }).remove(0);
+        let Block::Tile(params) = launch.params.0 else { panic!("a tile") };
+        params.outer[0].src.unsigned_abs() < params.outer[0].dst.unsigned_abs()
+    };
+    let along_the_source = |rows, columns, width| first(Scale::Stream, rows, columns, width);
+    for width in [4, 8] {
+        assert!(along_the_source(4096, 512, width));
+        assert!(!first(Scale::FastStream, 4096, 512, width));
+        assert!(!along_the_source(512, 4096, width));
+        assert!(!along_the_source(1024, 1024, width));
+        // Lines that two tiles share.
+        assert!(!along_the_source(4096, 513, width));
+        assert!(!along_the_source(4097, 512, width));
+    }
+    let (dst, src) = transposed(512, 256);
+    assert!(along_the_source(512, 256, 4));
+    check(&mut Random(29), &dst, &src, 4, 0);
+    // Rows of few tiles; pieces of runs that are too short.
+    assert!(!along_the_source(4096, 128, 4));
+    assert!(!along_the_source(4096, 512, 2));
+}
+
+/// Runs of one element each, too short for the kernels of rows, that start anywhere in the destination.
+#[test]
+fn elements_repeat_in_runs_of_any_alignment() {
+    let mut random = Random(31);
+    for width in [1, 2, 4] {
+        for (elements, repeats, padding, between) in
+            [(64, 32, 4, 0), (64, 48, 4, 0), (64, 32, 0, 4), (100, 40, 8, 0), (64, 16, 4, 4), (63, 32, 12, 8)]
+        {
+            let run: isize = repeats + padding;
+            let block = run * elements + between;
+            let shape = [3, elements.unsigned_abs(), repeats.unsigned_abs()];
+            let dst = Layout::new(&shape, &[block, run, 1], 0).unwrap();
+            let src = Layout::new(&shape, &[elements, 1, 0], 0).unwrap();
+            check(&mut random, &dst, &src, width, 0);
+        }
+    }
+}
+
+/// The last vector of such a run is gathered from below its first element.
+#[test]
+fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
+    let dst = Layout::new(&[15, 20, 7], &[147, -7, 1], 136).unwrap();
+    let src = Layout::new(&[15, 20, 7], &[7, 105, 1], 0).unwrap();
+    assert_eq!(check(&mut Random(3), &dst, &src, 4, 0), "tile_table_shifted");
+}
+
+#[test]
+fn a_wrong_pitch_is_seen() {
+    let (dst, src) = transposed(128, 128);
+    let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
+    let addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
+    let mut launch = launches(Scale::Large, &plan, addresses).remove(0);
+    let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
+    params.element_x += 16;
+    let source: Vec<u8> = (0..=255).cycle().take(plan.len_bytes()).collect();
+    let mut found = vec![0; plan.len_bytes()];
+    let mut expected = found.clone();
+    for (from, to, len) in plan.runs() {
+        expected[to..to + len].copy_from_slice(&source[from..from + len]);
+    }
+    let mut memory =
+        Memory { src: &source, src_base: addresses.src, dst: &mut found, dst_base: addresses.dst };
+    run(&launch, &mut memory);
+    assert!(found != expected);
+}
+
+#[test]
+fn the_choice_is_explained() {
+    let (dst, src) = transposed(1024, 1024);
+    let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
+    let all = launches(Scale::Large, &plan, Addresses { dst: 1 << 41, src: 1 << 40 });
+    let text = all[0].explain().to_string();
+    assert_eq!(all.len(), 1);
+    assert!(text.starts_with("tile_4:tile_pairs 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
+}

@@ -11,7 +11,7 @@ use super::{fast_div::FastDiv, gather::GatherParams, rows::RowsParams, tile::Til
 pub(super) const THREADS: u32 = 256;
 
 /// What the cache keeps or drops at a time; `LINE` in `common.cuh`.
-pub(super) const LINE_BYTES: u64 = 128;
+pub(super) const LINE_BYTES: u32 = 128;
 
 /// A module of kernels, loaded when one of them is first needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

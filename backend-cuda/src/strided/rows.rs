@@ -140,8 +140,8 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let streams = match source {
         Source::Aligned => true,
         Source::Stride => {
-            let lines = |stride: i64| stride != 0 && stride.unsigned_abs().is_multiple_of(LINE_BYTES);
-            src.is_multiple_of(LINE_BYTES)
+            let lines = |stride: i64| stride != 0 && stride.unsigned_abs().is_multiple_of(LINE_BYTES.into());
+            src.is_multiple_of(LINE_BYTES.into())
                 && outer.iter().all(|axis| lines(axis.src))
                 && dst_aligned
                 && row_bytes.is_multiple_of(16)

@@ -296,9 +296,9 @@ impl Layout<'_> {
     /// Whether every row consists of whole lines of the cache.
     fn whole_lines(&self) -> bool {
         let p = &self.params;
-        p.at.src.is_multiple_of(LINE_BYTES)
-            && u64::from(p.span).is_multiple_of(LINE_BYTES)
-            && self.shape.rows_keep(LINE_BYTES.cast_signed())
+        p.at.src.is_multiple_of(LINE_BYTES.into())
+            && p.span.is_multiple_of(LINE_BYTES)
+            && self.shape.rows_keep(LINE_BYTES.into())
     }
 
     /// Divides shared memory: tables first, data last. Returns the bytes of it.

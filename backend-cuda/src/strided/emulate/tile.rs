@@ -29,7 +29,7 @@ pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memo
         assert!(p.row_axes <= 1 && p.pad_chunks.divisor == 0, "rows one stride describes");
     }
     if name.ends_with("_held") {
-        let lines = u64::from(p.span).is_multiple_of(LINE_BYTES) && p.at.src.is_multiple_of(LINE_BYTES);
+        let lines = p.span.is_multiple_of(LINE_BYTES) && p.at.src.is_multiple_of(LINE_BYTES.into());
         assert!(p.row_step > 0 && lines, "whole lines, dealt out evenly");
     }
     for block in 0..launch.grid {

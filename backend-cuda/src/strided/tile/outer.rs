@@ -100,7 +100,7 @@ fn narrow(layout: &Layout<'_>, row: usize, run: usize) -> bool {
         && (LONG_ROW_BYTES.into()..=run_bytes / 2).contains(&row_bytes)
         && piece >= LEAST_PIECE_BYTES
         && layout.whole_lines()
-        && layout.shape.runs_keep(LINE_BYTES)
+        && layout.shape.runs_keep(LINE_BYTES.into())
 }
 
 /// The loops in the order of the destination, but for the first two.

@@ -2,6 +2,8 @@
 
 use std::{ffi::CStr, fmt};
 
+use devarray::Axes;
+
 use super::{
     axes::{Axis, Problem},
     fast_div::FastDiv,
@@ -17,6 +19,9 @@ const MIN_ROW_BYTES: u32 = 64;
 pub(super) const REPEATS: u32 = 4;
 /// Longer rows have so few partial chunks that joining them costs more than it saves.
 const MAX_JOINED_BYTES: u32 = 2048;
+
+/// Longer rows are as fast in any order.
+const MAX_SQUARED_BYTES: u32 = 1024;
 
 /// Parameters of the kernels of `rows.cu`.
 #[derive(Debug, Clone)]
@@ -148,13 +153,15 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         }
         _ => false,
     };
+    let short = row_bytes <= MAX_SQUARED_BYTES && matches!(source, Source::Aligned);
+    let loops = if short && scale == Scale::Stream { in_squares(outer) } else { outer.into() };
     let mut axis = [Loop::NONE; MAX_AXES];
-    for (to, from) in axis.iter_mut().zip(outer) {
+    for (to, from) in axis.iter_mut().zip(&loops) {
         *to = from.lowered();
     }
     let params = RowsParams {
         at: Operands { src, ..problem.operands() },
-        axes: u32::try_from(outer.len()).ok()?,
+        axes: u32::try_from(loops.len()).ok()?,
         total,
         chunks: FastDiv::new(chunks),
         row_bytes,
@@ -172,6 +179,29 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         shared_bytes: 0,
         params: Params(Block::Rows(params)),
     })
+}
+
+/// The loops around rows, taken in squares: some steps of the destination's fastest, then as many of the source's fastest. What
+/// is under way then reaches over longer pieces of the source, and over hardly shorter ones of the destination. Only loops that
+/// squares divide evenly, and not for faster memory, which was slower so (`NOTES.md`, version 9).
+fn in_squares(outer: &[Axis]) -> Axes<Axis> {
+    let mut loops: Axes<Axis> = outer.into();
+    let distance = |axis: &Axis| axis.src.unsigned_abs();
+    let Some(near) = (0..outer.len()).min_by_key(|&k| distance(&outer[k])).filter(|&k| k > 0) else {
+        return loops;
+    };
+    let side =
+        |axis: &Axis| [4, 5, 3, 2].into_iter().find(|n| axis.extent.is_multiple_of(*n) && axis.extent > *n);
+    let Some(rows) = side(&outer[near]).filter(|_| outer.len() + 2 <= MAX_AXES) else { return loops };
+    let mut inner = Axes::new();
+    for (k, steps) in [(0, side(&outer[0])), (near, Some(rows))] {
+        let (of, Some(steps)) = (outer[k], steps) else { continue };
+        let far = i64::from(steps);
+        loops[k] = Axis::new(of.extent / steps, of.src * far, of.dst * far);
+        inner.push(Axis::new(steps, of.src, of.dst));
+    }
+    loops.insert_many(0, inner);
+    loops
 }
 
 /// Bytes of a group of rows that follow each other in the destination without a gap, and the step of the source.

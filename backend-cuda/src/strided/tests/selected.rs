@@ -135,6 +135,23 @@ fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
 }
 
 #[test]
+fn short_rows_are_taken_in_squares() {
+    let mut random = Random(0x50_0a2e);
+    for (shape, loops) in [([24, 35, 64], 4), ([24, 23, 64], 3), ([23, 24, 64], 2), ([24, 35, 512], 2)] {
+        let [a, b, c] = shape.map(usize::cast_signed);
+        let dst = Layout::new(&shape, &[b * c, c, 1], 0).unwrap();
+        let src = Layout::new(&shape, &[c, a * c, 1], 0).unwrap();
+        check(&mut random, &dst, &src, 4, 0);
+        let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
+        let addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
+        for (scale, loops) in [(Scale::Stream, loops), (Scale::FastStream, 2), (Scale::Large, 2)] {
+            let Block::Rows(params) = &launches(scale, &plan, addresses)[0].params.0 else { panic!("rows") };
+            assert_eq!(params.axes, loops, "{shape:?}, {scale:?}");
+        }
+    }
+}
+
+#[test]
 fn a_wrong_pitch_is_seen() {
     let (dst, src) = transposed(128, 128);
     let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();

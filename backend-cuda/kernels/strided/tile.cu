@@ -23,7 +23,7 @@ constexpr int V = 16 / WIDTH;
 
 enum Mode { LINEAR, TABLE, WIDE_TABLE };
 
-extern __shared__ __align__(16) char shared[];
+extern __shared__ __align__(LINE) char shared[];
 
 __device__ __forceinline__ Type element(const char* data, int x) {
     return *reinterpret_cast<const Type*>(data + x);
@@ -40,6 +40,8 @@ __device__ __forceinline__ uint4 gather_vector(const TileParams& p, const char* 
             x += back * p.element_x;
         } else if (p.pad_chunks.divisor != 0) {
             x += static_cast<int>(chunk / 8 * 16);
+        } else {
+            x ^= static_cast<int>(swizzle(p, chunk));
         }
 #pragma unroll
         for (int j = 0; j < V; j++) {
@@ -107,7 +109,7 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     const Tile t = begin_tile(p, shared);
     load_tile<HELD>(p, t, data, row_table);
 
-    const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + (MODE != LINEAR ? 0 : p.store_x);
+    const int start = t.x + static_cast<int>(tile_start(t)) + (MODE != LINEAR ? 0 : p.store_x);
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
 #pragma unroll 1
     for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
@@ -167,7 +169,7 @@ extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_scatter(const
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
     const Tile t = begin_tile(p, shared);
     load_tile<false>(p, t, data, row_table);
-    const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
+    const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
     for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
         const u32 rest = item >> p.lanes_log2;
@@ -249,7 +251,7 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
     const Tile t = begin_tile(p, shared);
     load_tile<HELD>(p, t, data, row_table);
-    const int start = t.x + static_cast<int>(reinterpret_cast<u64>(t.src) & 15) + p.store_x;
+    const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
     const u32 groups = p.store_groups.divisor, total = (p.passes * groups) << p.lanes_log2;
 #pragma unroll 1
     for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
@@ -264,6 +266,7 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
         int x = start;
         char* to = find_run(p, t, store_table, run, x) + first * WIDTH;
         x += static_cast<int>(chunk) * p.vector_x;
+        x ^= static_cast<int>(swizzle(p, chunk));
         Word word[COUNT];
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {

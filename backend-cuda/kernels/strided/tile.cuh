@@ -7,8 +7,12 @@
 // Shared memory holds the rows as they lie in the source: the element with tile coordinates c is at byte
 // sum(c[k] * x[k]), where x[k] is the source's own stride along a row, and from row to row a pitch that equals the
 // source's stride modulo 16. So a row keeps its alignment, aligned 16-byte chunks travel whole, and no shift is left to
-// undo element by element. Rows may be permuted into as many classes as a vector has elements, V: row r at
+// undo element by element. Where it can, the pitch equals the stride modulo 32 or 128 as well: a sector that goes to parts
+// of two sectors of shared memory is fetched twice, and a line that goes to parts of two lines in two requests.
+//
+// Rows may be permuted into as many classes as a vector has elements, V: row r at
 // (r % V) * class_pitch + (r / V) * row_pitch, which spreads the V rows of a vector, and its neighbours, over all banks.
+// Where the pitches alone do not, the chunks of a row are swizzled: moved within their line by its number in its class.
 #pragma once
 #include "common.cuh"
 
@@ -54,7 +58,9 @@ struct TileParams {
     i64 low, high;             // bytes of the source a full tile can reach, relative to its start
     u32 span, span_inner;      // of a full row; of a row of one step of the split axis
     u32 rows, rows_inner;      // of a full tile; of one step of the split axis
-    u32 row_step, unused;      // rows that the block loads at once, a thread always the same chunk; 0: chunks are dealt out
+    u32 row_step;              // rows that the block loads at once, a thread always the same chunk; 0: chunks are dealt out
+    u32 swizzle_shift, swizzle_mask; // see swizzle()
+    u32 unused;
     FastDiv chunks;            // 16-byte chunks of a row
     FastDiv pad_chunks;        // chunks after which 16 bytes are left free; divisor 0: none
     u32 row_axes;
@@ -81,7 +87,7 @@ struct TileParams {
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
 };
-static_assert(sizeof(TileParams) == 1440, "as the host declares it");
+static_assert(sizeof(TileParams) == 1448, "as the host declares it");
 
 struct TableEntry {
     i64 offset;
@@ -106,6 +112,16 @@ struct Tile {
 __device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
     const u32 slot = row >> p.classes_log2;
     return (row - (slot << p.classes_log2)) * p.class_pitch + slot * p.row_pitch;
+}
+
+// What the chunks of a class's row number `slot` are moved by: each byte is at its address, exclusive or this.
+__device__ __forceinline__ u32 swizzle(const TileParams& p, u32 slot) {
+    return (slot << p.swizzle_shift) & p.swizzle_mask;
+}
+
+// Where the tile's first byte lies in its line: there it begins in shared memory.
+__device__ __forceinline__ u32 tile_start(const Tile& t) {
+    return static_cast<u32>(reinterpret_cast<u64>(t.src)) & (LINE - 1);
 }
 
 // Fills the tables of rows and runs that no single stride describes.
@@ -293,12 +309,12 @@ __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile&
     const u32 x_step = (p.row_step >> p.classes_log2) * p.row_pitch;
     const i64 src_step = p.row_step * p.row[0].src;
     const char* from = t.src + (t.row_first + first) * p.row[0].src;
-    u32 x = static_cast<u32>(reinterpret_cast<u64>(t.src) & 15) + position + chunk;
+    u32 x = tile_start(t) + position + chunk;
 #pragma unroll 2
     for (u32 row = t.row_first + first; row < t.row_end; row += p.row_step) {
         const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
         if (chunk < t.span + shift) {
-            work(x - shift, from + chunk - shift);
+            work((x - shift) ^ swizzle(p, row >> p.classes_log2), from + chunk - shift);
         }
         from += src_step;
         x += x_step;
@@ -310,7 +326,7 @@ template <bool CHECKED>
 __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
     constexpr int UNROLL = CHECKED ? 1 : 4;
     const u32 chunks = p.chunks.divisor, end = t.row_end * chunks;
-    const u32 start = static_cast<u32>(reinterpret_cast<u64>(t.src) & 15);
+    const u32 start = tile_start(t);
 #pragma unroll UNROLL
     for (u32 item = threadIdx.x + t.row_first * chunks; item < end; item += blockDim.x) {
         const u32 row = divide(item, p.chunks);
@@ -334,6 +350,7 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
         if (p.pad_chunks.divisor != 0) {
             x += divide(chunk, p.pad_chunks) * 16;
         }
+        x ^= swizzle(p, row >> p.classes_log2);
         if (CHECKED) {
             *reinterpret_cast<uint4*>(data + x) = load16_inside(from, p.at.src_begin, p.at.src_end);
         } else {

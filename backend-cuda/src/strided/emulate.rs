@@ -9,7 +9,7 @@ use super::{
     tile::TileParams,
 };
 
-mod tile;
+pub(super) mod tile;
 
 /// Host memory in the place of the device's.
 pub(super) struct Memory<'a> {

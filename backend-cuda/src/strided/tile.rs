@@ -5,10 +5,12 @@
 //! outer   in which order tiles are worked on
 //! scale   how much one block and one thread do
 //! place   where the rows lie in shared memory, and how the elements of a run are found there
+//! pitch   how far apart they lie
 //! ```
 
 mod outer;
 mod params;
+mod pitch;
 mod place;
 mod scale;
 mod shape;

@@ -88,9 +88,15 @@ fn find(p: &TileParams, block: u32) -> Tile {
     tile
 }
 
-fn load(p: &TileParams, tile: &Tile, memory: &Memory<'_>, shared: &mut [u8]) {
+/// What the chunks of a slot's rows are moved by.
+fn swizzle(p: &TileParams, slot: u32) -> i64 {
+    i64::from((slot << p.swizzle_shift) & p.swizzle_mask)
+}
+
+/// Calls `visit(source, byte of shared memory)` for each chunk that a block copies to shared memory.
+fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usize)) {
     for row in tile.rows.clone() {
-        let (mut from, mut x, mut rest) = (tile.src, (tile.src % 16).cast_signed(), row);
+        let (mut from, mut x, mut rest) = (tile.src, (tile.src % u64::from(LINE_BYTES)).cast_signed(), row);
         for axis in &p.row[..p.row_axes as usize] {
             let next = axis.extent.divide(rest);
             let c = i64::from(rest - next * axis.extent.divisor);
@@ -106,18 +112,42 @@ fn load(p: &TileParams, tile: &Tile, memory: &Memory<'_>, shared: &mut [u8]) {
         }
         let shift = u32::try_from(from % 16).unwrap();
         for chunk in (0..p.chunks.divisor).take_while(|chunk| chunk * 16 < tile.span + shift) {
-            let bytes = memory.chunk(from + u64::from(chunk * 16) - u64::from(shift), &p.at);
             let pad = if p.pad_chunks.divisor == 0 { 0 } else { p.pad_chunks.divide(chunk) * 16 };
-            let to = usize::try_from(x + i64::from(chunk * 16) - i64::from(shift) + i64::from(pad)).unwrap();
+            let to = x + i64::from(chunk * 16) - i64::from(shift) + i64::from(pad);
+            let to = usize::try_from(to ^ swizzle(p, row >> p.classes_log2)).unwrap();
             assert!(to.is_multiple_of(16), "an aligned chunk of shared memory");
-            shared[to..to + 16].copy_from_slice(&bytes);
+            visit(from + u64::from(chunk * 16) - u64::from(shift), to);
         }
         assert!((p.chunks.divisor * 16) >= tile.span + shift, "chunks enough for a row");
     }
 }
 
+fn load(p: &TileParams, tile: &Tile, memory: &Memory<'_>, shared: &mut [u8]) {
+    chunks(p, tile, |from, to| shared[to..to + 16].copy_from_slice(&memory.chunk(from, &p.at)));
+}
+
+/// Sectors of memory whose two chunks go to different sectors of shared memory.
+pub(in crate::strided) fn torn_sectors(p: &TileParams) -> u32 {
+    const SECTOR_BYTES: u64 = 32;
+    let (mut torn, mut before) = (0, (0, 0));
+    for block in 0..p.tiles {
+        chunks(p, &find(p, block), |from, to| {
+            let sectors = (from / SECTOR_BYTES, to as u64 / SECTOR_BYTES);
+            torn += u32::from(sectors.0 == before.0 && sectors.1 != before.1);
+            before = sectors;
+        });
+    }
+    torn
+}
+
+/// How many of eight neighbouring rows of a class begin in different 16 bytes of the banks.
+pub(in crate::strided) fn rows_apart(p: &TileParams) -> u32 {
+    let banks = (0..8).map(|slot| 1 << ((i64::from(slot * p.row_pitch) ^ swizzle(p, slot)) / 16 % 8));
+    banks.fold(0_u32, |seen, bank| seen | bank).count_ones()
+}
+
 fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memory<'_>, shared: &[u8]) {
-    let start = tile.x + i64::from(p.store_x) + (tile.src % 16).cast_signed();
+    let start = tile.x + i64::from(p.store_x) + (tile.src % u64::from(LINE_BYTES)).cast_signed();
     let store_bytes = match name {
         "tile_pairs_8" => 8,
         "tile_pairs_4" => 4,
@@ -159,7 +189,7 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                 if first + vector <= tile.low || first >= tile.high {
                     continue;
                 }
-                let from = x + byte(name, p, (chunk, back, j), first);
+                let from = byte(name, p, x, (chunk, back, j), first);
                 if element < tile.low || element >= tile.high {
                     // Gathered with the rest of its vector, and not stored: it must lie in shared memory all the same.
                     let place = i64::from(p.data) + from;
@@ -188,13 +218,13 @@ fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
     assert!(p.store_groups.divisor * group == p.stores, "whole groups of runs");
 }
 
-/// The byte of element `j` of a vector, relative to the run's.
-fn byte(name: &str, p: &TileParams, (chunk, back, j): (i64, i64, i64), first: i64) -> i64 {
+/// The byte of element `j` of a vector of the run whose elements start at byte `x`.
+fn byte(name: &str, p: &TileParams, x: i64, (chunk, back, j): (i64, i64, i64), first: i64) -> i64 {
     if name.starts_with("tile_table") {
         let period = i64::from(p.period.divisor);
         let times = first.max(0) / period;
         let mut rest = u32::try_from((first - times * period + j).clamp(0, i64::from(p.run) - 1)).unwrap();
-        let mut x = times * i64::from(p.period_x);
+        let mut x = x + times * i64::from(p.period_x);
         for axis in &p.run_axis[..p.run_axes as usize] {
             let next = axis.extent.divide(rest);
             x += i64::from(rest - next * axis.extent.divisor) * i64::from(axis.x);
@@ -203,7 +233,8 @@ fn byte(name: &str, p: &TileParams, (chunk, back, j): (i64, i64, i64), first: i6
         return x;
     }
     let pad = if p.pad_chunks.divisor == 0 { 0 } else { chunk / 8 * 16 };
-    chunk * i64::from(p.vector_x) + (back + j) * i64::from(p.element_x) + pad
+    let vector = (x + chunk * i64::from(p.vector_x) + pad) ^ swizzle(p, u32::try_from(chunk).unwrap());
+    vector + (back + j) * i64::from(p.element_x)
 }
 
 fn put(memory: &mut Memory<'_>, shared: &[u8], width: u32, from: i64, to: u64) {

@@ -5,9 +5,9 @@ use devarray::{Layout, backend::Capabilities, copy::Plan};
 use super::{
     super::{
         Addresses,
-        emulate::{Memory, run},
+        emulate::{Memory, run, tile},
         launch::Block,
-        tile::Scale,
+        tile::{Scale, TileParams},
     },
     Random, check, launches, transposed,
 };
@@ -132,6 +132,40 @@ fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
     let dst = Layout::new(&[15, 20, 7], &[147, -7, 1], 136).unwrap();
     let src = Layout::new(&[15, 20, 7], &[7, 105, 1], 0).unwrap();
     assert_eq!(check(&mut Random(3), &dst, &src, 4, 0), "tile_table_shifted");
+}
+
+fn tile_of((rows, columns): (usize, usize), width: usize) -> TileParams {
+    let (dst, src) = transposed(rows, columns);
+    let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
+    let launch = launches(Scale::Large, &plan, Addresses { dst: 1 << 41, src: 1 << 40 }).remove(0);
+    let Block::Tile(params) = launch.params.0 else { panic!("a tile") };
+    params
+}
+
+#[test]
+fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
+    // Rows of whole lines, of halves and quarters of lines, and an odd number of elements apart.
+    for (extents, width) in [
+        ((1024, 512), 1),
+        ((512, 512), 2),
+        ((256, 1000), 4),
+        ((256, 1008), 4),
+        ((250, 336), 8),
+        ((511, 513), 2),
+        ((301, 257), 4),
+        ((301, 257), 8),
+    ] {
+        let mut params = tile_of(extents, width);
+        assert!(params.classes_log2 > 0, "rows in classes");
+        assert_eq!(tile::torn_sectors(&params), 0, "{extents:?}, {width} bytes");
+        assert_eq!(tile::rows_apart(&params), 8, "{extents:?}, {width} bytes");
+        // Neither is so by itself.
+        params.class_pitch += 16;
+        assert!(tile::torn_sectors(&params) > 0, "{extents:?}, {width} bytes");
+        params.row_pitch += if params.swizzle_mask > 0 { 0 } else { 16 };
+        params.swizzle_mask = 0;
+        assert!(tile::rows_apart(&params) < 8, "{extents:?}, {width} bytes");
+    }
 }
 
 #[test]

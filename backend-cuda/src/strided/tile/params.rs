@@ -69,6 +69,8 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) rows: u32,
     pub(in crate::strided) rows_inner: u32,
     pub(in crate::strided) row_step: u32,
+    pub(in crate::strided) swizzle_shift: u32,
+    pub(in crate::strided) swizzle_mask: u32,
     unused: u32,
     pub(in crate::strided) chunks: FastDiv,
     pub(in crate::strided) pad_chunks: FastDiv,
@@ -101,7 +103,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) data: u32,
 }
 
-const _: () = assert!(size_of::<TileParams>() == 1440, "the size tile.cuh asserts too");
+const _: () = assert!(size_of::<TileParams>() == 1448, "the size tile.cuh asserts too");
 
 impl TileParams {
     /// Everything absent.
@@ -133,6 +135,8 @@ impl TileParams {
             rows: 1,
             rows_inner: 1,
             row_step: 0,
+            swizzle_shift: 0,
+            swizzle_mask: 0,
             unused: 0,
             chunks: FastDiv::NONE,
             pad_chunks: FastDiv::NONE,

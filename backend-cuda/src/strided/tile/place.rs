@@ -5,8 +5,9 @@ use std::ffi::CStr;
 use devarray::Axes;
 
 use super::{
-    Layout,
+    Layout, SECTOR_BYTES,
     params::{RunStep, Step},
+    pitch::{self, MARGIN},
     shape::Shape,
 };
 use crate::strided::{axes::Problem, fast_div::FastDiv};
@@ -52,6 +53,9 @@ impl Find {
     }
 }
 
+/// What a thread copies to shared memory at once.
+pub(super) const CHUNK_BYTES: u32 = 16;
+
 /// Longer tables cost too much to fill, in every block.
 const MAX_TABLE: u32 = 2048;
 /// Fewer rows are not worth a permutation.
@@ -71,41 +75,15 @@ pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
         return nested(layout);
     }
     let p = &layout.params;
-    let pitch = pitch(layout, layout.across_rows[0]);
+    let pitch = pitch::in_order(layout, layout.across_rows[0]);
     if one_by_one || (p.rows < FEW_ROWS && !layout.shifted) {
         return Some(linear(layout, pitch));
     }
     // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in order.
-    if layout.shifted && layout.problem.width == 1 && conflicts(pitch * 16, 1) <= 2 {
+    if layout.shifted && layout.problem.width == 1 && pitch::conflicts(pitch * 16, 1) <= 2 {
         return Some(linear(layout, pitch));
     }
     permuted(layout)
-}
-
-/// Bytes from row to row: the source's stride modulo 16, so that each row keeps its alignment, and otherwise what
-/// spreads neighbouring threads over the banks best.
-fn pitch(layout: &Layout<'_>, axis: usize) -> u32 {
-    let residue = residue(layout.shape.axes[axis].src);
-    let least = layout.params.chunks.divisor;
-    let step = if layout.scattered || layout.problem.width == 16 { 1 } else { layout.problem.vector() };
-    let cost = |&chunks: &u32| (conflicts((chunks * 16 + residue) * step, layout.problem.width), chunks);
-    (least..least + 4).min_by_key(cost).unwrap_or(least) * 16 + residue
-}
-
-/// A stride modulo 16.
-fn residue(stride: i64) -> u32 {
-    u32::try_from(stride.rem_euclid(16)).unwrap_or(0)
-}
-
-/// How many of eight threads, `stride` bytes apart, meet in the fullest bank.
-fn conflicts(stride: u32, width: u32) -> u32 {
-    let mut banks = [0_u32; 32];
-    for lane in 0..8 {
-        for word in 0..width.div_ceil(4) {
-            banks[((lane * stride / 4 + word) % 32) as usize] += 1;
-        }
-    }
-    banks.into_iter().max().unwrap_or(0)
 }
 
 /// Rows one after the other.
@@ -116,7 +94,7 @@ fn linear(layout: &mut Layout<'_>, pitch: u32) -> (Find, (u32, u32)) {
     p.element_x = pitch.cast_signed();
     p.vector_x = (vector * pitch).cast_signed();
     // Tables of rows of several axes count rows by their position.
-    let bytes = p.rows * pitch + 32;
+    let bytes = p.rows * pitch + MARGIN;
     let room = if layout.shifted && layout.skew == 0 { (vector - 1) * pitch } else { 0 };
     let after = if layout.scattered { 0 } else { (vector - 1) * pitch };
     row_positions(layout, |k, before| if k == 0 { pitch } else { before });
@@ -124,20 +102,18 @@ fn linear(layout: &mut Layout<'_>, pitch: u32) -> (Find, (u32, u32)) {
     (find, (room, bytes + after))
 }
 
-/// Rows in as many classes as a vector has elements, each class together: the rows of a vector are then a class apart,
-/// and neighbouring vectors an odd number of 16 bytes, which are different banks.
+/// Rows in as many classes as a vector has elements, each class together: the rows of a vector are then a class apart, and
+/// those of neighbouring vectors are neighbours in a class.
 fn permuted(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     let vector = layout.store_bytes / layout.problem.width;
-    let single = layout.across_rows.len() == 1;
-    let residue = if single { residue(layout.shape.axes[layout.across_rows[0]].src) } else { 0 };
+    let pitches = pitch::in_classes(layout, vector);
     let p = &mut layout.params;
-    let slots = p.rows.div_ceil(vector);
     p.classes_log2 = vector.ilog2();
-    p.row_pitch = 16 * (p.chunks.divisor | 1);
-    p.class_pitch = slots * p.row_pitch + residue;
+    (p.row_pitch, p.class_pitch) = (pitches.row, pitches.class);
+    (p.swizzle_shift, p.swizzle_mask) = (pitches.swizzle_shift, pitches.swizzle_mask);
     p.vector_x = p.row_pitch.cast_signed();
     p.element_x = p.class_pitch.cast_signed();
-    let bytes = vector * p.class_pitch + 32;
+    let bytes = vector * p.class_pitch + MARGIN;
     if !layout.shifted {
         let find = if words(layout.problem, layout.shape) { Find::Pairs } else { Find::Linear };
         return Some((find, (0, bytes)));
@@ -224,12 +200,12 @@ fn row_positions(layout: &mut Layout<'_>, of: impl Fn(usize, u32) -> u32) -> u32
 fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     let shape = layout.shape;
     let vector = layout.problem.vector();
-    let row_bytes = 16 * layout.params.chunks.divisor;
-    let residues: Axes<u32> = layout.across_rows.iter().map(|&axis| residue(shape.axes[axis].src)).collect();
-    let first = layout.across_rows.first().map(|&axis| pitch(layout, axis));
+    let row_bytes = CHUNK_BYTES * layout.params.chunks.divisor;
+    let strides: Axes<i64> = layout.across_rows.iter().map(|&axis| shape.axes[axis].src).collect();
+    let first = layout.across_rows.first().map(|&axis| pitch::in_order(layout, axis));
     let rows_bytes = row_positions(layout, |k, before| match first {
         Some(pitch) if k == 0 => pitch,
-        _ => before.next_multiple_of(16) + residues[k],
+        _ => pitch::in_sectors(before, strides[k]),
     });
     if layout.across_rows.len() == 1 {
         layout.params.row_pitch = first?;
@@ -256,7 +232,7 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     }
     let widest = levels.iter().map(|&(_, x)| x.unsigned_abs()).max()?;
     let p = &mut layout.params;
-    let bytes = rows_bytes.max(row_bytes) + 64;
+    let bytes = rows_bytes.max(row_bytes) + MARGIN;
     let steps = (vector - 1) * widest;
     if let [(_, x)] = levels[..] {
         p.element_x = x;
@@ -272,7 +248,7 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
 }
 
 /// Leaves 16 bytes free after every eight vectors of a strided row, where that spreads them over more banks and no
-/// vector is torn. Returns the bytes that adds.
+/// vector is torn: eight that are an odd number of 16 bytes apart are in all banks anyway. Returns the bytes that adds.
 fn padding(layout: &mut Layout<'_>) -> u32 {
     let width = layout.problem.width;
     let p = &layout.params;
@@ -285,7 +261,8 @@ fn padding(layout: &mut Layout<'_>) -> u32 {
         })
         .sum();
     let whole = layout.start == Some(0) && p.rows == 1 && p.row_axes == 0;
-    if layout.shifted || layout.scattered || !whole || step <= width || reach + width > step {
+    let spread = (step * CHUNK_BYTES / width) % SECTOR_BYTES == CHUNK_BYTES;
+    if layout.shifted || layout.scattered || !whole || step <= width || reach + width > step || spread {
         return 0;
     }
     let chunks = 8 * step / width;

@@ -1,0 +1,105 @@
+//! How far apart rows lie in shared memory.
+//!
+//! Three things want something of it:
+//!
+//! - **Alignment.** Whole chunks of 16 bytes are copied, so a row lies as it does in memory modulo 16.
+//! - **Sectors.** What is copied from one sector of 32 bytes to parts of two in shared memory is asked for twice. So a row
+//!   lies as it does in memory modulo 32 or, so that lines are asked for as a whole, modulo 128 (`NOTES.md`, version 9).
+//! - **Banks.** Eight neighbouring threads read neighbouring vectors of a run, each from a row of its own: those begin in
+//!   different 16 bytes of the 128 that all banks have. Rows an odd number of 16 bytes apart do. Others are swizzled: the 16
+//!   bytes are moved about within the line, by what the row's number tells.
+
+use super::{Layout, SECTOR_BYTES, place::CHUNK_BYTES};
+use crate::strided::launch::LINE_BYTES;
+
+/// What aligns a tile as a whole, before and after its rows.
+pub(super) const MARGIN: u32 = LINE_BYTES + SECTOR_BYTES;
+
+/// The least number from `least` on that is `stride` modulo `modulus`.
+pub(super) fn at_least(least: u32, stride: i64, modulus: u32) -> u32 {
+    least + u32::try_from((stride - i64::from(least)).rem_euclid(modulus.into())).unwrap_or(0)
+}
+
+/// The same, so that rows lie as in their sectors.
+pub(super) fn in_sectors(least: u32, stride: i64) -> u32 {
+    at_least(least, stride, SECTOR_BYTES)
+}
+
+/// Bytes from row to row, for rows that lie in order: those of few that spread neighbouring threads over the banks best, of
+/// those that keep sectors if one of them does so well enough.
+pub(super) fn in_order(layout: &Layout<'_>, axis: usize) -> u32 {
+    let stride = layout.shape.axes[axis].src;
+    let least = at_least(layout.params.chunks.divisor * CHUNK_BYTES, stride, CHUNK_BYTES);
+    let step = if layout.scattered || layout.problem.width == 16 { 1 } else { layout.problem.vector() };
+    let conflicts = |pitch: u32| conflicts(pitch * step, layout.problem.width);
+    let best = |of: fn(&u32, i64) -> bool| {
+        let pitches = (0..4).map(|chunks| least + chunks * CHUNK_BYTES);
+        pitches.filter(|pitch| of(pitch, stride)).min_by_key(|&pitch| (conflicts(pitch), pitch))
+    };
+    best(|&pitch, stride| in_sectors(pitch, stride) == pitch)
+        .filter(|&pitch| conflicts(pitch) <= 2)
+        .or_else(|| best(|_, _| true))
+        .unwrap_or(least)
+}
+
+/// How many of eight threads, `stride` bytes apart, meet in the fullest bank.
+pub(super) fn conflicts(stride: u32, width: u32) -> u32 {
+    let mut banks = [0_u32; 32];
+    for lane in 0..8 {
+        for word in 0..width.div_ceil(4) {
+            banks[((lane * stride / 4 + word) % 32) as usize] += 1;
+        }
+    }
+    banks.into_iter().max().unwrap_or(0)
+}
+
+/// How far apart rows in classes lie: from row to row of a class, and from class to class.
+pub(super) struct Pitches {
+    pub(super) row: u32,
+    pub(super) class: u32,
+    /// The row's number in its class, shifted left and masked, is what its chunks are moved by.
+    pub(super) swizzle_shift: u32,
+    pub(super) swizzle_mask: u32,
+}
+
+/// The pitches of rows in `classes` classes.
+pub(super) fn in_classes(layout: &Layout<'_>, classes: u32) -> Pitches {
+    let rows = layout.params.rows.div_ceil(classes);
+    let bytes = layout.params.chunks.divisor * CHUNK_BYTES;
+    let strides = || layout.across_rows.iter().map(|&axis| layout.shape.axes[axis].src);
+    let single = strides().next().filter(|_| layout.across_rows.len() == 1);
+    let plain = |row, class| Pitches { row, class, swizzle_shift: 0, swizzle_mask: 0 };
+    // Neighbours in a class are so many rows of the source apart. If that is an odd number of 16 bytes, rows that lie as in
+    // their lines begin in different banks.
+    if let Some(stride) = single {
+        let next = stride * i64::from(classes);
+        if next.rem_euclid(SECTOR_BYTES.into()) == i64::from(CHUNK_BYTES) {
+            let row = at_least(bytes, next, LINE_BYTES);
+            return plain(row, at_least(rows * row, stride, LINE_BYTES));
+        }
+    }
+    // Otherwise a power of two that all rows keep: a line if possible, or a part of one. Vectors that start anywhere reach from
+    // row to row of a class, which a swizzle does not allow.
+    let keeps = |&granule: &u32| strides().all(|stride| stride % i64::from(granule) == 0);
+    let granule = [LINE_BYTES, LINE_BYTES / 2, SECTOR_BYTES].into_iter().find(keeps);
+    if let Some(granule) = granule.filter(|_| !layout.shifted) {
+        let begins =
+            layout.shape.rows_keep(granule.into()) && layout.params.at.src.is_multiple_of(granule.into());
+        let granules = (if begins { bytes } else { bytes + granule - CHUNK_BYTES }).div_ceil(granule);
+        // Eight rows an odd number of granules apart begin in as many places as a line has granules. The bits of their
+        // number that do not tell there choose a place within the granule.
+        let row = granule * if granule == LINE_BYTES { granules } else { granules | 1 };
+        let told = (LINE_BYTES / granule).ilog2();
+        return Pitches {
+            row,
+            class: rows * row,
+            swizzle_shift: CHUNK_BYTES.ilog2() - told,
+            swizzle_mask: granule - CHUNK_BYTES,
+        };
+    }
+    // Otherwise sectors before banks: that two threads meet in a bank costs less, but for elements of one byte, of which a
+    // vector takes sixteen.
+    let keep = if single.is_some() && layout.problem.width > 1 { SECTOR_BYTES } else { CHUNK_BYTES };
+    let row = keep * (bytes.div_ceil(keep) | 1);
+    plain(row, at_least(rows * row, single.unwrap_or(0), keep))
+}

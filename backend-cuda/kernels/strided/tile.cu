@@ -6,6 +6,7 @@
 //   tile_table          a table in shared memory that repeats with a step
 //   tile_pairs          linear, and elements of neighbouring runs are fetched as one word of 4 to 16 bytes
 //   tile_pairs_8, _4    the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (width 1)
+//   tile_split_2 .. _4  none: elements of so many runs take turns in a row, which is read as it lies
 //   tile_scatter        linear, and elements of a run are apart in the destination too: stored one by one
 //
 // and, with _held, in that what is read is held in the cache until it was (whole lines of sources that stream through);
@@ -297,4 +298,67 @@ PAIRS(tile_pairs_held, 16, true)
 PAIRS(tile_pairs_8, 8, false)
 PAIRS(tile_pairs_4, 4, false)
 #endif
+
+// Word number `at` of run number `run`, of RUNS runs whose elements take turns in `word`.
+template <int RUNS>
+__device__ __forceinline__ u32 split_word(const u32* word, int run, int at) {
+    if constexpr (WIDTH >= 4) {
+        const int element = at * 4 / WIDTH * RUNS + run;
+        return word[element * WIDTH / 4 + at % (WIDTH / 4)];
+    } else if constexpr (WIDTH == 2) {
+        const int a = 2 * at * RUNS + run, b = a + RUNS;
+        return __byte_perm(word[a / 2], word[b / 2], (a % 2 ? 0x32 : 0x10) | (b % 2 ? 0x7600 : 0x5400));
+    } else {
+        const int a = 4 * at * RUNS + run, b = a + RUNS, c = b + RUNS, d = c + RUNS;
+        const u32 low = __byte_perm(word[a / 4], word[b / 4], a % 4 | (4 + b % 4) << 4);
+        const u32 high = __byte_perm(word[c / 4], word[d / 4], c % 4 | (4 + d % 4) << 4);
+        return __byte_perm(low, high, 0x5410);
+    }
+}
+
+// Runs whose elements take turns in a row: RUNS times 16 bytes of it are a vector of each. They are read as they lie, and
+// picked apart in registers.
+template <int RUNS>
+__device__ __forceinline__ void copy_split(const TileParams& p) {
+    char* data = shared + p.data;
+    const Tile t = begin_tile(p, shared);
+    load_tile<false>(p, t, data, nullptr);
+    const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
+    const u32 total = p.passes << p.lanes_log2;
+#pragma unroll 1
+    for (u32 chunk = threadIdx.x; chunk < total; chunk += blockDim.x) {
+        const int first = static_cast<int>(chunk) * V;
+        if (chunk >= p.run_chunks || first >= t.high) {
+            break;
+        }
+        const char* at = data + start + static_cast<int>(chunk) * p.vector_x;
+        u32 word[RUNS * 4];
+#pragma unroll
+        for (int k = 0; k < RUNS; k++) {
+            const uint4 v = *reinterpret_cast<const uint4*>(at + k * 16);
+            word[4 * k] = v.x, word[4 * k + 1] = v.y, word[4 * k + 2] = v.z, word[4 * k + 3] = v.w;
+        }
+        char* to = t.dst + first * WIDTH;
+#pragma unroll
+        for (int run = 0; run < RUNS; run++) {
+            const uint4 vector = make_uint4(split_word<RUNS>(word, run, 0), split_word<RUNS>(word, run, 1),
+                                            split_word<RUNS>(word, run, 2), split_word<RUNS>(word, run, 3));
+            if (first + V <= t.high) {
+                store16(to, vector);
+            } else {
+                store_part(to, vector, 0, (t.high - first) * WIDTH);
+            }
+            to += p.store[0].dst;
+        }
+    }
+}
+
+#define SPLIT(RUNS)                                                                                                    \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_split_##RUNS(const __grid_constant__ TileParams p) { \
+        copy_split<RUNS>(p);                                                                                           \
+    }
+
+SPLIT(2)
+SPLIT(3)
+SPLIT(4)
 #endif

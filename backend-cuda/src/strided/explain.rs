@@ -101,6 +101,9 @@ fn why(launch: &Launch) -> &'static str {
             "the sides run along different axes, so tiles turn round in shared memory; runs start anywhere, and a table \
              finds their elements"
         }
+        "tile_split_2" | "tile_split_3" | "tile_split_4" => {
+            "elements of a few runs take turns in the source: vectors of them are picked apart in registers"
+        }
         "tile_scatter" => "the source has dense rows, but elements of the destination lie apart",
         _ if starts("rows_reverse") => "the source runs backwards along the axis of the destination",
         _ if starts("rows_repeat") => {

@@ -251,7 +251,11 @@ impl Layout<'_> {
             _ => 0,
         };
         p.passes = chunks.div_ceil(1 << p.lanes_log2);
-        let group = if find == Find::Pairs { place::group(width) } else { 1 };
+        let group = match find {
+            Find::Pairs => place::group(width),
+            Find::Split(runs) => runs,
+            _ => 1,
+        };
         p.store_groups = FastDiv::new(p.stores / group);
     }
 
@@ -259,6 +263,7 @@ impl Layout<'_> {
     fn threads(&mut self, find: Find) -> u32 {
         let vector = match find {
             Find::Scatter => return 256,
+            Find::Split(runs) => Vector::Split(runs),
             Find::Pairs => Vector::Words,
             Find::Table if self.problem.width == 1 => Vector::ByteTable,
             Find::Linear if self.problem.width == 1 => Vector::Bytes,

@@ -180,8 +180,13 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                 first += back;
             } else {
                 assert!(to.is_multiple_of(store_bytes.into()), "an aligned run");
+                let from = x + chunk * i64::from(p.vector_x);
                 if name.starts_with("tile_pairs") {
-                    aligned_words(p, width, run, x + chunk * i64::from(p.vector_x));
+                    aligned_words(p, width, run, from);
+                }
+                if let Some(runs) = name.strip_prefix("tile_split_") {
+                    assert_eq!(runs.parse(), Ok(p.stores));
+                    whole_vectors(p, width, from - i64::from(run * width), shared.len());
                 }
             }
             for j in 0..vector {
@@ -216,6 +221,17 @@ fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
         "an aligned word"
     );
     assert!(p.store_groups.divisor * group == p.stores, "whole groups of runs");
+}
+
+/// Vectors of runs that take turns are read as they lie, the first from `x` on: as many as there are runs.
+fn whole_vectors(p: &TileParams, width: u32, x: i64, len_bytes: usize) {
+    let in_turn = (p.store_axes, p.store[0].x, p.element_x)
+        == (1, width.cast_signed(), (p.stores * width).cast_signed());
+    assert!(in_turn && x % 16 == 0, "aligned vectors of elements in turn");
+    assert!(
+        (0..=len_bytes.cast_signed() as i64).contains(&(x + i64::from(16 * p.stores))),
+        "in shared memory"
+    );
 }
 
 /// The byte of element `j` of a vector of the run whose elements start at byte `x`.

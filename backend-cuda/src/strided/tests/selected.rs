@@ -134,6 +134,32 @@ fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
     assert_eq!(check(&mut Random(3), &dst, &src, 4, 0), "tile_table_shifted");
 }
 
+#[test]
+fn elements_that_take_turns_are_picked_apart() {
+    let mut random = Random(0x0dd_ba11);
+    for (width, pixels, channels) in [
+        (1, 6000, 3),
+        (1, 4096, 4),
+        (2, 5000, 2),
+        (2, 3001, 3),
+        (4, 4100, 3),
+        (4, 1999, 4),
+        (8, 2050, 2),
+        (8, 777, 3),
+        (8, 1030, 4),
+    ] {
+        let (dst, src) = transposed(pixels, channels);
+        let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
+        let chosen = &launches(Scale::Large, &plan, Addresses { dst: 1 << 41, src: 1 << 40 })[0];
+        let name = chosen.kernel.name.to_str().unwrap();
+        let whole = (pixels * width).is_multiple_of(16);
+        assert_eq!(name == format!("tile_split_{channels}"), whole, "{name}: {pixels} of {width} bytes");
+        check(&mut random, &dst, &src, width, 0);
+        let backwards = Layout::new(&[channels, pixels], &[-1, channels.cast_signed()], channels - 1);
+        check(&mut random, &dst, &backwards.unwrap(), width, 0);
+    }
+}
+
 fn tile_of((rows, columns): (usize, usize), width: usize) -> TileParams {
     let (dst, src) = transposed(rows, columns);
     let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();

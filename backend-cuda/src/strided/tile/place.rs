@@ -21,6 +21,8 @@ pub(super) enum Find {
     Table,
     /// One step, in words that hold an element of several runs.
     Pairs,
+    /// As they lie: elements of so many runs take turns in a row.
+    Split(u32),
     /// One step, and elements stored one by one.
     Scatter,
 }
@@ -39,6 +41,9 @@ impl Find {
                 8 => c"tile_pairs_8",
                 _ => c"tile_pairs_4",
             },
+            (Self::Split(2), _) => c"tile_split_2",
+            (Self::Split(3), _) => c"tile_split_3",
+            (Self::Split(_), _) => c"tile_split_4",
             (Self::Scatter, _) => c"tile_scatter",
         }
     }
@@ -48,7 +53,7 @@ impl Find {
         match self {
             Self::Linear => Some(c"tile_linear_held"),
             Self::Pairs => Some(c"tile_pairs_held"),
-            Self::Table | Self::Scatter => None,
+            Self::Table | Self::Split(_) | Self::Scatter => None,
         }
     }
 }
@@ -237,6 +242,9 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     if let [(_, x)] = levels[..] {
         p.element_x = x;
         p.vector_x = x * vector.cast_signed();
+        if let Some(runs) = turns(layout) {
+            return Some((Find::Split(runs), (0, bytes + runs * CHUNK_BYTES)));
+        }
         let pad = padding(layout);
         let find = if layout.scattered { Find::Scatter } else { Find::Linear };
         return Some((find, (steps, bytes + steps + pad)));
@@ -245,6 +253,20 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     // On the side it goes to: a source that runs backwards leads to lower bytes.
     let before = if layout.params.period_x < 0 { room } else { 0 };
     Some((Find::Table, (before, bytes + room)))
+}
+
+/// How many runs take turns in one row of whole vectors, if there is a kernel for as many.
+fn turns(layout: &Layout<'_>) -> Option<u32> {
+    let (p, width) = (&layout.params, layout.problem.width);
+    let runs = u32::try_from(p.element_x).ok()? / width;
+    let take_turns = p.store_axes == 1 && p.stores == runs && p.store[0].x == width.cast_signed();
+    (take_turns && one_row(layout) && width < 16 && (2..=4).contains(&runs)).then_some(runs)
+}
+
+/// Whether tiles are single rows that begin with a chunk, to runs of whole vectors.
+fn one_row(layout: &Layout<'_>) -> bool {
+    let single = layout.params.rows == 1 && layout.params.row_axes == 0;
+    single && layout.start == Some(0) && !layout.shifted && !layout.scattered
 }
 
 /// Leaves 16 bytes free after every eight vectors of a strided row, where that spreads them over more banks and no
@@ -260,9 +282,8 @@ fn padding(layout: &mut Layout<'_>) -> u32 {
             (layout.shape.steps[axis] - 1) * p.store.iter().map(|s| s.x.unsigned_abs()).max().unwrap_or(0)
         })
         .sum();
-    let whole = layout.start == Some(0) && p.rows == 1 && p.row_axes == 0;
     let spread = (step * CHUNK_BYTES / width) % SECTOR_BYTES == CHUNK_BYTES;
-    if layout.shifted || layout.scattered || !whole || step <= width || reach + width > step || spread {
+    if !one_row(layout) || step <= width || reach + width > step || spread {
         return 0;
     }
     let chunks = 8 * step / width;

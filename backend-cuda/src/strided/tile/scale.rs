@@ -32,6 +32,8 @@ pub(super) enum Vector {
     Bytes,
     /// The same, looked up in a table as well.
     ByteTable,
+    /// A vector of each of so many runs, picked apart.
+    Split(u32),
 }
 
 impl Scale {
@@ -80,6 +82,7 @@ impl Scale {
     pub(super) fn vectors(self, vector: Vector) -> u32 {
         match (self, vector) {
             (Self::Small, _) => 1,
+            (Self::FastStream, Vector::Split(runs)) => runs.max(3),
             (_, Vector::ByteTable) => 5,
             (_, Vector::Bytes) | (Self::FastStream, Vector::Table) => 4,
             (_, Vector::Table) | (Self::FastStream, Vector::Elements) => 3,

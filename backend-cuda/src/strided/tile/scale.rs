@@ -85,7 +85,7 @@ impl Scale {
             (Self::FastStream, Vector::Split(runs)) => runs.max(3),
             (_, Vector::ByteTable) => 5,
             (_, Vector::Bytes) | (Self::FastStream, Vector::Table) => 4,
-            (_, Vector::Table) | (Self::FastStream, Vector::Elements) => 3,
+            (_, Vector::Table) | (Self::FastStream, Vector::Elements | Vector::Words) => 3,
             _ => 2,
         }
     }

@@ -192,6 +192,9 @@ impl TileParams {
         if self.classes_log2 != 0 {
             write!(f, ", rows permuted")?;
         }
+        if self.swizzle_mask != 0 {
+            write!(f, ", swizzled")?;
+        }
         if self.pad_chunks.divisor != 0 {
             write!(f, ", padded")?;
         }

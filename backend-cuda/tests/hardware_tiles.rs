@@ -105,10 +105,8 @@ fn sizes_small_and_middle_are_right() {
     let mut kernels = check(pairs(1 << 18));
     kernels.append(&mut check(pairs(5 << 20)));
     println!("{kernels:?}");
-    for name in
-        ["tile_1:tile_pairs", "tile_1:tile_pairs_8", "tile_1:tile_pairs_4", "tile_1:tile_linear_shifted"]
-    {
-        assert!(kernels.contains(name), "{name} did not run: {kernels:?}");
+    for kernel in ["pairs", "pairs_8", "pairs_4", "linear_shifted", "split_3"] {
+        assert!(kernels.contains(&format!("tile_1:tile_{kernel}")), "{kernel} did not run: {kernels:?}");
     }
 }
 
@@ -117,8 +115,8 @@ fn sizes_small_and_middle_are_right() {
 fn sizes_large_are_right() {
     let kernels = check(pairs(17 << 20));
     println!("{kernels:?}");
-    for width in [2, 4, 8] {
-        assert!(kernels.contains(&format!("tile_{width}:tile_pairs")), "width {width}: {kernels:?}");
+    for (width, kernel) in [2, 4, 8].into_iter().flat_map(|width| [(width, "pairs"), (width, "split_3")]) {
+        assert!(kernels.contains(&format!("tile_{width}:tile_{kernel}")), "width {width}: {kernels:?}");
     }
 }
 

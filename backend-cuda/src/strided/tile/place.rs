@@ -282,8 +282,8 @@ fn padding(layout: &mut Layout<'_>) -> u32 {
             (layout.shape.steps[axis] - 1) * p.store.iter().map(|s| s.x.unsigned_abs()).max().unwrap_or(0)
         })
         .sum();
-    let spread = (step * CHUNK_BYTES / width) % SECTOR_BYTES == CHUNK_BYTES;
-    if !one_row(layout) || step <= width || reach + width > step || spread {
+    let spread = || (step / width * CHUNK_BYTES) % SECTOR_BYTES == CHUNK_BYTES;
+    if !one_row(layout) || step <= width || reach + width > step || spread() {
         return 0;
     }
     let chunks = 8 * step / width;

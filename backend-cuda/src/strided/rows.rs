@@ -154,9 +154,10 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         _ => false,
     };
     let short = row_bytes <= MAX_SQUARED_BYTES && matches!(source, Source::Aligned);
-    let loops = if short && scale == Scale::Stream { in_squares(outer) } else { outer.into() };
+    let squares = (short && scale == Scale::Stream).then(|| in_squares(outer)).flatten();
+    let loops = squares.as_deref().unwrap_or(outer);
     let mut axis = [Loop::NONE; MAX_AXES];
-    for (to, from) in axis.iter_mut().zip(&loops) {
+    for (to, from) in axis.iter_mut().zip(loops) {
         *to = from.lowered();
     }
     let params = RowsParams {
@@ -184,15 +185,13 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
 /// The loops around rows, taken in squares: some steps of the destination's fastest, then as many of the source's fastest. What
 /// is under way then reaches over longer pieces of the source, and over hardly shorter ones of the destination. Only loops that
 /// squares divide evenly, and not for faster memory, which was slower so (`NOTES.md`, version 9).
-fn in_squares(outer: &[Axis]) -> Axes<Axis> {
-    let mut loops: Axes<Axis> = outer.into();
-    let distance = |axis: &Axis| axis.src.unsigned_abs();
-    let Some(near) = (0..outer.len()).min_by_key(|&k| distance(&outer[k])).filter(|&k| k > 0) else {
-        return loops;
-    };
+fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
+    let distance = |&k: &usize| outer[k].src.unsigned_abs();
+    let near = (0..outer.len()).min_by_key(distance).filter(|&k| k > 0 && outer.len() + 2 <= MAX_AXES)?;
     let side =
         |axis: &Axis| [4, 5, 3, 2].into_iter().find(|n| axis.extent.is_multiple_of(*n) && axis.extent > *n);
-    let Some(rows) = side(&outer[near]).filter(|_| outer.len() + 2 <= MAX_AXES) else { return loops };
+    let rows = side(&outer[near])?;
+    let mut loops: Axes<Axis> = outer.into();
     let mut inner = Axes::new();
     for (k, steps) in [(0, side(&outer[0])), (near, Some(rows))] {
         let (of, Some(steps)) = (outer[k], steps) else { continue };
@@ -201,7 +200,7 @@ fn in_squares(outer: &[Axis]) -> Axes<Axis> {
         inner.push(Axis::new(steps, of.src, of.dst));
     }
     loops.insert_many(0, inner);
-    loops
+    Some(loops)
 }
 
 /// Bytes of a group of rows that follow each other in the destination without a gap, and the step of the source.

@@ -4,13 +4,31 @@ use devarray::{Layout, backend::Capabilities, copy::Plan};
 
 use super::{
     super::{
-        Addresses,
+        Addresses, Launch,
         emulate::{Memory, run, tile},
         launch::Block,
         tile::{Scale, TileParams},
     },
     Random, check, launches, transposed,
 };
+
+const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
+
+/// The one launch of a copy, given as its destination and source.
+fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) -> Launch {
+    let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
+    let mut all = launches(scale, &plan, AT);
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+/// The parameters of the tiles of a transposed matrix.
+fn tile_of(scale: Scale, rows: usize, columns: usize, width: usize) -> TileParams {
+    match launch(scale, &transposed(rows, columns), width).params.0 {
+        Block::Tile(params) => params,
+        other => panic!("{other:?} instead of tiles"),
+    }
+}
 
 #[test]
 fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
@@ -33,9 +51,8 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
 /// Copies larger than caches hold lines that they read whole, and those alone.
 #[test]
 fn whole_lines_of_large_copies_are_held() {
-    let of = |scale: Scale, (dst, src): (Layout, Layout), width: usize| {
-        let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
-        let launch = launches(scale, &plan, Addresses { dst: 1 << 41, src: 1 << 40 }).remove(0);
+    let of = |scale: Scale, layouts: (Layout, Layout), width: usize| {
+        let launch = launch(scale, &layouts, width);
         let hold = matches!(&launch.params.0, Block::Rows(params) if params.hold != 0);
         (launch.kernel.name.to_str().unwrap(), hold)
     };
@@ -84,10 +101,7 @@ fn runs_that_fill_vectors_end_where_rows_go_on() {
 #[test]
 fn whole_lines_are_worked_on_along_the_narrow_side_first() {
     let first = |scale: Scale, rows: usize, columns: usize, width: usize| {
-        let (dst, src) = transposed(rows, columns);
-        let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
-        let launch = launches(scale, &plan, Addresses { dst: 1 << 41, src: 1 << 40 }).remove(0);
-        let Block::Tile(params) = launch.params.0 else { panic!("a tile") };
+        let params = tile_of(scale, rows, columns, width);
         params.outer[0].src.unsigned_abs() < params.outer[0].dst.unsigned_abs()
     };
     let along_the_source = |rows, columns, width| first(Scale::Stream, rows, columns, width);
@@ -148,10 +162,9 @@ fn elements_that_take_turns_are_picked_apart() {
         (8, 777, 3),
         (8, 1030, 4),
     ] {
-        let (dst, src) = transposed(pixels, channels);
-        let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
-        let chosen = &launches(Scale::Large, &plan, Addresses { dst: 1 << 41, src: 1 << 40 })[0];
-        let name = chosen.kernel.name.to_str().unwrap();
+        let layouts = transposed(pixels, channels);
+        let name = launch(Scale::Large, &layouts, width).kernel.name.to_str().unwrap();
+        let (dst, src) = layouts;
         let whole = (pixels * width).is_multiple_of(16);
         assert_eq!(name == format!("tile_split_{channels}"), whole, "{name}: {pixels} of {width} bytes");
         check(&mut random, &dst, &src, width, 0);
@@ -160,37 +173,29 @@ fn elements_that_take_turns_are_picked_apart() {
     }
 }
 
-fn tile_of((rows, columns): (usize, usize), width: usize) -> TileParams {
-    let (dst, src) = transposed(rows, columns);
-    let plan = Plan::new(&dst, &src, width, &Capabilities::default()).unwrap();
-    let launch = launches(Scale::Large, &plan, Addresses { dst: 1 << 41, src: 1 << 40 }).remove(0);
-    let Block::Tile(params) = launch.params.0 else { panic!("a tile") };
-    params
-}
-
 #[test]
 fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
     // Rows of whole lines, of halves and quarters of lines, and an odd number of elements apart.
-    for (extents, width) in [
-        ((1024, 512), 1),
-        ((512, 512), 2),
-        ((256, 1000), 4),
-        ((256, 1008), 4),
-        ((250, 336), 8),
-        ((511, 513), 2),
-        ((301, 257), 4),
-        ((301, 257), 8),
+    for (rows, columns, width) in [
+        (1024, 512, 1),
+        (512, 512, 2),
+        (256, 1000, 4),
+        (256, 1008, 4),
+        (250, 336, 8),
+        (511, 513, 2),
+        (301, 257, 4),
+        (301, 257, 8),
     ] {
-        let mut params = tile_of(extents, width);
+        let mut params = tile_of(Scale::Large, rows, columns, width);
         assert!(params.classes_log2 > 0, "rows in classes");
-        assert_eq!(tile::torn_sectors(&params), 0, "{extents:?}, {width} bytes");
-        assert_eq!(tile::rows_apart(&params), 8, "{extents:?}, {width} bytes");
+        assert_eq!(tile::torn_sectors(&params), 0, "{rows} x {columns}, {width} bytes");
+        assert_eq!(tile::rows_apart(&params), 8, "{rows} x {columns}, {width} bytes");
         // Neither is so by itself.
         params.class_pitch += 16;
-        assert!(tile::torn_sectors(&params) > 0, "{extents:?}, {width} bytes");
+        assert!(tile::torn_sectors(&params) > 0, "{rows} x {columns}, {width} bytes");
         params.row_pitch += if params.swizzle_mask > 0 { 0 } else { 16 };
         params.swizzle_mask = 0;
-        assert!(tile::rows_apart(&params) < 8, "{extents:?}, {width} bytes");
+        assert!(tile::rows_apart(&params) < 8, "{rows} x {columns}, {width} bytes");
     }
 }
 
@@ -202,10 +207,9 @@ fn short_rows_are_taken_in_squares() {
         let dst = Layout::new(&shape, &[b * c, c, 1], 0).unwrap();
         let src = Layout::new(&shape, &[c, a * c, 1], 0).unwrap();
         check(&mut random, &dst, &src, 4, 0);
-        let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
-        let addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
+        let layouts = (dst, src);
         for (scale, loops) in [(Scale::Stream, loops), (Scale::FastStream, 2), (Scale::Large, 2)] {
-            let Block::Rows(params) = &launches(scale, &plan, addresses)[0].params.0 else { panic!("rows") };
+            let Block::Rows(params) = launch(scale, &layouts, 4).params.0 else { panic!("rows") };
             assert_eq!(params.axes, loops, "{shape:?}, {scale:?}");
         }
     }
@@ -215,8 +219,7 @@ fn short_rows_are_taken_in_squares() {
 fn a_wrong_pitch_is_seen() {
     let (dst, src) = transposed(128, 128);
     let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
-    let addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
-    let mut launch = launches(Scale::Large, &plan, addresses).remove(0);
+    let mut launch = launch(Scale::Large, &(dst, src), 4);
     let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
     params.element_x += 16;
     let source: Vec<u8> = (0..=255).cycle().take(plan.len_bytes()).collect();
@@ -225,18 +228,13 @@ fn a_wrong_pitch_is_seen() {
     for (from, to, len) in plan.runs() {
         expected[to..to + len].copy_from_slice(&source[from..from + len]);
     }
-    let mut memory =
-        Memory { src: &source, src_base: addresses.src, dst: &mut found, dst_base: addresses.dst };
+    let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
     run(&launch, &mut memory);
     assert!(found != expected);
 }
 
 #[test]
 fn the_choice_is_explained() {
-    let (dst, src) = transposed(1024, 1024);
-    let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
-    let all = launches(Scale::Large, &plan, Addresses { dst: 1 << 41, src: 1 << 40 });
-    let text = all[0].explain().to_string();
-    assert_eq!(all.len(), 1);
+    let text = launch(Scale::Large, &transposed(1024, 1024), 4).explain().to_string();
     assert!(text.starts_with("tile_4:tile_pairs 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
 }

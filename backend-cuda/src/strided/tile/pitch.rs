@@ -31,15 +31,12 @@ pub(super) fn in_order(layout: &Layout<'_>, axis: usize) -> u32 {
     let stride = layout.shape.axes[axis].src;
     let least = at_least(layout.params.chunks.divisor * CHUNK_BYTES, stride, CHUNK_BYTES);
     let step = if layout.scattered || layout.problem.width == 16 { 1 } else { layout.problem.vector() };
-    let conflicts = |pitch: u32| conflicts(pitch * step, layout.problem.width);
-    let best = |of: fn(&u32, i64) -> bool| {
-        let pitches = (0..4).map(|chunks| least + chunks * CHUNK_BYTES);
-        pitches.filter(|pitch| of(pitch, stride)).min_by_key(|&pitch| (conflicts(pitch), pitch))
+    let cost = |&pitch: &u32| {
+        let conflicts = conflicts(pitch * step, layout.problem.width);
+        let keeps = in_sectors(pitch, stride) == pitch && conflicts <= 2;
+        (!keeps, conflicts, pitch)
     };
-    best(|&pitch, stride| in_sectors(pitch, stride) == pitch)
-        .filter(|&pitch| conflicts(pitch) <= 2)
-        .or_else(|| best(|_, _| true))
-        .unwrap_or(least)
+    (0..4).map(|chunks| least + chunks * CHUNK_BYTES).min_by_key(cost).unwrap_or(least)
 }
 
 /// How many of eight threads, `stride` bytes apart, meet in the fullest bank.

@@ -79,14 +79,14 @@ pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     if !layout.shape.runs_cross_rows() || !regular {
         return nested(layout);
     }
-    let p = &layout.params;
-    let pitch = pitch::in_order(layout, layout.across_rows[0]);
-    if one_by_one || (p.rows < FEW_ROWS && !layout.shifted) {
-        return Some(linear(layout, pitch));
-    }
+    let few = layout.params.rows < FEW_ROWS && !layout.shifted;
     // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in order.
-    if layout.shifted && layout.problem.width == 1 && pitch::conflicts(pitch * 16, 1) <= 2 {
-        return Some(linear(layout, pitch));
+    let bytes = layout.shifted && layout.problem.width == 1;
+    if one_by_one || few || bytes {
+        let pitch = pitch::in_order(layout, layout.across_rows[0]);
+        if one_by_one || few || pitch::conflicts(pitch * 16, 1) <= 2 {
+            return Some(linear(layout, pitch));
+        }
     }
     permuted(layout)
 }

@@ -318,7 +318,7 @@ impl Layout<'_> {
         p.store_table = at;
         at += if p.store_axes > 1 { p.stores.checked_mul(ENTRY_BYTES)? } else { 0 };
         p.run_table = at;
-        at += if find == Find::Table { (p.run + 2 * self.problem.vector()) * 2 } else { 0 };
+        at += if find == Find::Table { (p.period.divisor + 2 * self.problem.vector()) * 2 } else { 0 };
         p.data = (at + before).next_multiple_of(128);
         Some(p.data + data_bytes)
     }

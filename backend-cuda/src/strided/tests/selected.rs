@@ -6,7 +6,7 @@ use super::{
     super::{
         Addresses, Launch,
         emulate::{Memory, run, tile},
-        launch::Block,
+        launch::{Block, LINE_BYTES},
         tile::{Scale, TileParams},
     },
     Random, check, launches, transposed,
@@ -24,7 +24,12 @@ fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) -> Launch {
 
 /// The parameters of the tiles of a transposed matrix.
 fn tile_of(scale: Scale, rows: usize, columns: usize, width: usize) -> TileParams {
-    match launch(scale, &transposed(rows, columns), width).params.0 {
+    tile_between(scale, &transposed(rows, columns), width)
+}
+
+/// Those of any copy, given as its destination and source.
+fn tile_between(scale: Scale, layouts: &(Layout, Layout), width: usize) -> TileParams {
+    match launch(scale, layouts, width).params.0 {
         Block::Tile(params) => params,
         other => panic!("{other:?} instead of tiles"),
     }
@@ -36,7 +41,7 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
     let mut kernels = std::collections::BTreeMap::<(usize, &str), usize>::new();
     for width in [1, 2, 4, 8] {
         for (step, other) in [(4, 4), (8, 8), (16, 16)] {
-            for (rows, columns) in [(45, 38), (38, 45)] {
+            for (rows, columns) in [(181, 38), (38, 181)] {
                 let (dst, src) = transposed(rows * step, columns * other);
                 *kernels.entry((width, check(&mut random, &dst, &src, width, 0))).or_default() += 1;
             }
@@ -196,6 +201,30 @@ fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
         params.row_pitch += if params.swizzle_mask > 0 { 0 } else { 16 };
         params.swizzle_mask = 0;
         assert!(tile::rows_apart(&params) < 8, "{rows} x {columns}, {width} bytes");
+    }
+}
+
+/// Few rows, whose runs go on along them: matrices of `rows` by `columns` that follow each other, each transposed.
+fn few_rows(rows: usize, columns: usize) -> (Layout, Layout) {
+    let shape = [9, columns, rows];
+    let [_, c, r] = shape.map(usize::cast_signed);
+    let dst = Layout::new(&shape, &[c * r, r, 1], 0).unwrap();
+    (dst, Layout::new(&shape, &[c * r, 1, c], 0).unwrap())
+}
+
+#[test]
+fn tables_are_as_long_as_what_repeats() {
+    let mut random = Random(37);
+    // Those of runs that start anywhere; the others find their entries aligned, in whole vectors.
+    for (rows, columns, width, period) in
+        [(37, 301, 1, 37), (37, 301, 2, 37), (37, 320, 1, 37 * 16), (36, 320, 2, 36 * 2)]
+    {
+        let layouts = few_rows(rows, columns);
+        let params = tile_between(Scale::Large, &layouts, width);
+        assert_eq!(params.period.divisor, period, "{rows} x {columns}, {width} bytes");
+        let room = params.data - params.run_table;
+        assert!(room < 2 * (period + 2 * 16) + LINE_BYTES && room < 2 * params.run, "{room} bytes");
+        check(&mut random, &layouts.0, &layouts.1, width, 0);
     }
 }
 

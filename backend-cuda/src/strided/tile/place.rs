@@ -129,19 +129,21 @@ fn permuted(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     tabulate(layout, &[(vector, class), (u32::MAX, row)]).map(|_| (Find::Table, (room, bytes + after)))
 }
 
-/// Describes a run by a table, given its loops as (steps, bytes). The last one repeats what the others tabulate, as
-/// often as makes whole vectors, if it is long enough. Returns the bytes a vector that reaches over the end of the run
+/// Describes a run by a table, given its loops as (steps, bytes). The last one repeats what the others tabulate, if it is long
+/// enough. Returns the bytes a vector that reaches over the end of the run
 /// may be away from it.
 fn tabulate(layout: &mut Layout<'_>, levels: &[(u32, i32)]) -> Option<u32> {
     let vector = layout.problem.vector();
     let p = &mut layout.params;
     let (&(_, last_x), inner) = levels.split_last()?;
     let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
-    let times = vector >> below.trailing_zeros().min(vector.trailing_zeros());
-    let period = below.checked_mul(times)?.min(p.run);
-    if period > MAX_TABLE {
+    // Whole vectors, if each finds its entries aligned; those that start anywhere do not.
+    let whole = vector >> below.trailing_zeros().min(vector.trailing_zeros());
+    if below.checked_mul(whole)?.min(p.run) > MAX_TABLE {
         return None;
     }
+    let times = if layout.shifted { 1 } else { whole };
+    let period = (below * times).min(p.run);
     p.period = FastDiv::new(period);
     p.period_x = if period < p.run { last_x * times.cast_signed() } else { 0 };
     p.run_axes = u32::try_from(levels.len()).ok()?;

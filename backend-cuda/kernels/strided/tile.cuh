@@ -13,6 +13,7 @@
 // Rows may be permuted into as many classes as a vector has elements, V: row r at
 // (r % V) * class_pitch + (r / V) * row_pitch, which spreads the V rows of a vector, and its neighbours, over all banks.
 // Where the pitches alone do not, the chunks of a row are swizzled: moved within their line by its number in its class.
+// Rows in order, of which 16 bytes are left free after every V, are V classes as well: those are then a row apart.
 #pragma once
 #include "common.cuh"
 
@@ -60,7 +61,7 @@ struct TileParams {
     u32 rows, rows_inner;      // of a full tile; of one step of the split axis
     u32 row_step;              // rows that the block loads at once, a thread always the same chunk; 0: chunks are dealt out
     u32 swizzle_shift, swizzle_mask; // see swizzle()
-    u32 unused;
+    u32 run_in_classes; // table: whether the first loop of a run counts rows that are in classes
     FastDiv chunks;            // 16-byte chunks of a row
     FastDiv pad_chunks;        // chunks after which 16 bytes are left free; divisor 0: none
     u32 row_axes;
@@ -175,7 +176,9 @@ __device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) 
 #pragma unroll 1
         for (u32 k = 0; k < p.run_axes; k++) {
             const u32 next = divide(rest, p.run_axis[k].extent);
-            x += static_cast<int>(rest - next * p.run_axis[k].extent.divisor) * p.run_axis[k].x;
+            const u32 c = rest - next * p.run_axis[k].extent.divisor;
+            const bool in_classes = k == 0 && p.run_in_classes;
+            x += in_classes ? static_cast<int>(row_position(p, c)) : static_cast<int>(c) * p.run_axis[k].x;
             rest = next;
         }
         table[i] = static_cast<u16>(x + p.store_x);

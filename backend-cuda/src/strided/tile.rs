@@ -146,7 +146,8 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     let held = layout.held(find);
     let params = layout.params;
     // The table of permuted rows is so short that all threads share it.
-    let wide = problem.width == 1 && (params.stores < MANY_RUNS || params.classes_log2 > 0);
+    let permuted = params.classes_log2 > 0 && params.run_in_classes == 0;
+    let wide = problem.width == 1 && (params.stores < MANY_RUNS || permuted);
     Some(Launch {
         kernel: Kernel {
             module: Module::tile(problem.width),

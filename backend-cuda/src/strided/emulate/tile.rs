@@ -88,6 +88,12 @@ fn find(p: &TileParams, block: u32) -> Tile {
     tile
 }
 
+/// Where a row lies among those of all classes; `row_position` in `tile.cuh`.
+fn in_class(p: &TileParams, row: u32) -> i64 {
+    let classes = 1 << p.classes_log2;
+    i64::from(row % classes * p.class_pitch + row / classes * p.row_pitch)
+}
+
 /// What the chunks of a slot's rows are moved by.
 fn swizzle(p: &TileParams, slot: u32) -> i64 {
     i64::from((slot << p.swizzle_shift) & p.swizzle_mask)
@@ -104,11 +110,8 @@ fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usize)) {
             x += if p.classes_log2 != 0 || p.row_axes == 1 { 0 } else { c * i64::from(axis.x) };
             rest = next;
         }
-        if p.classes_log2 != 0 {
-            let classes = 1 << p.classes_log2;
-            x += i64::from(row % classes * p.class_pitch + row / classes * p.row_pitch);
-        } else if p.row_axes <= 1 {
-            x += i64::from(row * p.row_pitch);
+        if p.classes_log2 != 0 || p.row_axes <= 1 {
+            x += in_class(p, row);
         }
         let shift = u32::try_from(from % 16).unwrap();
         for chunk in (0..p.chunks.divisor).take_while(|chunk| chunk * 16 < tile.span + shift) {
@@ -241,9 +244,11 @@ fn byte(name: &str, p: &TileParams, x: i64, (chunk, back, j): (i64, i64, i64), f
         let times = first.max(0) / period;
         let mut rest = u32::try_from((first - times * period + j).clamp(0, i64::from(p.run) - 1)).unwrap();
         let mut x = x + times * i64::from(p.period_x);
-        for axis in &p.run_axis[..p.run_axes as usize] {
+        for (k, axis) in p.run_axis[..p.run_axes as usize].iter().enumerate() {
             let next = axis.extent.divide(rest);
-            x += i64::from(rest - next * axis.extent.divisor) * i64::from(axis.x);
+            let c = rest - next * axis.extent.divisor;
+            let in_classes = k == 0 && p.run_in_classes != 0;
+            x += if in_classes { in_class(p, c) } else { i64::from(c) * i64::from(axis.x) };
             rest = next;
         }
         return x;

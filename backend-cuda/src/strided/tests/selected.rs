@@ -229,6 +229,22 @@ fn tables_are_as_long_as_what_repeats() {
 }
 
 #[test]
+fn vectors_of_few_rows_begin_in_different_banks() {
+    let mut random = Random(41);
+    for (rows, columns, width) in [(109, 1032, 1), (50, 1000, 2)] {
+        let mut params = tile_of(Scale::Large, rows, columns, width);
+        assert_eq!((params.run_in_classes, tile::rows_apart(&params)), (1, 8), "{rows} of {width} bytes");
+        let (dst, src) = transposed(rows, columns);
+        check(&mut random, &dst, &src, width, 0);
+        // Without the gap, all begin in one.
+        params.row_pitch -= 16;
+        assert_eq!(tile::rows_apart(&params), 1, "{rows} of {width} bytes");
+    }
+    // Rows an odd number of bytes apart need none.
+    assert_eq!(tile_of(Scale::Large, 109, 1033, 1).run_in_classes, 0);
+}
+
+#[test]
 fn short_rows_are_taken_in_squares() {
     let mut random = Random(0x50_0a2e);
     for (shape, loops) in [([24, 35, 64], 4), ([24, 23, 64], 3), ([23, 24, 64], 2), ([24, 35, 512], 2)] {

@@ -71,7 +71,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) row_step: u32,
     pub(in crate::strided) swizzle_shift: u32,
     pub(in crate::strided) swizzle_mask: u32,
-    unused: u32,
+    pub(in crate::strided) run_in_classes: u32,
     pub(in crate::strided) chunks: FastDiv,
     pub(in crate::strided) pad_chunks: FastDiv,
     pub(in crate::strided) row_axes: u32,
@@ -137,7 +137,7 @@ impl TileParams {
             row_step: 0,
             swizzle_shift: 0,
             swizzle_mask: 0,
-            unused: 0,
+            run_in_classes: 0,
             chunks: FastDiv::NONE,
             pad_chunks: FastDiv::NONE,
             row_axes: 0,
@@ -189,7 +189,9 @@ impl TileParams {
         if self.period.divisor != 0 {
             write!(f, ", tabulated for {}", self.period.divisor)?;
         }
-        if self.classes_log2 != 0 {
+        if self.run_in_classes != 0 {
+            write!(f, ", rows in groups of {}", 1 << self.classes_log2)?;
+        } else if self.classes_log2 != 0 {
             write!(f, ", rows permuted")?;
         }
         if self.swizzle_mask != 0 {

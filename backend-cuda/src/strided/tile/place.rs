@@ -10,7 +10,7 @@ use super::{
     pitch::{self, MARGIN},
     shape::Shape,
 };
-use crate::strided::{axes::Problem, fast_div::FastDiv};
+use crate::strided::{axes::Problem, fast_div::FastDiv, launch::LINE_BYTES};
 
 /// How the byte of an element of a run is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,9 +252,27 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
         return Some((find, (steps, bytes + steps + pad)));
     }
     let room = tabulate(layout, &levels)?;
+    let bytes = bytes + part_vectors(layout);
     // On the side it goes to: a source that runs backwards leads to lower bytes.
     let before = if layout.params.period_x < 0 { room } else { 0 };
     Some((Find::Table, (before, bytes + room)))
+}
+
+/// Leaves 16 bytes free after every vector of rows, where a run begins across them and neighbouring vectors of it would meet in one
+/// bank. Returns the bytes that adds.
+fn part_vectors(layout: &mut Layout<'_>) -> u32 {
+    let vector = layout.problem.vector();
+    let p = &mut layout.params;
+    let begins_across = layout.across_rows[..] == layout.shape.run[..1];
+    let meet = (vector * p.row_pitch).is_multiple_of(LINE_BYTES);
+    if vector == 1 || p.rows <= vector || !begins_across || !meet {
+        return 0;
+    }
+    p.run_in_classes = 1;
+    p.classes_log2 = vector.ilog2();
+    p.class_pitch = p.row_pitch;
+    p.row_pitch = vector * p.class_pitch + CHUNK_BYTES;
+    p.rows / vector * CHUNK_BYTES
 }
 
 /// How many runs take turns in one row of whole vectors, if there is a kernel for as many.

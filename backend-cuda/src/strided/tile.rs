@@ -251,6 +251,14 @@ impl Layout<'_> {
             2 => 1,
             _ => 0,
         };
+        // Fewer, if much fewer threads have nothing left in the last pass then. Runs that start anywhere were slower so (`NOTES.md`,
+        // version 10).
+        if !self.scattered && !self.shifted {
+            let slots = |lanes_log2: u32| chunks.next_multiple_of(1 << lanes_log2);
+            while p.lanes_log2 > 2 && slots(p.lanes_log2 - 1) * 20 <= slots(p.lanes_log2) * 17 {
+                p.lanes_log2 -= 1;
+            }
+        }
         p.passes = chunks.div_ceil(1 << p.lanes_log2);
         let group = match find {
             Find::Pairs => place::group(width),

@@ -43,7 +43,7 @@ fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> P
 }
 
 /// Shapes for each kernel, of about so many bytes: even and odd, rows of multiples of 8 and 4 bytes, short runs, several axes a
-/// run, three a pixel.
+/// run, three a pixel, rows so few that runs go on along them.
 fn pairs(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8, 16] {
@@ -58,6 +58,7 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
         all.push(permuted(&[cube, 7, cube + 1, 3], &[3, 1, 0, 2], 0, item_bytes));
         all.push(permuted(&[cube, cube, 3], &[2, 0, 1], 0, item_bytes));
         all.push(permuted(&[3, cube, cube], &[1, 2, 0], 0, item_bytes));
+        all.push(permuted(&[109 / item_bytes, len_bytes / 109 / 16 * 16], &[1, 0], 0, item_bytes));
     }
     all
 }

@@ -137,7 +137,8 @@ fn tabulate(layout: &mut Layout<'_>, levels: &[(u32, i32)]) -> Option<u32> {
     let p = &mut layout.params;
     let (&(_, last_x), inner) = levels.split_last()?;
     let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
-    // Whole vectors, if each finds its entries aligned; those that start anywhere do not.
+    // Whole vectors, if each finds its entries aligned; those that start anywhere do not. The limit is the same for both: a smaller
+    // box was faster than a longer table.
     let whole = vector >> below.trailing_zeros().min(vector.trailing_zeros());
     if below.checked_mul(whole)?.min(p.run) > MAX_TABLE {
         return None;
@@ -259,7 +260,7 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
 }
 
 /// Leaves 16 bytes free after every vector of rows, where a run begins across them and neighbouring vectors of it would meet in one
-/// bank. Returns the bytes that adds.
+/// bank: sixteen, although half of the groups then tear their sectors (`NOTES.md`, version 10). Returns the bytes that adds.
 fn part_vectors(layout: &mut Layout<'_>) -> u32 {
     let vector = layout.problem.vector();
     let p = &mut layout.params;

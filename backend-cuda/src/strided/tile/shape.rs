@@ -3,7 +3,10 @@
 use devarray::Axes;
 
 use super::{
-    super::axes::{Axis, Problem},
+    super::{
+        axes::{Axis, Problem},
+        launch::LINE_BYTES,
+    },
     Scale,
 };
 
@@ -150,6 +153,16 @@ fn steps_for(axis: &Axis, stride: u64, bytes: u64) -> u32 {
     if wanted.saturating_mul(3) / 2 >= axis.extent { axis.extent } else { wanted }
 }
 
+/// Whether a row of so many bytes is better left as it is than continued along the run, because all vectors of that would begin in
+/// one bank, their elements being a row apart (`NOTES.md`, version 11). Shorter rows are too many for what they hold.
+fn meet(problem: &Problem, span: u64) -> bool {
+    const LONG_ROW_BYTES: u64 = 64;
+    const LONG_RUN: u32 = 64;
+    let between = problem.axes[0].src.unsigned_abs() * u64::from(problem.vector());
+    let long = span >= 16 * u64::from(problem.width) && problem.axes[0].extent >= LONG_RUN;
+    between.is_multiple_of(LINE_BYTES.into()) && (span >= LONG_ROW_BYTES || long)
+}
+
 /// Marks out the box for the given targets.
 fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     let axes = &problem.axes;
@@ -162,7 +175,8 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         let stride = axes[axis].src.unsigned_abs();
         let reach = if target.gaps { (span * 5 / 4).max(span + SECTOR_BYTES) } else { span };
         let close = stride <= reach;
-        if at > 0 && (stride < span || !close || span >= target.row_bytes) {
+        let enough = span >= target.row_bytes || (axis == 0 && !scattered && meet(problem, span));
+        if at > 0 && (stride < span || !close || enough) {
             break;
         }
         row.push(axis);

@@ -43,7 +43,7 @@ fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> P
 }
 
 /// Shapes for each kernel, of about so many bytes: even and odd, rows of multiples of 8 and 4 bytes, short runs, several axes a
-/// run, three a pixel, rows so few that runs go on along them.
+/// run, three a pixel, rows so few that runs go on along them, rows so short that they end before the run's axis.
 fn pairs(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8, 16] {
@@ -59,6 +59,23 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
         all.push(permuted(&[cube, cube, 3], &[2, 0, 1], 0, item_bytes));
         all.push(permuted(&[3, cube, cube], &[1, 2, 0], 0, item_bytes));
         all.push(permuted(&[109 / item_bytes, len_bytes / 109 / 16 * 16], &[1, 0], 0, item_bytes));
+        all.push(permuted(&[len_bytes / 96, 96 / item_bytes], &[1, 0], 0, item_bytes));
+    }
+    all
+}
+
+/// Shapes of at least so many bytes whose runs begin within sectors of memory: at multiples of 16 bytes and, of one byte each, of 8 and 4,
+/// in words; not in words; and where all runs of a tile begin at the same place of theirs.
+fn torn(len_bytes: usize) -> Vec<Pair> {
+    let mut all = Vec::new();
+    for item_bytes in [1_usize, 2, 4, 8] {
+        let edge = (len_bytes / item_bytes).isqrt().next_multiple_of(32);
+        let starts = if item_bytes == 1 { &[16, 8, 4][..] } else { &[16][..] };
+        for start in starts {
+            all.push(permuted(&[edge + start / item_bytes, edge], &[1, 0], 0, item_bytes));
+        }
+        all.push(permuted(&[edge + 16 / item_bytes, edge + 1], &[1, 0], 0, item_bytes));
+        all.push(permuted(&[edge / 16 + 16 / item_bytes, 17, edge], &[2, 1, 0], 0, item_bytes));
     }
     all
 }
@@ -118,6 +135,21 @@ fn sizes_large_are_right() {
     println!("{kernels:?}");
     for (width, kernel) in [2, 4, 8].into_iter().flat_map(|width| [(width, "pairs"), (width, "split_3")]) {
         assert!(kernels.contains(&format!("tile_{width}:tile_{kernel}")), "width {width}: {kernels:?}");
+    }
+}
+
+/// Tiles that overlap, in the smallest results that have them.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn sizes_whose_tiles_overlap_are_right() {
+    let kernels = check(torn((16 << 20) + 1));
+    println!("{kernels:?}");
+    let narrow = ["pairs_skewed_8", "pairs_skewed_4"].map(|kernel| (1, kernel));
+    for (width, kernel) in [1, 2, 4, 8].map(|width| (width, "pairs_skewed")).into_iter().chain(narrow) {
+        assert!(
+            kernels.contains(&format!("tile_{width}:tile_{kernel}")),
+            "{kernel}, width {width}: {kernels:?}"
+        );
     }
 }
 

@@ -35,6 +35,7 @@ __device__ __forceinline__ u64 held() {
 }
 
 #define LINE 128
+#define SECTOR 32
 
 // Lets go the line around `at`.
 __device__ __forceinline__ void let_go(const char* at) {

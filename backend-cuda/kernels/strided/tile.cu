@@ -6,6 +6,7 @@
 //   tile_table          a table in shared memory that repeats with a step
 //   tile_pairs          linear, and elements of neighbouring runs are fetched as one word of 4 to 16 bytes
 //   tile_pairs_8, _4    the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (width 1)
+//   tile_pairs_skewed, _skewed_8, _skewed_4  the same, from tiles that overlap: of each run, whole sectors are stored
 //   tile_split_2 .. _4  none: elements of so many runs take turns in a row, which is read as it lies
 //   tile_scatter        linear, and elements of a run are apart in the destination too: stored one by one
 //
@@ -244,7 +245,7 @@ __device__ __forceinline__ void store_words(char* to, const u32 (&out)[STORE / 4
 }
 
 // GROUP neighbouring runs at once, STORE bytes of each.
-template <int STORE, bool HELD>
+template <int STORE, bool HELD, bool SKEWED>
 __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     constexpr int COUNT = STORE / WIDTH;
     char* data = shared + p.data;
@@ -253,19 +254,27 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     const Tile t = begin_tile(p, shared);
     load_tile<HELD>(p, t, data, row_table);
     const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
-    const u32 groups = p.store_groups.divisor, total = (p.passes * groups) << p.lanes_log2;
+    const u32 groups = p.store_groups.divisor;
+    const u32 total = SKEWED ? p.columns.divisor * groups : (p.passes * groups) << p.lanes_log2;
 #pragma unroll 1
     for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
-        const u32 rest = item >> p.lanes_log2;
-        const u32 pass = divide(rest, p.store_groups);
-        const u32 run = (rest - pass * groups) * GROUP;
-        const u32 chunk = (pass << p.lanes_log2) + (item & ((1u << p.lanes_log2) - 1));
+        u32 run, chunk;
+        if (SKEWED) {
+            run = divide(item, p.columns);
+            chunk = item - run * p.columns.divisor;
+            run *= GROUP;
+        } else {
+            const u32 rest = item >> p.lanes_log2;
+            const u32 pass = divide(rest, p.store_groups);
+            run = (rest - pass * groups) * GROUP;
+            chunk = (pass << p.lanes_log2) + (item & ((1u << p.lanes_log2) - 1));
+        }
         const int first = static_cast<int>(chunk) * COUNT;
-        if (run >= t.stores || chunk >= p.run_chunks || first >= t.high) {
+        if (run >= t.stores || (!SKEWED && chunk >= p.run_chunks) || (SKEWED && first < t.low) || first >= t.high) {
             continue;
         }
         int x = start;
-        char* to = find_run(p, t, store_table, run, x) + first * WIDTH;
+        char* to = find_run(p, t, store_table, run, x) + (first - (SKEWED ? static_cast<int>(p.skew) : 0)) * WIDTH;
         x += static_cast<int>(chunk) * p.vector_x;
         x ^= static_cast<int>(swizzle(p, chunk));
         Word word[COUNT];
@@ -281,22 +290,30 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
             if (run + k >= t.stores) {
                 break;
             }
-            store_words<STORE>(to, out[k], t.high - first);
+            // The tile's part of a run begins at the sector that the run's piece starts in, and ends at that of the next.
+            const u32 offset = (first - static_cast<int>(p.skew)) * WIDTH;
+            const u32 over = (static_cast<u32>(reinterpret_cast<u64>(to)) - offset) & (SECTOR - 1);
+            if (!SKEWED || offset + over < p.b_piece * WIDTH) {
+                store_words<STORE>(to, out[k], t.high - first);
+            }
             to += p.store[0].dst;
         }
     }
 }
 
-#define PAIRS(NAME, STORE, HELD)                                                                                       \
-    extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void NAME(const __grid_constant__ TileParams p) {        \
-        copy_pairs<STORE, HELD>(p);                                                                                   \
+#define PAIRS(NAME, STORE, HELD, SKEWED)                                                                                       \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, STORE < 16 ? 4 : 3) void NAME(const __grid_constant__ TileParams p) { \
+        copy_pairs<STORE, HELD, SKEWED>(p);                                                                                   \
     }
 
-PAIRS(tile_pairs, 16, false)
-PAIRS(tile_pairs_held, 16, true)
+PAIRS(tile_pairs, 16, false, false)
+PAIRS(tile_pairs_held, 16, true, false)
+PAIRS(tile_pairs_skewed, 16, false, true)
 #if ELEMENT_BYTES == 1
-PAIRS(tile_pairs_8, 8, false)
-PAIRS(tile_pairs_4, 4, false)
+PAIRS(tile_pairs_8, 8, false, false)
+PAIRS(tile_pairs_4, 4, false, false)
+PAIRS(tile_pairs_skewed_8, 8, false, true)
+PAIRS(tile_pairs_skewed_4, 4, false, true)
 #endif
 
 // Word number `at` of run number `run`, of RUNS runs whose elements take turns in `word`.

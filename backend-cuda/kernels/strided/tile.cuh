@@ -75,6 +75,7 @@ struct TileParams {
     u32 run_chunks;            // 16-byte chunks of a run
     u32 lanes_log2;            // neighbouring threads along a run
     u32 passes;                // run_chunks / lanes, rounded up
+    FastDiv columns;           // skewed pairs: run_chunks, in which each run is dealt out as a whole
     u32 store_axes;
     int store_x;               // added to the byte of every element
     i64 run_dst;               // bytes from element to element of a run
@@ -88,7 +89,7 @@ struct TileParams {
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
 };
-static_assert(sizeof(TileParams) == 1448, "as the host declares it");
+static_assert(sizeof(TileParams) == 1464, "as the host declares it");
 
 struct TableEntry {
     i64 offset;

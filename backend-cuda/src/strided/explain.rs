@@ -52,8 +52,8 @@ fn vectors(launch: &Launch) -> String {
         (_, Some(width)) if ["rows_stride", "rows_repeat"].iter().any(|kind| name.starts_with(kind)) => {
             format!("{width} B loaded, 16 B stored")
         }
-        ("tile_pairs_8", _) => "16 B loaded, 8 B stored".to_owned(),
-        ("tile_pairs_4", _) => "16 B loaded, 4 B stored".to_owned(),
+        ("tile_pairs_8" | "tile_pairs_skewed_8", _) => "16 B loaded, 8 B stored".to_owned(),
+        ("tile_pairs_4" | "tile_pairs_skewed_4", _) => "16 B loaded, 4 B stored".to_owned(),
         ("tile_scatter", _) => "16 B loaded, single elements stored".to_owned(),
         _ => "16 B loaded, 16 B stored".to_owned(),
     }
@@ -88,6 +88,10 @@ fn why(launch: &Launch) -> &'static str {
         "tile_pairs_8" | "tile_pairs_4" => {
             "the sides run along different axes, so tiles turn round in shared memory; runs start at multiples of 8 or 4 B, \
              and so do the source's rows: elements of neighbouring runs are fetched together"
+        }
+        "tile_pairs_skewed" | "tile_pairs_skewed_8" | "tile_pairs_skewed_4" => {
+            "the sides run along different axes, so tiles turn round in shared memory; elements of neighbouring runs are fetched \
+             together, and tiles overlap so that each run is stored from one sector of memory to another"
         }
         "tile_linear_shifted" => {
             "the sides run along different axes, so tiles turn round in shared memory; runs start anywhere, their \

@@ -78,7 +78,9 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         let shape = shape::choose(problem, scale, shrink)?;
         // Narrow stores are faster from smaller tiles.
         let smaller = match scale {
-            Scale::Large | Scale::Stream | Scale::FastStream if place::in_words(problem, &shape) => {
+            Scale::Large | Scale::Stream | Scale::FastStream
+                if narrow(problem, &shape) && !tears_sectors(problem, &shape, scale) =>
+            {
                 Scale::Middle
             }
             _ => return lay_out(problem, &shape, scale, shrink),
@@ -96,16 +98,34 @@ fn stands_alone(problem: &Problem) -> bool {
     inner.src == problem.step() && inner.dst == inner.src && distance >= 64 && distance > 2 * u64::from(piece)
 }
 
+/// Whether runs are stored in pieces of 4 or 8 bytes.
+fn narrow(problem: &Problem, shape: &Shape) -> bool {
+    shape.run_unit() < 16 && place::in_words(problem, shape)
+}
+
+/// Whether tiles may overlap along the run, and consist of whole sectors.
+fn can_skew(problem: &Problem, shape: &Shape) -> bool {
+    let whole = |axis: usize| (shape.steps[axis] * problem.width).is_multiple_of(SECTOR_BYTES);
+    shape.can_skew(problem.width) && shape.split(&shape.run).is_some_and(whole)
+}
+
+/// Whether tiles should overlap although runs start at vectors, or at what is stored of words at once: a sector of which two tiles
+/// write a part each is read from memory as well. Not if results stay in the cache (`NOTES.md`, version 11).
+fn tears_sectors(problem: &Problem, shape: &Shape, scale: Scale) -> bool {
+    let cached = matches!(scale, Scale::Small | Scale::Middle);
+    !cached && !shape.runs_keep(SECTOR_BYTES.into()) && can_skew(problem, shape)
+}
+
 fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
     let scattered = problem.axes[0].dst != problem.step();
     let unit = shape.run_unit();
-    let narrow = place::in_words(problem, shape);
-    let shifted = !scattered && !narrow && unit < 16;
+    let words = place::in_words(problem, shape);
+    // Shifting them, too, is not worth it for elements of which a vector has few.
+    let torn = !scattered && (words || problem.width <= 2) && tears_sectors(problem, shape, scale);
+    let shifted = !scattered && !words && (unit < 16 || torn);
     let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
-    let skewed = shifted
-        && shape.can_skew(problem.width)
-        && run_split.is_some_and(|axis| (shape.steps[axis] * problem.width).is_multiple_of(SECTOR_BYTES));
-    let skew = if skewed { SECTOR_BYTES / problem.width - 1 } else { 0 };
+    let skewed = torn || (shifted && can_skew(problem, shape));
+    let skew = if skewed { (SECTOR_BYTES - unit) / problem.width } else { 0 };
     let mut loaded = shape.steps.clone();
     if let Some(axis) = run_split {
         loaded[axis] += skew;
@@ -123,7 +143,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
         across_runs: shape.row.iter().copied().filter(whole_runs).chain(shape.batch).collect(),
         shifted,
         skew,
-        store_bytes: if narrow { unit } else { 16 },
+        store_bytes: if words { unit } else { 16 },
         scattered,
         start: None,
         params: TileParams::new(Operands { src: shape.src, dst: shape.dst, ..problem.operands() }),
@@ -134,7 +154,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     layout.sides()?;
     outer::lower(&mut layout)?;
     let (find, data_bytes) = place(&mut layout)?;
-    debug_assert!(!narrow || find == Find::Pairs, "narrow stores are of words");
+    debug_assert!(!words || find == Find::Pairs, "elements are fetched as words");
     // A small box is not worth a table as long as itself; a smaller one that repeats has a shorter one.
     let elements: u32 = shape.steps.iter().product();
     if shrink >= 3 && find == Find::Table && 4 * layout.params.period.divisor > elements {
@@ -144,6 +164,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     let threads = layout.threads(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
     let held = layout.held(find);
+    let words = (layout.store_bytes, layout.skewed_words());
     let params = layout.params;
     // The table of permuted rows is so short that all threads share it.
     let permuted = params.classes_log2 > 0 && params.run_in_classes == 0;
@@ -151,7 +172,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     Some(Launch {
         kernel: Kernel {
             module: Module::tile(problem.width),
-            name: held.unwrap_or_else(|| find.kernel(shifted, wide, layout.store_bytes)),
+            name: held.unwrap_or_else(|| find.kernel(shifted, wide, words)),
         },
         grid: params.tiles,
         threads,
@@ -228,13 +249,19 @@ impl Layout<'_> {
         self.shape.rows_keep(16).then_some(first)
     }
 
+    /// Whether words are stored to whole sectors, for which tiles overlap: a run's part of one begins where its sector does.
+    fn skewed_words(&self) -> bool {
+        self.skew > 0 && !self.shifted
+    }
+
     /// Divides the runs among the threads: neighbours along a run, as far as it has vectors for them.
     fn lanes(&mut self, find: Find) {
         let width = self.problem.width;
+        let skewed_words = self.skewed_words();
         let p = &mut self.params;
         p.run_chunks = if self.scattered {
             p.run
-        } else if self.skew > 0 {
+        } else if self.skew > 0 && self.shifted {
             p.b_piece * width / 16
         } else {
             let over = if self.shifted { 16 - width } else { 0 };
@@ -260,6 +287,9 @@ impl Layout<'_> {
             }
         }
         p.passes = chunks.div_ceil(1 << p.lanes_log2);
+        if skewed_words {
+            p.columns = FastDiv::new(chunks);
+        }
         let group = match find {
             Find::Pairs => place::group(width),
             Find::Split(runs) => runs,
@@ -283,8 +313,8 @@ impl Layout<'_> {
         let p = &mut self.params;
         let chunks = p.chunks.divisor;
         let loads = p.rows * chunks;
-        let stores = (p.passes * p.store_groups.divisor) << p.lanes_log2;
-        let work = loads.max(stores);
+        let columns = if p.columns.divisor > 0 { p.columns.divisor } else { p.passes << p.lanes_log2 };
+        let work = loads.max(columns * p.store_groups.divisor);
         let threads = work.div_ceil(rounds.max(work.div_ceil(MOST_THREADS))).next_multiple_of(32);
         if p.row_axes > 1 || p.pad_chunks.divisor > 0 || chunks > MOST_THREADS {
             return threads;
@@ -303,7 +333,7 @@ impl Layout<'_> {
     /// The kernel that holds rows in the cache until they were read, if that helps: lines that tiles share are better left alone.
     fn held(&self, find: Find) -> Option<&'static CStr> {
         let even = self.params.row_step > 0 && self.whole_lines();
-        if self.scale != Scale::Stream || !even || self.shifted || self.store_bytes < 16 {
+        if self.scale != Scale::Stream || !even || self.skew > 0 || self.shifted || self.store_bytes < 16 {
             return None;
         }
         find.held()

@@ -1,6 +1,6 @@
 //! The tile kernels.
 
-use super::{super::launch::LINE_BYTES, Launch, Memory, TileParams};
+use super::{super::launch::LINE_BYTES, Block, Launch, Memory, TileParams};
 
 /// A byte of shared memory that nothing was loaded to.
 const UNSET: u8 = 0xcd;
@@ -18,8 +18,6 @@ struct Tile {
 }
 
 pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memory<'_>) {
-    let width =
-        1_u32 << launch.kernel.module.name().rsplit('_').next().unwrap().parse::<u32>().unwrap().ilog2();
     if p.row_step > 0 {
         let classes = 1 << p.classes_log2;
         assert!(
@@ -33,11 +31,18 @@ pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memo
         assert!(p.row_step > 0 && lines, "whole lines, dealt out evenly");
     }
     for block in 0..launch.grid {
-        let tile = find(p, block);
-        let mut shared = vec![UNSET; (launch.shared_bytes - p.data) as usize];
-        load(p, &tile, memory, &mut shared);
-        store(name, p, width, &tile, memory, &shared);
+        run_block(launch, block, memory);
     }
+}
+
+/// Carries out one block of a launch of tiles.
+pub(in crate::strided) fn run_block(launch: &Launch, block: u32, memory: &mut Memory<'_>) {
+    let Block::Tile(p) = &launch.params.0 else { panic!("a launch of tiles") };
+    let width = launch.kernel.module.name().rsplit('_').next().unwrap().parse().unwrap();
+    let tile = find(p, block);
+    let mut shared = vec![UNSET; (launch.shared_bytes - p.data) as usize];
+    load(p, &tile, memory, &mut shared);
+    store(launch.kernel.name.to_str().unwrap(), p, width, &tile, memory, &shared);
 }
 
 fn find(p: &TileParams, block: u32) -> Tile {
@@ -145,19 +150,32 @@ pub(in crate::strided) fn torn_sectors(p: &TileParams) -> u32 {
 
 /// How many of eight neighbouring rows of a class begin in different 16 bytes of the banks.
 pub(in crate::strided) fn rows_apart(p: &TileParams) -> u32 {
-    let banks = (0..8).map(|slot| 1 << ((i64::from(slot * p.row_pitch) ^ swizzle(p, slot)) / 16 % 8));
+    apart(p, i64::from(p.row_pitch))
+}
+
+/// How many of eight neighbouring vectors of a run do.
+pub(in crate::strided) fn vectors_apart(p: &TileParams) -> u32 {
+    apart(p, i64::from(p.vector_x))
+}
+
+fn apart(p: &TileParams, pitch: i64) -> u32 {
+    let banks = (0..8).map(|slot| 1 << (((i64::from(slot) * pitch) ^ swizzle(p, slot)) / 16 % 8));
     banks.fold(0_u32, |seen, bank| seen | bank).count_ones()
 }
 
 fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memory<'_>, shared: &[u8]) {
     let start = tile.x + i64::from(p.store_x) + (tile.src % u64::from(LINE_BYTES)).cast_signed();
     let store_bytes = match name {
-        "tile_pairs_8" => 8,
-        "tile_pairs_4" => 4,
+        "tile_pairs_8" | "tile_pairs_skewed_8" => 8,
+        "tile_pairs_4" | "tile_pairs_skewed_4" => 4,
         _ => 16,
     };
     let vector = i64::from(store_bytes / width);
     let shifted = name.contains("_shifted");
+    let skewed = name.contains("_skewed");
+    assert_eq!(skewed, p.skew > 0 && !shifted, "the kernel for tiles that overlap");
+    let threads = if skewed { p.columns.divisor } else { p.passes << p.lanes_log2 };
+    assert!(threads >= p.run_chunks, "threads for all vectors of a run");
     for run in 0..tile.stores {
         let (mut to, mut x, mut rest) = (tile.dst, start, run);
         for axis in &p.store[..p.store_axes as usize] {
@@ -183,6 +201,9 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                 first += back;
             } else {
                 assert!(to.is_multiple_of(store_bytes.into()), "an aligned run");
+                if skewed && (first < tile.low || !this_tiles(p, width, to, first)) {
+                    continue;
+                }
                 let from = x + chunk * i64::from(p.vector_x);
                 if name.starts_with("tile_pairs") {
                     aligned_words(p, width, run, from);
@@ -208,11 +229,17 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                     continue;
                 }
                 let at = to.wrapping_add_signed((element - i64::from(p.skew)) * i64::from(width));
-                let at = if shifted { at } else { to.wrapping_add_signed(element * i64::from(width)) };
                 put(memory, shared, width, from, at);
             }
         }
     }
+}
+
+/// Whether the vector from element `first` on of the run at `to` is this tile's, not that of one of its neighbours along the run.
+fn this_tiles(p: &TileParams, width: u32, to: u64, first: i64) -> bool {
+    let over = i64::try_from(to % 32).unwrap();
+    let offset = (first - i64::from(p.skew)) * i64::from(width) + over;
+    (0..i64::from(p.b_piece * width)).contains(&offset)
 }
 
 /// Words hold an element of each of some neighbouring runs, and are read where the first of those is gathered.

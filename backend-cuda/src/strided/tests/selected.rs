@@ -38,18 +38,95 @@ fn tile_between(scale: Scale, layouts: &(Layout, Layout), width: usize) -> TileP
 #[test]
 fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
     let mut random = Random(17);
-    let mut kernels = std::collections::BTreeMap::<(usize, &str), usize>::new();
+    let mut kernels = std::collections::BTreeSet::<(usize, &str)>::new();
     for width in [1, 2, 4, 8] {
         for (step, other) in [(4, 4), (8, 8), (16, 16)] {
             for (rows, columns) in [(181, 38), (38, 181)] {
-                let (dst, src) = transposed(rows * step, columns * other);
-                *kernels.entry((width, check(&mut random, &dst, &src, width, 0))).or_default() += 1;
+                let layouts = transposed(rows * step, columns * other);
+                check(&mut random, &layouts.0, &layouts.1, width, 0);
+                for scale in [Scale::Middle, Scale::Large] {
+                    kernels.insert((width, launch(scale, &layouts, width).kernel.name.to_str().unwrap()));
+                }
             }
         }
     }
-    let narrow = [(1, "tile_pairs_8"), (1, "tile_pairs_4")];
-    for kernel in [1, 2, 4, 8].map(|width| (width, "tile_pairs")).into_iter().chain(narrow) {
-        assert!(kernels.contains_key(&kernel), "{kernel:?} was never selected: {kernels:?}");
+    let narrow = ["pairs_8", "pairs_4", "pairs_skewed_8", "pairs_skewed_4"].map(|name| (1, name));
+    let whole = [1, 2, 4, 8].map(|width| (width, "pairs")).into_iter();
+    for (width, name) in whole.chain([1, 2, 4].map(|width| (width, "pairs_skewed"))).chain(narrow) {
+        let name = format!("tile_{name}");
+        assert!(
+            kernels.contains(&(width, name.as_str())),
+            "{name}, {width} bytes, was never selected: {kernels:?}"
+        );
+    }
+}
+
+/// Sectors inside a run of which two tiles write a part each, in a matrix that is transposed.
+fn shared_sectors(scale: Scale, rows: usize, columns: usize, width: usize) -> usize {
+    const SECTOR_BYTES: usize = 32;
+    let launch = launch(scale, &transposed(rows, columns), width);
+    let source = vec![1; rows * columns * width];
+    let mut owners = std::collections::BTreeMap::<usize, u32>::new();
+    let mut shared = std::collections::BTreeSet::new();
+    for block in 0..launch.grid {
+        let mut found = vec![0; source.len()];
+        let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+        tile::run_block(&launch, block, &mut memory);
+        for (sector, bytes) in found.chunks(SECTOR_BYTES).enumerate() {
+            let (first, last) = (sector * SECTOR_BYTES, sector * SECTOR_BYTES + bytes.len() - 1);
+            let inside = first / (rows * width) == last / (rows * width);
+            if inside && bytes.contains(&1) && *owners.entry(sector).or_insert(block) != block {
+                shared.insert(sector);
+            }
+        }
+    }
+    shared.len()
+}
+
+/// Memory would be read for each.
+#[test]
+fn tiles_of_large_copies_share_no_sector_of_a_run() {
+    // Words of 16, 8 and 4 bytes; sources that are no words; elements that start anywhere.
+    for (rows, columns, width) in [
+        (400, 160, 1),
+        (392, 160, 1),
+        (396, 160, 1),
+        (200, 136, 2),
+        (100, 100, 4),
+        (102, 130, 8),
+        (400, 159, 1),
+        (200, 137, 2),
+        (397, 163, 1),
+        (197, 137, 2),
+    ] {
+        let shared = |scale| shared_sectors(scale, rows, columns, width);
+        assert_eq!(shared(Scale::Large), 0, "{rows} x {columns}, {width} bytes");
+        assert_eq!(shared(Scale::Stream), 0, "{rows} x {columns}, {width} bytes");
+        // It is not so by itself: caches put them together in smaller ones, whose tiles do not overlap unless elements start anywhere.
+        let any = !(rows * width).is_multiple_of(4);
+        assert_eq!(shared(Scale::Middle) == 0, any, "{rows} x {columns}, {width} bytes");
+    }
+}
+
+/// Otherwise a row would be the whole tile, and vectors of runs along it would begin in one bank.
+#[test]
+fn rows_end_where_runs_would_begin_in_one_bank() {
+    let mut random = Random(43);
+    for (columns, width) in [(96, 1), (24, 1), (24, 2), (48, 2), (16, 4), (56, 4), (8, 8), (24, 8)] {
+        let mut params = tile_of(Scale::Large, 2048, columns, width);
+        assert_eq!(params.span as usize, columns * width, "{columns} of {width} bytes");
+        assert!(tile::vectors_apart(&params) >= 4, "{columns} of {width} bytes");
+        let (dst, src) = transposed(2048, columns);
+        check(&mut random, &dst, &src, width, 0);
+        // As it would be without.
+        params.vector_x = i32::try_from(columns * 16).unwrap();
+        params.swizzle_mask = 0;
+        assert_eq!(tile::vectors_apart(&params), 1, "{columns} of {width} bytes");
+    }
+    // Others begin in different ones, and few short runs in few places anyway.
+    for (rows, columns, width) in [(2048, 97, 1), (2048, 20, 4), (48, 16, 1)] {
+        let params = tile_of(Scale::Large, rows, columns, width);
+        assert!(params.span as usize > columns * width, "{columns} of {width} bytes");
     }
 }
 

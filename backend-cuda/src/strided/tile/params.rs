@@ -87,6 +87,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) run_chunks: u32,
     pub(in crate::strided) lanes_log2: u32,
     pub(in crate::strided) passes: u32,
+    pub(in crate::strided) columns: FastDiv,
     pub(in crate::strided) store_axes: u32,
     pub(in crate::strided) store_x: i32,
     pub(in crate::strided) run_dst: i64,
@@ -103,7 +104,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) data: u32,
 }
 
-const _: () = assert!(size_of::<TileParams>() == 1448, "the size tile.cuh asserts too");
+const _: () = assert!(size_of::<TileParams>() == 1464, "the size tile.cuh asserts too");
 
 impl TileParams {
     /// Everything absent.
@@ -153,6 +154,7 @@ impl TileParams {
             run_chunks: 0,
             lanes_log2: 0,
             passes: 0,
+            columns: FastDiv::NONE,
             store_axes: 0,
             store_x: 0,
             run_dst: 0,

@@ -28,18 +28,22 @@ pub(super) enum Find {
 }
 
 impl Find {
-    /// The kernel; `wide` if table entries are read as vectors, which only elements of one byte have a kernel for.
-    pub(super) fn kernel(self, shifted: bool, wide: bool, store_bytes: u32) -> &'static CStr {
+    /// The kernel; `wide` if table entries are read as vectors, which only elements of one byte have a kernel for; of words, the bytes
+    /// of a store, and whether tiles overlap.
+    pub(super) fn kernel(self, shifted: bool, wide: bool, words: (u32, bool)) -> &'static CStr {
         match (self, shifted) {
             (Self::Table, true) if wide => c"tile_table_shifted_wide",
             (Self::Linear, false) => c"tile_linear",
             (Self::Linear, true) => c"tile_linear_shifted",
             (Self::Table, false) => c"tile_table",
             (Self::Table, true) => c"tile_table_shifted",
-            (Self::Pairs, _) => match store_bytes {
-                16 => c"tile_pairs",
-                8 => c"tile_pairs_8",
-                _ => c"tile_pairs_4",
+            (Self::Pairs, _) => match words {
+                (16, false) => c"tile_pairs",
+                (8, false) => c"tile_pairs_8",
+                (_, false) => c"tile_pairs_4",
+                (16, true) => c"tile_pairs_skewed",
+                (8, true) => c"tile_pairs_skewed_8",
+                (_, true) => c"tile_pairs_skewed_4",
             },
             (Self::Split(2), _) => c"tile_split_2",
             (Self::Split(3), _) => c"tile_split_3",
@@ -176,16 +180,15 @@ fn words(problem: &Problem, shape: &Shape) -> bool {
         && shape.first_row().is_multiple_of(word.unsigned_abs())
 }
 
-/// Whether runs that start at multiples of 4 or 8 bytes only can be stored in such, which is faster than to shift
-/// elements of one byte into place; shifting those of two is as fast.
+/// Whether elements along one axis are fetched as words, [`Find::Pairs`]. Of one byte they are where runs start at multiples of 4
+/// or 8 bytes only, too, and are stored in such: that is faster than to shift them into place, which for two is as fast.
 pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
     let unit = shape.run_unit();
     let [axis] = shape.run[..] else { return false };
     // Neighbouring vectors are then whole chunks apart.
     let chunks = u64::from(unit / problem.width) * shape.axes[axis].src.unsigned_abs();
     let dense = problem.axes[0].dst == problem.step();
-    problem.width == 1
-        && (4..16).contains(&unit)
+    unit >= if problem.width == 1 { 4 } else { 16 }
         && dense
         && shape.runs_cross_rows()
         && chunks.is_multiple_of(16)

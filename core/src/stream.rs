@@ -110,8 +110,7 @@ impl<D: Device> StreamCore<D> {
     /// stream while it holds the submission lock, which it is given: so nothing comes between.
     pub(crate) fn admit(&self, work: Work, touches: &[Touch<'_, D>]) -> Result<MutexGuard<'_, Timeline<D>>> {
         let mut timeline = lock(&self.core.timeline);
-        timeline.order(self.lane.index, self.mode, work.operation(), touches)?;
-        timeline.note(self.lane.index, self.mode, touches);
+        timeline.admit(self.lane.index, self.mode, work.operation(), touches)?;
         timeline.statistics.count(work);
         Ok(timeline)
     }

@@ -57,11 +57,11 @@ impl Plan {
             return Err(LayoutError::ElementSize { item_bytes, reason: "a copy moves at least one byte" });
         }
         if dst.is_empty() {
-            return Ok(Self::of(Loops::empty(), capabilities));
+            return Ok(Self::canonical(Loops::empty(), capabilities));
         }
         if dst.is_c_contiguous() && src.is_c_contiguous() {
             // The commonest copy by far, and the cheapest: no element is reached twice, and one run has them all.
-            return Ok(Self::of(Loops::contiguous(dst, src, item_bytes)?, capabilities));
+            return Ok(Self::canonical(Loops::contiguous(dst, src, item_bytes)?, capabilities));
         }
         if dst.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination);
@@ -71,7 +71,11 @@ impl Plan {
 
     /// The plan of any loops whose destination is injective and whose bytes were checked.
     pub(super) fn of(loops: Loops, limits: &Capabilities) -> Self {
-        let loops = loops.reduced();
+        Self::canonical(loops.reduced(), limits)
+    }
+
+    /// The plan of reduced loops.
+    fn canonical(loops: Loops, limits: &Capabilities) -> Self {
         Self {
             width_bytes: loops.width_bytes(),
             len_bytes: loops.len_bytes(),

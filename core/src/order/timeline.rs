@@ -99,6 +99,35 @@ impl<D: Device> Timeline<D> {
         self.lanes[lane].stream.as_ref()
     }
 
+    /// Orders the next operation of `lane` after everything that `touches` conflicts with, and notes it, before it is enqueued: if that
+    /// or a wait fails, the note is only conservative. What is refused leaves none.
+    pub(crate) fn admit(
+        &mut self,
+        lane: usize,
+        mode: Mode,
+        operation: &'static str,
+        touches: &[Touch<'_, D>],
+    ) -> Result<()> {
+        if mode == Mode::Strict {
+            self.order(lane, mode, operation, touches)?;
+            self.note(lane, mode, touches);
+            return Ok(());
+        }
+        self.lanes[lane].sequence += 1;
+        for touch in touches {
+            let next = touch.as_use(lane, self.lanes[lane].sequence);
+            // Once for both: to lock is a good part of what a small copy costs.
+            let mut uses = lock(&touch.allocation.uses);
+            if mode == Mode::Automatic {
+                for earlier in uses.conflicting(&next) {
+                    self.order_after(lane, mode, operation, earlier)?;
+                }
+            }
+            uses.note(next, mode == Mode::Automatic, |u| u.sequence <= self.done.of(u.lane));
+        }
+        Ok(())
+    }
+
     /// Orders the next operation of `lane` after everything that `touches` conflicts with.
     pub(crate) fn order(
         &mut self,

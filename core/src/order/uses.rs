@@ -58,6 +58,13 @@ impl Uses {
             let after = u.lane == next.lane || (ordered && next.write);
             after && next.write >= u.write && next.footprint.covers(&u.footprint)
         };
+        if let [only] = &mut self.0[..]
+            && (dominates(only) || is_done(only))
+        {
+            // Most arrays are used by one stream, over and over.
+            *only = next;
+            return;
+        }
         self.0.retain(|u| !dominates(u) && !is_done(u));
         self.0.push(next);
         if self.0.len() > KEPT_APART {

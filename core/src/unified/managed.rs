@@ -112,8 +112,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         let touch = [Touch { allocation, footprint: Footprint::solid(0, len_bytes), write: false }];
         let mut timeline = lock(&stream.0.core.timeline);
         let lane = stream.0.lane.index;
-        timeline.order(lane, stream.0.mode, "prefetch", &touch)?;
-        timeline.note(lane, stream.0.mode, &touch);
+        timeline.admit(lane, stream.0.mode, "prefetch", &touch)?;
         stream.0.core.device.prefetch(&stream.0.raw, allocation.buffer(), 0..len_bytes, to)
     }
 

@@ -22,6 +22,7 @@ use crate::{
     event::{CudaEvent, Kind},
     handle::{Handle, locked},
     memory::CudaBuffer,
+    strided::Chosen,
 };
 
 /// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with any other.
@@ -37,9 +38,16 @@ pub struct CudaStream {
 pub(crate) struct RawStream {
     context: Arc<Context>,
     raw: Handle<sys::CUstream_st>,
-    /// Whether code outside this library got the handle, and may have put kernels of its own into the stream. Locked while a
-    /// launch relies on it.
-    shared: Mutex<bool>,
+    strided: Mutex<StridedState>,
+}
+
+/// What strided copies know of a stream. Locked while one is launched, which relies on it.
+#[derive(Debug, Default)]
+struct StridedState {
+    /// Whether code outside this library got the handle, and may have put kernels of its own into the stream.
+    shared: bool,
+    /// The launches of the last copies.
+    chosen: Chosen,
 }
 
 impl RawStream {
@@ -58,7 +66,7 @@ impl CudaStream {
         let raw = Arc::new(RawStream {
             context: Arc::clone(context),
             raw: Handle::new(raw),
-            shared: Mutex::new(false),
+            strided: Mutex::default(),
         });
         context.remember(&raw);
         Ok(Self { raw })
@@ -73,7 +81,7 @@ impl CudaStream {
     /// behind a copy may begin before that is done, and has to wait itself, as the guide says.
     #[must_use]
     pub fn raw(&self) -> sys::CUstream {
-        *locked(&self.raw.shared) = true;
+        locked(&self.raw.strided).shared = true;
         self.raw.raw()
     }
 
@@ -120,7 +128,7 @@ impl CudaStream {
     pub(crate) fn copy_reachable(&self, operation: &'static str, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
         let (dst, src) = (op.dst().address(), op.src().address());
         self.enqueue(operation, |driver, stream| {
-            copy::enqueue(driver, stream, &self.raw.shared, self.context(), op.plan(), (dst, src))
+            copy::enqueue(driver, stream, &self.raw.strided, self.context(), op.plan(), (dst, src))
         })
     }
 

@@ -10,6 +10,7 @@
 //! the alignment of the addresses and the speed of the device's memory; [`Launch::explain`] puts the choice in words.
 
 mod axes;
+mod chosen;
 mod explain;
 mod fast_div;
 mod gather;
@@ -27,6 +28,7 @@ mod tests;
 use devarray::copy::Plan;
 
 use self::axes::Problem;
+pub use self::chosen::Chosen;
 pub use self::explain::explain_copy;
 pub(crate) use self::image::waits_for_the_launch_before;
 pub use self::launch::{Kernel, Launch, Module, Params};
@@ -60,7 +62,26 @@ pub fn select<E>(
     select_at(tile::Scale::of(plan.len_bytes(), memory), plan, addresses, submit)
 }
 
-/// The same at a given scale.
+/// The same, those that were chosen before looked up.
+///
+/// # Errors
+///
+/// As [`select`].
+pub fn select_again<E>(
+    chosen: &mut Chosen,
+    memory: MemorySpeed,
+    plan: &Plan,
+    addresses: Addresses,
+    mut submit: impl FnMut(&Launch) -> Result<(), E>,
+) -> Result<(), E> {
+    let scale = tile::Scale::of(plan.len_bytes(), memory);
+    if plan.len_bytes() > LAUNCH_BYTES {
+        return select_at(scale, plan, addresses, submit);
+    }
+    Problem::of(plan, addresses).map_or(Ok(()), |problem| submit(chosen.launch(problem, scale)))
+}
+
+/// As [`select`], at a given scale.
 fn select_at<E>(
     scale: tile::Scale,
     plan: &Plan,

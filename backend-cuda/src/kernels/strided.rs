@@ -16,7 +16,9 @@ use devarray::copy::Plan;
 use crate::{
     driver::{Answer, Driver, Failure, LaunchAttribute, LaunchConfig, sys},
     handle::{Handle, locked},
-    strided::{Addresses, Kernel, Launch, MemorySpeed, Module, select, waits_for_the_launch_before},
+    strided::{
+        Addresses, Chosen, Kernel, Launch, MemorySpeed, Module, select_again, waits_for_the_launch_before,
+    },
 };
 
 /// "Invalid image", "no binary for this GPU", "invalid PTX", "PTX of a newer version": this driver cannot run the
@@ -52,8 +54,8 @@ impl Strided {
     }
 
     /// Carries out `plan` on `stream`, whose context is bound. Does not synchronize. `overlap`: launches may begin while the
-    /// one before them in the stream works, which is this crate's or waited for all before it. `false`: the kernels do not
-    /// run on this device, and the plan is still to be carried out.
+    /// one before them in the stream works, which is this crate's or waited for all before it. `chosen`: of the stream's last copies.
+    /// `false`: the kernels do not run on this device, and the plan is still to be carried out.
     pub(crate) fn copy(
         &self,
         driver: &Driver,
@@ -61,12 +63,14 @@ impl Strided {
         plan: &Plan,
         addresses: Addresses,
         overlap: bool,
+        chosen: &mut Chosen,
     ) -> Answer<bool> {
         if self.unsuitable.load(Relaxed) {
             return Ok(false);
         }
         let overlap = overlap && waits_for_the_launch_before(self.major);
-        match select(self.memory, plan, addresses, |launch| self.launch(driver, stream, launch, overlap)) {
+        let submit = |launch: &Launch| self.launch(driver, stream, launch, overlap);
+        match select_again(chosen, self.memory, plan, addresses, submit) {
             Ok(()) => Ok(true),
             Err(failure) if UNSUITABLE.contains(&failure) => {
                 self.unsuitable.store(true, Relaxed);

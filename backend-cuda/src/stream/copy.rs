@@ -10,6 +10,7 @@ use crate::{
     driver::{Answer, Driver, INVALID_VALUE, sys},
     handle::locked,
     kernels::{Kind, Params},
+    stream::StridedState,
     strided::Addresses,
 };
 
@@ -19,19 +20,19 @@ use crate::{
 const MIN_PITCHED_ROW_BYTES: usize = 64;
 
 /// Enqueues the copy of `plan` from the buffer at `src` to the buffer at `dst`. The context of `stream` is bound.
-/// `shared`: whether code but this crate's may have put kernels into the stream.
+/// `strided`: what strided copies know of the stream.
 pub(super) fn enqueue(
     driver: &Driver,
     stream: sys::CUstream,
-    shared: &Mutex<bool>,
+    strided: &Mutex<StridedState>,
     context: &Context,
     plan: &Plan,
     (dst, src): (u64, u64),
 ) -> Answer {
     if !matches!(plan.class(), Class::Empty | Class::Linear) {
         // Until it is launched, nobody else gets the handle.
-        let shared = locked(shared);
-        if context.strided().copy(driver, stream, plan, Addresses { dst, src }, !*shared)? {
+        let StridedState { shared, chosen } = &mut *locked(strided);
+        if context.strided().copy(driver, stream, plan, Addresses { dst, src }, !*shared, chosen)? {
             return Ok(());
         }
     }

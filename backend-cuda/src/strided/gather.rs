@@ -11,7 +11,7 @@ use super::{
 const MAX_AXES: usize = 32;
 
 /// Parameters of the kernels of `gather.cu`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct GatherParams {
     pub(super) at: Operands,

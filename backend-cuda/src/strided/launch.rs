@@ -74,7 +74,7 @@ pub struct Kernel {
 }
 
 /// One loop of a copy as a parameter; `Axis` in `common.cuh`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Loop {
     pub(super) extent: FastDiv,
@@ -92,7 +92,7 @@ impl Loop {
 }
 
 /// What every parameter block starts with; `Operands` in `common.cuh`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Operands {
     pub(super) src: u64,
@@ -102,11 +102,11 @@ pub(super) struct Operands {
 }
 
 /// The parameter block of a kernel, passed by value: one launch needs no memory on the device.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Params(pub(super) Block);
 
 /// The blocks there are.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "lives on the stack from selection to launch")]
 pub(super) enum Block {
     Rows(RowsParams),
@@ -125,6 +125,15 @@ impl Params {
         }
     }
 
+    /// Where both sides are, with which every block starts.
+    pub(super) fn operands_mut(&mut self) -> &mut Operands {
+        match &mut self.0 {
+            Block::Rows(params) => &mut params.at,
+            Block::Tile(params) => &mut params.at,
+            Block::Gather(params) => &mut params.at,
+        }
+    }
+
     /// Size of the block.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
@@ -137,7 +146,7 @@ impl Params {
 }
 
 /// One kernel launch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// What runs.
     pub kernel: Kernel,

@@ -24,7 +24,7 @@ const MAX_JOINED_BYTES: u32 = 2048;
 const MAX_SQUARED_BYTES: u32 = 1024;
 
 /// Parameters of the kernels of `rows.cu`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct RowsParams {
     pub(super) at: Operands,

@@ -15,7 +15,7 @@ pub(in crate::strided) const MAX_INNER: usize = 8;
 pub(in crate::strided) const NO_AXIS: u32 = u32::MAX;
 
 /// A loop around rows or runs: its byte step in the tile, and in global memory.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(in crate::strided) struct Step {
     pub(in crate::strided) extent: FastDiv,
@@ -28,7 +28,7 @@ impl Step {
 }
 
 /// A loop along a run: its byte step in the tile.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(in crate::strided) struct RunStep {
     pub(in crate::strided) extent: FastDiv,
@@ -40,7 +40,7 @@ impl RunStep {
 }
 
 /// Parameters of the kernels of `tile.cu`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[repr(C)]
 pub(in crate::strided) struct TileParams {
     pub(in crate::strided) at: Operands,

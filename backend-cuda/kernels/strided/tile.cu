@@ -41,7 +41,7 @@ __device__ __forceinline__ uint4 gather_vector(const TileParams& p, const char* 
         if (SHIFTED) {
             x += back * p.element_x;
         } else if (p.pad_chunks.divisor != 0) {
-            x += static_cast<int>(chunk / 8 * 16);
+            x += static_cast<int>((chunk >> p.pad_log2) * 16);
         } else {
             x ^= static_cast<int>(swizzle(p, chunk));
         }

@@ -46,7 +46,7 @@ struct TileParams {
     Axis outer[MAX_OUTER]; // of the first FIRST_OUTER, those that are not there have one step
     // An axis that is along neither, of which a tile takes several steps, if no other is split; extent 0: none.
     u32 c_outer, c_extent, c_piece;
-    u32 ahead; // whether to fetch the rest of 256 bytes into the cache: the tile that wants it is soon to come
+    u32 ahead; // bytes to fetch into the cache with each chunk, whole lines: 256 if a tile that wants them is soon to come; 0: none
     // The axis split along the source row, and the one split along the destination run; extent 0: none.
     u32 a_extent, a_piece;
     u32 b_extent, b_piece;
@@ -63,7 +63,8 @@ struct TileParams {
     u32 swizzle_shift, swizzle_mask; // see swizzle()
     u32 run_in_classes; // table: whether the first loop of a run counts rows that are in classes
     FastDiv chunks;            // 16-byte chunks of a row
-    FastDiv pad_chunks;        // chunks after which 16 bytes are left free; divisor 0: none
+    FastDiv pad_chunks;        // chunks after which 16 bytes are left free, those of 2 ^ pad_log2 vectors; divisor 0: none
+    u32 pad_log2;
     u32 row_axes;
     u32 classes_log2;          // rows are permuted into so many classes; 0: they lie in order
     u32 row_pitch, class_pitch;
@@ -89,7 +90,7 @@ struct TileParams {
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
 };
-static_assert(sizeof(TileParams) == 1464, "as the host declares it");
+static_assert(sizeof(TileParams) == 1472, "as the host declares it");
 
 struct TableEntry {
     i64 offset;
@@ -271,10 +272,10 @@ __device__ __forceinline__ u32 shared_address(const char* data) {
 
 // Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters.
 template <bool HELD>
-__device__ __forceinline__ void load_chunk(u32 to, const char* from, bool ahead) {
+__device__ __forceinline__ void load_chunk(u32 to, const char* from, u32 ahead) {
 #if __CUDA_ARCH__ >= 900
     if (HELD) {
-        if (ahead) {
+        if (ahead > LINE) {
             asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(held())
                          : "memory");
         } else {
@@ -285,8 +286,10 @@ __device__ __forceinline__ void load_chunk(u32 to, const char* from, bool ahead)
     }
 #endif
 #if __CUDA_ARCH__ >= 800
-    if (ahead) {
+    if (ahead > LINE) {
         asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+    } else if (ahead == 0) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
     } else {
         asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
     }

@@ -1,5 +1,6 @@
 //! Every selection, emulated, against the plan's own runs.
 
+mod boxes;
 mod selected;
 
 use std::convert::Infallible;

@@ -159,7 +159,8 @@ pub(in crate::strided) fn vectors_apart(p: &TileParams) -> u32 {
 }
 
 fn apart(p: &TileParams, pitch: i64) -> u32 {
-    let banks = (0..8).map(|slot| 1 << (((i64::from(slot) * pitch) ^ swizzle(p, slot)) / 16 % 8));
+    let at = |slot: u32| (i64::from(slot) * pitch + pad(p, i64::from(slot))) ^ swizzle(p, slot);
+    let banks = (0..8).map(|slot| 1 << (at(slot) / 16 % 8));
     banks.fold(0_u32, |seen, bank| seen | bank).count_ones()
 }
 
@@ -242,6 +243,11 @@ fn this_tiles(p: &TileParams, width: u32, to: u64, first: i64) -> bool {
     (0..i64::from(p.b_piece * width)).contains(&offset)
 }
 
+/// What is left free before a vector of a row.
+fn pad(p: &TileParams, chunk: i64) -> i64 {
+    if p.pad_chunks.divisor == 0 { 0 } else { (chunk >> p.pad_log2) * 16 }
+}
+
 /// Words hold an element of each of some neighbouring runs, and are read where the first of those is gathered.
 fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
     let group = if width == 1 { 4 } else { 2 };
@@ -280,8 +286,8 @@ fn byte(name: &str, p: &TileParams, x: i64, (chunk, back, j): (i64, i64, i64), f
         }
         return x;
     }
-    let pad = if p.pad_chunks.divisor == 0 { 0 } else { chunk / 8 * 16 };
-    let vector = (x + chunk * i64::from(p.vector_x) + pad) ^ swizzle(p, u32::try_from(chunk).unwrap());
+    let vector =
+        (x + chunk * i64::from(p.vector_x) + pad(p, chunk)) ^ swizzle(p, u32::try_from(chunk).unwrap());
     vector + (back + j) * i64::from(p.element_x)
 }
 

@@ -12,10 +12,10 @@ use super::{
     Random, check, launches, transposed,
 };
 
-const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
+pub(super) const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
 
 /// The one launch of a copy, given as its destination and source.
-fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) -> Launch {
+pub(super) fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) -> Launch {
     let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
     let mut all = launches(scale, &plan, AT);
     assert_eq!(all.len(), 1);
@@ -23,12 +23,12 @@ fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) -> Launch {
 }
 
 /// The parameters of the tiles of a transposed matrix.
-fn tile_of(scale: Scale, rows: usize, columns: usize, width: usize) -> TileParams {
+pub(super) fn tile_of(scale: Scale, rows: usize, columns: usize, width: usize) -> TileParams {
     tile_between(scale, &transposed(rows, columns), width)
 }
 
 /// Those of any copy, given as its destination and source.
-fn tile_between(scale: Scale, layouts: &(Layout, Layout), width: usize) -> TileParams {
+pub(super) fn tile_between(scale: Scale, layouts: &(Layout, Layout), width: usize) -> TileParams {
     match launch(scale, layouts, width).params.0 {
         Block::Tile(params) => params,
         other => panic!("{other:?} instead of tiles"),
@@ -58,75 +58,6 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
             kernels.contains(&(width, name.as_str())),
             "{name}, {width} bytes, was never selected: {kernels:?}"
         );
-    }
-}
-
-/// Sectors inside a run of which two tiles write a part each, in a matrix that is transposed.
-fn shared_sectors(scale: Scale, rows: usize, columns: usize, width: usize) -> usize {
-    const SECTOR_BYTES: usize = 32;
-    let launch = launch(scale, &transposed(rows, columns), width);
-    let source = vec![1; rows * columns * width];
-    let mut owners = std::collections::BTreeMap::<usize, u32>::new();
-    let mut shared = std::collections::BTreeSet::new();
-    for block in 0..launch.grid {
-        let mut found = vec![0; source.len()];
-        let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
-        tile::run_block(&launch, block, &mut memory);
-        for (sector, bytes) in found.chunks(SECTOR_BYTES).enumerate() {
-            let (first, last) = (sector * SECTOR_BYTES, sector * SECTOR_BYTES + bytes.len() - 1);
-            let inside = first / (rows * width) == last / (rows * width);
-            if inside && bytes.contains(&1) && *owners.entry(sector).or_insert(block) != block {
-                shared.insert(sector);
-            }
-        }
-    }
-    shared.len()
-}
-
-/// Memory would be read for each.
-#[test]
-fn tiles_of_large_copies_share_no_sector_of_a_run() {
-    // Words of 16, 8 and 4 bytes; sources that are no words; elements that start anywhere.
-    for (rows, columns, width) in [
-        (400, 160, 1),
-        (392, 160, 1),
-        (396, 160, 1),
-        (200, 136, 2),
-        (100, 100, 4),
-        (102, 130, 8),
-        (400, 159, 1),
-        (200, 137, 2),
-        (397, 163, 1),
-        (197, 137, 2),
-    ] {
-        let shared = |scale| shared_sectors(scale, rows, columns, width);
-        assert_eq!(shared(Scale::Large), 0, "{rows} x {columns}, {width} bytes");
-        assert_eq!(shared(Scale::Stream), 0, "{rows} x {columns}, {width} bytes");
-        // It is not so by itself: caches put them together in smaller ones, whose tiles do not overlap unless elements start anywhere.
-        let any = !(rows * width).is_multiple_of(4);
-        assert_eq!(shared(Scale::Middle) == 0, any, "{rows} x {columns}, {width} bytes");
-    }
-}
-
-/// Otherwise a row would be the whole tile, and vectors of runs along it would begin in one bank.
-#[test]
-fn rows_end_where_runs_would_begin_in_one_bank() {
-    let mut random = Random(43);
-    for (columns, width) in [(96, 1), (24, 1), (24, 2), (48, 2), (16, 4), (56, 4), (8, 8), (24, 8)] {
-        let mut params = tile_of(Scale::Large, 2048, columns, width);
-        assert_eq!(params.span as usize, columns * width, "{columns} of {width} bytes");
-        assert!(tile::vectors_apart(&params) >= 4, "{columns} of {width} bytes");
-        let (dst, src) = transposed(2048, columns);
-        check(&mut random, &dst, &src, width, 0);
-        // As it would be without.
-        params.vector_x = i32::try_from(columns * 16).unwrap();
-        params.swizzle_mask = 0;
-        assert_eq!(tile::vectors_apart(&params), 1, "{columns} of {width} bytes");
-    }
-    // Others begin in different ones, and few short runs in few places anyway.
-    for (rows, columns, width) in [(2048, 97, 1), (2048, 20, 4), (48, 16, 1)] {
-        let params = tile_of(Scale::Large, rows, columns, width);
-        assert!(params.span as usize > columns * width, "{columns} of {width} bytes");
     }
 }
 
@@ -282,7 +213,7 @@ fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
 }
 
 /// Few rows, whose runs go on along them: matrices of `rows` by `columns` that follow each other, each transposed.
-fn few_rows(rows: usize, columns: usize) -> (Layout, Layout) {
+pub(super) fn few_rows(rows: usize, columns: usize) -> (Layout, Layout) {
     let shape = [9, columns, rows];
     let [_, c, r] = shape.map(usize::cast_signed);
     let dst = Layout::new(&shape, &[c * r, r, 1], 0).unwrap();

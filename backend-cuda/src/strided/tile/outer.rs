@@ -19,8 +19,10 @@ const TRANSLATED_BYTES: u64 = 224 << 20;
 const CACHED_BYTES: u64 = 8 << 20;
 /// Shorter pieces of runs are slower if the next one does not follow at once.
 const LEAST_PIECE_BYTES: u64 = 256;
-/// What memory is fetched in beyond a chunk, if told.
+/// What memory is fetched in beyond a line, if told.
 const AHEAD_BYTES: u32 = 256;
+/// Rows that are no longer, and further apart than half a line, leave most of their lines unread.
+const LONE_ROW_BYTES: u32 = LINE_BYTES;
 
 /// Fills in the loops around tiles.
 pub(super) fn lower(layout: &mut Layout<'_>) -> Option<()> {
@@ -35,6 +37,7 @@ pub(super) fn lower(layout: &mut Layout<'_>) -> Option<()> {
             && strides().all(|stride| stride % i64::from(AHEAD_BYTES) == 0);
         !whole && bytes_between(layout, &order, row) <= CACHED_BYTES
     });
+    let alone = stand_alone(layout);
     let mut tiles = 1_u32;
     for (at, &axis) in order.iter().enumerate() {
         let (of, steps, pieces) = (shape.axes[axis], shape.steps[axis], pieces(layout, axis));
@@ -53,11 +56,27 @@ pub(super) fn lower(layout: &mut Layout<'_>) -> Option<()> {
         }
     }
     let p = &mut layout.params;
-    p.ahead = ahead.into();
+    p.ahead = match (ahead, alone) {
+        (true, _) => AHEAD_BYTES,
+        (_, true) => 0,
+        _ => LINE_BYTES,
+    };
     p.outer_axes = u32::try_from(order.len()).ok()?;
     p.tiles = tiles;
     debug_assert!(p.a_extent == 0 || p.a_outer != NO_AXIS, "a cut axis has a loop");
     (tiles < 1 << 31).then_some(())
+}
+
+/// Whether nobody reads what lies between rows, and that is a good part of their lines.
+fn stand_alone(layout: &Layout<'_>) -> bool {
+    let (shape, span) = (layout.shape, layout.params.span);
+    let others = (0..shape.axes.len())
+        .filter(|&axis| !shape.in_row(axis))
+        .map(|axis| shape.axes[axis].src.unsigned_abs());
+    let next = others.filter(|&stride| stride > 0).min();
+    layout.row_split.is_none()
+        && span <= LONE_ROW_BYTES
+        && next.is_some_and(|next| next >= u64::from(span + LINE_BYTES / 2))
 }
 
 /// Tiles along an axis.

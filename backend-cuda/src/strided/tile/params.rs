@@ -74,6 +74,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) run_in_classes: u32,
     pub(in crate::strided) chunks: FastDiv,
     pub(in crate::strided) pad_chunks: FastDiv,
+    pub(in crate::strided) pad_log2: u32,
     pub(in crate::strided) row_axes: u32,
     pub(in crate::strided) classes_log2: u32,
     pub(in crate::strided) row_pitch: u32,
@@ -104,7 +105,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) data: u32,
 }
 
-const _: () = assert!(size_of::<TileParams>() == 1464, "the size tile.cuh asserts too");
+const _: () = assert!(size_of::<TileParams>() == 1472, "the size tile.cuh asserts too");
 
 impl TileParams {
     /// Everything absent.
@@ -141,6 +142,7 @@ impl TileParams {
             run_in_classes: 0,
             chunks: FastDiv::NONE,
             pad_chunks: FastDiv::NONE,
+            pad_log2: 0,
             row_axes: 0,
             classes_log2: 0,
             row_pitch: 0,

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use devarray::Axes;
 
 use super::{
-    Layout, SECTOR_BYTES,
+    Layout,
     params::{RunStep, Step},
     pitch::{self, MARGIN},
     shape::Shape,
@@ -293,8 +293,8 @@ fn one_row(layout: &Layout<'_>) -> bool {
     single && layout.start == Some(0) && !layout.shifted && !layout.scattered
 }
 
-/// Leaves 16 bytes free after every eight vectors of a strided row, where that spreads them over more banks and no
-/// vector is torn: eight that are an odd number of 16 bytes apart are in all banks anyway. Returns the bytes that adds.
+/// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless eight do, so that the next ones begin
+/// in others. No vector is torn. Returns the bytes that adds.
 fn padding(layout: &mut Layout<'_>) -> u32 {
     let width = layout.problem.width;
     let p = &layout.params;
@@ -306,11 +306,13 @@ fn padding(layout: &mut Layout<'_>) -> u32 {
             (layout.shape.steps[axis] - 1) * p.store.iter().map(|s| s.x.unsigned_abs()).max().unwrap_or(0)
         })
         .sum();
-    let spread = || (step / width * CHUNK_BYTES) % SECTOR_BYTES == CHUNK_BYTES;
-    if !one_row(layout) || step <= width || reach + width > step || spread() {
+    let vector_chunks = step / width;
+    let banks = (LINE_BYTES / CHUNK_BYTES) >> vector_chunks.trailing_zeros().min(3);
+    if !one_row(layout) || step <= width || reach + width > step || banks == LINE_BYTES / CHUNK_BYTES {
         return 0;
     }
-    let chunks = 8 * step / width;
+    let chunks = banks * vector_chunks;
+    layout.params.pad_log2 = banks.ilog2();
     layout.params.pad_chunks = FastDiv::new(chunks);
     layout.params.chunks.divisor.div_ceil(chunks) * 16
 }

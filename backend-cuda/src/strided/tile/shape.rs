@@ -17,6 +17,8 @@ const MAX_TILE_BYTES: u64 = 40 << 10;
 const SECTOR_BYTES: u64 = 32;
 /// What a thread stores at once.
 const VECTOR_BYTES: u64 = 16;
+/// Smaller boxes are not worth a block.
+const LEAST_BOX_BYTES: u64 = 2 << 10;
 
 /// Bytes a source row and a destination run aim at, and shared memory a tile aims at.
 #[derive(Debug, Clone, Copy)]
@@ -154,13 +156,20 @@ fn steps_for(axis: &Axis, stride: u64, bytes: u64) -> u32 {
 }
 
 /// Whether a row of so many bytes is better left as it is than continued along the run, because all vectors of that would begin in
-/// one bank, their elements being a row apart (`NOTES.md`, version 11). Shorter rows are too many for what they hold.
-fn meet(problem: &Problem, span: u64) -> bool {
-    const LONG_ROW_BYTES: u64 = 64;
-    const LONG_RUN: u32 = 64;
-    let between = problem.axes[0].src.unsigned_abs() * u64::from(problem.vector());
-    let long = span >= 16 * u64::from(problem.width) && problem.axes[0].extent >= LONG_RUN;
-    between.is_multiple_of(LINE_BYTES.into()) && (span >= LONG_ROW_BYTES || long)
+/// one bank, their elements being a row apart (`NOTES.md`, version 11). Not if gaps can be left for that, as in runs of whole
+/// sectors along one axis, nor if what that leaves is too little for a block.
+fn meet(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
+    const ROW_BYTES: u64 = 64;
+    const ROW_ELEMENTS: u32 = 16;
+    let (run, others) = (&problem.axes[0], &problem.axes[1..]);
+    let between = run.src.unsigned_abs() * u64::from(problem.vector());
+    let all = u64::from(run.extent) * span;
+    let bits = others.iter().fold(problem.dst, |bits, axis| bits | axis.dst.unsigned_abs());
+    let whole = bits.is_multiple_of(SECTOR_BYTES);
+    let enough = if whole { 2 * LEAST_BOX_BYTES..tile_bytes * 3 / 4 } else { LEAST_BOX_BYTES..u64::MAX };
+    between.is_multiple_of(LINE_BYTES.into())
+        && span >= ROW_BYTES.min(u64::from(ROW_ELEMENTS * problem.width))
+        && enough.contains(&all)
 }
 
 /// Marks out the box for the given targets.
@@ -175,7 +184,8 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         let stride = axes[axis].src.unsigned_abs();
         let reach = if target.gaps { (span * 5 / 4).max(span + SECTOR_BYTES) } else { span };
         let close = stride <= reach;
-        let enough = span >= target.row_bytes || (axis == 0 && !scattered && meet(problem, span));
+        let enough =
+            span >= target.row_bytes || (axis == 0 && !scattered && meet(problem, span, target.tile_bytes));
         if at > 0 && (stride < span || !close || enough) {
             break;
         }
@@ -299,7 +309,8 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> 
             target.run_bytes *= 2;
         }
         let larger = mark(problem, target, scattered)?;
-        if larger.tile_bytes(width) > most {
+        let enough = shape.tile_bytes(width) >= LEAST_BOX_BYTES && lengthens(&larger, &shape);
+        if larger.tile_bytes(width) > most || enough {
             break;
         }
         shape = larger;
@@ -307,11 +318,22 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> 
     Some(shape)
 }
 
+/// Whether runs over rows, and along them, would go on over one more axis: all of a box would then be tabulated, not one vector of
+/// each of its rows.
+fn lengthens(larger: &Shape, shape: &Shape) -> bool {
+    larger.run.len() > shape.run.len()
+        && !larger.in_row(0)
+        && larger.run.iter().any(|&axis| larger.in_row(axis))
+}
+
 /// Lets a small box repeat along one more axis, so that the work of a block is worth its start.
 fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
     let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
     let bytes = shape.tile_bytes(width);
-    if (0..shape.axes.len()).any(|axis| in_box(axis) && shape.is_cut(axis)) || bytes * 2 > tile_bytes {
+    let cut = (0..shape.axes.len()).any(|axis| in_box(axis) && shape.is_cut(axis));
+    let tabulated =
+        shape.run.len() > 1 && !shape.in_row(0) && shape.run.iter().any(|&axis| shape.in_row(axis));
+    if cut || bytes * 2 > tile_bytes || (tabulated && bytes >= LEAST_BOX_BYTES) {
         return;
     }
     let Some(axis) = (0..shape.axes.len()).find(|&axis| !in_box(axis) && shape.axes[axis].src != 0) else {

@@ -1,0 +1,140 @@
+//! Which boxes become tiles, and what that spares memory and banks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use devarray::Layout;
+
+use super::{
+    super::{
+        emulate::{Memory, tile},
+        launch::LINE_BYTES,
+        tile::Scale,
+    },
+    Random, check,
+    selected::{AT, few_rows, launch, tile_between, tile_of},
+    transposed,
+};
+
+/// Sectors inside a run of which two tiles write a part each, in a matrix that is transposed.
+fn shared_sectors(scale: Scale, rows: usize, columns: usize, width: usize) -> usize {
+    const SECTOR_BYTES: usize = 32;
+    let launch = launch(scale, &transposed(rows, columns), width);
+    let source = vec![1; rows * columns * width];
+    let mut owners = BTreeMap::<usize, u32>::new();
+    let mut shared = BTreeSet::new();
+    for block in 0..launch.grid {
+        let mut found = vec![0; source.len()];
+        let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+        tile::run_block(&launch, block, &mut memory);
+        for (sector, bytes) in found.chunks(SECTOR_BYTES).enumerate() {
+            let (first, last) = (sector * SECTOR_BYTES, sector * SECTOR_BYTES + bytes.len() - 1);
+            let inside = first / (rows * width) == last / (rows * width);
+            if inside && bytes.contains(&1) && *owners.entry(sector).or_insert(block) != block {
+                shared.insert(sector);
+            }
+        }
+    }
+    shared.len()
+}
+
+/// Memory would be read for each.
+#[test]
+fn tiles_of_large_copies_share_no_sector_of_a_run() {
+    // Words of 16, 8 and 4 bytes; sources that are no words; elements that start anywhere.
+    for (rows, columns, width) in [
+        (400, 160, 1),
+        (392, 160, 1),
+        (396, 160, 1),
+        (200, 136, 2),
+        (100, 100, 4),
+        (102, 130, 8),
+        (400, 159, 1),
+        (200, 137, 2),
+        (397, 163, 1),
+        (197, 137, 2),
+    ] {
+        let shared = |scale| shared_sectors(scale, rows, columns, width);
+        assert_eq!(shared(Scale::Large), 0, "{rows} x {columns}, {width} bytes");
+        assert_eq!(shared(Scale::Stream), 0, "{rows} x {columns}, {width} bytes");
+        // It is not so by itself: caches put them together in smaller ones, whose tiles do not overlap unless elements start anywhere.
+        let any = !(rows * width).is_multiple_of(4);
+        assert_eq!(shared(Scale::Middle) == 0, any, "{rows} x {columns}, {width} bytes");
+    }
+}
+
+/// Otherwise a row would be the whole tile, and vectors of runs along it would begin in one bank.
+#[test]
+fn rows_end_where_runs_would_begin_in_one_bank() {
+    let mut random = Random(43);
+    for (columns, width) in [(96, 1), (24, 1), (24, 2), (48, 2), (16, 4), (56, 4), (8, 8), (24, 8)] {
+        let layouts = transposed(2049, columns);
+        let mut params = tile_between(Scale::Large, &layouts, width);
+        assert_eq!(params.span as usize, columns * width, "{columns} of {width} bytes");
+        assert!(tile::vectors_apart(&params) >= 4, "{columns} of {width} bytes");
+        check(&mut random, &layouts.0, &layouts.1, width, 0);
+        // As it would be without.
+        params.vector_x = i32::try_from(columns * 16).unwrap();
+        params.swizzle_mask = 0;
+        assert_eq!(tile::vectors_apart(&params), 1, "{columns} of {width} bytes");
+    }
+    // Others begin in different ones, and few short runs in few places anyway.
+    for (rows, columns, width) in [(2049, 97, 1), (2049, 20, 4), (48, 16, 1)] {
+        let params = tile_of(Scale::Large, rows, columns, width);
+        assert!(params.span as usize > columns * width, "{columns} of {width} bytes");
+    }
+}
+
+/// So that those of one row begin in different banks, which runs of whole sectors allow.
+#[test]
+fn gaps_are_left_between_vectors_that_would_begin_in_one_bank() {
+    let mut random = Random(47);
+    for (columns, width, pad_log2) in [(8, 1, 0), (24, 1, 0), (12, 1, 1), (20, 2, 1), (10, 4, 2), (16, 2, 0)]
+    {
+        let layouts = transposed(4096, columns);
+        let mut params = tile_between(Scale::Large, &layouts, width);
+        assert_eq!(
+            (params.pad_log2, params.pad_chunks.divisor > 0),
+            (pad_log2, true),
+            "{columns} of {width} bytes"
+        );
+        assert_eq!(tile::vectors_apart(&params), 8, "{columns} of {width} bytes");
+        check(&mut random, &layouts.0, &layouts.1, width, 0);
+        params.pad_chunks.divisor = 0;
+        assert_eq!(tile::vectors_apart(&params), 1 << pad_log2, "{columns} of {width} bytes");
+    }
+    // Already so.
+    assert_eq!(tile_of(Scale::Large, 4096, 9, 1).pad_chunks.divisor, 0);
+}
+
+/// A matrix alone is a box, if it is large enough for a block: of several, all elements would be tabulated.
+#[test]
+fn small_matrices_are_boxes_of_their_own() {
+    let mut random = Random(53);
+    let of = |rows: usize, columns: usize, width| {
+        let layouts = few_rows(rows, columns);
+        (tile_between(Scale::Large, &layouts, width), layouts)
+    };
+    for (rows, columns, width) in [(44, 40, 2), (72, 48, 1), (100, 24, 1), (120, 64, 1), (60, 64, 2)] {
+        let (params, layouts) = of(rows, columns, width);
+        assert_eq!((params.rows as usize, params.c_extent), (rows, 0), "{rows} x {columns} of {width} bytes");
+        assert!((params.period.divisor as usize) < rows * columns / 2, "{rows} x {columns} of {width} bytes");
+        check(&mut random, &layouts.0, &layouts.1, width, 0);
+    }
+    // Too small.
+    let (params, _) = of(20, 16, 1);
+    assert!(params.rows * params.span > 2 * 20 * 16, "{params:?}");
+}
+
+/// What nobody reads is not fetched: the rest of the lines of short rows that are far apart.
+#[test]
+fn lines_of_lone_rows_are_not_fetched_ahead() {
+    let cut = |columns: usize, pitch: isize| {
+        let shape = [columns, 4096];
+        let dst = Layout::new(&shape, &[4096, 1], 0).unwrap();
+        let src = Layout::new(&shape, &[1, pitch], 0).unwrap();
+        tile_between(Scale::Large, &(dst, src), 1).ahead
+    };
+    assert_eq!([cut(24, 128), cut(8, 200), cut(64, 256)], [0, 0, 0]);
+    // Little is left of the line, or another tile reads it.
+    assert!([cut(96, 128), cut(40, 80), cut(1024, 4096)].iter().all(|&ahead| ahead >= LINE_BYTES));
+}

@@ -46,6 +46,8 @@ pub(in crate::strided) struct Shape {
     pub(super) run: Axes<usize>,
     /// An axis of neither that a tile takes several steps of, if it would be small otherwise. No other is cut then.
     pub(super) batch: Option<usize>,
+    /// Whether rows end only because vectors of runs along them would begin in one bank.
+    met: bool,
 }
 
 impl Shape {
@@ -177,16 +179,18 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     let axes = &problem.axes;
     let order = by_source(axes);
     let mut steps = Axes::from_elem(1_u32, axes.len());
-    let (mut row, mut run) = (Axes::new(), Axes::new());
+    let (mut row, mut run, mut met) = (Axes::new(), Axes::new(), false);
     // A row takes in axes as long as each continues the ones before it, or nearly so: gaps of a sector are read anyway.
     let mut span = u64::from(problem.width);
     for (at, &axis) in order.iter().enumerate() {
         let stride = axes[axis].src.unsigned_abs();
         let reach = if target.gaps { (span * 5 / 4).max(span + SECTOR_BYTES) } else { span };
         let close = stride <= reach;
-        let enough =
-            span >= target.row_bytes || (axis == 0 && !scattered && meet(problem, span, target.tile_bytes));
-        if at > 0 && (stride < span || !close || enough) {
+        if at > 0 && (stride < span || !close || span >= target.row_bytes) {
+            break;
+        }
+        met = at > 0 && axis == 0 && !scattered && meet(problem, span, target.tile_bytes);
+        if met {
             break;
         }
         row.push(axis);
@@ -230,7 +234,7 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     }
     end_before_row(problem, &steps, &row, &mut run);
     let mut shape =
-        Shape { axes: axes.clone(), src: problem.src, dst: problem.dst, steps, row, run, batch: None };
+        Shape { axes: axes.clone(), src: problem.src, dst: problem.dst, steps, row, run, batch: None, met };
     even_out(&mut shape);
     Some(shape)
 }
@@ -309,7 +313,7 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> 
             target.run_bytes *= 2;
         }
         let larger = mark(problem, target, scattered)?;
-        let enough = shape.tile_bytes(width) >= LEAST_BOX_BYTES && lengthens(&larger, &shape);
+        let enough = larger.run.len() > shape.run.len() && stands_alone(&larger, shape.tile_bytes(width));
         if larger.tile_bytes(width) > most || enough {
             break;
         }
@@ -318,12 +322,10 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> 
     Some(shape)
 }
 
-/// Whether runs over rows, and along them, would go on over one more axis: all of a box would then be tabulated, not one vector of
-/// each of its rows.
-fn lengthens(larger: &Shape, shape: &Shape) -> bool {
-    larger.run.len() > shape.run.len()
-        && !larger.in_row(0)
-        && larger.run.iter().any(|&axis| larger.in_row(axis))
+/// Whether a box of so many bytes, whose rows were ended so that each vector of a run is found from its row, is better left as it is: with
+/// one more axis along runs that go over rows and along them, all of its elements would be tabulated.
+fn stands_alone(shape: &Shape, bytes: u64) -> bool {
+    shape.met && shape.run.iter().any(|&axis| shape.in_row(axis)) && bytes >= LEAST_BOX_BYTES
 }
 
 /// Lets a small box repeat along one more axis, so that the work of a block is worth its start.
@@ -331,9 +333,7 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
     let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
     let bytes = shape.tile_bytes(width);
     let cut = (0..shape.axes.len()).any(|axis| in_box(axis) && shape.is_cut(axis));
-    let tabulated =
-        shape.run.len() > 1 && !shape.in_row(0) && shape.run.iter().any(|&axis| shape.in_row(axis));
-    if cut || bytes * 2 > tile_bytes || (tabulated && bytes >= LEAST_BOX_BYTES) {
+    if cut || bytes * 2 > tile_bytes || stands_alone(shape, bytes) {
         return;
     }
     let Some(axis) = (0..shape.axes.len()).find(|&axis| !in_box(axis) && shape.axes[axis].src != 0) else {

@@ -107,7 +107,7 @@ pub struct Params(pub(super) Block);
 
 /// The blocks there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "lives on the stack from selection to launch")]
+#[expect(clippy::large_enum_variant, reason = "few are kept, none in a collection of its own")]
 pub(super) enum Block {
     Rows(RowsParams),
     Tile(TileParams),

@@ -169,6 +169,25 @@ fn one_stream_needs_no_events_and_no_waits() {
     assert_eq!((ran.records, ran.waits), (0, 0), "{ran:?}");
 }
 
+/// A copy that is refused for its source has not touched its destination.
+#[test]
+fn what_is_refused_leaves_no_note() {
+    let context = Context::new(MockDevice::new()).unwrap();
+    let (writer, home) = (context.stream().unwrap(), context.strict_stream().unwrap());
+    let strict = context.strict_stream().unwrap();
+    let src = Array::<u32, _>::zeros(&writer, &[8]).unwrap();
+    let mut dst = Array::<u32, _>::zeros(&home, &[8]).unwrap();
+    strict.wait(&home.record().unwrap()).unwrap();
+    let refused = dst.view_mut().copy_from(&strict, &src.view()).err();
+    assert!(matches!(refused, Some(Error::Hazard { .. })), "{refused:?}");
+    dst.view_mut().fill(&home, 1).unwrap(); // strict: refuses what the other stream has touched
+    // Had it not been refused, that would have been seen.
+    strict.wait(&writer.record().unwrap()).unwrap();
+    strict.wait(&home.record().unwrap()).unwrap();
+    dst.view_mut().copy_from(&strict, &src.view()).unwrap();
+    assert!(matches!(dst.view_mut().fill(&home, 2), Err(Error::Hazard { .. })));
+}
+
 /// Halves along the outer axis, halves along the inner axis, and every second element: on two streams without an edge.
 #[test]
 fn disjoint_parts_do_not_wait_for_each_other() {

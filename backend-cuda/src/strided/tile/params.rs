@@ -182,7 +182,7 @@ impl TileParams {
             self.span,
             self.stores,
             self.run,
-            1 << self.lanes_log2
+            if self.columns.divisor > 0 { self.columns.divisor } else { 1 << self.lanes_log2 }
         )?;
         if self.c_extent > 0 {
             write!(f, ", {} boxes a tile", self.c_piece)?;

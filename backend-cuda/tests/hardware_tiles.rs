@@ -80,6 +80,33 @@ fn torn(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
+/// Shapes of about so many bytes whose axes are turned round, and end within sectors of memory: runs go on over their ends.
+fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
+    let mut all = Vec::new();
+    for item_bytes in [1_usize, 2, 4, 8] {
+        let cells = len_bytes / item_bytes;
+        let edge = (1..).find(|edge| edge * edge * edge >= cells).unwrap();
+        // Ends at multiples of 8 bytes and of 4, runs over them of 16 each; of 8 and of 4 each; anywhere.
+        let even = edge.next_multiple_of(16);
+        let shapes = [
+            [even + 8 / item_bytes.min(4), even + 8 / item_bytes.min(4), even + 8],
+            [even + 4, even + 4, even + 4],
+            [even + 4, even + 6, even],
+            [even + 4, even + 1, even + 4],
+            [even + 2, even + 2, even + 2],
+            [even + 1, even + 1, even - 1],
+        ];
+        all.extend(shapes.map(|shape| permuted(&shape, &[2, 1, 0], 0, item_bytes)));
+        all.push(permuted(&[3, edge | 1, edge / 3, edge], &[0, 3, 2, 1], 0, item_bytes));
+        // Planes with gaps between their rows, from an odd place on.
+        let wide = permuted(&[edge | 1, even, even], &[2, 1, 0], 0, item_bytes);
+        let part = |layout: &Layout| layout.slice_axis(0, 3..even - 7).unwrap().slice_axis(1, 1..).unwrap();
+        let dst = permuted(&[edge | 1, even - 1, even - 10], &[2, 1, 0], 0, item_bytes).dst;
+        all.push(Pair { dst, src: part(&wide.src), item_bytes });
+    }
+    all
+}
+
 /// Rows of whole lines of the cache, turned round and not.
 fn whole_lines(len_bytes: usize) -> Vec<Pair> {
     let of_width = |item_bytes: usize| {
@@ -146,6 +173,25 @@ fn sizes_whose_tiles_overlap_are_right() {
     println!("{kernels:?}");
     let narrow = ["pairs_skewed_8", "pairs_skewed_4"].map(|kernel| (1, kernel));
     for (width, kernel) in [1, 2, 4, 8].map(|width| (width, "pairs_skewed")).into_iter().chain(narrow) {
+        assert!(
+            kernels.contains(&format!("tile_{width}:tile_{kernel}")),
+            "{kernel}, width {width}: {kernels:?}"
+        );
+    }
+}
+
+/// In middle sizes, which the sanitizers run too, and large ones.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn sizes_whose_runs_go_over_ends_are_right() {
+    let mut kernels = check(ends_in_sectors(5 << 20));
+    kernels.append(&mut check(ends_in_sectors(17 << 20)));
+    println!("{kernels:?}");
+    let bytes =
+        ["pairs_wrapped_8", "pairs_wrapped_4", "linear_shifted_wrapped", "table_shifted_wide_wrapped"];
+    let wider =
+        [2, 4, 8].into_iter().flat_map(|width| [(width, "pairs_wrapped"), (width, "table_shifted_wrapped")]);
+    for (width, kernel) in wider.chain(bytes.map(|kernel| (1, kernel))).chain([(1, "pairs_wrapped")]) {
         assert!(
             kernels.contains(&format!("tile_{width}:tile_{kernel}")),
             "{kernel}, width {width}: {kernels:?}"

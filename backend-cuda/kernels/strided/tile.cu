@@ -12,6 +12,7 @@
 //
 // and, with _held, in that what is read is held in the cache until it was (whole lines of sources that stream through);
 // with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it;
+// with _wrapped, in that runs go over two axes as one (tiles may overlap);
 // with _wide, in that the sixteen entries of a vector are read from the table as three words of sixteen bytes (width 1).
 #include "tile.cuh"
 
@@ -31,11 +32,15 @@ __device__ __forceinline__ Type element(const char* data, int x) {
     return *reinterpret_cast<const Type*>(data + x);
 }
 
-// Gathers elements first .. first + V - 1 of the run whose elements start at byte x.
-template <Mode MODE, bool SHIFTED>
+// Gathers elements first .. first + V - 1 of the run whose elements start at byte x, and which wraps before element `wrap`.
+template <Mode MODE, bool SHIFTED, bool WRAPS>
 __device__ __forceinline__ uint4 gather_vector(const TileParams& p, const char* data, const u16* table, int x, u32 chunk,
-                                               int back, int first) {
+                                               int back, int first, int wrap) {
     Type value[V];
+    const int before = wrap - first; // elements before the run wraps
+    if (WRAPS && before <= 0) {
+        x += p.wrap_x;
+    }
     if constexpr (MODE == LINEAR) {
         x += static_cast<int>(chunk) * p.vector_x;
         if (SHIFTED) {
@@ -49,6 +54,9 @@ __device__ __forceinline__ uint4 gather_vector(const TileParams& p, const char* 
         for (int j = 0; j < V; j++) {
             value[j] = element(data, x);
             x += p.element_x;
+            if (WRAPS && j + 1 == before) {
+                x += p.wrap_x;
+            }
         }
     } else {
         const u32 period = divide(static_cast<u32>(max(first, 0)), p.period);
@@ -83,6 +91,9 @@ __device__ __forceinline__ uint4 gather_vector(const TileParams& p, const char* 
 #pragma unroll
         for (int j = 0; j < V; j++) {
             value[j] = element(data, x + at[j]);
+            if (WRAPS && j + 1 == before) {
+                x += p.wrap_x;
+            }
         }
     }
     return pack<WIDTH>(value);
@@ -99,7 +110,7 @@ __device__ __forceinline__ char* find_run(const TileParams& p, const Tile& t, co
     return t.dst + run * p.store[0].dst;
 }
 
-template <Mode MODE, bool SHIFTED, bool HELD>
+template <Mode MODE, bool SHIFTED, bool HELD, bool WRAPS>
 __device__ __forceinline__ void copy_tile(const TileParams& p) {
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
@@ -108,8 +119,8 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     if (MODE != LINEAR) {
         fill_run_table<WIDTH>(p, run_table);
     }
-    const Tile t = begin_tile(p, shared);
-    load_tile<HELD>(p, t, data, row_table);
+    const Tile t = begin_tile<WRAPS>(p, shared);
+    load_tile<HELD, WRAPS>(p, t, data, row_table);
 
     const int start = t.x + static_cast<int>(tile_start(t)) + (MODE != LINEAR ? 0 : p.store_x);
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
@@ -139,7 +150,8 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
         if (first >= t.high) {
             continue;
         }
-        const uint4 value = gather_vector<MODE, SHIFTED>(p, data, run_table, x, chunk, back, first);
+        const uint4 value = gather_vector<MODE, SHIFTED, WRAPS>(p, data, run_table, x, chunk, back, first,
+                                                                static_cast<int>(t.wrap));
         if ((!SHIFTED || first >= t.low) && first + V <= t.high) {
             store16(to, value);
         } else {
@@ -148,20 +160,26 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     }
 }
 
-#define KERNEL(NAME, MODE, SHIFTED, HELD)                                                                              \
-    extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void NAME(const __grid_constant__ TileParams p) {             \
-        copy_tile<MODE, SHIFTED, HELD>(p);                                                                            \
+// Four blocks at a time leave a thread 32 registers, three 40: which is faster was measured.
+#define KERNEL(NAME, MODE, SHIFTED, HELD, WRAPS)                                                                       \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, WRAPS || (MODE == TABLE && WIDTH > 1) ? 4 : 3)               \
+        void NAME(const __grid_constant__ TileParams p) {                                                              \
+        copy_tile<MODE, SHIFTED, HELD, WRAPS>(p);                                                                      \
     }
 
-KERNEL(tile_linear, LINEAR, false, false)
-KERNEL(tile_linear_held, LINEAR, false, true)
-KERNEL(tile_table, TABLE, false, false)
+KERNEL(tile_linear, LINEAR, false, false, false)
+KERNEL(tile_linear_held, LINEAR, false, true, false)
+KERNEL(tile_table, TABLE, false, false, false)
 #if ELEMENT_BYTES < 16
-KERNEL(tile_linear_shifted, LINEAR, true, false)
-KERNEL(tile_table_shifted, TABLE, true, false)
+KERNEL(tile_linear_shifted, LINEAR, true, false, false)
+KERNEL(tile_table_shifted, TABLE, true, false, false)
 #endif
 #if ELEMENT_BYTES == 1
-KERNEL(tile_table_shifted_wide, WIDE_TABLE, true, false)
+KERNEL(tile_table_shifted_wide, WIDE_TABLE, true, false, false)
+KERNEL(tile_table_shifted_wide_wrapped, WIDE_TABLE, true, false, true)
+KERNEL(tile_linear_shifted_wrapped, LINEAR, true, false, true)
+#elif ELEMENT_BYTES < 16
+KERNEL(tile_table_shifted_wrapped, TABLE, true, false, true)
 #endif
 
 // Runs whose elements are apart in the destination: neighbouring threads store neighbouring elements.
@@ -169,8 +187,8 @@ extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_scatter(const
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
-    const Tile t = begin_tile(p, shared);
-    load_tile<false>(p, t, data, row_table);
+    const Tile t = begin_tile<false>(p, shared);
+    load_tile<false, false>(p, t, data, row_table);
     const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
     for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
@@ -244,15 +262,15 @@ __device__ __forceinline__ void store_words(char* to, const u32 (&out)[STORE / 4
     }
 }
 
-// GROUP neighbouring runs at once, STORE bytes of each.
-template <int STORE, bool HELD, bool SKEWED>
+// GROUP neighbouring runs at once, STORE bytes of each. SKEWED: tiles may overlap.
+template <int STORE, bool HELD, bool SKEWED, bool WRAPS>
 __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     constexpr int COUNT = STORE / WIDTH;
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
-    const Tile t = begin_tile(p, shared);
-    load_tile<HELD>(p, t, data, row_table);
+    const Tile t = begin_tile<WRAPS>(p, shared);
+    load_tile<HELD, WRAPS>(p, t, data, row_table);
     const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
     const u32 groups = p.store_groups.divisor;
     const u32 total = SKEWED ? p.columns.divisor * groups : (p.passes * groups) << p.lanes_log2;
@@ -277,11 +295,18 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
         char* to = find_run(p, t, store_table, run, x) + (first - (SKEWED ? static_cast<int>(p.skew) : 0)) * WIDTH;
         x += static_cast<int>(chunk) * p.vector_x;
         x ^= static_cast<int>(swizzle(p, chunk));
+        const int before = WRAPS ? static_cast<int>(t.wrap) - first : COUNT; // elements before the run wraps
+        if (WRAPS && before <= 0) {
+            x += p.wrap_x;
+        }
         Word word[COUNT];
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {
             word[j] = *reinterpret_cast<const Word*>(data + x);
             x += p.element_x;
+            if (WRAPS && j + 1 == before) {
+                x += p.wrap_x;
+            }
         }
         u32 out[GROUP][STORE / 4];
         turn_words<STORE>(word, out);
@@ -292,7 +317,7 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
             }
             // The tile's part of a run begins at the sector that the run's piece starts in, and ends at that of the next.
             const u32 offset = (first - static_cast<int>(p.skew)) * WIDTH;
-            const u32 over = (static_cast<u32>(reinterpret_cast<u64>(to)) - offset) & (SECTOR - 1);
+            const u32 over = (static_cast<u32>(reinterpret_cast<u64>(to)) - offset) & p.skew_mask;
             if (!SKEWED || offset + over < p.b_piece * WIDTH) {
                 store_words<STORE>(to, out[k], t.high - first);
             }
@@ -301,19 +326,23 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     }
 }
 
-#define PAIRS(NAME, STORE, HELD, SKEWED)                                                                                       \
-    extern "C" __global__ __launch_bounds__(MOST_THREADS, STORE < 16 ? 4 : 3) void NAME(const __grid_constant__ TileParams p) { \
-        copy_pairs<STORE, HELD, SKEWED>(p);                                                                                   \
+#define PAIRS(NAME, STORE, HELD, SKEWED, WRAPS)                                                                        \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, STORE < 16 || WRAPS ? 4 : 3)                                 \
+        void NAME(const __grid_constant__ TileParams p) {                                                              \
+        copy_pairs<STORE, HELD, SKEWED, WRAPS>(p);                                                                     \
     }
 
-PAIRS(tile_pairs, 16, false, false)
-PAIRS(tile_pairs_held, 16, true, false)
-PAIRS(tile_pairs_skewed, 16, false, true)
+PAIRS(tile_pairs, 16, false, false, false)
+PAIRS(tile_pairs_held, 16, true, false, false)
+PAIRS(tile_pairs_skewed, 16, false, true, false)
+PAIRS(tile_pairs_wrapped, 16, false, true, true)
 #if ELEMENT_BYTES == 1
-PAIRS(tile_pairs_8, 8, false, false)
-PAIRS(tile_pairs_4, 4, false, false)
-PAIRS(tile_pairs_skewed_8, 8, false, true)
-PAIRS(tile_pairs_skewed_4, 4, false, true)
+PAIRS(tile_pairs_8, 8, false, false, false)
+PAIRS(tile_pairs_4, 4, false, false, false)
+PAIRS(tile_pairs_skewed_8, 8, false, true, false)
+PAIRS(tile_pairs_skewed_4, 4, false, true, false)
+PAIRS(tile_pairs_wrapped_8, 8, false, true, true)
+PAIRS(tile_pairs_wrapped_4, 4, false, true, true)
 #endif
 
 // Word number `at` of run number `run`, of RUNS runs whose elements take turns in `word`.
@@ -338,8 +367,8 @@ __device__ __forceinline__ u32 split_word(const u32* word, int run, int at) {
 template <int RUNS>
 __device__ __forceinline__ void copy_split(const TileParams& p) {
     char* data = shared + p.data;
-    const Tile t = begin_tile(p, shared);
-    load_tile<false>(p, t, data, nullptr);
+    const Tile t = begin_tile<false>(p, shared);
+    load_tile<false, false>(p, t, data, nullptr);
     const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
     const u32 total = p.passes << p.lanes_log2;
 #pragma unroll 1

@@ -14,6 +14,9 @@
 // (r % V) * class_pitch + (r / V) * row_pitch, which spreads the V rows of a vector, and its neighbours, over all banks.
 // Where the pitches alone do not, the chunks of a row are swizzled: moved within their line by its number in its class.
 // Rows in order, of which 16 bytes are left free after every V, are V classes as well: those are then a row apart.
+//
+// A run may go over two axes as if they were one, if the destination goes on without a gap at the end of the first. It then
+// wraps: the source goes on elsewhere, so rows after that lie where their own sectors want them, a few bytes further.
 #pragma once
 #include "common.cuh"
 
@@ -81,6 +84,10 @@ struct TileParams {
     int store_x;               // added to the byte of every element
     i64 run_dst;               // bytes from element to element of a run
     StoreAxis store[MAX_INNER];
+    // Runs that wrap after so many steps, at most once in a tile; divisor 0: none.
+    FastDiv wrap;
+    u32 wrap_x;                // bytes further than a step that rows then lie in the tile
+    i64 wrap_src;              // and in the source
     // From an element of a run to its byte.
     int vector_x, element_x;   // linear: from vector to vector, from element to element
     FastDiv period;            // table: elements after which it repeats
@@ -90,7 +97,7 @@ struct TileParams {
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
 };
-static_assert(sizeof(TileParams) == 1472, "as the host declares it");
+static_assert(sizeof(TileParams) == 1496, "as the host declares it");
 
 struct TableEntry {
     i64 offset;
@@ -110,6 +117,8 @@ struct Tile {
     u32 stores;             // runs to store
     int low, high;          // elements of a run that exist, in tile coordinates
     int x;                  // added to the byte of every element
+    u32 wrap;               // WRAPS: the first row, and element, after the end of the run's first axis
+    bool inside;            // WRAPS: whether all chunks of the tile's rows are inside the source's span
 };
 
 __device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
@@ -187,7 +196,14 @@ __device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) 
     }
 }
 
+// Whether all chunks of the rows `first` to `end` - 1, each `moved` bytes further than its number tells, are inside the source's span.
+__device__ __forceinline__ bool rows_inside(const TileParams& p, const Tile& t, u32 first, u32 end, i64 moved) {
+    const char *begin = t.src + moved + first * p.row[0].src, *last = t.src + moved + (end - 1) * p.row[0].src;
+    return begin - 15 >= p.at.src_begin && last + p.span + 15 <= p.at.src_end;
+}
+
 // Finds this block's tile.
+template <bool WRAPS>
 __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
     t.src = p.at.src;
     t.dst = p.at.dst;
@@ -246,15 +262,23 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
             t.row_first = max(0, skew - start) * p.rows_inner;
             t.row_end = steps * p.rows_inner;
         }
+        if (WRAPS) {
+            const u32 first = static_cast<u32>(max(0, start - skew)), times = divide(first, p.wrap);
+            t.src += times * p.wrap_src;
+            t.wrap = t.row_first + p.wrap.divisor - (first - times * p.wrap.divisor);
+            t.inside = rows_inside(p, t, t.row_first, min(t.wrap, t.row_end), 0) &&
+                       (t.wrap >= t.row_end || rows_inside(p, t, t.wrap, t.row_end, p.wrap_src));
+        }
     }
 }
 
 // Finds the tile and fills the tables. One warp looks for the tile, for all: doing so takes as long as copying it does.
+template <bool WRAPS>
 __device__ __forceinline__ Tile begin_tile(const TileParams& p, char* shared) {
     __shared__ Tile found;
     if (threadIdx.x < 32) {
         Tile t;
-        find_tile(p, t);
+        find_tile<WRAPS>(p, t);
         if (threadIdx.x == 0) {
             found = t;
         }
@@ -270,8 +294,11 @@ __device__ __forceinline__ u32 shared_address(const char* data) {
     return static_cast<u32>(__cvta_generic_to_shared(data));
 }
 
-// Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters.
-template <bool HELD>
+// What is fetched into the cache with each chunk, by the parameter `ahead` if not told: loops of few instructions are worth telling.
+enum Ahead { NOTHING, ONE_LINE, TWO_LINES, BY_PARAMETER };
+
+// Starts copying 16 aligned bytes to shared memory.
+template <bool HELD, Ahead AHEAD>
 __device__ __forceinline__ void load_chunk(u32 to, const char* from, u32 ahead) {
 #if __CUDA_ARCH__ >= 900
     if (HELD) {
@@ -286,9 +313,9 @@ __device__ __forceinline__ void load_chunk(u32 to, const char* from, u32 ahead) 
     }
 #endif
 #if __CUDA_ARCH__ >= 800
-    if (ahead > LINE) {
+    if (AHEAD == TWO_LINES || (AHEAD == BY_PARAMETER && ahead > LINE)) {
         asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-    } else if (ahead == 0) {
+    } else if (AHEAD == NOTHING || (AHEAD == BY_PARAMETER && ahead == 0)) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
     } else {
         asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
@@ -309,7 +336,7 @@ __device__ __forceinline__ void wait_for_chunks() {
 
 // Calls `work(byte in shared memory, source)` for this thread's chunks of rows that one stride describes, `row_step` rows at a
 // time: what a thread has to work out, it works out once.
-template <typename Work>
+template <bool WRAPS, typename Work>
 __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile& t, const Work& work) {
     const u32 first = divide(threadIdx.x, p.chunks), chunk = (threadIdx.x - first * p.chunks.divisor) * 16;
     const u32 position = row_position(p, t.row_first + first);
@@ -319,9 +346,12 @@ __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile&
     u32 x = tile_start(t) + position + chunk;
 #pragma unroll 2
     for (u32 row = t.row_first + first; row < t.row_end; row += p.row_step) {
-        const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
+        const bool wrapped = WRAPS && row >= t.wrap;
+        const char* begin = wrapped ? from + p.wrap_src : from;
+        const u32 shift = static_cast<u32>(reinterpret_cast<u64>(begin) & 15);
         if (chunk < t.span + shift) {
-            work((x - shift) ^ swizzle(p, row >> p.classes_log2), from + chunk - shift);
+            const u32 to = (wrapped ? x + p.wrap_x : x) - shift;
+            work(to ^ swizzle(p, row >> p.classes_log2), begin + chunk - shift);
         }
         from += src_step;
         x += x_step;
@@ -329,7 +359,7 @@ __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile&
 }
 
 // Loads the tile's rows. With CHECKED, nothing outside the source's span is read; without, the caller knows that.
-template <bool CHECKED>
+template <bool CHECKED, bool WRAPS, Ahead AHEAD>
 __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
     constexpr int UNROLL = CHECKED ? 1 : 4;
     const u32 chunks = p.chunks.divisor, end = t.row_end * chunks;
@@ -348,6 +378,10 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
             from += row * p.row[0].src;
             x += row_position(p, row);
         }
+        if (WRAPS && row >= t.wrap) {
+            from += p.wrap_src;
+            x += p.wrap_x;
+        }
         const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
         if (chunk * 16 >= t.span + shift) {
             continue;
@@ -361,27 +395,31 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
         if (CHECKED) {
             *reinterpret_cast<uint4*>(data + x) = load16_inside(from, p.at.src_begin, p.at.src_end);
         } else {
-            load_chunk<false>(shared_address(data) + x, from, p.ahead);
+            load_chunk<false, AHEAD>(shared_address(data) + x, from, 0);
         }
     }
 }
 
 // Loads the tile, nothing outside the source's span. HELD: rows are whole lines, `row_step` is not 0, and what is read is held
 // in the cache until it was.
-template <bool HELD>
+template <bool HELD, bool WRAPS>
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
     const u32 to = shared_address(data);
-    const bool inside = t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end;
+    const bool inside = WRAPS ? t.inside : t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end;
     if (!inside) {
-        load_rows<true>(p, t, data, table);
+        load_rows<true, WRAPS, NOTHING>(p, t, data, table);
     } else if (HELD || p.row_step > 0) {
-        for_even_chunks(p, t, [=, &p](u32 x, const char* from) { load_chunk<HELD>(to + x, from, p.ahead); });
+        for_even_chunks<WRAPS>(p, t, [=, &p](u32 x, const char* from) { load_chunk<HELD, BY_PARAMETER>(to + x, from, p.ahead); });
+    } else if (p.ahead == LINE) {
+        load_rows<false, WRAPS, ONE_LINE>(p, t, data, table);
+    } else if (p.ahead > LINE) {
+        load_rows<false, WRAPS, TWO_LINES>(p, t, data, table);
     } else {
-        load_rows<false>(p, t, data, table);
+        load_rows<false, WRAPS, NOTHING>(p, t, data, table);
     }
     wait_for_chunks();
     if (HELD && inside) {
-        for_even_chunks(p, t, [](u32, const char* from) {
+        for_even_chunks<false>(p, t, [](u32, const char* from) {
             if (reinterpret_cast<u64>(from) % LINE == 0) {
                 let_go(from);
             }

@@ -52,8 +52,12 @@ fn vectors(launch: &Launch) -> String {
         (_, Some(width)) if ["rows_stride", "rows_repeat"].iter().any(|kind| name.starts_with(kind)) => {
             format!("{width} B loaded, 16 B stored")
         }
-        ("tile_pairs_8" | "tile_pairs_skewed_8", _) => "16 B loaded, 8 B stored".to_owned(),
-        ("tile_pairs_4" | "tile_pairs_skewed_4", _) => "16 B loaded, 4 B stored".to_owned(),
+        ("tile_pairs_8" | "tile_pairs_skewed_8" | "tile_pairs_wrapped_8", _) => {
+            "16 B loaded, 8 B stored".to_owned()
+        }
+        ("tile_pairs_4" | "tile_pairs_skewed_4" | "tile_pairs_wrapped_4", _) => {
+            "16 B loaded, 4 B stored".to_owned()
+        }
         ("tile_scatter", _) => "16 B loaded, single elements stored".to_owned(),
         _ => "16 B loaded, 16 B stored".to_owned(),
     }
@@ -104,6 +108,14 @@ fn why(launch: &Launch) -> &'static str {
         "tile_table_shifted" | "tile_table_shifted_wide" => {
             "the sides run along different axes, so tiles turn round in shared memory; runs start anywhere, and a table \
              finds their elements"
+        }
+        "tile_pairs_wrapped" | "tile_pairs_wrapped_8" | "tile_pairs_wrapped_4" => {
+            "the sides run along different axes, so tiles turn round in shared memory; elements of neighbouring runs are fetched \
+             together, and runs go on over the ends of an axis, which lie within sectors of memory"
+        }
+        "tile_linear_shifted_wrapped" | "tile_table_shifted_wrapped" | "tile_table_shifted_wide_wrapped" => {
+            "the sides run along different axes, so tiles turn round in shared memory; runs start anywhere, and go on over the \
+             ends of an axis, which lie within sectors of memory"
         }
         "tile_split_2" | "tile_split_3" | "tile_split_4" => {
             "elements of a few runs take turns in the source: vectors of them are picked apart in registers"

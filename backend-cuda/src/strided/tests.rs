@@ -2,6 +2,7 @@
 
 mod boxes;
 mod selected;
+mod wraps;
 
 use std::convert::Infallible;
 

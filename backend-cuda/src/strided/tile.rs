@@ -6,6 +6,7 @@
 //! scale   how much one block and one thread do
 //! place   where the rows lie in shared memory, and how the elements of a run are found there
 //! pitch   how far apart they lie
+//! wrap    runs that go over two axes as one
 //! ```
 
 mod outer;
@@ -14,6 +15,7 @@ mod pitch;
 mod place;
 mod scale;
 mod shape;
+mod wrap;
 
 use std::ffi::CStr;
 
@@ -22,9 +24,10 @@ use devarray::Axes;
 pub(super) use self::{params::TileParams, scale::Scale};
 use self::{
     params::{MAX_INNER, Step},
-    place::{Find, place},
+    place::{Find, Variant, place},
     scale::Vector,
     shape::Shape,
+    wrap::over_ends,
 };
 use super::{
     axes::Problem,
@@ -74,8 +77,14 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     if stands_alone(problem) {
         return None;
     }
+    let size = scale.size(problem.width);
     (0..ATTEMPTS).find_map(|shrink| {
-        let shape = shape::choose(problem, scale, shrink)?;
+        let shape = shape::choose(problem, size, shrink)?;
+        if let Some((problem, shapes)) = (shrink == 0).then(|| over_ends(problem, &shape, scale)).flatten()
+            && let Some(launch) = shapes.iter().find_map(|shape| lay_out(&problem, shape, scale, 0))
+        {
+            return Some(launch);
+        }
         // Narrow stores are faster from smaller tiles.
         let smaller = match scale {
             Scale::Large | Scale::Stream | Scale::FastStream
@@ -85,7 +94,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
             }
             _ => return lay_out(problem, &shape, scale, shrink),
         };
-        lay_out(problem, &shape::choose(problem, smaller, shrink)?, smaller, shrink)
+        lay_out(problem, &shape::choose(problem, smaller.size(problem.width), shrink)?, smaller, shrink)
     })
 }
 
@@ -122,7 +131,8 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     let words = place::in_words(problem, shape);
     // Shifting them, too, is not worth it for elements of which a vector has few.
     let torn = !scattered && (words || problem.width <= 2) && tears_sectors(problem, shape, scale);
-    let shifted = !scattered && !words && (unit < 16 || torn);
+    let wraps = shape.wrap.is_some();
+    let shifted = !scattered && !words && (unit < 16 || torn || wraps);
     let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
     let skewed = torn || (shifted && can_skew(problem, shape));
     let skew = if skewed { (SECTOR_BYTES - unit) / problem.width } else { 0 };
@@ -164,7 +174,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     let threads = layout.threads(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
     let held = layout.held(find);
-    let words = (layout.store_bytes, layout.skewed_words());
+    let (store_bytes, skewed) = (layout.store_bytes, layout.skew > 0);
     let params = layout.params;
     // The table of permuted rows is so short that all threads share it.
     let permuted = params.classes_log2 > 0 && params.run_in_classes == 0;
@@ -172,7 +182,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     Some(Launch {
         kernel: Kernel {
             module: Module::tile(problem.width),
-            name: held.unwrap_or_else(|| find.kernel(shifted, wide, words)),
+            name: held.unwrap_or_else(|| find.kernel(&Variant { shifted, wide, store_bytes, skewed, wraps })),
         },
         grid: params.tiles,
         threads,
@@ -211,7 +221,16 @@ impl Layout<'_> {
             p.c_piece = shape.steps[axis];
         }
         p.skew = self.skew;
-        p.skew_mask = if self.skew > 0 { SECTOR_BYTES - 1 } else { 15 };
+        p.skew_mask = match (self.skew, self.shifted) {
+            (1.., _) => SECTOR_BYTES - 1,
+            (0, true) => 15,
+            (0, false) => 0,
+        };
+        if let Some(wrap) = shape.wrap {
+            p.wrap = FastDiv::new(wrap.extent);
+            p.wrap_src = wrap.src;
+            p.wrap_x = wrap.x();
+        }
         let steps = |list: &[usize], without: Option<usize>| -> u32 {
             list.iter().filter(|&&axis| Some(axis) != without).map(|&axis| self.loaded[axis]).product()
         };
@@ -249,15 +268,15 @@ impl Layout<'_> {
         self.shape.rows_keep(16).then_some(first)
     }
 
-    /// Whether words are stored to whole sectors, for which tiles overlap: a run's part of one begins where its sector does.
-    fn skewed_words(&self) -> bool {
-        self.skew > 0 && !self.shifted
+    /// Whether words are stored from tiles that may overlap: a run's part of one then begins where its sector does.
+    fn overlapping_words(&self) -> bool {
+        (self.skew > 0 || self.shape.wrap.is_some()) && !self.shifted
     }
 
     /// Divides the runs among the threads: neighbours along a run, as far as it has vectors for them.
     fn lanes(&mut self, find: Find) {
         let width = self.problem.width;
-        let skewed_words = self.skewed_words();
+        let overlapping_words = self.overlapping_words();
         let p = &mut self.params;
         p.run_chunks = if self.scattered {
             p.run
@@ -287,7 +306,7 @@ impl Layout<'_> {
             }
         }
         p.passes = chunks.div_ceil(1 << p.lanes_log2);
-        if skewed_words {
+        if overlapping_words {
             p.columns = FastDiv::new(chunks);
         }
         let group = match find {
@@ -333,7 +352,8 @@ impl Layout<'_> {
     /// The kernel that holds rows in the cache until they were read, if that helps: lines that tiles share are better left alone.
     fn held(&self, find: Find) -> Option<&'static CStr> {
         let even = self.params.row_step > 0 && self.whole_lines();
-        if self.scale != Scale::Stream || !even || self.skew > 0 || self.shifted || self.store_bytes < 16 {
+        let overlap = self.skew > 0 || self.shape.wrap.is_some();
+        if self.scale != Scale::Stream || !even || overlap || self.shifted || self.store_bytes < 16 {
             return None;
         }
         find.held()

@@ -15,6 +15,8 @@ struct Tile {
     low: i64,
     high: i64,
     x: i64,
+    /// The first row, and element, after the end of the run's first axis.
+    wrap: u32,
 }
 
 pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memory<'_>) {
@@ -59,7 +61,7 @@ fn find(p: &TileParams, block: u32) -> Tile {
         rest = next;
     }
     let (span, stores, high) = (p.span, p.stores, i64::from(p.run));
-    let mut tile = Tile { src, dst, rows: 0..p.rows, span, stores, low: 0, high, x: 0 };
+    let mut tile = Tile { src, dst, rows: 0..p.rows, span, stores, low: 0, high, x: 0, wrap: u32::MAX };
     if p.a_extent != 0 {
         let steps = p.a_piece.min(p.a_extent - a_index * p.a_piece);
         let stride = u32::try_from(p.a_src.unsigned_abs()).unwrap();
@@ -88,6 +90,12 @@ fn find(p: &TileParams, block: u32) -> Tile {
         tile.high = i64::from(steps * p.run_inner);
         if p.b_in_rows != 0 {
             tile.rows = first * p.rows_inner..steps * p.rows_inner;
+        }
+        if p.wrap.divisor != 0 {
+            let first = start.saturating_sub(p.skew);
+            let times = p.wrap.divide(first);
+            tile.src = tile.src.wrapping_add_signed(i64::from(times) * p.wrap_src);
+            tile.wrap = tile.rows.start + p.wrap.divisor - (first - times * p.wrap.divisor);
         }
     }
     tile
@@ -118,6 +126,10 @@ fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usize)) {
         if p.classes_log2 != 0 || p.row_axes <= 1 {
             x += in_class(p, row);
         }
+        if row >= tile.wrap {
+            from = from.wrapping_add_signed(p.wrap_src);
+            x += i64::from(p.wrap_x);
+        }
         let shift = u32::try_from(from % 16).unwrap();
         for chunk in (0..p.chunks.divisor).take_while(|chunk| chunk * 16 < tile.span + shift) {
             let pad = if p.pad_chunks.divisor == 0 { 0 } else { p.pad_chunks.divide(chunk) * 16 };
@@ -131,7 +143,28 @@ fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usize)) {
 }
 
 fn load(p: &TileParams, tile: &Tile, memory: &Memory<'_>, shared: &mut [u8]) {
-    chunks(p, tile, |from, to| shared[to..to + 16].copy_from_slice(&memory.chunk(from, &p.at)));
+    let (span, unchecked) = (p.at.src_begin..=p.at.src_end, inside(p, tile));
+    chunks(p, tile, |from, to| {
+        assert!(!unchecked || (span.contains(&from) && span.contains(&(from + 16))), "inside the source");
+        shared[to..to + 16].copy_from_slice(&memory.chunk(from, &p.at));
+    });
+}
+
+/// Whether chunks are loaded without looking where each of them is.
+fn inside(p: &TileParams, tile: &Tile) -> bool {
+    let reaches = |low: i64, high: i64| {
+        let (begin, end) = (tile.src.wrapping_add_signed(low - 15), tile.src.wrapping_add_signed(high + 15));
+        begin >= p.at.src_begin && end <= p.at.src_end
+    };
+    if p.wrap.divisor == 0 {
+        return reaches(p.low, p.high);
+    }
+    let rows = |rows: std::ops::Range<u32>, moved: i64| {
+        let at = |row: u32| moved + i64::from(row) * p.row[0].global;
+        rows.is_empty() || reaches(at(rows.start), at(rows.end - 1) + i64::from(p.span))
+    };
+    let (start, end) = (tile.rows.start, tile.rows.end);
+    rows(start..tile.wrap.min(end), 0) && rows(tile.wrap..end, p.wrap_src)
 }
 
 /// Sectors of memory whose two chunks go to different sectors of shared memory.
@@ -167,15 +200,17 @@ fn apart(p: &TileParams, pitch: i64) -> u32 {
 fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memory<'_>, shared: &[u8]) {
     let start = tile.x + i64::from(p.store_x) + (tile.src % u64::from(LINE_BYTES)).cast_signed();
     let store_bytes = match name {
-        "tile_pairs_8" | "tile_pairs_skewed_8" => 8,
-        "tile_pairs_4" | "tile_pairs_skewed_4" => 4,
+        "tile_pairs_8" | "tile_pairs_skewed_8" | "tile_pairs_wrapped_8" => 8,
+        "tile_pairs_4" | "tile_pairs_skewed_4" | "tile_pairs_wrapped_4" => 4,
         _ => 16,
     };
     let vector = i64::from(store_bytes / width);
     let shifted = name.contains("_shifted");
-    let skewed = name.contains("_skewed");
-    assert_eq!(skewed, p.skew > 0 && !shifted, "the kernel for tiles that overlap");
-    let threads = if skewed { p.columns.divisor } else { p.passes << p.lanes_log2 };
+    let wrapped = name.contains("_wrapped");
+    assert_eq!(wrapped, p.wrap.divisor > 0, "the kernel for runs that wrap");
+    let overlapping = !shifted && (wrapped || name.contains("_skewed"));
+    assert_eq!(overlapping, (p.skew > 0 || wrapped) && !shifted, "the kernel for tiles that overlap");
+    let threads = if overlapping { p.columns.divisor } else { p.passes << p.lanes_log2 };
     assert!(threads >= p.run_chunks, "threads for all vectors of a run");
     for run in 0..tile.stores {
         let (mut to, mut x, mut rest) = (tile.dst, start, run);
@@ -202,7 +237,7 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                 first += back;
             } else {
                 assert!(to.is_multiple_of(store_bytes.into()), "an aligned run");
-                if skewed && (first < tile.low || !this_tiles(p, width, to, first)) {
+                if overlapping && (first < tile.low || !this_tiles(p, width, to, first)) {
                     continue;
                 }
                 let from = x + chunk * i64::from(p.vector_x);
@@ -219,7 +254,8 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                 if first + vector <= tile.low || first >= tile.high {
                     continue;
                 }
-                let from = byte(name, p, x, (chunk, back, j), first);
+                let jump = if element >= i64::from(tile.wrap) { i64::from(p.wrap_x) } else { 0 };
+                let from = byte(name, p, x, (chunk, back, j), first) + jump;
                 if element < tile.low || element >= tile.high {
                     // Gathered with the rest of its vector, and not stored: it must lie in shared memory all the same.
                     let place = i64::from(p.data) + from;
@@ -238,7 +274,7 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
 
 /// Whether the vector from element `first` on of the run at `to` is this tile's, not that of one of its neighbours along the run.
 fn this_tiles(p: &TileParams, width: u32, to: u64, first: i64) -> bool {
-    let over = i64::try_from(to % 32).unwrap();
+    let over = i64::try_from(to & u64::from(p.skew_mask)).unwrap();
     let offset = (first - i64::from(p.skew)) * i64::from(width) + over;
     (0..i64::from(p.b_piece * width)).contains(&offset)
 }

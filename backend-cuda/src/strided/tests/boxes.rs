@@ -15,11 +15,16 @@ use super::{
     transposed,
 };
 
-/// Sectors inside a run of which two tiles write a part each, in a matrix that is transposed.
-fn shared_sectors(scale: Scale, rows: usize, columns: usize, width: usize) -> usize {
+/// Sectors of which two tiles write a part each, inside stretches of so many bytes of the destination.
+pub(super) fn shared_sectors(
+    scale: Scale,
+    layouts: &(Layout, Layout),
+    width: usize,
+    stretch_bytes: usize,
+) -> usize {
     const SECTOR_BYTES: usize = 32;
-    let launch = launch(scale, &transposed(rows, columns), width);
-    let source = vec![1; rows * columns * width];
+    let launch = launch(scale, layouts, width);
+    let source = vec![1; layouts.1.len() * width];
     let mut owners = BTreeMap::<usize, u32>::new();
     let mut shared = BTreeSet::new();
     for block in 0..launch.grid {
@@ -28,7 +33,7 @@ fn shared_sectors(scale: Scale, rows: usize, columns: usize, width: usize) -> us
         tile::run_block(&launch, block, &mut memory);
         for (sector, bytes) in found.chunks(SECTOR_BYTES).enumerate() {
             let (first, last) = (sector * SECTOR_BYTES, sector * SECTOR_BYTES + bytes.len() - 1);
-            let inside = first / (rows * width) == last / (rows * width);
+            let inside = first / stretch_bytes == last / stretch_bytes;
             if inside && bytes.contains(&1) && *owners.entry(sector).or_insert(block) != block {
                 shared.insert(sector);
             }
@@ -53,7 +58,7 @@ fn tiles_of_large_copies_share_no_sector_of_a_run() {
         (397, 163, 1),
         (197, 137, 2),
     ] {
-        let shared = |scale| shared_sectors(scale, rows, columns, width);
+        let shared = |scale| shared_sectors(scale, &transposed(rows, columns), width, rows * width);
         assert_eq!(shared(Scale::Large), 0, "{rows} x {columns}, {width} bytes");
         assert_eq!(shared(Scale::Stream), 0, "{rows} x {columns}, {width} bytes");
         // It is not so by itself: caches put them together in smaller ones, whose tiles do not overlap unless elements start anywhere.
@@ -137,4 +142,24 @@ fn lines_of_lone_rows_are_not_fetched_ahead() {
     assert_eq!([cut(24, 128), cut(8, 200), cut(64, 256)], [0, 0, 0]);
     // Little is left of the line, or another tile reads it.
     assert!([cut(96, 128), cut(40, 80), cut(1024, 4096)].iter().all(|&ahead| ahead >= LINE_BYTES));
+}
+
+/// So that the next tile finds what it shares in the cache, and pages of memory are left when all of them was read. Not if the next one
+/// comes soon anyway, nor if the destination would be all over memory.
+#[test]
+fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
+    let first = |rows: usize, columns: usize, width| {
+        let params = tile_of(Scale::FastStream, rows, columns, width);
+        assert!(params.a_outer.min(params.b_outer) == 0 && params.a_outer != params.b_outer);
+        if params.a_outer == 0 { "row" } else { "run" }
+    };
+    for (rows, columns, width) in
+        [(1_249_984, 208, 1), (300_000, 211, 4), (100_000, 1001, 8), (64_960, 1000, 4)]
+    {
+        assert_eq!(first(rows, columns, width), "row", "{rows} x {columns} of {width} bytes");
+    }
+    // Whole lines to many places; the next one comes soon.
+    for (rows, columns, width) in [(126_912, 2048, 1), (9001, 7013, 4)] {
+        assert_eq!(first(rows, columns, width), "run", "{rows} x {columns} of {width} bytes");
+    }
 }

@@ -15,6 +15,8 @@ use crate::strided::{axes::Axis, launch::LINE_BYTES};
 const LONG_ROW_BYTES: u32 = 1024;
 /// Memory whose addresses a large device translates without waiting, wherever they lie.
 const TRANSLATED_BYTES: u64 = 224 << 20;
+/// Places whose addresses it translates so, too.
+const RUNS_TRANSLATED: u32 = 1024;
 /// What surely stays in the cache of a large device for a while.
 const CACHED_BYTES: u64 = 8 << 20;
 /// Shorter pieces of runs are slower if the next one does not follow at once.
@@ -87,8 +89,9 @@ fn pieces(layout: &Layout<'_>, axis: usize) -> u32 {
 
 /// The loops, fastest first. The next tile goes on along the destination's runs, so that what neighbouring blocks write is
 /// close together; short source rows then go on along the source, so that sectors two tiles share are still
-/// cached. If the source would come back to a row too late for that, and the destination not, it is the other way round,
-/// unless that spreads what is under way over too many pages; and where whole lines are moved and the source is the narrower side.
+/// cached. It is the other way round if the source would come back to a row too late for that, and the destination not,
+/// unless that spreads what is under way over too many pages; for runs that wrap; and where whole lines are moved and the source is the
+/// narrower side.
 fn order(layout: &Layout<'_>) -> Axes<usize> {
     let (run, row) = (layout.run_split, layout.row_split);
     let by_run = by_destination(layout, [run, continuing(layout)]);
@@ -97,7 +100,8 @@ fn order(layout: &Layout<'_>) -> Axes<usize> {
     {
         let by_row = by_destination(layout, [row, run]);
         let late = |order: &[usize], axis| bytes_between(layout, order, axis) > CACHED_BYTES;
-        if late(&by_run, b) && !late(&by_row, a) && reach(layout) <= TRANSLATED_BYTES {
+        let returns_late = late(&by_run, b) && !late(&by_row, a);
+        if layout.shape.wrap.is_some() || (returns_late && !spread(layout, b)) {
             return by_row;
         }
         if by_run.get(1) == Some(&b) && narrow(layout, b, a) {
@@ -105,6 +109,14 @@ fn order(layout: &Layout<'_>) -> Axes<usize> {
         }
     }
     by_run
+}
+
+/// Whether what is under way, if tiles follow each other along rows, is spread over more pages than are found without waiting. Less
+/// is lost by that than where tiles share lines of rows, which come back too late otherwise.
+fn spread(layout: &Layout<'_>, row: usize) -> bool {
+    let whole =
+        layout.params.at.src.is_multiple_of(LINE_BYTES.into()) && layout.shape.rows_keep(LINE_BYTES.into());
+    whole && layout.shape.axes[row].extent > RUNS_TRANSLATED && reach(layout) > TRANSLATED_BYTES
 }
 
 /// Whether a source of whole lines has rows at most half as long as the destination's runs, but long. What is under way then
@@ -135,11 +147,13 @@ fn by_destination(layout: &Layout<'_>, first: [Option<usize>; 2]) -> Axes<usize>
 
 /// Bytes from the first to the last element of the side that reaches further.
 fn reach(layout: &Layout<'_>) -> u64 {
-    let axes = || layout.shape.axes.iter();
-    let side = |stride: fn(&Axis) -> i64| -> u64 {
-        axes().map(|axis| u64::from(axis.extent - 1).saturating_mul(stride(axis).unsigned_abs())).sum()
-    };
-    side(|axis| axis.src).max(side(|axis| axis.dst))
+    let dst: u64 = layout
+        .shape
+        .axes
+        .iter()
+        .map(|axis| u64::from(axis.extent - 1).saturating_mul(axis.dst.unsigned_abs()))
+        .sum();
+    dst.max(layout.problem.src_end - layout.problem.src_begin)
 }
 
 /// Bytes read, and as many written, between a tile and the next one along an axis.

@@ -93,6 +93,9 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) store_x: i32,
     pub(in crate::strided) run_dst: i64,
     pub(in crate::strided) store: [Step; MAX_INNER],
+    pub(in crate::strided) wrap: FastDiv,
+    pub(in crate::strided) wrap_x: u32,
+    pub(in crate::strided) wrap_src: i64,
     pub(in crate::strided) vector_x: i32,
     pub(in crate::strided) element_x: i32,
     pub(in crate::strided) period: FastDiv,
@@ -105,7 +108,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) data: u32,
 }
 
-const _: () = assert!(size_of::<TileParams>() == 1472, "the size tile.cuh asserts too");
+const _: () = assert!(size_of::<TileParams>() == 1496, "the size tile.cuh asserts too");
 
 impl TileParams {
     /// Everything absent.
@@ -161,6 +164,9 @@ impl TileParams {
             store_x: 0,
             run_dst: 0,
             store: [Step::NONE; MAX_INNER],
+            wrap: FastDiv::NONE,
+            wrap_x: 0,
+            wrap_src: 0,
             vector_x: 0,
             element_x: 0,
             period: FastDiv::NONE,
@@ -189,6 +195,9 @@ impl TileParams {
         }
         if self.skew > 0 {
             write!(f, ", skewed by up to {}", self.skew)?;
+        }
+        if self.wrap.divisor != 0 {
+            write!(f, ", over the ends of {} steps", self.wrap.divisor)?;
         }
         if self.period.divisor != 0 {
             write!(f, ", tabulated for {}", self.period.divisor)?;

@@ -9,7 +9,7 @@
 //!   different 16 bytes of the 128 that all banks have. Rows an odd number of 16 bytes apart do. Others are swizzled: the 16
 //!   bytes are moved about within the line, by what the row's number tells.
 
-use super::{Layout, SECTOR_BYTES, place::CHUNK_BYTES};
+use super::{Layout, SECTOR_BYTES, place::CHUNK_BYTES, wrap::Wrap};
 use crate::strided::launch::LINE_BYTES;
 
 /// What aligns a tile as a whole, before and after its rows.
@@ -63,7 +63,10 @@ pub(super) struct Pitches {
 pub(super) fn in_classes(layout: &Layout<'_>, classes: u32) -> Pitches {
     let rows = layout.params.rows.div_ceil(classes);
     let bytes = layout.params.chunks.divisor * CHUNK_BYTES;
-    let strides = || layout.across_rows.iter().map(|&axis| layout.shape.axes[axis].src);
+    let wrap = layout.shape.wrap.map(|wrap| wrap.src);
+    let strides = || layout.across_rows.iter().map(|&axis| layout.shape.axes[axis].src).chain(wrap);
+    // The last rows of a class lie further than their number tells.
+    let room = layout.shape.wrap.map_or(0, Wrap::x);
     let single = strides().next().filter(|_| layout.across_rows.len() == 1);
     let plain = |row, class| Pitches { row, class, swizzle_shift: 0, swizzle_mask: 0 };
     // Neighbours in a class are so many rows of the source apart. If that is an odd number of 16 bytes, rows that lie as in
@@ -72,7 +75,7 @@ pub(super) fn in_classes(layout: &Layout<'_>, classes: u32) -> Pitches {
         let next = stride * i64::from(classes);
         if next.rem_euclid(SECTOR_BYTES.into()) == i64::from(CHUNK_BYTES) {
             let row = at_least(bytes, next, LINE_BYTES);
-            return plain(row, at_least(rows * row, stride, LINE_BYTES));
+            return plain(row, at_least(rows * row + room, stride, LINE_BYTES));
         }
     }
     // Otherwise a power of two that all rows keep: a line if possible, or a part of one. Vectors that start anywhere reach from
@@ -98,5 +101,5 @@ pub(super) fn in_classes(layout: &Layout<'_>, classes: u32) -> Pitches {
     // vector takes sixteen.
     let keep = if single.is_some() && layout.problem.width > 1 { SECTOR_BYTES } else { CHUNK_BYTES };
     let row = keep * (bytes.div_ceil(keep) | 1);
-    plain(row, at_least(rows * row, single.unwrap_or(0), keep))
+    plain(row, at_least(rows * row + room, single.unwrap_or(0), keep))
 }

@@ -9,6 +9,7 @@ use super::{
     params::{RunStep, Step},
     pitch::{self, MARGIN},
     shape::Shape,
+    wrap::Wrap,
 };
 use crate::strided::{axes::Problem, fast_div::FastDiv, launch::LINE_BYTES};
 
@@ -27,23 +28,44 @@ pub(super) enum Find {
     Scatter,
 }
 
+/// In what kernels that find elements the same way differ.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Variant {
+    /// Runs start at any alignment.
+    pub(super) shifted: bool,
+    /// Table entries are read as vectors, which only elements of one byte have kernels for.
+    pub(super) wide: bool,
+    /// Bytes of a store, of words.
+    pub(super) store_bytes: u32,
+    /// Tiles overlap.
+    pub(super) skewed: bool,
+    /// Runs go over two axes as one.
+    pub(super) wraps: bool,
+}
+
 impl Find {
-    /// The kernel; `wide` if table entries are read as vectors, which only elements of one byte have a kernel for; of words, the bytes
-    /// of a store, and whether tiles overlap.
-    pub(super) fn kernel(self, shifted: bool, wide: bool, words: (u32, bool)) -> &'static CStr {
+    /// The kernel for it.
+    pub(super) fn kernel(self, variant: &Variant) -> &'static CStr {
+        let &Variant { shifted, wide, store_bytes, skewed, wraps } = variant;
         match (self, shifted) {
+            (Self::Table, true) if wide && wraps => c"tile_table_shifted_wide_wrapped",
+            (Self::Table, true) if wraps => c"tile_table_shifted_wrapped",
+            (Self::Linear, true) if wraps => c"tile_linear_shifted_wrapped",
             (Self::Table, true) if wide => c"tile_table_shifted_wide",
             (Self::Linear, false) => c"tile_linear",
             (Self::Linear, true) => c"tile_linear_shifted",
             (Self::Table, false) => c"tile_table",
             (Self::Table, true) => c"tile_table_shifted",
-            (Self::Pairs, _) => match words {
-                (16, false) => c"tile_pairs",
-                (8, false) => c"tile_pairs_8",
-                (_, false) => c"tile_pairs_4",
-                (16, true) => c"tile_pairs_skewed",
-                (8, true) => c"tile_pairs_skewed_8",
-                (_, true) => c"tile_pairs_skewed_4",
+            (Self::Pairs, _) => match (store_bytes, skewed, wraps) {
+                (16, false, false) => c"tile_pairs",
+                (8, false, false) => c"tile_pairs_8",
+                (_, false, false) => c"tile_pairs_4",
+                (16, true, false) => c"tile_pairs_skewed",
+                (8, true, false) => c"tile_pairs_skewed_8",
+                (_, true, false) => c"tile_pairs_skewed_4",
+                (16, _, true) => c"tile_pairs_wrapped",
+                (8, _, true) => c"tile_pairs_wrapped_8",
+                (_, _, true) => c"tile_pairs_wrapped_4",
             },
             (Self::Split(2), _) => c"tile_split_2",
             (Self::Split(3), _) => c"tile_split_3",
@@ -103,7 +125,7 @@ fn linear(layout: &mut Layout<'_>, pitch: u32) -> (Find, (u32, u32)) {
     p.element_x = pitch.cast_signed();
     p.vector_x = (vector * pitch).cast_signed();
     // Tables of rows of several axes count rows by their position.
-    let bytes = p.rows * pitch + MARGIN;
+    let bytes = p.rows * pitch + layout.shape.wrap.map_or(0, Wrap::x) + MARGIN;
     let room = if layout.shifted && layout.skew == 0 { (vector - 1) * pitch } else { 0 };
     let after = if layout.scattered { 0 } else { (vector - 1) * pitch };
     row_positions(layout, |k, before| if k == 0 { pitch } else { before });

@@ -36,6 +36,14 @@ pub(super) enum Vector {
     Split(u32),
 }
 
+/// What a tile aims at: bytes of a source row, of a destination run, and of shared memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    pub(super) row_bytes: u64,
+    pub(super) run_bytes: u64,
+    pub(super) tile_bytes: u64,
+}
+
 impl Scale {
     /// The scale of a copy of so many bytes.
     pub(in crate::strided) fn of(len_bytes: usize, memory: MemorySpeed) -> Self {
@@ -54,28 +62,25 @@ impl Scale {
         }
     }
 
-    /// Shared memory a tile aims at.
-    pub(super) fn tile_bytes(self) -> u64 {
-        match self {
-            Self::Small => 4 << 10,
-            Self::Middle => 8 << 10,
-            Self::Large | Self::Stream | Self::FastStream => 16 << 10,
-        }
-    }
-
-    /// Bytes that a source row and a destination run aim at, for elements of a width.
-    pub(super) fn row_and_run_bytes(self, width: u32) -> (u64, u64) {
-        match (self, width) {
+    /// What tiles of elements of a width aim at.
+    pub(super) fn size(self, width: u32) -> Size {
+        let (row_bytes, run_bytes) = match (self, width) {
             (Self::Small, 1) => (64, 64),
             (Self::Small, 2) => (64, 128),
             (Self::Small, _) => (128, 128),
             (Self::Middle, 1) => (64, 128),
             (Self::Middle, 2) => (128, 128),
             (Self::Middle, _) => (128, 256),
-            (Self::Large | Self::Stream | Self::FastStream, 1) => (128, 128),
-            (Self::Large | Self::Stream | Self::FastStream, 2) => (256, 128),
-            (Self::Large | Self::Stream | Self::FastStream, _) => (256, 256),
-        }
+            (_, 1) => (128, 128),
+            (_, 2) => (256, 128),
+            (_, _) => (256, 256),
+        };
+        let tile_bytes = match self {
+            Self::Small => 4 << 10,
+            Self::Middle => 8 << 10,
+            Self::Large | Self::Stream | Self::FastStream => 16 << 10,
+        };
+        Size { row_bytes, run_bytes, tile_bytes }
     }
 
     /// Vectors of 16 bytes a thread loads, or stores, at least. More make smaller blocks, of which more are under way.

@@ -7,7 +7,8 @@ use super::{
         axes::{Axis, Problem},
         launch::LINE_BYTES,
     },
-    Scale,
+    scale::Size,
+    wrap::Wrap,
 };
 
 /// What fits shared memory with room for tables.
@@ -20,12 +21,10 @@ const VECTOR_BYTES: u64 = 16;
 /// Smaller boxes are not worth a block.
 const LEAST_BOX_BYTES: u64 = 2 << 10;
 
-/// Bytes a source row and a destination run aim at, and shared memory a tile aims at.
+/// What a tile aims at.
 #[derive(Debug, Clone, Copy)]
 struct Target {
-    row_bytes: u64,
-    run_bytes: u64,
-    tile_bytes: u64,
+    size: Size,
     /// Whether a row may reach over gaps of a sector. The elements of a run are then further from regular.
     gaps: bool,
 }
@@ -46,6 +45,8 @@ pub(in crate::strided) struct Shape {
     pub(super) run: Axes<usize>,
     /// An axis of neither that a tile takes several steps of, if it would be small otherwise. No other is cut then.
     pub(super) batch: Option<usize>,
+    /// How runs go over the end of what was their first axis, if it and the next were taken as one.
+    pub(super) wrap: Option<Wrap>,
     /// Whether rows end only because vectors of runs along them would begin in one bank.
     met: bool,
 }
@@ -124,7 +125,10 @@ impl Shape {
             let (of, steps) = (self.axes[axis], self.steps[axis]);
             of.src > 0 || i64::from(of.extent % steps) * of.src % bytes == 0
         });
-        rest && self.run.iter().chain(&self.batch).all(rows) && (0..self.axes.len()).all(|axis| tiles(&axis))
+        let wrap = self.wrap.is_none_or(|wrap| wrap.src % bytes == 0);
+        rest && wrap
+            && self.run.iter().chain(&self.batch).all(rows)
+            && (0..self.axes.len()).all(|axis| tiles(&axis))
     }
 
     /// The lowest address of the first tile.
@@ -186,15 +190,15 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         let stride = axes[axis].src.unsigned_abs();
         let reach = if target.gaps { (span * 5 / 4).max(span + SECTOR_BYTES) } else { span };
         let close = stride <= reach;
-        if at > 0 && (stride < span || !close || span >= target.row_bytes) {
+        if at > 0 && (stride < span || !close || span >= target.size.row_bytes) {
             break;
         }
-        met = at > 0 && axis == 0 && !scattered && meet(problem, span, target.tile_bytes);
+        met = at > 0 && axis == 0 && !scattered && meet(problem, span, target.size.tile_bytes);
         if met {
             break;
         }
         row.push(axis);
-        steps[axis] = steps_for(&axes[axis], stride, target.row_bytes);
+        steps[axis] = steps_for(&axes[axis], stride, target.size.row_bytes);
         if steps[axis] < axes[axis].extent {
             break;
         }
@@ -204,12 +208,12 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     let mut length = 0;
     for (axis, of) in axes.iter().enumerate() {
         let stride = of.dst.unsigned_abs();
-        if axis > 0 && (stride != length || length >= target.run_bytes || scattered) {
+        if axis > 0 && (stride != length || length >= target.size.run_bytes || scattered) {
             break;
         }
         run.push(axis);
         let per_step = if scattered { u64::from(problem.width) } else { stride };
-        steps[axis] = steps[axis].max(steps_for(of, per_step, target.run_bytes));
+        steps[axis] = steps[axis].max(steps_for(of, per_step, target.size.run_bytes));
         if steps[axis] < of.extent {
             break;
         }
@@ -233,8 +237,17 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         }
     }
     end_before_row(problem, &steps, &row, &mut run);
-    let mut shape =
-        Shape { axes: axes.clone(), src: problem.src, dst: problem.dst, steps, row, run, batch: None, met };
+    let mut shape = Shape {
+        axes: axes.clone(),
+        src: problem.src,
+        dst: problem.dst,
+        steps,
+        row,
+        run,
+        batch: None,
+        wrap: None,
+        met,
+    };
     even_out(&mut shape);
     Some(shape)
 }
@@ -290,27 +303,27 @@ fn turn(shape: &mut Shape) {
 fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> {
     const LEAST: u64 = 32;
     let width = problem.width;
-    let most = (2 * target.tile_bytes).min(MAX_TILE_BYTES);
+    let most = (2 * target.size.tile_bytes).min(MAX_TILE_BYTES);
     let mut shape = mark(problem, target, scattered)?;
     while shape.tile_bytes(width) > most {
-        if target.row_bytes.max(target.run_bytes) <= LEAST {
+        if target.size.row_bytes.max(target.size.run_bytes) <= LEAST {
             return None;
         }
-        if target.row_bytes >= target.run_bytes {
-            target.row_bytes /= 2;
+        if target.size.row_bytes >= target.size.run_bytes {
+            target.size.row_bytes /= 2;
         } else {
-            target.run_bytes /= 2;
+            target.size.run_bytes /= 2;
         }
         shape = mark(problem, target, scattered)?;
     }
     for _ in 0..24 {
-        if shape.tile_bytes(width) >= target.tile_bytes * 3 / 4 {
+        if shape.tile_bytes(width) >= target.size.tile_bytes * 3 / 4 {
             break;
         }
-        if target.row_bytes <= target.run_bytes {
-            target.row_bytes *= 2;
+        if target.size.row_bytes <= target.size.run_bytes {
+            target.size.row_bytes *= 2;
         } else {
-            target.run_bytes *= 2;
+            target.size.run_bytes *= 2;
         }
         let larger = mark(problem, target, scattered)?;
         let enough = larger.run.len() > shape.run.len() && stands_alone(&larger, shape.tile_bytes(width));
@@ -344,31 +357,30 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
     shape.batch = Some(axis);
 }
 
-/// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink` halves the targets
+/// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink` halves the size
 /// that often: shared memory was short, or the table of a run too long.
-pub(super) fn choose(problem: &Problem, scale: Scale, shrink: u32) -> Option<Shape> {
+pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape> {
     let (width, step) = (problem.width, u64::from(problem.width));
     let fastest = *by_source(&problem.axes).first()?;
     if problem.axes[fastest].src.unsigned_abs() > 4 * step {
         return None;
     }
     let scattered = problem.axes[0].dst != problem.step();
-    let (row_bytes, run_bytes) = scale.row_and_run_bytes(width);
-    let target = Target {
-        row_bytes: row_bytes >> shrink,
-        run_bytes: run_bytes >> shrink,
-        tile_bytes: scale.tile_bytes() >> shrink,
-        gaps: shrink < 3,
+    let halved = Size {
+        row_bytes: size.row_bytes >> shrink,
+        run_bytes: size.run_bytes >> shrink,
+        tile_bytes: size.tile_bytes >> shrink,
     };
+    let target = Target { size: halved, gaps: shrink < 3 };
     let mut shape = fit(problem, target, scattered)?;
     if !scattered && !shape.runs_keep(VECTOR_BYTES) && !shape.can_skew(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
-        let tile_bytes = scale.tile_bytes().max(8 << 10) * 7 / 8;
-        let longer = Target { row_bytes: 256, run_bytes: 512, tile_bytes, gaps: true };
-        shape = fit(problem, longer, scattered).unwrap_or(shape);
+        let tile_bytes = size.tile_bytes.max(8 << 10) * 7 / 8;
+        let longer = Size { row_bytes: 256, run_bytes: 512, tile_bytes };
+        shape = fit(problem, Target { size: longer, gaps: true }, scattered).unwrap_or(shape);
     }
     // A box made small only because its table was too long still fills a tile by repeating.
-    add_batch(&mut shape, scale.tile_bytes() >> (shrink % 3), width);
+    add_batch(&mut shape, size.tile_bytes >> (shrink % 3), width);
     turn(&mut shape);
     Some(shape)
 }

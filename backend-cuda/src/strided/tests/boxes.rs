@@ -148,18 +148,27 @@ fn lines_of_lone_rows_are_not_fetched_ahead() {
 /// comes soon anyway, nor if the destination would be all over memory.
 #[test]
 fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
-    let first = |rows: usize, columns: usize, width| {
-        let params = tile_of(Scale::FastStream, rows, columns, width);
+    let first = |layouts: &(Layout, Layout), width| {
+        let params = tile_between(Scale::FastStream, layouts, width);
         assert!(params.a_outer.min(params.b_outer) == 0 && params.a_outer != params.b_outer);
         if params.a_outer == 0 { "row" } else { "run" }
     };
     for (rows, columns, width) in
         [(1_249_984, 208, 1), (300_000, 211, 4), (100_000, 1001, 8), (64_960, 1000, 4)]
     {
-        assert_eq!(first(rows, columns, width), "row", "{rows} x {columns} of {width} bytes");
+        let first = first(&transposed(rows, columns), width);
+        assert_eq!(first, "row", "{rows} x {columns} of {width} bytes");
     }
     // Whole lines to many places; the next one comes soon.
     for (rows, columns, width) in [(126_912, 2048, 1), (9001, 7013, 4)] {
-        assert_eq!(first(rows, columns, width), "run", "{rows} x {columns} of {width} bytes");
+        let first = first(&transposed(rows, columns), width);
+        assert_eq!(first, "run", "{rows} x {columns} of {width} bytes");
     }
+    // All over both sides: whole lines, and not.
+    let turned = |columns: isize| {
+        let shape = [columns.cast_unsigned(), 384, 512];
+        let dst = Layout::new(&shape, &[384 * 512, 512, 1], 0).unwrap();
+        (dst, Layout::new(&shape, &[1, columns, 384 * columns], 0).unwrap())
+    };
+    assert_eq!([first(&turned(640), 4), first(&turned(648), 4)], ["run", "row"]);
 }

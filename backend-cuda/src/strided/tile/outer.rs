@@ -15,8 +15,10 @@ use crate::strided::{axes::Axis, launch::LINE_BYTES};
 const LONG_ROW_BYTES: u32 = 1024;
 /// Memory whose addresses a large device translates without waiting, wherever they lie.
 const TRANSLATED_BYTES: u64 = 224 << 20;
-/// Places whose addresses it translates so, too.
+/// Runs, each on pages of its own, whose addresses it translates so, too.
 const RUNS_TRANSLATED: u32 = 1024;
+/// What one address translation is for.
+const PAGE_BYTES: u64 = 2 << 20;
 /// What surely stays in the cache of a large device for a while.
 const CACHED_BYTES: u64 = 8 << 20;
 /// Shorter pieces of runs are slower if the next one does not follow at once.
@@ -101,7 +103,7 @@ fn order(layout: &Layout<'_>) -> Axes<usize> {
         let by_row = by_destination(layout, [row, run]);
         let late = |order: &[usize], axis| bytes_between(layout, order, axis) > CACHED_BYTES;
         let returns_late = late(&by_run, b) && !late(&by_row, a);
-        if layout.shape.wrap.is_some() || (returns_late && !spread(layout, b)) {
+        if layout.shape.wrap.is_some() || (returns_late && !spread(layout, b, a)) {
             return by_row;
         }
         if by_run.get(1) == Some(&b) && narrow(layout, b, a) {
@@ -111,12 +113,14 @@ fn order(layout: &Layout<'_>) -> Axes<usize> {
     by_run
 }
 
-/// Whether what is under way, if tiles follow each other along rows, is spread over more pages than are found without waiting. Less
-/// is lost by that than where tiles share lines of rows, which come back too late otherwise.
-fn spread(layout: &Layout<'_>, row: usize) -> bool {
-    let whole =
-        layout.params.at.src.is_multiple_of(LINE_BYTES.into()) && layout.shape.rows_keep(LINE_BYTES.into());
-    whole && layout.shape.axes[row].extent > RUNS_TRANSLATED && reach(layout) > TRANSLATED_BYTES
+/// Whether what is under way, if tiles follow each other along rows, is spread over more pages than are found without waiting: rows
+/// all over the source to runs all over the destination, or to very many. Less is lost by that than where tiles share lines of rows,
+/// which come back too late otherwise (`NOTES.md`, version 12).
+fn spread(layout: &Layout<'_>, row: usize, run: usize) -> bool {
+    let (p, axes) = (&layout.params, &layout.shape.axes);
+    let whole = p.at.src.is_multiple_of(LINE_BYTES.into()) && layout.shape.rows_keep(LINE_BYTES.into());
+    let far = axes[run].src.unsigned_abs().saturating_mul(p.rows.into()) > PAGE_BYTES;
+    whole && reach(layout) > TRANSLATED_BYTES && (far || axes[row].extent > RUNS_TRANSLATED)
 }
 
 /// Whether a source of whole lines has rows at most half as long as the destination's runs, but long. What is under way then

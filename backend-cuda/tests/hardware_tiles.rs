@@ -180,12 +180,8 @@ fn sizes_whose_tiles_overlap_are_right() {
     }
 }
 
-/// In middle sizes, which the sanitizers run too, and large ones.
-#[test]
-#[ignore = "needs a CUDA device: run with --ignored"]
-fn sizes_whose_runs_go_over_ends_are_right() {
-    let mut kernels = check(ends_in_sectors(5 << 20));
-    kernels.append(&mut check(ends_in_sectors(17 << 20)));
+fn check_ends(len_bytes: usize) {
+    let kernels = check(ends_in_sectors(len_bytes));
     println!("{kernels:?}");
     let bytes =
         ["pairs_wrapped_8", "pairs_wrapped_4", "linear_shifted_wrapped", "table_shifted_wide_wrapped"];
@@ -197,6 +193,18 @@ fn sizes_whose_runs_go_over_ends_are_right() {
             "{kernel}, width {width}: {kernels:?}"
         );
     }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn middle_sizes_whose_runs_go_over_ends_are_right() {
+    check_ends(5 << 20);
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn large_sizes_whose_runs_go_over_ends_are_right() {
+    check_ends(17 << 20);
 }
 
 #[test]

@@ -231,3 +231,10 @@ fn a_stream_has_few_bytes_on_their_way() {
     assert_eq!(on_their_way(&device), 2 * of_one, "the second stream waited for its own only");
     assert!(a.to_vec(&one).unwrap() == data && b.to_vec(&two).unwrap() == data);
 }
+
+#[test]
+fn there_are_as_many_threads_as_processors_but_few() {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let expected = if processors == 1 { 0 } else { processors.min(10) };
+    assert_eq!(Context::new(MockDevice::new()).unwrap().transfer_threads(), expected);
+}

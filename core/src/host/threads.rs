@@ -7,7 +7,7 @@ impl<D: Device> Context<D> {
     /// Most threads that help to copy borrowed host memory, beside the calling one, which does all that the others do not
     /// get to.
     ///
-    /// As many as there are processors for this process, but at most 8; none if there is one only. They start with the first
+    /// As many as there are processors for this process, but at most 10; none if there is one only. They start with the first
     /// copy that is large enough (2 MiB), sleep between copies, and end with the context.
     #[must_use]
     pub fn transfer_threads(&self) -> usize {

@@ -25,8 +25,8 @@ use std::{
 
 use crate::context::lock;
 
-/// Most threads of a crew unless told: so many saturate a link, and more only sleep between pieces.
-const DEFAULT_MOST: usize = 8;
+/// Most threads of a crew unless told: eight saturate a link, and two more keep it so where other programs take turns on the processors.
+const DEFAULT_MOST: usize = 10;
 
 /// Looks for work, or for its end, before sleeping: some tens of microseconds.
 const LOOKS: usize = 2000;

@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Leave out larger transfers
     #[arg(long, value_name = "N", default_value_t = 1 << 30)]
     pub max_bytes: usize,
-    /// Threads that help with pageable transfers [default: as many as there are processors, at most 8]
+    /// Threads that help with pageable transfers [default: as many as there are processors, at most 10]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 }

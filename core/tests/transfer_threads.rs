@@ -234,7 +234,7 @@ fn a_stream_has_few_bytes_on_their_way() {
 
 #[test]
 fn there_are_as_many_threads_as_processors_but_few() {
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let expected = if processors == 1 { 0 } else { processors.min(10) };
     assert_eq!(Context::new(MockDevice::new()).unwrap().transfer_threads(), expected);
 }

@@ -10,7 +10,7 @@ __device__ __forceinline__ u32 shared_address(const char* data) {
 // What is fetched into the cache with each chunk, by the parameter `ahead` if not told: loops of few instructions are worth telling.
 enum Ahead { NOTHING, ONE_LINE, TWO_LINES, BY_PARAMETER };
 
-// Starts copying 16 aligned bytes to shared memory.
+// Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters, for HELD and BY_PARAMETER.
 template <bool HELD, Ahead AHEAD>
 __device__ __forceinline__ void load_chunk(u32 to, const char* from, u32 ahead) {
 #if __CUDA_ARCH__ >= 900
@@ -117,13 +117,14 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
 // in the cache until it was.
 template <bool HELD, bool WRAPS>
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
+    static_assert(!(HELD && WRAPS), "rows that are held are found by their number alone");
     const u32 to = shared_address(data);
     const bool inside = WRAPS ? t.inside : t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end;
     if (!inside) {
         load_rows<true, WRAPS, NOTHING>(p, t, data, table);
     } else if (HELD || p.row_step > 0) {
         for_even_chunks<WRAPS>(p, t, [=, &p](u32 x, const char* from) { load_chunk<HELD, BY_PARAMETER>(to + x, from, p.ahead); });
-    } else if (p.ahead == LINE) {
+    } else if (__CUDA_ARCH__ < 800 || p.ahead == LINE) { // older ones fetch nothing ahead
         load_rows<false, WRAPS, ONE_LINE>(p, t, data, table);
     } else if (p.ahead > LINE) {
         load_rows<false, WRAPS, TWO_LINES>(p, t, data, table);

@@ -12,7 +12,7 @@
 //
 // and, with _held, in that what is read is held in the cache until it was (whole lines of sources that stream through);
 // with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it;
-// with _wrapped, in that runs go over two axes as one (tiles may overlap);
+// with _wrapped, in that runs go over two axes as one: those of pairs then overlap if there is a skew;
 // with _wide, in that the sixteen entries of a vector are read from the table as three words of sixteen bytes (width 1).
 #include "load.cuh"
 
@@ -263,7 +263,8 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
             if (run + k >= t.stores) {
                 break;
             }
-            // The tile's part of a run begins at the sector that the run's piece starts in, and ends at that of the next.
+            // The tile's part of a run begins at the sector that the run's piece starts in, and ends at that of the next; without
+            // a skew, with the piece.
             const u32 offset = (first - static_cast<int>(p.skew)) * WIDTH;
             const u32 over = (static_cast<u32>(reinterpret_cast<u64>(to)) - offset) & p.skew_mask;
             if (!SKEWED || offset + over < p.b_piece * WIDTH) {

@@ -16,7 +16,7 @@
 // Rows in order, of which 16 bytes are left free after every V, are V classes as well: those are then a row apart.
 //
 // A run may go over two axes as if they were one, if the destination goes on without a gap at the end of the first. It then
-// wraps: the source goes on elsewhere, so rows after that lie where their own sectors want them, a few bytes further.
+// wraps: the source goes on elsewhere, so rows after that lie up to 31 bytes further, where their own sectors want them.
 #pragma once
 #include "common.cuh"
 
@@ -57,9 +57,9 @@ struct TileParams {
     u32 a_in_run;  // the axis split along the row is the one split along the run
     u32 b_in_rows; // the axis split along the run counts rows
     u32 skew;      // elements a tile reaches back along the run, so that each run can start on an aligned address
-    u32 skew_mask; // alignment of a run's start, in bytes, less one
+    u32 skew_mask; // alignment of a run's start, in bytes, less one; 0: as it is
     // Loading.
-    i64 low, high;             // bytes of the source a full tile can reach, relative to its start
+    i64 low, high;             // bytes of the source a full tile can reach, relative to its start; not if runs wrap
     u32 span, span_inner;      // of a full row; of a row of one step of the split axis
     u32 rows, rows_inner;      // of a full tile; of one step of the split axis
     u32 row_step;              // rows that the block loads at once, a thread always the same chunk; 0: chunks are dealt out

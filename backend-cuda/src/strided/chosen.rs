@@ -108,6 +108,9 @@ mod tests {
                 all.push(problem(&[rows, columns], &[c, 1], &[2 * c, 2], width, at));
                 all.push(problem(&[rows, columns], &[3 * c, 3], &[7 * c, 7], width, at));
             }
+            // Runs over two axes.
+            all.push(problem(&[120, 4, 200], &[800, 200, 1], &[1, 120, 480], width, at));
+            all.push(problem(&[121, 4, 201], &[804, 201, 1], &[1, 121, 484], width, at));
         }
         all
     }

@@ -165,6 +165,10 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     outer::lower(&mut layout)?;
     let (find, data_bytes) = place(&mut layout)?;
     debug_assert!(!words || find == Find::Pairs, "elements are fetched as words");
+    debug_assert!(
+        !wraps || words || (shifted && matches!(find, Find::Linear | Find::Table)),
+        "a kernel that wraps"
+    );
     // A small box is not worth a table as long as itself; a smaller one that repeats has a shorter one.
     let elements: u32 = shape.steps.iter().product();
     if shrink >= 3 && find == Find::Table && 4 * layout.params.period.divisor > elements {
@@ -268,7 +272,7 @@ impl Layout<'_> {
         self.shape.rows_keep(16).then_some(first)
     }
 
-    /// Whether words are stored from tiles that may overlap: a run's part of one then begins where its sector does.
+    /// Whether words are stored from tiles that may overlap: a run's part of one then begins where its sector does, if they do.
     fn overlapping_words(&self) -> bool {
         (self.skew > 0 || self.shape.wrap.is_some()) && !self.shifted
     }

@@ -27,6 +27,32 @@ fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards:
     (Layout::new(&shape, &dst, 0).unwrap(), Layout::new(&shape, &src, offset).unwrap())
 }
 
+/// Any copy of that kind: with gaps on both sides, from and to any place, the other axes of the source repeated, stepped or backwards.
+fn any(random: &mut Random, [d, c, b, a]: [usize; 4]) -> (Layout, Layout) {
+    let shape = [d, c, b, a];
+    let mut gap = |most: usize| if random.one_in(3) { random.below(most) } else { 0 };
+    let (row_gap, plane_gap, to) = (gap(9), gap(40), gap(20));
+    let run = b * a + 16 * gap(3);
+    let dst = [c * run + gap(30), run, a, 1].map(usize::cast_signed);
+    let step = if random.one_in(6) { 2 + random.below(2) } else { 1 };
+    let row = c * step + row_gap;
+    let mut from = random.below(3);
+    let mut axis = |extent: usize, stride: usize| match random.below(8) {
+        0 => {
+            from += (extent - 1) * stride;
+            -stride.cast_signed()
+        }
+        _ => stride.cast_signed(),
+    };
+    let (columns, mut rows) = (axis(c, step), axis(b, row));
+    if random.one_in(8) {
+        (rows, from) = (0, from);
+    }
+    let planes = [row * b * a + plane_gap, row * b].map(usize::cast_signed);
+    let src = [planes[0], columns, rows, planes[1]];
+    (Layout::new(&shape, &dst, to).unwrap(), Layout::new(&shape, &src, from).unwrap())
+}
+
 #[test]
 fn runs_over_two_axes_are_right() {
     let mut kernels = BTreeSet::new();
@@ -37,8 +63,8 @@ fn runs_over_two_axes_are_right() {
         let a = (60 + random.below(250)).next_multiple_of(unit);
         let b = 2 + random.below(4);
         let c = (4 + random.below(80_000 / a / b)).next_multiple_of(unit);
-        let gaps = if random.one_in(3) { (random.below(9), random.below(40)) } else { (0, 0) };
-        let layouts = reversed([1 + random.below(2), c, b, a], gaps, false);
+        let shape = [1 + random.below(2), c, b, a];
+        let layouts = if random.one_in(2) { any(&mut random, shape) } else { reversed(shape, (0, 0), false) };
         for scale in [Scale::Middle, Scale::Large] {
             let launch = launch(scale, &layouts, width);
             kernels.insert(launch.kernel.name.to_str().unwrap());
@@ -113,4 +139,15 @@ fn runs_end_with_their_axis_where_nothing_is_gained() {
     assert!(!wraps(Scale::Large, [1, 256, 256, 256], (0, 0), 1));
     assert!(!wraps(Scale::Large, [1, 200, 200, 104], (0, 0), 1));
     assert!(!wraps(Scale::Large, [1, 24, 500, 600], (0, 0), 1));
+}
+
+/// Where no memory reaches, but layouts do.
+#[test]
+fn strides_as_far_as_numbers_go_do_not_overflow() {
+    let dst = Layout::new(&[200_000, 4], &[4, 1], 1).unwrap();
+    let src = Layout::new(&[200_000, 4], &[1, 312_500_000_000_000_000], 0).unwrap();
+    for scale in [Scale::Middle, Scale::Large] {
+        let name = launch(scale, &(dst.clone(), src.clone()), 8).kernel.name;
+        assert!(!name.to_str().unwrap().contains("_wrapped"), "{name:?}");
+    }
 }

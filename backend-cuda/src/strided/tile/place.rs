@@ -39,7 +39,7 @@ pub(super) struct Variant {
     pub(super) store_bytes: u32,
     /// Tiles overlap.
     pub(super) skewed: bool,
-    /// Runs go over two axes as one.
+    /// Runs go over two axes as one; tiles may overlap then.
     pub(super) wraps: bool,
 }
 

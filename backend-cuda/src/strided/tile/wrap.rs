@@ -2,7 +2,7 @@
 //!
 //! Where an axis of the destination ends within a memory sector, runs along it alone end there as well, and another tile writes the
 //! rest of the sector: it is read from memory, merged, and written twice. If the destination goes on without a gap along another axis,
-//! runs may go on too. In the source that is a jump, once in a run, from which rows lie elsewhere in their sectors (`NOTES.md`,
+//! runs may go on too. In the source that is a jump, once in a tile at most, from which rows lie elsewhere in their sectors (`NOTES.md`,
 //! version 12).
 
 use devarray::Axes;
@@ -70,6 +70,7 @@ fn as_one(problem: &Problem) -> Option<(Problem, Wrap, usize)> {
     let mut axes = problem.axes.clone();
     axes[0].extent = first.extent.checked_mul(of.extent)?;
     axes.remove(next);
-    let wrap = Wrap { extent: first.extent, src: of.src - first.src * i64::from(first.extent) };
+    let src = of.src.checked_sub(first.src.checked_mul(first.extent.into())?)?;
+    let wrap = Wrap { extent: first.extent, src };
     Some((Problem { axes, ..problem.clone() }, wrap, next))
 }

@@ -160,6 +160,38 @@ mod tests {
                 &["tile_1:tile_pairs_8", "8 B stored", "fetched together"],
             ),
             (&[8192, 4096], &[4096, 1], &[1, 8192], 4, &["tile_4:tile_pairs_held", "held in the cache"]),
+            // Runs over two axes: words of 16 bytes and of 8, and elements that start anywhere.
+            (
+                &[304, 312, 312],
+                &[312 * 312, 312, 1],
+                &[1, 304, 304 * 312],
+                1,
+                &[
+                    "tile_1:tile_pairs_wrapped ",
+                    "over the ends of 312 steps",
+                    "16 B stored",
+                    "ends of an axis",
+                ],
+            ),
+            (
+                &[304, 302, 308],
+                &[308 * 302, 308, 1],
+                &[1, 304, 304 * 302],
+                1,
+                &[
+                    "tile_1:tile_pairs_wrapped_8",
+                    "over the ends of 308 steps",
+                    "8 B stored",
+                    "ends of an axis",
+                ],
+            ),
+            (
+                &[301, 313, 313],
+                &[313 * 313, 313, 1],
+                &[1, 301, 301 * 313],
+                2,
+                &["tile_2:tile_table_shifted_wrapped", "start anywhere", "ends of an axis"],
+            ),
             (&[8192, 4096], &[4096, 1], &[8192, 1], 4, &["rows_aligned", "held in the cache until read"]),
             (&[8192, 4096], &[4096, 1], &[0, 1], 4, &["rows_again", "only writing counts"]),
             (&[512, 512], &[512, 1], &[1024, 2], 2, &["rows_stride_2", "2 B loaded, 16 B stored", "picked"]),

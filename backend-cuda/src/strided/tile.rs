@@ -274,7 +274,12 @@ impl Layout<'_> {
 
     /// Whether words are stored from tiles that may overlap: a run's part of one then begins where its sector does, if they do.
     fn overlapping_words(&self) -> bool {
-        (self.skew > 0 || self.shape.wrap.is_some()) && !self.shifted
+        self.may_overlap() && !self.shifted
+    }
+
+    /// Whether tiles may overlap along the run.
+    fn may_overlap(&self) -> bool {
+        self.skew > 0 || self.shape.wrap.is_some()
     }
 
     /// Divides the runs among the threads: neighbours along a run, as far as it has vectors for them.
@@ -356,8 +361,8 @@ impl Layout<'_> {
     /// The kernel that holds rows in the cache until they were read, if that helps: lines that tiles share are better left alone.
     fn held(&self, find: Find) -> Option<&'static CStr> {
         let even = self.params.row_step > 0 && self.whole_lines();
-        let overlap = self.skew > 0 || self.shape.wrap.is_some();
-        if self.scale != Scale::Stream || !even || overlap || self.shifted || self.store_bytes < 16 {
+        if self.scale != Scale::Stream || !even || self.may_overlap() || self.shifted || self.store_bytes < 16
+        {
             return None;
         }
         find.held()

@@ -171,6 +171,11 @@ __device__ __forceinline__ void store_part(char* at, uint4 value, int low, int h
     }
 }
 
+// Four bytes as one word.
+__device__ __forceinline__ u32 pack4(const u8* v) {
+    return __byte_perm(__byte_perm(v[0], v[1], 0x0040), __byte_perm(v[2], v[3], 0x0040), 0x5410);
+}
+
 // 16 / WIDTH elements as one vector.
 template <int WIDTH>
 __device__ __forceinline__ uint4 pack(const typename Element<WIDTH>::Type* v) {
@@ -187,9 +192,7 @@ __device__ __forceinline__ uint4 pack(const typename Element<WIDTH>::Type* v) {
             if constexpr (WIDTH == 2) {
                 word[i] = __byte_perm(v[2 * i], v[2 * i + 1], 0x5410);
             } else {
-                const u32 low = __byte_perm(v[4 * i], v[4 * i + 1], 0x0040);
-                const u32 high = __byte_perm(v[4 * i + 2], v[4 * i + 3], 0x0040);
-                word[i] = __byte_perm(low, high, 0x5410);
+                word[i] = pack4(v + 4 * i);
             }
         }
         return make_uint4(word[0], word[1], word[2], word[3]);

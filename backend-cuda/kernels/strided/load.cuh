@@ -48,15 +48,16 @@ __device__ __forceinline__ void wait_for_chunks() {
 }
 
 // Calls `work(byte in shared memory, source)` for this thread's chunks of rows that one stride describes, `row_step` rows at a
-// time: what a thread has to work out, it works out once.
+// time: what a thread has to work out, it works out once. `data` is where the tile is: a multiple of a line, so that swizzles, which
+// move chunks within their line, leave it alone.
 template <bool WRAPS, typename Work>
-__device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile& t, const Work& work) {
+__device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile& t, u32 data, const Work& work) {
     const u32 first = divide(threadIdx.x, p.chunks), chunk = (threadIdx.x - first * p.chunks.divisor) * 16;
     const u32 position = row_position(p, t.row_first + first);
     const u32 x_step = (p.row_step >> p.classes_log2) * p.row_pitch;
     const i64 src_step = p.row_step * p.row[0].src;
     const char* from = t.src + (t.row_first + first) * p.row[0].src;
-    u32 x = tile_start(t) + position + chunk;
+    u32 x = data + tile_start(t) + position + chunk;
 #pragma unroll 2
     for (u32 row = t.row_first + first; row < t.row_end; row += p.row_step) {
         const bool wrapped = WRAPS && row >= t.wrap;
@@ -73,10 +74,10 @@ __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile&
 
 // Loads the tile's rows. With CHECKED, nothing outside the source's span is read; without, the caller knows that.
 template <bool CHECKED, bool WRAPS, Ahead AHEAD>
-__device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
+__device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, u32 data, const TableEntry* table) {
     constexpr int UNROLL = CHECKED ? 1 : 4;
     const u32 chunks = p.chunks.divisor, end = t.row_end * chunks;
-    const u32 start = tile_start(t);
+    const u32 start = data + tile_start(t);
 #pragma unroll UNROLL
     for (u32 item = threadIdx.x + t.row_first * chunks; item < end; item += blockDim.x) {
         const u32 row = divide(item, p.chunks);
@@ -106,9 +107,9 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
         }
         x ^= swizzle(p, row >> p.classes_log2);
         if (CHECKED) {
-            *reinterpret_cast<uint4*>(data + x) = load16_inside(from, p.at.src_begin, p.at.src_end);
+            *static_cast<uint4*>(__cvta_shared_to_generic(x)) = load16_inside(from, p.at.src_begin, p.at.src_end);
         } else {
-            load_chunk<false, AHEAD>(shared_address(data) + x, from, 0);
+            load_chunk<false, AHEAD>(x, from, 0);
         }
     }
 }
@@ -116,14 +117,13 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, ch
 // Loads the tile, nothing outside the source's span. HELD: rows are whole lines, `row_step` is not 0, and what is read is held
 // in the cache until it was.
 template <bool HELD, bool WRAPS>
-__device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, char* data, const TableEntry* table) {
+__device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, u32 data, const TableEntry* table) {
     static_assert(!(HELD && WRAPS), "rows that are held are found by their number alone");
-    const u32 to = shared_address(data);
     const bool inside = WRAPS ? t.inside : t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end;
     if (!inside) {
         load_rows<true, WRAPS, NOTHING>(p, t, data, table);
     } else if (HELD || p.row_step > 0) {
-        for_even_chunks<WRAPS>(p, t, [=, &p](u32 x, const char* from) { load_chunk<HELD, BY_PARAMETER>(to + x, from, p.ahead); });
+        for_even_chunks<WRAPS>(p, t, data, [&p](u32 to, const char* from) { load_chunk<HELD, BY_PARAMETER>(to, from, p.ahead); });
     } else if (__CUDA_ARCH__ < 800 || p.ahead == LINE) { // older ones fetch nothing ahead
         load_rows<false, WRAPS, ONE_LINE>(p, t, data, table);
     } else if (p.ahead > LINE) {
@@ -133,7 +133,7 @@ __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, ch
     }
     wait_for_chunks();
     if (HELD && inside) {
-        for_even_chunks<false>(p, t, [](u32, const char* from) {
+        for_even_chunks<false>(p, t, data, [](u32, const char* from) {
             if (reinterpret_cast<u64>(from) % LINE == 0) {
                 let_go(from);
             }

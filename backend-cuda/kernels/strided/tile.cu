@@ -24,99 +24,97 @@ constexpr int WIDTH = ELEMENT_BYTES;
 typedef Element<WIDTH>::Type Type;
 constexpr int V = 16 / WIDTH;
 
+#include "vector.cuh"
 #if ELEMENT_BYTES < 16
 #include "words.cuh"
 #endif
 
-enum Mode { LINEAR, TABLE, WIDE_TABLE };
+// How runs are found, by the parameters if not told: loops of few instructions are worth telling.
+enum Runs { ONE_AXIS, TABULATED, BY_PARAMETERS };
 
 extern __shared__ __align__(LINE) char shared[];
 
-__device__ __forceinline__ Type element(const char* data, int x) {
-    return *reinterpret_cast<const Type*>(data + x);
-}
-
-// Gathers elements first .. first + V - 1 of the run whose elements start at byte x, and which wraps before element `wrap`.
-template <Mode MODE, bool SHIFTED, bool WRAPS>
-__device__ __forceinline__ uint4 gather_vector(const TileParams& p, const char* data, const u16* table, int x, u32 chunk,
-                                               int back, int first, int wrap) {
-    Type value[V];
-    const int before = wrap - first; // elements before the run wraps
-    if (WRAPS && before <= 0) {
-        x += p.wrap_x;
-    }
-    if constexpr (MODE == LINEAR) {
-        x += static_cast<int>(chunk) * p.vector_x;
-        if (SHIFTED) {
-            x += back * p.element_x;
-        } else if (p.pad_chunks.divisor != 0) {
-            x += static_cast<int>((chunk >> p.pad_log2) * 16);
-        } else {
-            x ^= static_cast<int>(swizzle(p, chunk));
-        }
-#pragma unroll
-        for (int j = 0; j < V; j++) {
-            value[j] = element(data, x);
-            x += p.element_x;
-            if (WRAPS && j + 1 == before) {
-                x += p.wrap_x;
-            }
-        }
-    } else {
-        const u32 period = divide(static_cast<u32>(max(first, 0)), p.period);
-        x += static_cast<int>(period) * p.period_x;
-        const int entry = first - static_cast<int>(period * p.period.divisor);
-        table += MODE == WIDE_TABLE ? 0 : entry;
-        __align__(16) u16 at[V < 2 ? 2 : V];
-        if constexpr (MODE == WIDE_TABLE) {
-            // The entries lie anywhere: aligned vectors around them, shifted into place. What follows the table is data.
-            const uint4* words = reinterpret_cast<const uint4*>(table + (entry & ~7));
-            const u32 shift = static_cast<u32>(entry & 7) * 2;
-            uint4 low = words[0];
-#pragma unroll
-            for (int j = 0; j < V; j += 8) {
-                const uint4 high = words[j / 8 + 1];
-                *reinterpret_cast<uint4*>(at + j) = funnel(low, high, shift);
-                low = high;
-            }
-        } else if constexpr (!SHIFTED && V >= 8) {
-#pragma unroll
-            for (int j = 0; j < V; j += 8) {
-                *reinterpret_cast<uint4*>(at + j) = *reinterpret_cast<const uint4*>(table + j);
-            }
-        } else if constexpr (!SHIFTED && V == 4) {
-            *reinterpret_cast<uint2*>(at) = *reinterpret_cast<const uint2*>(table);
-        } else {
-#pragma unroll
-            for (int j = 0; j < V; j++) {
-                at[j] = table[j];
-            }
-        }
-#pragma unroll
-        for (int j = 0; j < V; j++) {
-            value[j] = element(data, x + at[j]);
-            if (WRAPS && j + 1 == before) {
-                x += p.wrap_x;
-            }
-        }
-    }
-    return pack<WIDTH>(value);
-}
-
 // Where run number `run` starts: in the destination, and its first element in the tile.
-__device__ __forceinline__ char* find_run(const TileParams& p, const Tile& t, const TableEntry* table, u32 run, int& x) {
-    if (p.store_axes > 1) {
+template <Runs RUNS, typename X>
+__device__ __forceinline__ char* find_run(const TileParams& p, const Tile& t, const TableEntry* table, u32 run, X& x) {
+    if (RUNS == TABULATED || (RUNS == BY_PARAMETERS && p.store_axes > 1)) {
         const TableEntry entry = table[run];
         x += entry.x;
         return t.dst + entry.offset;
     }
-    x += static_cast<int>(run) * p.store[0].x;
+    x += static_cast<X>(run) * p.store[0].x;
     return t.dst + run * p.store[0].dst;
+}
+
+// Stores vector number `chunk` of run number `run`, as much of it as there is. `x` is where the first run's elements are. WRAPS: runs
+// wrap within the tile.
+template <Mode MODE, bool SHIFTED, bool WRAPS, Runs RUNS>
+__device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, u32 x, const TableEntry* store_table,
+                                            const u16* run_table, u32 run, u32 chunk) {
+    char* to = find_run<RUNS>(p, t, store_table, run, x);
+    int first = static_cast<int>(chunk) * V, back = 0;
+    if (SHIFTED) {
+        const int over = static_cast<int>(static_cast<u32>(reinterpret_cast<u64>(to)) & p.skew_mask) / WIDTH;
+        back = static_cast<int>(p.skew) - over;
+        to += (first - over) * WIDTH;
+        first += back;
+    } else {
+        to += first * WIDTH;
+    }
+    const bool whole = (!SHIFTED || first >= t.low) && first + V <= t.high;
+    if (!whole && ((SHIFTED && first + V <= t.low) || first >= t.high)) {
+        return;
+    }
+    const int before = static_cast<int>(t.wrap) - first; // elements before the run wraps
+    uint4 value;
+    if constexpr (MODE != LINEAR) {
+        value = gather_tabulated<MODE, SHIFTED, WRAPS>(p, run_table, x, before, first);
+    } else if constexpr (SHIFTED) {
+        x += chunk * p.vector_x + back * p.element_x;
+#if ELEMENT_BYTES == 1
+        if ((p.turn_by_run | p.turn_by_vector) != 0) {
+            value = gather_turned<WRAPS>(p, x, before, run * p.turn_by_run + chunk * p.turn_by_vector);
+        } else
+#endif
+            value = gather_steps<WRAPS>(p, x, before);
+    } else {
+        x += chunk * p.vector_x;
+        x = p.pad_chunks.divisor != 0 ? x + (chunk >> p.pad_log2) * 16 : x ^ swizzle(p, chunk);
+        value = gather_steps<WRAPS>(p, x, before);
+    }
+    if (whole) {
+        store16(to, value);
+    } else {
+        store_part(to, value, (t.low - first) * WIDTH, (t.high - first) * WIDTH);
+    }
+}
+
+// Deals out the vectors of the tile's runs: neighbouring threads have neighbours of a run, as many as it has lanes. What a thread
+// adds from one vector to its next, it divides for once.
+template <Mode MODE, bool SHIFTED, bool WRAPS, Runs RUNS>
+__device__ __forceinline__ void copy_runs(const TileParams& p, const Tile& t, u32 data, const TableEntry* store_table,
+                                          const u16* run_table) {
+    const u32 x = data + t.x + tile_start(t) + (MODE != LINEAR ? 0 : p.store_x);
+    const u32 lanes = 1u << p.lanes_log2, at = threadIdx.x >> p.lanes_log2, step = blockDim.x >> p.lanes_log2;
+    const u32 pass = divide(at, p.store_groups), passes = divide(step, p.store_groups);
+    u32 run = at - pass * p.stores, chunk = pass * lanes + (threadIdx.x & (lanes - 1));
+#pragma unroll 1
+    while (chunk < p.run_chunks) {
+        if (run < t.stores) {
+            copy_vector<MODE, SHIFTED, WRAPS, RUNS>(p, t, x, store_table, run_table, run, chunk);
+        }
+        run += step - passes * p.stores;
+        chunk += passes * lanes;
+        if (run >= p.stores) {
+            run -= p.stores;
+            chunk += lanes;
+        }
+    }
 }
 
 template <Mode MODE, bool SHIFTED, bool HELD, bool WRAPS>
 __device__ __forceinline__ void copy_tile(const TileParams& p) {
-    char* data = shared + p.data;
+    const u32 data = shared_address(shared) + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
     u16* run_table = reinterpret_cast<u16*>(shared + p.run_table) + V;
@@ -125,48 +123,18 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     }
     const Tile t = begin_tile<WRAPS>(p, shared);
     load_tile<HELD, WRAPS>(p, t, data, row_table);
-
-    const int start = t.x + static_cast<int>(tile_start(t)) + (MODE != LINEAR ? 0 : p.store_x);
-    const u32 total = (p.passes * p.stores) << p.lanes_log2;
-#pragma unroll 1
-    for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
-        const u32 rest = item >> p.lanes_log2;
-        const u32 pass = divide(rest, p.store_groups);
-        const u32 run = rest - pass * p.stores;
-        const u32 chunk = (pass << p.lanes_log2) + (item & ((1u << p.lanes_log2) - 1));
-        if (run >= t.stores || chunk >= p.run_chunks) {
-            continue;
-        }
-        int x = start;
-        char* to = find_run(p, t, store_table, run, x);
-        int first = static_cast<int>(chunk) * V, back = 0;
-        if (SHIFTED) {
-            const int over = static_cast<int>(static_cast<u32>(reinterpret_cast<u64>(to)) & p.skew_mask) / WIDTH;
-            back = static_cast<int>(p.skew) - over;
-            to += (first - over) * WIDTH;
-            first += back;
-            if (first + V <= t.low) {
-                continue;
-            }
-        } else {
-            to += first * WIDTH;
-        }
-        if (first >= t.high) {
-            continue;
-        }
-        const uint4 value = gather_vector<MODE, SHIFTED, WRAPS>(p, data, run_table, x, chunk, back, first,
-                                                                static_cast<int>(t.wrap));
-        if ((!SHIFTED || first >= t.low) && first + V <= t.high) {
-            store16(to, value);
-        } else {
-            store_part(to, value, (t.low - first) * WIDTH, (t.high - first) * WIDTH);
-        }
+    if (WRAPS && static_cast<int>(t.wrap) < t.high) {
+        copy_runs<MODE, SHIFTED, true, BY_PARAMETERS>(p, t, data, store_table, run_table);
+    } else if (p.store_axes > 1) {
+        copy_runs<MODE, SHIFTED, false, TABULATED>(p, t, data, store_table, run_table);
+    } else {
+        copy_runs<MODE, SHIFTED, false, ONE_AXIS>(p, t, data, store_table, run_table);
     }
 }
 
 // Four blocks at a time leave a thread 32 registers, three 40: which is faster was measured.
 #define KERNEL(NAME, MODE, SHIFTED, HELD, WRAPS)                                                                       \
-    extern "C" __global__ __launch_bounds__(MOST_THREADS, WRAPS || (MODE == TABLE && WIDTH > 1) ? 4 : 3)               \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, SHIFTED || (MODE == TABLE && WIDTH > 1) ? 4 : 3)             \
         void NAME(const __grid_constant__ TileParams p) {                                                              \
         copy_tile<MODE, SHIFTED, HELD, WRAPS>(p);                                                                      \
     }
@@ -188,12 +156,12 @@ KERNEL(tile_table_shifted_wrapped, TABLE, true, false, true)
 
 // Runs whose elements are apart in the destination: neighbouring threads store neighbouring elements.
 extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_scatter(const __grid_constant__ TileParams p) {
-    char* data = shared + p.data;
+    const u32 data = shared_address(shared) + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
     const Tile t = begin_tile<false>(p, shared);
     load_tile<false, false>(p, t, data, row_table);
-    const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
+    const u32 start = data + t.x + tile_start(t) + p.store_x;
     const u32 total = (p.passes * p.stores) << p.lanes_log2;
     for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
         const u32 rest = item >> p.lanes_log2;
@@ -203,9 +171,9 @@ extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_scatter(const
         if (run >= t.stores || at >= static_cast<u32>(t.high)) {
             continue;
         }
-        int x = start;
-        char* to = find_run(p, t, store_table, run, x);
-        *reinterpret_cast<Type*>(to + at * p.run_dst) = element(data, x + static_cast<int>(at) * p.element_x);
+        u32 x = start;
+        char* to = find_run<BY_PARAMETERS>(p, t, store_table, run, x);
+        *reinterpret_cast<Type*>(to + at * p.run_dst) = element<Type>(x + at * p.element_x);
     }
 }
 
@@ -218,7 +186,7 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
     const Tile t = begin_tile<WRAPS>(p, shared);
-    load_tile<HELD, WRAPS>(p, t, data, row_table);
+    load_tile<HELD, WRAPS>(p, t, shared_address(data), row_table);
     const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
     const u32 groups = p.store_groups.divisor;
     const u32 total = SKEWED ? p.columns.divisor * groups : (p.passes * groups) << p.lanes_log2;
@@ -240,7 +208,7 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
             continue;
         }
         int x = start;
-        char* to = find_run(p, t, store_table, run, x) + (first - (SKEWED ? static_cast<int>(p.skew) : 0)) * WIDTH;
+        char* to = find_run<BY_PARAMETERS>(p, t, store_table, run, x) + (first - (SKEWED ? static_cast<int>(p.skew) : 0)) * WIDTH;
         x += static_cast<int>(chunk) * p.vector_x;
         x ^= static_cast<int>(swizzle(p, chunk));
         const int before = WRAPS ? static_cast<int>(t.wrap) - first : COUNT; // elements before the run wraps
@@ -315,10 +283,10 @@ __device__ __forceinline__ u32 split_word(const u32* word, int run, int at) {
 // picked apart in registers.
 template <int RUNS>
 __device__ __forceinline__ void copy_split(const TileParams& p) {
-    char* data = shared + p.data;
+    const u32 data = shared_address(shared) + p.data;
     const Tile t = begin_tile<false>(p, shared);
     load_tile<false, false>(p, t, data, nullptr);
-    const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
+    const u32 start = data + t.x + tile_start(t) + p.store_x;
     const u32 total = p.passes << p.lanes_log2;
 #pragma unroll 1
     for (u32 chunk = threadIdx.x; chunk < total; chunk += blockDim.x) {
@@ -326,11 +294,11 @@ __device__ __forceinline__ void copy_split(const TileParams& p) {
         if (chunk >= p.run_chunks || first >= t.high) {
             break;
         }
-        const char* at = data + start + static_cast<int>(chunk) * p.vector_x;
+        const u32 at = start + chunk * p.vector_x;
         u32 word[RUNS * 4];
 #pragma unroll
         for (int k = 0; k < RUNS; k++) {
-            const uint4 v = *reinterpret_cast<const uint4*>(at + k * 16);
+            const uint4 v = element<uint4>(at + k * 16);
             word[4 * k] = v.x, word[4 * k + 1] = v.y, word[4 * k + 2] = v.z, word[4 * k + 3] = v.w;
         }
         char* to = t.dst + first * WIDTH;

@@ -94,10 +94,14 @@ struct TileParams {
     int period_x;              // table: bytes from one repetition to the next
     u32 run_axes;              // table: loops along a run
     RunAxis run_axis[MAX_INNER];
+    int element_at[8];         // linear: so many times element_x
+    // Linear, elements of one byte, runs that start anywhere: by how many of its four words a vector begins later to be put together,
+    // for each run and for each vector of one that it is further.
+    u32 turn_by_run, turn_by_vector;
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
 };
-static_assert(sizeof(TileParams) == 1496, "as the host declares it");
+static_assert(sizeof(TileParams) == 1536, "as the host declares it");
 
 struct TableEntry {
     i64 offset;

@@ -6,6 +6,7 @@
 //! scale   how much one block and one thread do
 //! place   where the rows lie in shared memory, and how the elements of a run are found there
 //! pitch   how far apart they lie
+//! turn    with which word of its vector a thread begins
 //! wrap    runs that go over two axes as one
 //! ```
 
@@ -15,6 +16,7 @@ mod pitch;
 mod place;
 mod scale;
 mod shape;
+mod turn;
 mod wrap;
 
 use std::ffi::CStr;
@@ -69,6 +71,8 @@ struct Layout<'a> {
     scattered: bool,
     /// Where every tile starts modulo 16, if that is the same for all.
     start: Option<u32>,
+    /// Most threads along a run.
+    most_lanes_log2: u32,
     params: TileParams,
 }
 
@@ -156,6 +160,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
         store_bytes: if words { unit } else { 16 },
         scattered,
         start: None,
+        most_lanes_log2: 5,
         params: TileParams::new(Operands { src: shape.src, dst: shape.dst, ..problem.operands() }),
     };
     if layout.across_rows.len().max(layout.across_runs.len()).max(shape.run.len()) > MAX_INNER {
@@ -314,6 +319,7 @@ impl Layout<'_> {
                 p.lanes_log2 -= 1;
             }
         }
+        p.lanes_log2 = p.lanes_log2.min(self.most_lanes_log2);
         p.passes = chunks.div_ceil(1 << p.lanes_log2);
         if overlapping_words {
             p.columns = FastDiv::new(chunks);

@@ -28,6 +28,7 @@ pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memo
         );
         assert!(p.row_axes <= 1 && p.pad_chunks.divisor == 0, "rows one stride describes");
     }
+    assert!(launch.threads.is_multiple_of(1 << p.lanes_log2), "whole groups of threads along a run");
     if name.ends_with("_held") {
         let lines = p.span.is_multiple_of(LINE_BYTES) && p.at.src.is_multiple_of(LINE_BYTES.into());
         assert!(p.row_step > 0 && lines, "whole lines, dealt out evenly");
@@ -197,6 +198,45 @@ fn apart(p: &TileParams, pitch: i64) -> u32 {
     banks.fold(0_u32, |seen, bank| seen | bank).count_ones()
 }
 
+/// Where run number `run` starts: in the destination, and its first element in the tile.
+fn find_run(p: &TileParams, tile: &Tile, start: i64, run: u32) -> (u64, i64) {
+    let (mut to, mut x, mut rest) = (tile.dst, start, run);
+    for axis in &p.store[..p.store_axes as usize] {
+        let next = axis.extent.divide(rest);
+        let c = i64::from(rest - next * axis.extent.divisor);
+        to = to.wrapping_add_signed(c * axis.global);
+        x += c * i64::from(axis.x);
+        rest = next;
+    }
+    (to, x)
+}
+
+/// How often the first warp of a block accesses shared memory for one byte of each of its first vectors, in the mean: words that differ and are
+/// in one bank are read one after the other. Of elements of one byte, in runs that start anywhere.
+pub(in crate::strided) fn accesses(launch: &Launch, block: u32) -> f64 {
+    const VECTOR: u32 = 16;
+    let Block::Tile(p) = &launch.params.0 else { panic!("a launch of tiles") };
+    let (name, tile) = (launch.kernel.name.to_str().unwrap(), find(p, block));
+    assert!(name.starts_with("tile_linear_shifted"), "{name}");
+    let start = tile.x + i64::from(p.store_x) + (tile.src % u64::from(LINE_BYTES)).cast_signed();
+    let accesses = (0..VECTOR).map(|step| {
+        let mut words: Vec<i64> = (0..32)
+            .map(|thread| {
+                let (run, chunk) = (thread >> p.lanes_log2, thread % (1 << p.lanes_log2));
+                let (to, x) = find_run(p, &tile, start, run);
+                let back = i64::from(p.skew) - i64::try_from(to & u64::from(p.skew_mask)).unwrap();
+                let word = (step / 4 + run * p.turn_by_run + chunk * p.turn_by_vector) % 4;
+                let (j, chunk) = (i64::from(word * 4 + step % 4), i64::from(chunk));
+                byte(name, p, 1, x, (chunk, back, j), chunk * i64::from(VECTOR) + back).div_euclid(4)
+            })
+            .collect();
+        words.sort_unstable();
+        words.dedup();
+        (0..32).map(|bank| words.iter().filter(|word| word.rem_euclid(32) == bank).count()).max().unwrap()
+    });
+    accesses.sum::<usize>() as f64 / f64::from(VECTOR)
+}
+
 fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memory<'_>, shared: &[u8]) {
     let start = tile.x + i64::from(p.store_x) + (tile.src % u64::from(LINE_BYTES)).cast_signed();
     let store_bytes = match name {
@@ -213,14 +253,7 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
     let threads = if overlapping { p.columns.divisor } else { p.passes << p.lanes_log2 };
     assert!(threads >= p.run_chunks, "threads for all vectors of a run");
     for run in 0..tile.stores {
-        let (mut to, mut x, mut rest) = (tile.dst, start, run);
-        for axis in &p.store[..p.store_axes as usize] {
-            let next = axis.extent.divide(rest);
-            let c = i64::from(rest - next * axis.extent.divisor);
-            to = to.wrapping_add_signed(c * axis.global);
-            x += c * i64::from(axis.x);
-            rest = next;
-        }
+        let (to, x) = find_run(p, tile, start, run);
         let chunks = i64::from(p.run_chunks);
         if name == "tile_scatter" {
             for element in 0..tile.high.min(chunks) {
@@ -255,7 +288,7 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                     continue;
                 }
                 let jump = if element >= i64::from(tile.wrap) { i64::from(p.wrap_x) } else { 0 };
-                let from = byte(name, p, x, (chunk, back, j), first) + jump;
+                let from = byte(name, p, width, x, (chunk, back, j), first) + jump;
                 if element < tile.low || element >= tile.high {
                     // Gathered with the rest of its vector, and not stored: it must lie in shared memory all the same.
                     let place = i64::from(p.data) + from;
@@ -307,7 +340,14 @@ fn whole_vectors(p: &TileParams, width: u32, x: i64, len_bytes: usize) {
 }
 
 /// The byte of element `j` of a vector of the run whose elements start at byte `x`.
-fn byte(name: &str, p: &TileParams, x: i64, (chunk, back, j): (i64, i64, i64), first: i64) -> i64 {
+fn byte(
+    name: &str,
+    p: &TileParams,
+    width: u32,
+    x: i64,
+    (chunk, back, j): (i64, i64, i64),
+    first: i64,
+) -> i64 {
     if name.starts_with("tile_table") {
         let period = i64::from(p.period.divisor);
         let times = first.max(0) / period;
@@ -322,9 +362,16 @@ fn byte(name: &str, p: &TileParams, x: i64, (chunk, back, j): (i64, i64, i64), f
         }
         return x;
     }
+    let step = i64::from(p.element_x);
     let vector =
         (x + chunk * i64::from(p.vector_x) + pad(p, chunk)) ^ swizzle(p, u32::try_from(chunk).unwrap());
-    vector + (back + j) * i64::from(p.element_x)
+    if !name.starts_with("tile_linear") {
+        return vector + (back + j) * step;
+    }
+    // Of one byte, elements are gathered word by word.
+    let at = |times: i64| i64::from(p.element_at[usize::try_from(times).unwrap()]);
+    let element = if width == 1 { j / 4 * at(4) + at(j % 4) } else { at(j) };
+    vector + back * step + element
 }
 
 fn put(memory: &mut Memory<'_>, shared: &[u8], width: u32, from: i64, to: u64) {

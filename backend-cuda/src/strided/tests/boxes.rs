@@ -7,7 +7,7 @@ use devarray::Layout;
 use super::{
     super::{
         emulate::{Memory, tile},
-        launch::LINE_BYTES,
+        launch::{Block, LINE_BYTES},
         tile::Scale,
     },
     Random, check,
@@ -67,11 +67,51 @@ fn tiles_of_large_copies_share_no_sector_of_a_run() {
     }
 }
 
+/// A cube whose axes are turned round.
+fn turned_round(side: usize) -> (Layout, Layout) {
+    let (shape, [n, square]) = ([side; 3], [side, side * side].map(usize::cast_signed));
+    let dst = Layout::new(&shape, &[1, n, square], 0).unwrap();
+    (dst, Layout::new(&shape, &[square, n, 1], 0).unwrap())
+}
+
+/// Bytes of runs that start anywhere: where both strides are odd, four runs would read the same words of their 16 bytes.
+#[test]
+fn threads_begin_with_words_in_different_banks() {
+    let mut random = Random(53);
+    let odd = [161, 211, 285, 301, 313, 331, 333, 351, 365].map(turned_round);
+    for layouts in odd.iter().chain([&transposed(2049, 24)]) {
+        let mut launch = launch(Scale::Large, layouts, 1);
+        let block = launch.grid / 2;
+        assert_eq!(tile::accesses(&launch, block), 1.0, "{:?}", layouts.0);
+        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
+        (params.turn_by_run, params.turn_by_vector) = (0, 0);
+        assert!(tile::accesses(&launch, block) >= 4.0, "{:?}", layouts.0);
+    }
+    // Vectors of one run would begin in two places, so fewer threads share a run.
+    for layouts in [250, 282, 310, 358].map(turned_round) {
+        let mut launch = launch(Scale::Large, &layouts, 1);
+        let block = launch.grid / 2;
+        assert_eq!(tile::accesses(&launch, block), 2.0, "{:?}", layouts.0);
+        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
+        assert_eq!((params.turn_by_run, params.turn_by_vector, params.lanes_log2), (0, 0, 2));
+        params.lanes_log2 = 3;
+        assert!(tile::accesses(&launch, block) >= 4.0, "{:?}", layouts.0);
+    }
+    // Runs over two axes and along one, in words turned by each number.
+    for shape in [[67, 65, 63], [65, 67, 71], [66, 61, 65], [69, 131, 67]] {
+        let [a, b, c] = shape.map(usize::cast_signed);
+        for source in [[b * c, c, 1], [c, a * c, 1], [1, a, a * b]] {
+            let dst = Layout::new(&shape, &[1, a, a * b], 0).unwrap();
+            check(&mut random, &dst, &Layout::new(&shape, &source, 0).unwrap(), 1, 0);
+        }
+    }
+}
+
 /// Otherwise a row would be the whole tile, and vectors of runs along it would begin in one bank.
 #[test]
 fn rows_end_where_runs_would_begin_in_one_bank() {
     let mut random = Random(43);
-    for (columns, width) in [(96, 1), (24, 1), (24, 2), (48, 2), (16, 4), (56, 4), (8, 8), (24, 8)] {
+    for (columns, width) in [(96, 1), (24, 2), (48, 2), (16, 4), (56, 4), (8, 8), (24, 8)] {
         let layouts = transposed(2049, columns);
         let mut params = tile_between(Scale::Large, &layouts, width);
         assert_eq!(params.span as usize, columns * width, "{columns} of {width} bytes");

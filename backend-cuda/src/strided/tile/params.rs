@@ -102,13 +102,16 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) period_x: i32,
     pub(in crate::strided) run_axes: u32,
     pub(in crate::strided) run_axis: [RunStep; MAX_INNER],
+    pub(in crate::strided) element_at: [i32; 8],
+    pub(in crate::strided) turn_by_run: u32,
+    pub(in crate::strided) turn_by_vector: u32,
     pub(in crate::strided) row_table: u32,
     pub(in crate::strided) store_table: u32,
     pub(in crate::strided) run_table: u32,
     pub(in crate::strided) data: u32,
 }
 
-const _: () = assert!(size_of::<TileParams>() == 1496, "the size tile.cuh asserts too");
+const _: () = assert!(size_of::<TileParams>() == 1536, "the size tile.cuh asserts too");
 
 impl TileParams {
     /// Everything absent.
@@ -173,11 +176,20 @@ impl TileParams {
             period_x: 0,
             run_axes: 0,
             run_axis: [RunStep::NONE; MAX_INNER],
+            element_at: [0; 8],
+            turn_by_run: 0,
+            turn_by_vector: 0,
             row_table: 0,
             store_table: 0,
             run_table: 0,
             data: 0,
         }
+    }
+
+    /// Sets how many bytes of shared memory are from element to element of a run.
+    pub(in crate::strided) fn set_step(&mut self, element_x: i32) {
+        self.element_x = element_x;
+        self.element_at = [0, 1, 2, 3, 4, 5, 6, 7].map(|times| element_x.wrapping_mul(times));
     }
 
     pub(in crate::strided) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -209,6 +221,10 @@ impl TileParams {
         }
         if self.swizzle_mask != 0 {
             write!(f, ", swizzled")?;
+        }
+        if (self.turn_by_run, self.turn_by_vector) != (0, 0) {
+            let (run, vector) = (self.turn_by_run, self.turn_by_vector);
+            write!(f, ", words turned by {run} a run and {vector} a vector")?;
         }
         if self.pad_chunks.divisor != 0 {
             write!(f, ", padded")?;

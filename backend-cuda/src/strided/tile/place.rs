@@ -9,6 +9,7 @@ use super::{
     params::{RunStep, Step},
     pitch::{self, MARGIN},
     shape::Shape,
+    turn::Turn,
     wrap::Wrap,
 };
 use crate::strided::{axes::Problem, fast_div::FastDiv, launch::LINE_BYTES};
@@ -86,6 +87,8 @@ impl Find {
 
 /// What a thread copies to shared memory at once.
 pub(super) const CHUNK_BYTES: u32 = 16;
+/// Words of four bytes of what it stores at once.
+pub(super) const VECTOR_WORDS: u32 = 4;
 
 /// Longer tables cost too much to fill, in every block.
 const MAX_TABLE: u32 = 2048;
@@ -106,11 +109,17 @@ pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
         return nested(layout);
     }
     let few = layout.params.rows < FEW_ROWS && !layout.shifted;
+    let pitch = || pitch::in_order(layout, layout.across_rows[0]);
+    if one_by_one || few {
+        let pitch = pitch();
+        return Some(linear(layout, pitch));
+    }
     // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in order.
-    let bytes = layout.shifted && layout.problem.width == 1;
-    if one_by_one || few || bytes {
-        let pitch = pitch::in_order(layout, layout.across_rows[0]);
-        if one_by_one || few || pitch::conflicts(pitch * 16, 1) <= 2 {
+    if layout.shifted && layout.problem.width == 1 {
+        let pitch = pitch();
+        if let Some(turn) = Turn::best(layout, pitch) {
+            (layout.params.turn_by_run, layout.params.turn_by_vector) = (turn.by_run, turn.by_vector);
+            layout.most_lanes_log2 = turn.lanes_log2;
             return Some(linear(layout, pitch));
         }
     }
@@ -122,7 +131,7 @@ fn linear(layout: &mut Layout<'_>, pitch: u32) -> (Find, (u32, u32)) {
     let vector = layout.problem.vector();
     let p = &mut layout.params;
     p.row_pitch = pitch;
-    p.element_x = pitch.cast_signed();
+    p.set_step(pitch.cast_signed());
     p.vector_x = (vector * pitch).cast_signed();
     // Tables of rows of several axes count rows by their position.
     let bytes = p.rows * pitch + layout.shape.wrap.map_or(0, Wrap::x) + MARGIN;
@@ -143,7 +152,7 @@ fn permuted(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     (p.row_pitch, p.class_pitch) = (pitches.row, pitches.class);
     (p.swizzle_shift, p.swizzle_mask) = (pitches.swizzle_shift, pitches.swizzle_mask);
     p.vector_x = p.row_pitch.cast_signed();
-    p.element_x = p.class_pitch.cast_signed();
+    p.set_step(p.class_pitch.cast_signed());
     let bytes = vector * p.class_pitch + MARGIN;
     if !layout.shifted {
         let find = if words(layout.problem, layout.shape) { Find::Pairs } else { Find::Linear };
@@ -268,7 +277,7 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     let bytes = rows_bytes.max(row_bytes) + MARGIN;
     let steps = (vector - 1) * widest;
     if let [(_, x)] = levels[..] {
-        p.element_x = x;
+        p.set_step(x);
         p.vector_x = x * vector.cast_signed();
         if let Some(runs) = turns(layout) {
             return Some((Find::Split(runs), (0, bytes + runs * CHUNK_BYTES)));

@@ -1,0 +1,101 @@
+// How the elements of a vector are found in a tile, and put together.
+#pragma once
+#include "tile.cuh"
+
+enum Mode { LINEAR, TABLE, WIDE_TABLE };
+
+// What is at byte `at` of shared memory: a number, to which an access adds a parameter by itself. A pointer would be put together first.
+template <typename T>
+__device__ __forceinline__ T element(u32 at) {
+    return *static_cast<const T*>(__cvta_shared_to_generic(at));
+}
+
+// A number and one half of a word, in one instruction.
+__device__ __forceinline__ u32 add_half(u32 number, u32 word, int half) {
+    u32 sum;
+    asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(word), "r"(half == 0 ? 0x0001 : 0x0100), "r"(number));
+    return sum;
+}
+
+#if ELEMENT_BYTES == 1
+// Elements 0 to 3 of a word, a step from each other, the first at byte x; those from `before` on are further, if the run WRAPS.
+template <bool WRAPS>
+__device__ __forceinline__ u32 gather_word(const TileParams& p, u32 x, int before) {
+    Type byte[4];
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        byte[j] = element<Type>((WRAPS && j >= before ? x + p.wrap_x : x) + p.element_at[j]);
+    }
+    return pack4(byte);
+}
+
+// Elements of a vector, word by word, from number `turn` modulo 4 on.
+template <bool WRAPS>
+__device__ __forceinline__ uint4 gather_turned(const TileParams& p, u32 x, int before, u32 turn) {
+    u32 word[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const u32 at = (i + turn) % 4;
+        word[i] = gather_word<WRAPS>(p, x + at * p.element_at[4], before - static_cast<int>(4 * at));
+    }
+    const bool one = turn & 1, two = turn & 2;
+    const u32 a = one ? word[3] : word[0], b = one ? word[0] : word[1], c = one ? word[1] : word[2], d = one ? word[2] : word[3];
+    return make_uint4(two ? c : a, two ? d : b, two ? a : c, two ? b : d);
+}
+#endif
+
+// Elements 0 to V - 1 of a vector, a step from each other, the first at byte x; those from `before` on are further, if the run WRAPS.
+template <bool WRAPS>
+__device__ __forceinline__ uint4 gather_steps(const TileParams& p, u32 x, int before) {
+#if ELEMENT_BYTES == 1
+    return gather_turned<WRAPS>(p, x, before, 0);
+#else
+    Type value[V];
+#pragma unroll
+    for (int j = 0; j < V; j++) {
+        value[j] = element<Type>((WRAPS && j >= before ? x + p.wrap_x : x) + p.element_at[j]);
+    }
+    return pack<WIDTH>(value);
+#endif
+}
+
+// The same, where a table tells how far each is from x: the V entries from element `first` of the run on.
+template <Mode MODE, bool SHIFTED, bool WRAPS>
+__device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16* table, u32 x, int before, int first) {
+    const u32 period = divide(static_cast<u32>(max(first, 0)), p.period);
+    x += period * p.period_x;
+    const int entry = first - static_cast<int>(period * p.period.divisor);
+    table += MODE == WIDE_TABLE ? 0 : entry;
+    constexpr bool HALVES = MODE == WIDE_TABLE || (!SHIFTED && V >= 4);
+    u32 at[V]; // HALVES: two in each
+    if constexpr (MODE == WIDE_TABLE) {
+        // The entries lie anywhere: aligned vectors around them, shifted into place. What follows the table is data.
+        const uint4* words = reinterpret_cast<const uint4*>(table + (entry & ~7));
+        const u32 shift = static_cast<u32>(entry & 7) * 2;
+        uint4 low = words[0];
+#pragma unroll
+        for (int j = 0; j < V / 2; j += 4) {
+            const uint4 high = words[j / 4 + 1], four = funnel(low, high, shift);
+            at[j] = four.x, at[j + 1] = four.y, at[j + 2] = four.z, at[j + 3] = four.w;
+            low = high;
+        }
+    } else if constexpr (HALVES) {
+#pragma unroll
+        for (int j = 0; j < V / 2; j += 2) {
+            const uint2 two = reinterpret_cast<const uint2*>(table)[j / 2];
+            at[j] = two.x, at[j + 1] = two.y;
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < V; j++) {
+            at[j] = table[j];
+        }
+    }
+    Type value[V];
+#pragma unroll
+    for (int j = 0; j < V; j++) {
+        const u32 from = WRAPS && j >= before ? x + p.wrap_x : x;
+        value[j] = element<Type>(HALVES ? add_half(from, at[j / 2], j % 2) : from + at[j]);
+    }
+    return pack<WIDTH>(value);
+}

@@ -2,7 +2,8 @@
 """Prints cases of other shapes than the built-in list, the same ones every time, one a line.
 
 `shapes.py large` are 64 MiB to 1 GiB: ranks 2 to 8, odd extents, all widths, slices of permutes. `shapes.py awkward` are random.
-`shapes.py middle` are transposes and permutes of 4 to 50 MB, `shapes.py small` of 64 KiB to 4 MiB.
+`shapes.py middle` are transposes and permutes of 4 to 50 MB, `shapes.py small` of 64 KiB to 4 MiB. `shapes.py odd` are cubes whose sides
+are odd, or 2 modulo 4, of 8 to 50 MB, and tall matrices of few columns, of 16 and 100 MB.
 """
 
 import math
@@ -70,6 +71,21 @@ def of_size(size, count):
             yield f"{size >> 10}K:{form.replace('TYPE', dtype)}"
 
 
+def odd():
+    """What nothing is aligned in."""
+    widths = (("u8", 1), ("f16", 2), ("f32", 4), ("f64", 8))
+    for size in (8, 16, 32, 50):
+        for dtype, width in widths:
+            edge = round((size * 1000 * 1000 / width) ** (1 / 3))
+            for side in (edge | 1, edge // 4 * 4 + 2):
+                for order in ("2,1,0", "1,2,0"):
+                    yield f"{size}M:{dtype}:{side}x{side}x{side}:permute({order})"
+    for size in (16, 100):
+        for dtype, width in widths:
+            for columns in (36, 51, 100, 130):
+                yield f"{size}M:{dtype}:{size * 1000 * 1000 // (columns * width) | 1}x{columns}:permute(1,0)"
+
+
 def awkward(count, seed=20261121):
     """Permuted, sliced, stepped and reversed arrays of any rank and width, from 48 MB."""
     draw = random.Random(seed)
@@ -95,6 +111,7 @@ def main():
         "large": lambda: LARGE.split(),
         "awkward": lambda: awkward(60),
         "middle": lambda: [case for size in (4, 8, 16, 32, 50) for case in of_size(size * 1000 * 1000, 5)],
+        "odd": lambda: list(odd()),
         "small": lambda: [case for size in (64, 256, 1024, 4096) for case in of_size(size << 10, 3)],
     }
     for name in sys.argv[1:] or lists:

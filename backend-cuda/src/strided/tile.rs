@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! shape   which box of the copy becomes a tile: rows along the source, runs along the destination
+//! ends    where rows end although they could go on along the run
 //! outer   in which order tiles are worked on
 //! scale   how much one block and one thread do
 //! place   where the rows lie in shared memory, and how the elements of a run are found there
@@ -10,6 +11,7 @@
 //! wrap    runs that go over two axes as one
 //! ```
 
+mod ends;
 mod outer;
 mod params;
 mod pitch;
@@ -266,8 +268,7 @@ impl Layout<'_> {
             p.high += reach.max(0);
         }
         self.start = self.common_start();
-        let over = self.start.unwrap_or(16 - width);
-        self.params.chunks = FastDiv::new((self.params.span + over).div_ceil(16));
+        self.params.chunks = FastDiv::new((self.params.span + self.start.unwrap_or(16 - width)).div_ceil(16));
         Some(())
     }
 

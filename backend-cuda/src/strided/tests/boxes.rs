@@ -123,10 +123,40 @@ fn rows_end_where_runs_would_begin_in_one_bank() {
         assert_eq!(tile::vectors_apart(&params), 1, "{columns} of {width} bytes");
     }
     // Others begin in different ones, and few short runs in few places anyway.
-    for (rows, columns, width) in [(2049, 97, 1), (2049, 20, 4), (48, 16, 1)] {
+    for (rows, columns, width) in [(2049, 25, 1), (2049, 20, 4), (48, 16, 1)] {
         let params = tile_of(Scale::Large, rows, columns, width);
         assert!(params.span as usize > columns * width, "{columns} of {width} bytes");
     }
+}
+
+/// Runs along a row cannot begin at whole sectors; where rows end, tiles overlap.
+#[test]
+fn rows_end_where_runs_along_them_would_tear_sectors() {
+    let mut random = Random(59);
+    for (columns, width) in [(36, 1), (51, 1), (100, 1), (101, 1), (36, 2), (101, 2), (51, 4), (50, 8)] {
+        let layouts = transposed(4001, columns);
+        let shared = |scale| shared_sectors(scale, &layouts, width, 4001 * width);
+        for scale in [Scale::Middle, Scale::Large, Scale::Stream] {
+            let params = tile_between(scale, &layouts, width);
+            assert!(params.span as usize <= columns * width, "{columns} of {width} bytes");
+            assert!(params.skew > 0, "{columns} of {width} bytes");
+            assert_eq!(shared(scale), 0, "{columns} of {width} bytes at {scale:?}");
+        }
+        check(&mut random, &layouts.0, &layouts.1, width, 0);
+    }
+    // Not small results, which stay in the cache; nor long runs of few columns, nor those of whole sectors.
+    let (small, large) = (Scale::Small, Scale::Large);
+    for (scale, rows, columns, width) in [
+        (small, 4001, 36, 1),
+        (small, 4001, 51, 1),
+        (large, 4001, 31, 1),
+        (large, 4001, 31, 2),
+        (large, 4096, 101, 1),
+    ] {
+        let params = tile_of(scale, rows, columns, width);
+        assert!(params.span as usize > columns * width, "{columns} of {width} bytes at {scale:?}");
+    }
+    assert!(shared_sectors(large, &transposed(4001, 31), 1, 4001) > 0);
 }
 
 /// So that those of one row begin in different banks, which runs of whole sectors allow.

@@ -89,6 +89,7 @@ impl Scale {
             (Self::Small, _) => 1,
             (Self::FastStream, Vector::Split(runs)) => runs.max(3),
             (_, Vector::ByteTable) => 5,
+            (Self::Middle, Vector::Bytes) => 3,
             (_, Vector::Bytes) | (Self::FastStream, Vector::Table) => 4,
             (_, Vector::Table) | (Self::FastStream, Vector::Elements | Vector::Words) => 3,
             _ => 2,

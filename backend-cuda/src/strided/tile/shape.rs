@@ -3,11 +3,9 @@
 use devarray::Axes;
 
 use super::{
-    super::{
-        axes::{Axis, Problem},
-        launch::LINE_BYTES,
-    },
-    scale::Size,
+    super::axes::{Axis, Problem},
+    ends::ends,
+    scale::{Scale, Size},
     wrap::Wrap,
 };
 
@@ -19,7 +17,7 @@ const SECTOR_BYTES: u64 = 32;
 /// What a thread stores at once.
 const VECTOR_BYTES: u64 = 16;
 /// Smaller boxes are not worth a block.
-const LEAST_BOX_BYTES: u64 = 2 << 10;
+pub(super) const LEAST_BOX_BYTES: u64 = 2 << 10;
 
 /// What a tile aims at.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +25,8 @@ struct Target {
     size: Size,
     /// Whether a row may reach over gaps of a sector. The elements of a run are then further from regular.
     gaps: bool,
+    /// Whether rows end where runs along them would tear sectors.
+    sectors: bool,
 }
 
 /// A box of the copy: how many steps of each axis, and which of them make rows and runs.
@@ -47,8 +47,8 @@ pub(in crate::strided) struct Shape {
     pub(super) batch: Option<usize>,
     /// How runs go over the end of what was their first axis, if it and the next were taken as one.
     pub(super) wrap: Option<Wrap>,
-    /// Whether rows end only because vectors of runs along them would begin in one bank.
-    met: bool,
+    /// Whether rows end although they could go on along the run.
+    ended: bool,
 }
 
 impl Shape {
@@ -161,29 +161,12 @@ fn steps_for(axis: &Axis, stride: u64, bytes: u64) -> u32 {
     if wanted.saturating_mul(3) / 2 >= axis.extent { axis.extent } else { wanted }
 }
 
-/// Whether a row of so many bytes is better left as it is than continued along the run, because all vectors of that would begin in
-/// one bank, their elements being a row apart (`NOTES.md`, version 11). Not if gaps can be left for that, as in runs of whole
-/// sectors along one axis, nor if what that leaves is too little for a block.
-fn meet(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
-    const ROW_BYTES: u64 = 64;
-    const ROW_ELEMENTS: u32 = 16;
-    let (run, others) = (&problem.axes[0], &problem.axes[1..]);
-    let between = run.src.unsigned_abs() * u64::from(problem.vector());
-    let all = u64::from(run.extent) * span;
-    let bits = others.iter().fold(problem.dst, |bits, axis| bits | axis.dst.unsigned_abs());
-    let whole = bits.is_multiple_of(SECTOR_BYTES);
-    let enough = if whole { 2 * LEAST_BOX_BYTES..tile_bytes * 3 / 4 } else { LEAST_BOX_BYTES..u64::MAX };
-    between.is_multiple_of(LINE_BYTES.into())
-        && span >= ROW_BYTES.min(u64::from(ROW_ELEMENTS * problem.width))
-        && enough.contains(&all)
-}
-
 /// Marks out the box for the given targets.
 fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     let axes = &problem.axes;
     let order = by_source(axes);
     let mut steps = Axes::from_elem(1_u32, axes.len());
-    let (mut row, mut run, mut met) = (Axes::new(), Axes::new(), false);
+    let (mut row, mut run, mut ended) = (Axes::new(), Axes::new(), false);
     // A row takes in axes as long as each continues the ones before it, or nearly so: gaps of a sector are read anyway.
     let mut span = u64::from(problem.width);
     for (at, &axis) in order.iter().enumerate() {
@@ -193,8 +176,9 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         if at > 0 && (stride < span || !close || span >= target.size.row_bytes) {
             break;
         }
-        met = at > 0 && axis == 0 && !scattered && meet(problem, span, target.size.tile_bytes);
-        if met {
+        ended =
+            at > 0 && axis == 0 && !scattered && ends(problem, span, target.size.tile_bytes, target.sectors);
+        if ended {
             break;
         }
         row.push(axis);
@@ -246,7 +230,7 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         run,
         batch: None,
         wrap: None,
-        met,
+        ended,
     };
     even_out(&mut shape);
     Some(shape)
@@ -338,7 +322,7 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> 
 /// Whether a box of so many bytes, whose rows were ended so that each vector of a run is found from its row, is better left as it is: with
 /// one more axis along runs that go over rows and along them, all of its elements would be tabulated.
 fn stands_alone(shape: &Shape, bytes: u64) -> bool {
-    shape.met && shape.run.iter().any(|&axis| shape.in_row(axis)) && bytes >= LEAST_BOX_BYTES
+    shape.ended && shape.run.iter().any(|&axis| shape.in_row(axis)) && bytes >= LEAST_BOX_BYTES
 }
 
 /// Lets a small box repeat along one more axis, so that the work of a block is worth its start.
@@ -371,13 +355,15 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
         run_bytes: size.run_bytes >> shrink,
         tile_bytes: size.tile_bytes >> shrink,
     };
-    let target = Target { size: halved, gaps: shrink < 3 };
+    // Small results stay in the cache, which puts sectors together.
+    let sectors = size.tile_bytes > Scale::Small.size(width).tile_bytes;
+    let target = Target { size: halved, gaps: shrink < 3, sectors };
     let mut shape = fit(problem, target, scattered)?;
     if !scattered && !shape.runs_keep(VECTOR_BYTES) && !shape.can_skew(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
         let tile_bytes = size.tile_bytes.max(8 << 10) * 7 / 8;
         let longer = Size { row_bytes: 256, run_bytes: 512, tile_bytes };
-        shape = fit(problem, Target { size: longer, gaps: true }, scattered).unwrap_or(shape);
+        shape = fit(problem, Target { size: longer, gaps: true, sectors }, scattered).unwrap_or(shape);
     }
     // A box made small only because its table was too long still fills a tile by repeating.
     add_batch(&mut shape, size.tile_bytes >> (shrink % 3), width);

@@ -65,7 +65,7 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
 }
 
 /// Shapes of at least so many bytes whose runs begin within sectors of memory: at multiples of 16 bytes and, of one byte each, of 8 and 4,
-/// in words; not in words; and where all runs of a tile begin at the same place of theirs.
+/// in words; not in words; where all runs of a tile begin at the same place of theirs; and anywhere, in matrices of few columns.
 fn torn(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8] {
@@ -76,6 +76,7 @@ fn torn(len_bytes: usize) -> Vec<Pair> {
         }
         all.push(permuted(&[edge + 16 / item_bytes, edge + 1], &[1, 0], 0, item_bytes));
         all.push(permuted(&[edge / 16 + 16 / item_bytes, 17, edge], &[2, 1, 0], 0, item_bytes));
+        all.push(permuted(&[(len_bytes / 51 / item_bytes) | 1, 51], &[1, 0], 0, item_bytes));
     }
     all
 }
@@ -95,6 +96,8 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
             [even + 4, even + 1, even + 4],
             [even + 2, even + 2, even + 2],
             [even + 1, even + 1, even - 1],
+            [even + 1, even + 1, even],
+            [even + 1, even + 1, even + 1],
         ];
         all.extend(shapes.map(|shape| permuted(&shape, &[2, 1, 0], 0, item_bytes)));
         all.push(permuted(&[3, edge | 1, edge / 3, edge], &[0, 3, 2, 1], 0, item_bytes));

@@ -79,11 +79,14 @@ __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16
             at[j] = four.x, at[j + 1] = four.y, at[j + 2] = four.z, at[j + 3] = four.w;
             low = high;
         }
+    } else if constexpr (HALVES && V == 4) {
+        const uint2 two = *reinterpret_cast<const uint2*>(table);
+        at[0] = two.x, at[1] = two.y;
     } else if constexpr (HALVES) {
 #pragma unroll
-        for (int j = 0; j < V / 2; j += 2) {
-            const uint2 two = reinterpret_cast<const uint2*>(table)[j / 2];
-            at[j] = two.x, at[j + 1] = two.y;
+        for (int j = 0; j < V / 2; j += 4) {
+            const uint4 four = reinterpret_cast<const uint4*>(table)[j / 4];
+            at[j] = four.x, at[j + 1] = four.y, at[j + 2] = four.z, at[j + 3] = four.w;
         }
     } else {
 #pragma unroll

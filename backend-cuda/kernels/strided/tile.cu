@@ -85,7 +85,7 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
     if (whole) {
         store16(to, value);
     } else {
-        store_part(to, value, (t.low - first) * WIDTH, (t.high - first) * WIDTH);
+        store_ends(to, value, (t.low - first) * WIDTH, (t.high - first) * WIDTH);
     }
 }
 

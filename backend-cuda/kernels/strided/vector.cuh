@@ -1,4 +1,4 @@
-// How the elements of a vector are found in a tile, and put together.
+// How the elements of a vector are found in a tile and put together, and stored in part.
 #pragma once
 #include "tile.cuh"
 
@@ -101,4 +101,42 @@ __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16
         value[j] = element<Type>(HALVES ? add_half(from, at[j / 2], j % 2) : from + at[j]);
     }
     return pack<WIDTH>(value);
+}
+
+// What store_part() does, in a third of the instructions where each lane of a warp has another part: whole words, then what is left before
+// and after them. It takes registers that kernels of words do not have (`NOTES.md`, version 13).
+__device__ __forceinline__ void store_ends(char* at, uint4 value, int low, int high) {
+    const u32 word[4] = {value.x, value.y, value.z, value.w};
+    const auto word_of = [&](int b) { return b < 8 ? (b < 4 ? word[0] : word[1]) : (b < 12 ? word[2] : word[3]); };
+    low = max(low, 0), high = min(high, 16);
+#pragma unroll
+    for (int b = 0; b < 16; b += 4) {
+        if (low <= b && b + 4 <= high) {
+            *reinterpret_cast<u32*>(at + b) = word[b / 4];
+        }
+    }
+    const int first = (low + 3) & ~3, last = high & ~3; // where whole words begin and end, if there are any
+    if (low < min(first, high)) {
+        const int end = min(first, high);
+        const u32 bytes = word_of(low);
+        const int middle = (low + 1) & ~1;
+        if (low < middle) {
+            at[low] = static_cast<char>(bytes >> (low & 3) * 8);
+        }
+        if (middle + 2 <= end) {
+            *reinterpret_cast<u16*>(at + middle) = static_cast<u16>(bytes >> 16);
+        } else if (middle < end) {
+            at[middle] = static_cast<char>(bytes >> (middle & 3) * 8);
+        }
+    }
+    if (first <= last && last < high) {
+        const u32 bytes = word_of(last);
+        const int middle = high & ~1;
+        if (last < middle) {
+            *reinterpret_cast<u16*>(at + last) = static_cast<u16>(bytes);
+        }
+        if (middle < high) {
+            at[middle] = static_cast<char>(bytes >> (middle & 3) * 8);
+        }
+    }
 }

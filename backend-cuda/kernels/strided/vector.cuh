@@ -103,8 +103,8 @@ __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16
     return pack<WIDTH>(value);
 }
 
-// What store_part() does, in a third of the instructions where each lane of a warp has another part: whole words, then what is left before
-// and after them. It takes registers that kernels of words do not have (`NOTES.md`, version 13).
+// What store_part() does, in fewer instructions where each lane of a warp has another part: whole words, then what is left before and
+// after them. It takes registers that kernels of words do not have (`NOTES.md`, version 13).
 __device__ __forceinline__ void store_ends(char* at, uint4 value, int low, int high) {
     const u32 word[4] = {value.x, value.y, value.z, value.w};
     const auto word_of = [&](int b) { return b < 8 ? (b < 4 ? word[0] : word[1]) : (b < 12 ? word[2] : word[3]); };

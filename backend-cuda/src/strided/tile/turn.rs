@@ -23,24 +23,33 @@ impl Turn {
     pub(super) fn best(layout: &Layout<'_>, pitch: u32) -> Option<Self> {
         /// Two accesses for each byte. More cost more than to look bytes up in rows that are spread over the banks.
         const MOST: u32 = 2 * VECTOR_WORDS;
-        let cost = |turn: &Self| turn.accesses(layout, pitch);
+        let cost = |turn: &Self, least| turn.accesses(layout, pitch, least);
         let of_lanes = |lanes_log2| move |(by_run, by_vector)| Self { by_run, by_vector, lanes_log2 };
         // To turn takes some 20 instructions a vector more.
         let plain = [3, 2].map(|lanes_log2| of_lanes(lanes_log2)((0, 0)));
-        if let Some(plain) = plain.into_iter().find(|turn| cost(turn) <= MOST) {
+        if let Some(plain) = plain.into_iter().find(|turn| cost(turn, MOST + 1) <= MOST) {
             return Some(plain);
         }
         let turns =
             || (1..VECTOR_WORDS * VECTOR_WORDS).map(|turn| (turn / VECTOR_WORDS, turn % VECTOR_WORDS));
-        let all = turns().map(of_lanes(3)).chain(turns().map(of_lanes(2)));
-        let (best, accesses) = all.map(|turn| (turn, cost(&turn))).min_by_key(|&(_, accesses)| accesses)?;
-        (accesses <= MOST).then_some(best)
+        let (mut best, mut least) = (None, MOST + 1);
+        for turn in turns().map(of_lanes(3)).chain(turns().map(of_lanes(2))) {
+            let accesses = cost(&turn, least);
+            if accesses < least {
+                (best, least) = (Some(turn), accesses);
+            }
+            if least == VECTOR_WORDS {
+                break;
+            }
+        }
+        best
     }
 
     /// How often banks are accessed for the first byte of each word of a warp's vectors, one after the other: [`VECTOR_WORDS`] at
-    /// best. Runs start where the first of them is aligned.
-    fn accesses(self, layout: &Layout<'_>, pitch: u32) -> u32 {
-        (0..VECTOR_WORDS).map(|word| self.accesses_of(layout, pitch, word)).sum()
+    /// best, and not counted further than `enough`. Runs start where the first of them is aligned.
+    fn accesses(self, layout: &Layout<'_>, pitch: u32, enough: u32) -> u32 {
+        (0..VECTOR_WORDS)
+            .fold(0, |all, word| if all < enough { all + self.accesses_of(layout, pitch, word) } else { all })
     }
 
     fn accesses_of(self, layout: &Layout<'_>, pitch: u32, word: u32) -> u32 {

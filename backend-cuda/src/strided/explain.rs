@@ -192,6 +192,13 @@ mod tests {
                 2,
                 &["tile_2:tile_table_shifted_wrapped", "start anywhere", "ends of an axis"],
             ),
+            (
+                &[313, 313, 313],
+                &[313 * 313, 313, 1],
+                &[1, 313, 313 * 313],
+                1,
+                &["tile_1:tile_linear_shifted_wrapped", "words turned by 1 a run and 0 a vector"],
+            ),
             (&[8192, 4096], &[4096, 1], &[8192, 1], 4, &["rows_aligned", "held in the cache until read"]),
             (&[8192, 4096], &[4096, 1], &[0, 1], 4, &["rows_again", "only writing counts"]),
             (&[512, 512], &[512, 1], &[1024, 2], 2, &["rows_stride_2", "2 B loaded, 16 B stored", "picked"]),

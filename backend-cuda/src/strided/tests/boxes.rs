@@ -157,6 +157,10 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
         assert!(params.span as usize > columns * width, "{columns} of {width} bytes at {scale:?}");
     }
     assert!(shared_sectors(large, &transposed(4001, 31), 1, 4001) > 0);
+    // Nor of matrices that fit a tile whole.
+    let dst = Layout::new(&[300, 61, 121], &[121 * 61, 121, 1], 0).unwrap();
+    let src = Layout::new(&[300, 61, 121], &[121 * 61, 1, 61], 0).unwrap();
+    assert_eq!(tile_between(large, &(dst, src), 1).span, 121 * 61);
 }
 
 /// So that those of one row begin in different banks, which runs of whole sectors allow.

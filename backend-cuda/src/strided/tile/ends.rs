@@ -23,10 +23,9 @@ fn whole_sectors(problem: &Problem) -> bool {
 fn tears(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
     /// Of fewer, runs are so long that their ends do not count.
     const COLUMNS: u64 = 32;
-    let width = problem.width;
     // A tile is then a part of the run, and may overlap with the next.
     let part = u64::from(problem.axes[0].extent) * span > 2 * tile_bytes;
-    width < 16 && span >= COLUMNS * u64::from(width) && part && !whole_sectors(problem)
+    span >= COLUMNS * u64::from(problem.width) && part && !whole_sectors(problem)
 }
 
 /// Whether all vectors of a run would begin in one bank, their elements being a row apart (`NOTES.md`, version 11). Not if gaps can be

@@ -9,6 +9,7 @@ use super::{
     tile::TileParams,
 };
 
+pub(super) mod measure;
 pub(super) mod tile;
 
 /// Host memory in the place of the device's.

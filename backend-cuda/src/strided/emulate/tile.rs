@@ -6,15 +6,15 @@ use super::{super::launch::LINE_BYTES, Block, Launch, Memory, TileParams};
 const UNSET: u8 = 0xcd;
 
 /// What one block has to do; `Tile` in `tile.cuh`.
-struct Tile {
-    src: u64,
+pub(super) struct Tile {
+    pub(super) src: u64,
     dst: u64,
     rows: std::ops::Range<u32>,
     span: u32,
     stores: u32,
     low: i64,
     high: i64,
-    x: i64,
+    pub(super) x: i64,
     /// The first row, and element, after the end of the run's first axis.
     wrap: u32,
 }
@@ -48,7 +48,7 @@ pub(in crate::strided) fn run_block(launch: &Launch, block: u32, memory: &mut Me
     store(launch.kernel.name.to_str().unwrap(), p, width, &tile, memory, &shared);
 }
 
-fn find(p: &TileParams, block: u32) -> Tile {
+pub(super) fn find(p: &TileParams, block: u32) -> Tile {
     let (mut src, mut dst, mut rest) = (p.at.src, p.at.dst, block);
     let (mut a_index, mut b_index, mut c_index) = (0, 0, 0);
     for (k, axis) in (0..p.outer_axes).zip(&p.outer) {
@@ -109,12 +109,12 @@ fn in_class(p: &TileParams, row: u32) -> i64 {
 }
 
 /// What the chunks of a slot's rows are moved by.
-fn swizzle(p: &TileParams, slot: u32) -> i64 {
+pub(super) fn swizzle(p: &TileParams, slot: u32) -> i64 {
     i64::from((slot << p.swizzle_shift) & p.swizzle_mask)
 }
 
 /// Calls `visit(source, byte of shared memory)` for each chunk that a block copies to shared memory.
-fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usize)) {
+pub(super) fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usize)) {
     for row in tile.rows.clone() {
         let (mut from, mut x, mut rest) = (tile.src, (tile.src % u64::from(LINE_BYTES)).cast_signed(), row);
         for axis in &p.row[..p.row_axes as usize] {
@@ -168,38 +168,8 @@ fn inside(p: &TileParams, tile: &Tile) -> bool {
     rows(start..tile.wrap.min(end), 0) && rows(tile.wrap..end, p.wrap_src)
 }
 
-/// Sectors of memory whose two chunks go to different sectors of shared memory.
-pub(in crate::strided) fn torn_sectors(p: &TileParams) -> u32 {
-    const SECTOR_BYTES: u64 = 32;
-    let (mut torn, mut before) = (0, (0, 0));
-    for block in 0..p.tiles {
-        chunks(p, &find(p, block), |from, to| {
-            let sectors = (from / SECTOR_BYTES, to as u64 / SECTOR_BYTES);
-            torn += u32::from(sectors.0 == before.0 && sectors.1 != before.1);
-            before = sectors;
-        });
-    }
-    torn
-}
-
-/// How many of eight neighbouring rows of a class begin in different 16 bytes of the banks.
-pub(in crate::strided) fn rows_apart(p: &TileParams) -> u32 {
-    apart(p, i64::from(p.row_pitch))
-}
-
-/// How many of eight neighbouring vectors of a run do.
-pub(in crate::strided) fn vectors_apart(p: &TileParams) -> u32 {
-    apart(p, i64::from(p.vector_x))
-}
-
-fn apart(p: &TileParams, pitch: i64) -> u32 {
-    let at = |slot: u32| (i64::from(slot) * pitch + pad(p, i64::from(slot))) ^ swizzle(p, slot);
-    let banks = (0..8).map(|slot| 1 << (at(slot) / 16 % 8));
-    banks.fold(0_u32, |seen, bank| seen | bank).count_ones()
-}
-
 /// Where run number `run` starts: in the destination, and its first element in the tile.
-fn find_run(p: &TileParams, tile: &Tile, start: i64, run: u32) -> (u64, i64) {
+pub(super) fn find_run(p: &TileParams, tile: &Tile, start: i64, run: u32) -> (u64, i64) {
     let (mut to, mut x, mut rest) = (tile.dst, start, run);
     for axis in &p.store[..p.store_axes as usize] {
         let next = axis.extent.divide(rest);
@@ -209,32 +179,6 @@ fn find_run(p: &TileParams, tile: &Tile, start: i64, run: u32) -> (u64, i64) {
         rest = next;
     }
     (to, x)
-}
-
-/// How often the first warp of a block accesses shared memory for one byte of each of its first vectors, in the mean: words that differ and are
-/// in one bank are read one after the other. Of elements of one byte, in runs that start anywhere.
-pub(in crate::strided) fn accesses(launch: &Launch, block: u32) -> f64 {
-    const VECTOR: u32 = 16;
-    let Block::Tile(p) = &launch.params.0 else { panic!("a launch of tiles") };
-    let (name, tile) = (launch.kernel.name.to_str().unwrap(), find(p, block));
-    assert!(name.starts_with("tile_linear_shifted"), "{name}");
-    let start = tile.x + i64::from(p.store_x) + (tile.src % u64::from(LINE_BYTES)).cast_signed();
-    let accesses = (0..VECTOR).map(|step| {
-        let mut words: Vec<i64> = (0..32)
-            .map(|thread| {
-                let (run, chunk) = (thread >> p.lanes_log2, thread % (1 << p.lanes_log2));
-                let (to, x) = find_run(p, &tile, start, run);
-                let back = i64::from(p.skew) - i64::try_from(to & u64::from(p.skew_mask)).unwrap();
-                let word = (step / 4 + run * p.turn_by_run + chunk * p.turn_by_vector) % 4;
-                let (j, chunk) = (i64::from(word * 4 + step % 4), i64::from(chunk));
-                byte(name, p, 1, x, (chunk, back, j), chunk * i64::from(VECTOR) + back).div_euclid(4)
-            })
-            .collect();
-        words.sort_unstable();
-        words.dedup();
-        (0..32).map(|bank| words.iter().filter(|word| word.rem_euclid(32) == bank).count()).max().unwrap()
-    });
-    accesses.sum::<usize>() as f64 / f64::from(VECTOR)
 }
 
 fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memory<'_>, shared: &[u8]) {
@@ -313,7 +257,7 @@ fn this_tiles(p: &TileParams, width: u32, to: u64, first: i64) -> bool {
 }
 
 /// What is left free before a vector of a row.
-fn pad(p: &TileParams, chunk: i64) -> i64 {
+pub(super) fn pad(p: &TileParams, chunk: i64) -> i64 {
     if p.pad_chunks.divisor == 0 { 0 } else { (chunk >> p.pad_log2) * 16 }
 }
 
@@ -340,7 +284,7 @@ fn whole_vectors(p: &TileParams, width: u32, x: i64, len_bytes: usize) {
 }
 
 /// The byte of element `j` of a vector of the run whose elements start at byte `x`.
-fn byte(
+pub(super) fn byte(
     name: &str,
     p: &TileParams,
     width: u32,

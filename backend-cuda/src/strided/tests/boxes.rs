@@ -6,7 +6,7 @@ use devarray::Layout;
 
 use super::{
     super::{
-        emulate::{Memory, tile},
+        emulate::{Memory, measure, tile},
         launch::{Block, LINE_BYTES},
         tile::Scale,
     },
@@ -82,20 +82,20 @@ fn threads_begin_with_words_in_different_banks() {
     for layouts in odd.iter().chain([&transposed(2049, 24)]) {
         let mut launch = launch(Scale::Large, layouts, 1);
         let block = launch.grid / 2;
-        assert_eq!(tile::accesses(&launch, block), 1.0, "{:?}", layouts.0);
+        assert_eq!(measure::accesses(&launch, block), 1.0, "{:?}", layouts.0);
         let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
         (params.turn_by_run, params.turn_by_vector) = (0, 0);
-        assert!(tile::accesses(&launch, block) >= 4.0, "{:?}", layouts.0);
+        assert!(measure::accesses(&launch, block) >= 4.0, "{:?}", layouts.0);
     }
     // Vectors of one run would begin in two places, so fewer threads share a run.
     for layouts in [250, 282, 310, 358].map(turned_round) {
         let mut launch = launch(Scale::Large, &layouts, 1);
         let block = launch.grid / 2;
-        assert_eq!(tile::accesses(&launch, block), 2.0, "{:?}", layouts.0);
+        assert_eq!(measure::accesses(&launch, block), 2.0, "{:?}", layouts.0);
         let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
         assert_eq!((params.turn_by_run, params.turn_by_vector, params.lanes_log2), (0, 0, 2));
         params.lanes_log2 = 3;
-        assert!(tile::accesses(&launch, block) >= 4.0, "{:?}", layouts.0);
+        assert!(measure::accesses(&launch, block) >= 4.0, "{:?}", layouts.0);
     }
     // Runs over two axes and along one, in words turned by each number.
     for shape in [[67, 65, 63], [65, 67, 71], [66, 61, 65], [69, 131, 67]] {
@@ -115,12 +115,12 @@ fn rows_end_where_runs_would_begin_in_one_bank() {
         let layouts = transposed(2049, columns);
         let mut params = tile_between(Scale::Large, &layouts, width);
         assert_eq!(params.span as usize, columns * width, "{columns} of {width} bytes");
-        assert!(tile::vectors_apart(&params) >= 4, "{columns} of {width} bytes");
+        assert!(measure::vectors_apart(&params) >= 4, "{columns} of {width} bytes");
         check(&mut random, &layouts.0, &layouts.1, width, 0);
         // As it would be without.
         params.vector_x = i32::try_from(columns * 16).unwrap();
         params.swizzle_mask = 0;
-        assert_eq!(tile::vectors_apart(&params), 1, "{columns} of {width} bytes");
+        assert_eq!(measure::vectors_apart(&params), 1, "{columns} of {width} bytes");
     }
     // Others begin in different ones, and few short runs in few places anyway.
     for (rows, columns, width) in [(2049, 25, 1), (2049, 20, 4), (48, 16, 1)] {
@@ -176,10 +176,10 @@ fn gaps_are_left_between_vectors_that_would_begin_in_one_bank() {
             (pad_log2, true),
             "{columns} of {width} bytes"
         );
-        assert_eq!(tile::vectors_apart(&params), 8, "{columns} of {width} bytes");
+        assert_eq!(measure::vectors_apart(&params), 8, "{columns} of {width} bytes");
         check(&mut random, &layouts.0, &layouts.1, width, 0);
         params.pad_chunks.divisor = 0;
-        assert_eq!(tile::vectors_apart(&params), 1 << pad_log2, "{columns} of {width} bytes");
+        assert_eq!(measure::vectors_apart(&params), 1 << pad_log2, "{columns} of {width} bytes");
     }
     // Already so.
     assert_eq!(tile_of(Scale::Large, 4096, 9, 1).pad_chunks.divisor, 0);

@@ -5,7 +5,7 @@ use devarray::{Layout, backend::Capabilities, copy::Plan};
 use super::{
     super::{
         Addresses, Launch,
-        emulate::{Memory, run, tile},
+        emulate::{Memory, measure, run},
         launch::{Block, LINE_BYTES},
         tile::{Scale, TileParams},
     },
@@ -201,14 +201,14 @@ fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
     ] {
         let mut params = tile_of(Scale::Large, rows, columns, width);
         assert!(params.classes_log2 > 0, "rows in classes");
-        assert_eq!(tile::torn_sectors(&params), 0, "{rows} x {columns}, {width} bytes");
-        assert_eq!(tile::rows_apart(&params), 8, "{rows} x {columns}, {width} bytes");
+        assert_eq!(measure::torn_sectors(&params), 0, "{rows} x {columns}, {width} bytes");
+        assert_eq!(measure::rows_apart(&params), 8, "{rows} x {columns}, {width} bytes");
         // Neither is so by itself.
         params.class_pitch += 16;
-        assert!(tile::torn_sectors(&params) > 0, "{rows} x {columns}, {width} bytes");
+        assert!(measure::torn_sectors(&params) > 0, "{rows} x {columns}, {width} bytes");
         params.row_pitch += if params.swizzle_mask > 0 { 0 } else { 16 };
         params.swizzle_mask = 0;
-        assert!(tile::rows_apart(&params) < 8, "{rows} x {columns}, {width} bytes");
+        assert!(measure::rows_apart(&params) < 8, "{rows} x {columns}, {width} bytes");
     }
 }
 
@@ -241,12 +241,12 @@ fn vectors_of_few_rows_begin_in_different_banks() {
     let mut random = Random(41);
     for (rows, columns, width) in [(109, 1032, 1), (50, 1000, 2)] {
         let mut params = tile_of(Scale::Large, rows, columns, width);
-        assert_eq!((params.run_in_classes, tile::rows_apart(&params)), (1, 8), "{rows} of {width} bytes");
+        assert_eq!((params.run_in_classes, measure::rows_apart(&params)), (1, 8), "{rows} of {width} bytes");
         let (dst, src) = transposed(rows, columns);
         check(&mut random, &dst, &src, width, 0);
         // Without the gap, all begin in one.
         params.row_pitch -= 16;
-        assert_eq!(tile::rows_apart(&params), 1, "{rows} of {width} bytes");
+        assert_eq!(measure::rows_apart(&params), 1, "{rows} of {width} bytes");
     }
     // Rows an odd number of bytes apart need none.
     assert_eq!(tile_of(Scale::Large, 109, 1033, 1).run_in_classes, 0);

@@ -110,6 +110,21 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
+/// Matrices of bytes whose rows are all in a tile, of at least so many bytes: few rows and many, which spread over banks or are turned, one
+/// matrix and several that follow each other, columns or rows backwards.
+fn all_rows(len_bytes: usize) -> Vec<Pair> {
+    let mut all = Vec::new();
+    for rows in [17, 33, 50, 77, 101, 131, 150, 201, 202, 254, 285, 301, 317, 318, 369] {
+        let columns = len_bytes / rows;
+        all.extend([columns | 1, (columns | 3) - 1].map(|columns| permuted(&[rows, columns], &[1, 0], 0, 1)));
+        all.push(permuted(&[3, rows, (columns / 3) | 1], &[0, 2, 1], 0, 1));
+        let Pair { dst, src, .. } = permuted(&[rows, columns | 1], &[1, 0], 0, 1);
+        all.push(Pair { dst: dst.clone(), src: src.flip(&[0]).unwrap(), item_bytes: 1 });
+        all.push(Pair { dst, src: src.flip(&[1]).unwrap(), item_bytes: 1 });
+    }
+    all
+}
+
 /// Rows of whole lines of the cache, turned round and not.
 fn whole_lines(len_bytes: usize) -> Vec<Pair> {
     let of_width = |item_bytes: usize| {
@@ -208,6 +223,18 @@ fn middle_sizes_whose_runs_go_over_ends_are_right() {
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn large_sizes_whose_runs_go_over_ends_are_right() {
     check_ends(17 << 20);
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn tiles_of_all_rows_are_right() {
+    for len_bytes in [1 << 18, 5 << 20, 17 << 20] {
+        let kernels = check(all_rows(len_bytes));
+        println!("{kernels:?}");
+        for kernel in ["tile_1:tile_periodic", "tile_1:tile_periodic_shifted"] {
+            assert!(kernels.contains(kernel), "{kernel} did not run: {kernels:?}");
+        }
+    }
 }
 
 #[test]

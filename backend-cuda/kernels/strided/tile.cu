@@ -3,6 +3,7 @@
 // Compiled once for each width of an element. The kernels differ in how they find the byte of an element of a run:
 //
 //   tile_linear         a constant step                       (runs over rows, or along a strided row)
+//   tile_periodic       a constant step for a period, and another from period to period (width 1)
 //   tile_table          a table in shared memory that repeats with a step
 //   tile_pairs          linear, and elements of neighbouring runs are fetched as one word of 4 to 16 bytes
 //   tile_pairs_8, _4    the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (width 1)
@@ -52,6 +53,9 @@ template <Mode MODE, bool SHIFTED, bool WRAPS, Runs RUNS>
 __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, u32 x, const TableEntry* store_table,
                                             const u16* run_table, u32 run, u32 chunk) {
     char* to = find_run<RUNS>(p, t, store_table, run, x);
+    if (MODE == PERIODIC) {
+        chunk += run * p.share;
+    }
     int first = static_cast<int>(chunk) * V, back = 0;
     if (SHIFTED) {
         const int over = static_cast<int>(static_cast<u32>(reinterpret_cast<u64>(to)) & p.skew_mask) / WIDTH;
@@ -67,7 +71,17 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
     }
     const int before = static_cast<int>(t.wrap) - first; // elements before the run wraps
     uint4 value;
-    if constexpr (MODE != LINEAR) {
+    if constexpr (MODE == PERIODIC) {
+        const u32 period = divide(static_cast<u32>(max(first, 0)), p.period);
+        const int at = first - static_cast<int>(period * p.period.divisor), left = static_cast<int>(p.period.divisor) - at;
+        x += period * p.period_x + at * p.element_x;
+#if ELEMENT_BYTES == 1
+        if ((p.turn_by_run | p.turn_by_vector) != 0) {
+            value = gather_turned<true>(p, x, left, run * p.turn_by_run + (chunk * p.turn_by_vector >> 2));
+        } else
+#endif
+            value = gather_steps<true>(p, x, left);
+    } else if constexpr (MODE != LINEAR) {
         value = gather_tabulated<MODE, SHIFTED, WRAPS>(p, run_table, x, before, first);
     } else if constexpr (SHIFTED) {
         x += chunk * p.vector_x + back * p.element_x;
@@ -94,7 +108,7 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
 template <Mode MODE, bool SHIFTED, bool WRAPS, Runs RUNS>
 __device__ __forceinline__ void copy_runs(const TileParams& p, const Tile& t, u32 data, const TableEntry* store_table,
                                           const u16* run_table) {
-    const u32 x = data + t.x + tile_start(t) + (MODE != LINEAR ? 0 : p.store_x);
+    const u32 x = data + t.x + tile_start(t) + (MODE >= TABLE ? 0 : p.store_x);
     const u32 lanes = 1u << p.lanes_log2, at = threadIdx.x >> p.lanes_log2, step = blockDim.x >> p.lanes_log2;
     const u32 pass = divide(at, p.store_groups), passes = divide(step, p.store_groups);
     u32 run = at - pass * p.stores, chunk = pass * lanes + (threadIdx.x & (lanes - 1));
@@ -118,7 +132,7 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
     u16* run_table = reinterpret_cast<u16*>(shared + p.run_table) + V;
-    if (MODE != LINEAR) {
+    if (MODE >= TABLE) {
         fill_run_table<WIDTH>(p, run_table);
     }
     const Tile t = begin_tile<WRAPS>(p, shared);
@@ -134,7 +148,7 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
 
 // Four blocks at a time leave a thread 32 registers, three 40: which is faster was measured.
 #define KERNEL(NAME, MODE, SHIFTED, HELD, WRAPS)                                                                       \
-    extern "C" __global__ __launch_bounds__(MOST_THREADS, SHIFTED || (MODE == TABLE && WIDTH > 1) ? 4 : 3)             \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, SHIFTED || MODE == PERIODIC || (MODE == TABLE && WIDTH > 1) ? 4 : 3)             \
         void NAME(const __grid_constant__ TileParams p) {                                                              \
         copy_tile<MODE, SHIFTED, HELD, WRAPS>(p);                                                                      \
     }
@@ -147,6 +161,8 @@ KERNEL(tile_linear_shifted, LINEAR, true, false, false)
 KERNEL(tile_table_shifted, TABLE, true, false, false)
 #endif
 #if ELEMENT_BYTES == 1
+KERNEL(tile_periodic, PERIODIC, false, false, false)
+KERNEL(tile_periodic_shifted, PERIODIC, true, false, false)
 KERNEL(tile_table_shifted_wide, WIDE_TABLE, true, false, false)
 KERNEL(tile_table_shifted_wide_wrapped, WIDE_TABLE, true, false, true)
 KERNEL(tile_linear_shifted_wrapped, LINEAR, true, false, true)

@@ -90,16 +90,17 @@ struct TileParams {
     i64 wrap_src;              // and in the source
     // From an element of a run to its byte.
     int vector_x, element_x;   // linear: from vector to vector, from element to element
-    FastDiv period;            // table: elements after which it repeats
-    int period_x;              // table: bytes from one repetition to the next
+    FastDiv period;            // table: elements after which it repeats; periodic: those that are a step apart
+    int period_x;              // table, periodic: bytes from one of them to the next
     u32 run_axes;              // table: loops along a run
     RunAxis run_axis[MAX_INNER];
     int element_at[8];         // linear: so many times element_x
-    // Linear, elements of one byte, runs that start anywhere: by how many of its four words a vector begins later to be put together,
-    // for each run and for each vector of one that it is further.
+    // Elements of one byte, linear in runs that start anywhere, and periodic: by how many of its four words a vector begins later to be
+    // put together, for each run and for each vector of one that it is further; periodic: for each four vectors.
     u32 turn_by_run, turn_by_vector;
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
+    u32 share; // periodic: vectors of a run for each of four groups of threads, which count as its runs; 0: all threads have neighbours
 };
 static_assert(sizeof(TileParams) == 1536, "as the host declares it");
 

@@ -101,6 +101,10 @@ fn why(launch: &Launch) -> &'static str {
             "the sides run along different axes, so tiles turn round in shared memory; runs start anywhere, their \
              elements one step apart"
         }
+        "tile_periodic" | "tile_periodic_shifted" => {
+            "the sides run along different axes, so tiles turn round in shared memory; one run goes over all rows of a tile and then \
+             along them"
+        }
         "tile_table" => {
             "the sides run along different axes, so tiles turn round in shared memory; a table finds the elements of \
              runs over several axes"
@@ -198,6 +202,19 @@ mod tests {
                 &[1, 313, 313 * 313],
                 1,
                 &["tile_1:tile_linear_shifted_wrapped", "words turned by 1 a run and 0 a vector"],
+            ),
+            // All rows, of which the first ends in a sector.
+            (
+                &[64009, 253],
+                &[253, 1],
+                &[1, 64009],
+                1,
+                &[
+                    "tile_1:tile_periodic_shifted",
+                    "253 rows of 80 B",
+                    "in periods of 253",
+                    "all rows of a tile",
+                ],
             ),
             (&[8192, 4096], &[4096, 1], &[8192, 1], 4, &["rows_aligned", "held in the cache until read"]),
             (&[8192, 4096], &[4096, 1], &[0, 1], 4, &["rows_again", "only writing counts"]),

@@ -1,21 +1,23 @@
 //! Tiles: the sides are fastest along different axes, so the data turns round in shared memory.
 //!
 //! ```text
-//! shape   which box of the copy becomes a tile: rows along the source, runs along the destination
-//! ends    where rows end although they could go on along the run
-//! outer   in which order tiles are worked on
-//! scale   how much one block and one thread do
-//! deal    what each thread loads and stores
-//! place   where the rows lie in shared memory, and how the elements of a run are found there
-//! pitch   how far apart they lie
-//! turn    with which word of its vector a thread begins
-//! wrap    runs that go over two axes as one
+//! shape     which box of the copy becomes a tile: rows along the source, runs along the destination
+//! ends      where rows end although they could go on along the run
+//! periodic  runs over all rows and then along them
+//! wrap      runs that go over two axes as one
+//! outer     in which order tiles are worked on
+//! scale     how much one block and one thread do
+//! deal      what each thread loads and stores
+//! place     where the rows lie in shared memory, and how the elements of a run are found there
+//! pitch     how far apart they lie
+//! turn      with which word of its vector a thread begins
 //! ```
 
 mod deal;
 mod ends;
 mod outer;
 mod params;
+mod periodic;
 mod pitch;
 mod place;
 mod scale;
@@ -85,8 +87,8 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let size = scale.size(problem.width);
     (0..ATTEMPTS).find_map(|shrink| {
         let shape = shape::choose(problem, size, shrink)?;
-        if let Some((problem, shapes)) = (shrink == 0).then(|| over_ends(problem, &shape, scale)).flatten()
-            && let Some(launch) = shapes.iter().find_map(|shape| lay_out(&problem, shape, scale, 0))
+        if shrink == 0
+            && let Some(launch) = better(problem, &shape, scale)
         {
             return Some(launch);
         }
@@ -100,6 +102,15 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
             _ => return lay_out(problem, &shape, scale, shrink),
         };
         lay_out(problem, &shape::choose(problem, smaller.size(problem.width), shrink)?, smaller, shrink)
+    })
+}
+
+/// The launch for a copy whose tiles, those `without`, tear runs or sectors, if others tear less.
+fn better(problem: &Problem, without: &Shape, scale: Scale) -> Option<Launch> {
+    let mut boxes = periodic::boxes(problem, without, scale);
+    boxes.find_map(|shape| lay_out(problem, &shape, scale, 0)).or_else(|| {
+        let (problem, shapes) = over_ends(problem, without, scale)?;
+        shapes.iter().find_map(|shape| lay_out(&problem, shape, scale, 0))
     })
 }
 
@@ -184,7 +195,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     let threads = layout.threads(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
     let held = layout.held(find);
-    let (store_bytes, skewed) = (layout.store_bytes, layout.skew > 0);
+    let (store_bytes, skewed, shifted) = (layout.store_bytes, layout.skew > 0, layout.shifted);
     let params = layout.params;
     // The table of permuted rows is so short that all threads share it.
     let permuted = params.classes_log2 > 0 && params.run_in_classes == 0;

@@ -20,6 +20,13 @@ pub(in crate::strided) fn torn_sectors(p: &TileParams) -> u32 {
     torn
 }
 
+/// Chunks that all blocks load.
+pub(in crate::strided) fn chunks_loaded(p: &TileParams) -> usize {
+    let mut count = 0;
+    (0..p.tiles).for_each(|block| chunks(p, &find(p, block), |_, _| count += 1));
+    count
+}
+
 /// How many of eight neighbouring rows of a class begin in different 16 bytes of the banks.
 pub(in crate::strided) fn rows_apart(p: &TileParams) -> u32 {
     apart(p, i64::from(p.row_pitch))
@@ -36,21 +43,24 @@ fn apart(p: &TileParams, pitch: i64) -> u32 {
     banks.fold(0_u32, |seen, bank| seen | bank).count_ones()
 }
 
-/// How often the first warp of a block accesses shared memory for one byte of each of its first vectors, in the mean: words that differ and are
-/// in one bank are read one after the other. Of elements of one byte, in runs that start anywhere.
-pub(in crate::strided) fn accesses(launch: &Launch, block: u32) -> f64 {
+/// How often the first warp of a block accesses shared memory for one byte of each of its vectors, those from number `from` of their runs
+/// on, in the mean: words that differ and are in one bank are read one after the other. Of elements of one byte, a step apart.
+pub(in crate::strided) fn accesses(launch: &Launch, block: u32, from: u32) -> f64 {
     const VECTOR: u32 = 16;
     let Block::Tile(p) = &launch.params.0 else { panic!("a launch of tiles") };
     let (name, tile) = (launch.kernel.name.to_str().unwrap(), find(p, block));
-    assert!(name.starts_with("tile_linear_shifted"), "{name}");
+    let periodic = name.starts_with("tile_periodic");
+    assert!(periodic || name.starts_with("tile_linear_shifted"), "{name}");
     let start = tile.x + i64::from(p.store_x) + (tile.src % u64::from(LINE_BYTES)).cast_signed();
     let accesses = (0..VECTOR).map(|step| {
         let mut words: Vec<i64> = (0..32)
             .map(|thread| {
-                let (run, chunk) = (thread >> p.lanes_log2, thread % (1 << p.lanes_log2));
+                let (run, chunk) = (thread >> p.lanes_log2, from + thread % (1 << p.lanes_log2));
+                let chunk = chunk + run * p.share;
                 let (to, x) = find_run(p, &tile, start, run);
                 let back = i64::from(p.skew) - i64::try_from(to & u64::from(p.skew_mask)).unwrap();
-                let word = (step / 4 + run * p.turn_by_run + chunk * p.turn_by_vector) % 4;
+                let by_vector = chunk * p.turn_by_vector / if periodic { 4 } else { 1 };
+                let word = (step / 4 + run * p.turn_by_run + by_vector) % 4;
                 let (j, chunk) = (i64::from(word * 4 + step % 4), i64::from(chunk));
                 byte(name, p, 1, x, (chunk, back, j), chunk * i64::from(VECTOR) + back).div_euclid(4)
             })

@@ -191,6 +191,7 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
     let vector = i64::from(store_bytes / width);
     let shifted = name.contains("_shifted");
     let wrapped = name.contains("_wrapped");
+    let tabulated = name.starts_with("tile_table");
     assert_eq!(wrapped, p.wrap.divisor > 0, "the kernel for runs that wrap");
     let overlapping = !shifted && (wrapped || name.contains("_skewed"));
     assert_eq!(overlapping, (p.skew > 0 || wrapped) && !shifted, "the kernel for tiles that overlap");
@@ -207,6 +208,7 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
             continue;
         }
         for chunk in 0..chunks {
+            let chunk = chunk + i64::from(run * p.share);
             let (mut first, mut back) = (chunk * vector, 0);
             if shifted {
                 let over = i64::try_from(to & u64::from(p.skew_mask)).unwrap() / i64::from(width);
@@ -231,15 +233,21 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                 if first + vector <= tile.low || first >= tile.high {
                     continue;
                 }
-                let jump = if element >= i64::from(tile.wrap) { i64::from(p.wrap_x) } else { 0 };
-                let from = byte(name, p, width, x, (chunk, back, j), first) + jump;
+                let (end, wrap_x) = (next_end(name, p, tile, first), i64::from(p.wrap_x.cast_signed()));
+                let place = byte(name, p, width, x, (chunk, back, j), first);
+                let from = if element >= end { place + wrap_x } else { place };
+                // Of bytes, the word in which a run wraps is gathered from both sides.
+                if width == 1
+                    && !tabulated
+                    && (first + 1..first + vector).contains(&end)
+                    && (end - first) / 4 == j / 4
+                {
+                    gathered(p, shared.len(), width, place);
+                    gathered(p, shared.len(), width, place + wrap_x);
+                }
                 if element < tile.low || element >= tile.high {
                     // Gathered with the rest of its vector, and not stored: it must lie in shared memory all the same.
-                    let place = i64::from(p.data) + from;
-                    assert!(
-                        (0..=i64::from(p.data) + i64::try_from(shared.len()).unwrap() - i64::from(width))
-                            .contains(&place)
-                    );
+                    gathered(p, shared.len(), width, from);
                     continue;
                 }
                 let at = to.wrapping_add_signed((element - i64::from(p.skew)) * i64::from(width));
@@ -247,6 +255,21 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
             }
         }
     }
+}
+
+/// What is gathered, stored or not, lies in shared memory, of which `len_bytes` are data.
+fn gathered(p: &TileParams, len_bytes: usize, width: u32, from: i64) {
+    let data = -i64::from(p.data)..=len_bytes.cast_signed() as i64 - i64::from(width);
+    assert!(data.contains(&from), "in shared memory");
+}
+
+/// The element from which on a vector is further than its step tells, if its first is `first`.
+fn next_end(name: &str, p: &TileParams, tile: &Tile, first: i64) -> i64 {
+    if name.starts_with("tile_periodic") {
+        let period = i64::from(p.period.divisor);
+        return (first.max(0) / period + 1) * period;
+    }
+    tile.wrap.into()
 }
 
 /// Whether the vector from element `first` on of the run at `to` is this tile's, not that of one of its neighbours along the run.
@@ -307,6 +330,12 @@ pub(super) fn byte(
         return x;
     }
     let step = i64::from(p.element_x);
+    if name.starts_with("tile_periodic") {
+        let period = first.max(0) / i64::from(p.period.divisor);
+        return x
+            + period * i64::from(p.period_x)
+            + (first + j - period * i64::from(p.period.divisor)) * step;
+    }
     let vector =
         (x + chunk * i64::from(p.vector_x) + pad(p, chunk)) ^ swizzle(p, u32::try_from(chunk).unwrap());
     if !name.starts_with("tile_linear") {

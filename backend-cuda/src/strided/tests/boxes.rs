@@ -82,20 +82,20 @@ fn threads_begin_with_words_in_different_banks() {
     for layouts in odd.iter().chain([&transposed(2049, 24)]) {
         let mut launch = launch(Scale::Large, layouts, 1);
         let block = launch.grid / 2;
-        assert_eq!(measure::accesses(&launch, block), 1.0, "{:?}", layouts.0);
+        assert_eq!(measure::accesses(&launch, block, 0), 1.0, "{:?}", layouts.0);
         let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
         (params.turn_by_run, params.turn_by_vector) = (0, 0);
-        assert!(measure::accesses(&launch, block) >= 4.0, "{:?}", layouts.0);
+        assert!(measure::accesses(&launch, block, 0) >= 4.0, "{:?}", layouts.0);
     }
     // Vectors of one run would begin in two places, so fewer threads share a run.
     for layouts in [250, 282, 310, 358].map(turned_round) {
         let mut launch = launch(Scale::Large, &layouts, 1);
         let block = launch.grid / 2;
-        assert_eq!(measure::accesses(&launch, block), 2.0, "{:?}", layouts.0);
+        assert_eq!(measure::accesses(&launch, block, 0), 2.0, "{:?}", layouts.0);
         let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
         assert_eq!((params.turn_by_run, params.turn_by_vector, params.lanes_log2), (0, 0, 2));
         params.lanes_log2 = 3;
-        assert!(measure::accesses(&launch, block) >= 4.0, "{:?}", layouts.0);
+        assert!(measure::accesses(&launch, block, 0) >= 4.0, "{:?}", layouts.0);
     }
     // Runs over two axes and along one, in words turned by each number.
     for shape in [[67, 65, 63], [65, 67, 71], [66, 61, 65], [69, 131, 67]] {

@@ -18,10 +18,12 @@ impl Layout<'_> {
         let p = &mut self.params;
         p.run_chunks = if self.scattered {
             p.run
+        } else if p.share > 0 {
+            p.share
         } else if self.skew > 0 && self.shifted {
             p.b_piece * width / 16
         } else {
-            let over = if self.shifted { 16 - width } else { 0 };
+            let over = if self.shifted { p.skew_mask + 1 - width } else { 0 };
             (p.run * width + over).div_ceil(self.store_bytes)
         };
         let chunks = p.run_chunks;
@@ -63,9 +65,9 @@ impl Layout<'_> {
             Find::Split(runs) => Vector::Split(runs),
             Find::Pairs => Vector::Words,
             Find::Table if self.problem.width == 1 => Vector::ByteTable,
-            Find::Linear if self.problem.width == 1 => Vector::Bytes,
+            Find::Linear | Find::Periodic if self.problem.width == 1 => Vector::Bytes,
             Find::Table if self.shifted => Vector::Table,
-            Find::Table | Find::Linear => Vector::Elements,
+            Find::Table | Find::Linear | Find::Periodic => Vector::Elements,
         };
         let rounds = self.scale.vectors(vector);
         let p = &mut self.params;

@@ -109,6 +109,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) store_table: u32,
     pub(in crate::strided) run_table: u32,
     pub(in crate::strided) data: u32,
+    pub(in crate::strided) share: u32,
 }
 
 const _: () = assert!(size_of::<TileParams>() == 1536, "the size tile.cuh asserts too");
@@ -183,6 +184,7 @@ impl TileParams {
             store_table: 0,
             run_table: 0,
             data: 0,
+            share: 0,
         }
     }
 
@@ -211,7 +213,9 @@ impl TileParams {
         if self.wrap.divisor != 0 {
             write!(f, ", over the ends of {} steps", self.wrap.divisor)?;
         }
-        if self.period.divisor != 0 {
+        if self.period.divisor != 0 && self.run_axes == 0 {
+            write!(f, ", in periods of {}", self.period.divisor)?;
+        } else if self.period.divisor != 0 {
             write!(f, ", tabulated for {}", self.period.divisor)?;
         }
         if self.run_in_classes != 0 {

@@ -7,6 +7,7 @@ use devarray::Axes;
 use super::{
     Layout,
     params::{RunStep, Step},
+    periodic,
     pitch::{self, MARGIN},
     shape::Shape,
     turn::Turn,
@@ -19,6 +20,8 @@ use crate::strided::{axes::Problem, fast_div::FastDiv, launch::LINE_BYTES};
 pub(super) enum Find {
     /// One step.
     Linear,
+    /// A step for a period, and another from period to period.
+    Periodic,
     /// A table that repeats with a step.
     Table,
     /// One step, in words that hold an element of several runs.
@@ -53,6 +56,8 @@ impl Find {
             (Self::Table, true) if wraps => c"tile_table_shifted_wrapped",
             (Self::Linear, true) if wraps => c"tile_linear_shifted_wrapped",
             (Self::Table, true) if wide => c"tile_table_shifted_wide",
+            (Self::Periodic, false) => c"tile_periodic",
+            (Self::Periodic, true) => c"tile_periodic_shifted",
             (Self::Linear, false) => c"tile_linear",
             (Self::Linear, true) => c"tile_linear_shifted",
             (Self::Table, false) => c"tile_table",
@@ -80,7 +85,7 @@ impl Find {
         match self {
             Self::Linear => Some(c"tile_linear_held"),
             Self::Pairs => Some(c"tile_pairs_held"),
-            Self::Table | Self::Split(_) | Self::Scatter => None,
+            Self::Periodic | Self::Table | Self::Split(_) | Self::Scatter => None,
         }
     }
 }
@@ -285,6 +290,9 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
         let pad = padding(layout);
         let find = if layout.scattered { Find::Scatter } else { Find::Linear };
         return Some((find, (steps, bytes + steps + pad)));
+    }
+    if let Some(all) = periodic::place(layout, &levels, bytes) {
+        return Some(all);
     }
     let room = tabulate(layout, &levels)?;
     let bytes = bytes + part_vectors(layout);

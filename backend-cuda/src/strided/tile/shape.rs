@@ -341,6 +341,27 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
     shape.batch = Some(axis);
 }
 
+/// The box of all rows and so many columns, if runs that end with their axis go on along the source.
+pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
+    let of = problem.axes[0];
+    let fastest = *by_source(&problem.axes).first()?;
+    let next = problem.axes[fastest];
+    let width = problem.width;
+    let follows = next.dst == i64::from(of.extent) * of.dst && next.src.unsigned_abs() == u64::from(width);
+    if of.dst != i64::from(width) || fastest == 0 || !follows || next.extent < 2 * columns {
+        return None;
+    }
+    let (row_bytes, run_bytes) = (u64::from(columns * width), u64::from(of.extent * width));
+    let size = Size { row_bytes, run_bytes, tile_bytes: row_bytes * run_bytes / u64::from(width) };
+    let mut shape = mark(problem, Target { size, gaps: false, sectors: false }, false)?;
+    if shape.run[..] != [0, fastest] || shape.row[..] != [fastest] {
+        return None;
+    }
+    shape.steps[fastest] = columns;
+    turn(&mut shape);
+    Some(shape)
+}
+
 /// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink` halves the size
 /// that often: shared memory was short, or the table of a run too long.
 pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape> {

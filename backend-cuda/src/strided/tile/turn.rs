@@ -7,8 +7,36 @@
 
 use super::{Layout, place::VECTOR_WORDS};
 
-const WARP: u32 = 32;
+pub(super) const WARP: u32 = 32;
 const BANKS: u32 = 32;
+
+/// What the threads of a warp access at once: words that differ and are in one bank, one after the other.
+pub(super) struct Banks {
+    seen: [[i64; WARP as usize]; BANKS as usize],
+    counts: [usize; BANKS as usize],
+}
+
+impl Banks {
+    pub(super) fn new() -> Self {
+        Self { seen: [[0; WARP as usize]; BANKS as usize], counts: [0; BANKS as usize] }
+    }
+
+    /// A thread accesses a byte.
+    pub(super) fn access(&mut self, byte: i64) {
+        let word = byte.div_euclid(4);
+        let bank = usize::try_from(word.rem_euclid(BANKS.into())).unwrap_or(0);
+        let count = &mut self.counts[bank];
+        if !self.seen[bank][..*count].contains(&word) {
+            self.seen[bank][*count] = word;
+            *count += 1;
+        }
+    }
+
+    /// Accesses that takes.
+    pub(super) fn most(&self) -> u32 {
+        self.counts.iter().max().and_then(|&most| u32::try_from(most).ok()).unwrap_or(0)
+    }
+}
 
 /// By how many words threads begin later, for each run and for each vector of one that they are further; and threads along a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +82,7 @@ impl Turn {
 
     fn accesses_of(self, layout: &Layout<'_>, pitch: u32, word: u32) -> u32 {
         let p = &layout.params;
-        let mut seen = [[0_i64; WARP as usize]; BANKS as usize];
-        let mut counts = [0_usize; BANKS as usize];
+        let mut banks = Banks::new();
         for thread in 0..WARP {
             let (mut rest, lane) = (thread >> self.lanes_log2, thread % (1 << self.lanes_log2));
             let turned = (word + rest * self.by_run + lane * self.by_vector) % VECTOR_WORDS;
@@ -68,14 +95,8 @@ impl Turn {
             }
             let over = to & i64::from(p.skew_mask);
             let row = i64::from((lane * VECTOR_WORDS + turned) * 4) - over;
-            let at = (row * i64::from(pitch) + x).div_euclid(4);
-            let bank = usize::try_from(at.rem_euclid(BANKS.into())).unwrap_or(0);
-            let known = &seen[bank][..counts[bank]];
-            if !known.contains(&at) {
-                seen[bank][counts[bank]] = at;
-                counts[bank] += 1;
-            }
+            banks.access(row * i64::from(pitch) + x);
         }
-        counts.into_iter().max().and_then(|most| u32::try_from(most).ok()).unwrap_or(0)
+        banks.most()
     }
 }

@@ -1,0 +1,153 @@
+//! Runs over all rows of a tile and then along them.
+
+use std::collections::BTreeSet;
+
+use devarray::Layout;
+
+use super::{
+    super::{
+        emulate::{Memory, measure, run},
+        launch::{Block, Launch},
+        tile::Scale,
+    },
+    Random,
+    boxes::shared_sectors,
+    check,
+    selected::{AT, few_rows, launch},
+    transposed,
+};
+
+fn is_periodic(launch: &Launch) -> bool {
+    launch.kernel.name.to_str().unwrap().starts_with("tile_periodic")
+}
+
+/// Matrices of bytes that follow each other, each transposed: of any alignment, rows apart, either side of the source backwards.
+fn any(random: &mut Random, [d, rows, columns]: [usize; 3]) -> (Layout, Layout) {
+    let mut gap = |most: usize| if random.one_in(3) { random.below(most) } else { 0 };
+    let (pitch, matrix, run, to) = (columns + gap(40), gap(40), rows * columns + gap(40), gap(40));
+    let matrix = rows * pitch + matrix;
+    let mut from = random.below(3);
+    let mut axis = |extent: usize, stride: usize| {
+        let backwards = random.one_in(4);
+        from += if backwards { (extent - 1) * stride } else { 0 };
+        if backwards { -stride.cast_signed() } else { stride.cast_signed() }
+    };
+    let src = [axis(d, matrix), axis(columns, 1), axis(rows, pitch)];
+    let shape = [d, columns, rows];
+    let dst = [run, rows, 1].map(usize::cast_signed);
+    (Layout::new(&shape, &dst, to).unwrap(), Layout::new(&shape, &src, from).unwrap())
+}
+
+#[test]
+fn runs_over_all_rows_are_right() {
+    let mut kernels = BTreeSet::new();
+    let mut found = 0;
+    for seed in 1..=400_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let rows = [17 + random.below(80), 96 + random.below(300)][random.below(2)];
+        let shape = [1 + random.below(3), rows, 2 + random.below(100_000 / rows)];
+        let layouts = any(&mut random, shape);
+        for scale in [Scale::Small, Scale::Middle, Scale::Large] {
+            let launch = launch(scale, &layouts, 1);
+            found += usize::from(is_periodic(&launch));
+            kernels.insert(launch.kernel.name.to_str().unwrap());
+        }
+        check(&mut random, &layouts.0, &layouts.1, 1, seed);
+    }
+    assert!(kernels.contains("tile_periodic") && kernels.contains("tile_periodic_shifted"), "{kernels:?}");
+    assert!(found > 400, "{found} of 1,200");
+}
+
+/// What the parameters say of the ends of periods is what happens.
+#[test]
+fn a_period_that_ends_elsewhere_is_wrong() {
+    let (rows, columns) = (141, 301);
+    let source: Vec<u8> = (0..rows * columns).map(|i| u8::try_from(i % 251).unwrap()).collect();
+    let copied = |change: &dyn Fn(&mut Block)| {
+        let mut launch = launch(Scale::Middle, &transposed(rows, columns), 1);
+        assert!(is_periodic(&launch), "{}", launch.explain());
+        change(&mut launch.params.0);
+        let mut found = vec![0; source.len()];
+        let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+        run(&launch, &mut memory);
+        let right = |(i, &byte): (usize, &u8)| byte == source[i % rows * columns + i / rows];
+        found.iter().enumerate().all(right)
+    };
+    assert!(copied(&|_| ()));
+    assert!(!copied(&|block| {
+        let Block::Tile(params) = block else { panic!("a tile") };
+        params.wrap_x = params.wrap_x.wrapping_add(1);
+    }));
+    assert!(!copied(&|block| {
+        let Block::Tile(params) = block else { panic!("a tile") };
+        params.period_x += 1;
+    }));
+}
+
+/// Mean accesses for one byte of each vector of a warp, all over a tile.
+fn accesses(launch: &Launch) -> f64 {
+    let Block::Tile(p) = &launch.params.0 else { panic!("a tile") };
+    let chunks = (0..p.run_chunks - 32).step_by(32);
+    let count = chunks.len() as f64;
+    chunks.map(|from| measure::accesses(launch, launch.grid / 2, from)).sum::<f64>() / count
+}
+
+/// As many as eight groups of four would, if nothing were done.
+#[test]
+fn threads_read_from_different_banks() {
+    let (mut turned, mut plain) = (0, 0);
+    for (rows, columns) in
+        [(201, 1001), (253, 1009), (254, 1002), (317, 905), (369, 801), (130, 1601), (33, 4001)]
+    {
+        let mut launch = launch(Scale::Large, &transposed(rows, columns), 1);
+        assert!(is_periodic(&launch), "{rows} x {columns}: {}", launch.explain());
+        let found = accesses(&launch);
+        assert!(found < 3.1, "{rows} x {columns}: {found}");
+        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
+        if (params.turn_by_run, params.turn_by_vector) == (0, 0) {
+            plain += 1;
+            continue;
+        }
+        turned += 1;
+        (params.turn_by_run, params.turn_by_vector) = (0, 0);
+        let unturned = accesses(&launch);
+        assert!(unturned > 3.0 && unturned > found + 1.0, "{rows} x {columns}: {found}, {unturned}");
+    }
+    assert!(turned > 2 && plain > 0, "{turned} turned, {plain} not");
+}
+
+/// Bytes that tiles load, chunk by chunk, for each of the source.
+fn loaded(launch: &Launch, len_bytes: usize) -> f64 {
+    let Block::Tile(p) = &launch.params.0 else { panic!("a tile") };
+    measure::chunks_loaded(p) as f64 * 16.0 / len_bytes as f64
+}
+
+/// Of runs that are cut, each piece but the first loads 31 rows that its neighbour has as well.
+#[test]
+fn no_row_is_loaded_twice() {
+    for (rows, columns) in [(201, 1001), (253, 1009), (317, 905), (369, 801)] {
+        let layouts = transposed(rows, columns);
+        let launch = launch(Scale::Large, &layouts, 1);
+        let times = loaded(&launch, rows * columns);
+        assert!(times < 1.25, "{rows} x {columns}: {times}");
+        // Each run is within a tile; of neighbouring tiles, one may end in a sector.
+        assert!(shared_sectors(Scale::Large, &layouts, 1, rows * columns) <= launch.grid as usize);
+    }
+    // More rows than a tile has room for.
+    let launch = launch(Scale::Large, &transposed(641, 901), 1);
+    assert!(!is_periodic(&launch) && loaded(&launch, 641 * 901) > 1.3, "{}", launch.explain());
+}
+
+#[test]
+fn others_are_found_otherwise() {
+    let name = |layouts: &(Layout, Layout), width| launch(Scale::Large, layouts, width).kernel.name;
+    // Words; rows all in one bank; vectors that end with their period; elements of two bytes; periods shorter than a vector.
+    let others = [(252, 1004, 1), (253, 1008, 1), (256, 1001, 1), (253, 1009, 2), (13, 4001, 1)];
+    for (rows, columns, width) in others {
+        let found = name(&transposed(rows, columns), width).to_str().unwrap();
+        assert!(!found.starts_with("tile_periodic"), "{rows} x {columns} of {width} bytes: {found}");
+    }
+    // Nor small results of more rows than a tile has anyway.
+    assert!(!is_periodic(&launch(Scale::Small, &transposed(253, 1009), 1)));
+    assert_eq!(name(&few_rows(37, 301), 1), c"tile_periodic_shifted");
+}

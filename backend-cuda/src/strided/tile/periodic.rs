@@ -107,17 +107,14 @@ impl Run {
         // Neighbouring vectors are 16 rows apart: in all banks of a kind if the pitch is odd, in fewer if it is even.
         let by_vector = [0, 2, 4][self.pitch.trailing_zeros().min(2) as usize];
         let turned = [(0, 0), (1, 0), (0, by_vector), (1, by_vector)];
-        let shared = turned[..if by_vector == 0 { 2 } else { 4 }].iter();
+        let turned = &turned[..if by_vector == 0 { 2 } else { 4 }];
         let cost = |dealt: &Dealt| {
             let turns = (dealt.by_run | dealt.by_vector) != 0;
             let accesses: u32 = (0..SAMPLES).map(|sample| self.accesses(*dealt, sample, SAMPLES)).sum();
             accesses + if turns { SAMPLES } else { 0 }
         };
-        shared
-            .map(|&(by_run, by_vector)| Dealt { share, by_run, by_vector })
-            .chain([plain])
-            .min_by_key(cost)
-            .unwrap_or(plain)
+        let shared = turned.iter().map(|&(by_run, by_vector)| Dealt { share, by_run, by_vector });
+        [plain].into_iter().chain(shared).min_by_key(cost).unwrap_or(plain)
     }
 
     /// How often a warp accesses banks for the first byte of its vectors' first words: of `samples` warps that are as far from each other,

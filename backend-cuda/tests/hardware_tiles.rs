@@ -114,9 +114,11 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
 /// matrix and several that follow each other, columns or rows backwards.
 fn all_rows(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
-    for rows in [17, 33, 50, 77, 101, 131, 150, 201, 202, 254, 285, 301, 317, 318, 369] {
+    for rows in [17, 33, 50, 77, 101, 131, 150, 201, 202, 212, 248, 254, 285, 301, 317, 318, 369] {
         let columns = len_bytes / rows;
-        all.extend([columns | 1, (columns | 3) - 1].map(|columns| permuted(&[rows, columns], &[1, 0], 0, 1)));
+        // Rows of the source apart by odd and even numbers of bytes, and by multiples of 4 and 16.
+        let apart = [columns | 1, (columns | 3) - 1, (columns | 7) - 3, columns.next_multiple_of(16)];
+        all.extend(apart.map(|columns| permuted(&[rows, columns], &[1, 0], 0, 1)));
         all.push(permuted(&[3, rows, (columns / 3) | 1], &[0, 2, 1], 0, 1));
         let Pair { dst, src, .. } = permuted(&[rows, columns | 1], &[1, 0], 0, 1);
         all.push(Pair { dst: dst.clone(), src: src.flip(&[0]).unwrap(), item_bytes: 1 });

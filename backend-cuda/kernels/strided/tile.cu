@@ -77,7 +77,8 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
         x += period * p.period_x + at * p.element_x;
 #if ELEMENT_BYTES == 1
         if ((p.turn_by_run | p.turn_by_vector) != 0) {
-            value = gather_turned<true>(p, x, left, run * p.turn_by_run + (chunk * p.turn_by_vector >> 2));
+            const u32 turn = run * p.turn_by_run + (chunk * p.turn_by_vector >> 2);
+            value = p.turn_bytes != 0 ? gather_turned<true, true>(p, x, left, turn, chunk % 4) : gather_turned<true, false>(p, x, left, turn, 0);
         } else
 #endif
             value = gather_steps<true>(p, x, left);
@@ -87,7 +88,7 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
         x += chunk * p.vector_x + back * p.element_x;
 #if ELEMENT_BYTES == 1
         if ((p.turn_by_run | p.turn_by_vector) != 0) {
-            value = gather_turned<WRAPS>(p, x, before, run * p.turn_by_run + chunk * p.turn_by_vector);
+            value = gather_turned<WRAPS, false>(p, x, before, run * p.turn_by_run + chunk * p.turn_by_vector, 0);
         } else
 #endif
             value = gather_steps<WRAPS>(p, x, before);

@@ -100,9 +100,10 @@ struct TileParams {
     u32 turn_by_run, turn_by_vector;
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
+    u32 turn_bytes; // periodic: whether a word of a vector begins with another of its four bytes, by the vector's number
     u32 share; // periodic: vectors of a run for each of four groups of threads, which count as its runs; 0: all threads have neighbours
 };
-static_assert(sizeof(TileParams) == 1536, "as the host declares it");
+static_assert(sizeof(TileParams) == 1544, "as the host declares it");
 
 struct TableEntry {
     i64 offset;

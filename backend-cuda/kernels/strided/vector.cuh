@@ -18,36 +18,44 @@ __device__ __forceinline__ u32 add_half(u32 number, u32 word, int half) {
 }
 
 #if ELEMENT_BYTES == 1
-// Elements 0 to 3 of a word, a step from each other, the first at byte x.
-__device__ __forceinline__ u32 gather_word(const TileParams& p, u32 x) {
+// Elements 0 to 3 of a word, the first at byte x.
+__device__ __forceinline__ u32 gather_word(u32 x, const int (&at)[4]) {
     Type byte[4];
 #pragma unroll
     for (int j = 0; j < 4; j++) {
-        byte[j] = element<Type>(x + p.element_at[j]);
+        byte[j] = element<Type>(x + at[j]);
     }
     return pack4(byte);
 }
 
-// Elements of a vector, word by word, from number `turn` modulo 4 on; those from `before` on are further, if the run WRAPS.
-template <bool WRAPS>
-__device__ __forceinline__ uint4 gather_turned(const TileParams& p, u32 x, int before, u32 turn) {
+// Elements of a vector, word by word, from number `turn` modulo 4 on, and BYTES of each from number `turn_bytes` on; those from `before`
+// on are further, if the run WRAPS.
+template <bool WRAPS, bool BYTES>
+__device__ __forceinline__ uint4 gather_turned(const TileParams& p, u32 x, int before, u32 turn, u32 turn_bytes) {
+    int at[4];
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        at[j] = BYTES ? static_cast<int>((j + turn_bytes) % 4) * p.element_x : p.element_at[j];
+    }
     u32 word[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const u32 at = (i + turn) % 4;
-        const u32 from = WRAPS && static_cast<int>(4 * at) >= before ? x + p.wrap_x : x;
-        word[i] = gather_word(p, from + at * p.element_at[4]);
+        const u32 number = (i + turn) % 4;
+        const u32 from = WRAPS && static_cast<int>(4 * number) >= before ? x + p.wrap_x : x;
+        word[i] = gather_word(from + number * p.element_at[4], at);
+        word[i] = BYTES ? __funnelshift_l(word[i], word[i], 8 * turn_bytes) : word[i];
     }
     const bool one = turn & 1, two = turn & 2;
     const u32 a = one ? word[3] : word[0], b = one ? word[0] : word[1], c = one ? word[1] : word[2], d = one ? word[2] : word[3];
     uint4 value = make_uint4(two ? c : a, two ? d : b, two ? a : c, two ? b : d);
     if (WRAPS && 0 < before && before < V && before % 4 != 0) { // the one word within which the run wraps
-        const u32 at = before / 4, mask = ~0u << before % 4 * 8;
-        const u32 rest = gather_word(p, x + p.wrap_x + at * p.element_at[4]) & mask;
-        value.x = at == 0 ? (value.x & ~mask) | rest : value.x;
-        value.y = at == 1 ? (value.y & ~mask) | rest : value.y;
-        value.z = at == 2 ? (value.z & ~mask) | rest : value.z;
-        value.w = at == 3 ? (value.w & ~mask) | rest : value.w;
+        const u32 number = before / 4, mask = ~0u << before % 4 * 8;
+        u32 rest = gather_word(x + p.wrap_x + number * p.element_at[4], at);
+        rest = (BYTES ? __funnelshift_l(rest, rest, 8 * turn_bytes) : rest) & mask;
+        value.x = number == 0 ? (value.x & ~mask) | rest : value.x;
+        value.y = number == 1 ? (value.y & ~mask) | rest : value.y;
+        value.z = number == 2 ? (value.z & ~mask) | rest : value.z;
+        value.w = number == 3 ? (value.w & ~mask) | rest : value.w;
     }
     return value;
 }
@@ -57,7 +65,7 @@ __device__ __forceinline__ uint4 gather_turned(const TileParams& p, u32 x, int b
 template <bool WRAPS>
 __device__ __forceinline__ uint4 gather_steps(const TileParams& p, u32 x, int before) {
 #if ELEMENT_BYTES == 1
-    return gather_turned<WRAPS>(p, x, before, 0);
+    return gather_turned<WRAPS, false>(p, x, before, 0, 0);
 #else
     Type value[V];
 #pragma unroll

@@ -61,7 +61,8 @@ pub(in crate::strided) fn accesses(launch: &Launch, block: u32, from: u32) -> f6
                 let back = i64::from(p.skew) - i64::try_from(to & u64::from(p.skew_mask)).unwrap();
                 let by_vector = chunk * p.turn_by_vector / if periodic { 4 } else { 1 };
                 let word = (step / 4 + run * p.turn_by_run + by_vector) % 4;
-                let (j, chunk) = (i64::from(word * 4 + step % 4), i64::from(chunk));
+                let byte_of = step + chunk * p.turn_bytes;
+                let (j, chunk) = (i64::from(word * 4 + byte_of % 4), i64::from(chunk));
                 byte(name, p, 1, x, (chunk, back, j), chunk * i64::from(VECTOR) + back).div_euclid(4)
             })
             .collect();

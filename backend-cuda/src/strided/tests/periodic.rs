@@ -138,16 +138,42 @@ fn no_row_is_loaded_twice() {
     assert!(!is_periodic(&launch) && loaded(&launch, 641 * 901) > 1.3, "{}", launch.explain());
 }
 
+/// Rows apart by multiples of 8 bytes begin in one bank, or two: bytes are turned as well.
+#[test]
+fn bytes_are_turned_where_vectors_begin_in_one_bank() {
+    let mut random = Random(61);
+    for (rows, columns) in [(252, 1008), (253, 1000), (301, 1024), (140, 1608), (222, 800)] {
+        let layouts = transposed(rows, columns);
+        let mut launch = launch(Scale::Large, &layouts, 1);
+        assert!(is_periodic(&launch), "{rows} x {columns}: {}", launch.explain());
+        let found = accesses(&launch);
+        assert!(found < 4.6, "{rows} x {columns}: {found}");
+        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
+        assert_eq!((params.turn_bytes, params.row_pitch % 32 % 8), (1, 0), "{rows} x {columns}");
+        params.turn_bytes = 0;
+        let unturned = accesses(&launch);
+        assert!(unturned > found + 1.5, "{rows} x {columns}: {found}, {unturned}");
+        check(&mut random, &layouts.0, &layouts.1, 1, 0);
+    }
+}
+
 #[test]
 fn others_are_found_otherwise() {
-    let name = |layouts: &(Layout, Layout), width| launch(Scale::Large, layouts, width).kernel.name;
-    // Words; rows all in one bank; vectors that end with their period; elements of two bytes; periods shorter than a vector.
-    let others = [(252, 1004, 1), (253, 1008, 1), (256, 1001, 1), (253, 1009, 2), (13, 4001, 1)];
-    for (rows, columns, width) in others {
-        let found = name(&transposed(rows, columns), width).to_str().unwrap();
+    let name = |scale, layouts: &(Layout, Layout), width| launch(scale, layouts, width).kernel.name;
+    // Vectors that end with their period; elements of two bytes; periods shorter than a vector; short tables; words of middle results,
+    // and small results of more rows than a tile has anyway.
+    for (scale, rows, columns, width) in [
+        (Scale::Large, 256, 1001, 1),
+        (Scale::Large, 253, 1009, 2),
+        (Scale::Large, 13, 4001, 1),
+        (Scale::Large, 72, 4000, 1),
+        (Scale::Middle, 248, 1000, 1),
+        (Scale::Small, 253, 1009, 1),
+    ] {
+        let found = name(scale, &transposed(rows, columns), width).to_str().unwrap();
         assert!(!found.starts_with("tile_periodic"), "{rows} x {columns} of {width} bytes: {found}");
     }
-    // Nor small results of more rows than a tile has anyway.
-    assert!(!is_periodic(&launch(Scale::Small, &transposed(253, 1009), 1)));
-    assert_eq!(name(&few_rows(37, 301), 1), c"tile_periodic_shifted");
+    assert_eq!(name(Scale::Large, &few_rows(37, 301), 1), c"tile_periodic_shifted");
+    // Matrices that are whole in a tile, with rows in one bank.
+    assert_eq!(name(Scale::Large, &few_rows(77, 160), 1), c"tile_table");
 }

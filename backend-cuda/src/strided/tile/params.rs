@@ -109,10 +109,11 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) store_table: u32,
     pub(in crate::strided) run_table: u32,
     pub(in crate::strided) data: u32,
+    pub(in crate::strided) turn_bytes: u32,
     pub(in crate::strided) share: u32,
 }
 
-const _: () = assert!(size_of::<TileParams>() == 1536, "the size tile.cuh asserts too");
+const _: () = assert!(size_of::<TileParams>() == 1544, "the size tile.cuh asserts too");
 
 impl TileParams {
     /// Everything absent.
@@ -184,6 +185,7 @@ impl TileParams {
             store_table: 0,
             run_table: 0,
             data: 0,
+            turn_bytes: 0,
             share: 0,
         }
     }
@@ -229,6 +231,9 @@ impl TileParams {
         if (self.turn_by_run, self.turn_by_vector) != (0, 0) {
             let (run, vector) = (self.turn_by_run, self.turn_by_vector);
             write!(f, ", words turned by {run} a run and {vector} a vector")?;
+        }
+        if self.turn_bytes != 0 {
+            write!(f, ", bytes by 1 a vector")?;
         }
         if self.pad_chunks.divisor != 0 {
             write!(f, ", padded")?;

@@ -4,9 +4,11 @@
 //! vectors are whole. Its elements are a step apart for a period, as many as there are rows, and from period to period it is another step.
 //! One period at most ends within a vector, so this takes no table.
 
+use std::ops::RangeInclusive;
+
 use super::{
     Layout, SECTOR_BYTES,
-    place::{Find, VECTOR_WORDS, in_words},
+    place::{Find, MAX_TABLE, VECTOR_WORDS, in_words},
     scale::Scale,
     shape::{Shape, of_all_rows},
     turn::{Banks, WARP},
@@ -20,6 +22,14 @@ const GROUPS: u32 = 4;
 /// Threads of such a group, which have neighbouring vectors.
 const LANES_LOG2: u32 = 3;
 
+/// Warps of a tile whose accesses are counted before it is laid out.
+const SAMPLES: u32 = 8;
+/// What threads that meet may cost each of those warps; more costs more than to look bytes up.
+const MUCH: u32 = 5 * SAMPLES;
+
+/// Rows of which a tile may be made although they are more than it aims at.
+const ROWS: RangeInclusive<u32> = 96..=512;
+
 /// Boxes of all rows, the best first, for runs that are cut in `without` and end anywhere. Neighbouring rows share fewer sectors where
 /// they are longer; a result that stays in the cache wants more tiles than that (`NOTES.md`, version 14).
 pub(super) fn boxes<'a>(
@@ -27,21 +37,17 @@ pub(super) fn boxes<'a>(
     without: &Shape,
     scale: Scale,
 ) -> impl Iterator<Item = Shape> + use<'a> {
-    const ROWS: std::ops::RangeInclusive<u32> = 96..=512;
     let columns: &[u32] = match scale {
         Scale::Small => &[],
         Scale::Middle => &[80],
         Scale::Large | Scale::Stream | Scale::FastStream => &[112, 80],
     };
     let run = problem.axes[0];
-    let cut = without.run[..] == [0] && without.run_unit() < VECTOR && !in_words(problem, without);
-    let fits = problem.width == 1 && cut && ROWS.contains(&run.extent) && spreads(run.src);
+    // Words of a small result are as fast.
+    let words = in_words(problem, without) && without.run_unit() == VECTOR / 2 && scale == Scale::Middle;
+    let cut = without.run[..] == [0] && without.run_unit() < VECTOR && !words;
+    let fits = problem.width == 1 && cut && ROWS.contains(&run.extent);
     columns.iter().filter(move |_| fits).filter_map(move |&columns| of_all_rows(problem, columns))
-}
-
-/// Whether rows so many bytes apart are in different banks, if not in each: their distance in a tile is the same modulo 16.
-fn spreads(stride: i64) -> bool {
-    stride % 8 != 0
 }
 
 /// Lays out a run given by its loops as (steps, bytes), if it is of that kind: `bytes` from the first row to the end of the last.
@@ -52,29 +58,47 @@ pub(super) fn place(
 ) -> Option<(Find, (u32, u32))> {
     let &[(rows, step), (_, next)] = levels else { return None };
     let pitch = u32::try_from(step).ok()?;
-    let one_axis = layout.across_rows.len() == 1;
-    if layout.problem.width != 1 || layout.scattered || !one_axis || rows < VECTOR || !spreads(step.into()) {
+    let across = layout.across_rows[..] == layout.shape.run[..1];
+    if layout.problem.width != 1 || layout.scattered || !across || rows < VECTOR {
         return None;
     }
-    // Vectors are counted from a sector on, so that groups of threads store whole ones.
-    layout.shifted |= !layout.shape.runs_keep(SECTOR_BYTES.into());
+    // Vectors that begin in one bank are looked up as fast, if the table is short, or if the tile is a matrix: all its sectors are whole.
+    let meet = pitch.is_multiple_of(8);
+    let short = rows.is_multiple_of(8) && rows < 128;
+    if meet && (short || layout.row_split.is_none()) {
+        return None;
+    }
+    // Rows an odd number of 16 bytes apart are in different banks, if their vectors are not.
+    let apart = if pitch.is_multiple_of(2 * VECTOR) { VECTOR } else { 0 };
+    let (pitch, bytes) = (pitch + apart, bytes + rows * apart);
+    let step = pitch.cast_signed();
+    let shifted = !layout.shape.runs_keep(SECTOR_BYTES.into());
+    let over = if shifted { SECTOR_BYTES - 1 } else { 0 };
     let p = &mut layout.params;
-    let over = if layout.shifted { SECTOR_BYTES - 1 } else { 0 };
-    p.skew_mask = over;
-    p.period = FastDiv::new(rows);
-    p.period_x = next;
-    p.set_step(step);
-    p.wrap_x = next.wrapping_sub(step.wrapping_mul(rows.cast_signed())).cast_unsigned();
     if p.stores == 1 && layout.across_runs.is_empty() {
         let run = Run { rows, pitch, next, vectors: (p.run + over).div_ceil(VECTOR) };
-        let dealt = run.best();
+        let (dealt, cost) = run.best(meet);
+        let table = rows.checked_mul(VECTOR >> rows.trailing_zeros().min(VECTOR.ilog2()));
+        if meet && cost >= MUCH && table.is_some_and(|entries| entries <= MAX_TABLE) {
+            return None;
+        }
         (p.turn_by_run, p.turn_by_vector) = (dealt.by_run, dealt.by_vector);
+        p.turn_bytes = u32::from(dealt.bytes);
         if dealt.share > 0 {
             p.share = dealt.share;
             p.stores = GROUPS;
             layout.most_lanes_log2 = LANES_LOG2;
         }
     }
+    // Vectors are counted from a sector on, so that groups of threads store whole ones.
+    layout.shifted = shifted;
+    p.skew_mask = over;
+    p.row_pitch = pitch;
+    p.row[0].x = step;
+    p.period = FastDiv::new(rows);
+    p.period_x = next;
+    p.set_step(step);
+    p.wrap_x = next.wrapping_sub(step.wrapping_mul(rows.cast_signed())).cast_unsigned();
     // Of the word in which a period ends, all is gathered from both sides.
     let before = over.max(VECTOR_WORDS - 1) * pitch;
     Some((Find::Periodic, (before, bytes + (VECTOR - 1) * pitch)))
@@ -96,41 +120,57 @@ struct Dealt {
     /// As in [`super::params::TileParams`].
     by_run: u32,
     by_vector: u32,
+    bytes: bool,
 }
 
 impl Run {
-    /// What costs least: to be in one bank once more costs about as much as to turn words (`NOTES.md`, version 14).
-    fn best(&self) -> Dealt {
-        const SAMPLES: u32 = 8;
-        let plain = Dealt { share: 0, by_run: 0, by_vector: 0 };
+    /// What costs least, and how much: as many accesses as a byte takes a warp, one more to turn words, two to turn bytes as well
+    /// (`NOTES.md`, version 14). `meet`: whether vectors of neighbouring threads begin in one bank.
+    fn best(&self, meet: bool) -> (Dealt, u32) {
         let share = self.vectors.div_ceil(GROUPS).next_multiple_of(2);
+        let dealt = |share, by_run, by_vector, bytes| Dealt { share, by_run, by_vector, bytes };
         // Neighbouring vectors are 16 rows apart: in all banks of a kind if the pitch is odd, in fewer if it is even.
         let by_vector = [0, 2, 4][self.pitch.trailing_zeros().min(2) as usize];
-        let turned = [(0, 0), (1, 0), (0, by_vector), (1, by_vector)];
-        let turned = &turned[..if by_vector == 0 { 2 } else { 4 }];
-        let cost = |dealt: &Dealt| {
-            let turns = (dealt.by_run | dealt.by_vector) != 0;
-            let accesses: u32 = (0..SAMPLES).map(|sample| self.accesses(*dealt, sample, SAMPLES)).sum();
-            accesses + if turns { SAMPLES } else { 0 }
+        let all = if meet {
+            [
+                (0, 0, 2, false),
+                (0, 0, 4, false),
+                (0, 0, 1, true),
+                (0, 0, 2, true),
+                (share, 0, 1, true),
+                (share, 1, 1, true),
+            ]
+            .map(|(share, by_run, by_vector, bytes)| dealt(share, by_run, by_vector, bytes))
+        } else {
+            [(0, 0), (1, 0), (0, by_vector), (1, by_vector), (2, by_vector), (3, by_vector)]
+                .map(|(by_run, by_vector)| dealt(share, by_run, by_vector, false))
         };
-        let shared = turned.iter().map(|&(by_run, by_vector)| Dealt { share, by_run, by_vector });
-        [plain].into_iter().chain(shared).min_by_key(cost).unwrap_or(plain)
+        let cost = |dealt: &Dealt| {
+            let turns = match (dealt.by_run | dealt.by_vector, dealt.bytes) {
+                (0, _) => 0,
+                (_, false) => SAMPLES,
+                (_, true) => 2 * SAMPLES,
+            };
+            turns + (0..SAMPLES).map(|sample| self.accesses(*dealt, sample)).sum::<u32>()
+        };
+        let plain = dealt(0, 0, 0, false);
+        let costs = [plain].into_iter().chain(all).map(|dealt| (dealt, cost(&dealt)));
+        costs.min_by_key(|&(_, cost)| cost).unwrap_or((plain, u32::MAX))
     }
 
-    /// How often a warp accesses banks for the first byte of its vectors' first words: of `samples` warps that are as far from each other,
-    /// one.
-    fn accesses(&self, dealt: Dealt, sample: u32, samples: u32) -> u32 {
-        let Dealt { share, by_run, by_vector } = dealt;
+    /// How often a warp accesses banks for the first byte of its vectors' first words: one of [`SAMPLES`] warps, as far from each other.
+    fn accesses(&self, dealt: Dealt, sample: u32) -> u32 {
+        let Dealt { share, by_run, by_vector, bytes } = dealt;
         let (lanes_log2, all) = if share > 0 { (LANES_LOG2, share) } else { (WARP.ilog2(), self.vectors) };
-        let first = ((all >> lanes_log2) * sample / samples) << lanes_log2;
+        let first = ((all >> lanes_log2) * sample / SAMPLES) << lanes_log2;
         let mut banks = Banks::new();
         for thread in 0..WARP {
             let run = thread >> lanes_log2;
             let vector = run * share + first + thread % (1 << lanes_log2);
             let turned = (run * by_run + ((vector * by_vector) >> 2)) % VECTOR_WORDS;
-            let (period, at) = (vector * VECTOR / self.rows, vector * VECTOR % self.rows);
-            let row = i64::from(at + turned * 4);
-            banks.access(i64::from(period) * i64::from(self.next) + row * i64::from(self.pitch));
+            let element = vector * VECTOR + turned * 4 + if bytes { vector % 4 } else { 0 };
+            let (period, row) = (element / self.rows, element % self.rows);
+            banks.access(i64::from(period) * i64::from(self.next) + i64::from(row * self.pitch));
         }
         banks.most()
     }

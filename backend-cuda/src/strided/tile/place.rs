@@ -96,7 +96,7 @@ pub(super) const CHUNK_BYTES: u32 = 16;
 pub(super) const VECTOR_WORDS: u32 = 4;
 
 /// Longer tables cost too much to fill, in every block.
-const MAX_TABLE: u32 = 2048;
+pub(super) const MAX_TABLE: u32 = 2048;
 /// Fewer rows are not worth a permutation.
 const FEW_ROWS: u32 = 8;
 

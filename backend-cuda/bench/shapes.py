@@ -3,7 +3,8 @@
 
 `shapes.py large` are 64 MiB to 1 GiB: ranks 2 to 8, odd extents, all widths, slices of permutes. `shapes.py awkward` are random.
 `shapes.py middle` are transposes and permutes of 4 to 50 MB, `shapes.py small` of 64 KiB to 4 MiB. `shapes.py odd` are cubes whose sides
-are odd, or 2 modulo 4, of 8 to 50 MB, and tall matrices of few columns, of 16 and 100 MB.
+are odd, or 2 modulo 4, of 8 to 50 MB, and tall matrices of few columns, of 16 and 100 MB. `shapes.py wide` are matrices of few rows, an odd
+number of elements apart or a multiple of 16, of 16 and 100 MB.
 """
 
 import math
@@ -86,6 +87,22 @@ def odd():
                 yield f"{size}M:{dtype}:{size * 1000 * 1000 // (columns * width) | 1}x{columns}:permute(1,0)"
 
 
+def wide():
+    """Runs that end anywhere and are longer than a tile wants to be, or shorter."""
+    rows = {
+        ("u8", 1): (17, 33, 77, 130, 171, 212, 253, 301, 369),
+        ("f16", 2): (33, 101, 131, 199, 251),
+        ("f32", 4): (33, 101, 151, 201),
+        ("f64", 8): (17, 49, 101),
+    }
+    for size in (16, 100):
+        for (dtype, width), all_rows in rows.items():
+            for count in all_rows:
+                columns = size * 1000 * 1000 // (count * width)
+                for apart in (columns | 1, columns // 16 * 16):
+                    yield f"{size}M:{dtype}:{count}x{apart}:permute(1,0)"
+
+
 def awkward(count, seed=20261121):
     """Permuted, sliced, stepped and reversed arrays of any rank and width, from 48 MB."""
     draw = random.Random(seed)
@@ -112,6 +129,7 @@ def main():
         "awkward": lambda: awkward(60),
         "middle": lambda: [case for size in (4, 8, 16, 32, 50) for case in of_size(size * 1000 * 1000, 5)],
         "odd": lambda: list(odd()),
+        "wide": lambda: list(wide()),
         "small": lambda: [case for size in (64, 256, 1024, 4096) for case in of_size(size << 10, 3)],
     }
     for name in sys.argv[1:] or lists:

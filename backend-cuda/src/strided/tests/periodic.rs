@@ -122,20 +122,28 @@ fn loaded(launch: &Launch, len_bytes: usize) -> f64 {
     measure::chunks_loaded(p) as f64 * 16.0 / len_bytes as f64
 }
 
-/// Of runs that are cut, each piece but the first loads 31 rows that its neighbour has as well.
+/// Of runs that are cut, each piece but the first loads rows that its neighbour has as well.
 #[test]
 fn no_row_is_loaded_twice() {
-    for (rows, columns) in [(201, 1001), (253, 1009), (317, 905), (369, 801)] {
+    let mut random = Random(67);
+    let bytes = [(201, 1001), (253, 1009), (317, 905), (369, 801)].map(|(rows, columns)| (rows, columns, 1));
+    let wider = [(101, 1201, 2), (131, 1101, 2), (199, 501, 2), (101, 601, 4), (181, 401, 4), (49, 801, 8)];
+    for (rows, columns, width) in bytes.into_iter().chain(wider) {
         let layouts = transposed(rows, columns);
-        let launch = launch(Scale::Large, &layouts, 1);
-        let times = loaded(&launch, rows * columns);
-        assert!(times < 1.25, "{rows} x {columns}: {times}");
+        let launch = launch(Scale::Large, &layouts, width);
+        let times = loaded(&launch, rows * columns * width);
+        assert!(times < 1.25, "{rows} x {columns} of {width} bytes: {times}");
         // Each run is within a tile; of neighbouring tiles, one may end in a sector.
-        assert!(shared_sectors(Scale::Large, &layouts, 1, rows * columns) <= launch.grid as usize);
+        let shared = shared_sectors(Scale::Large, &layouts, width, rows * columns * width);
+        assert!(shared <= launch.grid as usize, "{rows} x {columns} of {width} bytes: {shared}");
+        check(&mut random, &layouts.0, &layouts.1, width, 0);
     }
-    // More rows than a tile has room for.
-    let launch = launch(Scale::Large, &transposed(641, 901), 1);
-    assert!(!is_periodic(&launch) && loaded(&launch, 641 * 901) > 1.3, "{}", launch.explain());
+    // More rows than a tile, or its table, has room for.
+    for (rows, columns, width) in [(641, 901, 1), (601, 301, 2)] {
+        let launch = launch(Scale::Large, &transposed(rows, columns), width);
+        let times = loaded(&launch, rows * columns * width);
+        assert!(times > 1.25, "{rows} x {columns} of {width} bytes: {times}");
+    }
 }
 
 /// Rows apart by multiples of 8 bytes begin in one bank, or two: bytes are turned as well.

@@ -2,9 +2,7 @@
 //!
 //! A matrix that is turned round, whose rows are all in the tile, is one run in the destination: no two tiles write parts of one run, and
 //! vectors are whole. Its elements are a step apart for a period, as many as there are rows, and from period to period it is another step.
-//! One period at most ends within a vector, so this takes no table.
-
-use std::ops::RangeInclusive;
+//! Elements of one byte take no table: one period at most ends within a vector. For wider ones a table is as fast.
 
 use super::{
     Layout, SECTOR_BYTES,
@@ -15,8 +13,9 @@ use super::{
 };
 use crate::strided::{axes::Problem, fast_div::FastDiv};
 
+const VECTOR_BYTES: u32 = 16;
 /// Elements of one byte, of which a vector has as many.
-const VECTOR: u32 = 16;
+const VECTOR: u32 = VECTOR_BYTES;
 /// Groups of threads of a warp, if each has a part of the run.
 const GROUPS: u32 = 4;
 /// Threads of such a group, which have neighbouring vectors.
@@ -27,27 +26,30 @@ const SAMPLES: u32 = 8;
 /// What threads that meet may cost each of those warps; more costs more than to look bytes up.
 const MUCH: u32 = 5 * SAMPLES;
 
-/// Rows of which a tile may be made although they are more than it aims at.
-const ROWS: RangeInclusive<u32> = 96..=512;
-
-/// Boxes of all rows, the best first, for runs that are cut in `without` and end anywhere. Neighbouring rows share fewer sectors where
-/// they are longer; a result that stays in the cache wants more tiles than that (`NOTES.md`, version 14).
+/// Boxes of all rows, the best first, for runs that are cut in `without` and end anywhere. Tiles of cut runs overlap, so that rows are
+/// loaded twice, and of a run the last piece may be short; tiles of all rows have sectors in common at the ends of rows only
+/// (`NOTES.md`, version 14).
 pub(super) fn boxes<'a>(
     problem: &'a Problem,
     without: &Shape,
     scale: Scale,
 ) -> impl Iterator<Item = Shape> + use<'a> {
-    let columns: &[u32] = match scale {
-        Scale::Small => &[],
-        Scale::Middle => &[80],
-        Scale::Large | Scale::Stream | Scale::FastStream => &[112, 80],
+    /// More rows leave room for few columns.
+    const MOST_ROWS: u32 = 512;
+    let row_bytes: &[u32] = match (scale, problem.width) {
+        (Scale::Small, _) => &[],
+        (Scale::Middle, 1) => &[80],
+        (_, 1) => &[112, 80],
+        _ => &[160, 128],
     };
-    let run = problem.axes[0];
-    // Words of a small result are as fast.
-    let words = in_words(problem, without) && without.run_unit() == VECTOR / 2 && scale == Scale::Middle;
-    let cut = without.run[..] == [0] && without.run_unit() < VECTOR && !words;
-    let fits = problem.width == 1 && cut && ROWS.contains(&run.extent);
-    columns.iter().filter(move |_| fits).filter_map(move |&columns| of_all_rows(problem, columns))
+    let rows = problem.axes[0].extent;
+    let cut = without.run[..] == [0] && without.run_unit() < VECTOR_BYTES;
+    // Words of a middle result are as fast.
+    let words =
+        scale == Scale::Middle && without.run_unit() == VECTOR_BYTES / 2 && in_words(problem, without);
+    let fits = cut && !words && rows <= MOST_ROWS;
+    let columns = row_bytes.iter().filter(move |_| fits).map(|bytes| bytes / problem.width);
+    columns.filter_map(|columns| of_all_rows(problem, columns))
 }
 
 /// Lays out a run given by its loops as (steps, bytes), if it is of that kind: `bytes` from the first row to the end of the last.

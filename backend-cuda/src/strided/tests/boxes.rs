@@ -49,7 +49,7 @@ fn tiles_of_large_copies_share_no_sector_of_a_run() {
     for (rows, columns, width) in [
         (400, 160, 1),
         (392, 160, 1),
-        (396, 156, 1),
+        (396, 124, 1),
         (200, 136, 2),
         (100, 100, 4),
         (102, 130, 8),

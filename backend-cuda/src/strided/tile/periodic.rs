@@ -13,9 +13,8 @@ use super::{
 };
 use crate::strided::{axes::Problem, fast_div::FastDiv};
 
-const VECTOR_BYTES: u32 = 16;
-/// Elements of one byte, of which a vector has as many.
-const VECTOR: u32 = VECTOR_BYTES;
+/// Bytes of a vector, and how many elements of one byte it has.
+const VECTOR: u32 = 16;
 /// Groups of threads of a warp, if each has a part of the run.
 const GROUPS: u32 = 4;
 /// Threads of such a group, which have neighbouring vectors.
@@ -38,15 +37,14 @@ pub(super) fn boxes<'a>(
     const MOST_ROWS: u32 = 512;
     let row_bytes: &[u32] = match (scale, problem.width) {
         (Scale::Small, _) => &[],
-        (Scale::Middle, 1) => &[80],
-        (_, 1) => &[112, 80],
+        (Scale::Middle, 1) => &[80, 64],
+        (_, 1) => &[112, 80, 64],
         _ => &[160, 128],
     };
     let rows = problem.axes[0].extent;
-    let cut = without.run[..] == [0] && without.run_unit() < VECTOR_BYTES;
+    let cut = without.run[..] == [0] && without.run_unit() < VECTOR;
     // Words of a middle result are as fast.
-    let words =
-        scale == Scale::Middle && without.run_unit() == VECTOR_BYTES / 2 && in_words(problem, without);
+    let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && in_words(problem, without);
     let fits = cut && !words && rows <= MOST_ROWS;
     let columns = row_bytes.iter().filter(move |_| fits).map(|bytes| bytes / problem.width);
     columns.filter_map(|columns| of_all_rows(problem, columns))

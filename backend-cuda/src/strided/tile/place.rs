@@ -302,12 +302,12 @@ fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
 }
 
 /// Leaves 16 bytes free after every vector of rows, where a run begins across them and neighbouring vectors of it would meet in one
-/// bank: sixteen, although half of the groups then tear their sectors (`NOTES.md`, version 10). Returns the bytes that adds.
+/// bank or two: sixteen, although half of the groups then tear their sectors (`NOTES.md`, versions 10 and 14). Returns the bytes that adds.
 fn part_vectors(layout: &mut Layout<'_>) -> u32 {
     let vector = layout.problem.vector();
     let p = &mut layout.params;
     let begins_across = layout.across_rows[..] == layout.shape.run[..1];
-    let meet = (vector * p.row_pitch).is_multiple_of(LINE_BYTES);
+    let meet = (vector * p.row_pitch).is_multiple_of(LINE_BYTES / 2);
     if vector == 1 || p.rows <= vector || !begins_across || !meet {
         return 0;
     }

@@ -343,12 +343,11 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
 
 /// The box of all rows and so many columns, if runs that end with their axis go on along the source.
 pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
-    let of = problem.axes[0];
+    let (of, width) = (problem.axes[0], problem.width);
     let fastest = *by_source(&problem.axes).first()?;
     let next = problem.axes[fastest];
-    let width = problem.width;
-    let follows = next.dst == i64::from(of.extent) * of.dst && next.src.unsigned_abs() == u64::from(width);
-    if of.dst != i64::from(width) || fastest == 0 || !follows || next.extent < 2 * columns {
+    let follows = of.dst == problem.step() && next.dst == i64::from(of.extent) * of.dst;
+    if !follows || fastest == 0 || next.src.unsigned_abs() != u64::from(width) || next.extent < 2 * columns {
         return None;
     }
     let (row_bytes, run_bytes) = (u64::from(columns * width), u64::from(of.extent * width));

@@ -11,7 +11,10 @@ use super::{
     shape::{Shape, of_all_rows},
     turn::{Banks, WARP},
 };
-use crate::strided::{axes::Problem, fast_div::FastDiv};
+use crate::strided::{
+    axes::{Axis, Problem},
+    fast_div::FastDiv,
+};
 
 /// Bytes of a vector, and how many elements of one byte it has.
 const VECTOR: u32 = 16;
@@ -25,7 +28,7 @@ const SAMPLES: u32 = 8;
 /// What threads that meet may cost each of those warps; more costs more than to look bytes up.
 const MUCH: u32 = 5 * SAMPLES;
 
-/// Boxes of all rows, the best first, for runs that are cut in `without` and end anywhere. Tiles of cut runs overlap, so that rows are
+/// Boxes of all rows, the best first, for runs that end anywhere, if they are cut in `without` or would be read from one bank. Tiles of cut runs overlap, so that rows are
 /// loaded twice, and of a run the last piece may be short; tiles of all rows have sectors in common at the ends of rows only
 /// (`NOTES.md`, version 14).
 pub(super) fn boxes<'a>(
@@ -35,17 +38,22 @@ pub(super) fn boxes<'a>(
 ) -> impl Iterator<Item = Shape> + use<'a> {
     /// More rows leave room for few columns.
     const MOST_ROWS: u32 = 512;
+    /// Fewer are in one bank less often than a table costs.
+    const LEAST_ROWS: u32 = 96;
     let row_bytes: &[u32] = match (scale, problem.width) {
         (Scale::Small, _) => &[],
         (Scale::Middle, 1) => &[80, 64],
         (_, 1) => &[112, 80, 64],
         _ => &[160, 128],
     };
-    let rows = problem.axes[0].extent;
-    let cut = without.run[..] == [0] && without.run_unit() < VECTOR;
+    let Axis { extent: rows, src, .. } = problem.axes[0];
     // Words of a middle result are as fast.
     let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && in_words(problem, without);
-    let fits = cut && !words && rows <= MOST_ROWS;
+    let cut = without.run[..] == [0] && without.run_unit() < VECTOR && !words;
+    // Groups of threads, a quarter of the columns apart, then read from different banks, not from one as with a power of two.
+    let apart = problem.width == 1 && src % 16 == 0 && rows % 8 != 0 && rows > LEAST_ROWS;
+    let apart = apart && without.split(&without.row).is_some();
+    let fits = (cut || apart) && rows <= MOST_ROWS;
     let columns = row_bytes.iter().filter(move |_| fits).map(|bytes| bytes / problem.width);
     columns.filter_map(|columns| of_all_rows(problem, columns))
 }

@@ -104,6 +104,7 @@ fn threads_read_from_different_banks() {
         let found = accesses(&launch);
         assert!(found < 3.1, "{rows} x {columns}: {found}");
         let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
+        assert!(params.share.is_multiple_of(2), "groups of threads store whole sectors");
         if (params.turn_by_run, params.turn_by_vector) == (0, 0) {
             plain += 1;
             continue;
@@ -165,6 +166,20 @@ fn bytes_are_turned_where_vectors_begin_in_one_bank() {
     }
 }
 
+/// With a power of two, quarters of the columns would be in the same banks as well.
+#[test]
+fn quarters_of_the_columns_are_in_different_banks() {
+    let span = |rows, columns| {
+        let launch = launch(Scale::Large, &transposed(rows, columns), 1);
+        let Block::Tile(params) = &launch.params.0 else { panic!("a tile") };
+        (is_periodic(&launch), params.span)
+    };
+    assert_eq!([span(130, 1600), span(101, 2000), span(171, 1200)], [(true, 112); 3]);
+    // Rows that are in different banks anyway; matrices that are whole in a tile.
+    assert_eq!(span(130, 1601), (true, 128));
+    assert_eq!(span(101, 112).1, 112);
+}
+
 #[test]
 fn others_are_found_otherwise() {
     let name = |scale, layouts: &(Layout, Layout), width| launch(scale, layouts, width).kernel.name;
@@ -175,6 +190,7 @@ fn others_are_found_otherwise() {
         (Scale::Large, 253, 1009, 2),
         (Scale::Large, 13, 4001, 1),
         (Scale::Large, 72, 4000, 1),
+        (Scale::Large, 76, 3200, 1),
         (Scale::Middle, 248, 1000, 1),
         (Scale::Small, 253, 1009, 1),
     ] {

@@ -239,14 +239,16 @@ fn tables_are_as_long_as_what_repeats() {
 #[test]
 fn vectors_of_few_rows_begin_in_different_banks() {
     let mut random = Random(41);
-    for (rows, columns, width) in [(104, 1032, 1), (50, 1000, 2)] {
+    // All vectors in one bank, and in two.
+    for (rows, columns, width, places) in
+        [(104, 1032, 1, 1), (50, 1000, 2, 1), (50, 1004, 2, 2), (30, 1004, 4, 2)]
+    {
         let mut params = tile_of(Scale::Large, rows, columns, width);
         assert_eq!((params.run_in_classes, measure::rows_apart(&params)), (1, 8), "{rows} of {width} bytes");
         let (dst, src) = transposed(rows, columns);
         check(&mut random, &dst, &src, width, 0);
-        // Without the gap, all begin in one.
         params.row_pitch -= 16;
-        assert_eq!(measure::rows_apart(&params), 1, "{rows} of {width} bytes");
+        assert_eq!(measure::rows_apart(&params), places, "{rows} of {width} bytes without the gap");
     }
     // Rows an odd number of bytes apart need none.
     assert_eq!(tile_of(Scale::Large, 109, 1033, 1).run_in_classes, 0);

@@ -158,26 +158,30 @@ fn bytes_are_turned_where_vectors_begin_in_one_bank() {
         let found = accesses(&launch);
         assert!(found < 4.6, "{rows} x {columns}: {found}");
         let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
-        assert_eq!((params.turn_bytes, params.row_pitch % 32 % 8), (1, 0), "{rows} x {columns}");
+        assert_eq!((params.turn_bytes, params.row_pitch % 8), (1, 0), "{rows} x {columns}");
         params.turn_bytes = 0;
         let unturned = accesses(&launch);
         assert!(unturned > found + 1.5, "{rows} x {columns}: {found}, {unturned}");
         check(&mut random, &layouts.0, &layouts.1, 1, 0);
     }
+    // Rows of 256 bytes would all begin in one.
+    let launch = launch(Scale::Large, &transposed(77, 3200), 1);
+    let Block::Tile(params) = &launch.params.0 else { panic!("a tile") };
+    assert_eq!((is_periodic(&launch), params.span, params.row_pitch % 32), (true, 256, 16));
 }
 
 /// With a power of two, quarters of the columns would be in the same banks as well.
 #[test]
 fn quarters_of_the_columns_are_in_different_banks() {
-    let span = |rows, columns| {
-        let launch = launch(Scale::Large, &transposed(rows, columns), 1);
+    let span_of = |launch: &Launch| {
         let Block::Tile(params) = &launch.params.0 else { panic!("a tile") };
-        (is_periodic(&launch), params.span)
+        (is_periodic(launch), params.span)
     };
+    let span = |rows, columns| span_of(&launch(Scale::Large, &transposed(rows, columns), 1));
     assert_eq!([span(130, 1600), span(101, 2000), span(171, 1200)], [(true, 112); 3]);
     // Rows that are in different banks anyway; matrices that are whole in a tile.
     assert_eq!(span(130, 1601), (true, 128));
-    assert_eq!(span(101, 112).1, 112);
+    assert_eq!(span_of(&launch(Scale::Large, &few_rows(97, 176), 1)), (false, 176));
 }
 
 #[test]

@@ -15,6 +15,7 @@
 mod axis;
 mod broadcast;
 mod contiguity;
+mod covers;
 mod error;
 mod extents;
 mod index;

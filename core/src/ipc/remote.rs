@@ -5,6 +5,7 @@ use crate::{
     Error, Result,
     backend::{DeviceUuid, Ipc, IpcMemory, IpcToken},
     layout::{Layout, LayoutError, NdLayout},
+    operations::check_inside,
 };
 
 /// What the bytes begin with: the format and its version.
@@ -84,7 +85,7 @@ impl RemoteArray {
         self.item_bytes
     }
 
-    /// The name of other elements of the same memory: a slice of the array, say. A transform of [`layout`](Self::layout) is one.
+    /// The name of some of its elements: a slice of the array, say. A transform of [`layout`](Self::layout) is one.
     ///
     /// ```
     /// # use devarray::{Array, Context};
@@ -105,18 +106,21 @@ impl RemoteArray {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::OutOfBounds`]: they do not lie in what was exported.
+    /// - [`LayoutError::OutOfBounds`]: they do not lie in what was exported.
+    /// - [`LayoutError::NotLent`]: some of them are not of this name, or cannot be told to be.
     pub fn with_layout(self, layout: Layout) -> Result<Self, LayoutError> {
-        let (span, items) = (layout.span(), self.items());
-        if span.end > items && !span.is_empty() {
-            return Err(LayoutError::OutOfBounds { start: span.start, end: span.end, len: items });
+        self.check_inside(&layout)?;
+        if !self.layout.covers(self.item_bytes, &layout, self.item_bytes) {
+            let span = layout.span();
+            return Err(LayoutError::NotLent { start: span.start, end: span.end });
         }
         Ok(Self { layout, ..self })
     }
 
-    /// Elements that the exported memory has room for.
-    fn items(&self) -> usize {
-        usize::try_from(self.memory.len_bytes).unwrap_or(usize::MAX) / self.item_bytes
+    /// Refuses elements that the exported memory has no room for.
+    fn check_inside(&self, layout: &Layout) -> Result<(), LayoutError> {
+        let len_bytes = usize::try_from(self.memory.len_bytes).unwrap_or(usize::MAX);
+        check_inside(layout, self.item_bytes, len_bytes)
     }
 
     /// For sending.
@@ -147,8 +151,9 @@ impl RemoteArray {
         if !reader.is_at_end() {
             return Err(ParseRemoteError("it goes on behind the end"));
         }
-        let layout = remote.layout.clone();
-        remote.with_layout(layout).map_err(|_| ParseRemoteError("the elements lie outside the memory"))
+        let outside = |_| ParseRemoteError("the elements lie outside the memory");
+        remote.check_inside(&remote.layout).map_err(outside)?;
+        Ok(remote)
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {

@@ -128,6 +128,14 @@ pub enum LayoutError {
         /// Elements there are.
         len: usize,
     },
+    /// The layout reaches elements of memory that was lent, or opened, which are not among those that were promised.
+    #[error("layout reaches elements {start}..{end}, and some of them were not lent")]
+    NotLent {
+        /// First element reached.
+        start: usize,
+        /// One past the last element reached.
+        end: usize,
+    },
     /// A host slice holds another number of elements than the operation moves.
     #[error("length mismatch: expected {expected} elements, found {found}")]
     LengthMismatch {

@@ -13,6 +13,7 @@ use devarray::{
 };
 
 use crate::{
+    BACKEND,
     driver::{
         Answer, Driver, Failure,
         sys::{self, CUdevice, CUmemPool_attribute},
@@ -125,6 +126,14 @@ impl Context {
         if let Err(error) = self.call(operation, call) {
             self.driver().report(error);
         }
+    }
+
+    /// Refuses what belongs to another driver, to which its handles are but numbers.
+    pub(crate) fn check_driver(&self, operation: &'static str, other: &Self) -> Result<()> {
+        if Arc::ptr_eq(self.driver(), other.driver()) {
+            return Ok(());
+        }
+        Err(Error::DeviceMismatch { backend: BACKEND, operation })
     }
 
     pub(crate) fn error(&self, operation: &'static str, failure: Failure) -> Error {

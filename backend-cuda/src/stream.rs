@@ -90,7 +90,7 @@ impl CudaStream {
         self.raw.raw()
     }
 
-    fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Arc<Context> {
         &self.raw.context
     }
 
@@ -207,7 +207,9 @@ unsafe impl Stream for CudaStream {
     }
 
     fn wait(&self, event: &CudaEvent) -> Result<()> {
-        self.context().call("wait", |driver| {
+        let operation = "wait";
+        self.context().check_driver(operation, event.context())?;
+        self.context().call(operation, |driver| {
             // SAFETY: stream and event are alive; the context of the stream is bound.
             unsafe { driver.stream_wait_event(self.handle(), event.raw(), 0) }
         })

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{CopyOp, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+    backend::{CopyOp, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, StreamOwner, UploadOp},
     copy::Plan,
 };
 
@@ -41,6 +41,11 @@ impl MockStream {
 
     pub(crate) fn name(&self) -> StreamName {
         self.name
+    }
+
+    /// The owner of this stream, in its name.
+    pub(crate) fn stream_owner(&self) -> StreamOwner {
+        self.shared().stream_owner()
     }
 
     fn shared(&self) -> &Arc<Shared> {

@@ -134,6 +134,16 @@ const OF_LAYOUTS: &[Case] = &[
         "layout reaches elements 0..7 of 3",
     ),
     (
+        "NotLent",
+        |s| {
+            let shared = Array::<u8, _>::zeros_exportable(&s.stream, &[4, 3]).unwrap();
+            let whole = shared.export(&s.stream).unwrap().array().clone();
+            let column = whole.layout().index(&devarray::ix![.., 1]).unwrap();
+            lift(whole.clone().with_layout(column).unwrap().with_layout(whole.layout().clone()))
+        },
+        "layout reaches elements 0..12, and some of them were not lent",
+    ),
+    (
         "LengthMismatch",
         |s| s.line.view_mut().copy_from_slice(&s.stream, &[1, 2, 3]).err(),
         "length mismatch: expected 6 elements, found 3",

@@ -34,6 +34,10 @@ impl<V: Narrow> Iterator for Parts<'_, V> {
         Some(self.whole.narrow(self.layouts.next()?))
     }
 
+    fn nth(&mut self, count: usize) -> Option<V> {
+        Some(self.whole.narrow(self.layouts.nth(count)?))
+    }
+
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.layouts.size_hint()
     }

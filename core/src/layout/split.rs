@@ -131,6 +131,34 @@ impl Iterator for Split<'_> {
         Some(self.whole.select(self.axis, from, to - from, 1, self.per_position))
     }
 
+    /// The part after `count` others. Costs no more than the next one.
+    #[inline]
+    fn nth(&mut self, count: usize) -> Option<Layout> {
+        let extent = self.whole.shape[self.axis];
+        match &mut self.cuts {
+            Cuts::Every { section } => {
+                self.next = self.next.saturating_add(count.saturating_mul(*section)).min(extent);
+            }
+            Cuts::Even { sections, short, longer } => {
+                // What is left behind are parts of this axis, so they end on it.
+                let skipped = count.min(*sections);
+                let longer_ones = skipped.min(*longer);
+                self.next += skipped * *short + longer_ones;
+                (*sections, *longer) = (*sections - skipped, *longer - longer_ones);
+            }
+            Cuts::At { positions, last } => {
+                if let Some(before) = count.checked_sub(1) {
+                    match positions.get(before) {
+                        Some(&position) => self.next = position.min(extent),
+                        None => (self.next, *last) = (extent, false),
+                    }
+                    *positions = positions.get(count..).unwrap_or_default();
+                }
+            }
+        }
+        self.next()
+    }
+
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = self.whole.shape[self.axis] - self.next;
         let parts = match self.cuts {

@@ -90,10 +90,14 @@ struct Prepared {
 fn prepared(text: &str) -> Result<Prepared> {
     let case: Case = text.parse()?;
     let name = || format!("case {text:?}");
+    let size = |shape: &[usize]| {
+        let len = shape.iter().try_fold(case.item_bytes, |len, &n| len.checked_mul(n));
+        let len = len.filter(|&len| isize::try_from(len).is_ok());
+        len.with_context(|| format!("{}: the size overflows", name()))
+    };
+    let base_bytes = size(&case.shape)?;
     let oracle = Oracle::new(&case.shape, &case.steps).with_context(name)?;
-    let product = |shape: &[usize]| shape.iter().try_fold(case.item_bytes, |len, &n| len.checked_mul(n));
-    let base_bytes = product(&case.shape).with_context(|| format!("{}: the size overflows", name()))?;
-    let result_bytes = product(&oracle.shape()).with_context(|| format!("{}: the size overflows", name()))?;
+    let result_bytes = size(&oracle.shape())?;
     ensure!(base_bytes > 0 && result_bytes > 0, "{}: there is nothing to copy", name());
     Ok(Prepared { case, oracle, result_bytes })
 }

@@ -237,7 +237,7 @@ macro_rules! answer_as_layout {
 }
 
 pub(crate) use answer_as_layout;
-pub(super) use array_transforms;
-pub(super) use view_broadcasts;
-pub(super) use view_splits;
-pub(super) use view_transforms;
+pub(crate) use array_transforms;
+pub(crate) use view_broadcasts;
+pub(crate) use view_splits;
+pub(crate) use view_transforms;

@@ -213,7 +213,7 @@ impl<T: Element, D: Device> Array<T, D> {
     layout_questions!();
     array_transforms!(ArrayView<'_, T, D>, Self);
 
-    pub(super) fn with_layout(&self, layout: Layout) -> ArrayView<'_, T, D> {
+    pub(crate) fn with_layout(&self, layout: Layout) -> ArrayView<'_, T, D> {
         ArrayView::new(self.erased.with_layout(layout))
     }
 

@@ -21,7 +21,6 @@ use crate::{
 };
 
 /// A stream. Dropping it neither blocks nor cancels.
-#[derive(Debug)]
 pub struct MockStream {
     device: MockDevice,
     name: StreamName,
@@ -43,7 +42,7 @@ impl MockStream {
         self.name
     }
 
-    fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         self.device.shared()
     }
 

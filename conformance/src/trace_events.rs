@@ -40,7 +40,7 @@ pub struct TraceEvent {
 }
 
 /// What is shown of an event that is chosen.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "fields as `devarray::timeline` describes them")]
 #[non_exhaustive]
@@ -197,5 +197,12 @@ impl fmt::Debug for TraceEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { ph, name, pid, tid, ts, .. } = self;
         write!(f, "TraceEvent({ph} {name:?} of {pid}.{tid} at {ts:?})")
+    }
+}
+
+impl fmt::Debug for TraceArgs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, op, bytes, .. } = self;
+        write!(f, "TraceArgs({name:?}, op {op:?}, {bytes:?} bytes)")
     }
 }

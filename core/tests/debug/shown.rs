@@ -19,6 +19,12 @@ impl Shown {
         self.0.insert(name.to_owned());
     }
 
+    /// Notes types of which no value can be made here.
+    #[allow(dead_code, reason = "not every package has such")]
+    pub(crate) fn is_shown_elsewhere<const N: usize>(&mut self, names: [&str; N]) {
+        self.0.extend(names.map(str::to_owned));
+    }
+
     /// That no public type of the sources was left out.
     pub(crate) fn are_all_of(self, source: impl AsRef<Path>) {
         let mut declared = BTreeSet::new();

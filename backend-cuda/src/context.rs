@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    ptr,
+    fmt, ptr,
     sync::{Arc, Mutex, Weak},
 };
 
@@ -33,7 +33,6 @@ pub(crate) struct Registry(Mutex<BTreeMap<usize, Weak<Context>>>);
 /// An open device. Streams, events and memory hold one, so it outlives them.
 ///
 /// The last owner waits for the device, gives the cached memory back and releases the context.
-#[derive(Debug)]
 pub(crate) struct Context {
     primary: Primary,
     info: DeviceInfo,
@@ -269,5 +268,11 @@ impl Drop for Primary {
         for failure in [unbound, released].into_iter().filter_map(Answer::err) {
             self.driver.report(self.driver.error("close", failure));
         }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.info.backend, self.info.ordinal)
     }
 }

@@ -5,6 +5,7 @@ mod copy;
 mod fill;
 
 use std::{
+    fmt,
     num::NonZeroUsize,
     ptr,
     sync::{Arc, Mutex},
@@ -28,13 +29,11 @@ use crate::{
 /// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with any other.
 ///
 /// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
-#[derive(Debug)]
 pub struct CudaStream {
     raw: Arc<RawStream>,
 }
 
 /// The driver's stream; destroyed with its last owner, which neither blocks nor cancels.
-#[derive(Debug)]
 pub(crate) struct RawStream {
     context: Arc<Context>,
     raw: Handle<sys::CUstream_st>,
@@ -230,5 +229,17 @@ impl Drop for RawStream {
             // SAFETY: created by `CudaStream::open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }
         });
+    }
+}
+
+impl fmt::Debug for RawStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} on {:?}", self.raw, self.context)
+    }
+}
+
+impl fmt::Debug for CudaStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaStream({:?})", self.raw)
     }
 }

@@ -43,13 +43,12 @@ pub(crate) const BACKEND: &str = "mock";
 /// What runs when is decided by its options alone: the same options and the same calls give the same run.
 ///
 /// When the last clone, stream, event and buffer of it is gone, what is still queued runs.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct MockDevice {
     shared: Arc<Shared>,
 }
 
 /// What all handles of one device hold.
-#[derive(Debug)]
 pub(crate) struct Shared {
     info: DeviceInfo,
     /// Which process sees the device so.

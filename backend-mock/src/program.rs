@@ -51,7 +51,7 @@ use devarray::timeline::Timeline;
 use ops::Prepared;
 
 /// A program, checked: every name is known, every number in its range.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Program {
     id: String,
     buffers: Vec<Buffer>,

@@ -21,7 +21,6 @@ use crate::{
 };
 
 /// A stream. Dropping it neither blocks nor cancels.
-#[derive(Debug)]
 pub struct MockStream {
     device: MockDevice,
     name: StreamName,
@@ -48,7 +47,7 @@ impl MockStream {
         self.shared().stream_owner()
     }
 
-    fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         self.device.shared()
     }
 

@@ -267,12 +267,7 @@ impl<D: Device> Allocation<D> {
 
 impl<D: Device> fmt::Debug for Allocation<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Allocation")
-            .field("buffer", &self.buffer)
-            .field("home", &self.home)
-            .field("lent", &self.owner.is_some())
-            .field("uses", &self.uses)
-            .finish_non_exhaustive()
+        write!(f, "Allocation({} bytes on {})", self.len_bytes(), crate::brief::On(&self.core.device))
     }
 }
 

@@ -3,6 +3,7 @@
 mod allocation;
 pub mod array;
 pub mod backend;
+mod brief;
 mod context;
 pub mod copy;
 mod custody;

@@ -1,6 +1,6 @@
 //! A copy, reduced to what a device needs to know.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use super::{Axis, Class, Runs, loops::Loops};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 /// the layouts it was made from, no others. Axes are sorted by descending destination stride, all of them positive.
 ///
 /// A plan with nothing to move has no axes, no runs, and 0 for every offset and length; its width is 16.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
     pub(super) loops: Loops,
     pub(super) limits: Capabilities,
@@ -162,5 +162,13 @@ impl Plan {
     fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Range<usize> {
         // Loops are checked when they are made and when they are moved. Were they not, this would fit no memory.
         self.loops.span(offset, reach).unwrap_or(0..usize::MAX)
+    }
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let class = format!("{:?}", self.class);
+        let class = class.split(' ').next().unwrap_or_default();
+        write!(f, "Plan({class}, {} bytes in runs of {})", self.len_bytes, self.run_bytes())
     }
 }

@@ -1,5 +1,7 @@
 //! Names of arrays and events for other processes: plain data, with a form in bytes.
 
+use std::fmt;
+
 use super::wire::{Reader, Writer};
 use crate::{
     Error, Result,
@@ -63,7 +65,7 @@ impl Origin {
 }
 
 /// The name of an array of another process; from [`Array::export`](crate::Array::export).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RemoteArray {
     pub(super) origin: Origin,
     pub(super) memory: IpcMemory,
@@ -173,7 +175,7 @@ impl RemoteArray {
 }
 
 /// The name of an event of another process; from [`StreamHandle::record_exported`](crate::StreamHandle::record_exported).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RemoteEvent {
     pub(super) origin: Origin,
     pub(super) token: IpcToken,
@@ -202,5 +204,22 @@ impl RemoteEvent {
             Some((origin, token)) if reader.is_at_end() => Ok(Self { origin, token }),
             _ => Err(ParseRemoteError("it is cut off, too long, or a number in it is out of range")),
         }
+    }
+}
+
+impl fmt::Debug for RemoteArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (shape, process) = (crate::brief::List(self.layout.shape()), self.origin.process);
+        write!(
+            f,
+            "RemoteArray<{} bytes>{shape:?} of process {process} on {}",
+            self.item_bytes, self.origin.backend
+        )
+    }
+}
+
+impl fmt::Debug for RemoteEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RemoteEvent(of process {} on {})", self.origin.process, self.origin.backend)
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use devarray::{
-    Array, Context, Error, Layout, LayoutError, Order, StreamHandle,
+    Array, Context, Error, Layout, LayoutError, Order, Pad, StreamHandle,
     backend::Quiesced,
     field, ix,
     memory::{AllocationRecord, MemoryHook},
@@ -132,6 +132,29 @@ const OF_LAYOUTS: &[Case] = &[
             s.line.view_mut().copy_from_host(&s.stream, &[1, 2, 3], &beyond).err()
         },
         "layout reaches elements 0..7 of 3",
+    ),
+    (
+        "OutsideView",
+        |s| s.grid.view().restride(&[7], &[1], 0).err(),
+        "the strides reach elements that the view does not have",
+    ),
+    (
+        "WindowTooLong",
+        |s| s.grid.view().sliding_windows(-1, 4).err(),
+        "a window of 4 is longer than axis 1 of extent 3",
+    ),
+    (
+        "NothingToJoin",
+        |s| Array::<u32, _>::concatenate(&s.stream, &[], 0).err(),
+        "at least one array is needed to join",
+    ),
+    (
+        "EmptyAxis",
+        |s| {
+            let empty = Array::<u32, _>::zeros(&s.stream, &[0]).unwrap();
+            empty.pad(&s.stream, &[(1, 1)], Pad::Wrap).err()
+        },
+        "axis 0 has no element to extend it with",
     ),
     (
         "LengthMismatch",

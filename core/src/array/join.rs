@@ -154,6 +154,23 @@ impl<D: Device> ErasedViewMut<'_, D> {
         let parts: Vec<_> = parts.iter().map(ErasedView::elements).collect();
         Join::along(&parts, axis)?.write(stream, &self.elements())
     }
+
+    /// As [`ArrayViewMut::stack_from`].
+    ///
+    /// # Errors
+    ///
+    /// As there, and [`LayoutError::ElementSize`]: the elements differ in size.
+    #[track_caller]
+    pub fn stack_from(
+        &mut self,
+        stream: &StreamHandle<D>,
+        parts: &[ErasedView<'_, D>],
+        axis: isize,
+    ) -> Result<()> {
+        let parts: Vec<_> = parts.iter().map(ErasedView::elements).collect();
+        let layouts = expanded(&parts, axis)?;
+        Join::along(&with_layouts(&parts, &layouts), axis)?.write(stream, &self.elements())
+    }
 }
 
 /// The layouts of parts of one shape with a new axis.

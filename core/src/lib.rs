@@ -30,7 +30,7 @@ mod unified;
 
 // The public interface is:
 pub use array::{
-    Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped,
+    Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Pad, Reshaped,
     SharedArray,
 };
 pub use backend::Device;

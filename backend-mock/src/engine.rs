@@ -11,6 +11,7 @@
 
 mod bounds;
 mod bytes;
+mod declared;
 mod default_streams;
 mod execute;
 mod failure;

@@ -172,6 +172,7 @@ impl Finding {
             Code::OutOfBounds => format!("reaches outside {place}"),
             Code::Uninitialized => format!("never given a value, and brought to the host: {place}"),
             Code::Overlap => format!("source and destination share bytes of {place}"),
+            Code::Undeclared => format!("{} by work of other code that did not declare it: {place}", self.access.past()),
             Code::Leak => format!("leaked: {memory}"),
             Code::ReliesOnProfile => format!("in no order but that of some machines: {place}"),
             Code::NeedlessSync => "the host waits for what it has waited for already".to_owned(),
@@ -182,6 +183,14 @@ impl Finding {
 }
 
 impl Access {
+    const fn past(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "written",
+            Self::Lifetime => "given back",
+        }
+    }
+
     const fn verb(self) -> &'static str {
         match self {
             Self::Read => "read",

@@ -25,6 +25,7 @@
 
 mod bytes;
 mod clock;
+mod declared;
 mod history;
 mod host;
 mod initialized;
@@ -38,6 +39,7 @@ mod worlds;
 
 pub(crate) use bytes::Bytes as ByteSet;
 use clock::{Clock, Position};
+pub(crate) use declared::Declared;
 use history::{History, Of, Step};
 use host::HostMemory;
 use lanes::Lanes;
@@ -77,6 +79,10 @@ impl Judge {
         let (notes, history) = (Notes::default(), History::default());
         let (worlds, barrier) = (Worlds::default(), Barrier::None);
         Self { on, forgets_waits, profile, lanes, device, host, notes, history, worlds, barrier }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
     }
 
     pub(crate) fn profile(&self) -> Profile {

@@ -49,7 +49,10 @@ use notes::Notes;
 pub(crate) use worlds::Barrier;
 use worlds::Worlds;
 
+use std::panic::Location;
+
 use crate::{
+    buffer::BufferId,
     engine::Work,
     finding::{Finding, Operation},
     profile::Profile,
@@ -101,6 +104,11 @@ impl Judge {
     /// The next operation is of such a stream.
     pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
         self.barrier = barrier;
+    }
+
+    /// Where device memory was allocated, if it was not freed long ago.
+    pub(crate) fn allocated_at(&self, id: BufferId) -> Option<&'static Location<'static>> {
+        self.device.allocated_at(id)
     }
 
     fn issue(&mut self, lane: usize) -> Position {

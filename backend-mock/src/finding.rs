@@ -176,7 +176,9 @@ impl Finding {
             Code::OutOfBounds => format!("reaches outside {place}"),
             Code::Uninitialized => format!("never given a value, and brought to the host: {place}"),
             Code::Overlap => format!("source and destination share bytes of {place}"),
-            Code::Undeclared => format!("{} by work of other code that did not declare it: {place}", self.access.past()),
+            Code::Undeclared => {
+                format!("{} by work of other code that did not declare it: {place}", self.access.past())
+            }
             Code::Leak => format!("leaked: {memory}"),
             Code::ReliesOnProfile => format!("in no order but that of some machines: {place}"),
             Code::NeedlessSync => "the host waits for what it has waited for already".to_owned(),

@@ -83,9 +83,7 @@ impl MockStream {
     #[must_use]
     pub fn foreign(&self) -> Option<ForeignStream> {
         match self.name() {
-            StreamName::Lane(lane) => {
-                ForeignStream::owned(lane as u64 + FIRST_NAME, self.stream_owner())
-            }
+            StreamName::Lane(lane) => ForeignStream::owned(lane as u64 + FIRST_NAME, self.stream_owner()),
             StreamName::Legacy => Some(ForeignStream::LEGACY),
             StreamName::PerThread => Some(ForeignStream::PER_THREAD),
             StreamName::Null => None,

@@ -5,7 +5,9 @@ use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{CopyOp, DeclaredAccess, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, StreamOwner, UploadOp},
+    backend::{
+        CopyOp, DeclaredAccess, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, StreamOwner, UploadOp,
+    },
     copy::Plan,
 };
 

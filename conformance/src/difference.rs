@@ -37,7 +37,8 @@ impl<T: PartialEq> Side<'_, T> {
     fn holding(&self, value: &T, of: &str) -> Option<String> {
         let mut places =
             self.elements.iter().enumerate().filter(|(_, held)| *held == value).map(|(place, _)| place);
-        let named: Vec<String> = places.by_ref().take(MOST_PLACES).map(|place| self.place(place, of)).collect();
+        let named: Vec<String> =
+            places.by_ref().take(MOST_PLACES).map(|place| self.place(place, of)).collect();
         let more = if places.next().is_some() { ", and others" } else { "" };
         (!named.is_empty()).then(|| format!("{}{more}", named.join(" or ")))
     }
@@ -122,15 +123,34 @@ mod tests {
     fn the_element_that_was_read_is_named() {
         assert_eq!(told(|_| ()), Ok(()));
         for (at, value, origin) in [
-            (3, 107, "what was read is element [3] of the source (position 7); element [2] of the source is due"),
-            (2, 104, "what was read is position 4 of the source's array, in no element of the view; element [1]"),
-            (1, 1, "element [0] of the destination (position 1) is 1, 101 is due; it is what was there before"),
+            (
+                3,
+                107,
+                "what was read is element [3] of the source (position 7); element [2] of the source is due",
+            ),
+            (
+                2,
+                104,
+                "what was read is position 4 of the source's array, in no element of the view; element [1]",
+            ),
+            (
+                1,
+                1,
+                "element [0] of the destination (position 1) is 1, 101 is due; it is what was there before",
+            ),
             (4, 2, "what was read was element [1] of the destination (position 2)"),
-            (5, 9, "no element of either array had that value; nothing is to be written there; 1 of 6 differ"),
+            (
+                5,
+                9,
+                "no element of either array had that value; nothing is to be written there; 1 of 6 differ",
+            ),
         ] {
             let message = told(|found| found[at] = value).expect_err("a wrong element").message;
             assert!(message.contains(origin), "{message}");
-            assert!(message.contains("source: shape [4] strides [2] offset 1 in an array of shape [8]"), "{message}");
+            assert!(
+                message.contains("source: shape [4] strides [2] offset 1 in an array of shape [8]"),
+                "{message}"
+            );
             assert!(message.contains("destination: shape [4] strides [1] offset 1"), "{message}");
         }
     }

@@ -6,8 +6,8 @@ use std::ffi::{c_int, c_void};
 use devarray::{
     Array, Context, Error, Layout, Order,
     backend::{
-        Device, DeviceSymbols, ForeignMemory, ForeignStream, Location, ManagedMemory, PeerAccess, Stream, StreamOwner,
-        Timing,
+        Device, DeviceSymbols, ForeignMemory, ForeignStream, Location, ManagedMemory, PeerAccess, Stream,
+        StreamOwner, Timing,
     },
 };
 use devarray_cuda::{
@@ -131,7 +131,8 @@ fn streams_that_another_device_named_are_refused() {
 #[test]
 fn events_streams_and_modules_of_another_driver_are_refused() {
     let fake = Fake::new();
-    let [ours, theirs] = [fake.driver(), fake.driver()].map(|driver| CudaDevice::open_with(&driver, 0).unwrap());
+    let [ours, theirs] =
+        [fake.driver(), fake.driver()].map(|driver| CudaDevice::open_with(&driver, 0).unwrap());
     let (stream, stranger) = (ours.open_stream().unwrap(), theirs.open_stream().unwrap());
     let (start, event) = (ours.record_timed(&stream).unwrap(), theirs.record_timed(&stranger).unwrap());
     // SAFETY: the fake driver takes any image.
@@ -155,7 +156,8 @@ fn events_streams_and_modules_of_another_driver_are_refused() {
     }
     // An event that was recorded before the other side was looked at, and is gone again.
     let used = fake.state(|state| state.log.clone());
-    let only = [Function::CtxGetCurrent, Function::EventCreate, Function::EventRecord, Function::EventDestroy];
+    let only =
+        [Function::CtxGetCurrent, Function::EventCreate, Function::EventRecord, Function::EventDestroy];
     assert!(used.iter().all(|function| only.contains(function)), "{used:?}");
     // The twin: what is of one driver is taken.
     stream.wait(&start).unwrap();

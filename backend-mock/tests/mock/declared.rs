@@ -2,9 +2,10 @@
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code; helpers of tests
 
 use devarray::{
-    Array, Context, Layout, StreamHandle, ix,
+    Array, Context, Layout, StreamHandle,
     backend::{Capabilities, CopyOp, Device, FillOp, Stream},
     copy::Plan,
+    ix,
 };
 use devarray_mock::{Access, Code, Explore, Finding, MockBuffer, MockDevice, MockStream};
 
@@ -18,7 +19,11 @@ fn set(stream: &MockStream, to: &MockBuffer, layout: &Layout) -> devarray::Resul
 }
 
 /// As if a kernel of other code copied these bytes.
-fn copy(stream: &MockStream, to: (&MockBuffer, &Layout), from: (&MockBuffer, &Layout)) -> devarray::Result<()> {
+fn copy(
+    stream: &MockStream,
+    to: (&MockBuffer, &Layout),
+    from: (&MockBuffer, &Layout),
+) -> devarray::Result<()> {
     let plan = Plan::new(to.1, from.1, 1, &Capabilities::default())?;
     // SAFETY: inside both buffers; whether it is declared is what is looked at.
     stream.copy(&unsafe { CopyOp::new_unchecked(to.0, from.0, &plan) })
@@ -90,7 +95,11 @@ fn what_lies_between_declared_elements_is_not_declared() {
         });
         let bytes = findings.first().map(|finding| finding.bytes.clone());
         assert_eq!((bytes, findings.len()), (missing.clone(), usize::from(missing.is_some())), "{touched:?}");
-        assert!(findings.iter().all(|finding| (finding.code, finding.access) == (Code::Undeclared, Access::Write)));
+        assert!(
+            findings
+                .iter()
+                .all(|finding| (finding.code, finding.access) == (Code::Undeclared, Access::Write))
+        );
     }
 }
 

@@ -71,8 +71,7 @@ fn any_depth_and_any_number_of_steps_can_be_asked_for() {
 #[test]
 fn devices_beside_the_one_of_the_highest_number_have_numbers_of_their_own() {
     let first = MockDevice::builder().ordinal(usize::MAX).build();
-    let numbers = [first.sibling(), first.sibling(), first.sibling().sibling()].map(|device| {
-        devarray::Device::info(&device).ordinal
-    });
+    let numbers = [first.sibling(), first.sibling(), first.sibling().sibling()]
+        .map(|device| devarray::Device::info(&device).ordinal);
     assert_eq!(numbers, [0, 1, 3]);
 }

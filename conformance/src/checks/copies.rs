@@ -83,7 +83,11 @@ fn copy_between<T: Element + PartialEq + Debug, D: Device>(
     let read = Side { pattern: source, layout: &from_layout, elements: &from };
     let found = target_array.to_vec(&stream)?;
     difference::of_copy(&found, &due, &to, &read, &format!("destination of a copy, {what}"))?;
-    same(&source_array.to_vec(&stream)?, &from, &format!("source of a copy: {what}, {target:?} from {source:?}"))
+    same(
+        &source_array.to_vec(&stream)?,
+        &from,
+        &format!("source of a copy: {what}, {target:?} from {source:?}"),
+    )
 }
 
 /// Rows copied at a pitch leave the bytes between them alone, on both sides, whatever the widths and alignments.

@@ -9,7 +9,8 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MemoryInfo, Quiesced, Stream, UploadOp,
+        CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MemoryInfo, Quiesced,
+        Stream, UploadOp,
     },
 };
 

@@ -91,7 +91,9 @@ impl fmt::Display for ForeignStream {
             Self::LEGACY => f.write_str("the legacy default stream"),
             Self::PER_THREAD => f.write_str("the default stream of a thread"),
             Self { name, owner: None } => write!(f, "stream {name:#x} of other code"),
-            Self { name, owner: Some(owner) } => write!(f, "stream {name:#x} of {} {}", owner.backend, owner.number),
+            Self { name, owner: Some(owner) } => {
+                write!(f, "stream {name:#x} of {} {}", owner.backend, owner.number)
+            }
         }
     }
 }

@@ -111,7 +111,10 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// is enqueued on this stream, and dropping the answer does nothing.
     ///
     /// For backends that can tell what is touched. None, as here, if it is all the same.
-    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, <Self::Device as Device>::Buffer>]) -> Option<Self>
+    fn for_foreign_work(
+        &self,
+        declared: &[DeclaredAccess<'_, <Self::Device as Device>::Buffer>],
+    ) -> Option<Self>
     where
         Self: Sized,
     {

@@ -107,7 +107,10 @@ mod tests {
             let steps = |at: &isize| (0..extent.cast_signed()).map(|k| at + k * stride).collect::<Vec<_>>();
             places = places.iter().flat_map(steps).collect();
         }
-        places.iter().flat_map(|at| (0..item_bytes).map(move |k| at.cast_unsigned() * item_bytes + k)).collect()
+        places
+            .iter()
+            .flat_map(|at| (0..item_bytes).map(move |k| at.cast_unsigned() * item_bytes + k))
+            .collect()
     }
 
     fn wholes() -> Vec<Layout> {

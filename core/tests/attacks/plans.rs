@@ -108,7 +108,10 @@ fn a_plan_moved_twice_as_far_as_numbers_go_reaches_nothing() {
                     let empty = plan.len_bytes() == 0;
                     assert!(empty || far.dst_span().end.max(far.src_span().end) < 1 << 63, "{far:?}");
                     assert_eq!(copied_in_the_middle(&far), [0; 96], "{sides:?}: {far:?}");
-                    assert_eq!(far.blocks(3).flat_map(|block| copied_in_the_middle(&block)).max().unwrap_or(0), 0);
+                    assert_eq!(
+                        far.blocks(3).flat_map(|block| copied_in_the_middle(&block)).max().unwrap_or(0),
+                        0
+                    );
                 }
             }
         }
@@ -123,7 +126,8 @@ fn a_moved_plan_is_that_of_moved_layouts_or_none() {
     let (mut moved, mut refused) = (0, 0);
     for _ in 0..20_000 {
         let shape: Vec<usize> = (0..rng.below(4)).map(|_| rng.below(4)).collect();
-        let (Some(dst), Some(src)) = (any_layout(&mut rng, &shape, true), any_layout(&mut rng, &shape, true)) else {
+        let (Some(dst), Some(src)) = (any_layout(&mut rng, &shape, true), any_layout(&mut rng, &shape, true))
+        else {
             continue;
         };
         let item = [1, 2, 12][rng.below(3)];

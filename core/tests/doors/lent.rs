@@ -65,10 +65,15 @@ fn a_lent_column_reaches_no_other_column() {
     let columns = Layout::new(&[8, 2], &[10, 1], 2).unwrap();
     let found = lend(64, &columns, |stream, lent| {
         let own = lent.layout().clone();
-        let other = |by: isize| Layout::new(own.shape(), own.strides(), own.offset().checked_add_signed(by).unwrap()).unwrap();
+        let other = |by: isize| {
+            Layout::new(own.shape(), own.strides(), own.offset().checked_add_signed(by).unwrap()).unwrap()
+        };
         for by in [-2, -1, 1, 2, 10, -10] {
             let refused = lent.copy_layout_within(stream, &own, &other(by)).unwrap_err();
-            assert!(matches!(refused, Error::Layout(LayoutError::NotLent { .. } | LayoutError::OutOfBounds { .. })));
+            assert!(matches!(
+                refused,
+                Error::Layout(LayoutError::NotLent { .. } | LayoutError::OutOfBounds { .. })
+            ));
             assert!(lent.copy_layout_within(stream, &other(by), &own).is_err(), "{by}");
         }
         let whole = line(own.span().len(), own.span().start);
@@ -97,7 +102,8 @@ fn a_lent_column_reaches_no_other_column() {
 #[test]
 fn an_opened_column_reaches_no_other_column() {
     let device = MockDevice::new();
-    let (here, there) = (Context::new(device.clone()).unwrap(), Context::new(device.other_process()).unwrap());
+    let (here, there) =
+        (Context::new(device.clone()).unwrap(), Context::new(device.other_process()).unwrap());
     let (ours, theirs) = (here.stream().unwrap(), there.stream().unwrap());
     let mut matrix = Array::<u16, _>::zeros_exportable(&ours, &[6, 5]).unwrap();
     let values: Vec<u16> = (0..30).collect();

@@ -175,14 +175,18 @@ fn distinct(which: &[isize], count: usize) -> Result<Vec<usize>> {
 /// A shape with its one -1 resolved.
 fn inferred(shape: &[isize], len: isize) -> Result<Vec<isize>> {
     let mut known = shape.iter().filter(|&&extent| extent != -1);
-    let known = known.try_fold(1_isize, |len, &extent| len.checked_mul(extent)).context("the size overflows")?;
+    let known =
+        known.try_fold(1_isize, |len, &extent| len.checked_mul(extent)).context("the size overflows")?;
     let unknown = shape.iter().filter(|&&extent| extent == -1).count();
     let rest = match unknown {
         0 => 1,
         1 if known > 0 && len % known == 0 => len / known,
         _ => bail!("no extent can stand for -1"),
     };
-    ensure!(shape.iter().all(|&extent| extent >= -1) && known.checked_mul(rest) == Some(len), "{len} elements do not fit");
+    ensure!(
+        shape.iter().all(|&extent| extent >= -1) && known.checked_mul(rest) == Some(len),
+        "{len} elements do not fit"
+    );
     Ok(shape.iter().map(|&extent| if extent == -1 { rest } else { extent }).collect())
 }
 

@@ -6,7 +6,9 @@ use std::{num::NonZeroUsize, panic::Location, sync::Arc, time::Instant};
 use super::{Profiled, ProfiledEvent, log::Operation};
 use crate::{
     Result,
-    backend::{Buffer as _, CopyOp, DeclaredAccess, DownloadOp, FillOp, FreeOp, Quiesced, Stream, Timing, UploadOp},
+    backend::{
+        Buffer as _, CopyOp, DeclaredAccess, DownloadOp, FillOp, FreeOp, Quiesced, Stream, Timing, UploadOp,
+    },
 };
 
 /// A stream of a [`Profiled`] device.

@@ -19,6 +19,9 @@ use crate::{Status, output::Output};
     after_help = "Exit status: 0 success, 1 a check failed, 2 the input or the environment is at fault."
 )]
 pub struct Cli {
+    /// Print results and errors only: no stages, no tables, no progress
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -67,6 +70,9 @@ impl Cli {
     ///
     /// The input or the environment is at fault; displayed with `{:#}`, the error is one line that names both.
     pub fn run(&self, output: &mut Output<'_>) -> Result<Status> {
+        if self.quiet {
+            output.be_quiet();
+        }
         match &self.command {
             Command::Bench(arguments) => bench::run(arguments, output),
             Command::Check(arguments) => check::run(arguments, output),

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use devarray::copy::copy_bytes;
+use devarray::copy::{Plan, copy_bytes};
 
 use super::{
     Engine, Memory, Work,
@@ -71,7 +71,7 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         Work::Alloc { .. } | Work::Free { .. } | Work::Prefetch { .. } | Work::Record(_) | Work::Wait(_) => {}
         Work::Copy { dst, src, plan } if dst.number == src.number => {
             let bytes = memory.bytes_mut(*dst);
-            if plan.src_span().end.max(plan.dst_span().end) <= bytes.len() {
+            if has_loops(plan) && plan.src_span().end.max(plan.dst_span().end) <= bytes.len() {
                 return Nest::of(plan).parts(&piece).iter().for_each(|part| part.copy_within(bytes));
             }
             for run in clip(plan.runs(), piece) {
@@ -87,7 +87,10 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
             let is_whole = piece.len() == plan.len_bytes() && !cfg!(debug_assertions);
             if is_whole && copy_bytes(plan, source.bytes, &mut bytes).is_ok() {
                 // Done.
-            } else if plan.src_span().end <= source.bytes.len() && plan.dst_span().end <= bytes.len() {
+            } else if has_loops(plan)
+                && plan.src_span().end <= source.bytes.len()
+                && plan.dst_span().end <= bytes.len()
+            {
                 for part in Nest::of(plan).parts(&piece) {
                     part.copy(plan.width_bytes(), source.bytes, &mut bytes);
                 }
@@ -100,7 +103,7 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         }
         Work::Fill { dst, plan, pattern } => {
             let bytes = memory.bytes_mut(*dst);
-            if plan.dst_span().end <= bytes.len() {
+            if has_loops(plan) && plan.dst_span().end <= bytes.len() {
                 for part in Nest::of(plan).parts(&piece) {
                     part.fill(plan.width_bytes(), pattern.bytes(), bytes);
                 }
@@ -131,6 +134,11 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
             }
         }
     }
+}
+
+/// Whether there is more than one run.
+fn has_loops(plan: &Plan) -> bool {
+    !plan.axes().is_empty()
 }
 
 /// The part of a run that lies in a piece.

@@ -31,6 +31,7 @@ mod recorder;
 mod run;
 mod touch;
 mod waits;
+mod walk;
 
 use std::{collections::BTreeMap, ops::Range, panic::Location, time::Duration};
 

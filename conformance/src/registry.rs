@@ -345,6 +345,12 @@ pub(crate) fn is_name(name: &str) -> bool {
     all.iter().any(|names| names.contains(&name))
 }
 
+impl<D: Device> fmt::Debug for Law<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Law({} {})", self.code, self.full_name())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -362,11 +368,5 @@ mod tests {
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));
         assert!(names.iter().all(|name| is_name(name)) && !is_name("copies"));
-    }
-}
-
-impl<D: Device> fmt::Debug for Law<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Law({} {})", self.code, self.full_name())
     }
 }

@@ -77,6 +77,12 @@ impl Chosen {
     }
 }
 
+impl fmt::Debug for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Chosen({} launches)", self.0.len())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use devarray::{Layout, backend::Capabilities, copy::Plan};
@@ -173,11 +179,5 @@ mod tests {
         for second in &problems((DST, SRC))[1..] {
             assert!(!Choice::new(first.clone(), Scale::Large).fits(second, Scale::Large));
         }
-    }
-}
-
-impl fmt::Debug for Chosen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Chosen({} launches)", self.0.len())
     }
 }

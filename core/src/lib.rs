@@ -3,6 +3,7 @@
 mod allocation;
 pub mod array;
 pub mod backend;
+pub mod compare;
 mod context;
 pub mod copy;
 mod custody;
@@ -19,6 +20,8 @@ mod operations;
 mod order;
 mod peer;
 mod pinned_pool;
+#[cfg(feature = "serde")]
+mod serialize;
 mod staging;
 mod statistics;
 mod stream;

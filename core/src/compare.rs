@@ -34,7 +34,7 @@ pub trait Comparable<T: Element, S> {
 }
 
 impl<T: Element, S> Comparable<T, S> for HostArray<T> {
-    fn on_host(&self, _: &S) -> Result<Cow<'_, HostArray<T>>> {
+    fn on_host(&self, _: &S) -> Result<Cow<'_, Self>> {
         Ok(Cow::Borrowed(self))
     }
 }

@@ -16,6 +16,8 @@ pub mod layout;
 pub mod manual;
 pub mod memory;
 mod module;
+#[cfg(feature = "npy")]
+pub mod npy;
 mod operations;
 mod order;
 mod peer;

@@ -41,6 +41,7 @@ fn wholes() -> Vec<Layout> {
 }
 
 /// Whether each step along an axis of `layout` is the same step everywhere in an index of `whole`.
+#[expect(clippy::cast_possible_wrap, reason = "small numbers")]
 fn is_straight(whole: &Layout, layout: &Layout) -> bool {
     let indices = |position: usize| -> Vec<Vec<i64>> {
         let all = model::indices(whole.shape());

@@ -214,13 +214,16 @@ fn pads_as_numpy_printed_them() {
 fn margins_that_meet_in_memory_are_one_fill() {
     let stream = stream();
     for (shape, widths, fills) in [
-        (vec![8], vec![(1, 1)], 2),
+        (vec![8], vec![(1, 1)], 1),
         (vec![8], vec![(0, 1)], 1),
-        (vec![8, 8], vec![(1, 1), (1, 1)], 3),
-        (vec![8, 8], vec![(0, 0), (1, 1)], 2),
-        (vec![8, 8], vec![(1, 1), (0, 0)], 2),
-        (vec![4, 4, 4], vec![(1, 1), (1, 1), (1, 1)], 4),
-        (vec![2, 3, 4, 4], vec![(0, 0), (0, 0), (1, 1), (1, 1)], 4),
+        (vec![8], vec![(2, 1)], 2),
+        (vec![8, 8], vec![(1, 1), (1, 1)], 2),
+        (vec![8, 8], vec![(1, 2), (3, 4)], 3),
+        (vec![8, 8], vec![(0, 0), (1, 1)], 1),
+        (vec![8, 8], vec![(1, 1), (0, 0)], 1),
+        (vec![4, 4, 4], vec![(1, 1), (1, 1), (1, 1)], 3),
+        (vec![4, 4, 4], vec![(1, 2), (1, 2), (1, 2)], 4),
+        (vec![2, 3, 4, 4], vec![(0, 0), (0, 0), (1, 1), (1, 1)], 2),
         (vec![2, 0, 4], vec![(1, 1), (1, 1), (1, 1)], 1),
         (vec![4, 4], vec![(0, 0), (0, 0)], 0),
     ] {
@@ -229,6 +232,24 @@ fn margins_that_meet_in_memory_are_one_fill() {
         let copies = u64::from(!shape.contains(&0));
         assert_eq!((work.fills, work.copies), (fills, copies), "{shape:?} {widths:?}");
         assert_eq!(work.filled_bytes + work.copied_bytes, 4 * made.len() as u64);
+    }
+}
+
+/// Margins as wide before as after are one walk: of each axis, they and the middle.
+#[test]
+fn margins_of_one_width_are_one_copy() {
+    let stream = stream();
+    let source = Array::<u32, _>::zeros(&stream, &[5, 6, 7]).unwrap();
+    for mode in [Pad::Edge, Pad::Reflect, Pad::Wrap] {
+        for (widths, copies) in [
+            ([(1, 1), (0, 0), (0, 0)], 2),
+            ([(2, 2), (3, 3), (0, 0)], 4),
+            ([(1, 1), (1, 1), (1, 1)], 8),
+            ([(1, 2), (0, 0), (0, 0)], 3),
+        ] {
+            let (_, work) = counted(&stream, || source.pad(&stream, &widths, mode).unwrap());
+            assert_eq!((work.copies, work.fills), (copies, 0), "{mode:?} {widths:?}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`assert_array_eq!`](crate::assert_array_eq) | the same shape, and every element the same byte for byte |
 //! | [`assert_array_close!`](crate::assert_array_close) | the same shape, and every number within a [`Tolerance`] |
-//! | [`difference`], [`difference_beyond`] | the same without a panic |
+//! | [`difference()`], [`difference_beyond`] | the same without a panic |
 //!
 //! Both sides may be on the host or on a device: a [`HostArray`], an [`Array`], a view.
 
@@ -132,7 +132,7 @@ pub fn difference<T: Element + std::fmt::Debug, S>(
     Ok(Difference::find(&left, &right, same))
 }
 
-/// As [`difference`], of floating-point numbers that are further apart than a tolerance.
+/// As [`difference()`], of floating-point numbers that are further apart than a tolerance.
 ///
 /// # Errors
 ///

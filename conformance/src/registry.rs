@@ -62,6 +62,11 @@ macro_rules! __for_each_law {
                 C20 transposed "transposes of extents around a tile";
                 C21 many_ways "the same bytes whole, in pieces, by way of another order, on two streams";
             }
+            joins {
+                J01 concatenate "parts are joined, and stacked, in the order given";
+                J02 pad "a margin holds what its mode says";
+                J03 repeat "rolled, tiled and repeated elements are where they are due";
+            }
             transfers {
                 C01 round_trip "what goes to the device comes back";
                 C11 host_memory_is_free "host memory is free when the call returns";

@@ -59,10 +59,9 @@ impl<T: Copy> Cells<T> {
         self.0[self.over(span)].iter().filter(move |cell| start < cell.bytes.end())
     }
 
-    /// The cell with exactly these bytes, if no other is near.
-    pub(super) fn only(&mut self, bytes: &Strided) -> Option<&mut Cell<T>> {
-        let over = self.over(&bytes.span());
-        match &mut self.0[over] {
+    /// The cell with exactly these bytes, if it is the only one [over](Self::over) them.
+    pub(super) fn only(&mut self, over: &Range<usize>, bytes: &Strided) -> Option<&mut Cell<T>> {
+        match &mut self.0[over.clone()] {
             [cell] if cell.bytes == *bytes => Some(cell),
             _ => None,
         }
@@ -74,7 +73,6 @@ impl<T: Copy> Cells<T> {
         let over = &self.0[self.over(&span)];
         let mut missing = Parts::new();
         if set.is_range() && over.iter().all(|cell| cell.bytes.is_range()) {
-            // Ranges are by far the commonest, and quickly done.
             let mut at = span.start;
             for cell in over {
                 if at < cell.bytes.start() {
@@ -123,6 +121,25 @@ impl<T: Copy> Cells<T> {
             self.0.insert_many(old.end, new);
         }
         self.reach_again(first, count);
+    }
+
+    /// Whether all of these cells are ranges, as nearly all are.
+    pub(super) fn are_ranges(&self, over: &Range<usize>) -> bool {
+        self.0[over.clone()].iter().all(|cell| cell.bytes.is_range())
+    }
+
+    /// As [`replace`](Self::replace), with ranges in order that end where the old cells end, or before the next.
+    pub(super) fn replace_with_ranges(&mut self, old: Range<usize>, new: &[(Range<usize>, T)]) {
+        let mut cells = new.iter().map(|(range, value)| Cell::new(Strided::of(range.clone()), *value));
+        for (cell, new) in self.0[old.clone()].iter_mut().zip(&mut cells) {
+            *cell = new;
+        }
+        if old.len() > new.len() {
+            self.0.drain(old.start + new.len()..old.end);
+        } else if old.len() < new.len() {
+            self.0.insert_many(old.end, cells);
+        }
+        self.reach_again(old.start, new.len());
     }
 
     /// Drops the cells that a function wants dropped.

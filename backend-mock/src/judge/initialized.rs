@@ -22,18 +22,13 @@ impl Initialized {
         }
         // What touches is one with it.
         let near = self.0.over(&(span.start.saturating_sub(1)..span.end.saturating_add(1)));
-        let mut new = NewCells::new();
-        let cells = &self.0.all()[near.clone()];
-        if to
-            && bytes.only_set().is_some_and(Strided::is_range)
-            && cells.iter().all(|cell| cell.bytes.is_range())
-        {
-            let whole = cells.iter().fold(span, |whole, cell| {
+        if to && bytes.only_set().is_some_and(Strided::is_range) && self.0.are_ranges(&near) {
+            let whole = self.0.all()[near.clone()].iter().fold(span, |whole, cell| {
                 whole.start.min(cell.bytes.start())..whole.end.max(cell.bytes.end())
             });
-            new.push(Cell::new(Strided::of(whole), ()));
-            return self.0.replace(near, new);
+            return self.0.replace_with_ranges(near, &[(whole, ())]);
         }
+        let mut new = NewCells::new();
         self.0.left_by(near.clone(), bytes.cells(), &mut new);
         if to {
             let mut parts: Parts = new.drain(..).map(|cell| cell.bytes).collect();

@@ -79,6 +79,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) classes_log2: u32,
     pub(in crate::strided) row_pitch: u32,
     pub(in crate::strided) class_pitch: u32,
+    unused_after_class_pitch: u32,
     pub(in crate::strided) row: [Step; MAX_INNER],
     pub(in crate::strided) run: u32,
     pub(in crate::strided) run_inner: u32,
@@ -91,6 +92,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) columns: FastDiv,
     pub(in crate::strided) store_axes: u32,
     pub(in crate::strided) store_x: i32,
+    unused_after_store_x: u32,
     pub(in crate::strided) run_dst: i64,
     pub(in crate::strided) store: [Step; MAX_INNER],
     pub(in crate::strided) wrap: FastDiv,
@@ -111,6 +113,7 @@ pub(in crate::strided) struct TileParams {
     pub(in crate::strided) data: u32,
     pub(in crate::strided) turn_bytes: u32,
     pub(in crate::strided) share: u32,
+    unused_at_end: u32,
 }
 
 const _: () = assert!(size_of::<TileParams>() == 1544, "the size tile.cuh asserts too");
@@ -155,6 +158,7 @@ impl TileParams {
             classes_log2: 0,
             row_pitch: 0,
             class_pitch: 0,
+            unused_after_class_pitch: 0,
             row: [Step::NONE; MAX_INNER],
             run: 1,
             run_inner: 1,
@@ -167,6 +171,7 @@ impl TileParams {
             columns: FastDiv::NONE,
             store_axes: 0,
             store_x: 0,
+            unused_after_store_x: 0,
             run_dst: 0,
             store: [Step::NONE; MAX_INNER],
             wrap: FastDiv::NONE,
@@ -187,6 +192,7 @@ impl TileParams {
             data: 0,
             turn_bytes: 0,
             share: 0,
+            unused_at_end: 0,
         }
     }
 

@@ -12,15 +12,19 @@
 mod axes;
 mod chosen;
 mod explain;
-mod fast_div;
+mod fill;
 mod gather;
 mod image;
-mod launch;
+pub mod kernel;
+pub mod launch;
 mod memory_speed;
-mod rows;
+pub mod params;
+pub mod rows;
 mod tile;
 
 #[cfg(test)]
+#[allow(dead_code, reason = "fills are emulated for the fake driver alone")]
+#[path = "../tests/emulate/kernels.rs"]
 mod emulate;
 #[cfg(test)]
 mod tests;
@@ -30,8 +34,9 @@ use devarray::copy::Plan;
 use self::axes::Problem;
 pub use self::chosen::Chosen;
 pub use self::explain::explain_copy;
+pub(crate) use self::fill::fill;
 pub(crate) use self::image::waits_for_the_launch_before;
-pub use self::launch::{Kernel, Launch, Module, Params};
+pub use self::launch::{Launch, Params};
 pub use self::memory_speed::MemorySpeed;
 
 /// Most bytes one launch moves, so that 32 bits count its elements and its threads.

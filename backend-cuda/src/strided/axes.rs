@@ -4,7 +4,7 @@ use devarray::{Axes, copy::Plan};
 
 use super::{
     Addresses,
-    launch::{Loop, Operands},
+    params::{Loop, Operands},
 };
 
 /// One loop: how often, and how far each side moves a step, in bytes. The destination moves forward.

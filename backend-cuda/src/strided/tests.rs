@@ -1,7 +1,11 @@
 //! Every selection, emulated, against the plan's own runs.
 
 mod boxes;
+mod division;
+mod explain;
+mod fields;
 mod frozen;
+mod images;
 mod periodic;
 mod selected;
 mod wraps;
@@ -38,6 +42,29 @@ impl Random {
     fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
+}
+
+/// Host memory in the place of the device's.
+struct Host<'a> {
+    src: &'a [u8],
+    src_base: u64,
+    dst: &'a mut [u8],
+    dst_base: u64,
+}
+
+impl Memory for Host<'_> {
+    fn read(&self, at: u64) -> u8 {
+        self.src[usize::try_from(at - self.src_base).unwrap()]
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) {
+        let at = usize::try_from(at - self.dst_base).unwrap();
+        self.dst[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+}
+
+fn name_of(launch: &Launch) -> &'static str {
+    launch.kernel.name().unwrap().to_str().unwrap()
 }
 
 fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<Launch> {
@@ -111,15 +138,15 @@ fn check(random: &mut Random, dst: &Layout, src: &Layout, width: usize, seed: u6
     for scale in [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream, Scale::FastStream] {
         let mut found = before.clone();
         for launch in launches(scale, &plan, addresses) {
-            name = launch.kernel.name.to_str().unwrap();
-            let mut memory = Memory {
+            name = name_of(&launch);
+            let mut memory = Host {
                 src: &source,
                 src_base: addresses.src,
                 dst: &mut found,
                 dst_base: addresses.dst - GUARD as u64,
             };
             run(&launch, &mut memory);
-            assert!(launch.shared_bytes < 48 << 10 && launch.params.len_bytes() <= 4096);
+            assert!(launch.shared_bytes < 48 << 10 && launch.params.as_ptr().1 <= 4096);
             assert!(launch.threads.is_multiple_of(32) && (32..=512).contains(&launch.threads));
             assert!(
                 found == expected,

@@ -16,7 +16,6 @@
 mod deal;
 mod ends;
 mod outer;
-mod params;
 mod periodic;
 mod pitch;
 mod place;
@@ -25,21 +24,15 @@ mod shape;
 mod turn;
 mod wrap;
 
-use std::ffi::CStr;
-
 use devarray::Axes;
 
-pub(super) use self::{params::TileParams, scale::Scale};
-use self::{
-    params::{MAX_INNER, Step},
-    place::{Find, Variant, place},
-    shape::Shape,
-    wrap::over_ends,
-};
+pub(super) use self::scale::Scale;
+use self::{place::place, shape::Shape, wrap::over_ends};
 use super::{
     axes::Problem,
-    fast_div::FastDiv,
-    launch::{Block, Kernel, LINE_BYTES, Launch, Module, Operands, Params},
+    kernel::{Find, Kernel, Tile},
+    launch::{LINE_BYTES, Launch, Params},
+    params::{FastDiv, Loop, MAX_INNER, MAX_OUTER, NO_AXIS, Operands, StoreLoop, TileParams},
 };
 
 /// Shared memory a block may use without asking the driver for more, less what the kernels declare themselves.
@@ -173,7 +166,14 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
         scattered,
         start: None,
         most_lanes_log2: 5,
-        params: TileParams::new(Operands { src: shape.src, dst: shape.dst, ..problem.operands() }),
+        params: TileParams {
+            at: Operands { src: shape.src, dst: shape.dst, ..problem.operands() },
+            a_outer: NO_AXIS,
+            b_outer: NO_AXIS,
+            c_outer: NO_AXIS,
+            outer: [Loop::new(1, 0, 0); MAX_OUTER],
+            ..TileParams::default()
+        },
     };
     if layout.across_rows.len().max(layout.across_runs.len()).max(shape.run.len()) > MAX_INNER {
         return None;
@@ -181,7 +181,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     layout.sides()?;
     outer::lower(&mut layout)?;
     let (find, data_bytes) = place(&mut layout)?;
-    debug_assert!(!words || find == Find::Pairs, "elements are fetched as words");
+    debug_assert!(!words || find == Find::Packed, "elements are fetched as words");
     debug_assert!(
         !wraps || words || (shifted && matches!(find, Find::Linear | Find::Table)),
         "a kernel that wraps"
@@ -194,21 +194,21 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     layout.lanes(find);
     let threads = layout.threads(find);
     let shared_bytes = layout.shared(find, data_bytes).filter(|&bytes| bytes <= SHARED_BYTES)?;
-    let held = layout.held(find);
+    let evict_last = layout.held(find);
     let (store_bytes, skewed, shifted) = (layout.store_bytes, layout.skew > 0, layout.shifted);
     let params = layout.params;
     // The table of permuted rows is so short that all threads share it.
     let permuted = params.classes_log2 > 0 && params.run_in_classes == 0;
     let wide = problem.width == 1 && (params.stores < MANY_RUNS || permuted);
     Some(Launch {
-        kernel: Kernel {
-            module: Module::tile(problem.width),
-            name: held.unwrap_or_else(|| find.kernel(&Variant { shifted, wide, store_bytes, skewed, wraps })),
-        },
+        kernel: Kernel::new(
+            Tile { find, store_bytes, shifted, overlap: skewed, fused: wraps, evict_last, wide }.entry(),
+            problem.width,
+        ),
         grid: params.tiles,
         threads,
         shared_bytes,
-        params: Params(Block::Tile(params)),
+        params: Params::Tile(params),
     })
 }
 
@@ -241,16 +241,16 @@ impl Layout<'_> {
             p.c_extent = shape.axes[axis].extent;
             p.c_piece = shape.steps[axis];
         }
-        p.skew = self.skew;
-        p.skew_mask = match (self.skew, self.shifted) {
+        p.overlap = self.skew;
+        p.start_mask = match (self.skew, self.shifted) {
             (1.., _) => SECTOR_BYTES - 1,
             (0, true) => 15,
             (0, false) => 0,
         };
         if let Some(wrap) = shape.wrap {
-            p.wrap = FastDiv::new(wrap.extent);
-            p.wrap_src = wrap.src;
-            p.wrap_x = wrap.x();
+            p.fused = FastDiv::new(wrap.extent);
+            p.fused_src = wrap.src;
+            p.fused_x = wrap.x();
         }
         let steps = |list: &[usize], without: Option<usize>| -> u32 {
             list.iter().filter(|&&axis| Some(axis) != without).map(|&axis| self.loaded[axis]).product()
@@ -264,10 +264,10 @@ impl Layout<'_> {
         p.run_dst = shape.axes[0].dst;
         for (to, &axis) in p.store.iter_mut().zip(&self.across_runs) {
             let of = shape.axes[axis];
-            *to = Step {
+            *to = StoreLoop {
                 extent: FastDiv::new(shape.steps[axis]),
                 x: i32::try_from(of.src).ok()?,
-                global: of.dst,
+                dst: of.dst,
             };
         }
         p.store_axes = u32::try_from(self.across_runs.len()).ok()?;
@@ -299,13 +299,13 @@ impl Layout<'_> {
     }
 
     /// The kernel that holds rows in the cache until they were read, if that helps: lines that tiles share are better left alone.
-    fn held(&self, find: Find) -> Option<&'static CStr> {
+    fn held(&self, find: Find) -> bool {
         let even = self.params.row_step > 0 && self.whole_lines();
         if self.scale != Scale::Stream || !even || self.may_overlap() || self.shifted || self.store_bytes < 16
         {
-            return None;
+            return false;
         }
-        find.held()
+        matches!(find, Find::Linear | Find::Packed)
     }
 
     /// Whether every row consists of whole lines of the cache.

@@ -20,6 +20,10 @@ mod ledger_laws;
 #[path = "../../../core/tests/release/laws.rs"]
 mod release_laws;
 
+#[allow(dead_code, reason = "what launches cost is measured elsewhere")]
+#[path = "../emulate/kernels.rs"]
+mod emulate;
+
 mod absence;
 mod accounting;
 mod calls;

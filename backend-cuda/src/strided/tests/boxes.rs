@@ -6,11 +6,12 @@ use devarray::Layout;
 
 use super::{
     super::{
-        emulate::{Memory, measure, tile},
-        launch::{Block, LINE_BYTES},
+        Params,
+        emulate::{measure, tile},
+        launch::LINE_BYTES,
         tile::Scale,
     },
-    Random, check,
+    Host, Random, check,
     selected::{AT, few_rows, launch, tile_between, tile_of},
     transposed,
 };
@@ -29,7 +30,7 @@ pub(super) fn shared_sectors(
     let mut shared = BTreeSet::new();
     for block in 0..launch.grid {
         let mut found = vec![0; source.len()];
-        let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+        let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
         tile::run_block(&launch, block, &mut memory);
         for (sector, bytes) in found.chunks(SECTOR_BYTES).enumerate() {
             let (first, last) = (sector * SECTOR_BYTES, sector * SECTOR_BYTES + bytes.len() - 1);
@@ -83,8 +84,8 @@ fn threads_begin_with_words_in_different_banks() {
         let mut launch = launch(Scale::Large, layouts, 1);
         let block = launch.grid / 2;
         assert_eq!(measure::accesses(&launch, block, 0), 1.0, "{:?}", layouts.0);
-        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
-        (params.turn_by_run, params.turn_by_vector) = (0, 0);
+        let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
+        (params.rotate_by_run, params.rotate_by_vector) = (0, 0);
         assert!(measure::accesses(&launch, block, 0) >= 4.0, "{:?}", layouts.0);
     }
     // Vectors of one run would begin in two places, so fewer threads share a run.
@@ -92,8 +93,8 @@ fn threads_begin_with_words_in_different_banks() {
         let mut launch = launch(Scale::Large, &layouts, 1);
         let block = launch.grid / 2;
         assert_eq!(measure::accesses(&launch, block, 0), 2.0, "{:?}", layouts.0);
-        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
-        assert_eq!((params.turn_by_run, params.turn_by_vector, params.lanes_log2), (0, 0, 2));
+        let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
+        assert_eq!((params.rotate_by_run, params.rotate_by_vector, params.lanes_log2), (0, 0, 2));
         params.lanes_log2 = 3;
         assert!(measure::accesses(&launch, block, 0) >= 4.0, "{:?}", layouts.0);
     }
@@ -139,7 +140,7 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
         for scale in [Scale::Middle, Scale::Large, Scale::Stream] {
             let params = tile_between(scale, &layouts, width);
             assert!(params.span as usize <= columns * width, "{columns} of {width} bytes");
-            assert!(params.skew > 0, "{columns} of {width} bytes");
+            assert!(params.overlap > 0, "{columns} of {width} bytes");
             assert_eq!(shared(scale), 0, "{columns} of {width} bytes at {scale:?}");
         }
         check(&mut random, &layouts.0, &layouts.1, width, 0);

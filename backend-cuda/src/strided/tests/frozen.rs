@@ -5,12 +5,12 @@
 //! scale. With `DEVARRAY_WRITE_DIGESTS=1` the test writes that file anew.
 #![allow(unsafe_code)] // reads parameters byte by byte
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, ffi::c_void, fmt::Write as _, ptr};
 
 use devarray::{Layout, NdLayout as _, backend::Capabilities, copy::Plan};
 
 use super::{
-    super::{Addresses, Launch, MemorySpeed, select, tile::Scale},
+    super::{Addresses, Launch, MemorySpeed, fill, params::FillParams, select, tile::Scale},
     Random, any_gap, even_gap, launches, layout, repeated,
 };
 
@@ -36,14 +36,10 @@ impl Digest {
         }
     }
 
-    fn launch(&mut self, launch: &Launch) {
-        self.launch_with(launch, &bytes(launch));
-    }
-
-    fn launch_with(&mut self, launch: &Launch, params: &[u8]) {
+    fn launch<P>(&mut self, launch: &Launch<P>, params: &[u8]) {
         self.launches += 1;
-        self.bytes(launch.kernel.module.name().as_bytes());
-        self.bytes(launch.kernel.name.to_bytes_with_nul());
+        self.bytes(launch.kernel.module().name().as_bytes());
+        self.bytes(launch.kernel.name().unwrap().to_bytes_with_nul());
         for number in [launch.grid, launch.threads, launch.shared_bytes] {
             self.bytes(&number.to_le_bytes());
         }
@@ -51,11 +47,14 @@ impl Digest {
     }
 }
 
-/// The parameters of a launch as the device gets them.
-fn bytes(launch: &Launch) -> Vec<u8> {
+/// A parameter block as the device gets it.
+fn block((at, len_bytes): (*const c_void, usize)) -> Vec<u8> {
     // SAFETY: the block is alive, of that length, and has no padding.
-    unsafe { std::slice::from_raw_parts(launch.params.as_ptr().cast::<u8>(), launch.params.len_bytes()) }
-        .to_vec()
+    unsafe { std::slice::from_raw_parts(at.cast::<u8>(), len_bytes) }.to_vec()
+}
+
+fn bytes(launch: &Launch) -> Vec<u8> {
+    block(launch.params.as_ptr())
 }
 
 /// Digests by what they are of.
@@ -72,12 +71,12 @@ impl Digests {
         let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
         for scale in SCALES {
             let digest = self.of(format!("{list} w{width} {scale:?}"));
-            launches(scale, &plan, at).iter().for_each(|launch| digest.launch(launch));
+            launches(scale, &plan, at).iter().for_each(|launch| digest.launch(launch, &bytes(launch)));
         }
         for memory in [MemorySpeed::Even, MemorySpeed::Fast] {
             let digest = self.of(format!("{list} w{width} as it is on {memory:?}"));
             let done: Result<(), ()> = select(memory, &plan, at, |launch| {
-                digest.launch(launch);
+                digest.launch(launch, &bytes(launch));
                 Ok(())
             });
             done.unwrap();
@@ -86,22 +85,17 @@ impl Digests {
 
     fn fill(&mut self, dst: &Layout, pattern: &[u8], at: u64) {
         let plan = Plan::new(dst, dst, pattern.len(), &Capabilities::default()).unwrap();
-        fill_of_old(&plan, at, pattern, self.of(format!("fill w{}", pattern.len())));
+        let launch = fill(&plan, at, pattern).unwrap();
+        let params = block((ptr::from_ref(&launch.params).cast(), size_of::<FillParams>()));
+        // As it was first recorded.
+        let digest = self.of(format!("fill w{}", pattern.len()));
+        digest.launches += 1;
+        digest.bytes(launch.kernel.name().unwrap().to_bytes());
+        for number in [launch.grid, launch.threads, launch.shared_bytes] {
+            digest.bytes(&number.to_le_bytes());
+        }
+        digest.bytes(&params);
     }
-}
-
-fn fill_of_old(plan: &Plan, dst: u64, pattern: &[u8], digest: &mut Digest) {
-    let params = crate::kernels::Params::fill(plan, dst, pattern).unwrap();
-    let wide = params.needs_64_bits();
-    digest.bytes(format!("fill_w{}_n{}", params.width_bytes(), if wide { 64 } else { 32 }).as_bytes());
-    let blocks = u32::try_from(params.count().div_ceil(256).min((1 << 31) - 1)).unwrap();
-    digest.launches += 1;
-    for number in [blocks, 256, 0] {
-        digest.bytes(&number.to_le_bytes());
-    }
-    let block = std::ptr::from_ref(params.by_value()).cast::<u8>();
-    // SAFETY: as above.
-    digest.bytes(unsafe { std::slice::from_raw_parts(block, 2032) });
 }
 
 fn numbers<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> Vec<T> {
@@ -179,7 +173,7 @@ fn every_launch_is_as_it_was() {
 fn any_change_is_seen() {
     let digest = |launch: &Launch, params: &[u8]| {
         let mut digest = Digest::EMPTY;
-        digest.launch_with(launch, params);
+        digest.launch(launch, params);
         digest
     };
     let (dst, src) = super::transposed(200, 300);

@@ -1,11 +1,7 @@
 //! What each thread of a block loads and stores.
 
-use super::{
-    Layout,
-    place::{self, Find},
-    scale::Vector,
-};
-use crate::strided::fast_div::FastDiv;
+use super::{Layout, place, scale::Vector};
+use crate::strided::{kernel::Find, params::FastDiv};
 
 /// Most threads of a block; the kernels are compiled for it.
 const MOST_THREADS: u32 = 512;
@@ -23,7 +19,7 @@ impl Layout<'_> {
         } else if self.skew > 0 && self.shifted {
             p.b_piece * width / 16
         } else {
-            let over = if self.shifted { p.skew_mask + 1 - width } else { 0 };
+            let over = if self.shifted { p.start_mask + 1 - width } else { 0 };
             (p.run * width + over).div_ceil(self.store_bytes)
         };
         let chunks = p.run_chunks;
@@ -51,7 +47,7 @@ impl Layout<'_> {
             p.columns = FastDiv::new(chunks);
         }
         let group = match find {
-            Find::Pairs => place::group(width),
+            Find::Packed => place::group(width),
             Find::Split(runs) => runs,
             _ => 1,
         };
@@ -63,7 +59,7 @@ impl Layout<'_> {
         let vector = match find {
             Find::Scatter => return 256,
             Find::Split(runs) => Vector::Split(runs),
-            Find::Pairs => Vector::Words,
+            Find::Packed => Vector::Words,
             Find::Table if self.problem.width == 1 => Vector::ByteTable,
             Find::Linear | Find::Periodic if self.problem.width == 1 => Vector::Bytes,
             Find::Table if self.shifted => Vector::Table,

@@ -5,11 +5,12 @@
 
 use devarray::Axes;
 
-use super::{
-    Layout, Scale,
+use super::{Layout, Scale};
+use crate::strided::{
+    axes::Axis,
+    launch::LINE_BYTES,
     params::{MAX_OUTER, NO_AXIS},
 };
-use crate::strided::{axes::Axis, launch::LINE_BYTES};
 
 /// Rows at least this long use their memory pages and sectors well by themselves.
 const LONG_ROW_BYTES: u32 = 1024;

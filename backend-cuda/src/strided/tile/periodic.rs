@@ -6,14 +6,15 @@
 
 use super::{
     Layout, SECTOR_BYTES,
-    place::{Find, MAX_TABLE, VECTOR_WORDS, in_words},
+    place::{MAX_TABLE, VECTOR_WORDS, in_words},
     scale::Scale,
     shape::{Shape, of_all_rows},
     turn::{Banks, WARP},
 };
 use crate::strided::{
     axes::{Axis, Problem},
-    fast_div::FastDiv,
+    kernel::Find,
+    params::FastDiv,
 };
 
 /// Bytes of a vector, and how many elements of one byte it has.
@@ -90,8 +91,8 @@ pub(super) fn place(
         if meet && cost >= MUCH && table.is_some_and(|entries| entries <= MAX_TABLE) {
             return None;
         }
-        (p.turn_by_run, p.turn_by_vector) = (dealt.by_run, dealt.by_vector);
-        p.turn_bytes = u32::from(dealt.bytes);
+        (p.rotate_by_run, p.rotate_by_vector) = (dealt.by_run, dealt.by_vector);
+        p.rotate_bytes = u32::from(dealt.bytes);
         if dealt.share > 0 {
             p.share = dealt.share;
             p.stores = GROUPS;
@@ -100,13 +101,13 @@ pub(super) fn place(
     }
     // Vectors are counted from a sector on, so that groups of threads store whole ones.
     layout.shifted = shifted;
-    p.skew_mask = over;
+    p.start_mask = over;
     p.row_pitch = pitch;
     p.row[0].x = step;
     p.period = FastDiv::new(rows);
     p.period_x = next;
     p.set_step(step);
-    p.wrap_x = next.wrapping_sub(step.wrapping_mul(rows.cast_signed())).cast_unsigned();
+    p.fused_x = next.wrapping_sub(step.wrapping_mul(rows.cast_signed())).cast_unsigned();
     // Of the word in which a period ends, all is gathered from both sides.
     let before = over.max(VECTOR_WORDS - 1) * pitch;
     Some((Find::Periodic, (before, bytes + (VECTOR - 1) * pitch)))
@@ -125,7 +126,7 @@ struct Run {
 struct Dealt {
     /// Vectors of each group of threads; 0: all threads have neighbouring ones.
     share: u32,
-    /// As in [`super::params::TileParams`].
+    /// As in the parameters.
     by_run: u32,
     by_vector: u32,
     bytes: bool,

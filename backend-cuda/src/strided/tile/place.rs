@@ -1,94 +1,20 @@
 //! Where rows lie in shared memory, and how the elements of a run are found there.
 
-use std::ffi::CStr;
-
 use devarray::Axes;
 
 use super::{
-    Layout,
-    params::{RunStep, Step},
-    periodic,
+    Layout, periodic,
     pitch::{self, MARGIN},
     shape::Shape,
     turn::Turn,
     wrap::Wrap,
 };
-use crate::strided::{axes::Problem, fast_div::FastDiv, launch::LINE_BYTES};
-
-/// How the byte of an element of a run is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Find {
-    /// One step.
-    Linear,
-    /// A step for a period, and another from period to period.
-    Periodic,
-    /// A table that repeats with a step.
-    Table,
-    /// One step, in words that hold an element of several runs.
-    Pairs,
-    /// As they lie: elements of so many runs take turns in a row.
-    Split(u32),
-    /// One step, and elements stored one by one.
-    Scatter,
-}
-
-/// In what kernels that find elements the same way differ.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Variant {
-    /// Runs start at any alignment.
-    pub(super) shifted: bool,
-    /// Table entries are read as vectors, which only elements of one byte have kernels for.
-    pub(super) wide: bool,
-    /// Bytes of a store, of words.
-    pub(super) store_bytes: u32,
-    /// Tiles overlap.
-    pub(super) skewed: bool,
-    /// Runs go over two axes as one; tiles may overlap then.
-    pub(super) wraps: bool,
-}
-
-impl Find {
-    /// The kernel for it.
-    pub(super) fn kernel(self, variant: &Variant) -> &'static CStr {
-        let &Variant { shifted, wide, store_bytes, skewed, wraps } = variant;
-        match (self, shifted) {
-            (Self::Table, true) if wide && wraps => c"tile_table_shifted_wide_wrapped",
-            (Self::Table, true) if wraps => c"tile_table_shifted_wrapped",
-            (Self::Linear, true) if wraps => c"tile_linear_shifted_wrapped",
-            (Self::Table, true) if wide => c"tile_table_shifted_wide",
-            (Self::Periodic, false) => c"tile_periodic",
-            (Self::Periodic, true) => c"tile_periodic_shifted",
-            (Self::Linear, false) => c"tile_linear",
-            (Self::Linear, true) => c"tile_linear_shifted",
-            (Self::Table, false) => c"tile_table",
-            (Self::Table, true) => c"tile_table_shifted",
-            (Self::Pairs, _) => match (store_bytes, skewed, wraps) {
-                (16, false, false) => c"tile_pairs",
-                (8, false, false) => c"tile_pairs_8",
-                (_, false, false) => c"tile_pairs_4",
-                (16, true, false) => c"tile_pairs_skewed",
-                (8, true, false) => c"tile_pairs_skewed_8",
-                (_, true, false) => c"tile_pairs_skewed_4",
-                (16, _, true) => c"tile_pairs_wrapped",
-                (8, _, true) => c"tile_pairs_wrapped_8",
-                (_, _, true) => c"tile_pairs_wrapped_4",
-            },
-            (Self::Split(2), _) => c"tile_split_2",
-            (Self::Split(3), _) => c"tile_split_3",
-            (Self::Split(_), _) => c"tile_split_4",
-            (Self::Scatter, _) => c"tile_scatter",
-        }
-    }
-
-    /// The kernel that holds rows in the cache until they were read, for runs of whole vectors.
-    pub(super) fn held(self) -> Option<&'static CStr> {
-        match self {
-            Self::Linear => Some(c"tile_linear_held"),
-            Self::Pairs => Some(c"tile_pairs_held"),
-            Self::Periodic | Self::Table | Self::Split(_) | Self::Scatter => None,
-        }
-    }
-}
+use crate::strided::{
+    axes::Problem,
+    kernel::Find,
+    launch::LINE_BYTES,
+    params::{FastDiv, RowLoop, RunLoop},
+};
 
 /// What a thread copies to shared memory at once.
 pub(super) const CHUNK_BYTES: u32 = 16;
@@ -107,7 +33,7 @@ pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     let regular =
         layout.across_rows.len() == 1 || layout.across_rows.iter().all(|&axis| axes[axis].src % 16 == 0);
     for (to, &axis) in layout.params.row.iter_mut().zip(&layout.across_rows) {
-        *to = Step { extent: FastDiv::new(layout.loaded[axis]), x: 0, global: axes[axis].src };
+        *to = RowLoop { extent: FastDiv::new(layout.loaded[axis]), x: 0, src: axes[axis].src };
     }
     layout.params.row_axes = u32::try_from(layout.across_rows.len()).ok()?;
     if !layout.shape.runs_cross_rows() || !regular {
@@ -123,7 +49,7 @@ pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     if layout.shifted && layout.problem.width == 1 {
         let pitch = pitch();
         if let Some(turn) = Turn::best(layout, pitch) {
-            (layout.params.turn_by_run, layout.params.turn_by_vector) = (turn.by_run, turn.by_vector);
+            (layout.params.rotate_by_run, layout.params.rotate_by_vector) = (turn.by_run, turn.by_vector);
             layout.most_lanes_log2 = turn.lanes_log2;
             return Some(linear(layout, pitch));
         }
@@ -160,7 +86,7 @@ fn permuted(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
     p.set_step(p.class_pitch.cast_signed());
     let bytes = vector * p.class_pitch + MARGIN;
     if !layout.shifted {
-        let find = if words(layout.problem, layout.shape) { Find::Pairs } else { Find::Linear };
+        let find = if words(layout.problem, layout.shape) { Find::Packed } else { Find::Linear };
         return Some((find, (0, bytes)));
     }
     let room = if layout.skew == 0 { layout.params.row_pitch } else { 0 };
@@ -189,7 +115,7 @@ fn tabulate(layout: &mut Layout<'_>, levels: &[(u32, i32)]) -> Option<u32> {
     p.period_x = if period < p.run { last_x * times.cast_signed() } else { 0 };
     p.run_axes = u32::try_from(levels.len()).ok()?;
     for (to, &(steps, x)) in p.run_axis.iter_mut().zip(levels) {
-        *to = RunStep { extent: FastDiv::new(steps.min(p.run)), x };
+        *to = RunLoop { extent: FastDiv::new(steps.min(p.run)), x };
     }
     Some(if period < p.run { (vector.div_ceil(below) + 1) * last_x.unsigned_abs() } else { 0 })
 }
@@ -216,7 +142,7 @@ fn words(problem: &Problem, shape: &Shape) -> bool {
         && shape.first_row().is_multiple_of(word.unsigned_abs())
 }
 
-/// Whether elements along one axis are fetched as words, [`Find::Pairs`]. Of one byte they are where runs start at multiples of 4
+/// Whether elements along one axis are fetched as words, [`Find::Packed`]. Of one byte they are where runs start at multiples of 4
 /// or 8 bytes only, too, and are stored in such: that is faster than to shift them into place, which for two is as fast.
 pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
     let unit = shape.run_unit();

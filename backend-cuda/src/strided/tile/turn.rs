@@ -90,10 +90,10 @@ impl Turn {
             for axis in &p.store[..p.store_axes as usize] {
                 let c = i64::from(rest % axis.extent.divisor);
                 rest /= axis.extent.divisor;
-                to = to.wrapping_add(c.wrapping_mul(axis.global));
+                to = to.wrapping_add(c.wrapping_mul(axis.dst));
                 x += c * i64::from(axis.x);
             }
-            let over = to & i64::from(p.skew_mask);
+            let over = to & i64::from(p.start_mask);
             let row = i64::from((lane * VECTOR_WORDS + turned) * 4) - over;
             banks.access(row * i64::from(pitch) + x);
         }

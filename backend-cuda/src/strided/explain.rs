@@ -6,7 +6,7 @@ use devarray::copy::{Class, Plan};
 
 use super::{
     Addresses, Launch, MemorySpeed, Params,
-    kernel::{Entry, Find, Tile},
+    kernel::{Entry, Find, TileKernel},
     params::{RowsParams, TileParams},
     select,
 };
@@ -50,7 +50,7 @@ fn vectors(launch: &Launch) -> String {
     match (launch.kernel.entry, launch.kernel.entry.listed().tile) {
         (Entry::Gather, _) => format!("{width} B loaded, {width} B stored"),
         (Entry::RowsStride | Entry::RowsRepeat, _) => format!("{width} B loaded, 16 B stored"),
-        (_, Some(Tile { find: Find::Scatter, .. })) => "16 B loaded, single elements stored".to_owned(),
+        (_, Some(TileKernel { find: Find::Scatter, .. })) => "16 B loaded, single elements stored".to_owned(),
         (_, tile) => format!("16 B loaded, {} B stored", tile.map_or(16, |tile| tile.store_bytes)),
     }
 }

@@ -65,7 +65,7 @@ pub enum Find {
 
 /// What tells one kernel of tiles from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tile {
+pub struct TileKernel {
     /// How elements are found.
     pub find: Find,
     /// Bytes of a store.
@@ -91,7 +91,7 @@ pub struct Listed {
     /// The widths it is compiled for; none if it does not depend on one.
     pub widths: &'static [u32],
     /// Of tiles: what it does.
-    pub tile: Option<Tile>,
+    pub tile: Option<TileKernel>,
     /// What about a copy leads to it.
     pub why: &'static str,
 }
@@ -174,8 +174,8 @@ macro_rules! kernels {
 use Find::{Linear, Packed, Periodic, Scatter, Split, Table};
 
 /// A kernel of tiles.
-const fn tile(find: Find) -> Tile {
-    Tile {
+const fn tile(find: Find) -> TileKernel {
+    TileKernel {
         find,
         store_bytes: 16,
         shifted: false,
@@ -225,34 +225,34 @@ kernels! {
     Fill32: Fill ["fill_w" of 1 2 4 8 16; "_n32"] None, "at most 2^31 elements";
     Fill64: Fill ["fill_w" of 1 2 4 8 16; "_n64"] None, "more than 2^31 elements";
     Linear: Tile ["tile_linear" in 1 2 4 8 16] Some(tile(Linear)), ALIGNED;
-    LinearEvictLast: Tile ["tile_linear_held" in 1 2 4 8 16] Some(Tile { evict_last: true, ..tile(Linear) }), STREAMED;
-    LinearShifted: Tile ["tile_linear_shifted" in 1 2 4 8] Some(Tile { shifted: true, ..tile(Linear) }),
+    LinearEvictLast: Tile ["tile_linear_held" in 1 2 4 8 16] Some(TileKernel { evict_last: true, ..tile(Linear) }), STREAMED;
+    LinearShifted: Tile ["tile_linear_shifted" in 1 2 4 8] Some(TileKernel { shifted: true, ..tile(Linear) }),
         "runs start anywhere, their elements one step apart";
     LinearShiftedFused: Tile ["tile_linear_shifted_wrapped" in 1]
-        Some(Tile { shifted: true, fused: true, ..tile(Linear) }), FUSED;
+        Some(TileKernel { shifted: true, fused: true, ..tile(Linear) }), FUSED;
     Periodic: Tile ["tile_periodic" in 1] Some(tile(Periodic)), ALL_ROWS;
-    PeriodicShifted: Tile ["tile_periodic_shifted" in 1] Some(Tile { shifted: true, ..tile(Periodic) }), ALL_ROWS;
+    PeriodicShifted: Tile ["tile_periodic_shifted" in 1] Some(TileKernel { shifted: true, ..tile(Periodic) }), ALL_ROWS;
     Table: Tile ["tile_table" in 1 2 4 8 16] Some(tile(Table)), "a table finds the elements of runs over several axes";
-    TableShifted: Tile ["tile_table_shifted" in 1 2 4 8] Some(Tile { shifted: true, ..tile(Table) }), TABULATED;
+    TableShifted: Tile ["tile_table_shifted" in 1 2 4 8] Some(TileKernel { shifted: true, ..tile(Table) }), TABULATED;
     TableShiftedFused: Tile ["tile_table_shifted_wrapped" in 2 4 8]
-        Some(Tile { shifted: true, fused: true, ..tile(Table) }), FUSED;
-    TableWide: Tile ["tile_table_shifted_wide" in 1] Some(Tile { shifted: true, wide: true, ..tile(Table) }), TABULATED;
+        Some(TileKernel { shifted: true, fused: true, ..tile(Table) }), FUSED;
+    TableWide: Tile ["tile_table_shifted_wide" in 1] Some(TileKernel { shifted: true, wide: true, ..tile(Table) }), TABULATED;
     TableWideFused: Tile ["tile_table_shifted_wide_wrapped" in 1]
-        Some(Tile { shifted: true, wide: true, fused: true, ..tile(Table) }), FUSED;
+        Some(TileKernel { shifted: true, wide: true, fused: true, ..tile(Table) }), FUSED;
     Packed: Tile ["tile_pairs" in 1 2 4 8] Some(tile(Packed)), ALIGNED;
-    Packed8: Tile ["tile_pairs_8" in 1] Some(Tile { store_bytes: 8, ..tile(Packed) }), NARROW;
-    Packed4: Tile ["tile_pairs_4" in 1] Some(Tile { store_bytes: 4, ..tile(Packed) }), NARROW;
-    PackedEvictLast: Tile ["tile_pairs_held" in 1 2 4 8] Some(Tile { evict_last: true, ..tile(Packed) }), STREAMED;
-    PackedOverlap: Tile ["tile_pairs_skewed" in 1 2 4 8] Some(Tile { overlap: true, ..tile(Packed) }), OVERLAPPING;
+    Packed8: Tile ["tile_pairs_8" in 1] Some(TileKernel { store_bytes: 8, ..tile(Packed) }), NARROW;
+    Packed4: Tile ["tile_pairs_4" in 1] Some(TileKernel { store_bytes: 4, ..tile(Packed) }), NARROW;
+    PackedEvictLast: Tile ["tile_pairs_held" in 1 2 4 8] Some(TileKernel { evict_last: true, ..tile(Packed) }), STREAMED;
+    PackedOverlap: Tile ["tile_pairs_skewed" in 1 2 4 8] Some(TileKernel { overlap: true, ..tile(Packed) }), OVERLAPPING;
     PackedOverlap8: Tile ["tile_pairs_skewed_8" in 1]
-        Some(Tile { overlap: true, store_bytes: 8, ..tile(Packed) }), OVERLAPPING;
+        Some(TileKernel { overlap: true, store_bytes: 8, ..tile(Packed) }), OVERLAPPING;
     PackedOverlap4: Tile ["tile_pairs_skewed_4" in 1]
-        Some(Tile { overlap: true, store_bytes: 4, ..tile(Packed) }), OVERLAPPING;
-    PackedFused: Tile ["tile_pairs_wrapped" in 1 2 4 8] Some(Tile { fused: true, ..tile(Packed) }), PACKED_FUSED;
+        Some(TileKernel { overlap: true, store_bytes: 4, ..tile(Packed) }), OVERLAPPING;
+    PackedFused: Tile ["tile_pairs_wrapped" in 1 2 4 8] Some(TileKernel { fused: true, ..tile(Packed) }), PACKED_FUSED;
     PackedFused8: Tile ["tile_pairs_wrapped_8" in 1]
-        Some(Tile { fused: true, store_bytes: 8, ..tile(Packed) }), PACKED_FUSED;
+        Some(TileKernel { fused: true, store_bytes: 8, ..tile(Packed) }), PACKED_FUSED;
     PackedFused4: Tile ["tile_pairs_wrapped_4" in 1]
-        Some(Tile { fused: true, store_bytes: 4, ..tile(Packed) }), PACKED_FUSED;
+        Some(TileKernel { fused: true, store_bytes: 4, ..tile(Packed) }), PACKED_FUSED;
     Split2: Tile ["tile_split_2" in 1 2 4 8] Some(tile(Split(2))), IN_TURN;
     Split3: Tile ["tile_split_3" in 1 2 4 8] Some(tile(Split(3))), IN_TURN;
     Split4: Tile ["tile_split_4" in 1 2 4 8] Some(tile(Split(4))), IN_TURN;
@@ -260,7 +260,7 @@ kernels! {
         "the source has dense rows, but elements of the destination lie apart";
 }
 
-impl Tile {
+impl TileKernel {
     /// The kernel that does this, the widths apart.
     pub fn entry(self) -> Entry {
         let Self { find, store_bytes, shifted, overlap, fused, evict_last, wide } = self;

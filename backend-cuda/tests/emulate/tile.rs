@@ -1,7 +1,7 @@
 //! The tile kernels.
 
 use devarray_cuda::strided::{
-    kernel::{Find, Tile as Does},
+    kernel::{Find, TileKernel as Does},
     launch::LINE_BYTES,
 };
 

@@ -4,8 +4,8 @@
 //! within a memory sector another tile writes the rest. And vectors of it begin so many rows apart, which may be one bank of
 //! shared memory for all.
 
-use super::{LINE_BYTES, SECTOR_BYTES, shape::LEAST_BOX_BYTES};
-use crate::strided::axes::Problem;
+use super::{SECTOR_BYTES, shape::LEAST_BOX_BYTES};
+use crate::strided::{axes::Problem, launch::LINE_BYTES};
 
 /// Whether a row of so many bytes is better left as it is, in a tile of about so many. `sectors`: whether torn ones count.
 pub(super) fn ends(problem: &Problem, span: u64, tile_bytes: u64, sectors: bool) -> bool {

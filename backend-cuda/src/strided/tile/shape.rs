@@ -5,8 +5,8 @@ use devarray::Axes;
 use super::{
     super::axes::{Axis, Problem},
     ends::ends,
+    fused::Fused,
     scale::{Scale, Size},
-    wrap::Wrap,
 };
 
 /// What fits shared memory with room for tables.
@@ -46,12 +46,17 @@ pub(in crate::strided) struct Shape {
     /// An axis of neither that a tile takes several steps of, if it would be small otherwise. No other is cut then.
     pub(super) batch: Option<usize>,
     /// How runs go over the end of what was their first axis, if it and the next were taken as one.
-    pub(super) wrap: Option<Wrap>,
+    pub(super) fused: Option<Fused>,
     /// Whether rows end although they could go on along the run.
     ended: bool,
 }
 
 impl Shape {
+    /// Whether runs go over two axes as one.
+    pub(super) fn fuses(&self) -> bool {
+        self.fused.is_some()
+    }
+
     pub(super) fn in_row(&self, axis: usize) -> bool {
         self.row.contains(&axis)
     }
@@ -125,8 +130,8 @@ impl Shape {
             let (of, steps) = (self.axes[axis], self.steps[axis]);
             of.src > 0 || i64::from(of.extent % steps) * of.src % bytes == 0
         });
-        let wrap = self.wrap.is_none_or(|wrap| wrap.src % bytes == 0);
-        rest && wrap
+        let fused = self.fused.is_none_or(|fused| fused.src % bytes == 0);
+        rest && fused
             && self.run.iter().chain(&self.batch).all(rows)
             && (0..self.axes.len()).all(|axis| tiles(&axis))
     }
@@ -139,7 +144,7 @@ impl Shape {
     }
 
     /// Whether tiles may overlap along the run, so that runs can start at an aligned address each.
-    pub(super) fn can_skew(&self, width: u32) -> bool {
+    pub(super) fn can_overlap(&self, width: u32) -> bool {
         match self.run[..] {
             [axis] => width < 16 && self.is_cut(axis) && !self.in_row(axis),
             _ => false,
@@ -229,7 +234,7 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         row,
         run,
         batch: None,
-        wrap: None,
+        fused: None,
         ended,
     };
     even_out(&mut shape);
@@ -379,7 +384,7 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
     let sectors = size.tile_bytes > Scale::Small.size(width).tile_bytes;
     let target = Target { size: halved, gaps: shrink < 3, sectors };
     let mut shape = fit(problem, target, scattered)?;
-    if !scattered && !shape.runs_keep(VECTOR_BYTES) && !shape.can_skew(width) && shrink == 0 {
+    if !scattered && !shape.runs_keep(VECTOR_BYTES) && !shape.can_overlap(width) && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
         let tile_bytes = size.tile_bytes.max(8 << 10) * 7 / 8;
         let longer = Size { row_bytes: 256, run_bytes: 512, tile_bytes };

@@ -47,9 +47,10 @@ pub enum Family {
 }
 
 /// How the byte of an element of a run is found in a tile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Find {
     /// One step.
+    #[default]
     Linear,
     /// A step for a period, and another from period to period.
     Periodic,

@@ -56,170 +56,82 @@ pub const NO_AXIS: u32 = u32::MAX;
 shared! {
     /// Division by a number known at launch.
     #[derive(Default)]
-    struct FastDiv {
-        divisor: u32,
-        multiplier: u32,
-        shift: u32,
-    }
+    struct FastDiv { divisor: u32, multiplier: u32, shift: u32, }
 
     /// A loop of a copy, and the bytes from step to step on each side.
     #[derive(Default)]
-    struct Loop {
-        extent: FastDiv,
-        unused: u32,
-        src: i64,
-        dst: i64,
-    }
+    struct Loop { extent: FastDiv, unused: u32, src: i64, dst: i64, }
 
     /// What every parameter block of a copy starts with.
     #[derive(Default)]
-    struct Operands {
-        src: u64,
-        dst: u64,
-        src_begin: u64,
-        src_end: u64,
-    }
+    struct Operands { src: u64, dst: u64, src_begin: u64, src_end: u64, }
 
     /// Of `gather.cu`.
     struct GatherParams {
         at: Operands,
-        axes: u32,
-        total: u32,
+        axes: u32, total: u32,
         axis: [Loop; MAX_GATHER_AXES],
     }
 
     /// Of `rows.cu`.
     struct RowsParams {
         at: Operands,
-        axes: u32,
-        total: u32,
+        axes: u32, total: u32,
         chunks: FastDiv,
-        row_bytes: u32,
-        row: FastDiv,
-        group_bytes: u32,
-        evict_last: u32,
-        unused: u32,
+        row_bytes: u32, row: FastDiv, group_bytes: u32,
+        evict_last: u32, unused: u32,
         step: i64,
         axis: [Loop; MAX_ROW_AXES],
     }
 
     /// A loop around rows of a tile: the byte step in the tile, and in the source.
     #[derive(Default)]
-    struct RowLoop {
-        extent: FastDiv,
-        x: i32,
-        src: i64,
-    }
+    struct RowLoop { extent: FastDiv, x: i32, src: i64, }
 
     /// A loop around runs: the byte step in the tile, and in the destination.
     #[derive(Default)]
-    struct StoreLoop {
-        extent: FastDiv,
-        x: i32,
-        dst: i64,
-    }
+    struct StoreLoop { extent: FastDiv, x: i32, dst: i64, }
 
     /// A loop along a run: the byte step in the tile.
     #[derive(Default)]
-    struct RunLoop {
-        extent: FastDiv,
-        x: i32,
-    }
+    struct RunLoop { extent: FastDiv, x: i32, }
 
     /// Of `tile.cu`.
     #[derive(Default)]
     struct TileParams {
         at: Operands,
-        tiles: u32,
-        outer_axes: u32,
-        a_outer: u32,
-        b_outer: u32,
+        tiles: u32, outer_axes: u32, a_outer: u32, b_outer: u32,
         outer: [Loop; MAX_OUTER],
-        c_outer: u32,
-        c_extent: u32,
-        c_piece: u32,
-        ahead: u32,
-        a_extent: u32,
-        a_piece: u32,
-        b_extent: u32,
-        b_piece: u32,
-        a_src: i64,
-        a_in_run: u32,
-        b_in_rows: u32,
-        overlap: u32,
-        start_mask: u32,
-        low: i64,
-        high: i64,
-        span: u32,
-        span_inner: u32,
-        rows: u32,
-        rows_inner: u32,
-        row_step: u32,
-        swizzle_shift: u32,
-        swizzle_mask: u32,
-        run_in_classes: u32,
-        chunks: FastDiv,
-        pad_chunks: FastDiv,
-        pad_log2: u32,
-        row_axes: u32,
-        classes_log2: u32,
-        row_pitch: u32,
-        class_pitch: u32,
-        unused_1: u32,
+        c_outer: u32, c_extent: u32, c_piece: u32, ahead: u32,
+        a_extent: u32, a_piece: u32, b_extent: u32, b_piece: u32,
+        a_src: i64, a_in_run: u32, b_in_rows: u32,
+        overlap: u32, start_mask: u32,
+        low: i64, high: i64,
+        span: u32, span_inner: u32, rows: u32, rows_inner: u32, row_step: u32,
+        swizzle_shift: u32, swizzle_mask: u32, run_in_classes: u32,
+        chunks: FastDiv, pad_chunks: FastDiv, pad_log2: u32,
+        row_axes: u32, classes_log2: u32, row_pitch: u32, class_pitch: u32, unused_1: u32,
         row: [RowLoop; MAX_INNER],
-        run: u32,
-        run_inner: u32,
-        stores: u32,
-        stores_inner: u32,
-        store_groups: FastDiv,
-        run_chunks: u32,
-        lanes_log2: u32,
-        passes: u32,
-        columns: FastDiv,
-        store_axes: u32,
-        store_x: i32,
-        unused_2: u32,
-        run_dst: i64,
+        run: u32, run_inner: u32, stores: u32, stores_inner: u32,
+        store_groups: FastDiv, run_chunks: u32, lanes_log2: u32, passes: u32, columns: FastDiv,
+        store_axes: u32, store_x: i32, unused_2: u32, run_dst: i64,
         store: [StoreLoop; MAX_INNER],
-        fused: FastDiv,
-        fused_x: u32,
-        fused_src: i64,
-        vector_x: i32,
-        element_x: i32,
-        period: FastDiv,
-        period_x: i32,
-        run_axes: u32,
-        run_axis: [RunLoop; MAX_INNER],
-        element_at: [i32; 8],
-        rotate_by_run: u32,
-        rotate_by_vector: u32,
-        row_table: u32,
-        store_table: u32,
-        run_table: u32,
-        data: u32,
-        rotate_bytes: u32,
-        share: u32,
-        unused_3: u32,
+        fused: FastDiv, fused_x: u32, fused_src: i64,
+        vector_x: i32, element_x: i32, period: FastDiv, period_x: i32,
+        run_axes: u32, run_axis: [RunLoop; MAX_INNER], element_at: [i32; 8],
+        rotate_by_run: u32, rotate_by_vector: u32,
+        row_table: u32, store_table: u32, run_table: u32, data: u32,
+        rotate_bytes: u32, share: u32, unused_3: u32,
     }
 
     /// A loop of a fill.
     #[derive(Default)]
-    struct FillLoop {
-        extent: u64,
-        dst: i64,
-        unused: i64,
-        multiplier: u32,
-        shift: u32,
-    }
+    struct FillLoop { extent: u64, dst: i64, unused: i64, multiplier: u32, shift: u32, }
 
     /// Of `fill.cu`.
     struct FillParams {
-        dst: u64,
-        unused: u64,
-        total: u64,
-        axes: u32,
-        unused_after_axes: u32,
-        pattern: [u32; 4],
+        dst: u64, unused: u64, total: u64,
+        axes: u32, unused_after_axes: u32, pattern: [u32; 4],
         axis: [FillLoop; MAX_FILL_AXES],
     }
 }

@@ -113,7 +113,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
 
 /// The loops around rows, taken in squares: some steps of the destination's fastest, then as many of the source's fastest. What
 /// is under way then reaches over longer pieces of the source, and over hardly shorter ones of the destination. Only loops that
-/// squares divide evenly, and not for faster memory, which was slower so (`NOTES.md`, version 9).
+/// squares divide evenly, and not for faster memory, which was slower so.
 fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
     let distance = |&k: &usize| outer[k].src.unsigned_abs();
     let near = (0..outer.len()).min_by_key(distance).filter(|&k| k > 0 && outer.len() + 2 <= MAX_ROW_AXES)?;

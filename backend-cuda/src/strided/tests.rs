@@ -1,14 +1,16 @@
 //! Every selection, emulated, against the plan's own runs.
 
 mod boxes;
+mod chosen;
 mod division;
 mod explain;
 mod fields;
 mod frozen;
+mod fused;
 mod images;
+mod memory_speed;
 mod periodic;
 mod selected;
-mod wraps;
 
 use std::convert::Infallible;
 

@@ -19,7 +19,7 @@ fn whole_sectors(problem: &Problem) -> bool {
     bits.is_multiple_of(SECTOR_BYTES.into())
 }
 
-/// Whether runs along the row would tear many sectors: where it has many columns, runs are short (`NOTES.md`, version 13).
+/// Whether runs along the row would tear many sectors: where it has many columns, runs are short.
 fn tears(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
     /// Of fewer, runs are so long that their ends do not count.
     const COLUMNS: u64 = 32;
@@ -28,7 +28,7 @@ fn tears(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
     span >= COLUMNS * u64::from(problem.width) && part && !whole_sectors(problem)
 }
 
-/// Whether all vectors of a run would begin in one bank, their elements being a row apart (`NOTES.md`, version 11). Not if gaps can be
+/// Whether all vectors of a run would begin in one bank, their elements being a row apart. Not if gaps can be
 /// left for that, as in runs of whole sectors along one axis, nor if what that leaves is too little for a block.
 fn meet(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
     const ROW_BYTES: u64 = 64;

@@ -90,7 +90,7 @@ fn pieces(sides: &Sides<'_>, axis: usize) -> u32 {
 /// The loops, fastest first. The next tile goes on along the destination's runs, so that what neighbouring blocks write is
 /// close together; short source rows then go on along the source, so that sectors two tiles share are still
 /// cached. It is the other way round if the source would come back to a row too late for that, and the destination not,
-/// unless that spreads what is under way over too many pages; for runs that wrap; and where whole lines are moved and the source is the
+/// unless that spreads what is under way over too many pages; for runs over two axes; and where whole lines are moved and the source is the
 /// narrower side.
 fn order(sides: &Sides<'_>) -> Axes<usize> {
     let (run, row) = (sides.run_split, sides.row_split);

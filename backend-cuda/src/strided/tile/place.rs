@@ -28,6 +28,7 @@ pub(super) const MAX_TABLE: u32 = 2048;
 const FEW_ROWS: u32 = 8;
 
 /// Where a tile lies in shared memory. What is 0 is not there.
+#[derive(Default)]
 pub(super) struct Placement {
     pub(super) find: Find,
     /// Bytes before the first row, and from it to the end.
@@ -69,34 +70,16 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    /// One row of one element.
+    /// What the sides say, and nothing else.
     fn of(sides: &Sides<'_>) -> Self {
         Self {
-            find: Find::Linear,
-            before: 0,
-            bytes: 0,
-            row_x: [0; MAX_INNER],
-            classes_log2: 0,
-            row_pitch: 0,
-            class_pitch: 0,
-            run_in_classes: false,
-            swizzle_shift: 0,
-            swizzle_mask: 0,
-            pad_chunks: 0,
-            pad_log2: 0,
-            vector_x: 0,
-            element_x: 0,
-            period: 0,
-            period_x: 0,
-            run_loops: Axes::new(),
             fused_x: sides.shape.fused.map_or(0, Fused::x),
-            rotation: Rotation::default(),
             shifted: sides.shifted,
             start_mask: sides.start_mask,
             store: sides.store.clone(),
             stores: sides.stores,
-            share: 0,
             most_lanes_log2: 5,
+            ..Self::default()
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The compiled kernels of a device: modules loaded one by one, when a copy or fill first needs them, and launched with their
-//! parameters by value.
+//! The compiled kernels of a device: modules loaded one by one, when a copy or fill first needs
+//! them, and launched with their parameters by value.
 #![allow(unsafe_code)] // loads modules and launches from them
 
 use std::{collections::BTreeMap, ffi::c_void, ptr, sync::Mutex};
@@ -42,8 +42,9 @@ impl Kernels {
         locked(&self.loaded).modules.values().copied().collect()
     }
 
-    /// Carries out `plan` on `stream`, whose context is bound. Does not synchronize. `overlap`: launches may begin while the one before
-    /// them in the stream works, which is this crate's or waited for all before it. `chosen`: of the stream's last copies.
+    /// Carries out `plan` on `stream`, whose context is bound. Does not synchronize. `overlap`:
+    /// launches may begin while the one before them in the stream works, which is this crate's or
+    /// waited for all before it. `chosen`: of the stream's last copies.
     pub(crate) fn copy(
         &self,
         driver: &Driver,
@@ -58,7 +59,8 @@ impl Kernels {
         })
     }
 
-    /// Repeats `pattern` over the destination of `plan` in the memory at `dst`, on `stream`, whose context is bound. Does not synchronize.
+    /// Repeats `pattern` over the destination of `plan` in the memory at `dst`, on `stream`, whose
+    /// context is bound. Does not synchronize.
     pub(crate) fn fill(
         &self,
         driver: &Driver,
@@ -92,8 +94,9 @@ impl Kernels {
                 attributes: &raw const attribute,
                 attribute_count: 1,
             };
-            // SAFETY: as below; configuration and attribute are locals that the driver reads before it returns. The launch may
-            // begin before the one in front of it is done, and its image waits for that before it touches memory.
+            // SAFETY: as below; configuration and attribute are locals that the driver reads before
+            // it returns. The launch may begin before the one in front of it is done, and its image
+            // waits for that before it touches memory.
             return unsafe {
                 driver.launch_kernel_ex(
                     &raw const config,
@@ -103,9 +106,9 @@ impl Kernels {
                 )
             };
         }
-        // SAFETY: the kernel has one parameter, of the size of the block, which the driver copies before it returns; it
-        // touches the bytes of the plan that the launch was made from, and reads between them; stream and function are of
-        // one context.
+        // SAFETY: the kernel has one parameter, of the size of the block, which the driver copies
+        // before it returns; it touches the bytes of the plan that the launch was made from, and
+        // reads between them; stream and function are of one context.
         unsafe {
             driver.launch_kernel(
                 function.raw(),
@@ -133,14 +136,16 @@ impl Kernels {
         } else {
             let mut module = ptr::null_mut();
             let image = kernel.module().image(self.major).as_ptr().cast();
-            // SAFETY: the image is an ELF file or PTX text that ends with a zero; the pointer is to a local.
+            // SAFETY: the image is an ELF file or PTX text that ends with a zero; the pointer is to
+            // a local.
             unsafe { driver.module_load_data(&raw mut module, image) }?;
             loaded.modules.insert(kernel.module(), Handle::new(module));
             Handle::new(module)
         };
         let name = kernel.name().ok_or(INVALID_VALUE)?;
         let mut function = ptr::null_mut();
-        // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a local.
+        // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to
+        // a local.
         unsafe { driver.module_get_function(&raw mut function, module.raw(), name.as_ptr()) }?;
         loaded.functions.insert(kernel, Handle::new(function));
         Ok(Handle::new(function))

@@ -1,4 +1,5 @@
-//! From a copy plan to kernel launches: which precompiled kernel, with which parameters, and why. Pure; no driver.
+//! From a copy plan to kernel launches: which precompiled kernel, with which parameters, and why.
+//! Pure; no driver.
 //!
 //! | family | takes | idea |
 //! |---|---|---|
@@ -6,8 +7,9 @@
 //! | tile | sides that are fastest along different axes | whole rows of the source into shared memory, whole runs of the destination out of it |
 //! | gather | everything | one element a thread |
 //!
-//! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the width of an element,
-//! the alignment of the addresses and the speed of the device's memory; [`Launch::explain`] puts the choice in words.
+//! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the
+//! width of an element, the alignment of the addresses and the speed of the device's memory;
+//! [`Launch::explain`] puts the choice in words.
 
 mod axes;
 mod chosen;

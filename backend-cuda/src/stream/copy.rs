@@ -13,8 +13,8 @@ use crate::{
     strided::Addresses,
 };
 
-/// Enqueues the copy of `plan` from the buffer at `src` to the buffer at `dst`. The context of `stream` is bound.
-/// `strided`: what strided copies know of the stream.
+/// Enqueues the copy of `plan` from the buffer at `src` to the buffer at `dst`. The context of
+/// `stream` is bound. `strided`: what strided copies know of the stream.
 pub(super) fn enqueue(
     driver: &Driver,
     stream: sys::CUstream,
@@ -28,7 +28,8 @@ pub(super) fn enqueue(
         Class::Linear => {
             let dst = dst + plan.dst_offset_bytes() as u64;
             let src = src + plan.src_offset_bytes() as u64;
-            // SAFETY: core made the plan for these buffers, alive in stream order, and its two sides are disjoint.
+            // SAFETY: core made the plan for these buffers, alive in stream order, and its two
+            // sides are disjoint.
             unsafe { driver.memcpy_dtod_async(dst, src, plan.len_bytes(), stream) }
         }
         _ => {

@@ -7,7 +7,8 @@ use super::{
     params::{Loop, Operands},
 };
 
-/// One loop: how often, and how far each side moves a step, in bytes. The destination moves forward.
+/// One loop: how often, and how far each side moves a step, in bytes. The destination moves
+/// forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
     pub(super) extent: u32,

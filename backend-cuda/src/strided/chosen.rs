@@ -1,5 +1,5 @@
-//! Launches of a stream's last copies, for those that are made again: loops copy the same shapes over and over, and to choose a
-//! kernel takes about as long as to launch it.
+//! Launches of a stream's last copies, for those that are made again: loops copy the same shapes
+//! over and over, and to choose a kernel takes about as long as to launch it.
 
 use super::{
     axes::Problem,
@@ -25,8 +25,8 @@ impl Choice {
         Self { problem, scale, launch }
     }
 
-    /// Whether the same is chosen for another copy: its loops are the same, and its addresses lie the same in their lines, further than
-    /// which no choice looks.
+    /// Whether the same is chosen for another copy: its loops are the same, and its addresses lie
+    /// the same in their lines, further than which no choice looks.
     pub(super) fn fits(&self, problem: &Problem, scale: Scale) -> bool {
         let Problem { axes, width, src, dst, src_begin, src_end, len_bytes } = problem;
         let apart = |a: u64, b: u64| a.wrapping_sub(b);

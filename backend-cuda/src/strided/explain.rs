@@ -11,7 +11,8 @@ use super::{
     select,
 };
 
-/// How the copy of `plan` between the allocations at `dst` and `src` is carried out on a device with such memory, and why, line by line.
+/// How the copy of `plan` between the allocations at `dst` and `src` is carried out on a device
+/// with such memory, and why, line by line.
 ///
 /// Pure: the kernels are chosen from the arguments alone, so no device is needed to ask.
 #[must_use]
@@ -27,7 +28,8 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
         _ => {}
     }
     let (mut lines, mut launches) = (Vec::new(), 0);
-    // The launches of a large copy differ only in where they begin, and the last in how far it reaches.
+    // The launches of a large copy differ only in where they begin, and the last in how far it
+    // reaches.
     let each = |launch: &Launch| {
         if launches == 0 {
             lines.push(format!("kernel {}", launch.explain()));
@@ -57,11 +59,11 @@ fn vectors(launch: &Launch) -> String {
 
 /// What about the plan led to the kernel.
 fn why(entry: Entry) -> String {
-    let turned = match entry.listed().tile.map(|tile| tile.find) {
+    let transposed = match entry.listed().tile.map(|tile| tile.find) {
         None | Some(Find::Split(_) | Find::Scatter) => "",
-        Some(_) => "the sides run along different axes, so tiles turn round in shared memory; ",
+        Some(_) => "the sides run along different axes, so tiles are transposed in shared memory; ",
     };
-    format!("{turned}{}", entry.listed().why)
+    format!("{transposed}{}", entry.listed().why)
 }
 
 impl Launch {

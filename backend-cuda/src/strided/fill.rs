@@ -10,10 +10,12 @@ use super::{
 
 /// Most elements that 32 bits count, and most of what [`FastDiv`] divides by.
 const MAX_NARROW: u64 = 1 << 31;
-/// Most blocks of a grid along x (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+/// Most blocks of a grid along x (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability").
 const MAX_GRID: u64 = (1 << 31) - 1;
 
-/// The launch that writes `pattern` over the destination of `plan`, whose width is a multiple of it, in the memory at `dst`.
+/// The launch that writes `pattern` over the destination of `plan`, whose width is a multiple of
+/// it, in the memory at `dst`.
 ///
 /// `None` if a plan had more loops than memory has bytes for, which none has.
 pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<Launch<FillParams>> {

@@ -64,8 +64,9 @@ impl Module {
     }
 }
 
-/// Whether a kernel on a generation waits by itself for the launch before it in its stream, before it touches memory
-/// (`wait_for_previous` in `common.cuh`): only then may its launch begin while that one works.
+/// Whether a kernel on a generation waits by itself for the launch before it in its stream, before
+/// it touches memory (`wait_for_previous` in `common.cuh`): only then may its launch begin while
+/// that one works.
 pub(crate) fn waits_for_the_launch_before(kernel: Kernel, major: u32) -> bool {
     major == 9 && kernel.entry.listed().family != Family::Fill
 }

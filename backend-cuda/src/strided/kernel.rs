@@ -1,13 +1,15 @@
-//! Every kernel there is, each listed once: where it is, what it is called, for which widths, and why it is chosen.
+//! Every kernel there is, each listed once: where it is, what it is called, for which widths, and
+//! why it is chosen.
 //!
-//! A launch names a kernel by its [`Entry`], so one that is not listed does not compile; a test compares the list with what the
-//! images hold.
+//! A launch names a kernel by its [`Entry`], so one that is not listed does not compile; a test
+//! compares the list with what the images hold.
 
 use std::ffi::CStr;
 
 macro_rules! modules {
     ($($module:ident $name:literal)*) => {
-        /// A module of kernels, loaded when one of them is first needed. Those of tiles are `tile.cu` for one width each.
+        /// A module of kernels, loaded when one of them is first needed. Those of tiles are
+        /// `tile.cu` for one width each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Module {
             $($module),*
@@ -58,7 +60,7 @@ pub enum Find {
     Table,
     /// One step, in words that hold an element of several runs.
     Packed,
-    /// As they lie: elements of so many runs take turns in a row.
+    /// As they lie: elements of so many runs are interleaved in a row.
     Split(u32),
     /// One step, and elements stored one by one.
     Scatter,
@@ -140,8 +142,8 @@ const fn terminated(text: &'static str) -> &'static CStr {
     }
 }
 
-/// Lines `ENTRY: FAMILY [NAMES] what it does, if of tiles, why it is chosen`. Names: one; one in the modules of some widths; ones
-/// that end with their width, or contain it.
+/// Lines `ENTRY: FAMILY [NAMES] what it does, if of tiles, why it is chosen`. Names: one; one in
+/// the modules of some widths; ones that end with their width, or contain it.
 macro_rules! kernels {
     ($($entry:ident: $family:ident $names:tt $tile:expr, $why:expr;)*) => {
         /// A kernel, whatever the width.
@@ -201,8 +203,8 @@ const OVERLAPPING: &str = "elements of neighbouring runs are fetched together, a
      sector of memory to another";
 const PACKED_FUSED: &str = "elements of neighbouring runs are fetched together, and runs go on over the ends of an axis, which lie \
      within sectors of memory";
-const IN_TURN: &str =
-    "elements of a few runs take turns in the source: vectors of them are picked apart in registers";
+const INTERLEAVED: &str =
+    "elements of a few runs are interleaved in the source: vectors of them are picked apart in registers";
 
 kernels! {
     RowsAligned: Rows ["rows_aligned"] None,
@@ -254,9 +256,9 @@ kernels! {
         Some(TileKernel { fused: true, store_bytes: 8, ..tile(Packed) }), PACKED_FUSED;
     PackedFused4: Tile ["tile_pairs_wrapped_4" in 1]
         Some(TileKernel { fused: true, store_bytes: 4, ..tile(Packed) }), PACKED_FUSED;
-    Split2: Tile ["tile_split_2" in 1 2 4 8] Some(tile(Split(2))), IN_TURN;
-    Split3: Tile ["tile_split_3" in 1 2 4 8] Some(tile(Split(3))), IN_TURN;
-    Split4: Tile ["tile_split_4" in 1 2 4 8] Some(tile(Split(4))), IN_TURN;
+    Split2: Tile ["tile_split_2" in 1 2 4 8] Some(tile(Split(2))), INTERLEAVED;
+    Split3: Tile ["tile_split_3" in 1 2 4 8] Some(tile(Split(3))), INTERLEAVED;
+    Split4: Tile ["tile_split_4" in 1 2 4 8] Some(tile(Split(4))), INTERLEAVED;
     Scatter: Tile ["tile_scatter" in 1 2 4 8 16] Some(tile(Scatter)),
         "the source has dense rows, but elements of the destination lie apart";
 }

@@ -37,7 +37,8 @@ pub enum Params {
 }
 
 impl Params {
-    /// Address of the block, valid as long as this value is neither moved nor dropped, and its size.
+    /// Address of the block, valid as long as this value is neither moved nor dropped, and its
+    /// size.
     pub fn as_ptr(&self) -> (*const c_void, usize) {
         match self {
             Self::Rows(params) => (ptr::from_ref(params).cast(), size_of_val(params)),

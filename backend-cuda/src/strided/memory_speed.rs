@@ -6,7 +6,8 @@ use devarray::backend::DeviceProperties;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MemorySpeed {
-    /// Multiprocessors have time for more than moving bytes, such as instructions to the cache. Also if nobody knows.
+    /// Multiprocessors have time for more than moving bytes, such as instructions to the cache.
+    /// Also if nobody knows.
     #[default]
     Even,
     /// They have not, and need more bytes under way.
@@ -16,7 +17,8 @@ pub enum MemorySpeed {
 impl MemorySpeed {
     /// That of a device: fast from 16 bytes a cycle of a multiprocessor on.
     ///
-    /// Between an H100 (12.8), on which holding lines in the cache gains up to 2.5 %, and an H200 (18.8), on which it costs up to 5 %.
+    /// Between an H100 (12.8), on which holding lines in the cache gains up to 2.5 %, and an H200
+    /// (18.8), on which it costs up to 5 %.
     #[must_use]
     pub fn of(device: &DeviceProperties) -> Self {
         const FAST_BYTES: u64 = 16;

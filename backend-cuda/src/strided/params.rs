@@ -1,7 +1,9 @@
-//! The parameter blocks that the host shares with the kernels, passed by value: one launch needs no memory on the device.
+//! The parameter blocks that the host shares with the kernels, passed by value: one launch needs no
+//! memory on the device.
 //!
-//! What the fields mean, the sources in `kernels/strided` say. Each struct has the name that it has there, and the same fields in the
-//! same order; a test compares names, types and offsets with the sources.
+//! What the fields mean, the sources in `kernels/strided` say. Each struct has the name that it has
+//! there, and the same fields in the same order; a test compares names, types and offsets with the
+//! sources.
 
 /// A field of a parameter block.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +14,8 @@ pub struct Field {
     pub len_bytes: usize,
 }
 
-/// Declares a struct that a kernel source declares as well. Padding is a field: a block has no byte that is not set.
+/// Declares a struct that a kernel source declares as well. Padding is a field: a block has no byte
+/// that is not set.
 macro_rules! shared {
     ($($(#[$attribute:meta])* struct $name:ident { $($field:ident: $type:ty,)* })*) => {
         $(
@@ -40,7 +43,8 @@ macro_rules! shared {
     };
 }
 
-/// Loops around single elements that a launch can have. Each has two steps or more, and a launch fewer than 2^31 elements.
+/// Loops around single elements that a launch can have. Each has two steps or more, and a launch
+/// fewer than 2^31 elements.
 pub const MAX_GATHER_AXES: usize = 32;
 /// Loops around rows that a launch can have; a row has at least 32 elements or is alone.
 pub const MAX_ROW_AXES: usize = 24;
@@ -48,7 +52,8 @@ pub const MAX_ROW_AXES: usize = 24;
 pub const MAX_OUTER: usize = 20;
 /// Loops around rows, around runs, and along a run that a tile can have.
 pub const MAX_INNER: usize = 8;
-/// Loops of a fill. Each repeats at least twice, and the elements, of at least one byte, are at most `isize::MAX` in number.
+/// Loops of a fill. Each repeats at least twice, and the elements, of at least one byte, are at
+/// most `isize::MAX` in number.
 pub const MAX_FILL_AXES: usize = 62;
 /// "No axis" for the counters of pieces.
 pub const NO_AXIS: u32 = u32::MAX;
@@ -137,9 +142,10 @@ shared! {
 }
 
 impl FastDiv {
-    /// Division by `divisor`, which is from 1 to 2^31, of numbers below 2^31: `n / divisor` is the high half of `n * multiplier`, plus
-    /// `n`, shifted right. Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994, figure 4.1, with the
-    /// sum in 32 bits, which is exact for such numbers.
+    /// Division by `divisor`, which is from 1 to 2^31, of numbers below 2^31: `n / divisor` is the
+    /// high half of `n * multiplier`, plus `n`, shifted right. Granlund and Montgomery, "Division
+    /// by Invariant Integers using Multiplication", 1994, figure 4.1, with the sum in 32 bits,
+    /// which is exact for such numbers.
     pub fn new(divisor: u32) -> Self {
         debug_assert!((1..=1 << 31).contains(&divisor), "a divisor of 32-bit division");
         let shift = divisor.next_power_of_two().trailing_zeros();

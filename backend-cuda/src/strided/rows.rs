@@ -70,7 +70,8 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let rows: u32 = outer.iter().map(|axis| axis.extent).product();
     let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
     let each = if matches!(entry, Entry::RowsAgain | Entry::RowsRepeat) { REPEATS } else { 1 };
-    // What is held has to be let go: picked elements let go the line that begins before them, if the row has it from there.
+    // What is held has to be let go: picked elements let go the line that begins before them, if
+    // the row has it from there.
     let streams = match entry {
         Entry::RowsAligned => true,
         Entry::RowsStride => {
@@ -111,9 +112,10 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     })
 }
 
-/// The loops around rows, taken in squares: some steps of the destination's fastest, then as many of the source's fastest. What
-/// is under way then reaches over longer pieces of the source, and over hardly shorter ones of the destination. Only loops that
-/// squares divide evenly, and not for faster memory, which was slower so.
+/// The loops around rows, taken in squares: some steps of the destination's fastest, then as many
+/// of the source's fastest. What is under way then reaches over longer pieces of the source, and
+/// over hardly shorter ones of the destination. Only loops that squares divide evenly, and not for
+/// faster memory, which was slower so.
 fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
     let distance = |&k: &usize| outer[k].src.unsigned_abs();
     let near = (0..outer.len()).min_by_key(distance).filter(|&k| k > 0 && outer.len() + 2 <= MAX_ROW_AXES)?;
@@ -132,7 +134,8 @@ fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
     Some(loops)
 }
 
-/// Bytes of a group of rows that follow each other in the destination without a gap, and the step of the source.
+/// Bytes of a group of rows that follow each other in the destination without a gap, and the step
+/// of the source.
 fn joined(row_bytes: u32, outer: &[Axis]) -> Option<(u32, i64)> {
     let next = outer.first()?;
     let follows = next.dst == i64::from(row_bytes) && row_bytes <= MAX_JOINED_BYTES;
@@ -140,8 +143,8 @@ fn joined(row_bytes: u32, outer: &[Axis]) -> Option<(u32, i64)> {
     follows.then_some((bytes, next.src))
 }
 
-/// Whether picking the elements of a row one by one is the best there is: the source has no faster axis, and is not so
-/// dense that reading it whole through shared memory is cheaper.
+/// Whether picking the elements of a row one by one is the best there is: the source has no faster
+/// axis, and is not so dense that reading it whole through shared memory is cheaper.
 fn strided_fits(problem: &Problem, inner: &Axis, outer: &[Axis]) -> bool {
     let stride = inner.src.unsigned_abs();
     let fastest = outer

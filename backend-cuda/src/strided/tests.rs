@@ -90,7 +90,8 @@ fn even_gap(random: &mut Random, width: usize) -> usize {
     if random.one_in(12) { random.below(9) } else { bytes / width }
 }
 
-/// A layout of `shape` in some axis order; with gaps before and between, some axes are stepped or reversed too.
+/// A layout of `shape` in some axis order; with gaps before and between, some axes are stepped or
+/// reversed too.
 fn layout(random: &mut Random, shape: &[usize], gap: Option<&dyn Fn(&mut Random) -> usize>) -> Layout {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     for i in (1..order.len()).rev() {

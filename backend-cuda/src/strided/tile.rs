@@ -1,10 +1,11 @@
-//! Tiles: the sides are fastest along different axes, so the data turns round in shared memory.
+//! Tiles: the sides are fastest along different axes, so the data is transposed in shared memory.
 //!
 //! A tile is laid out in steps, each of which returns what it decided:
 //!
 //! ```text
-//! shape     which box of the copy becomes a tile: rows along the source, runs along the destination
-//!           (ends: where rows end although they could go on; fused: runs over two axes as one; periodic: tiles of all rows)
+//! shape     which box of the copy becomes a tile (boxes): rows along the source, runs along the
+//!           destination. Where rows end although they could go on (ends), runs over two axes as one
+//!           (fused), and tiles of all rows (periodic)
 //! sides     what is loaded, what is stored, and where tiles overlap
 //! order     in which order tiles are worked on
 //! place     where the rows lie in shared memory, and how the elements of a run are found there
@@ -13,6 +14,7 @@
 //! params    all of that as the kernels take it
 //! ```
 
+mod boxes;
 mod ends;
 mod fused;
 mod order;
@@ -34,14 +36,17 @@ use super::{
     launch::{Launch, Params},
 };
 
-/// Shared memory a block may use without asking the driver for more, less what the kernels declare themselves.
+/// Shared memory a block may use without asking the driver for more, less what the kernels declare
+/// themselves.
 const SHARED_BYTES: u32 = (48 << 10) - 128;
 /// Runs start on a boundary of a memory sector, where tiles may overlap to make that so.
 const SECTOR_BYTES: u32 = 32;
 
-/// How often the box is made smaller, if memory is short or its table too long, before single elements are copied.
+/// How often the box is made smaller, if memory is short or its table too long, before single
+/// elements are copied.
 const ATTEMPTS: u32 = 6;
-/// Runs of a tile from which on tables are read entry by entry: few threads then share a run, and its part of the table.
+/// Runs of a tile from which on tables are read entry by entry: few threads then share a run, and
+/// its part of the table.
 const MANY_RUNS: u32 = 4;
 
 /// The launch that copies tile by tile, if a tile is what the problem wants.
@@ -50,7 +55,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         return None;
     }
     (0..ATTEMPTS).find_map(|shrink| {
-        let shape = shape::choose(problem, scale.size(problem.width), shrink)?;
+        let shape = boxes::choose(problem, scale.size(problem.width), shrink)?;
         let better = (shrink == 0).then(|| better(problem, &shape, scale)).flatten();
         better.or_else(|| {
             // Narrow stores are faster from smaller tiles.
@@ -59,7 +64,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
             if cached || !narrow || tears_sectors(problem, &shape, scale) {
                 return lay_out(problem, &shape, scale, shrink);
             }
-            let smaller = shape::choose(problem, Scale::Middle.size(problem.width), shrink)?;
+            let smaller = boxes::choose(problem, Scale::Middle.size(problem.width), shrink)?;
             lay_out(problem, &smaller, Scale::Middle, shrink)
         })
     })
@@ -74,8 +79,8 @@ fn better(problem: &Problem, without: &Shape, scale: Scale) -> Option<Launch> {
     })
 }
 
-/// Whether the elements, or the short pieces of a few of them, are alone in their memory sectors on the source side:
-/// rows of a tile would be mostly gaps.
+/// Whether the elements, or the short pieces of a few of them, are alone in their memory sectors on
+/// the source side: rows of a tile would be mostly gaps.
 fn stands_alone(problem: &Problem) -> bool {
     let [inner, outer] = problem.axes[..] else { return false };
     let piece = inner.extent.saturating_mul(problem.width);
@@ -89,8 +94,9 @@ fn can_overlap(problem: &Problem, shape: &Shape) -> bool {
     shape.can_overlap(problem.width) && shape.split(&shape.run).is_some_and(whole)
 }
 
-/// Whether tiles should overlap although runs start at vectors, or at what is stored of words at once: a sector of which two tiles
-/// write a part each is read from memory as well. Not if results stay in the cache.
+/// Whether tiles should overlap although runs start at vectors, or at what is stored of words at
+/// once: a sector of which two tiles write a part each is read from memory as well. Not if results
+/// stay in the cache.
 fn tears_sectors(problem: &Problem, shape: &Shape, scale: Scale) -> bool {
     let cached = matches!(scale, Scale::Small | Scale::Middle);
     !cached && !shape.runs_keep(SECTOR_BYTES.into()) && can_overlap(problem, shape)
@@ -105,7 +111,8 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
         !shape.fuses() || find == Find::Packed || placement.shifted,
         "a kernel for runs over two axes"
     );
-    // A small box is not worth a table as long as itself; a smaller one that repeats has a shorter one.
+    // A small box is not worth a table as long as itself; a smaller one that repeats has a shorter
+    // one.
     let elements: u32 = shape.steps.iter().product();
     if shrink >= 3 && find == Find::Table && 4 * placement.period > elements {
         return None;

@@ -1,7 +1,8 @@
 //! The kernels once more, on host memory: what the device does with a launch, thread by thread.
 //!
-//! Follows `kernels/strided/*.cu` statement by statement where an index is computed, and panics where the device would
-//! read outside the source's span, misalign an access to shared memory, or leave it.
+//! Follows `kernels/strided/*.cu` statement by statement where an index is computed, and panics
+//! where the device would read outside the source's span, misalign an access to shared memory, or
+//! leave it.
 
 use devarray_cuda::strided::{
     Launch, Params,

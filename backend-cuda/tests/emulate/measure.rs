@@ -1,4 +1,5 @@
-//! What a launch of tiles costs that bytes do not show: sectors that are fetched twice, and threads that meet in a bank.
+//! What a launch of tiles costs that bytes do not show: sectors that are fetched twice, and threads
+//! that meet in a bank.
 
 use devarray_cuda::strided::{kernel::Find, launch::LINE_BYTES};
 
@@ -44,8 +45,9 @@ fn apart(p: &TileParams, pitch: i64) -> u32 {
     banks.fold(0_u32, |seen, bank| seen | bank).count_ones()
 }
 
-/// How often the first warp of a block accesses shared memory for one byte of each of its vectors, those from number `from` of their runs
-/// on, in the mean: words that differ and are in one bank are read one after the other. Of elements of one byte, a step apart.
+/// How often the first warp of a block accesses shared memory for one byte of each of its vectors,
+/// those from number `from` of their runs on, in the mean: words that differ and are in one bank
+/// are read one after the other. Of elements of one byte, a step apart.
 pub(crate) fn accesses(launch: &Launch, block: u32, from: u32) -> f64 {
     const VECTOR: u32 = 16;
     let Params::Tile(p) = &launch.params else { panic!("a launch of tiles") };

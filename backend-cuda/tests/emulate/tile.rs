@@ -122,7 +122,8 @@ pub(super) fn swizzle(p: &TileParams, slot: u32) -> i64 {
     i64::from((slot << p.swizzle_shift) & p.swizzle_mask)
 }
 
-/// Calls `visit(source, byte of shared memory)` for each chunk that a block copies to shared memory.
+/// Calls `visit(source, byte of shared memory)` for each chunk that a block copies to shared
+/// memory.
 pub(super) fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usize)) {
     for row in tile.rows.clone() {
         let (mut from, mut x, mut rest) = (tile.src, (tile.src % u64::from(LINE_BYTES)).cast_signed(), row);
@@ -249,7 +250,8 @@ fn store(does: &Does, p: &TileParams, width: u32, tile: &Tile, memory: &mut impl
                     gathered(p, shared.len(), width, place + wrap_x);
                 }
                 if element < tile.low || element >= tile.high {
-                    // Gathered with the rest of its vector, and not stored: it must lie in shared memory all the same.
+                    // Gathered with the rest of its vector, and not stored: it must lie in shared
+                    // memory all the same.
                     gathered(p, shared.len(), width, from);
                     continue;
                 }
@@ -275,7 +277,8 @@ fn next_end(find: Find, p: &TileParams, tile: &Tile, first: i64) -> i64 {
     tile.wrap.into()
 }
 
-/// Whether the vector from element `first` on of the run at `to` is this tile's, not that of one of its neighbours along the run.
+/// Whether the vector from element `first` on of the run at `to` is this tile's, not that of one of
+/// its neighbours along the run.
 fn this_tiles(p: &TileParams, width: u32, to: u64, first: i64) -> bool {
     let over = i64::try_from(to & u64::from(p.start_mask)).unwrap();
     let offset = (first - i64::from(p.overlap)) * i64::from(width) + over;
@@ -287,7 +290,8 @@ pub(super) fn pad(p: &TileParams, chunk: i64) -> i64 {
     if p.pad_chunks.divisor == 0 { 0 } else { (chunk >> p.pad_log2) * 16 }
 }
 
-/// Words hold an element of each of some neighbouring runs, and are read where the first of those is gathered.
+/// Words hold an element of each of some neighbouring runs, and are read where the first of those
+/// is gathered.
 fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
     let group = if width == 1 { 4 } else { 2 };
     let word = i64::from(width * group);
@@ -298,7 +302,8 @@ fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
     assert!(p.store_groups.divisor * group == p.stores, "whole groups of runs");
 }
 
-/// Vectors of runs that take turns are read as they lie, the first from `x` on: as many as there are runs.
+/// Vectors of runs that take turns are read as they lie, the first from `x` on: as many as there
+/// are runs.
 fn whole_vectors(p: &TileParams, width: u32, x: i64, len_bytes: usize) {
     let in_turn = (p.store_axes, p.store[0].x, p.element_x)
         == (1, width.cast_signed(), (p.stores * width).cast_signed());

@@ -1,4 +1,5 @@
-//! The kernels of the library on the fake driver: images known by their bytes, functions by their names, and launches emulated.
+//! The kernels of the library on the fake driver: images known by their bytes, functions by their
+//! names, and launches emulated.
 #![allow(unsafe_code)] // reads images and parameters, and moves the bytes that a kernel would
 
 use std::{
@@ -31,8 +32,8 @@ pub(crate) fn known(image: *const c_void, major: u32) -> Option<Module> {
         return Some(*module);
     }
     let same = |(at, &byte): (usize, &u8)| {
-        // SAFETY: all before it was as in an image of the library, so that this byte is there too: machine code says in the beginning
-        // how long it is, and text ends with a zero.
+        // SAFETY: all before it was as in an image of the library, so that this byte is there too:
+        // machine code says in the beginning how long it is, and text ends with a zero.
         unsafe { image.cast::<u8>().wrapping_add(at).read() == byte }
     };
     let found = Module::ALL.iter().copied().find(|module| module.image(major).iter().enumerate().all(same));

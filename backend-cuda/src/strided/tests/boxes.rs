@@ -16,7 +16,8 @@ use super::{
     transposed,
 };
 
-/// Sectors of which two tiles write a part each, inside stretches of so many bytes of the destination.
+/// Sectors of which two tiles write a part each, inside stretches of so many bytes of the
+/// destination.
 pub(super) fn shared_sectors(
     scale: Scale,
     layouts: &(Layout, Layout),
@@ -62,7 +63,8 @@ fn tiles_of_large_copies_share_no_sector_of_a_run() {
         let shared = |scale| shared_sectors(scale, &transposed(rows, columns), width, rows * width);
         assert_eq!(shared(Scale::Large), 0, "{rows} x {columns}, {width} bytes");
         assert_eq!(shared(Scale::Stream), 0, "{rows} x {columns}, {width} bytes");
-        // It is not so by itself: caches put them together in smaller ones, whose tiles do not overlap unless elements start anywhere.
+        // It is not so by itself: caches put them together in smaller ones, whose tiles do not
+        // overlap unless elements start anywhere.
         let any = !(rows * width).is_multiple_of(4);
         assert_eq!(shared(Scale::Middle) == 0, any, "{rows} x {columns}, {width} bytes");
     }
@@ -75,7 +77,8 @@ fn turned_round(side: usize) -> (Layout, Layout) {
     (dst, Layout::new(&shape, &[square, n, 1], 0).unwrap())
 }
 
-/// Bytes of runs that start anywhere: where both strides are odd, four runs would read the same words of their 16 bytes.
+/// Bytes of runs that start anywhere: where both strides are odd, four runs would read the same
+/// words of their 16 bytes.
 #[test]
 fn threads_begin_with_words_in_different_banks() {
     let mut random = Random(53);
@@ -145,7 +148,8 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
         }
         check(&mut random, &layouts.0, &layouts.1, width, 0);
     }
-    // Not small results, which stay in the cache; nor long runs of few columns, nor those of whole sectors.
+    // Not small results, which stay in the cache; nor long runs of few columns, nor those of whole
+    // sectors.
     let (small, large) = (Scale::Small, Scale::Large);
     for (scale, rows, columns, width) in [
         (small, 4001, 36, 1),
@@ -186,7 +190,8 @@ fn gaps_are_left_between_vectors_that_would_begin_in_one_bank() {
     assert_eq!(tile_of(Scale::Large, 4096, 9, 1).pad_chunks.divisor, 0);
 }
 
-/// A matrix alone is a box, if it is large enough for a block: of several, all elements would be tabulated.
+/// A matrix alone is a box, if it is large enough for a block: of several, all elements would be
+/// tabulated.
 #[test]
 fn small_matrices_are_boxes_of_their_own() {
     let mut random = Random(53);
@@ -219,8 +224,9 @@ fn lines_of_lone_rows_are_not_fetched_ahead() {
     assert!([cut(96, 128), cut(40, 80), cut(1024, 4096)].iter().all(|&ahead| ahead >= LINE_BYTES));
 }
 
-/// So that the next tile finds what it shares in the cache, and pages of memory are left when all of them was read. Not if the next one
-/// comes soon anyway, nor if the destination would be all over memory.
+/// So that the next tile finds what it shares in the cache, and pages of memory are left when all
+/// of them was read. Not if the next one comes soon anyway, nor if the destination would be all
+/// over memory.
 #[test]
 fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
     let first = |layouts: &(Layout, Layout), width| {

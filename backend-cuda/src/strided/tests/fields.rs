@@ -1,4 +1,5 @@
-//! The parameter blocks of the host are those of the kernels: every field of the sources, by name, type and offset.
+//! The parameter blocks of the host are those of the kernels: every field of the sources, by name,
+//! type and offset.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ const SOURCES: [&str; 5] = [
     include_str!("../../../kernels/strided/fill.cu"),
 ];
 
-/// A member of a struct as a source declares it: its type as the host names it, the bytes of one, and how many.
+/// A member of a struct as a source declares it: its type as the host names it, the bytes of one,
+/// and how many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     name: String,
@@ -164,7 +166,8 @@ fn every_field_is_where_the_kernels_expect_it() {
     }
 }
 
-/// Two fields of one type in each other's place, in the sources; a field of another type, or too many.
+/// Two fields of one type in each other's place, in the sources; a field of another type, or too
+/// many.
 #[test]
 fn a_field_elsewhere_is_seen() {
     for (from, to) in [

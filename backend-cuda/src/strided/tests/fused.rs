@@ -12,7 +12,8 @@ use super::{
     selected::{AT, launch},
 };
 
-/// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for what is left free after rows and planes of the source.
+/// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for what is left free
+/// after rows and planes of the source.
 fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards: bool) -> (Layout, Layout) {
     let row = c + row_gap;
     let [plane, rows] = [row * b * a + gap, row * b].map(usize::cast_signed);
@@ -23,7 +24,8 @@ fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards:
     (Layout::new(&shape, &dst, 0).unwrap(), Layout::new(&shape, &src, offset).unwrap())
 }
 
-/// Any copy of that kind: with gaps on both sides, from and to any place, the other axes of the source repeated, stepped or backwards.
+/// Any copy of that kind: with gaps on both sides, from and to any place, the other axes of the
+/// source repeated, stepped or backwards.
 fn any(random: &mut Random, [d, c, b, a]: [usize; 4]) -> (Layout, Layout) {
     let shape = [d, c, b, a];
     let mut gap = |most: usize| if random.one_in(3) { random.below(most) } else { 0 };
@@ -129,7 +131,8 @@ fn runs_end_with_their_axis_where_nothing_is_gained() {
     };
     assert!(wraps(Scale::Large, [1, 200, 200, 200], (0, 0), 1));
     assert!(wraps(Scale::Middle, [1, 200, 200, 200], (0, 0), 1));
-    // Small results; whole sectors; an axis shorter than a tile; rows that go on along the other axis.
+    // Small results; whole sectors; an axis shorter than a tile; rows that go on along the other
+    // axis.
     assert!(!wraps(Scale::Small, [1, 200, 200, 200], (0, 0), 1));
     assert!(!wraps(Scale::Large, [1, 256, 256, 256], (0, 0), 1));
     assert!(!wraps(Scale::Large, [1, 200, 200, 104], (0, 0), 1));

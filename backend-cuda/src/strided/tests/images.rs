@@ -1,4 +1,5 @@
-//! What the images hold: every listed kernel and no other, and the waits that overlapping launches rely on.
+//! What the images hold: every listed kernel and no other, and the waits that overlapping launches
+//! rely on.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +34,8 @@ fn kernels(elf: &[u8]) -> Vec<(&str, &[u8])> {
         .collect()
 }
 
-/// The operation of each instruction: of generations 8 and 9 they are 16 bytes long, and begin with 12 bits that say which.
+/// The operation of each instruction: of generations 8 and 9 they are 16 bytes long, and begin with
+/// 12 bits that say which.
 fn operations(code: &[u8]) -> impl Iterator<Item = u16> + '_ {
     code.chunks_exact(16).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]) & 0xfff)
 }
@@ -46,7 +48,8 @@ const TOUCHES: [u16; 7] = [0x980, 0x981, 0xfae, 0x985, 0x986, 0x98f, 0x94d];
 /// An instruction names the predicate that it depends on in the next 4 bits; 7 is none.
 const ALWAYS: u16 = 0x7000;
 
-/// `LDGSTS` at a sum of two registers, one of them uniform. With a policy, NVRTC 12.0 compiles it to what the device refuses.
+/// `LDGSTS` at a sum of two registers, one of them uniform. With a policy, NVRTC 12.0 compiles it
+/// to what the device refuses.
 const REFUSED: u16 = 0xdae;
 
 /// Generations with machine code, and those without.

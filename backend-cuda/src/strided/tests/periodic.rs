@@ -21,7 +21,8 @@ fn is_periodic(launch: &Launch) -> bool {
     name_of(launch).starts_with("tile_periodic")
 }
 
-/// Matrices of bytes that follow each other, each transposed: of any alignment, rows apart, either side of the source backwards.
+/// Matrices of bytes that follow each other, each transposed: of any alignment, rows apart, either
+/// side of the source backwards.
 fn any(random: &mut Random, [d, rows, columns]: [usize; 3]) -> (Layout, Layout) {
     let mut gap = |most: usize| if random.one_in(3) { random.below(most) } else { 0 };
     let (pitch, matrix, run, to) = (columns + gap(40), gap(40), rows * columns + gap(40), gap(40));
@@ -187,8 +188,8 @@ fn quarters_of_the_columns_are_in_different_banks() {
 #[test]
 fn others_are_found_otherwise() {
     let name = |scale, layouts: &(Layout, Layout), width| name_of(&launch(scale, layouts, width));
-    // Vectors that end with their period; elements of two bytes; periods shorter than a vector; short tables; words of middle results,
-    // and small results of more rows than a tile has anyway.
+    // Vectors that end with their period; elements of two bytes; periods shorter than a vector;
+    // short tables; words of middle results, and small results of more rows than a tile has anyway.
     for (scale, rows, columns, width) in [
         (Scale::Large, 256, 1001, 1),
         (Scale::Large, 253, 1009, 2),

@@ -92,7 +92,8 @@ fn whole_lines_of_large_copies_are_held() {
     assert_eq!(of(Scale::Stream, rows([2049, 2], 0), 4), ("rows_stride_4", false));
 }
 
-/// Few rows make short runs. These end with the last row, if vectors fill them, instead of going on with the next element of each.
+/// Few rows make short runs. These end with the last row, if vectors fill them, instead of going on
+/// with the next element of each.
 #[test]
 fn runs_that_fill_vectors_end_where_rows_go_on() {
     let mut random = Random(23);
@@ -105,13 +106,15 @@ fn runs_that_fill_vectors_end_where_rows_go_on() {
     {
         assert_eq!(kernel(rows, width), expected, "{rows} rows of {width} bytes");
     }
-    // An axis between the rows, which the tile takes several steps of, is of the run and stays there.
+    // An axis between the rows, which the tile takes several steps of, is of the run and stays
+    // there.
     let dst = Layout::new(&[94, 5, 12], &[5, 1, 470], 0).unwrap();
     let src = Layout::new(&[94, 5, 12], &[1, 14256, -198], 2178).unwrap();
     check(&mut random, &dst, &src, 16, 0);
 }
 
-/// Where the first two tiles lie: apart along the source's rows if these are the short side, or else along the destination's runs.
+/// Where the first two tiles lie: apart along the source's rows if these are the short side, or
+/// else along the destination's runs.
 #[test]
 fn whole_lines_are_worked_on_along_the_narrow_side_first() {
     let first = |scale: Scale, rows: usize, columns: usize, width: usize| {
@@ -136,7 +139,8 @@ fn whole_lines_are_worked_on_along_the_narrow_side_first() {
     assert!(!along_the_source(4096, 512, 2));
 }
 
-/// Runs of one element each, too short for the kernels of rows, that start anywhere in the destination.
+/// Runs of one element each, too short for the kernels of rows, that start anywhere in the
+/// destination.
 #[test]
 fn elements_repeat_in_runs_of_any_alignment() {
     let mut random = Random(31);
@@ -213,7 +217,8 @@ fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
     }
 }
 
-/// Few rows, whose runs go on along them: matrices of `rows` by `columns` that follow each other, each transposed.
+/// Few rows, whose runs go on along them: matrices of `rows` by `columns` that follow each other,
+/// each transposed.
 pub(super) fn few_rows(rows: usize, columns: usize) -> (Layout, Layout) {
     let shape = [9, columns, rows];
     let [_, c, r] = shape.map(usize::cast_signed);

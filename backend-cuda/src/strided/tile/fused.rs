@@ -1,18 +1,22 @@
 //! Runs over two axes as if they were one.
 //!
-//! Where an axis of the destination ends within a memory sector, runs along it alone end there as well, and another tile writes the
-//! rest of the sector: it is read from memory, merged, and written twice. If the destination goes on without a gap along another axis,
-//! runs may go on too. In the source that is a jump, once in a tile at most, from which rows lie elsewhere in their sectors.
+//! Where an axis of the destination ends within a memory sector, runs along it alone end there as
+//! well, and another tile writes the rest of the sector: it is read from memory, merged, and
+//! written twice. If the destination goes on without a gap along another axis, runs may go on too.
+//! In the source that is a jump, once in a tile at most, from which rows lie elsewhere in their
+//! sectors.
 
 use devarray::Axes;
 
-use super::{SECTOR_BYTES, Scale, can_overlap, place, scale::Size, shape, shape::Shape};
+use super::{SECTOR_BYTES, Scale, boxes, can_overlap, place, scale::Size, shape::Shape};
 use crate::strided::axes::Problem;
 
-/// Rows that go on along the axis that is taken away, but are shorter without it, are mostly sectors that two tiles read.
+/// Rows that go on along the axis that is taken away, but are shorter without it, are mostly
+/// sectors that two tiles read.
 const LEAST_ROW_BYTES: u64 = 96;
 
-/// The end of the first of two axes: after so many steps, the source goes on so many bytes further than a step.
+/// The end of the first of two axes: after so many steps, the source goes on so many bytes further
+/// than a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fused {
     pub(super) extent: u32,
@@ -20,18 +24,19 @@ pub(super) struct Fused {
 }
 
 impl Fused {
-    /// How many bytes further than a step the rows after that lie in shared memory: as they do in their sectors.
+    /// How many bytes further than a step the rows after that lie in shared memory: as they do in
+    /// their sectors.
     pub(super) fn x(self) -> u32 {
         u32::try_from(self.src.rem_euclid(SECTOR_BYTES.into())).unwrap_or(0)
     }
 }
 
-/// Tiles of two-byte elements that are no words. One of few rows would read a fifth of them for the next tile only, with which it
-/// overlaps.
+/// Tiles of two-byte elements that are no words. One of few rows would read a fifth of them for the
+/// next tile only, with which it overlaps.
 const LONGER: Size = Size { row_bytes: 192, run_bytes: 256, tile_bytes: 24 << 10 };
 
-/// The same copy with the axis of its runs and the one that the destination goes on along taken as one, and boxes for it, the best first;
-/// `without` is the box of the copy as it is.
+/// The same copy with the axis of its runs and the one that the destination goes on along taken as
+/// one, and boxes for it, the best first; `without` is the box of the copy as it is.
 pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Option<(Problem, Axes<Shape>)> {
     // Small results stay in the cache, which puts sectors together.
     if scale == Scale::Small || without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {
@@ -40,7 +45,7 @@ pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Opt
     let width = problem.width;
     let (problem, fused, next) = as_one(problem)?;
     let of_size = |size| {
-        let mut shape = shape::choose(&problem, size, 0)?;
+        let mut shape = boxes::choose(&problem, size, 0)?;
         shape.fused = Some(fused);
         // A tile goes over the end of the first axis once at most.
         let once = shape.steps[0] + SECTOR_BYTES / width <= fused.extent;
@@ -57,7 +62,8 @@ pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Opt
     Some((problem, shapes))
 }
 
-/// The axis of a run and the one that the destination goes on along as one axis, and which that was.
+/// The axis of a run and the one that the destination goes on along as one axis, and which that
+/// was.
 fn as_one(problem: &Problem) -> Option<(Problem, Fused, usize)> {
     let first = problem.axes[0];
     if first.dst != problem.step() || first.src <= 0 {

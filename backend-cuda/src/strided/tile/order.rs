@@ -1,7 +1,8 @@
 //! In which order tiles are worked on.
 //!
-//! What matters is what the blocks under way at one time touch: how much of a row of memory on each side, on how many
-//! pages, and whether the tile that shares a sector with this one comes while that is still in the cache.
+//! What matters is what the blocks under way at one time touch: how much of a row of memory on each
+//! side, on how many pages, and whether the tile that shares a sector with this one comes while
+//! that is still in the cache.
 
 use devarray::Axes;
 
@@ -64,8 +65,9 @@ impl Order {
     }
 }
 
-/// Bytes to fetch with each chunk: more than a line if rows are no multiples of that and the tile that wants them comes soon; none if
-/// nobody reads what lies between rows, and that is a good part of their lines.
+/// Bytes to fetch with each chunk: more than a line if rows are no multiples of that and the tile
+/// that wants them comes soon; none if nobody reads what lies between rows, and that is a good part
+/// of their lines.
 fn ahead(sides: &Sides<'_>, order: &[usize]) -> u32 {
     let (shape, span) = (sides.shape, sides.span);
     let mut strides = sides.across_rows.iter().map(|&axis| shape.axes[axis].src);
@@ -87,11 +89,12 @@ fn pieces(sides: &Sides<'_>, axis: usize) -> u32 {
     (sides.shape.axes[axis].extent + overlap).div_ceil(sides.shape.steps[axis])
 }
 
-/// The loops, fastest first. The next tile goes on along the destination's runs, so that what neighbouring blocks write is
-/// close together; short source rows then go on along the source, so that sectors two tiles share are still
-/// cached. It is the other way round if the source would come back to a row too late for that, and the destination not,
-/// unless that spreads what is under way over too many pages; for runs over two axes; and where whole lines are moved and the source is the
-/// narrower side.
+/// The loops, fastest first. The next tile goes on along the destination's runs, so that what
+/// neighbouring blocks write is close together; short source rows then go on along the source, so
+/// that sectors two tiles share are still cached. It is the other way round if the source would
+/// come back to a row too late for that, and the destination not, unless that spreads what is under
+/// way over too many pages; for runs over two axes; and where whole lines are moved and the source
+/// is the narrower side.
 fn order(sides: &Sides<'_>) -> Axes<usize> {
     let (run, row) = (sides.run_split, sides.row_split);
     let by_run = by_destination(sides, [run, continuing(sides)]);
@@ -111,18 +114,19 @@ fn order(sides: &Sides<'_>) -> Axes<usize> {
     by_run
 }
 
-/// Whether what is under way, if tiles follow each other along rows, is spread over more pages than are found without waiting: rows
-/// all over the source to runs all over the destination, or to very many. Less is lost by that than where tiles share lines of rows,
-/// which come back too late otherwise.
+/// Whether what is under way, if tiles follow each other along rows, is spread over more pages than
+/// are found without waiting: rows all over the source to runs all over the destination, or to very
+/// many. Less is lost by that than where tiles share lines of rows, which come back too late
+/// otherwise.
 fn spread(sides: &Sides<'_>, row: usize, run: usize) -> bool {
     let axes = &sides.shape.axes;
     let far = axes[run].src.unsigned_abs().saturating_mul(sides.rows.into()) > PAGE_BYTES;
     sides.begins_lines() && reach(sides) > TRANSLATED_BYTES && (far || axes[row].extent > RUNS_TRANSLATED)
 }
 
-/// Whether a source of whole lines has rows at most half as long as the destination's runs, but long. What is under way then
-/// reaches from end to end of many rows, and over as long a piece of each run, not over all of a few runs and a tile of each row.
-/// Faster memory was slower so.
+/// Whether a source of whole lines has rows at most half as long as the destination's runs, but
+/// long. What is under way then reaches from end to end of many rows, and over as long a piece of
+/// each run, not over all of a few runs and a tile of each row. Faster memory was slower so.
 fn narrow(sides: &Sides<'_>, row: usize, run: usize) -> bool {
     let axes = &sides.shape.axes;
     let row_bytes = axes[row].src.unsigned_abs().saturating_mul(axes[row].extent.into());
@@ -164,7 +168,8 @@ fn bytes_between(sides: &Sides<'_>, order: &[usize], axis: usize) -> u64 {
     before.map(|&other| u64::from(pieces(sides, other))).product::<u64>().saturating_mul(tile)
 }
 
-/// The loop whose next tile continues the rows of this one, if rows are short enough for that to matter.
+/// The loop whose next tile continues the rows of this one, if rows are short enough for that to
+/// matter.
 fn continuing(sides: &Sides<'_>) -> Option<usize> {
     let shape = sides.shape;
     let span = sides.span;

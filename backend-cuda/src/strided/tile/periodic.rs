@@ -1,17 +1,19 @@
 //! Runs over all rows of a tile and then along them.
 //!
-//! A matrix that is turned round, whose rows are all in the tile, is one run in the destination: no two tiles write parts of one run, and
-//! vectors are whole. Its elements are a step apart for a period, as many as there are rows, and from period to period it is another step.
-//! Elements of one byte take no table: one period at most ends within a vector. For wider ones a table is as fast.
+//! A transposed matrix whose rows are all in the tile, is one run in the destination: no two tiles
+//! write parts of one run, and vectors are whole. Its elements are a step apart for a period, as
+//! many as there are rows, and from period to period it is another step. Elements of one byte take
+//! no table: one period at most ends within a vector. For wider ones a table is as fast.
 
 use devarray::Axes;
 
 use super::{
     SECTOR_BYTES,
+    boxes::of_all_rows,
     place::{MAX_TABLE, Placement, VECTOR_WORDS, in_words},
     rotate::{Banks, Rotation, WARP},
     scale::Scale,
-    shape::{Shape, of_all_rows},
+    shape::Shape,
     sides::Sides,
 };
 use crate::strided::{
@@ -31,8 +33,10 @@ const SAMPLES: u32 = 8;
 /// What threads that meet may cost each of those warps; more costs more than to look bytes up.
 const MUCH: u32 = 5 * SAMPLES;
 
-/// Boxes of all rows, the best first, for runs that end anywhere, if they are cut in `without` or would be read from one bank. Tiles of cut runs overlap, so that rows are
-/// loaded twice, and of a run the last piece may be short; tiles of all rows have sectors in common at the ends of rows only.
+/// Boxes of all rows, the best first, for runs that end anywhere, if they are cut in `without` or
+/// would be read from one bank. Tiles of cut runs overlap, so that rows are loaded twice, and of a
+/// run the last piece may be short; tiles of all rows have sectors in common at the ends of rows
+/// only.
 pub(super) fn boxes<'a>(
     problem: &'a Problem,
     without: &Shape,
@@ -52,7 +56,8 @@ pub(super) fn boxes<'a>(
     // Words of a middle result are as fast.
     let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && in_words(problem, without);
     let cut = without.run[..] == [0] && without.run_unit() < VECTOR && !words;
-    // Groups of threads, a quarter of the columns apart, then read from different banks, not from one as with a power of two.
+    // Groups of threads, a quarter of the columns apart, then read from different banks, not from
+    // one as with a power of two.
     let apart = problem.width == 1 && src % 16 == 0 && rows % 8 != 0 && rows > LEAST_ROWS;
     let apart = apart && without.split(&without.row).is_some();
     let fits = (cut || apart) && rows <= MOST_ROWS;
@@ -60,7 +65,8 @@ pub(super) fn boxes<'a>(
     columns.filter_map(|columns| of_all_rows(problem, columns))
 }
 
-/// Places a run given by its loops as (steps, bytes), if it is of that kind: `bytes` from the first row to the end of the last.
+/// Places a run given by its loops as (steps, bytes), if it is of that kind: `bytes` from the first
+/// row to the end of the last.
 pub(super) fn place(
     sides: &Sides<'_>,
     nested: &Placement,
@@ -73,7 +79,8 @@ pub(super) fn place(
     if sides.problem.width != 1 || sides.scattered || !across || rows < VECTOR {
         return None;
     }
-    // Vectors that begin in one bank are looked up as fast, if the table is short, or if the tile is a matrix: all its sectors are whole.
+    // Vectors that begin in one bank are looked up as fast, if the table is short, or if the tile
+    // is a matrix: all its sectors are whole.
     let meet = pitch.is_multiple_of(8);
     let short = rows.is_multiple_of(8) && rows < 128;
     if meet && (short || sides.row_split.is_none()) {
@@ -127,15 +134,18 @@ struct Run {
     vectors: u32,
 }
 
-/// Vectors of each group of threads, or 0 if all threads have neighbouring ones, and with which word they begin.
+/// Vectors of each group of threads, or 0 if all threads have neighbouring ones, and with which
+/// word they begin.
 type Share = (u32, Rotation);
 
 impl Run {
-    /// What costs least, and how much: as many accesses as a byte takes a warp, one more to rotate words, two to rotate bytes as well.
-    /// `meet`: whether vectors of neighbouring threads begin in one bank.
+    /// What costs least, and how much: as many accesses as a byte takes a warp, one more to rotate
+    /// words, two to rotate bytes as well. `meet`: whether vectors of neighbouring threads begin in
+    /// one bank.
     fn best(&self, meet: bool) -> (Share, u32) {
         let share = self.vectors.div_ceil(GROUPS).next_multiple_of(2);
-        // Neighbouring vectors are 16 rows apart: in all banks of a kind if the pitch is odd, in fewer if it is even.
+        // Neighbouring vectors are 16 rows apart: in all banks of a kind if the pitch is odd, in
+        // fewer if it is even.
         let by_vector = [0, 2, 4][self.pitch.trailing_zeros().min(2) as usize];
         let words = Rotation::new;
         let bytes = |by_run, by_vector| Rotation { bytes: true, ..words(by_run, by_vector) };
@@ -165,7 +175,8 @@ impl Run {
         costs.min_by_key(|&(_, cost)| cost).unwrap_or((plain, u32::MAX))
     }
 
-    /// How often a warp accesses banks for the first byte of its vectors' first words: one of [`SAMPLES`] warps, as far from each other.
+    /// How often a warp accesses banks for the first byte of its vectors' first words: one of
+    /// [`SAMPLES`] warps, as far from each other.
     fn accesses(&self, share: u32, rotation: Rotation, sample: u32) -> u32 {
         let (lanes_log2, all) = if share > 0 { (LANES_LOG2, share) } else { (WARP.ilog2(), self.vectors) };
         let first = ((all >> lanes_log2) * sample / SAMPLES) << lanes_log2;

@@ -36,7 +36,8 @@ pub(super) struct Placement {
     pub(super) bytes: u32,
     /// Bytes from step to step of each loop around rows.
     pub(super) row_x: [i32; MAX_INNER],
-    /// Rows are permuted into, or gaps left after, as many classes of rows; from row to row of one, and from class to class.
+    /// Rows are permuted into, or gaps left after, as many classes of rows; from row to row of one,
+    /// and from class to class.
     pub(super) classes_log2: u32,
     pub(super) row_pitch: u32,
     pub(super) class_pitch: u32,
@@ -58,8 +59,8 @@ pub(super) struct Placement {
     /// Bytes further than a step, after the end of the first of two axes or of a period.
     pub(super) fused_x: u32,
     pub(super) rotation: Rotation,
-    /// What of the sides the placement has its own way with: where runs start, and of how many parts they consist, for how many
-    /// threads along each.
+    /// What of the sides the placement has its own way with: where runs start, and of how many
+    /// parts they consist, for how many threads along each.
     pub(super) shifted: bool,
     pub(super) start_mask: u32,
     pub(super) store: Axes<StoreLoop>,
@@ -98,7 +99,8 @@ pub(super) fn place(sides: &Sides<'_>) -> Option<Placement> {
     if one_by_one || few {
         return Some(linear(sides, pitch()));
     }
-    // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in order.
+    // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in
+    // order.
     if sides.shifted && sides.problem.width == 1 {
         let pitch = pitch();
         if let Some((rotation, most_lanes_log2)) = rotate::best(sides, pitch) {
@@ -126,8 +128,8 @@ fn linear(sides: &Sides<'_>, pitch: u32) -> Placement {
     }
 }
 
-/// Rows in as many classes as a vector has elements, each class together: the rows of a vector are then a class apart, and
-/// those of neighbouring vectors are neighbours in a class.
+/// Rows in as many classes as a vector has elements, each class together: the rows of a vector are
+/// then a class apart, and those of neighbouring vectors are neighbours in a class.
 fn permuted(sides: &Sides<'_>) -> Option<Placement> {
     let vector = sides.store_bytes / sides.problem.width;
     let pitches = pitch::in_classes(sides, vector);
@@ -153,14 +155,15 @@ fn permuted(sides: &Sides<'_>) -> Option<Placement> {
     Some(Placement { before, bytes: bytes + 2 * pitches.row, ..placement })
 }
 
-/// Describes a run by a table, given its loops as (steps, bytes). The last one repeats what the others tabulate, if it is long
-/// enough. Returns the bytes a vector that reaches over the end of the run may be away from it, too.
+/// Describes a run by a table, given its loops as (steps, bytes). The last one repeats what the
+/// others tabulate, if it is long enough. Returns the bytes a vector that reaches over the end of
+/// the run may be away from it, too.
 fn tabulated(sides: &Sides<'_>, placement: Placement, loops: &[(u32, i32)]) -> Option<(Placement, u32)> {
     let vector = sides.problem.vector();
     let (&(_, last_x), inner) = loops.split_last()?;
     let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
-    // Whole vectors, if each finds its entries aligned; those that start anywhere do not. The limit is the same for both: a smaller
-    // box was faster than a longer table.
+    // Whole vectors, if each finds its entries aligned; those that start anywhere do not. The limit
+    // is the same for both: a smaller box was faster than a longer table.
     let whole = vector >> below.trailing_zeros().min(vector.trailing_zeros());
     if below.checked_mul(whole)?.min(sides.run) > MAX_TABLE {
         return None;
@@ -178,8 +181,8 @@ pub(super) fn group(width: u32) -> u32 {
     if width == 1 { 4 } else { 2 }
 }
 
-/// Whether elements of neighbouring runs can be fetched as one word: they lie next to each other in a row, and all words
-/// are aligned.
+/// Whether elements of neighbouring runs can be fetched as one word: they lie next to each other in
+/// a row, and all words are aligned.
 fn words(problem: &Problem, shape: &Shape) -> bool {
     let width = problem.width;
     let word = i64::from(width * group(width));
@@ -195,8 +198,9 @@ fn words(problem: &Problem, shape: &Shape) -> bool {
         && shape.first_row().is_multiple_of(word.unsigned_abs())
 }
 
-/// Whether elements along one axis are fetched as words, [`Find::Packed`]. Of one byte they are where runs start at multiples of 4
-/// or 8 bytes only, too, and are stored in such: that is faster than to shift them into place, which for two is as fast.
+/// Whether elements along one axis are fetched as words, [`Find::Packed`]. Of one byte they are
+/// where runs start at multiples of 4 or 8 bytes only, too, and are stored in such: that is faster
+/// than to shift them into place, which for two is as fast.
 pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
     let unit = shape.run_unit();
     let [axis] = shape.run[..] else { return false };
@@ -211,7 +215,8 @@ pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
         && words(problem, shape)
 }
 
-/// Gives each axis that counts rows its pitch, the innermost first: `of(k, bytes of the axes before)`. Returns the bytes of all, too.
+/// Gives each axis that counts rows its pitch, the innermost first: `of(k, bytes of the axes
+/// before)`. Returns the bytes of all, too.
 fn row_positions(sides: &Sides<'_>, of: impl Fn(usize, u32) -> u32) -> ([i32; MAX_INNER], u32) {
     let (mut row_x, mut bytes) = ([0; MAX_INNER], 0);
     for (k, &axis) in sides.across_rows.iter().enumerate() {
@@ -238,7 +243,8 @@ fn nested(sides: &Sides<'_>) -> Option<Placement> {
         // Counts rows as it counts runs, after all others.
         placement.store.last_mut()?.x = row_x[across_rows.len() - 1];
     }
-    // The byte of an element: a sum over the axes of the run, neighbours merged where they continue each other.
+    // The byte of an element: a sum over the axes of the run, neighbours merged where they continue
+    // each other.
     let mut loops: Axes<(u32, i32)> = Axes::new();
     for &axis in &shape.run {
         let x = match across_rows.iter().position(|&other| other == axis) {
@@ -269,7 +275,7 @@ fn nested(sides: &Sides<'_>) -> Option<Placement> {
 
 /// Runs whose elements are one step apart, in rows of so many bytes.
 fn one_step(sides: &Sides<'_>, placement: Placement, bytes: u32) -> Placement {
-    if let Some(runs) = in_turn(sides, &placement) {
+    if let Some(runs) = interleaved(sides, &placement) {
         return Placement { find: Find::Split(runs), bytes: bytes + runs * CHUNK_BYTES, ..placement };
     }
     let before = (sides.problem.vector() - 1) * placement.element_x.unsigned_abs();
@@ -278,8 +284,9 @@ fn one_step(sides: &Sides<'_>, placement: Placement, bytes: u32) -> Placement {
     Placement { find, before, bytes: bytes + before + pad, ..placement }
 }
 
-/// Leaves 16 bytes free after every vector of rows, where a run begins across them and neighbouring vectors of it would meet in one
-/// bank or two: sixteen, although half of the groups then tear their sectors. Returns the bytes that adds, too.
+/// Leaves 16 bytes free after every vector of rows, where a run begins across them and neighbouring
+/// vectors of it would meet in one bank or two: sixteen, although half of the groups then tear
+/// their sectors. Returns the bytes that adds, too.
 fn part_vectors(sides: &Sides<'_>, placement: Placement) -> (Placement, u32) {
     let vector = sides.problem.vector();
     let begins_across = sides.across_rows[..] == sides.shape.run[..1];
@@ -298,13 +305,13 @@ fn part_vectors(sides: &Sides<'_>, placement: Placement) -> (Placement, u32) {
     (placement, sides.rows / vector * CHUNK_BYTES)
 }
 
-/// How many runs take turns in one row of whole vectors, if there is a kernel for as many.
-fn in_turn(sides: &Sides<'_>, placement: &Placement) -> Option<u32> {
+/// How many runs are interleaved in one row of whole vectors, if there is a kernel for as many.
+fn interleaved(sides: &Sides<'_>, placement: &Placement) -> Option<u32> {
     let width = sides.problem.width;
     let runs = u32::try_from(placement.element_x).ok()? / width;
     let [store] = placement.store[..] else { return None };
-    let takes_turns = sides.stores == runs && store.x == width.cast_signed();
-    (takes_turns && one_row(sides) && width < 16 && (2..=4).contains(&runs)).then_some(runs)
+    let alternate = sides.stores == runs && store.x == width.cast_signed();
+    (alternate && one_row(sides) && width < 16 && (2..=4).contains(&runs)).then_some(runs)
 }
 
 /// Whether tiles are single rows that begin with a chunk, to runs of whole vectors.
@@ -313,8 +320,9 @@ fn one_row(sides: &Sides<'_>) -> bool {
     single && sides.start == Some(0) && !sides.shifted && !sides.scattered
 }
 
-/// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless eight do, so that the next ones begin
-/// in others. No vector is torn. Returns the bytes that adds, too.
+/// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless
+/// eight do, so that the next ones begin in others. No vector is torn. Returns the bytes that adds,
+/// too.
 fn padded(sides: &Sides<'_>, placement: Placement) -> (Placement, u32) {
     const LINE_CHUNKS: u32 = LINE_BYTES / CHUNK_BYTES;
     let width = sides.problem.width;

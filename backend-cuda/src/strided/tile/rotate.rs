@@ -1,16 +1,20 @@
-//! Which of the four words of its vector a thread puts together first, of elements of one byte whose runs start anywhere.
+//! Which of the four words of its vector a thread puts together first, of elements of one byte
+//! whose runs start anywhere.
 //!
-//! The threads of a warp read one byte at a time, each from a row of its own: a neighbour along a run sixteen rows further, one of the
-//! next run as many rows further back as that run's first aligned vector begins before it. With odd strides on both sides those are the same
-//! words of each 16 bytes: in a cube whose axes are rotated round, stride times stride is 1 modulo 16, and four runs meet in eight
-//! of the 32 banks. A thread that begins with another word reads four rows further, in other banks.
+//! The threads of a warp read one byte at a time, each from a row of its own: a neighbour along a
+//! run sixteen rows further, one of the next run as many rows further back as that run's first
+//! aligned vector begins before it. With odd strides on both sides those are the same words of each
+//! 16 bytes: in a cube whose axes are rotated round, stride times stride is 1 modulo 16, and four
+//! runs meet in eight of the 32 banks. A thread that begins with another word reads four rows
+//! further, in other banks.
 
 use super::{place::VECTOR_WORDS, sides::Sides};
 
 pub(super) const WARP: u32 = 32;
 const BANKS: u32 = 32;
 
-/// What the threads of a warp access at once: words that differ and are in one bank, one after the other.
+/// What the threads of a warp access at once: words that differ and are in one bank, one after the
+/// other.
 pub(super) struct Banks {
     seen: [[i64; WARP as usize]; BANKS as usize],
     counts: [usize; BANKS as usize],
@@ -38,8 +42,8 @@ impl Banks {
     }
 }
 
-/// By how many words threads begin later, for each run and for each vector of one that they are further; and whether by a byte for
-/// each vector as well.
+/// By how many words threads begin later, for each run and for each vector of one that they are
+/// further; and whether by a byte for each vector as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Rotation {
     pub(super) by_run: u32,
@@ -53,10 +57,11 @@ impl Rotation {
     }
 }
 
-/// What lets threads meet least in banks, for rows `pitch` bytes apart in order, and the logarithm of the threads along a run then;
-/// nothing if they meet too often all the same.
+/// What lets threads meet least in banks, for rows `pitch` bytes apart in order, and the logarithm
+/// of the threads along a run then; nothing if they meet too often all the same.
 pub(super) fn best(sides: &Sides<'_>, pitch: u32) -> Option<(Rotation, u32)> {
-    /// Two accesses for each byte. More cost more than to look bytes up in rows that are spread over the banks.
+    /// Two accesses for each byte. More cost more than to look bytes up in rows that are spread
+    /// over the banks.
     const MOST: u32 = 2 * VECTOR_WORDS;
     let cost = |&(rotation, lanes_log2): &(Rotation, u32), enough| {
         accesses(sides, pitch, rotation, lanes_log2, enough)
@@ -83,8 +88,9 @@ pub(super) fn best(sides: &Sides<'_>, pitch: u32) -> Option<(Rotation, u32)> {
     best
 }
 
-/// How often banks are accessed for the first byte of each word of a warp's vectors, one after the other: [`VECTOR_WORDS`] at
-/// best, and not counted further than `enough`. Runs start where the first of them is aligned.
+/// How often banks are accessed for the first byte of each word of a warp's vectors, one after the
+/// other: [`VECTOR_WORDS`] at best, and not counted further than `enough`. Runs start where the
+/// first of them is aligned.
 fn accesses(sides: &Sides<'_>, pitch: u32, rotation: Rotation, lanes_log2: u32, enough: u32) -> u32 {
     let of_word = |word: u32| {
         let mut banks = Banks::new();

@@ -24,7 +24,8 @@ pub(super) struct Sides<'a> {
     pub(super) across_runs: Axes<usize>,
     /// Whether runs start at any alignment.
     pub(super) shifted: bool,
-    /// How many elements a tile reaches back along the run, so that each run can start at an aligned address.
+    /// How many elements a tile reaches back along the run, so that each run can start at an
+    /// aligned address.
     pub(super) overlap: u32,
     /// Alignment of a run's start, in bytes, less one; 0: as it is.
     pub(super) start_mask: u32,
@@ -43,7 +44,8 @@ pub(super) struct Sides<'a> {
     pub(super) rows: u32,
     pub(super) stores: u32,
     pub(super) run: u32,
-    /// The loops around runs; what of them is in a batch, rows of which are not as far apart in the tile, is not known yet.
+    /// The loops around runs; what of them is in a batch, rows of which are not as far apart in the
+    /// tile, is not known yet.
     pub(super) store: Axes<StoreLoop>,
 }
 

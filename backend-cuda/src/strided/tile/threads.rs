@@ -14,7 +14,8 @@ const MOST_THREADS: u32 = 512;
 pub(super) struct Threads {
     /// Threads of a block.
     pub(super) count: u32,
-    /// Rows that they load at once, a thread always the same chunk; 0: chunks are taken one after the other.
+    /// Rows that they load at once, a thread always the same chunk; 0: chunks are taken one after
+    /// the other.
     pub(super) row_step: u32,
     /// Stores of a run.
     pub(super) run_chunks: u32,
@@ -57,7 +58,8 @@ impl Threads {
             2 => 1,
             _ => 0,
         };
-        // Fewer, if much fewer threads have nothing left in the last pass then. Runs that start anywhere were slower so.
+        // Fewer, if much fewer threads have nothing left in the last pass then. Runs that start
+        // anywhere were slower so.
         if !scattered && !shifted {
             let slots = |lanes_log2: u32| chunks.next_multiple_of(1 << lanes_log2);
             while lanes_log2 > 2 && slots(lanes_log2 - 1) * 20 <= slots(lanes_log2) * 17 {
@@ -83,7 +85,8 @@ impl Threads {
         }
     }
 
-    /// Threads of a block: so many that each does what the scale asks for, and all do about the same; and rows that they load at once.
+    /// Threads of a block: so many that each does what the scale asks for, and all do about the
+    /// same; and rows that they load at once.
     fn of_block(&self, sides: &Sides<'_>, placement: &Placement) -> (u32, u32) {
         let bytes = sides.problem.width == 1;
         let vector = match placement.find {
@@ -103,7 +106,8 @@ impl Threads {
         if sides.across_rows.len() > 1 || placement.pad_chunks > 0 || chunks > MOST_THREADS {
             return (threads, 0);
         }
-        // As many whole rows as come near that, if whole warps load whole classes of rows with them.
+        // As many whole rows as come near that, if whole warps load whole classes of rows with
+        // them.
         let unit = (1 << placement.classes_log2).max(32 >> chunks.trailing_zeros().min(5));
         let step = (threads.div_ceil(chunks)).next_multiple_of(unit);
         let step = if step * chunks > MOST_THREADS { step - unit } else { step };

@@ -49,7 +49,7 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
 /// How wide memory is accessed.
 fn vectors(launch: &Launch) -> String {
     let width = launch.kernel.width;
-    match (launch.kernel.entry, launch.kernel.entry.listed().tile) {
+    match (launch.kernel.entry, launch.kernel.entry.tile()) {
         (Entry::Gather, _) => format!("{width} B loaded, {width} B stored"),
         (Entry::RowsStride | Entry::RowsRepeat, _) => format!("{width} B loaded, 16 B stored"),
         (_, Some(TileKernel { find: Find::Scatter, .. })) => "16 B loaded, single elements stored".to_owned(),
@@ -59,7 +59,7 @@ fn vectors(launch: &Launch) -> String {
 
 /// What about the plan led to the kernel.
 fn why(entry: Entry) -> String {
-    let transposed = match entry.listed().tile.map(|tile| tile.find) {
+    let transposed = match entry.tile().map(|tile| tile.find) {
         None | Some(Find::Split(_) | Find::Scatter) => "",
         Some(_) => "the sides run along different axes, so tiles are transposed in shared memory; ",
     };

@@ -32,7 +32,7 @@ pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<Launch<FillParams>>
     let mut axes = 0;
     for (extent, stride) in [run].into_iter().chain(loops).filter(|&(extent, _)| extent > 1) {
         // The 64-bit kernels divide by the extent itself.
-        let by = if narrow { FastDiv::new(u32::try_from(extent).ok()?) } else { FastDiv::default() };
+        let by = if narrow { FastDiv::checked(extent as u64)? } else { FastDiv::default() };
         let FastDiv { multiplier, shift, .. } = by;
         let dst = stride as i64;
         *axis.get_mut(axes)? = FillLoop { extent: extent as u64, dst, unused: 0, multiplier, shift };

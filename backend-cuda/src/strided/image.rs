@@ -68,5 +68,5 @@ impl Module {
 /// it touches memory (`wait_for_previous` in `common.cuh`): only then may its launch begin while
 /// that one works.
 pub(crate) fn waits_for_the_launch_before(kernel: Kernel, major: u32) -> bool {
-    major == 9 && kernel.entry.listed().family != Family::Fill
+    major == 9 && kernel.entry.family() != Family::Fill
 }

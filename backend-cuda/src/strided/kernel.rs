@@ -87,16 +87,16 @@ pub struct TileKernel {
 
 /// One line of the list.
 #[derive(Debug, Clone, Copy)]
-pub struct Listed {
-    pub family: Family,
+pub(super) struct Listed {
+    family: Family,
     /// What it is called for each of `widths`, or once.
-    pub names: &'static [&'static CStr],
+    names: &'static [&'static CStr],
     /// The widths it is compiled for; none if it does not depend on one.
-    pub widths: &'static [u32],
+    pub(super) widths: &'static [u32],
     /// Of tiles: what it does.
-    pub tile: Option<TileKernel>,
+    tile: Option<TileKernel>,
     /// What about a copy leads to it.
-    pub why: &'static str,
+    pub(super) why: &'static str,
 }
 
 /// A kernel for one width.
@@ -114,7 +114,7 @@ impl Kernel {
 
     /// Where it is.
     pub fn module(self) -> Module {
-        match (self.entry.listed().family, self.width) {
+        match (self.entry.family(), self.width) {
             (Family::Rows, _) => Module::Rows,
             (Family::Gather, _) => Module::Gather,
             (Family::Fill, _) => Module::Fill,
@@ -156,7 +156,7 @@ macro_rules! kernels {
             pub const ALL: &'static [Self] = &[$(Self::$entry),*];
 
             /// Its line of the list.
-            pub const fn listed(self) -> Listed {
+            pub(super) const fn listed(self) -> Listed {
                 match self {
                     $(Self::$entry => {
                         const NAMES: (&[&CStr], &[u32]) = kernels!(@names $names);
@@ -261,6 +261,17 @@ kernels! {
     Split4: Tile ["tile_split_4" in 1 2 4 8] Some(tile(Split(4))), INTERLEAVED;
     Scatter: Tile ["tile_scatter" in 1 2 4 8 16] Some(tile(Scatter)),
         "the source has dense rows, but elements of the destination lie apart";
+}
+
+impl Entry {
+    pub fn family(self) -> Family {
+        self.listed().family
+    }
+
+    /// What it does, if it is a kernel of tiles.
+    pub fn tile(self) -> Option<TileKernel> {
+        self.listed().tile
+    }
 }
 
 impl TileKernel {

@@ -1,6 +1,6 @@
 //! What is launched: a kernel, its grid, and its parameters by value.
 
-use std::{ffi::c_void, ptr};
+use std::{ffi::c_void, fmt, ptr};
 
 use super::{
     kernel::Kernel,
@@ -29,7 +29,7 @@ pub struct Launch<P = Params> {
 }
 
 /// The parameter block of a copy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Params {
     Rows(RowsParams),
     Tile(TileParams),
@@ -54,5 +54,16 @@ impl Params {
             Self::Tile(params) => &mut params.at,
             Self::Gather(params) => &mut params.at,
         }
+    }
+}
+
+impl fmt::Debug for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let family = match self {
+            Self::Rows(_) => "rows",
+            Self::Tile(_) => "tile",
+            Self::Gather(_) => "gather",
+        };
+        write!(f, "Params({} bytes for {family})", self.as_ptr().1)
     }
 }

@@ -6,8 +6,9 @@
 //! sources.
 
 /// A field of a parameter block.
+#[cfg(test)]
 #[derive(Debug, Clone, Copy)]
-pub struct Field {
+pub(super) struct Field {
     pub name: &'static str,
     pub type_name: &'static str,
     pub offset: usize,
@@ -17,12 +18,12 @@ pub struct Field {
 /// Declares a struct that a kernel source declares as well. Padding is a field: a block has no byte
 /// that is not set.
 macro_rules! shared {
-    ($($(#[$attribute:meta])* struct $name:ident { $($field:ident: $type:ty,)* })*) => {
+    ($visibility:vis, $($(#[$attribute:meta])* struct $name:ident { $($field:ident: $type:ty,)* })*) => {
         $(
             $(#[$attribute])*
             #[derive(Debug, Clone, Copy, PartialEq, Eq)]
             #[repr(C)]
-            pub struct $name {
+            $visibility struct $name {
                 $(pub $field: $type,)*
             }
 
@@ -30,7 +31,8 @@ macro_rules! shared {
         )*
 
         /// Every struct of these: its name, its size and its fields.
-        pub const SHARED: &[(&str, usize, &[Field])] = &[$((
+        #[cfg(test)]
+        pub(super) const SHARED: &[(&str, usize, &[Field])] = &[$((
             stringify!($name),
             size_of::<$name>(),
             &[$(Field {
@@ -59,6 +61,8 @@ pub const MAX_FILL_AXES: usize = 62;
 pub const NO_AXIS: u32 = u32::MAX;
 
 shared! {
+    pub,
+
     /// Division by a number known at launch.
     #[derive(Default)]
     struct FastDiv { divisor: u32, multiplier: u32, shift: u32, }
@@ -155,6 +159,12 @@ impl FastDiv {
         Self { divisor, multiplier: u32::try_from(multiplier).unwrap_or(u32::MAX), shift }
     }
 
+    /// Division by `divisor`, if that is from 1 to 2^31.
+    pub fn checked(divisor: u64) -> Option<Self> {
+        let divisor = u32::try_from(divisor).ok()?;
+        (1..=1 << 31).contains(&divisor).then(|| Self::new(divisor))
+    }
+
     /// What the device computes.
     pub fn divide(self, n: u32) -> u32 {
         let high = (u64::from(n) * u64::from(self.multiplier)) >> 32;
@@ -165,13 +175,5 @@ impl FastDiv {
 impl Loop {
     pub fn new(extent: u32, src: i64, dst: i64) -> Self {
         Self { extent: FastDiv::new(extent), unused: 0, src, dst }
-    }
-}
-
-impl TileParams {
-    /// Sets how many bytes of shared memory are from element to element of a run.
-    pub fn set_step(&mut self, element_x: i32) {
-        self.element_x = element_x;
-        self.element_at = [0, 1, 2, 3, 4, 5, 6, 7].map(|times| element_x.wrapping_mul(times));
     }
 }

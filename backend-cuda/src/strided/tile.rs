@@ -54,20 +54,27 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     if stands_alone(problem) {
         return None;
     }
-    (0..ATTEMPTS).find_map(|shrink| {
-        let shape = boxes::choose(problem, scale.size(problem.width), shrink)?;
-        let better = (shrink == 0).then(|| better(problem, &shape, scale)).flatten();
-        better.or_else(|| {
-            // Narrow stores are faster from smaller tiles.
-            let cached = matches!(scale, Scale::Small | Scale::Middle);
-            let narrow = shape.run_unit() < 16 && place::in_words(problem, &shape);
-            if cached || !narrow || tears_sectors(problem, &shape, scale) {
-                return lay_out(problem, &shape, scale, shrink);
-            }
-            let smaller = boxes::choose(problem, Scale::Middle.size(problem.width), shrink)?;
-            lay_out(problem, &smaller, Scale::Middle, shrink)
-        })
-    })
+    for shrink in 0..ATTEMPTS {
+        let Some(shape) = boxes::choose(problem, scale.size(problem.width), shrink) else { continue };
+        if shrink == 0
+            && let Some(launch) = better(problem, &shape, scale)
+        {
+            return Some(launch);
+        }
+        // Narrow stores are faster from smaller tiles.
+        let cached = matches!(scale, Scale::Small | Scale::Middle);
+        let narrow = shape.run_unit() < 16 && place::in_words(problem, &shape);
+        let (shape, scale) = if cached || !narrow || tears_sectors(problem, &shape, scale) {
+            (Some(shape), scale)
+        } else {
+            (boxes::choose(problem, Scale::Middle.size(problem.width), shrink), Scale::Middle)
+        };
+        let Some(shape) = shape else { continue };
+        if let Some(launch) = lay_out(problem, &shape, scale, shrink) {
+            return Some(launch);
+        }
+    }
+    None
 }
 
 /// The launch for a copy whose tiles, those `without`, tear runs or sectors, if others tear less.

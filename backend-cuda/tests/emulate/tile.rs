@@ -45,7 +45,7 @@ pub(super) fn run(launch: &Launch, p: &TileParams, memory: &mut impl Memory) {
 
 /// What the kernel of a launch of tiles does.
 pub(super) fn does(launch: &Launch) -> Does {
-    launch.kernel.entry.listed().tile.expect("a kernel of tiles")
+    launch.kernel.entry.tile().expect("a kernel of tiles")
 }
 
 /// Carries out one block of a launch of tiles.

@@ -64,7 +64,7 @@ pub(crate) fn run(kernel: Kernel, state: &mut State, call: Call) -> i32 {
     let Call { grid, threads, shared_bytes, params } = call;
     let mut device = Device { state, near: Cell::default() };
     let done = catch_unwind(AssertUnwindSafe(|| {
-        let params = match kernel.entry.listed().family {
+        let params = match kernel.entry.family() {
             // SAFETY: what kernels of rows are launched with.
             Family::Rows => Params::Rows(unsafe { params.cast::<RowsParams>().read() }),
             // SAFETY: what kernels of tiles are launched with.

@@ -20,6 +20,9 @@ mod ledger_laws;
 #[path = "../../../core/tests/release/laws.rs"]
 mod release_laws;
 
+#[path = "../../../core/tests/debug/shown.rs"]
+mod shown;
+
 #[allow(dead_code, reason = "what launches cost is measured elsewhere")]
 #[path = "../emulate/kernels.rs"]
 mod emulate;
@@ -27,6 +30,7 @@ mod emulate;
 mod absence;
 mod accounting;
 mod calls;
+mod debug;
 mod doors;
 mod driver;
 mod errors;

@@ -43,6 +43,12 @@ fn equals_division_at_every_edge() {
     }
 }
 
+#[test]
+fn refuses_what_it_cannot_divide_by() {
+    assert_eq!(FastDiv::checked(MAX), Some(FastDiv::new(1 << 31)));
+    assert_eq!([0, MAX + 1, 1 << 32].map(FastDiv::checked), [None; 3]);
+}
+
 /// The bound is real: beyond it the 32-bit sum no longer fits.
 #[test]
 fn is_wrong_beyond_its_dividends() {

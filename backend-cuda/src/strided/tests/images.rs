@@ -90,7 +90,7 @@ fn every_kernel_waits_before_it_touches_memory_where_launches_overlap() {
     assert!(kernels_seen > 50, "{kernels_seen}");
     for major in 0..16 {
         for &entry in Entry::ALL {
-            let waits = major == 9 && entry.listed().family != Family::Fill;
+            let waits = major == 9 && entry.family() != Family::Fill;
             assert_eq!(waits_for_the_launch_before(Kernel::new(entry, 1), major), waits, "{entry:?}");
         }
     }
@@ -148,8 +148,8 @@ fn the_list_is_what_the_images_hold() {
 #[test]
 fn each_kernel_of_tiles_is_found_by_what_it_does() {
     for &entry in Entry::ALL {
-        let tile = entry.listed().tile;
-        assert_eq!(tile.is_some(), entry.listed().family == Family::Tile, "{entry:?}");
+        let tile = entry.tile();
+        assert_eq!(tile.is_some(), entry.family() == Family::Tile, "{entry:?}");
         assert!(tile.is_none_or(|tile| tile.entry() == entry), "{entry:?}");
     }
     // Not for every width.

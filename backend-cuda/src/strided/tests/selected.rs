@@ -296,7 +296,8 @@ fn a_wrong_pitch_is_seen() {
     let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
     let mut launch = launch(Scale::Large, &(dst, src), 4);
     let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
-    params.set_step(params.element_x + 16);
+    params.element_at = params.element_at.map(|x| x + 16);
+    params.element_x += 16;
     let source: Vec<u8> = (0..=255).cycle().take(plan.len_bytes()).collect();
     let mut found = vec![0; plan.len_bytes()];
     let mut expected = found.clone();

@@ -34,8 +34,7 @@ const LONE_ROW_BYTES: u32 = LINE_BYTES;
 pub(super) struct Order {
     /// The axes they are along, the fastest first.
     axes: Axes<usize>,
-    pub(super) outer_axes: u32,
-    pub(super) outer: [Loop; MAX_OUTER],
+    pub(super) outer: Axes<Loop>,
     pub(super) tiles: u32,
     /// Bytes fetched into the cache with each chunk.
     pub(super) ahead: u32,
@@ -45,17 +44,18 @@ impl Order {
     pub(super) fn of(sides: &Sides<'_>) -> Option<Self> {
         let axes = order(sides);
         let shape = sides.shape;
-        let mut outer = [Loop::new(1, 0, 0); MAX_OUTER];
-        let mut tiles = 1_u32;
-        for (at, &axis) in axes.iter().enumerate() {
+        if axes.len() > MAX_OUTER {
+            return None;
+        }
+        let (mut outer, mut tiles) = (Axes::new(), 1_u32);
+        for &axis in &axes {
             let (of, steps, pieces) = (shape.axes[axis], shape.steps[axis], pieces(sides, axis));
             let step = i64::from(steps);
-            *outer.get_mut(at)? = Axis::new(pieces, of.src * step, of.dst * step).lowered();
+            outer.push(Axis::new(pieces, of.src * step, of.dst * step).lowered());
             tiles = tiles.checked_mul(pieces)?;
         }
-        let outer_axes = u32::try_from(axes.len()).ok()?;
         let ahead = ahead(sides, &axes);
-        (tiles < 1 << 31).then_some(Self { axes, outer_axes, outer, tiles, ahead })
+        (tiles < 1 << 31).then_some(Self { axes, outer, tiles, ahead })
     }
 
     /// Which loop counts the pieces of an axis.

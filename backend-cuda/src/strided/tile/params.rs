@@ -3,7 +3,7 @@
 use super::{SHARED_BYTES, order::Order, place::Placement, sides::Sides, threads::Threads};
 use crate::strided::{
     kernel::Find,
-    params::{FastDiv, MAX_INNER, Operands, RowLoop, RunLoop, StoreLoop, TileParams},
+    params::{FastDiv, Loop, MAX_INNER, MAX_OUTER, Operands, RowLoop, RunLoop, StoreLoop, TileParams},
 };
 
 /// How shared memory is divided: tables first, data last, from these bytes on.
@@ -60,6 +60,8 @@ pub(super) fn of(
         low += reach.min(0);
         high += reach.max(0);
     }
+    let mut outer = [Loop::new(1, 0, 0); MAX_OUTER];
+    outer[..order.outer.len()].copy_from_slice(&order.outer);
     let mut store = [StoreLoop::default(); MAX_INNER];
     store[..placement.store.len()].copy_from_slice(&placement.store);
     let mut run_axis = [RunLoop::default(); MAX_INNER];
@@ -71,8 +73,8 @@ pub(super) fn of(
         at: Operands { src: sides.src, dst: shape.dst, ..problem.operands() },
         // Order.
         tiles: order.tiles,
-        outer_axes: order.outer_axes,
-        outer: order.outer,
+        outer_axes: u32::try_from(order.outer.len()).ok()?,
+        outer,
         a_outer: order.number_of(row_split),
         b_outer: order.number_of(run_split),
         c_outer: order.number_of(shape.batch),

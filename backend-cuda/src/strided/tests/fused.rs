@@ -5,18 +5,15 @@ use std::collections::BTreeSet;
 use devarray::Layout;
 
 use super::{
-    super::{
-        emulate::{Memory, run},
-        launch::Block,
-        tile::Scale,
-    },
-    Random,
+    super::{Params, emulate::run, tile::Scale},
+    Host, Random,
     boxes::shared_sectors,
-    check,
+    check, name_of,
     selected::{AT, launch},
 };
 
-/// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for what is left free after rows and planes of the source.
+/// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for what is left free
+/// after rows and planes of the source.
 fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards: bool) -> (Layout, Layout) {
     let row = c + row_gap;
     let [plane, rows] = [row * b * a + gap, row * b].map(usize::cast_signed);
@@ -27,7 +24,8 @@ fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards:
     (Layout::new(&shape, &dst, 0).unwrap(), Layout::new(&shape, &src, offset).unwrap())
 }
 
-/// Any copy of that kind: with gaps on both sides, from and to any place, the other axes of the source repeated, stepped or backwards.
+/// Any copy of that kind: with gaps on both sides, from and to any place, the other axes of the
+/// source repeated, stepped or backwards.
 fn any(random: &mut Random, [d, c, b, a]: [usize; 4]) -> (Layout, Layout) {
     let shape = [d, c, b, a];
     let mut gap = |most: usize| if random.one_in(3) { random.below(most) } else { 0 };
@@ -67,7 +65,7 @@ fn runs_over_two_axes_are_right() {
         let layouts = if random.one_in(2) { any(&mut random, shape) } else { reversed(shape, (0, 0), false) };
         for scale in [Scale::Middle, Scale::Large] {
             let launch = launch(scale, &layouts, width);
-            kernels.insert(launch.kernel.name.to_str().unwrap());
+            kernels.insert(name_of(&launch));
         }
         check(&mut random, &layouts.0, &layouts.1, width, seed);
     }
@@ -86,12 +84,12 @@ fn a_run_that_wraps_elsewhere_is_wrong() {
     let shape = [1, 100, 4, 200];
     let layouts = reversed(shape, (0, 0), false);
     let source: Vec<u8> = (0..80_000_u32).map(|i| (i % 251) as u8).collect();
-    let copied = |change: &dyn Fn(&mut Block)| {
+    let copied = |change: &dyn Fn(&mut Params)| {
         let mut launch = launch(Scale::Large, &layouts, 1);
-        assert_eq!(launch.kernel.name, c"tile_pairs_wrapped");
-        change(&mut launch.params.0);
+        assert_eq!(name_of(&launch), "tile_pairs_wrapped");
+        change(&mut launch.params);
         let mut found = vec![0; source.len()];
-        let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+        let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
         run(&launch, &mut memory);
         found
     };
@@ -99,8 +97,8 @@ fn a_run_that_wraps_elsewhere_is_wrong() {
     let expected = |i: usize| source[i % 200 * 400 + i / 200 % 4 * 100 + i / 800];
     assert!(right.iter().enumerate().all(|(i, &byte)| byte == expected(i)));
     let further = copied(&|params| {
-        let Block::Tile(params) = params else { panic!("tiles") };
-        params.wrap_src -= 32;
+        let Params::Tile(params) = params else { panic!("tiles") };
+        params.fused_src -= 32;
     });
     assert_ne!(further, right);
 }
@@ -129,12 +127,12 @@ fn tiles_share_no_sector_at_the_ends_of_an_axis() {
 #[test]
 fn runs_end_with_their_axis_where_nothing_is_gained() {
     let wraps = |scale, shape, gaps, width| {
-        let name = launch(scale, &reversed(shape, gaps, false), width).kernel.name;
-        name.to_str().unwrap().contains("_wrapped")
+        name_of(&launch(scale, &reversed(shape, gaps, false), width)).contains("_wrapped")
     };
     assert!(wraps(Scale::Large, [1, 200, 200, 200], (0, 0), 1));
     assert!(wraps(Scale::Middle, [1, 200, 200, 200], (0, 0), 1));
-    // Small results; whole sectors; an axis shorter than a tile; rows that go on along the other axis.
+    // Small results; whole sectors; an axis shorter than a tile; rows that go on along the other
+    // axis.
     assert!(!wraps(Scale::Small, [1, 200, 200, 200], (0, 0), 1));
     assert!(!wraps(Scale::Large, [1, 256, 256, 256], (0, 0), 1));
     assert!(!wraps(Scale::Large, [1, 200, 200, 104], (0, 0), 1));
@@ -147,7 +145,7 @@ fn strides_as_far_as_numbers_go_do_not_overflow() {
     let dst = Layout::new(&[200_000, 4], &[4, 1], 1).unwrap();
     let src = Layout::new(&[200_000, 4], &[1, 312_500_000_000_000_000], 0).unwrap();
     for scale in [Scale::Middle, Scale::Large] {
-        let name = launch(scale, &(dst.clone(), src.clone()), 8).kernel.name;
-        assert!(!name.to_str().unwrap().contains("_wrapped"), "{name:?}");
+        let name = name_of(&launch(scale, &(dst.clone(), src.clone()), 8));
+        assert!(!name.contains("_wrapped"), "{name:?}");
     }
 }

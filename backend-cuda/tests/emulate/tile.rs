@@ -1,6 +1,11 @@
 //! The tile kernels.
 
-use super::{super::launch::LINE_BYTES, Block, Launch, Memory, TileParams};
+use devarray_cuda::strided::{
+    kernel::{Find, TileKernel as Does},
+    launch::LINE_BYTES,
+};
+
+use super::{Launch, Memory, Params, TileParams};
 
 /// A byte of shared memory that nothing was loaded to.
 const UNSET: u8 = 0xcd;
@@ -19,7 +24,7 @@ pub(super) struct Tile {
     wrap: u32,
 }
 
-pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memory<'_>) {
+pub(super) fn run(launch: &Launch, p: &TileParams, memory: &mut impl Memory) {
     if p.row_step > 0 {
         let classes = 1 << p.classes_log2;
         assert!(
@@ -29,7 +34,7 @@ pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memo
         assert!(p.row_axes <= 1 && p.pad_chunks.divisor == 0, "rows one stride describes");
     }
     assert!(launch.threads.is_multiple_of(1 << p.lanes_log2), "whole groups of threads along a run");
-    if name.ends_with("_held") {
+    if does(launch).evict_last {
         let lines = p.span.is_multiple_of(LINE_BYTES) && p.at.src.is_multiple_of(LINE_BYTES.into());
         assert!(p.row_step > 0 && lines, "whole lines, dealt out evenly");
     }
@@ -38,14 +43,18 @@ pub(super) fn run(launch: &Launch, name: &str, p: &TileParams, memory: &mut Memo
     }
 }
 
+/// What the kernel of a launch of tiles does.
+pub(super) fn does(launch: &Launch) -> Does {
+    launch.kernel.entry.tile().expect("a kernel of tiles")
+}
+
 /// Carries out one block of a launch of tiles.
-pub(in crate::strided) fn run_block(launch: &Launch, block: u32, memory: &mut Memory<'_>) {
-    let Block::Tile(p) = &launch.params.0 else { panic!("a launch of tiles") };
-    let width = launch.kernel.module.name().rsplit('_').next().unwrap().parse().unwrap();
+pub(crate) fn run_block(launch: &Launch, block: u32, memory: &mut impl Memory) {
+    let Params::Tile(p) = &launch.params else { panic!("a launch of tiles") };
     let tile = find(p, block);
     let mut shared = vec![UNSET; (launch.shared_bytes - p.data) as usize];
     load(p, &tile, memory, &mut shared);
-    store(launch.kernel.name.to_str().unwrap(), p, width, &tile, memory, &shared);
+    store(&does(launch), p, launch.kernel.width, &tile, memory, &shared);
 }
 
 pub(super) fn find(p: &TileParams, block: u32) -> Tile {
@@ -85,18 +94,18 @@ pub(super) fn find(p: &TileParams, block: u32) -> Tile {
     }
     if p.b_extent != 0 && p.a_in_run == 0 {
         let start = b_index * p.b_piece;
-        let first = p.skew.saturating_sub(start);
-        let steps = (p.b_piece + p.skew).min(p.b_extent + p.skew - start);
+        let first = p.overlap.saturating_sub(start);
+        let steps = (p.b_piece + p.overlap).min(p.b_extent + p.overlap - start);
         tile.low = i64::from(first * p.run_inner);
         tile.high = i64::from(steps * p.run_inner);
         if p.b_in_rows != 0 {
             tile.rows = first * p.rows_inner..steps * p.rows_inner;
         }
-        if p.wrap.divisor != 0 {
-            let first = start.saturating_sub(p.skew);
-            let times = p.wrap.divide(first);
-            tile.src = tile.src.wrapping_add_signed(i64::from(times) * p.wrap_src);
-            tile.wrap = tile.rows.start + p.wrap.divisor - (first - times * p.wrap.divisor);
+        if p.fused.divisor != 0 {
+            let first = start.saturating_sub(p.overlap);
+            let times = p.fused.divide(first);
+            tile.src = tile.src.wrapping_add_signed(i64::from(times) * p.fused_src);
+            tile.wrap = tile.rows.start + p.fused.divisor - (first - times * p.fused.divisor);
         }
     }
     tile
@@ -113,14 +122,15 @@ pub(super) fn swizzle(p: &TileParams, slot: u32) -> i64 {
     i64::from((slot << p.swizzle_shift) & p.swizzle_mask)
 }
 
-/// Calls `visit(source, byte of shared memory)` for each chunk that a block copies to shared memory.
+/// Calls `visit(source, byte of shared memory)` for each chunk that a block copies to shared
+/// memory.
 pub(super) fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usize)) {
     for row in tile.rows.clone() {
         let (mut from, mut x, mut rest) = (tile.src, (tile.src % u64::from(LINE_BYTES)).cast_signed(), row);
         for axis in &p.row[..p.row_axes as usize] {
             let next = axis.extent.divide(rest);
             let c = i64::from(rest - next * axis.extent.divisor);
-            from = from.wrapping_add_signed(c * axis.global);
+            from = from.wrapping_add_signed(c * axis.src);
             x += if p.classes_log2 != 0 || p.row_axes == 1 { 0 } else { c * i64::from(axis.x) };
             rest = next;
         }
@@ -128,8 +138,8 @@ pub(super) fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usi
             x += in_class(p, row);
         }
         if row >= tile.wrap {
-            from = from.wrapping_add_signed(p.wrap_src);
-            x += i64::from(p.wrap_x);
+            from = from.wrapping_add_signed(p.fused_src);
+            x += i64::from(p.fused_x);
         }
         let shift = u32::try_from(from % 16).unwrap();
         for chunk in (0..p.chunks.divisor).take_while(|chunk| chunk * 16 < tile.span + shift) {
@@ -143,7 +153,7 @@ pub(super) fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usi
     }
 }
 
-fn load(p: &TileParams, tile: &Tile, memory: &Memory<'_>, shared: &mut [u8]) {
+fn load(p: &TileParams, tile: &Tile, memory: &impl Memory, shared: &mut [u8]) {
     let (span, unchecked) = (p.at.src_begin..=p.at.src_end, inside(p, tile));
     chunks(p, tile, |from, to| {
         assert!(!unchecked || (span.contains(&from) && span.contains(&(from + 16))), "inside the source");
@@ -157,15 +167,15 @@ fn inside(p: &TileParams, tile: &Tile) -> bool {
         let (begin, end) = (tile.src.wrapping_add_signed(low - 15), tile.src.wrapping_add_signed(high + 15));
         begin >= p.at.src_begin && end <= p.at.src_end
     };
-    if p.wrap.divisor == 0 {
+    if p.fused.divisor == 0 {
         return reaches(p.low, p.high);
     }
     let rows = |rows: std::ops::Range<u32>, moved: i64| {
-        let at = |row: u32| moved + i64::from(row) * p.row[0].global;
+        let at = |row: u32| moved + i64::from(row) * p.row[0].src;
         rows.is_empty() || reaches(at(rows.start), at(rows.end - 1) + i64::from(p.span))
     };
     let (start, end) = (tile.rows.start, tile.rows.end);
-    rows(start..tile.wrap.min(end), 0) && rows(tile.wrap..end, p.wrap_src)
+    rows(start..tile.wrap.min(end), 0) && rows(tile.wrap..end, p.fused_src)
 }
 
 /// Where run number `run` starts: in the destination, and its first element in the tile.
@@ -174,33 +184,27 @@ pub(super) fn find_run(p: &TileParams, tile: &Tile, start: i64, run: u32) -> (u6
     for axis in &p.store[..p.store_axes as usize] {
         let next = axis.extent.divide(rest);
         let c = i64::from(rest - next * axis.extent.divisor);
-        to = to.wrapping_add_signed(c * axis.global);
+        to = to.wrapping_add_signed(c * axis.dst);
         x += c * i64::from(axis.x);
         rest = next;
     }
     (to, x)
 }
 
-fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memory<'_>, shared: &[u8]) {
+fn store(does: &Does, p: &TileParams, width: u32, tile: &Tile, memory: &mut impl Memory, shared: &[u8]) {
     let start = tile.x + i64::from(p.store_x) + (tile.src % u64::from(LINE_BYTES)).cast_signed();
-    let store_bytes = match name {
-        "tile_pairs_8" | "tile_pairs_skewed_8" | "tile_pairs_wrapped_8" => 8,
-        "tile_pairs_4" | "tile_pairs_skewed_4" | "tile_pairs_wrapped_4" => 4,
-        _ => 16,
-    };
+    let &Does { find, store_bytes, shifted, fused, .. } = does;
     let vector = i64::from(store_bytes / width);
-    let shifted = name.contains("_shifted");
-    let wrapped = name.contains("_wrapped");
-    let tabulated = name.starts_with("tile_table");
-    assert_eq!(wrapped, p.wrap.divisor > 0, "the kernel for runs that wrap");
-    let overlapping = !shifted && (wrapped || name.contains("_skewed"));
-    assert_eq!(overlapping, (p.skew > 0 || wrapped) && !shifted, "the kernel for tiles that overlap");
+    let tabulated = find == Find::Table;
+    assert_eq!(fused, p.fused.divisor > 0, "the kernel for runs over two axes");
+    let overlapping = !shifted && (fused || does.overlap);
+    assert_eq!(overlapping, (p.overlap > 0 || fused) && !shifted, "the kernel for tiles that overlap");
     let threads = if overlapping { p.columns.divisor } else { p.passes << p.lanes_log2 };
     assert!(threads >= p.run_chunks, "threads for all vectors of a run");
     for run in 0..tile.stores {
         let (to, x) = find_run(p, tile, start, run);
         let chunks = i64::from(p.run_chunks);
-        if name == "tile_scatter" {
+        if find == Find::Scatter {
             for element in 0..tile.high.min(chunks) {
                 let from = x + element * i64::from(p.element_x);
                 put(memory, shared, width, from, to.wrapping_add_signed(element * p.run_dst));
@@ -211,8 +215,8 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
             let chunk = chunk + i64::from(run * p.share);
             let (mut first, mut back) = (chunk * vector, 0);
             if shifted {
-                let over = i64::try_from(to & u64::from(p.skew_mask)).unwrap() / i64::from(width);
-                back = i64::from(p.skew) - over;
+                let over = i64::try_from(to & u64::from(p.start_mask)).unwrap() / i64::from(width);
+                back = i64::from(p.overlap) - over;
                 first += back;
             } else {
                 assert!(to.is_multiple_of(store_bytes.into()), "an aligned run");
@@ -220,11 +224,11 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                     continue;
                 }
                 let from = x + chunk * i64::from(p.vector_x);
-                if name.starts_with("tile_pairs") {
+                if find == Find::Packed {
                     aligned_words(p, width, run, from);
                 }
-                if let Some(runs) = name.strip_prefix("tile_split_") {
-                    assert_eq!(runs.parse(), Ok(p.stores));
+                if let Find::Split(runs) = find {
+                    assert_eq!(runs, p.stores);
                     whole_vectors(p, width, from - i64::from(run * width), shared.len());
                 }
             }
@@ -233,8 +237,8 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                 if first + vector <= tile.low || first >= tile.high {
                     continue;
                 }
-                let (end, wrap_x) = (next_end(name, p, tile, first), i64::from(p.wrap_x.cast_signed()));
-                let place = byte(name, p, width, x, (chunk, back, j), first);
+                let (end, wrap_x) = (next_end(find, p, tile, first), i64::from(p.fused_x.cast_signed()));
+                let place = byte(find, p, width, x, (chunk, back, j), first);
                 let from = if element >= end { place + wrap_x } else { place };
                 // Of bytes, the word in which a run wraps is gathered from both sides.
                 if width == 1
@@ -246,11 +250,12 @@ fn store(name: &str, p: &TileParams, width: u32, tile: &Tile, memory: &mut Memor
                     gathered(p, shared.len(), width, place + wrap_x);
                 }
                 if element < tile.low || element >= tile.high {
-                    // Gathered with the rest of its vector, and not stored: it must lie in shared memory all the same.
+                    // Gathered with the rest of its vector, and not stored: it must lie in shared
+                    // memory all the same.
                     gathered(p, shared.len(), width, from);
                     continue;
                 }
-                let at = to.wrapping_add_signed((element - i64::from(p.skew)) * i64::from(width));
+                let at = to.wrapping_add_signed((element - i64::from(p.overlap)) * i64::from(width));
                 put(memory, shared, width, from, at);
             }
         }
@@ -264,18 +269,19 @@ fn gathered(p: &TileParams, len_bytes: usize, width: u32, from: i64) {
 }
 
 /// The element from which on a vector is further than its step tells, if its first is `first`.
-fn next_end(name: &str, p: &TileParams, tile: &Tile, first: i64) -> i64 {
-    if name.starts_with("tile_periodic") {
+fn next_end(find: Find, p: &TileParams, tile: &Tile, first: i64) -> i64 {
+    if find == Find::Periodic {
         let period = i64::from(p.period.divisor);
         return (first.max(0) / period + 1) * period;
     }
     tile.wrap.into()
 }
 
-/// Whether the vector from element `first` on of the run at `to` is this tile's, not that of one of its neighbours along the run.
+/// Whether the vector from element `first` on of the run at `to` is this tile's, not that of one of
+/// its neighbours along the run.
 fn this_tiles(p: &TileParams, width: u32, to: u64, first: i64) -> bool {
-    let over = i64::try_from(to & u64::from(p.skew_mask)).unwrap();
-    let offset = (first - i64::from(p.skew)) * i64::from(width) + over;
+    let over = i64::try_from(to & u64::from(p.start_mask)).unwrap();
+    let offset = (first - i64::from(p.overlap)) * i64::from(width) + over;
     (0..i64::from(p.b_piece * width)).contains(&offset)
 }
 
@@ -284,7 +290,8 @@ pub(super) fn pad(p: &TileParams, chunk: i64) -> i64 {
     if p.pad_chunks.divisor == 0 { 0 } else { (chunk >> p.pad_log2) * 16 }
 }
 
-/// Words hold an element of each of some neighbouring runs, and are read where the first of those is gathered.
+/// Words hold an element of each of some neighbouring runs, and are read where the first of those
+/// is gathered.
 fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
     let group = if width == 1 { 4 } else { 2 };
     let word = i64::from(width * group);
@@ -295,7 +302,8 @@ fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
     assert!(p.store_groups.divisor * group == p.stores, "whole groups of runs");
 }
 
-/// Vectors of runs that take turns are read as they lie, the first from `x` on: as many as there are runs.
+/// Vectors of runs that take turns are read as they lie, the first from `x` on: as many as there
+/// are runs.
 fn whole_vectors(p: &TileParams, width: u32, x: i64, len_bytes: usize) {
     let in_turn = (p.store_axes, p.store[0].x, p.element_x)
         == (1, width.cast_signed(), (p.stores * width).cast_signed());
@@ -308,14 +316,14 @@ fn whole_vectors(p: &TileParams, width: u32, x: i64, len_bytes: usize) {
 
 /// The byte of element `j` of a vector of the run whose elements start at byte `x`.
 pub(super) fn byte(
-    name: &str,
+    find: Find,
     p: &TileParams,
     width: u32,
     x: i64,
     (chunk, back, j): (i64, i64, i64),
     first: i64,
 ) -> i64 {
-    if name.starts_with("tile_table") {
+    if find == Find::Table {
         let period = i64::from(p.period.divisor);
         let times = first.max(0) / period;
         let mut rest = u32::try_from((first - times * period + j).clamp(0, i64::from(p.run) - 1)).unwrap();
@@ -330,7 +338,7 @@ pub(super) fn byte(
         return x;
     }
     let step = i64::from(p.element_x);
-    if name.starts_with("tile_periodic") {
+    if find == Find::Periodic {
         let period = first.max(0) / i64::from(p.period.divisor);
         return x
             + period * i64::from(p.period_x)
@@ -338,7 +346,7 @@ pub(super) fn byte(
     }
     let vector =
         (x + chunk * i64::from(p.vector_x) + pad(p, chunk)) ^ swizzle(p, u32::try_from(chunk).unwrap());
-    if !name.starts_with("tile_linear") {
+    if find != Find::Linear {
         return vector + (back + j) * step;
     }
     // Of one byte, elements are gathered word by word.
@@ -347,10 +355,8 @@ pub(super) fn byte(
     vector + back * step + element
 }
 
-fn put(memory: &mut Memory<'_>, shared: &[u8], width: u32, from: i64, to: u64) {
+fn put(memory: &mut impl Memory, shared: &[u8], width: u32, from: i64, to: u64) {
     let from = usize::try_from(from).unwrap();
     assert!(from.is_multiple_of(width as usize) && to.is_multiple_of(width.into()), "an aligned element");
-    for i in 0..width as usize {
-        memory.write(to + i as u64, shared[from + i]);
-    }
+    memory.write(to, &shared[from..from + width as usize]);
 }

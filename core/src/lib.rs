@@ -8,6 +8,7 @@ pub mod copy;
 mod custody;
 mod error;
 pub mod foreign;
+pub mod function;
 pub mod host;
 pub mod host_array;
 pub mod ipc;

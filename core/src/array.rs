@@ -45,10 +45,13 @@ pub use erased_view::ErasedView;
 pub use erased_view_mut::ErasedViewMut;
 pub use field::{Field, FieldItems, FieldOf};
 pub use parts::Parts;
+pub(crate) use questions::layout_questions;
 pub use reshaped::Reshaped;
 pub use shared::SharedArray;
 pub use split_fields::Fields;
-pub(crate) use transforms::answer_as_layout;
+pub(crate) use transforms::{
+    answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms,
+};
 pub use typed::Array;
 pub(crate) use typed::check_count;
 pub use typed_view::ArrayView;

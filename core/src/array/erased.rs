@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use super::questions::layout_questions;
-use super::{ErasedView, ErasedViewMut, transforms::answer_as_layout};
+use super::{
+    ErasedView, ErasedViewMut, Parts, Reshaped,
+    transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
+};
 use crate::{
     Context, Result,
     allocation::Allocation,
     backend::Device,
-    layout::{Layout, LayoutError, NdLayout, Order},
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };
@@ -172,6 +175,7 @@ impl<D: Device> ErasedArray<D> {
     }
 
     layout_questions!();
+    array_transforms!(ErasedView<'_, D>, Self);
 
     /// Bytes of one element.
     #[must_use]
@@ -180,8 +184,13 @@ impl<D: Device> ErasedArray<D> {
     }
 
     /// The same memory under another layout, which a transform made of this one's.
-    pub(super) fn with_layout(self, layout: Layout) -> Self {
+    pub(super) fn relaid(self, layout: Layout) -> Self {
         Self { layout, ..self }
+    }
+
+    /// A view of the elements of a layout, which a transform made of this one's.
+    pub(super) fn with_layout(&self, layout: Layout) -> ErasedView<'_, D> {
+        ErasedView::new(&self.allocation, layout, self.item_bytes)
     }
 
     /// A second owner of the same memory: for those who let nobody write.

@@ -6,7 +6,7 @@ use super::{
     download::zeroed,
     erased::check_len,
     parts::{Narrow, Parts},
-    transforms::{answer_as_layout, view_splits, view_transforms},
+    transforms::{answer_as_layout, view_broadcasts, view_splits, view_transforms},
 };
 use crate::{
     Result,
@@ -46,17 +46,9 @@ impl<'a, D: Device> ErasedView<'a, D> {
         self.item_bytes
     }
 
-    view_transforms!([&self] self);
-    view_splits!([&self] self);
-
-    /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
-    ///
-    /// # Errors
-    ///
-    /// The shapes do not fit by the rules of broadcasting.
-    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
-        Ok(self.with_layout(self.layout.broadcast_to(shape)?))
-    }
+    view_transforms!([&self] self => Self);
+    view_splits!([&self] self => Self);
+    view_broadcasts!(Self);
 
     /// Copies the elements to a new array, dense in `order`. Does not synchronize.
     ///
@@ -87,7 +79,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
             Err(LayoutError::NeedsCopy) => {
                 let dense = self.to_contiguous(stream, order)?;
                 let layout = dense.layout().reshape(shape, self.layout.resolve(order))?;
-                Ok(Reshaped::Copied(dense.with_layout(layout)))
+                Ok(Reshaped::Copied(dense.relaid(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
         }
@@ -109,7 +101,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
             Err(LayoutError::NeedsCopy) => {
                 let dense = self.to_contiguous(stream, order)?;
                 let layout = dense.layout().ravel(Order::K)?;
-                Ok(Reshaped::Copied(dense.with_layout(layout)))
+                Ok(Reshaped::Copied(dense.relaid(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
         }

@@ -63,8 +63,8 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         ErasedView::new(self.allocation, self.layout.clone(), self.item_bytes)
     }
 
-    view_transforms!([self] self);
-    view_splits!([self] self);
+    view_transforms!([self] self => Self);
+    view_splits!([self] self => Self);
 
     /// Copies elements of the same shape and size here. Does not synchronize. Bytes between the elements of this view
     /// are not touched.

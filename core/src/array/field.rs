@@ -56,6 +56,11 @@ impl<T: Element, E: Element, const N: usize> Field<T, [E; N]> {
 pub struct FieldItems<T, E, const N: usize>(Field<T, [E; N]>);
 
 /// A field, or the items of one: what [`split_fields`](super::ArrayViewMut::split_fields) takes. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` names no field of `{T}`",
+    label = "not a field",
+    note = "name one by `field!(Record, name)`, and the items of a field that is an array by `field!(Record, name).items()`"
+)]
 pub trait FieldOf<T>: sealed::Sealed {
     /// What the elements of a view of it are.
     type Item: Element;

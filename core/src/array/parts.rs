@@ -22,7 +22,7 @@ pub trait Narrow {
 }
 
 impl<'at, V> Parts<'at, V> {
-    pub(super) fn new(layouts: Split<'at>, whole: V) -> Self {
+    pub(crate) fn new(layouts: Split<'at>, whole: V) -> Self {
         Self { layouts, whole }
     }
 }

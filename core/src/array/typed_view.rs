@@ -7,13 +7,13 @@ use super::{
     Array, Element, ErasedView, Reshaped,
     download::zeroed,
     parts::{Narrow, Parts},
-    transforms::{answer_as_layout, view_splits, view_transforms},
+    transforms::{answer_as_layout, view_broadcasts, view_splits, view_transforms},
     typed::check_count,
 };
 use crate::{
     HostArray, Result,
     backend::Device,
-    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{Extents, IndexItem, Layout, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };
@@ -47,17 +47,9 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         &self.erased
     }
 
-    view_transforms!([&self] self);
-    view_splits!([&self] self);
-
-    /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
-    ///
-    /// # Errors
-    ///
-    /// The shapes do not fit by the rules of broadcasting.
-    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
-        self.erased.broadcast_to(shape).map(Self::new)
-    }
+    view_transforms!([&self] self => Self);
+    view_splits!([&self] self => Self);
+    view_broadcasts!(Self);
 
     /// Copies the elements to a new array, dense in `order`. Does not synchronize.
     ///
@@ -74,7 +66,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and [`to_contiguous`](Self::to_contiguous).
+    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy) excepted, and [`to_contiguous`](Self::to_contiguous).
     #[track_caller]
     pub fn reshape_or_copy<S: Extents + ?Sized>(
         &self,
@@ -126,7 +118,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]
     pub fn copy_to_slice(&self, stream: &StreamHandle<D>, data: &mut [T]) -> Result<()> {
@@ -139,7 +131,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`], [`LayoutError::AliasedDestination`]: `host` has
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds), [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `host` has
     ///   another shape, reaches outside the slice, or names a place twice.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]

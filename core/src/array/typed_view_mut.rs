@@ -13,7 +13,7 @@ use super::{
 use crate::{
     HostArray, Result,
     backend::Device,
-    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{Extents, IndexItem, Layout, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };
@@ -77,15 +77,15 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         ArrayView::new(self.erased.as_view())
     }
 
-    view_transforms!([self] self);
-    view_splits!([self] self);
+    view_transforms!([self] self => Self);
+    view_splits!([self] self => Self);
 
     /// Copies elements of the same shape here. Does not synchronize. Bytes between the elements of this view are not
     /// touched.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`]: the two differ in shape.
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in shape.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream are not of one context.
     /// - What the device says; nothing was copied then.
     #[doc(alias = "copy_to_device")]
@@ -117,7 +117,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements.
     /// - As [`copy_from_host`](Self::copy_from_host).
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "set")]
@@ -133,7 +133,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`]: `host` has another shape or reaches outside.
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): `host` has another shape or reaches outside.
     /// - Another context's stream, out of pinned memory, and what else the device says: the destination may then be
     ///   partly written.
     #[track_caller]
@@ -174,7 +174,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// - Those of [`Layout::index`].
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the selections differ in shape.
+    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch), [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the selections differ in shape.
     /// - Out of memory for scratch, another context's stream, and what else the device says; nothing was written then.
     #[doc(alias = "memmove")]
     #[track_caller]

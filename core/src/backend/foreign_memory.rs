@@ -17,6 +17,11 @@ use crate::Result;
 ///
 /// As [`Device`]. Operations reach, in the buffer that [`adopt`](Self::adopt) answers, the memory that was named, byte for byte.
 /// Waits between streams order what they say.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` cannot take memory that other code allocated",
+    label = "not a `ForeignMemory`",
+    note = "a backend that can implements `backend::ForeignMemory`; code that needs it takes `D: ForeignMemory`"
+)]
 pub unsafe trait ForeignMemory: Device {
     /// What the device keeps of memory it uses but does not own. Core drops it when no operation uses the memory any more,
     /// and the memory's owner after it.

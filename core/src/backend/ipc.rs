@@ -34,6 +34,11 @@ pub struct IpcMemory {
 /// As [`Device`]. The buffers that [`alloc_exportable`](Self::alloc_exportable) and [`open_memory`](Self::open_memory) answer keep
 /// the contract of a [`Buffer`](super::Buffer) until what is answered with them is dropped, except that they are never given to
 /// [`Stream::free`](super::Stream::free), and that buffers over the same memory may share bytes.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` shares nothing with other processes",
+    label = "not a `Ipc`",
+    note = "a backend that can implements `backend::Ipc`; code that needs it takes `D: Ipc`"
+)]
 pub unsafe trait Ipc: Device {
     /// Exportable memory. Dropping it frees the memory at once; core drops it when no operation uses it any more.
     type Exportable: Debug + Send + Sync + 'static;

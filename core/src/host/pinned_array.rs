@@ -42,10 +42,10 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     ///
     /// [`LayoutError::LengthMismatch`], [`LayoutError::Overflow`]: the shape has another number of elements. The buffer is
     /// dropped.
-    pub fn new(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self, LayoutError> {
+    pub fn new(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self> {
         let layout = Layout::contiguous(shape, Order::C)?;
         if layout.len() != buffer.len() {
-            return Err(LayoutError::LengthMismatch { expected: layout.len(), found: buffer.len() });
+            return Err(LayoutError::LengthMismatch { expected: layout.len(), found: buffer.len() }.into());
         }
         Ok(Self { buffer, layout })
     }

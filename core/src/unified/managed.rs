@@ -4,11 +4,14 @@ use std::{num::NonZeroUsize, panic::Location as Place, sync::Arc};
 
 use super::{Start, Unified, unified_methods};
 use crate::{
-    ArrayView, ArrayViewMut, Context, Result, StreamHandle,
-    array::{Element, answer_as_layout},
+    Array, ArrayView, ArrayViewMut, Context, Result, StreamHandle,
+    array::{
+        Element, Parts, Reshaped, answer_as_layout, array_transforms, layout_questions, view_broadcasts,
+        view_splits, view_transforms,
+    },
     backend::{Advice, HostBuffer, Location, ManagedMemory},
     context::lock,
-    layout::{Layout, LayoutError, NdLayout, Order},
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
     memory::{MemoryKind, Ticket},
     order::{Footprint, Touch},
     pinned_pool::PinnedPool,

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use super::{Unified, unified_methods};
 use crate::{
-    ArrayView, ArrayViewMut, Context, PinnedBuffer, Result,
-    array::{Element, answer_as_layout},
+    Array, ArrayView, ArrayViewMut, Context, PinnedBuffer, Result, StreamHandle,
+    array::{
+        Element, Parts, Reshaped, answer_as_layout, array_transforms, layout_questions, view_broadcasts,
+        view_splits, view_transforms,
+    },
     backend::{Capability, HostFlags, MapHost},
-    layout::{Layout, LayoutError, NdLayout, Order},
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
 };
 
 /// An N-dimensional array in host memory that the device reads and writes in place: a slice to the one, an array to the

@@ -1,8 +1,12 @@
 //! Building a program, one instruction at a time.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 
-use super::{Binary, Constant, Instruction, Program, Register, RegisterType, Unary};
+use super::{Binary, Constant, Instruction, Parts, Program, Register, RegisterType, Unary};
 use crate::function::ElementType;
 
 /// Builds a [`Program`]. An instruction that is there already is not made again.
@@ -97,7 +101,12 @@ impl ProgramBuilder {
             types.push(self.types[at]);
         }
         let result = places[result.index()];
-        Program { inputs: self.inputs, scalars: self.scalars, instructions, types, result, result_type }
+        let (inputs, scalars) = (self.inputs, self.scalars);
+        // Fixed keys: a program has one hash in every process.
+        let mut hasher = DefaultHasher::new();
+        (&inputs, &scalars, &instructions, result_type).hash(&mut hasher);
+        let hash = hasher.finish();
+        Program(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, hash }))
     }
 
     fn result_type(&self, instruction: Instruction) -> RegisterType {

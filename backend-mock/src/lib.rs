@@ -2,6 +2,7 @@
 
 mod buffer;
 mod builder;
+mod compute;
 mod device;
 mod engine;
 mod event;

@@ -3,6 +3,7 @@
 
 mod across;
 mod borrowed;
+mod map;
 mod peer;
 
 use std::ops::Range;

@@ -24,6 +24,8 @@ pub enum Site {
     Upload,
     /// `Stream::download`.
     Download,
+    /// `Compute::map`.
+    Map,
     /// `Stream::record`.
     Record,
     /// `Stream::wait`.
@@ -80,6 +82,7 @@ impl Site {
         (Self::Fill, "fill"),
         (Self::Upload, "upload"),
         (Self::Download, "download"),
+        (Self::Map, "map"),
         (Self::Record, "record"),
         (Self::Wait, "wait"),
         (Self::Synchronize, "synchronize"),
@@ -124,6 +127,7 @@ impl Site {
                 | Self::Fill
                 | Self::Upload
                 | Self::Download
+                | Self::Map
                 | Self::Record
                 | Self::Wait
                 | Self::Prefetch

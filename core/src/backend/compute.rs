@@ -108,4 +108,10 @@ impl<'a, B> MapOp<'a, B> {
     pub fn result(&self) -> &Operand<'a, B> {
         &self.result
     }
+
+    /// Bytes that are written.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.result.layout.len() * self.program.result_type().len_bytes()
+    }
 }

@@ -48,7 +48,8 @@ impl Counts {
     /// Operations of all kinds together.
     #[must_use]
     pub fn operations(&self) -> u64 {
-        let Self { allocs, frees, copies, fills, uploads, downloads, maps, prefetches, records, waits } = self;
+        let Self { allocs, frees, copies, fills, uploads, downloads, maps, prefetches, records, waits } =
+            self;
         let tallies = [allocs, frees, copies, fills, uploads, downloads, maps, prefetches];
         tallies.iter().map(|tally| tally.count).sum::<u64>() + records + waits
     }

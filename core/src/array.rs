@@ -14,6 +14,7 @@
 mod boolean;
 mod byte_io;
 mod bytes;
+mod compute;
 mod creation;
 mod download;
 mod element;
@@ -23,6 +24,7 @@ mod erased_view_mut;
 mod field;
 #[cfg(feature = "ndarray")]
 mod interop_ndarray;
+mod operands;
 mod parts;
 mod questions;
 mod records;
@@ -44,6 +46,7 @@ pub use erased::ErasedArray;
 pub use erased_view::ErasedView;
 pub use erased_view_mut::ErasedViewMut;
 pub use field::{Field, FieldItems, FieldOf};
+pub use operands::{Call, Operand, Operands};
 pub use parts::Parts;
 pub(crate) use questions::layout_questions;
 pub use reshaped::Reshaped;

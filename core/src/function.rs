@@ -4,17 +4,25 @@
 //! step by step. [`primitive`] holds the few operations that backends compute.
 
 mod builder;
+mod cache;
 mod element_type;
 mod error;
+mod expression;
 mod halves;
+pub mod interpreter;
 mod literal;
+mod number;
 mod operation;
 pub mod primitive;
 mod ssa;
 mod text;
 
+pub use crate::array::{Call, Operand, Operands};
 pub use builder::{FunctionBuilder, MAX_INPUTS, MAX_NODES, MAX_SCALARS};
 pub use element_type::ElementType;
 pub use error::{FunctionError, FunctionErrorKind};
+pub use expression::{Arguments, Expression, IntoExpression};
+pub(crate) use expression::{Parameter, trace};
+pub use number::{Bits, Computable, Float, Integer, Number, Signed};
 pub use operation::{BinaryOperation, UnaryOperation};
 pub use ssa::{Function, Node, Operation, Value};

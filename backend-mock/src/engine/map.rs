@@ -92,8 +92,11 @@ impl Map {
 
     /// What it touches, the inputs before the result.
     pub(super) fn touches(&self) -> SmallVec<[Touch; 2]> {
-        let touch =
-            |of: &Elements, access| Touch { place: super::Place::Device(of.buffer), bytes: of.bytes(), access };
+        let touch = |of: &Elements, access| Touch {
+            place: super::Place::Device(of.buffer),
+            bytes: of.bytes(),
+            access,
+        };
         let inputs = self.inputs.iter().map(|input| touch(input, Access::Read));
         inputs.chain([touch(&self.result, Access::Write)]).collect()
     }

@@ -97,7 +97,8 @@ pub(super) struct Reach {
 impl Work {
     /// How far it reaches in device memory, what is read before what is written.
     pub(super) fn reaches(&self) -> SmallVec<[Reach; 2]> {
-        let reach = |&buffer: &BufferId, span_bytes: Range<usize>, access| Reach { buffer, span_bytes, access };
+        let reach =
+            |&buffer: &BufferId, span_bytes: Range<usize>, access| Reach { buffer, span_bytes, access };
         match self {
             Self::Alloc { .. } | Self::Free { .. } | Self::Record(_) | Self::Wait(_) => SmallVec::new(),
             Self::Copy { dst, src, plan } => smallvec![

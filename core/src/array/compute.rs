@@ -68,14 +68,26 @@ impl Function {
         scalars: &[u64],
         result: &mut ErasedViewMut<'_, D>,
     ) -> Result<()> {
+        self.submit_into(stream, inputs, scalars, &result.elements())
+    }
+
+    /// Enqueues the function, unless the inputs broadcast together have another shape than the result.
+    #[track_caller]
+    pub(super) fn submit_into<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        result: &Elements<'_, D>,
+    ) -> Result<()> {
         if !inputs.is_empty() {
             let expected = broadcast_shape(inputs.iter().map(NdLayout::shape))?;
-            if result.shape() != &expected[..] {
-                let found = result.shape().into();
+            if result.layout.shape() != &expected[..] {
+                let found = result.layout.shape().into();
                 return Err(LayoutError::ShapeMismatch { expected, found }.into());
             }
         }
-        self.submit(stream, inputs, scalars, &result.elements())
+        self.submit(stream, inputs, scalars, result)
     }
 
     /// Enqueues the function. Inputs are broadcast to the shape of the result.

@@ -161,7 +161,7 @@ pub trait Operands<'a, D: Compute>: Sized {
         let mut call = Call::new();
         self.bind_all(&mut call);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        function.apply_into(stream, &call.inputs, &call.scalars, result.as_erased_mut())
+        function.submit_into(stream, &call.inputs, &call.scalars, &result.elements())
     }
 }
 
@@ -290,7 +290,9 @@ impl<T: Computable, D: Compute> ArrayViewMut<'_, T, D> {
         let mut call = Call::new();
         call.input::<T>(self.as_erased().as_view());
         call.parameters.extend(rest.parameters);
-        call.inputs.extend(rest.inputs);
+        for input in rest.inputs {
+            call.inputs.push(input);
+        }
         call.scalars.extend(rest.scalars);
         let function = call.trace(|arguments| function(arguments.next(), O::expressions(arguments)))?;
         function.submit(stream, &call.inputs, &call.scalars, &self.elements())

@@ -15,7 +15,8 @@ use std::{
 use crate::Bool;
 
 use super::{
-    BinaryOperation, Computable, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind, UnaryOperation, Value,
+    BinaryOperation, Computable, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind,
+    UnaryOperation, Value,
 };
 
 thread_local! {
@@ -227,7 +228,9 @@ impl<T: Computable> Expression<T> {
         let (trace, node) = TRACES.with_borrow_mut(|traces| {
             let Some(trace) = traces.last_mut() else { return (0, None) };
             let mut values = Vec::with_capacity(N);
-            values.extend(arguments.iter().filter(|(number, _)| *number == trace.number).filter_map(|(_, node)| *node));
+            values.extend(
+                arguments.iter().filter(|(number, _)| *number == trace.number).filter_map(|(_, node)| *node),
+            );
             let made = match <[Value; N]>::try_from(values) {
                 Ok(values) => apply(&mut trace.builder, values),
                 Err(_) => Err(of_another_function()),

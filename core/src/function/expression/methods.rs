@@ -236,7 +236,11 @@ impl<T: Computable> Expression<T> {
 impl Expression<Bool> {
     /// `yes` where this is true, else `no`. Both are computed.
     #[must_use]
-    pub fn select<T: Computable>(self, yes: impl IntoExpression<T>, no: impl IntoExpression<T>) -> Expression<T> {
+    pub fn select<T: Computable>(
+        self,
+        yes: impl IntoExpression<T>,
+        no: impl IntoExpression<T>,
+    ) -> Expression<T> {
         let (yes, no) = (yes.into_expression().part(), no.into_expression().part());
         Expression::applied([self.part(), yes, no], |builder, [c, a, b]| builder.select(c, a, b))
     }

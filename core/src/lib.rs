@@ -14,6 +14,7 @@ pub mod host_array;
 pub mod ipc;
 pub mod layout;
 pub mod manual;
+pub mod math;
 pub mod memory;
 mod module;
 mod operations;

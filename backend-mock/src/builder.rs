@@ -34,7 +34,7 @@ const EXTRAS: [Capability; 11] = [
 ///
 /// let device = MockDevice::builder().schedule(Schedule::Random).seed(7).memory_limit_bytes(1 << 20).build();
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[must_use = "a builder makes a device only when `build` is called"]
 pub struct Builder {
     pub(crate) info: DeviceInfo,

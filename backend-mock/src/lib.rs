@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod brief;
 mod buffer;
 mod builder;
 mod compute;

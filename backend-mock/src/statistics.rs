@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 /// What a device did so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Operations that were enqueued.
@@ -19,7 +19,7 @@ pub struct Statistics {
 }
 
 /// Operations by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
     /// Allocations of device memory.
@@ -56,7 +56,7 @@ impl Counts {
 }
 
 /// Operations of one kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
     /// How many.

@@ -44,7 +44,7 @@ pub use device::Device;
 pub use device_symbols::DeviceSymbols;
 pub use event::{Event, Quiesced};
 pub use foreign_memory::ForeignMemory;
-pub use foreign_stream::ForeignStream;
+pub use foreign_stream::{ForeignStream, StreamOwner};
 pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};
 pub use ipc::{Ipc, IpcMemory, IpcToken};
 pub use managed_memory::{Advice, Location, ManagedMemory};

@@ -8,7 +8,7 @@ use std::{
 };
 
 use devarray::{
-    Array, Context, Error, Layout, Order, StreamHandle,
+    Array, Context, Error, Layout, Order, Pad, StreamHandle,
     backend::Quiesced,
     field, ix,
     memory::{AllocationRecord, MemoryHook},
@@ -63,6 +63,8 @@ fn planned(setting: &Setting, error: Error) {
 fn driver() -> Error {
     Error::Driver { backend: "mock", operation: "alloc", code: 999, name: "UNKNOWN".into() }
 }
+
+const OUTSIDE: &str = "the strides reach elements that the view does not have";
 
 /// The failures that are pure: found before any backend is asked.
 const OF_LAYOUTS: &[Case] = &[
@@ -132,6 +134,41 @@ const OF_LAYOUTS: &[Case] = &[
             s.line.view_mut().copy_from_host(&s.stream, &[1, 2, 3], &beyond).err()
         },
         "layout reaches elements 0..7 of 3",
+    ),
+    ("OutsideView", |s| s.grid.view().restride(&[7], &[1], 0).err(), OUTSIDE),
+    (
+        "WindowTooLong",
+        |s| s.grid.view().sliding_windows(-1, 4).err(),
+        "a window of 4 is longer than axis 1 of extent 3",
+    ),
+    (
+        "NothingToJoin",
+        |s| Array::<u32, _>::concatenate(&s.stream, &[], 0).err(),
+        "at least one array is needed to join",
+    ),
+    (
+        "EmptyAxis",
+        |s| {
+            let empty = s.line.view().slice_axis(0, 6..).unwrap();
+            empty.pad(&s.stream, &[(1, 1)], Pad::Wrap).err()
+        },
+        "axis 0 has no element to extend it with",
+    ),
+    (
+        "NotLent",
+        |s| {
+            let shared = Array::<u8, _>::zeros_exportable(&s.stream, &[4, 3]).unwrap();
+            let whole = shared.export(&s.stream).unwrap().array().clone();
+            let column = whole.layout().index(&devarray::ix![.., 1]).unwrap();
+            whole
+                .clone()
+                .with_layout(column)
+                .unwrap()
+                .with_layout(whole.layout().clone())
+                .err()
+                .map(Error::from)
+        },
+        "layout reaches elements 0..12, and some of them were not lent",
     ),
     (
         "LengthMismatch",

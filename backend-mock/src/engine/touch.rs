@@ -28,7 +28,7 @@ impl Touch {
     pub(crate) fn conflicts(&self, other: &Self) -> bool {
         (self.access != Access::Read || other.access != Access::Read)
             && self.place == other.place
-            && !self.bytes.common(&other.bytes).pieces().is_empty()
+            && self.bytes.meets(&other.bytes)
     }
 
     fn device(buffer: BufferId, bytes: ByteSet, access: Access) -> Self {

@@ -7,6 +7,7 @@ use devarray::copy::Plan;
 use super::{
     Judge, Position,
     bytes::Bytes,
+    carried,
     initialized::Initialized,
     notes::Note,
     shadow::{Conflict, Visitor},
@@ -173,7 +174,7 @@ impl Judge {
         if read.place != written.place {
             return None;
         }
-        let first = read.bytes.common(&written.bytes).pieces().first()?.clone();
+        let first = read.bytes.first_common(&written.bytes)?;
         let memory = self.device_name(id);
         Some(Box::new(Finding::new(Code::Overlap, operation, Access::Write, memory, first)))
     }
@@ -202,9 +203,10 @@ impl Judge {
             return;
         };
         let flags = match (work, touches.first()) {
-            (Work::Copy { plan, .. }, Some(Touch { place: Place::Device(from), bytes: read, .. })) => {
-                self.device.buffer(*from).map_or(Flags::None, |from| carried(&from.initialized, read, plan))
-            }
+            (Work::Copy { plan, .. }, Some(Touch { place: Place::Device(from), bytes: read, .. })) => self
+                .device
+                .buffer(*from)
+                .map_or(Flags::None, |from| flags_carried(&from.initialized, read, plan)),
             _ => Flags::All,
         };
         let Some(buffer) = self.device.alive_mut(*id) else { return };
@@ -216,17 +218,12 @@ impl Judge {
 }
 
 /// What a copy of `read` carries to its destination.
-fn carried(from: &Initialized, read: &Bytes, plan: &Plan) -> Flags {
+fn flags_carried(from: &Initialized, read: &Bytes, plan: &Plan) -> Flags {
     if from.first_missing(read).is_none() {
         return Flags::All;
     }
     if from.has_none(read) {
         return Flags::None;
     }
-    let of_run = |(src, dst, len): (usize, usize, usize)| {
-        from.among(src..src + len).map(move |has| has.start - src + dst..has.end - src + dst)
-    };
-    let mut pieces: Vec<_> = plan.runs().flat_map(of_run).collect();
-    pieces.sort_unstable_by_key(|piece| piece.start);
-    Flags::Some(pieces.into_iter().collect())
+    Flags::Some(carried::through(plan, read, |set| from.among(set)))
 }

@@ -1,5 +1,7 @@
 //! Device memory as bytes: what files, wire formats and other libraries' buffers are made of.
 
+use std::fmt;
+
 use super::{ArrayView, ArrayViewMut, Element, ErasedView, ErasedViewMut};
 use crate::{
     Result,
@@ -25,11 +27,9 @@ use crate::{
 /// assert_eq!(a.to_vec(&stream)?, [1, 2, 3, 9]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ByteView<'a, D: Device>(ErasedView<'a, D>);
 
 /// Bytes of device memory without gaps, borrowed to write; checked as [`ByteView`] is.
-#[derive(Debug)]
 pub struct ByteViewMut<'a, D: Device>(ErasedViewMut<'a, D>);
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
@@ -217,5 +217,19 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     #[track_caller]
     pub fn writer(self, stream: &StreamHandle<D>) -> super::ByteWriter<'a, D> {
         super::ByteWriter::new(self, stream)
+    }
+}
+
+impl<D: Device> fmt::Debug for ByteView<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let device = crate::brief::On(&self.0.elements().allocation.core.device);
+        write!(f, "ByteView({} bytes on {device})", self.len())
+    }
+}
+
+impl<D: Device> fmt::Debug for ByteViewMut<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let device = crate::brief::On(&self.0.elements().allocation.core.device);
+        write!(f, "ByteViewMut({} bytes on {device})", self.len())
     }
 }

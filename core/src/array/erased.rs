@@ -1,6 +1,6 @@
 //! An array whose elements are so many bytes, decided at run time.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::questions::layout_questions;
 use super::{
@@ -20,7 +20,6 @@ use crate::{
 /// element type is known at run time only. [`Array`](super::Array) is the typed shell around it.
 ///
 /// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop does not block.
-#[derive(Debug)]
 pub struct ErasedArray<D: Device> {
     allocation: Arc<Allocation<D>>,
     layout: Layout,
@@ -202,6 +201,12 @@ impl<D: Device> ErasedArray<D> {
     #[must_use]
     pub fn address(&self) -> u64 {
         self.allocation.address()
+    }
+}
+
+impl<D: Device> fmt::Debug for ErasedArray<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::erased(f, "ErasedArray", &self.view().elements())
     }
 }
 

@@ -1,5 +1,7 @@
 //! A borrowed view of erased elements, to read.
 
+use std::fmt;
+
 use super::questions::layout_questions;
 use super::{
     ErasedArray, Reshaped,
@@ -18,7 +20,6 @@ use crate::{
 };
 
 /// A view of elements in device memory, to read. Cheap to clone; transforms give other views of the same memory.
-#[derive(Debug)]
 pub struct ErasedView<'a, D: Device> {
     allocation: &'a Allocation<D>,
     layout: Layout,
@@ -173,5 +174,11 @@ impl<D: Device> Narrow for ErasedView<'_, D> {
     #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         self.with_layout(layout)
+    }
+}
+
+impl<D: Device> fmt::Debug for ErasedView<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::erased(f, "ErasedView", &self.elements())
     }
 }

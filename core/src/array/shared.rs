@@ -1,5 +1,7 @@
 //! An array that nobody can write any more.
 
+use std::fmt;
+
 use super::{
     Array, ArrayView, Element, ErasedArray, Parts, Reshaped,
     questions::layout_questions,
@@ -16,7 +18,6 @@ use crate::{
 ///
 /// It is made by giving the array up ([`Array::into_shared`]), so nobody can write behind its back. The memory is freed,
 /// in stream order, when the last clone is gone.
-#[derive(Debug)]
 pub struct SharedArray<T: Element, D: Device>(Array<T, D>);
 
 impl<T: Element, D: Device> Array<T, D> {
@@ -75,3 +76,9 @@ impl<T: Element, D: Device> Clone for SharedArray<T, D> {
 }
 
 answer_as_layout!([T: Element, D: Device] SharedArray<T, D>);
+
+impl<T: Element, D: Device> fmt::Debug for SharedArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "SharedArray", &self.view().elements())
+    }
+}

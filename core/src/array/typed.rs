@@ -1,6 +1,6 @@
 //! An array of a Rust type.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use super::questions::layout_questions;
 use super::{
@@ -32,7 +32,6 @@ use crate::{
 /// assert_eq!(t.to_vec(&stream)?, [1, 4, 2, 5, 3, 6]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Array<T: Element, D: Device> {
     erased: ErasedArray<D>,
     of: PhantomData<T>,
@@ -219,6 +218,12 @@ impl<T: Element, D: Device> Array<T, D> {
 
     pub(crate) fn of_erased(erased: ErasedArray<D>) -> Self {
         Self { erased, of: PhantomData }
+    }
+}
+
+impl<T: Element, D: Device> fmt::Debug for Array<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "Array", &self.view().elements())
     }
 }
 

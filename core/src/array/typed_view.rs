@@ -1,6 +1,6 @@
 //! A borrowed view of typed elements, to read.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use super::questions::layout_questions;
 use super::{
@@ -20,7 +20,6 @@ use crate::{
 
 /// A view of elements of type `T` in device memory, to read. Cheap to clone; transforms give other views of the same
 /// memory.
-#[derive(Debug)]
 pub struct ArrayView<'a, T: Element, D: Device> {
     erased: ErasedView<'a, D>,
     of: PhantomData<&'a [T]>,
@@ -175,5 +174,11 @@ impl<T: Element, D: Device> Narrow for ArrayView<'_, T, D> {
     #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self::new(self.erased.narrow(layout))
+    }
+}
+
+impl<T: Element, D: Device> fmt::Debug for ArrayView<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "ArrayView", &self.elements())
     }
 }

@@ -1,6 +1,6 @@
 //! A borrowed view of typed elements, to write.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use super::questions::layout_questions;
 use super::{
@@ -34,7 +34,6 @@ use crate::{
 /// assert_eq!(a.to_vec(&left)?, [1, 1, 2, 2, 1, 1, 2, 2]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ArrayViewMut<'a, T: Element, D: Device> {
     erased: ErasedViewMut<'a, D>,
     of: PhantomData<&'a mut [T]>,
@@ -216,5 +215,11 @@ impl<T: Element, D: Device> Narrow for ArrayViewMut<'_, T, D> {
     #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self::new(self.erased.narrow(layout))
+    }
+}
+
+impl<T: Element, D: Device> fmt::Debug for ArrayViewMut<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "ArrayViewMut", &self.elements())
     }
 }

@@ -48,7 +48,10 @@ pub unsafe trait ForeignMemory: Device {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. What else it says: nothing is ordered.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the name is [owned](ForeignStream::owner) by another device. It must not
+    ///   reach a driver: anybody can make one.
+    /// - What else it says. Nothing is ordered then.
     fn wait_for_foreign(&self, stream: &Self::Stream, other: ForeignStream) -> Result<()>;
 
     /// Makes what a stream of other code is given later run after everything enqueued on `stream` so far. Does not synchronize.

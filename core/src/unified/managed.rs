@@ -1,6 +1,6 @@
 //! Memory that moves between host and device by itself.
 
-use std::{num::NonZeroUsize, panic::Location as Place, sync::Arc};
+use std::{fmt, num::NonZeroUsize, panic::Location as Place, sync::Arc};
 
 use super::{Start, Unified, unified_methods};
 use crate::{
@@ -32,7 +32,6 @@ use crate::{
 /// assert_eq!(a.view().slice_axis(0, 7..8)?.to_vec(&stream)?, [1.5]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ManagedArray<T: Element, D: ManagedMemory> {
     unified: Unified<T, D>,
 }
@@ -137,3 +136,9 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
 }
 
 answer_as_layout!([T: Element, D: ManagedMemory] ManagedArray<T, D>);
+
+impl<T: Element, D: ManagedMemory> fmt::Debug for ManagedArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "ManagedArray", &self.view().elements())
+    }
+}

@@ -1,6 +1,6 @@
 //! Pinned memory that the device reads and writes in place.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::{Unified, unified_methods};
 use crate::{
@@ -31,7 +31,6 @@ use crate::{
 /// assert_eq!(mapped.host()?, [9; 6]); // … until the host asks
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct MappedArray<T: Element, D: MapHost> {
     unified: Unified<T, D>,
 }
@@ -106,3 +105,9 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
 }
 
 answer_as_layout!([T: Element, D: MapHost] MappedArray<T, D>);
+
+impl<T: Element, D: MapHost> fmt::Debug for MappedArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "MappedArray", &self.view().elements())
+    }
+}

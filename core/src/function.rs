@@ -6,7 +6,9 @@
 mod builder;
 mod element_type;
 mod error;
+mod expand;
 mod halves;
+pub mod interpreter;
 mod literal;
 mod operation;
 pub mod primitive;

@@ -7,6 +7,7 @@ mod builder;
 mod cache;
 mod element_type;
 mod error;
+mod expand;
 mod expression;
 mod halves;
 pub mod interpreter;

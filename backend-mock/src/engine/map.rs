@@ -7,7 +7,7 @@ use devarray::{
     Layout, NdLayout,
     backend::MapOp,
     function::{
-        interpreter::{InputElements, ResultElements, interpret},
+        interpreter::{InputElements, ResultElements, interpret_range},
         primitive::Program,
     },
 };
@@ -130,7 +130,7 @@ impl Map {
         // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else uses the memories
         // meanwhile, since the engine is borrowed. Inputs that share memory with the result are its own elements, as the
         // operation proves.
-        unsafe { interpret(&self.program, &inputs, &self.scalars, result, elements) }
+        unsafe { interpret_range(&self.program, &inputs, &self.scalars, result, elements) }
     }
 }
 

@@ -16,6 +16,7 @@
 //!   An answer that is not selected may be anything.
 
 mod builder;
+pub(super) mod fold;
 
 use std::{
     fmt,
@@ -213,6 +214,20 @@ pub enum Instruction {
     Select(Register, Register, Register),
 }
 
+impl Instruction {
+    /// The registers that it reads, in order.
+    #[must_use = "an iterator"]
+    pub fn operands(self) -> impl Iterator<Item = Register> {
+        let all = match self {
+            Self::Constant(_) | Self::Input(_) | Self::Scalar(_) | Self::Position(_) => [None; 3],
+            Self::Unary(_, a) => [Some(a), None, None],
+            Self::Binary(_, a, b) => [Some(a), Some(b), None],
+            Self::Fma(a, b, c) | Self::Select(a, b, c) => [Some(a), Some(b), Some(c)],
+        };
+        all.into_iter().flatten()
+    }
+}
+
 /// What is computed for one element of a result: instructions in order, each of which sets a register once and reads
 /// registers that are set before.
 ///
@@ -258,6 +273,11 @@ impl Program {
     #[must_use]
     pub fn register_type(&self, register: Register) -> RegisterType {
         self.0.types[register.index()]
+    }
+
+    /// The types of all registers, in order.
+    pub(crate) fn types(&self) -> &[RegisterType] {
+        &self.0.types
     }
 
     /// The register that is stored.

@@ -46,6 +46,7 @@ pub enum Operation {
 
 impl Operation {
     /// The values that it takes.
+    #[must_use = "an iterator"]
     pub fn operands(self) -> impl DoubleEndedIterator<Item = Value> {
         let all = match self {
             Self::Input(_) | Self::Scalar(_) | Self::Position(_) | Self::Constant(_) => [None; 3],

@@ -33,7 +33,7 @@ pub(super) fn next(text: &str, from: usize) -> Result<(Token, Range<usize>), Fun
         };
         return Ok((token, start..start + len));
     }
-    if first.is_ascii_digit() || (first == b'.' && rest.bytes().nth(1).is_some_and(|c| c.is_ascii_digit())) {
+    if first.is_ascii_digit() || (first == b'.' && rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit)) {
         let len = number_len(rest);
         let range = start..start + len;
         let magnitude = number(&rest[..len]);

@@ -241,7 +241,7 @@ impl Parser<'_> {
         self.advance()?;
         let mut arguments = [0; 3];
         let mut target = None;
-        for at in 0..count {
+        for (at, argument) in arguments.iter_mut().enumerate().take(count) {
             if at > 0 {
                 if self.is_sign(")") {
                     return Err(self.arguments(name, at, count, range.start..self.range.end));
@@ -253,7 +253,7 @@ impl Parser<'_> {
             } else if at == 0 && self.is_sign(")") {
                 return Err(self.arguments(name, 0, count, range.start..self.range.end));
             } else {
-                arguments[at] = self.expression(BinaryOperation::COMPARISON_BINDING)?;
+                *argument = self.expression(BinaryOperation::COMPARISON_BINDING)?;
             }
         }
         let whole = range.start..self.range.end;

@@ -3,13 +3,13 @@
 
 use devarray::{
     Result,
-    backend::{Compute, MapOp},
+    backend::{Compute, MapOp, Operand, ReduceOp},
 };
 
 use crate::{
     buffer::MockBuffer,
     device::MockDevice,
-    engine::{Map, Work},
+    engine::{Computation, Work},
     fault::Site,
     stream::MockStream,
 };
@@ -19,8 +19,17 @@ use crate::{
 unsafe impl Compute for MockDevice {
     #[track_caller]
     fn map(&self, stream: &MockStream, op: &MapOp<'_, MockBuffer>) -> Result<()> {
-        let mut buffers: Vec<&MockBuffer> = op.inputs().iter().map(|input| input.buffer()).collect();
-        buffers.push(op.result().buffer());
-        stream.enqueue(Site::Map, "map", &buffers, Work::Map(Box::new(Map::new(op))))
+        let work = Work::Compute(Box::new(Computation::map(op)));
+        stream.enqueue(Site::Map, "map", &buffers(op.inputs(), op.result()), work)
     }
+
+    #[track_caller]
+    fn reduce(&self, stream: &MockStream, op: &ReduceOp<'_, MockBuffer>) -> Result<()> {
+        let work = Work::Compute(Box::new(Computation::reduce(op)));
+        stream.enqueue(Site::Reduce, "reduce", &buffers(op.inputs(), op.result()), work)
+    }
+}
+
+fn buffers<'a>(inputs: &[Operand<'a, MockBuffer>], result: &Operand<'a, MockBuffer>) -> Vec<&'a MockBuffer> {
+    inputs.iter().chain([result]).map(Operand::buffer).collect()
 }

@@ -11,6 +11,7 @@
 
 mod bounds;
 mod bytes;
+mod compute;
 mod default_streams;
 mod execute;
 mod failure;
@@ -22,7 +23,6 @@ mod lane;
 mod lanes;
 mod ledger;
 mod lints;
-mod map;
 mod memory;
 mod op;
 mod pageable;
@@ -37,6 +37,7 @@ use std::{collections::BTreeMap, ops::Range, panic::Location, time::Duration};
 use devarray::{Error, Result, backend::MemoryInfo};
 
 pub(crate) use bytes::{Bytes, HostBytes};
+pub(crate) use compute::Computation;
 use default_streams::DefaultStreams;
 pub(crate) use default_streams::StreamName;
 pub(crate) use history::Happened;
@@ -44,7 +45,6 @@ pub(crate) use host::HostUse;
 pub(crate) use lane::Mark;
 use lanes::Lanes;
 use ledger::Ledger;
-pub(crate) use map::Map;
 pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};

@@ -36,6 +36,8 @@ pub struct Counts {
     pub downloads: Tally,
     /// Functions computed on device memory.
     pub maps: Tally,
+    /// Reductions and running forms of device memory.
+    pub reductions: Tally,
     /// Prefetches of managed memory.
     pub prefetches: Tally,
     /// Events recorded.
@@ -48,9 +50,20 @@ impl Counts {
     /// Operations of all kinds together.
     #[must_use]
     pub fn operations(&self) -> u64 {
-        let Self { allocs, frees, copies, fills, uploads, downloads, maps, prefetches, records, waits } =
-            self;
-        let tallies = [allocs, frees, copies, fills, uploads, downloads, maps, prefetches];
+        let Self {
+            allocs,
+            frees,
+            copies,
+            fills,
+            uploads,
+            downloads,
+            maps,
+            reductions,
+            prefetches,
+            records,
+            waits,
+        } = self;
+        let tallies = [allocs, frees, copies, fills, uploads, downloads, maps, reductions, prefetches];
         tallies.iter().map(|tally| tally.count).sum::<u64>() + records + waits
     }
 }

@@ -33,6 +33,7 @@ mod parts;
 mod questions;
 mod recipe;
 mod records;
+mod reduce;
 mod reinterpret;
 mod repeat;
 mod reshaped;

@@ -39,7 +39,7 @@ mod timing;
 pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
-pub use compute::{Compute, MapOp, Operand};
+pub use compute::{Compute, MapOp, Operand, ReduceForm, ReduceOp};
 pub use device::Device;
 pub use device_symbols::DeviceSymbols;
 pub use event::{Event, Quiesced};

@@ -5,6 +5,7 @@ mod across;
 mod borrowed;
 mod map;
 mod peer;
+mod reduce;
 
 use std::ops::Range;
 

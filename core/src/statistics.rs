@@ -24,6 +24,10 @@ pub struct Statistics {
     pub maps: u64,
     /// Bytes they write.
     pub mapped_bytes: u64,
+    /// Reductions and running forms.
+    pub reductions: u64,
+    /// Bytes they write.
+    pub reduced_bytes: u64,
 }
 
 /// One submission, for its name in errors and its place in the statistics.
@@ -34,6 +38,7 @@ pub(crate) enum Work {
     Upload { len_bytes: usize },
     Download { len_bytes: usize },
     Map { len_bytes: usize },
+    Reduce { len_bytes: usize },
 }
 
 impl Work {
@@ -44,6 +49,7 @@ impl Work {
             Self::Upload { .. } => "upload",
             Self::Download { .. } => "download",
             Self::Map { .. } => "map",
+            Self::Reduce { .. } => "reduce",
         }
     }
 }
@@ -56,6 +62,7 @@ impl Statistics {
             Work::Upload { len_bytes } => (&mut self.uploads, &mut self.uploaded_bytes, len_bytes),
             Work::Download { len_bytes } => (&mut self.downloads, &mut self.downloaded_bytes, len_bytes),
             Work::Map { len_bytes } => (&mut self.maps, &mut self.mapped_bytes, len_bytes),
+            Work::Reduce { len_bytes } => (&mut self.reductions, &mut self.reduced_bytes, len_bytes),
         };
         *count += 1;
         *bytes += len_bytes as u64;

@@ -31,10 +31,10 @@ fn operands_broadcast_and_may_have_any_strides() {
     let s = stream();
     let (x, row) = (numbers(&s, &[3, 4]), numbers(&s, &[4]));
     let column = numbers(&s, &[3, 1]);
-    let got = (&x.flip(&[0, 1]).unwrap(), &row, &column, 100.0).map(&s, |(x, r, c, k)| x * k + r * c).unwrap();
-    let expected: Vec<f32> = (0..12_u8)
-        .map(|k| f32::from(11 - k) * 100.0 + f32::from(k % 4) * f32::from(k / 4))
-        .collect();
+    let got =
+        (&x.flip(&[0, 1]).unwrap(), &row, &column, 100.0).map(&s, |(x, r, c, k)| x * k + r * c).unwrap();
+    let expected: Vec<f32> =
+        (0..12_u8).map(|k| f32::from(11 - k) * 100.0 + f32::from(k % 4) * f32::from(k / 4)).collect();
     assert_eq!(got.to_vec(&s).unwrap(), expected);
 }
 

@@ -95,7 +95,7 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
                 repeat(window(bytes, run.dst()), pattern.bytes(), run.skipped);
             }
         }
-        Work::Map(map) => map.run(memory, piece),
+        Work::Compute(computation) => computation.run(memory, piece),
         Work::Upload { dst, bytes, host } => {
             let at = bytes.start + piece.start;
             let into = window(memory.bytes_mut(*dst), at..at + piece.len());

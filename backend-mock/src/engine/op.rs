@@ -5,7 +5,7 @@ use std::ops::Range;
 use devarray::{Error, copy::Plan};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Map, Mark, pieces::Pieces};
+use super::{Computation, Mark, pieces::Pieces};
 use crate::{buffer::BufferId, finding::Access, host::HostRange, statistics::Counts, timing::Stamp};
 
 /// One operation of a stream, and how far it is.
@@ -54,8 +54,8 @@ pub(crate) enum Work {
     Upload { dst: BufferId, bytes: Range<usize>, host: HostRange },
     /// Device memory to host memory.
     Download { src: BufferId, bytes: Range<usize>, host: HostRange },
-    /// A function on elements.
-    Map(Box<Map>),
+    /// A function on elements, or a reduction.
+    Compute(Box<Computation>),
     /// Managed memory to where it is wanted, which changes no byte.
     Prefetch { buffer: BufferId, bytes: Range<usize> },
     /// An event, and where to leave its time.
@@ -108,7 +108,7 @@ impl Work {
             Self::Fill { dst, plan, .. } => smallvec![reach(dst, plan.dst_span(), Access::Write)],
             Self::Upload { dst, bytes, .. } => smallvec![reach(dst, bytes.clone(), Access::Write)],
             Self::Download { src, bytes, .. } => smallvec![reach(src, bytes.clone(), Access::Read)],
-            Self::Map(map) => map.reaches().collect(),
+            Self::Compute(computation) => computation.reaches().collect(),
             Self::Prefetch { buffer, bytes } => smallvec![reach(buffer, bytes.clone(), Access::Read)],
         }
     }
@@ -137,7 +137,7 @@ impl Work {
             | Self::Wait(_) => 0,
             Self::Copy { plan, .. } | Self::Fill { plan, .. } => plan.len_bytes(),
             Self::Upload { bytes, .. } | Self::Download { bytes, .. } => bytes.len(),
-            Self::Map(map) => map.len_bytes(),
+            Self::Compute(computation) => computation.len_bytes(),
         }
     }
 
@@ -159,7 +159,7 @@ impl Work {
             Self::Fill { .. } => "fill",
             Self::Upload { .. } => "upload",
             Self::Download { .. } => "download",
-            Self::Map(_) => "map",
+            Self::Compute(computation) => computation.name(),
             Self::Prefetch { .. } => "prefetch",
             Self::Record(_) => "record",
             Self::Wait(_) => "wait",
@@ -174,7 +174,7 @@ impl Work {
             Self::Fill { plan, .. } => counts.fills += plan.len_bytes(),
             Self::Upload { bytes, .. } => counts.uploads += bytes.len(),
             Self::Download { bytes, .. } => counts.downloads += bytes.len(),
-            Self::Map(map) => counts.maps += map.len_bytes(),
+            Self::Compute(computation) => computation.count(counts),
             Self::Prefetch { bytes, .. } => counts.prefetches += bytes.len(),
             Self::Record(_) => counts.records += 1,
             Self::Wait(_) => counts.waits += 1,

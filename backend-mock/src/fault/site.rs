@@ -26,6 +26,8 @@ pub enum Site {
     Download,
     /// `Compute::map`.
     Map,
+    /// `Compute::reduce`.
+    Reduce,
     /// `Stream::record`.
     Record,
     /// `Stream::wait`.
@@ -83,6 +85,7 @@ impl Site {
         (Self::Upload, "upload"),
         (Self::Download, "download"),
         (Self::Map, "map"),
+        (Self::Reduce, "reduce"),
         (Self::Record, "record"),
         (Self::Wait, "wait"),
         (Self::Synchronize, "synchronize"),
@@ -128,6 +131,7 @@ impl Site {
                 | Self::Upload
                 | Self::Download
                 | Self::Map
+                | Self::Reduce
                 | Self::Record
                 | Self::Wait
                 | Self::Prefetch

@@ -181,7 +181,7 @@ impl Judge {
 
     /// A download, or a function, of bytes without a value.
     fn uninitialized(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        if !matches!(work, Work::Download { .. } | Work::Map(_)) {
+        if !matches!(work, Work::Download { .. } | Work::Compute(_)) {
             return None;
         }
         let missing = |touch: &Touch| match touch {

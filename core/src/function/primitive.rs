@@ -20,7 +20,7 @@ pub(super) mod fold;
 
 use std::{
     fmt,
-    hash::{Hash, Hasher},
+    hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
 
@@ -273,6 +273,44 @@ impl Program {
     #[must_use]
     pub fn register_type(&self, register: Register) -> RegisterType {
         self.0.types[register.index()]
+    }
+
+    /// The same program where axis `k` is what axis `order[k]` was.
+    pub(crate) fn with_positions(&self, order: &[usize]) -> Self {
+        let instructions = self.instructions();
+        let is_same = |instruction: &Instruction| match *instruction {
+            Instruction::Position(axis) => order.get(usize::from(axis)) == Some(&usize::from(axis)),
+            _ => true,
+        };
+        if instructions.iter().all(is_same) {
+            return self.clone();
+        }
+        let place = |axis: u8| order.iter().position(|&was| was == usize::from(axis));
+        let moved = |&instruction: &Instruction| match instruction {
+            Instruction::Position(axis) => {
+                let to = place(axis).and_then(|to| u8::try_from(to).ok());
+                Instruction::Position(to.unwrap_or(axis))
+            }
+            other => other,
+        };
+        let instructions = instructions.iter().map(moved).collect();
+        let Parts { inputs, scalars, types, result, result_type, .. } = &*self.0;
+        let parts = (inputs.clone(), scalars.clone());
+        Self::new(parts, instructions, types.clone(), *result, *result_type)
+    }
+
+    fn new(
+        (inputs, scalars): (Vec<ElementType>, Vec<ElementType>),
+        instructions: Vec<Instruction>,
+        types: Vec<RegisterType>,
+        result: Register,
+        result_type: ElementType,
+    ) -> Self {
+        // Fixed keys: a program has one hash in every process.
+        let mut hasher = DefaultHasher::new();
+        (&inputs, &scalars, &instructions, result_type).hash(&mut hasher);
+        let hash = hasher.finish();
+        Self(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, hash }))
     }
 
     /// The types of all registers, in order.

@@ -46,7 +46,7 @@ impl<D: Compute> StreamCore<D> {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;
             let layout = input.layout.broadcast_to(shape)?;
-            check_apart(input, &layout, result)?;
+            check_apart(input, &layout, result, true)?;
             layouts.push(layout);
             touches.push(input.touch(false));
         }
@@ -71,7 +71,7 @@ impl<D: Compute> StreamCore<D> {
 }
 
 /// Refuses elements of another size than the program's.
-fn check_item(element_type: ElementType, item_bytes: usize) -> Result<()> {
+pub(super) fn check_item(element_type: ElementType, item_bytes: usize) -> Result<()> {
     if element_type.len_bytes() == item_bytes {
         return Ok(());
     }
@@ -79,17 +79,18 @@ fn check_item(element_type: ElementType, item_bytes: usize) -> Result<()> {
     Err(Error::Layout(LayoutError::ElementSize { item_bytes, reason }))
 }
 
-/// Refuses an input that shares memory with the result, unless it is the result's own elements.
-fn check_apart<D: Compute>(
+/// Refuses an input that shares memory with the result, unless it is the result's own elements and may be.
+pub(super) fn check_apart<D: Compute>(
     input: &Elements<'_, D>,
     layout: &Layout,
     result: &Elements<'_, D>,
+    in_place: bool,
 ) -> Result<(), LayoutError> {
     if !std::ptr::eq(input.allocation, result.allocation) || layout.is_empty() {
         return Ok(());
     }
     if input.item_bytes == result.item_bytes {
-        let same = layout == result.layout;
+        let same = in_place && layout == result.layout;
         if same || input.layout.overlap(result.layout) == Overlap::Disjoint {
             return Ok(());
         }

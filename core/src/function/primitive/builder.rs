@@ -1,13 +1,9 @@
 //! Building a program, one instruction at a time.
 
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::collections::HashMap;
 
 use super::{
-    Binary, Constant, Instruction, Parts, Program, Register, RegisterType, Unary,
+    Binary, Constant, Instruction, Program, Register, RegisterType, Unary,
     fold::{self, Simplified},
 };
 use crate::function::ElementType;
@@ -122,12 +118,7 @@ impl ProgramBuilder {
             types.push(self.types[at]);
         }
         let result = places[result.index()];
-        let (inputs, scalars) = (self.inputs, self.scalars);
-        // Fixed keys: a program has one hash in every process.
-        let mut hasher = DefaultHasher::new();
-        (&inputs, &scalars, &instructions, result_type).hash(&mut hasher);
-        let hash = hasher.finish();
-        Program(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, hash }))
+        Program::new((self.inputs, self.scalars), instructions, types, result, result_type)
     }
 
     fn result_type(&self, instruction: Instruction) -> RegisterType {

@@ -8,7 +8,7 @@ use crate::{
     Result,
     backend::{
         Advice, AllocHost, Compute, CopyOp, ForeignMemory, ForeignStream, HostFlags, Location, ManagedMemory,
-        MapHost, MapOp, PeerAccess, PoolControl, PoolStatistics, RegisterHost, Timing,
+        MapHost, MapOp, PeerAccess, PoolControl, PoolStatistics, ReduceOp, RegisterHost, Timing,
     },
 };
 
@@ -165,5 +165,11 @@ unsafe impl<D: Timing + Compute> Compute for Profiled<D> {
     fn map(&self, stream: &ProfiledStream<D>, op: &MapOp<'_, D::Buffer>) -> Result<()> {
         let operation = Operation::new("map", panic::Location::caller()).bytes(op.len_bytes());
         stream.enqueue(operation, |stream| self.device.map(stream, op))
+    }
+
+    #[track_caller]
+    fn reduce(&self, stream: &ProfiledStream<D>, op: &ReduceOp<'_, D::Buffer>) -> Result<()> {
+        let operation = Operation::new("reduce", panic::Location::caller()).bytes(op.len_bytes());
+        stream.enqueue(operation, |stream| self.device.reduce(stream, op))
     }
 }

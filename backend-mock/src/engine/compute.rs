@@ -1,13 +1,14 @@
-//! A function on elements, in a queue.
+//! Functions on elements, and reductions, in a queue.
 #![allow(unsafe_code)] // runs the interpreter of core, which reads and writes memory through pointers
 
 use std::ops::Range;
 
 use devarray::{
     Layout, NdLayout,
-    backend::MapOp,
+    backend::{MapOp, Operand, ReduceForm, ReduceOp},
     function::{
-        interpreter::{InputElements, ResultElements, interpret_range},
+        Combine, ElementType,
+        interpreter::{InputElements, Reducing, ResultElements, interpret_range, interpret_reduction},
         primitive::Program,
     },
 };
@@ -18,15 +19,29 @@ use crate::{
     buffer::{BufferId, MockBuffer},
     finding::Access,
     judge::ByteSet,
+    statistics::Counts,
 };
 
-/// A function and what it is computed of.
+/// A function, and what it is computed of.
 #[derive(Debug)]
-pub(crate) struct Map {
+pub(crate) struct Computation {
     program: Program,
     inputs: Vec<Elements>,
     scalars: Vec<u64>,
     result: Elements,
+    /// What is done with what comes out, if not just to store it.
+    reduction: Option<Reduction>,
+}
+
+/// How elements are combined.
+#[derive(Debug)]
+struct Reduction {
+    combine: Combine,
+    form: ReduceForm,
+    shape: Vec<usize>,
+    row_len: usize,
+    finish: Program,
+    finish_scalars: Vec<u64>,
 }
 
 /// Elements of a memory.
@@ -64,19 +79,52 @@ impl Elements {
     }
 }
 
-impl Map {
-    pub(crate) fn new(op: &MapOp<'_, MockBuffer>) -> Self {
-        let program = op.program();
-        let inputs = op.inputs().iter().zip(program.inputs());
+impl Computation {
+    pub(crate) fn map(op: &MapOp<'_, MockBuffer>) -> Self {
+        Self::new(op.program(), op.inputs(), op.scalars(), op.result(), op.program().result_type())
+    }
+
+    pub(crate) fn reduce(op: &ReduceOp<'_, MockBuffer>) -> Self {
+        let work = op.work();
+        let reduction = Reduction {
+            combine: work.combine,
+            form: op.form(),
+            shape: op.shape().to_vec(),
+            row_len: op.row_len(),
+            finish: work.finish.clone(),
+            finish_scalars: work.finish_scalars.to_vec(),
+        };
+        let result_type = work.finish.result_type();
+        let element = Self::new(work.program, op.inputs(), work.scalars, op.result(), result_type);
+        Self { reduction: Some(reduction), ..element }
+    }
+
+    fn new(
+        program: &Program,
+        inputs: &[Operand<'_, MockBuffer>],
+        scalars: &[u64],
+        result: &Operand<'_, MockBuffer>,
+        result_type: ElementType,
+    ) -> Self {
+        let inputs = inputs.iter().zip(program.inputs());
         let inputs = inputs
             .map(|(input, input_type)| Elements::of(input.buffer(), input.layout(), input_type.len_bytes()));
-        let result = op.result();
         Self {
             inputs: inputs.collect(),
-            scalars: op.scalars().to_vec(),
-            result: Elements::of(result.buffer(), result.layout(), program.result_type().len_bytes()),
+            scalars: scalars.to_vec(),
+            result: Elements::of(result.buffer(), result.layout(), result_type.len_bytes()),
             program: program.clone(),
+            reduction: None,
         }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        if self.reduction.is_some() { "reduce" } else { "map" }
+    }
+
+    pub(super) fn count(&self, counts: &mut Counts) {
+        let tally = if self.reduction.is_some() { &mut counts.reductions } else { &mut counts.maps };
+        *tally += self.len_bytes();
     }
 
     /// Bytes that it writes.
@@ -127,10 +175,25 @@ impl Map {
         };
         let start = written.wrapping_offset(self.result.start_bytes);
         let result = ResultElements { start, layout: &self.result.layout };
-        // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else uses the memories
-        // meanwhile, since the engine is borrowed. Inputs that share memory with the result are its own elements, as the
-        // operation proves.
-        unsafe { interpret_range(&self.program, &inputs, &self.scalars, result, elements) }
+        let Some(Reduction { combine, form, shape, row_len, finish, finish_scalars }) = &self.reduction
+        else {
+            // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else uses the
+            // memories meanwhile, since the engine is borrowed. Inputs that share memory with the result are its own
+            // elements, as the operation proves.
+            return unsafe { interpret_range(&self.program, &inputs, &self.scalars, result, elements) };
+        };
+        // Of a running form, the rows that begin in the piece.
+        let each = if *form == ReduceForm::Total { 1 } else { *row_len };
+        let rows = elements.start.div_ceil(each)..elements.end.div_ceil(each);
+        let work = Reducing {
+            program: &self.program,
+            scalars: &self.scalars,
+            combine: *combine,
+            finish,
+            finish_scalars,
+        };
+        // SAFETY: as above; no input shares memory with the result
+        unsafe { interpret_reduction(&work, *form, &inputs, shape, result, rows) }
     }
 }
 

@@ -3,10 +3,13 @@
 //! A [`Function`] says what is computed for an element; [`Function::parse`] makes one from a text, [`FunctionBuilder`]
 //! step by step. [`primitive`] holds the few operations that backends compute.
 
+#[allow(dead_code, reason = "functions to come use all of it")]
+mod arithmetic;
 mod builder;
 mod cache;
 mod combine;
 mod element_type;
+pub mod elementary;
 mod error;
 mod expand;
 mod expression;

@@ -7,7 +7,10 @@ mod fill;
 use std::{
     num::NonZeroUsize,
     ptr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use devarray::{
@@ -39,6 +42,8 @@ pub(crate) struct RawStream {
     context: Arc<Context>,
     raw: Handle<sys::CUstream_st>,
     strided: Mutex<StridedState>,
+    /// Whether it ever computed functions, so that their kernels may run until it ends.
+    computes: AtomicBool,
 }
 
 /// What strided copies know of a stream. Locked while one is launched, which relies on it.
@@ -67,6 +72,7 @@ impl CudaStream {
             context: Arc::clone(context),
             raw: Handle::new(raw),
             strided: Mutex::default(),
+            computes: AtomicBool::new(false),
         });
         context.remember(&raw);
         Ok(Self { raw })
@@ -87,6 +93,12 @@ impl CudaStream {
 
     /// The same, for calls of this crate, which put no kernel there.
     pub(crate) fn handle(&self) -> sys::CUstream {
+        self.raw.raw()
+    }
+
+    /// The same, for functions.
+    pub(crate) fn computing(&self) -> sys::CUstream {
+        self.raw.computes.store(true, Relaxed);
         self.raw.raw()
     }
 
@@ -224,6 +236,9 @@ unsafe impl Stream for CudaStream {
 
 impl Drop for RawStream {
     fn drop(&mut self) {
+        if self.computes.load(Relaxed) {
+            self.context.release("destroy stream", |driver| self.context.functions().close(driver, self.raw()));
+        }
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }

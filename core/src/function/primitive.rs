@@ -220,6 +220,8 @@ pub struct Program {
     pub(crate) types: Vec<RegisterType>,
     pub(crate) result: Register,
     pub(crate) result_type: ElementType,
+    /// A hash of all of the above.
+    pub(crate) digest: u64,
 }
 
 impl Program {
@@ -245,6 +247,12 @@ impl Program {
     #[must_use]
     pub fn register_type(&self, register: Register) -> RegisterType {
         self.types[register.index()]
+    }
+
+    /// A hash, worked out once: equal programs have equal ones in one process.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// The register that is stored.

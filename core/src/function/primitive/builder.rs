@@ -1,6 +1,9 @@
 //! Building a program, one instruction at a time.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use super::{Binary, Constant, Instruction, Program, Register, RegisterType, Unary};
 use crate::function::ElementType;
@@ -97,7 +100,10 @@ impl ProgramBuilder {
             types.push(self.types[at]);
         }
         let result = places[result.index()];
-        Program { inputs: self.inputs, scalars: self.scalars, instructions, types, result, result_type }
+        let mut hasher = DefaultHasher::new();
+        (&self.inputs, &self.scalars, &instructions, result, result_type).hash(&mut hasher);
+        let digest = hasher.finish();
+        Program { inputs: self.inputs, scalars: self.scalars, instructions, types, result, result_type, digest }
     }
 
     fn result_type(&self, instruction: Instruction) -> RegisterType {

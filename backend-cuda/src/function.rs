@@ -26,8 +26,8 @@ use devarray::{
     backend::{Buffer, Compute, MapOp},
 };
 
-pub(crate) use modules::Functions;
 pub use modules::FunctionStatistics;
+pub(crate) use modules::Functions;
 
 use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, memory::CudaBuffer};
 use problem::Problem;

@@ -237,7 +237,8 @@ unsafe impl Stream for CudaStream {
 impl Drop for RawStream {
     fn drop(&mut self) {
         if self.computes.load(Relaxed) {
-            self.context.release("destroy stream", |driver| self.context.functions().close(driver, self.raw()));
+            self.context
+                .release("destroy stream", |driver| self.context.functions().close(driver, self.raw()));
         }
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.

@@ -27,11 +27,7 @@ pub(super) struct Body<'p> {
 
 impl<'p> Body<'p> {
     /// `varies`: whether an input, or the position along an axis, may differ within a thread.
-    pub(super) fn new(
-        program: &'p Program,
-        scalars: usize,
-        varies: impl Fn(Instruction) -> bool,
-    ) -> Self {
+    pub(super) fn new(program: &'p Program, scalars: usize, varies: impl Fn(Instruction) -> bool) -> Self {
         let mut all: Vec<bool> = Vec::with_capacity(program.instructions().len());
         for &instruction in program.instructions() {
             let of = |register: Register| all[register.index()];

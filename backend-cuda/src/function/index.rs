@@ -35,7 +35,8 @@ pub(super) fn rows(text: &mut Text, class: &Class, words: Words, row: Option<Reg
         let step = if axis + 1 == outer {
             rest
         } else {
-            let (quotient, remainder) = divided(text, rest, words.axis_divider(axis), words.axis_extent(axis));
+            let (quotient, remainder) =
+                divided(text, rest, words.axis_divider(axis), words.axis_extent(axis));
             rest = quotient;
             remainder
         };

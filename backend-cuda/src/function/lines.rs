@@ -125,7 +125,8 @@ fn vectored(axes: Option<Axes>, instructions: usize) -> Option<Vectored> {
 
 fn one_by_one(problem: &Problem) -> Vectored {
     let axes = rows(problem);
-    let accesses = axes.inner.iter().map(|&stride| if stride == 0 { Access::Uniform } else { Access::Single });
+    let accesses =
+        axes.inner.iter().map(|&stride| if stride == 0 { Access::Uniform } else { Access::Single });
     let mut accesses: Vec<Access> = accesses.collect();
     accesses[0] = Access::Single;
     (axes, 1, 0, accesses)
@@ -157,7 +158,8 @@ fn access(axes: &Axes, operand: usize, vector: u64, lead: u64) -> Access {
         u8::try_from(elements.min(1 << count.trailing_zeros()).max(1)).unwrap_or(1)
     };
     let last = vector.cast_signed() - 1;
-    if *deal > 1 && inner == size * deal.cast_signed() && short.abs() == size && kind.element_type().is_some() {
+    if *deal > 1 && inner == size * deal.cast_signed() && short.abs() == size && kind.element_type().is_some()
+    {
         let backwards = short < 0;
         let back = if backwards { size * (deal.cast_signed() - 1) } else { 0 };
         return Access::Dealt { width: width(first.wrapping_add_signed(-back), vector * deal, 0), backwards };

@@ -99,7 +99,11 @@ impl Problem {
                 let element_type = *program.inputs().get(usize::from(at))?;
                 let first = address + (layout.offset() * element_type.len_bytes()) as u64;
                 // What shares a byte with the result has its layout, so it begins where the result does.
-                let kind = if first == result { Kind::InPlace(at, element_type) } else { Kind::Input(at, element_type) };
+                let kind = if first == result {
+                    Kind::InPlace(at, element_type)
+                } else {
+                    Kind::Input(at, element_type)
+                };
                 add(&mut problem, kind, address, layout);
             }
         }

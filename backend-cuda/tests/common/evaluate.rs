@@ -123,7 +123,8 @@ fn binary(op: Binary, a: u64, b: u64, of_type: RegisterType) -> (u64, RegisterTy
     use RegisterType::{B32, Bool, F32, F64};
     match of_type {
         F32 | F64 => {
-            let (x, y) = if of_type == F32 { (single(a).into(), single(b).into()) } else { (double(a), double(b)) };
+            let (x, y) =
+                if of_type == F32 { (single(a).into(), single(b).into()) } else { (double(a), double(b)) };
             let truth = |value: bool| (u64::from(value), Bool);
             let number = |of32: fn(f32, f32) -> f32, of64: fn(f64, f64) -> f64| {
                 let narrow = of_type == F32;

@@ -166,7 +166,11 @@ impl Case {
         let wrong = found.iter().zip(&expected).position(|(found, expected)| found != expected);
         let layouts: Vec<&Layout> = self.inputs.iter().map(|(layout, _)| layout).collect();
         assert_eq!(
-            wrong.map(|at| (at, &found[at & !7..(at | 7).min(found.len())], &expected[at & !7..(at | 7).min(found.len())])),
+            wrong.map(|at| (
+                at,
+                &found[at & !7..(at | 7).min(found.len())],
+                &expected[at & !7..(at | 7).min(found.len())]
+            )),
             None,
             "case {which}: {:#?}\n{:?}\nin place: {:?}; result {:?}",
             self.program,

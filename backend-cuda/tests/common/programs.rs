@@ -29,7 +29,19 @@ impl Dice {
     /// Bits of an element or a constant: often a special or small value.
     pub(crate) fn bits(&mut self, element_type: ElementType) -> u64 {
         const SPECIAL: [f64; 14] = [
-            0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3e9, -1e19, 1e-40, f64::INFINITY, f64::NEG_INFINITY,
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            1.5,
+            2.5,
+            -2.5,
+            3e9,
+            -1e19,
+            1e-40,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
             f64::NAN,
         ];
         let width = 8 * element_type.len_bytes();
@@ -48,19 +60,58 @@ impl Dice {
 }
 
 const UNARY: [Unary; 29] = [
-    Unary::Negate, Unary::Absolute, Unary::SquareRoot, Unary::Floor, Unary::Ceil, Unary::Truncate,
-    Unary::RoundEven, Unary::Not, Unary::CountOnes, Unary::LeadingZeros, Unary::BoolToB32, Unary::SignExtend,
-    Unary::ZeroExtend, Unary::Wrap, Unary::ToBits, Unary::FromBits, Unary::Widen, Unary::Narrow,
-    Unary::HalfToF32, Unary::F32ToHalf, Unary::SignedToF32, Unary::UnsignedToF32, Unary::SignedToF64,
-    Unary::UnsignedToF64, Unary::ToSigned32, Unary::ToUnsigned32, Unary::ToSigned64, Unary::ToUnsigned64,
+    Unary::Negate,
+    Unary::Absolute,
+    Unary::SquareRoot,
+    Unary::Floor,
+    Unary::Ceil,
+    Unary::Truncate,
+    Unary::RoundEven,
+    Unary::Not,
+    Unary::CountOnes,
+    Unary::LeadingZeros,
+    Unary::BoolToB32,
+    Unary::SignExtend,
+    Unary::ZeroExtend,
+    Unary::Wrap,
+    Unary::ToBits,
+    Unary::FromBits,
+    Unary::Widen,
+    Unary::Narrow,
+    Unary::HalfToF32,
+    Unary::F32ToHalf,
+    Unary::SignedToF32,
+    Unary::UnsignedToF32,
+    Unary::SignedToF64,
+    Unary::UnsignedToF64,
+    Unary::ToSigned32,
+    Unary::ToUnsigned32,
+    Unary::ToSigned64,
+    Unary::ToUnsigned64,
     Unary::Not,
 ];
 
 const BINARY: [Binary; 20] = [
-    Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide, Binary::MultiplyHigh,
-    Binary::DivideSigned, Binary::DivideUnsigned, Binary::RemainderSigned, Binary::RemainderUnsigned,
-    Binary::And, Binary::Or, Binary::Xor, Binary::ShiftLeft, Binary::ShiftRight, Binary::ShiftRightSigned,
-    Binary::Equal, Binary::Less, Binary::LessEqual, Binary::LessSigned, Binary::LessUnsigned,
+    Binary::Add,
+    Binary::Subtract,
+    Binary::Multiply,
+    Binary::Divide,
+    Binary::MultiplyHigh,
+    Binary::DivideSigned,
+    Binary::DivideUnsigned,
+    Binary::RemainderSigned,
+    Binary::RemainderUnsigned,
+    Binary::And,
+    Binary::Or,
+    Binary::Xor,
+    Binary::ShiftLeft,
+    Binary::ShiftRight,
+    Binary::ShiftRightSigned,
+    Binary::Equal,
+    Binary::Less,
+    Binary::LessEqual,
+    Binary::LessSigned,
+    Binary::LessUnsigned,
 ];
 
 /// A program under construction, and its registers by type.
@@ -169,7 +220,8 @@ impl Making {
         };
         let wanted = dice.pick(types);
         let a = if op == Binary::Divide && dice.below(3) == 0 {
-            let one = if wanted == F32 { Constant::F32(0x3f80_0000) } else { Constant::F64(0x3ff0_0000_0000_0000) };
+            let one =
+                if wanted == F32 { Constant::F32(0x3f80_0000) } else { Constant::F64(0x3ff0_0000_0000_0000) };
             self.builder.constant(one)
         } else {
             self.of(dice, wanted)

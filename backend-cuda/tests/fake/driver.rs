@@ -221,7 +221,8 @@ unsafe extern "C" fn module_load_ex(
             (None, text) => text,
         };
         // SAFETY: the caller passes two options.
-        let (options, values) = unsafe { ((options.read(), options.add(1).read()), (values.read(), values.add(1).read())) };
+        let (options, values) =
+            unsafe { ((options.read(), options.add(1).read()), (values.read(), values.add(1).read())) };
         if (count, options) != (2, (5, 6)) {
             return INVALID;
         }

@@ -49,10 +49,10 @@ enum Base {
 /// The words of all instructions, so that names are compared as pointers to one of these.
 const WORDS: [&str; 62] = [
     "mov", "mad", "mul", "add", "sub", "div", "rem", "and", "or", "xor", "not", "neg", "abs", "sqrt", "rcp",
-    "fma", "shl", "shr", "popc", "clz", "cvt", "setp", "selp", "bfe", "prmt", "min", "max", "ld", "st", "bra",
-    "bar", "ret", "lo", "hi", "wide", "rn", "rzi", "rmi", "rpi", "rni", "eq", "ne", "lt", "le", "gt", "ge",
-    "num", "global", "nc", "param", "shared", "sync", "v2", "v4", "pred", "u8", "s8", "u16", "s16", "b16",
-    "f16", "x",
+    "fma", "shl", "shr", "popc", "clz", "cvt", "setp", "selp", "bfe", "prmt", "min", "max", "ld", "st",
+    "bra", "bar", "ret", "lo", "hi", "wide", "rn", "rzi", "rmi", "rpi", "rni", "eq", "ne", "lt", "le", "gt",
+    "ge", "num", "global", "nc", "param", "shared", "sync", "v2", "v4", "pred", "u8", "s8", "u16", "s16",
+    "b16", "f16", "x",
 ];
 const TYPES: [&str; 10] = ["u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64", "uni", "v1"];
 
@@ -88,7 +88,8 @@ impl Text {
                 lines.push(line.strip_suffix(';').ok_or_else(|| format!("no end: {line}"))?);
             }
         }
-        let parse = |line| Self::line(line, &mut registers, &labels).ok_or_else(|| format!("not known: {line}"));
+        let parse =
+            |line| Self::line(line, &mut registers, &labels).ok_or_else(|| format!("not known: {line}"));
         let code = lines.into_iter().map(parse).collect::<Result<_, _>>()?;
         Ok(Self {
             code,
@@ -127,14 +128,20 @@ impl Text {
         let (mut operands, mut target) = (Vec::new(), usize::MAX);
         let mut rest = rest.trim();
         while !rest.is_empty() {
-            let end = if rest.starts_with('{') { rest.find('}')? + 1 } else { rest.find(',').unwrap_or(rest.len()) };
+            let end = if rest.starts_with('{') {
+                rest.find('}')? + 1
+            } else {
+                rest.find(',').unwrap_or(rest.len())
+            };
             let (one, after) = rest.split_at(end);
             rest = after.trim_start_matches(',').trim();
             operands.push(if name[0] == "bra" {
                 target = *labels.get(one)?;
                 continue;
             } else if let Some(list) = one.strip_prefix('{') {
-                Operand::Several(list.trim_end_matches('}').split(',').map(|one| register(one.trim())).collect())
+                Operand::Several(
+                    list.trim_end_matches('}').split(',').map(|one| register(one.trim())).collect(),
+                )
             } else if let Some(place) = one.strip_prefix('[') {
                 let place = place.strip_suffix(']')?;
                 let (base, offset) = place.split_once('+').unwrap_or((place, "0"));
@@ -162,8 +169,9 @@ impl Text {
         }
         for block in 0..blocks {
             let mut shared = vec![0xa5; self.shared_bytes];
-            let mut all: Vec<Thread> =
-                (0..threads).map(|index| Thread { block, index, at: 0, set: vec![0; self.registers] }).collect();
+            let mut all: Vec<Thread> = (0..threads)
+                .map(|index| Thread { block, index, at: 0, set: vec![0; self.registers] })
+                .collect();
             while all.iter().any(|thread| thread.at < self.code.len()) {
                 for thread in &mut all {
                     if thread.run(self, state, parameter, &mut shared).is_none() {
@@ -182,7 +190,9 @@ impl Text {
 }
 
 fn number(text: &str) -> Option<u64> {
-    if let Some(bits) = text.strip_prefix("0f").or_else(|| text.strip_prefix("0d")).or_else(|| text.strip_prefix("0x")) {
+    if let Some(bits) =
+        text.strip_prefix("0f").or_else(|| text.strip_prefix("0d")).or_else(|| text.strip_prefix("0x"))
+    {
         return u64::from_str_radix(bits, 16).ok();
     }
     text.parse::<i64>().map(i64::cast_unsigned).ok().or_else(|| text.parse().ok())
@@ -219,7 +229,8 @@ impl Thread {
                 "ld" | "st" => self.memory(line, state, parameter, shared)?,
                 _ => {
                     let Operand::Register(to) = line.operands[0] else { unreachable!("a register is set") };
-                    let inputs: Vec<u64> = line.operands[1..].iter().map(|operand| self.get(operand)).collect();
+                    let inputs: Vec<u64> =
+                        line.operands[1..].iter().map(|operand| self.get(operand)).collect();
                     self.set[to] = super::ptx_ops::compute(&line.name, line.kind, &inputs);
                 }
             }

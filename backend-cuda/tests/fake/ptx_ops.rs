@@ -42,7 +42,13 @@ pub(crate) fn compute(name: &[&str], (class, bits): (char, u32), inputs: &[u64])
         ("min", _) => signed(0).min(signed(1)) as u64,
         ("max", _) => signed(0).max(signed(1)) as u64,
         ("setp", Some(by)) => return compared(by, (class, bits), of(0), of(1), signed(0), signed(1)).into(),
-        ("selp", _) => if inputs[2] != 0 { of(0) } else { of(1) },
+        ("selp", _) => {
+            if inputs[2] != 0 {
+                of(0)
+            } else {
+                of(1)
+            }
+        }
         ("bfe", _) => {
             let (from, len) = (inputs[1] as u32, inputs[2] as u32);
             let field = (of(0) >> from) & ((1 << len) - 1);

@@ -110,14 +110,7 @@ impl Kernel<'_> {
     }
 
     /// The elements at one position along the inner axis; in a loop up to an end, if one is given.
-    fn one(
-        &self,
-        text: &mut Text,
-        body: &Body<'_>,
-        rows: &[Reg],
-        at: Reg,
-        until: Option<(&str, Reg)>,
-    ) {
+    fn one(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], at: Reg, until: Option<(&str, Reg)>) {
         let addresses: Vec<Reg> = (0..rows.len())
             .map(|operand| match self.class.operands[operand].1 {
                 Access::Uniform => rows[operand],
@@ -264,13 +257,7 @@ impl Kernel<'_> {
     }
 
     /// The results of `vector` elements at each position along the short axis.
-    fn results(
-        &self,
-        text: &mut Text,
-        body: &Body<'_>,
-        loaded: &[Elements],
-        vector: usize,
-    ) -> Vec<Vec<Reg>> {
+    fn results(&self, text: &mut Text, body: &Body<'_>, loaded: &[Elements], vector: usize) -> Vec<Vec<Reg>> {
         let mut all = Vec::new();
         for short in 0..self.deal {
             let mut line = Vec::new();

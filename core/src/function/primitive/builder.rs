@@ -103,7 +103,15 @@ impl ProgramBuilder {
         let mut hasher = DefaultHasher::new();
         (&self.inputs, &self.scalars, &instructions, result, result_type).hash(&mut hasher);
         let digest = hasher.finish();
-        Program { inputs: self.inputs, scalars: self.scalars, instructions, types, result, result_type, digest }
+        Program {
+            inputs: self.inputs,
+            scalars: self.scalars,
+            instructions,
+            types,
+            result,
+            result_type,
+            digest,
+        }
     }
 
     fn result_type(&self, instruction: Instruction) -> RegisterType {

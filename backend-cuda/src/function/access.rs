@@ -26,6 +26,7 @@ pub(super) fn load_one(
     address: fmt::Arguments<'_>,
 ) -> Reg {
     let loaded = load_alone(text, space, element_type, address);
+    text.guard(None);
     element(text, element_type, loaded)
 }
 
@@ -54,16 +55,31 @@ pub(super) fn load_span(
     count: usize,
     width: usize,
 ) -> Vec<Loaded> {
+    load_guarded(text, space, element_type, address, (count, width), &[])
+}
+
+/// The same, each access only if its guard is true; all of them if there are no guards.
+pub(super) fn load_guarded(
+    text: &mut Text,
+    space: &str,
+    element_type: ElementType,
+    address: Reg,
+    (count, width): (usize, usize),
+    guards: &[Reg],
+) -> Vec<Loaded> {
     let size = element_type.len_bytes();
     let mut loaded = Vec::with_capacity(count);
-    for first in (0..count).step_by(width) {
+    for (piece, first) in (0..count).step_by(width).enumerate() {
+        text.guard(guards.get(piece).copied());
         let at = format_args!("{address}+{}", first * size).to_string();
         if width == 1 {
             loaded.push(load_alone(text, space, element_type, format_args!("{at}")));
+            text.guard(None);
             continue;
         }
         if width * size == 2 {
             let word = text.set(Bank::B32, &format!("ld.{space}.u16"), format_args!("[{at}]"));
+            text.guard(None);
             loaded.extend((0..2).map(|byte| Loaded::Part { word, byte }));
             continue;
         }
@@ -72,6 +88,7 @@ pub(super) fn load_span(
         let registers: Vec<Reg> = (0..width * size / unit).map(|_| text.register(bank)).collect();
         let (list, vector) = listed(&registers);
         text.line(format_args!("ld.{space}{vector}.{} {list}, [{at}]", bank.type_name()));
+        text.guard(None);
         for word in registers {
             if size == unit {
                 loaded.push(Loaded::Whole(word));
@@ -104,13 +121,15 @@ pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded
     }
 }
 
-/// Stores elements that lie one after another, `width` of them with each access.
+/// Stores elements that lie one after another, `width` of them with each access; each access only if its guard is true,
+/// all of them if there are no guards.
 pub(super) fn store_span(
     text: &mut Text,
     element_type: ElementType,
     address: Reg,
     values: &[Reg],
     width: usize,
+    guards: &[Reg],
 ) {
     let size = element_type.len_bytes();
     let bits: Vec<Reg> = values
@@ -120,8 +139,8 @@ pub(super) fn store_span(
             _ => value,
         })
         .collect();
-    for (at, group) in bits.chunks(width).enumerate() {
-        let at = at * width * size;
+    for (piece, group) in bits.chunks(width).enumerate() {
+        let at = piece * width * size;
         let words = if size < 4 && width > 1 { packed(text, group, size) } else { group.to_vec() };
         let type_name = match width * size {
             1 => "u8",
@@ -129,7 +148,9 @@ pub(super) fn store_span(
             _ => words[0].bank.type_name(),
         };
         let (list, vector) = listed(&words);
+        text.guard(guards.get(piece).copied());
         text.line(format_args!("st.global{vector}.{type_name} [{address}+{at}], {list}"));
+        text.guard(None);
     }
 }
 

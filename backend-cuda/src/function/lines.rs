@@ -19,7 +19,7 @@ const INSTRUCTIONS: usize = 1_024;
 const DEAL: u64 = 4;
 
 /// The inner axis, and the short one, of a problem that keeps its other axes.
-struct Axes {
+pub(super) struct Axes {
     outer: Problem,
     extent: u64,
     inner: Vec<i64>,
@@ -66,7 +66,7 @@ fn rows(problem: &Problem) -> Axes {
 }
 
 /// The inner axis with a short one, in which elements of an operand lie side by side: pixels of a few channels.
-fn dealt(problem: &Problem) -> Option<Axes> {
+pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
     let rank = problem.rank();
     if rank < 2 {
         return None;

@@ -71,6 +71,7 @@ pub(super) struct Text {
     body: String,
     counts: [u32; Bank::ALL.len()],
     labels: u32,
+    guard: Option<Reg>,
 }
 
 /// The kernel's name, and its one parameter.
@@ -93,10 +94,18 @@ impl Text {
         format!("L{}", self.labels)
     }
 
+    /// What the lines from here on are executed under.
+    pub(super) fn guard(&mut self, guard: Option<Reg>) {
+        self.guard = guard;
+    }
+
     /// One line: an instruction without its semicolon.
     pub(super) fn line(&mut self, instruction: fmt::Arguments<'_>) {
         // Writing to a string does not fail.
-        let _ = writeln!(self.body, "    {instruction};");
+        let _ = match self.guard {
+            Some(guard) => writeln!(self.body, "    @{guard} {instruction};"),
+            None => writeln!(self.body, "    {instruction};"),
+        };
     }
 
     /// The place of a label.

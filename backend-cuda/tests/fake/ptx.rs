@@ -155,6 +155,8 @@ impl Text {
                 Operand::Index(one.starts_with("%c"))
             } else if one.starts_with('%') {
                 Operand::Register(register(one))
+            } else if one == "tile" {
+                Operand::Number(0)
             } else {
                 Operand::Number(number(one)?)
             });

@@ -130,7 +130,7 @@ impl Kernel<'_> {
         let Some(result_type) = self.class.operands[0].0.element_type() else { return };
         let places = self.short(text, 0, addresses[0]);
         for (place, values) in places.into_iter().zip(results) {
-            store_span(text, result_type, place, &values, 1);
+            store_span(text, result_type, place, &values, 1, &[]);
         }
         if let Some((again, end)) = until {
             text.line(format_args!("add.s32 {at}, {at}, 1"));
@@ -159,13 +159,13 @@ impl Kernel<'_> {
                 let address = moved_by(text, rows[0], first, bytes * self.deal as i64);
                 let side_by_side = |at: usize| results[at % self.deal][at / self.deal];
                 let values: Vec<Reg> = (0..self.vector * self.deal).map(side_by_side).collect();
-                store_span(text, element_type, address, &values, width.into());
+                store_span(text, element_type, address, &values, width.into(), &[]);
             }
             Access::Span { width } => {
                 let address = moved_by(text, rows[0], first, bytes);
                 let places = self.short(text, 0, address);
                 for (place, values) in places.into_iter().zip(results) {
-                    store_span(text, element_type, place, &values, width.into());
+                    store_span(text, element_type, place, &values, width.into(), &[]);
                 }
             }
             _ => unreachable!("the result of several elements lies side by side"),

@@ -16,6 +16,7 @@
 //!   An answer that is not selected may be anything.
 
 mod builder;
+pub(super) mod fold;
 
 pub use builder::ProgramBuilder;
 
@@ -205,6 +206,20 @@ pub enum Instruction {
     Fma(Register, Register, Register),
     /// The second if the first, a `Bool`, is true, else the third.
     Select(Register, Register, Register),
+}
+
+impl Instruction {
+    /// The registers that it reads, in order.
+    #[must_use = "an iterator"]
+    pub fn operands(self) -> impl Iterator<Item = Register> {
+        let all = match self {
+            Self::Constant(_) | Self::Input(_) | Self::Scalar(_) | Self::Position(_) => [None; 3],
+            Self::Unary(_, a) => [Some(a), None, None],
+            Self::Binary(_, a, b) => [Some(a), Some(b), None],
+            Self::Fma(a, b, c) | Self::Select(a, b, c) => [Some(a), Some(b), Some(c)],
+        };
+        all.into_iter().flatten()
+    }
 }
 
 /// What is computed for one element of a result: instructions in order, each of which sets a register once and reads

@@ -5,10 +5,14 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use super::{Binary, Constant, Instruction, Program, Register, RegisterType, Unary};
+use super::{
+    Binary, Constant, Instruction, Program, Register, RegisterType, Unary,
+    fold::{self, Simplified},
+};
 use crate::function::ElementType;
 
-/// Builds a [`Program`]. An instruction that is there already is not made again.
+/// Builds a [`Program`]. An instruction that is there already is not made again, and what has only constants to read is
+/// a constant.
 ///
 /// Every method panics on registers of wrong types: that is a mistake of the expansion, never of a user.
 #[derive(Debug)]
@@ -34,6 +38,15 @@ impl ProgramBuilder {
         self.types[register.index()]
     }
 
+    /// The constant that a register holds, if it is one.
+    #[must_use]
+    pub fn constant_of(&self, register: Register) -> Option<Constant> {
+        match self.instructions[register.index()] {
+            Instruction::Constant(constant) => Some(constant),
+            _ => None,
+        }
+    }
+
     /// The register that an instruction sets.
     ///
     /// # Panics
@@ -44,6 +57,14 @@ impl ProgramBuilder {
             return register;
         }
         let register_type = self.result_type(instruction);
+        let instruction = match fold::simplified(self, instruction, register_type) {
+            Simplified::Register(register) => return register,
+            Simplified::Constant(constant) => Instruction::Constant(constant),
+            Simplified::No => instruction,
+        };
+        if let Some(&register) = self.known.get(&instruction) {
+            return register;
+        }
         let number = u32::try_from(self.instructions.len()).expect("the size of functions is limited");
         self.instructions.push(instruction);
         self.types.push(register_type);
@@ -88,7 +109,7 @@ impl ProgramBuilder {
         needed[result.index()] = true;
         for at in (0..self.instructions.len()).rev().filter(|&at| at <= result.index()) {
             if needed[at] {
-                operands(self.instructions[at]).for_each(|register| needed[register.index()] = true);
+                self.instructions[at].operands().for_each(|register| needed[register.index()] = true);
             }
         }
         let mut places = vec![Register(0); self.instructions.len()];
@@ -189,20 +210,6 @@ impl ProgramBuilder {
             }
         }
     }
-}
-
-/// The registers that an instruction reads.
-fn operands(instruction: Instruction) -> impl Iterator<Item = Register> {
-    let all = match instruction {
-        Instruction::Constant(_)
-        | Instruction::Input(_)
-        | Instruction::Scalar(_)
-        | Instruction::Position(_) => [None; 3],
-        Instruction::Unary(_, a) => [Some(a), None, None],
-        Instruction::Binary(_, a, b) => [Some(a), Some(b), None],
-        Instruction::Fma(a, b, c) | Instruction::Select(a, b, c) => [Some(a), Some(b), Some(c)],
-    };
-    all.into_iter().flatten()
 }
 
 /// An instruction with its operands elsewhere.

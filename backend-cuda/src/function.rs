@@ -18,6 +18,7 @@ mod launch;
 mod lines;
 mod modules;
 mod problem;
+mod recent;
 mod text;
 mod tiles;
 
@@ -28,6 +29,7 @@ use devarray::{
 
 pub use modules::FunctionStatistics;
 pub(crate) use modules::Functions;
+pub(crate) use recent::Recent;
 
 use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, memory::CudaBuffer};
 use problem::Problem;
@@ -39,6 +41,12 @@ unsafe impl Compute for CudaDevice {
     fn map(&self, stream: &CudaStream, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
         let context = self.context();
         let driver = context.bind().map_err(|failure| context.error("map", failure))?;
+        let (functions, (raw, mut recent)) = (context.functions(), stream.computing());
+        if let Some(prepared) = recent.find(op) {
+            return functions
+                .launch(driver, raw, &prepared.loaded, prepared.grid, &prepared.parameter)
+                .map_err(|failure| context.error("map", failure));
+        }
         let problem = Problem::new(op.program(), |input| {
             let operand = match input {
                 None => op.result(),
@@ -48,9 +56,17 @@ unsafe impl Compute for CudaDevice {
         });
         let invalid = || context.error("map", INVALID_VALUE);
         let problem = problem.ok_or_else(invalid)?;
+        let elements = problem.elements();
         problem.parts(op.scalars().len(), &mut |part| {
             let launch = launch::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
-            context.functions().launch(context, driver, stream.computing(), op.program(), &launch)
+            let loaded = functions.kernel(context, driver, op.program(), &launch.class)?;
+            functions
+                .launch(driver, raw, &loaded, launch.grid, &launch.parameter)
+                .map_err(|failure| context.error("map", failure))?;
+            if part.elements() == elements {
+                recent.keep(op, part, launch, loaded);
+            }
+            Ok(())
         })
     }
 }

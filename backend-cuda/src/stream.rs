@@ -8,7 +8,7 @@ use std::{
     num::NonZeroUsize,
     ptr,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -23,6 +23,7 @@ use crate::{
     device::CudaDevice,
     driver::{Answer, Driver, OUT_OF_MEMORY, out_of_memory, sys},
     event::{CudaEvent, Kind},
+    function::Recent,
     handle::{Handle, locked},
     memory::CudaBuffer,
     strided::Chosen,
@@ -44,6 +45,7 @@ pub(crate) struct RawStream {
     strided: Mutex<StridedState>,
     /// Whether it ever computed functions, so that their kernels may run until it ends.
     computes: AtomicBool,
+    recent: Mutex<Recent>,
 }
 
 /// What strided copies know of a stream. Locked while one is launched, which relies on it.
@@ -73,6 +75,7 @@ impl CudaStream {
             raw: Handle::new(raw),
             strided: Mutex::default(),
             computes: AtomicBool::new(false),
+            recent: Mutex::default(),
         });
         context.remember(&raw);
         Ok(Self { raw })
@@ -96,10 +99,10 @@ impl CudaStream {
         self.raw.raw()
     }
 
-    /// The same, for functions.
-    pub(crate) fn computing(&self) -> sys::CUstream {
+    /// The same, to compute a function, with the last ones.
+    pub(crate) fn computing(&self) -> (sys::CUstream, MutexGuard<'_, Recent>) {
         self.raw.computes.store(true, Relaxed);
-        self.raw.raw()
+        (self.raw.raw(), locked(&self.raw.recent))
     }
 
     fn context(&self) -> &Arc<Context> {

@@ -44,12 +44,22 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn random_functions_on_random_layouts() {
     let device = CudaDevice::open(0).expect("a CUDA device is needed");
-    let stream = device.open_stream().unwrap();
-    let (first, cases) = (number("FIRST", 0), number("CASES", 1_000));
+    let (first, cases) = (number("FIRST", 0), number("CASES", 2_000));
     let began = Instant::now();
-    for which in first..first + cases {
-        Case::random(&mut Dice(which), 12_000).check(&device, &stream, which);
-    }
+    // Most of the time goes into compiling, which threads do side by side.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads as u64 {
+            let device = &device;
+            scope.spawn(move || {
+                let stream = device.open_stream().unwrap();
+                for which in (first + thread..first + cases).step_by(threads) {
+                    let case = Case::random(&mut Dice(which), 12_000);
+                    case.compare(&case.run(device, &stream), &case.interpreted(), which);
+                }
+            });
+        }
+    });
     println!(
         "{cases} random functions in {:.1} s: {:?}",
         began.elapsed().as_secs_f64(),

@@ -31,13 +31,8 @@ impl<'p> Body<'p> {
         let mut all: Vec<bool> = Vec::with_capacity(program.instructions().len());
         for &instruction in program.instructions() {
             let of = |register: Register| all[register.index()];
-            let one = match instruction {
-                Instruction::Constant(_) | Instruction::Scalar(_) => false,
-                Instruction::Input(_) | Instruction::Position(_) => varies(instruction),
-                Instruction::Unary(_, a) => of(a),
-                Instruction::Binary(_, a, b) => of(a) || of(b),
-                Instruction::Fma(a, b, c) | Instruction::Select(a, b, c) => of(a) || of(b) || of(c),
-            };
+            let reads = matches!(instruction, Instruction::Input(_) | Instruction::Position(_));
+            let one = if reads { varies(instruction) } else { instruction.operands().any(of) };
             all.push(one);
         }
         let common = vec![None; all.len()];

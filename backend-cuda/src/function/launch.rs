@@ -68,6 +68,17 @@ impl Parameter {
         Some(())
     }
 
+    /// Sets the address of an operand.
+    pub(super) fn set_base(&mut self, operand: usize, base: u64) {
+        self.0[operand] = base;
+    }
+
+    /// Sets the scalars of a launch of so many operands.
+    pub(super) fn set_scalars(&mut self, operands: usize, scalars: &[u64]) {
+        let first = Words::new(operands, scalars.len(), 0).scalars();
+        self.0[first..][..scalars.len()].copy_from_slice(scalars);
+    }
+
     pub(super) fn as_ptr(&self) -> *const u64 {
         self.0.as_ptr()
     }

@@ -4,14 +4,18 @@
 use std::{
     ffi::{CStr, CString, c_uint, c_void},
     mem, ptr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use devarray::{Error, Result, function::primitive::Program};
 
 use super::{
     cache::Cache,
-    launch::{Launch, write},
+    class::Class,
+    launch::{Parameter, write},
     text::BLOCK,
 };
 use crate::{
@@ -35,12 +39,12 @@ const LOG_OPTIONS: [c_uint; 2] = [
 
 /// A kernel that was loaded.
 #[derive(Debug)]
-struct Loaded {
+pub(super) struct Loaded {
     module: Handle<sys::CUmod_st>,
     function: Handle<sys::CUfunc_st>,
 }
 
-/// How often functions were compiled, and found again.
+/// Kernels of functions: how many were compiled, and how often they were launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct FunctionStatistics {
@@ -48,8 +52,8 @@ pub struct FunctionStatistics {
     pub kept: usize,
     /// Kernels that were compiled.
     pub compiled: u64,
-    /// Launches of kernels that were there already.
-    pub found: u64,
+    /// Launches; all but the first of each kernel found it there.
+    pub launches: u64,
     /// Kernels that had to go for others.
     pub evicted: u64,
 }
@@ -57,15 +61,15 @@ pub struct FunctionStatistics {
 /// The kernels of one context.
 #[derive(Debug)]
 pub(crate) struct Functions {
-    /// Held while a kernel is compiled, so that two threads do not compile the same one.
-    compiling: Mutex<()>,
+    launches: AtomicU64,
     kept: Mutex<Kept>,
 }
 
 #[derive(Debug)]
 struct Kept {
     cache: Cache<Loaded>,
-    statistics: FunctionStatistics,
+    compiled: u64,
+    evicted: u64,
     /// Evicted, perhaps still running.
     retired: Vec<Arc<Loaded>>,
     /// Retired, and unloaded as soon as all that was enqueued when their events were recorded is done.
@@ -81,44 +85,78 @@ impl Default for Functions {
     fn default() -> Self {
         let kept = Kept {
             cache: Cache::new(MOST),
-            statistics: FunctionStatistics::default(),
+            compiled: 0,
+            evicted: 0,
             retired: Vec::new(),
             leaving: Vec::new(),
             events: Vec::new(),
             closed: Vec::new(),
             lost: false,
         };
-        Self { compiling: Mutex::default(), kept: Mutex::new(kept) }
+        Self { launches: AtomicU64::new(0), kept: Mutex::new(kept) }
     }
 }
 
 impl Functions {
     pub(crate) fn statistics(&self) -> FunctionStatistics {
         let kept = locked(&self.kept);
-        FunctionStatistics { kept: kept.cache.len(), ..kept.statistics }
+        let (compiled, evicted) = (kept.compiled, kept.evicted);
+        FunctionStatistics {
+            kept: kept.cache.len(),
+            compiled,
+            launches: self.launches.load(Relaxed),
+            evicted,
+        }
     }
 
-    /// Launches a kernel on `stream`, whose context is bound. Does not synchronize; compiles it if it is not there.
-    pub(super) fn launch(
+    /// The kernel of a launch, whose context is bound; it is compiled if it is not there. Does not synchronize.
+    pub(super) fn kernel(
         &self,
         context: &Context,
         driver: &Driver,
-        stream: sys::CUstream,
         program: &Program,
-        launch: &Launch,
-    ) -> Result<()> {
-        let loaded = match self.find(program, launch) {
-            Some(loaded) => loaded,
-            None => self.load(context, driver, program, launch)?,
-        };
-        let mut arguments = [launch.parameter.as_ptr().cast_mut().cast::<c_void>()];
+        class: &Class,
+    ) -> Result<Arc<Loaded>> {
+        if let Some(loaded) = locked(&self.kept).cache.get(program, class) {
+            return Ok(loaded);
+        }
+        // Without the lock: threads may compile at the same time.
+        let loaded = Arc::new(compile(context, driver, write(program, class))?);
+        // Dropped after the lock: the last owner of a stream takes it.
+        let streams = context.open_streams();
+        let mut kept = locked(&self.kept);
+        kept.compiled += 1;
+        // First, so that what is retired now waits for the streams that are open next time.
+        kept.unload_what_ended(context, driver, &streams);
+        if let Some(already) = kept.cache.get(program, class) {
+            kept.retired.push(loaded);
+            return Ok(already);
+        }
+        if let Some(evicted) = kept.cache.insert(program.clone(), class.clone(), Arc::clone(&loaded)) {
+            kept.evicted += 1;
+            kept.retired.push(evicted);
+        }
+        Ok(loaded)
+    }
+
+    /// Launches a kernel on `stream`, whose context is bound. Does not synchronize.
+    pub(super) fn launch(
+        &self,
+        driver: &Driver,
+        stream: sys::CUstream,
+        loaded: &Loaded,
+        grid: u32,
+        parameter: &Parameter,
+    ) -> Answer {
+        self.launches.fetch_add(1, Relaxed);
+        let mut arguments = [parameter.as_ptr().cast_mut().cast::<c_void>()];
         // SAFETY: the kernel was compiled for one parameter of that size, which the driver copies before it returns; it
         // touches the elements of the operation that the launch was made from, and reads between them; stream and function
         // are of one context, and the function stays loaded while `loaded` is held.
-        let launched = unsafe {
+        unsafe {
             driver.launch_kernel(
                 loaded.function.raw(),
-                launch.grid,
+                grid,
                 1,
                 1,
                 BLOCK,
@@ -129,41 +167,7 @@ impl Functions {
                 arguments.as_mut_ptr(),
                 ptr::null_mut(),
             )
-        };
-        launched.map_err(|failure| context.error("map", failure))
-    }
-
-    fn find(&self, program: &Program, launch: &Launch) -> Option<Arc<Loaded>> {
-        let mut kept = locked(&self.kept);
-        let found = kept.cache.get(program, &launch.class)?;
-        kept.statistics.found += 1;
-        Some(found)
-    }
-
-    fn load(
-        &self,
-        context: &Context,
-        driver: &Driver,
-        program: &Program,
-        launch: &Launch,
-    ) -> Result<Arc<Loaded>> {
-        let _compiling = locked(&self.compiling);
-        if let Some(loaded) = self.find(program, launch) {
-            return Ok(loaded);
         }
-        let text = write(program, &launch.class);
-        let loaded = Arc::new(compile(context, driver, text)?);
-        // Dropped after the lock: the last owner of a stream takes it.
-        let streams = context.open_streams();
-        let mut kept = locked(&self.kept);
-        // First, so that what is evicted now waits for the streams that are open next time.
-        kept.unload_what_ended(context, driver, &streams);
-        kept.statistics.compiled += 1;
-        if let Some(evicted) = kept.cache.insert(program.clone(), launch.class.clone(), Arc::clone(&loaded)) {
-            kept.statistics.evicted += 1;
-            kept.retired.push(evicted);
-        }
-        Ok(loaded)
     }
 
     /// Takes note of a stream that is closed and may still run functions. Its context is bound.

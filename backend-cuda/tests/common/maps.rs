@@ -1,10 +1,16 @@
 //! Random functions on random layouts, and what they must give.
 #![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
 
+use std::fmt;
+
 use devarray::{
     Layout, NdLayout,
     backend::{Buffer, Compute, MapOp, Operand},
-    function::{ElementType, primitive::Program},
+    function::{
+        ElementType,
+        interpreter::{InputElements, ResultElements, interpret},
+        primitive::Program,
+    },
 };
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 
@@ -160,23 +166,46 @@ impl Case {
         found
     }
 
-    /// Computes it on a device, and compares every byte of the result's memory.
-    pub(crate) fn check(&self, device: &CudaDevice, stream: &CudaStream, which: u64) {
-        let (found, expected) = (self.run(device, stream), self.expected());
-        let wrong = found.iter().zip(&expected).position(|(found, expected)| found != expected);
-        let layouts: Vec<&Layout> = self.inputs.iter().map(|(layout, _)| layout).collect();
-        assert_eq!(
-            wrong.map(|at| (
-                at,
-                &found[at & !7..(at | 7).min(found.len())],
-                &expected[at & !7..(at | 7).min(found.len())]
-            )),
-            None,
-            "case {which}: {:#?}\n{:?}\nin place: {:?}; result {:?}",
-            self.program,
-            layouts,
-            self.in_place,
-            self.result.0
-        );
+    /// The same, by core's interpreter.
+    pub(crate) fn interpreted(&self) -> Vec<u8> {
+        let mut bytes = self.result.1.clone();
+        let start = bytes.as_mut_ptr();
+        let inputs: Vec<InputElements<'_>> = (0..self.inputs.len())
+            .map(|at| {
+                let (layout, own) = &self.inputs[at];
+                let start = if self.in_place == Some(at) { start.cast_const() } else { own.as_ptr() };
+                InputElements { start, layout }
+            })
+            .collect();
+        // SAFETY: layouts lie inside their bytes, and only one input, with the result's layout, shares its memory.
+        unsafe {
+            interpret(
+                &self.program,
+                &inputs,
+                &self.scalars,
+                ResultElements { start, layout: &self.result.0 },
+            );
+        }
+        bytes
+    }
+
+    /// Panics unless every byte of the result's memory is as expected.
+    pub(crate) fn compare(&self, found: &[u8], expected: &[u8], which: u64) {
+        assert_eq!(found.len(), expected.len());
+        if let Some(wrong) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
+            let size = self.program.result_type().len_bytes();
+            let element = wrong / size;
+            let bytes = element * size..(element + 1) * size;
+            let (found, expected) = (&found[bytes.clone()], &expected[bytes]);
+            panic!("case {which}: element {element} is {found:?}, not {expected:?}, of {self}");
+        }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:#?}, scalars {:?}", self.program, self.scalars)?;
+        writeln!(f, "result: {:?}, in place: {:?}", self.result.0, self.in_place)?;
+        self.inputs.iter().try_for_each(|(layout, _)| writeln!(f, "input: {layout:?}"))
     }
 }

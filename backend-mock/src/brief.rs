@@ -164,7 +164,19 @@ impl fmt::Debug for Tally {
 /// The kinds of which there were operations; how many without the bytes.
 impl fmt::Debug for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { allocs, frees, copies, fills, uploads, downloads, prefetches, records, waits } = self;
+        let Self {
+            allocs,
+            frees,
+            copies,
+            fills,
+            uploads,
+            downloads,
+            maps,
+            reductions,
+            prefetches,
+            records,
+            waits,
+        } = self;
         let kinds = [
             ("allocs", allocs.count),
             ("frees", frees.count),
@@ -172,6 +184,8 @@ impl fmt::Debug for Counts {
             ("fills", fills.count),
             ("uploads", uploads.count),
             ("downloads", downloads.count),
+            ("maps", maps.count),
+            ("reductions", reductions.count),
             ("prefetches", prefetches.count),
             ("records", *records),
             ("waits", *waits),

@@ -13,7 +13,7 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 10] = [
+const EXTRAS: [Capability; 12] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -24,6 +24,8 @@ const EXTRAS: [Capability; 10] = [
     Capability::Ipc,
     Capability::DeviceSymbols,
     Capability::MemoryPool,
+    Capability::Functions,
+    Capability::Reductions,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].

@@ -3,6 +3,7 @@
 mod brief;
 mod buffer;
 mod builder;
+mod compute;
 mod device;
 mod engine;
 mod event;

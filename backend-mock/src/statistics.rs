@@ -34,6 +34,10 @@ pub struct Counts {
     pub uploads: Tally,
     /// Copies from device memory to host memory.
     pub downloads: Tally,
+    /// Functions computed on device memory.
+    pub maps: Tally,
+    /// Reductions and running forms of device memory.
+    pub reductions: Tally,
     /// Prefetches of managed memory.
     pub prefetches: Tally,
     /// Events recorded.
@@ -46,8 +50,20 @@ impl Counts {
     /// Operations of all kinds together.
     #[must_use]
     pub fn operations(&self) -> u64 {
-        let Self { allocs, frees, copies, fills, uploads, downloads, prefetches, records, waits } = self;
-        let tallies = [allocs, frees, copies, fills, uploads, downloads, prefetches];
+        let Self {
+            allocs,
+            frees,
+            copies,
+            fills,
+            uploads,
+            downloads,
+            maps,
+            reductions,
+            prefetches,
+            records,
+            waits,
+        } = self;
+        let tallies = [allocs, frees, copies, fills, uploads, downloads, maps, reductions, prefetches];
         tallies.iter().map(|tally| tally.count).sum::<u64>() + records + waits
     }
 }

@@ -20,6 +20,7 @@
 mod buffer;
 mod capabilities;
 mod capability;
+mod compute;
 mod declared;
 mod device;
 mod device_symbols;
@@ -39,6 +40,7 @@ mod timing;
 pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
+pub use compute::{Compute, MapOp, Operand, ReduceForm, ReduceOp};
 pub use declared::DeclaredAccess;
 pub use device::Device;
 pub use device_symbols::DeviceSymbols;

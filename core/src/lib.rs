@@ -10,11 +10,13 @@ pub mod copy;
 mod custody;
 mod error;
 pub mod foreign;
+pub mod function;
 pub mod host;
 pub mod host_array;
 pub mod ipc;
 pub mod layout;
 pub mod manual;
+pub mod math;
 pub mod memory;
 mod module;
 #[cfg(feature = "npy")]

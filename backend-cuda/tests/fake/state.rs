@@ -15,6 +15,8 @@ use devarray_cuda::{
     strided::kernel::{Kernel, Module},
 };
 
+use super::ptx::Text;
+
 pub(crate) const INVALID: i32 = 1;
 pub(crate) const NO_MEMORY: i32 = 2;
 
@@ -102,6 +104,13 @@ pub(crate) struct State {
     /// Modules of the library, by handle, and functions of them.
     pub(crate) modules: HashMap<usize, Module>,
     pub(crate) kernels: HashMap<usize, Kernel>,
+    /// Functions that were written as text: by module, and by function.
+    pub(crate) texts: HashMap<usize, Arc<Text>>,
+    pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,
+    /// Every text that was loaded.
+    pub(crate) written: Vec<String>,
+    /// What the driver says of every text, which it refuses.
+    pub(crate) refusal: Option<String>,
     /// Every kernel asked for, by name.
     pub(crate) asked: Vec<String>,
     /// Whether kernels do nothing, because what they would do takes long.
@@ -148,6 +157,10 @@ impl Default for State {
             exported: BTreeSet::new(),
             modules: HashMap::new(),
             kernels: HashMap::new(),
+            texts: HashMap::new(),
+            functions: HashMap::new(),
+            written: Vec::new(),
+            refusal: None,
             asked: Vec::new(),
             idle: false,
             defaults: Vec::new(),

@@ -53,6 +53,7 @@ impl Work {
                 Touch::device(*src, ByteSet::source(plan), Access::Read),
                 Touch::device(*dst, ByteSet::destination(plan), Access::Write),
             ],
+            Self::Compute(computation) => computation.touches(),
             // No byte changes, but the memory must be there.
             Self::Prefetch { buffer, bytes } => {
                 smallvec![Touch::device(*buffer, range(bytes), Access::Read)]

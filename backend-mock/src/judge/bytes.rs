@@ -38,7 +38,7 @@ impl Bytes {
     ///
     /// The order of a walk does not matter for the set, so axes are sorted and those that continue each other are
     /// one: a transposed read of a dense block is one piece.
-    pub(super) fn strided(offset: usize, run: usize, axes: impl Iterator<Item = (isize, usize)>) -> Self {
+    pub(crate) fn strided(offset: usize, run: usize, axes: impl Iterator<Item = (isize, usize)>) -> Self {
         let mut start = offset;
         let mut steps: SmallVec<[(usize, usize); 6]> = SmallVec::new();
         for (stride, extent) in axes {

@@ -52,8 +52,8 @@ impl Judge {
         let race = self.races(&touches, operation, position, pageable);
         let finding = lifetime
             .or(race)
-            .or_else(|| self.overlap(&touches, operation))
-            .or_else(|| self.uninitialized(&touches, operation));
+            .or_else(|| self.overlap(work, &touches, operation))
+            .or_else(|| self.uninitialized(work, &touches, operation));
         self.give_values(&touches, work);
         finding
     }
@@ -168,8 +168,8 @@ impl Judge {
     }
 
     /// A copy within one memory whose sides share a byte.
-    fn overlap(&self, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        let [read, written] = touches else { return None };
+    fn overlap(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
+        let (Work::Copy { .. }, [read, written]) = (work, touches) else { return None };
         let Place::Device(id) = written.place else { return None };
         if read.place != written.place {
             return None;
@@ -179,14 +179,19 @@ impl Judge {
         Some(Box::new(Finding::new(Code::Overlap, operation, Access::Write, memory, first)))
     }
 
-    /// A download of bytes without a value.
-    fn uninitialized(&self, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        let [Touch { place: Place::Device(id), bytes, .. }, Touch { place: Place::Host, .. }] = touches
-        else {
+    /// A download, or a function, of bytes without a value.
+    fn uninitialized(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
+        if !matches!(work, Work::Download { .. } | Work::Compute(_)) {
             return None;
+        }
+        let missing = |touch: &Touch| match touch {
+            Touch { place: Place::Device(id), bytes, access: Access::Read } => {
+                Some((*id, self.device.buffer(*id)?.initialized.first_missing(bytes)?))
+            }
+            _ => None,
         };
-        let missing = self.device.buffer(*id)?.initialized.first_missing(bytes)?;
-        let memory = self.device_name(*id);
+        let (id, missing) = touches.iter().find_map(missing)?;
+        let memory = self.device_name(id);
         let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, missing);
         let help = "help: fill the array, or make it with `zeros`, before it is read";
         Some(Box::new(finding.note(help.to_owned())))

@@ -1,0 +1,50 @@
+//! Functions on device memory.
+#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+
+mod map;
+mod reduce;
+
+pub use map::{MapOp, Operand};
+pub use reduce::{ReduceForm, ReduceOp};
+
+use super::{Capability, Device};
+use crate::{Error, Result};
+
+/// A device that computes functions.
+///
+/// # For callers
+///
+/// Arrays and views have the calls; this is what they end in.
+///
+/// # For backend authors
+///
+/// Core hands over a checked [`Program`](crate::function::primitive::Program) with its operands. A backend whose memory the host reaches passes both to
+/// core's interpreter; others compile the program. Both must agree to the bit, which the primitives make possible.
+///
+/// # Safety
+///
+/// As [`Stream`](super::Stream): the operation takes effect in stream order, reads the elements of the inputs, writes
+/// the elements of the result, and touches no other byte.
+pub unsafe trait Compute: Device {
+    /// Computes a function for every element of the result. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was enqueued, and the result is unchanged.
+    fn map(&self, stream: &Self::Stream, op: &MapOp<'_, Self::Buffer>) -> Result<()>;
+
+    /// Reduces elements along axes, or computes their running form along one, if the device has the extra
+    /// [`Reductions`](Capability::Reductions). Does not synchronize.
+    ///
+    /// The order in which floats are combined is part of the operation: [`Combine`](crate::function::Combine).
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`], of [`Reductions`](Capability::Reductions).
+    /// - What the device says. Nothing was enqueued, and the result is unchanged.
+    fn reduce(&self, stream: &Self::Stream, op: &ReduceOp<'_, Self::Buffer>) -> Result<()> {
+        let _ = (stream, op);
+        let (backend, operation, capability) = (self.info().backend, "reduce", Capability::Reductions);
+        Err(Error::Unsupported { backend, operation, capability })
+    }
+}

@@ -1,0 +1,95 @@
+//! What is wrong with a function, and where in its text.
+
+use std::{fmt, ops::Range};
+
+/// What kind of mistake it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FunctionErrorKind {
+    /// The text does not parse, or names something that is not there.
+    Text,
+    /// The types do not fit together.
+    Type,
+    /// The shapes do not fit together, or an axis is out of range.
+    Shape,
+    /// The function is larger than the limits allow.
+    Size,
+    /// Nothing is reduced to an element that has no value then.
+    Empty,
+}
+
+impl FunctionErrorKind {
+    /// The name in golden cases: `type`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Type => "type",
+            Self::Shape => "shape",
+            Self::Size => "size",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+/// A function that is refused. Displayed with its text and a mark under the place, where there is a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionError {
+    kind: FunctionErrorKind,
+    message: String,
+    place: Option<Place>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    text: Box<str>,
+    range: Range<usize>,
+}
+
+impl FunctionError {
+    /// A mistake that has no place in a text.
+    #[must_use]
+    pub fn new(kind: FunctionErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), place: None }
+    }
+
+    /// The same mistake at a place of a text, in bytes. A range that is not one of the text is cut to it.
+    #[must_use]
+    pub fn at(self, text: &str, range: Range<usize>) -> Self {
+        let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+        let (start, end) = (boundary(range.start).unwrap_or(0), boundary(range.end).unwrap_or(0));
+        Self { place: Some(Place { text: text.into(), range: start..end.max(start) }), ..self }
+    }
+
+    /// What kind of mistake it is.
+    #[must_use]
+    pub fn kind(&self) -> FunctionErrorKind {
+        self.kind
+    }
+
+    /// What is wrong, in one line, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Where it is wrong, in bytes of the text.
+    #[must_use]
+    pub fn place(&self) -> Option<Range<usize>> {
+        self.place.as_ref().map(|place| place.range.clone())
+    }
+}
+
+impl fmt::Display for FunctionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        let Some(Place { text, range }) = &self.place else { return Ok(()) };
+        // Tabs and line breaks would move the mark away from its place.
+        let shown: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let before = text[..range.start].chars().count();
+        let marked = text[range.clone()].chars().count().max(1);
+        write!(f, "\n  {shown}\n  {:before$}{:^<marked$}", "", "")
+    }
+}
+
+impl std::error::Error for FunctionError {}

@@ -1,0 +1,99 @@
+//! The rounding of floats in the calling thread: other code may have changed it.
+#![allow(unsafe_code)] // reads and sets the control register of the thread
+
+/// While it lives, floats are rounded to nearest even and subnormals are kept; afterwards as the thread had it.
+pub(super) struct FloatEnvironment {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    before: Control,
+}
+
+#[cfg(target_arch = "x86_64")]
+type Control = u32;
+#[cfg(target_arch = "aarch64")]
+type Control = u64;
+
+/// What all masked exceptions, rounding to nearest, and kept subnormals look like, and the bits that say so.
+#[cfg(target_arch = "x86_64")]
+const STANDARD: (Control, Control) = (0x1f80, 0xffc0);
+#[cfg(target_arch = "aarch64")]
+const STANDARD: (Control, Control) = (0, 0x07c8_9f00);
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+impl FloatEnvironment {
+    pub(super) fn standard() -> Self {
+        let before = control();
+        let (standard, mask) = STANDARD;
+        if before & mask != standard {
+            set_control(before & !mask | standard);
+        }
+        Self { before }
+    }
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+impl Drop for FloatEnvironment {
+    fn drop(&mut self) {
+        let (standard, mask) = STANDARD;
+        if self.before & mask != standard {
+            set_control(self.before);
+        }
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+impl FloatEnvironment {
+    pub(super) fn standard() -> Self {
+        Self {}
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn control() -> Control {
+    let mut value = 0_u32;
+    // SAFETY: stores the register's 4 bytes into the variable
+    unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut value, options(nostack)) };
+    value
+}
+
+#[cfg(target_arch = "x86_64")]
+fn set_control(value: Control) {
+    // SAFETY: the value was read from the register, but for bits that every processor has
+    unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack)) };
+}
+
+#[cfg(target_arch = "aarch64")]
+fn control() -> Control {
+    let value: u64;
+    // SAFETY: reads a register
+    unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) value, options(nomem, nostack)) };
+    value
+}
+
+#[cfg(target_arch = "aarch64")]
+fn set_control(value: Control) {
+    // SAFETY: the value was read from the register, but for bits that every processor has
+    unsafe { std::arch::asm!("msr fpcr, {}", in(reg) value, options(nostack)) };
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subnormals_are_kept_whatever_the_thread_had() {
+        const FLUSH: Control = 1 << 15 | 1 << 6;
+        let product = || std::hint::black_box(1e-30_f32) * std::hint::black_box(1e-10_f32);
+        set_control(control() | FLUSH);
+        let flushed = product();
+        let kept = {
+            let _standard = FloatEnvironment::standard();
+            product()
+        };
+        let after = control();
+        set_control(after & !FLUSH);
+        // Without the guard they are lost, or this shows nothing.
+        assert_eq!(flushed, 0.0);
+        assert_eq!(kept, 1e-40);
+        assert_eq!(after & FLUSH, FLUSH);
+    }
+}

@@ -1,0 +1,221 @@
+//! A function: typed values, each made of values before it.
+
+use std::collections::HashMap;
+
+use super::{BinaryOperation, ElementType, UnaryOperation};
+
+/// A value of a [`Function`], or of the [`FunctionBuilder`](super::FunctionBuilder) that makes one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Value(pub(super) u32);
+
+impl Value {
+    /// The number of the node that makes it.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What makes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Operation {
+    /// The element of an input.
+    Input(u8),
+    /// A scalar argument.
+    Scalar(u8),
+    /// The position along an axis of the result, an `i64`.
+    Position(u8),
+    /// A constant: the bits, in the width of its type. A NaN is the canonical one.
+    Constant(u64),
+    /// An operation of one value.
+    Unary(UnaryOperation, Value),
+    /// An operation of two values of one type.
+    Binary(BinaryOperation, Value, Value),
+    /// `a * b + c`, rounded once.
+    Fma(Value, Value, Value),
+    /// `clip(x, lo, hi)`.
+    Clip(Value, Value, Value),
+    /// `where(c, a, b)`.
+    Where(Value, Value, Value),
+    /// The value as another type, as Rust's `as`.
+    Cast(Value),
+    /// The bits as another type of the same width.
+    Bitcast(Value),
+}
+
+impl Operation {
+    /// The values that it takes.
+    #[must_use = "an iterator"]
+    pub fn operands(self) -> impl DoubleEndedIterator<Item = Value> {
+        let all = match self {
+            Self::Input(_) | Self::Scalar(_) | Self::Position(_) | Self::Constant(_) => [None; 3],
+            Self::Unary(_, a) | Self::Cast(a) | Self::Bitcast(a) => [Some(a), None, None],
+            Self::Binary(_, a, b) => [Some(a), Some(b), None],
+            Self::Fma(a, b, c) | Self::Clip(a, b, c) | Self::Where(a, b, c) => [Some(a), Some(b), Some(c)],
+        };
+        all.into_iter().flatten()
+    }
+
+    fn moved(self, at: impl Fn(Value) -> Value) -> Self {
+        match self {
+            Self::Input(_) | Self::Scalar(_) | Self::Position(_) | Self::Constant(_) => self,
+            Self::Unary(operation, a) => Self::Unary(operation, at(a)),
+            Self::Binary(operation, a, b) => Self::Binary(operation, at(a), at(b)),
+            Self::Fma(a, b, c) => Self::Fma(at(a), at(b), at(c)),
+            Self::Clip(a, b, c) => Self::Clip(at(a), at(b), at(c)),
+            Self::Where(a, b, c) => Self::Where(at(a), at(b), at(c)),
+            Self::Cast(a) => Self::Cast(at(a)),
+            Self::Bitcast(a) => Self::Bitcast(at(a)),
+        }
+    }
+
+    /// Numbers that name it, of a fixed length, for the digest.
+    fn code(self) -> [u64; 5] {
+        let value = |value: Value| u64::from(value.0);
+        match self {
+            Self::Input(at) => [0, at.into(), 0, 0, 0],
+            Self::Scalar(at) => [1, at.into(), 0, 0, 0],
+            Self::Position(axis) => [2, axis.into(), 0, 0, 0],
+            Self::Constant(bits) => [3, bits, 0, 0, 0],
+            Self::Unary(operation, a) => [4, operation as u64, value(a), 0, 0],
+            Self::Binary(operation, a, b) => [5, operation as u64, value(a), value(b), 0],
+            Self::Fma(a, b, c) => [6, value(a), value(b), value(c), 0],
+            Self::Clip(a, b, c) => [7, value(a), value(b), value(c), 0],
+            Self::Where(a, b, c) => [8, value(a), value(b), value(c), 0],
+            Self::Cast(a) => [9, value(a), 0, 0, 0],
+            Self::Bitcast(a) => [10, value(a), 0, 0, 0],
+        }
+    }
+}
+
+/// A value's operation and type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Node {
+    pub(super) operation: Operation,
+    pub(super) element_type: ElementType,
+}
+
+impl Node {
+    /// What makes the value.
+    #[must_use]
+    pub const fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// The type of the value.
+    #[must_use]
+    pub const fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+}
+
+/// A function of one element each of some inputs and of some scalars: typed, checked, and in one form.
+///
+/// Two functions that are built of the same operations on the same values are equal, in whatever order they were built;
+/// what the result does not need is gone. Made by [`Function::parse`] from a text and by
+/// [`FunctionBuilder`](super::FunctionBuilder) step by step; displayed as a text that parses to the same function.
+///
+/// ```
+/// use devarray::function::{ElementType, Function};
+///
+/// let f32 = ElementType::F32;
+/// let function = Function::parse("x0 * k0 + where(x1 < 0, -x1, x1)", &[f32, f32], &[f32])?;
+/// assert_eq!(function.result_type(), f32);
+/// assert_eq!(function.to_string(), "x0 * k0 + where(x1 < 0.0, -x1, x1)");
+/// # Ok::<(), devarray::function::FunctionError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Function {
+    inputs: Vec<ElementType>,
+    scalars: Vec<ElementType>,
+    nodes: Vec<Node>,
+}
+
+impl Function {
+    /// The function of what `result` needs of `nodes`, numbered by first use.
+    pub(super) fn canonical(
+        inputs: Vec<ElementType>,
+        scalars: Vec<ElementType>,
+        nodes: &[Node],
+        result: Value,
+    ) -> Self {
+        let mut places: HashMap<Value, Value> = HashMap::new();
+        let mut kept: Vec<Node> = Vec::new();
+        let mut known: HashMap<Node, Value> = HashMap::new();
+        let mut waiting = vec![result];
+        while let Some(&value) = waiting.last() {
+            let node = nodes[value.index()];
+            let before = waiting.len();
+            waiting.extend(node.operation.operands().rev().filter(|operand| !places.contains_key(operand)));
+            if waiting.len() > before {
+                continue;
+            }
+            waiting.pop();
+            let operation = node.operation.moved(|operand| places[&operand]);
+            let node = Node { operation, ..node };
+            let place = *known.entry(node).or_insert_with(|| {
+                kept.push(node);
+                Value(u32::try_from(kept.len() - 1).unwrap_or(u32::MAX))
+            });
+            places.insert(value, place);
+        }
+        Self { inputs, scalars, nodes: kept }
+    }
+
+    /// The types of the inputs `x0`, `x1` ….
+    #[must_use]
+    pub fn inputs(&self) -> &[ElementType] {
+        &self.inputs
+    }
+
+    /// The types of the scalar arguments `k0`, `k1` ….
+    #[must_use]
+    pub fn scalars(&self) -> &[ElementType] {
+        &self.scalars
+    }
+
+    /// What makes the values, in order: each takes values before it, and the last is the result.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The value that is the result.
+    #[must_use]
+    pub fn result(&self) -> Value {
+        Value(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The type of the result's elements.
+    #[must_use]
+    pub fn result_type(&self) -> ElementType {
+        self.nodes[self.result().index()].element_type
+    }
+
+    /// How many axes the result must have at least: one more than the last whose position is taken.
+    #[must_use]
+    pub fn needed_rank(&self) -> usize {
+        let axes = self.nodes.iter().filter_map(|node| match node.operation {
+            Operation::Position(axis) => Some(usize::from(axis) + 1),
+            _ => None,
+        });
+        axes.max().unwrap_or(0)
+    }
+
+    /// A number for the function, the same in every process: for keys of caches that are kept.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        let types = |types: &[ElementType]| types.iter().map(|&t| t as u64).collect::<Vec<_>>();
+        let lengths = [self.inputs.len() as u64, self.scalars.len() as u64];
+        let nodes = self.nodes.iter().flat_map(|node| {
+            let code = node.operation.code();
+            code.into_iter().chain([node.element_type as u64])
+        });
+        let words = lengths.into_iter().chain(types(&self.inputs)).chain(types(&self.scalars)).chain(nodes);
+        // FNV-1a of 128 bits.
+        words.flat_map(u64::to_le_bytes).fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
+            (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! Functions as text: `x0 * k0 + where(x1 < 0, -x1, x1)`.
+
+mod check;
+mod lexer;
+mod parser;
+mod print;
+
+use super::{ElementType, Function, FunctionError};
+
+/// How deeply calls, parentheses and operators before their operand can be nested in a text.
+pub(super) const MAX_DEPTH: usize = 200;
+/// Bytes of a text that is looked at.
+const MAX_TEXT_BYTES: usize = 1 << 18;
+
+impl Function {
+    /// The function that a text says, of inputs and scalars of such types.
+    ///
+    /// Python's precedence; inputs `x0`, scalars `k0`, positions `i0`, literals that take the type of what stands beside
+    /// them. The manual holds the language.
+    ///
+    /// # Errors
+    ///
+    /// The text does not parse ([`FunctionErrorKind::Text`](super::FunctionErrorKind::Text)), types do not fit
+    /// ([`Type`](super::FunctionErrorKind::Type)), or it is too large ([`Size`](super::FunctionErrorKind::Size)), each
+    /// with the place. Whatever the types are, a text that does not parse is said to.
+    pub fn parse(text: &str, inputs: &[ElementType], scalars: &[ElementType]) -> Result<Self, FunctionError> {
+        if text.len() > MAX_TEXT_BYTES {
+            let message = format!("the text has more than {MAX_TEXT_BYTES} bytes");
+            return Err(FunctionError::new(super::FunctionErrorKind::Size, message));
+        }
+        let tree = parser::parse(text, inputs.len(), scalars.len())?;
+        check::build(text, &tree, inputs, scalars)
+    }
+}

@@ -1,0 +1,195 @@
+//! Functions as text: what parses to what, what is refused where, and that what is printed parses again.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use devarray::function::{
+    BinaryOperation, ElementType, Function, FunctionBuilder, FunctionErrorKind, MAX_NODES, Operation,
+};
+
+const F32: ElementType = ElementType::F32;
+const I8: ElementType = ElementType::I8;
+const U8: ElementType = ElementType::U8;
+const BOOL: ElementType = ElementType::Bool;
+
+/// Four inputs and two scalars of one type.
+fn parse(text: &str, element_type: ElementType) -> Function {
+    Function::parse(text, &[element_type; 4], &[element_type; 2]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn kind(text: &str, element_type: ElementType) -> Option<FunctionErrorKind> {
+    Function::parse(text, &[element_type; 4], &[element_type; 2]).err().map(|error| error.kind())
+}
+
+#[test]
+fn operators_bind_as_in_python() {
+    let same = [
+        (I8, "x0 | x1 ^ x2 & x3", "x0 | (x1 ^ (x2 & x3))"),
+        (I8, "x0 & x1 << x2 + x3 * k0", "x0 & (x1 << (x2 + (x3 * k0)))"),
+        (I8, "x0 - x1 - x2", "(x0 - x1) - x2"),
+        (I8, "x0 // x1 * x2 % x3", "((x0 // x1) * x2) % x3"),
+        (I8, "x0 ** x1 ** x2", "x0 ** (x1 ** x2)"),
+        (I8, "-x0 ** x1", "-(x0 ** x1)"),
+        (I8, "x0 ** -x1 ** x2", "x0 ** (-(x1 ** x2))"),
+        (I8, "~x0 * -x1", "(~x0) * (-x1)"),
+        (I8, "-x0 ** -~x1 + x2", "(-(x0 ** (-(~x1)))) + x2"),
+        (I8, "x0 | x1 < x2 + x3", "(x0 | x1) < (x2 + x3)"),
+        (I8, "-2 ** x0", "-(2 ** x0)"),
+        (I8, "x0 * -2 ** x1", "x0 * (-(2 ** x1))"),
+        (I8, "x0--1", "x0 - (-1)"),
+        (F32, "1e-3+x0", "0.001 + x0"),
+        (F32, "0x1.8p-3 * x0", "0.1875 * x0"),
+        (F32, "0x10 * x0", "16 * x0"),
+    ];
+    for (element_type, text, meant) in same {
+        assert_eq!(parse(text, element_type), parse(meant, element_type), "{text}");
+    }
+    assert_ne!(parse("x0 - x1 - x2", I8), parse("x0 - (x1 - x2)", I8));
+    assert_ne!(parse("(-2) ** x0", I8), parse("-2 ** x0", I8));
+}
+
+#[test]
+fn literals_take_the_type_of_what_stands_beside_them() {
+    for text in ["x0 + -128", "clip(x0, -1, 127)", "where(true, x0, 5)", "cast(-128, i8) + x0", "7 // k0"] {
+        assert_eq!(kind(text, I8), None, "{text}");
+    }
+    for text in ["x0 + 128", "x0 - -129", "cast(300, i8)", "x0 * 1.0", "x0 * 1e1", "x0 + nan", "x0 == true"] {
+        assert_eq!(kind(text, I8), Some(FunctionErrorKind::Type), "{text}");
+    }
+    assert_eq!(kind("x0 + -1", U8), Some(FunctionErrorKind::Type));
+    for text in ["x0 + 16777216", "x0 + 1e38", "x0 + -inf", "where(x0 < 1, nan, x0)", "-0.0 * x0"] {
+        assert_eq!(kind(text, F32), None, "{text}");
+    }
+    for text in ["x0 + 16777217", "x0 + 1e39", "sqrt(2.0)", "2 + 3", "1", "-(2) * x0", "(2 * 3) + x0"] {
+        assert_eq!(kind(text, F32), Some(FunctionErrorKind::Type), "{text}");
+    }
+    assert_eq!(kind("x0 & 1", BOOL), Some(FunctionErrorKind::Type));
+    assert_eq!(kind("x0 & true", BOOL), None);
+}
+
+#[test]
+fn a_text_that_does_not_parse_is_said_to_whatever_its_types_are() {
+    let wrong = [
+        "",
+        "x0 x1",
+        "x0 +",
+        "(x0",
+        "x0)",
+        "x4",
+        "k2",
+        "y",
+        "i",
+        "x01",
+        "sin",
+        "sin()",
+        "sin(x0, x1)",
+        "fma(x0, x1)",
+        "foo(x0)",
+        "x0 < x1 < x2",
+        "x0 == x1 != x2",
+        "cast(x0, x1)",
+        "cast(x0, f33)",
+        "cast(x0)",
+        "1.2.3",
+        "1e",
+        "0x",
+        "0x1.8",
+        "0x1p",
+        "1_0",
+        "x0 && x1",
+        "!x0",
+        "x0;",
+        "x0 = x1",
+        "2x0",
+        "x0, x1",
+        "sqrt(2.0",
+        "é",
+        "minimum(x0,, x1)",
+    ];
+    for text in wrong {
+        assert_eq!(kind(text, F32), Some(FunctionErrorKind::Text), "{text}");
+    }
+}
+
+#[test]
+fn a_mistake_is_shown_at_its_place() {
+    let error = Function::parse("x0 * 2.5 + sin(x1)", &[F32, I8], &[]).unwrap_err();
+    assert_eq!(error.place(), Some(11..18));
+    assert_eq!(error.to_string(), "sin takes floats, not i8\n  x0 * 2.5 + sin(x1)\n             ^^^^^^^");
+    let error = Function::parse("x0 + x1", &[F32, I8], &[]).unwrap_err();
+    assert_eq!(error.message(), "+ of f32 and i8: write a cast");
+    let error = Function::parse("x0 +", &[F32], &[]).unwrap_err();
+    assert_eq!(error.to_string(), "the text ends, where an operand is expected\n  x0 +\n      ^");
+}
+
+#[test]
+fn what_is_printed_parses_to_the_same_function() {
+    let texts = [
+        (F32, "x0 * k0 + where(x1 < 0, -x1, x1)"),
+        (F32, "(x0 + x1) * x2 - (x3 - (x0 - 1)) / -2.5"),
+        (F32, "(-x0) ** (x1 ** x2) ** -0.5"),
+        (F32, "(x0 < x1) == (x2 >= 3)"),
+        (F32, "fma(x0, 2, nan) + cast(0.1, f32) * cast(0.2, f32)"),
+        (F32, "clip(x0, -inf, inf) // -0.0 % 1e30"),
+        (F32, "cast(cast(x0, f16) * 0.1, f32) + cast(i2, f32)"),
+        (F32, "where(true, cast(2, f32), cast(3, f32))"),
+        (F32, "(-1) ** x0"),
+        (I8, "~-x0 << (x1 | x2) & 3 ^ bitcast(bitcast(x0, u8) >> 7, i8)"),
+        (I8, "-(x0 * -128) - -1"),
+        (ElementType::U64, "x0 - 18446744073709551615"),
+        (ElementType::F16, "x0 * 0.1 + 65504"),
+        (ElementType::BF16, "x0 * 1e-40 + 3e38"),
+        (ElementType::F64, "x0 * 1e308 + 5e-324"),
+        (ElementType::F32, "cast(1.5, f32)"),
+        (BOOL, "~x0 & true ^ (x1 != false)"),
+    ];
+    for (element_type, text) in texts {
+        let function = parse(text, element_type);
+        let printed = function.to_string();
+        assert_eq!(parse(&printed, element_type), function, "{text} became {printed}");
+    }
+}
+
+#[test]
+fn equal_functions_are_equal_however_they_were_built() {
+    let mut builder = FunctionBuilder::new(&[F32; 2], &[]).unwrap();
+    let [x1, x0] = [1, 0].map(|at| builder.input(at).unwrap());
+    let unused = builder.binary(BinaryOperation::Multiply, x1, x0).unwrap();
+    let sum = builder.binary(BinaryOperation::Add, x0, x1).unwrap();
+    let again = builder.binary(BinaryOperation::Add, x0, x1).unwrap();
+    assert_eq!(sum, again);
+    let product = builder.binary(BinaryOperation::Multiply, sum, again).unwrap();
+    assert_ne!(unused, product);
+    let built = builder.finish(product).unwrap();
+    let parsed = Function::parse("(x0 + x1) * (x0 + x1)", &[F32; 2], &[]).unwrap();
+    assert_eq!(built, parsed);
+    assert_eq!(built.digest(), parsed.digest());
+    assert_eq!(built.nodes().len(), 4);
+    // Operands are not exchanged, and the types belong to the function.
+    let exchanged = Function::parse("(x1 + x0) * (x1 + x0)", &[F32; 2], &[]).unwrap();
+    assert_ne!(exchanged.digest(), parsed.digest());
+    let wider = Function::parse("(x0 + x1) * (x0 + x1)", &[F32, F32, I8], &[]).unwrap();
+    assert_ne!(wider.digest(), parsed.digest());
+    assert_eq!(parsed.needed_rank(), 0);
+    assert_eq!(Function::parse("i0 + i2", &[], &[]).unwrap().needed_rank(), 3);
+}
+
+#[test]
+fn sizes_are_limited_and_nothing_overflows_the_stack() {
+    let parts = vec!["x0"; MAX_NODES].join(" + ");
+    assert_eq!(kind(&parts, F32), Some(FunctionErrorKind::Size));
+    let fits = vec!["x0"; MAX_NODES / 2 - 1].join(" + ");
+    assert_eq!(kind(&fits, F32), None);
+    for (open, close) in [("(", ")"), ("-", ""), ("sin(", ")"), ("x0 ** ", ""), ("~", "")] {
+        let deep = format!("{}x0{}", open.repeat(20_000), close.repeat(20_000));
+        assert_eq!(kind(&deep, F32), Some(FunctionErrorKind::Size), "{open}");
+    }
+    assert_eq!(Function::parse("x0", &[F32; 17], &[]).unwrap_err().kind(), FunctionErrorKind::Size);
+    // Squared again and again: a text of it would have 2^64 parts.
+    let mut builder = FunctionBuilder::new(&[F32], &[]).unwrap();
+    let mut value = builder.input(0).unwrap();
+    for _ in 0..64 {
+        value = builder.binary(BinaryOperation::Multiply, value, value).unwrap();
+    }
+    let function = builder.finish(value).unwrap();
+    assert!(matches!(function.nodes()[64].operation(), Operation::Binary(..)));
+    assert_eq!(function.to_string().lines().count(), 65);
+}

@@ -118,7 +118,7 @@ impl ProgramBuilder {
             types.push(self.types[at]);
         }
         let result = places[result.index()];
-        Program { inputs: self.inputs, scalars: self.scalars, instructions, types, result, result_type }
+        Program::new((self.inputs, self.scalars), instructions, types, result, result_type)
     }
 
     fn result_type(&self, instruction: Instruction) -> RegisterType {

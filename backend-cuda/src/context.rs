@@ -18,6 +18,7 @@ use crate::{
         Answer, Driver, Failure,
         sys::{self, CUdevice, CUmemPool_attribute},
     },
+    function::Functions,
     handle::{Handle, locked},
     kernels::{Kernels, Strided},
     peer::Peers,
@@ -39,6 +40,7 @@ pub(crate) struct Context {
     pool: Handle<sys::CUmemPoolHandle_st>,
     kernels: Kernels,
     strided: Strided,
+    functions: Functions,
     streams: Mutex<Vec<Weak<RawStream>>>,
     /// The contexts whose memory this one reaches.
     pub(crate) peers: Peers,
@@ -69,6 +71,7 @@ impl Context {
             info: found.info,
             pool,
             kernels: Kernels::default(),
+            functions: Functions::default(),
             streams: Mutex::default(),
             peers: Peers::default(),
             managed_bytes: Mutex::default(),
@@ -91,6 +94,10 @@ impl Context {
 
     pub(crate) fn strided(&self) -> &Strided {
         &self.strided
+    }
+
+    pub(crate) fn functions(&self) -> &Functions {
+        &self.functions
     }
 
     /// The device as the driver counts it.
@@ -145,13 +152,17 @@ impl Context {
         streams.push(Arc::downgrade(stream));
     }
 
+    /// The streams that are open.
+    pub(crate) fn open_streams(&self) -> Vec<Arc<RawStream>> {
+        // Upgraded first: the last owner of a stream must not be dropped under the lock.
+        locked(&self.streams).iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// Waits for the streams that are open and gives memory the pool caches back to the device.
     ///
     /// Not for the whole context: other libraries of the process may have work of their own in it.
     pub(crate) fn reclaim(&self) {
-        // Upgraded first: the last owner of a stream must not be dropped under the lock.
-        let streams: Vec<_> = locked(&self.streams).iter().filter_map(Weak::upgrade).collect();
-        for stream in &streams {
+        for stream in &self.open_streams() {
             self.release("reclaim memory", |driver| {
                 // SAFETY: the stream is alive, and its context bound.
                 unsafe { driver.stream_synchronize(stream.raw()) }
@@ -202,6 +213,7 @@ impl Drop for Context {
         });
         // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h, `cuCtxDestroy`).
         self.trim("close");
+        self.release("close", |driver| self.functions.unload(driver));
         for module in self.kernels.module().into_iter().chain(self.strided.modules()) {
             self.release("close", |driver| {
                 // SAFETY: the module is of this context, and no work is left that could use it.

@@ -19,6 +19,7 @@ use crate::{
     handle::{Handle, locked},
 };
 
+pub(crate) use divide::Divider;
 pub(crate) use params::Params;
 pub(crate) use strided::Strided;
 

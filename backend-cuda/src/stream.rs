@@ -8,7 +8,10 @@ use std::{
     fmt,
     num::NonZeroUsize,
     ptr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use devarray::{
@@ -21,6 +24,7 @@ use crate::{
     device::CudaDevice,
     driver::{Answer, Driver, OUT_OF_MEMORY, out_of_memory, sys},
     event::{CudaEvent, Kind},
+    function::Recent,
     handle::{Handle, locked},
     memory::CudaBuffer,
     strided::Chosen,
@@ -38,6 +42,9 @@ pub(crate) struct RawStream {
     context: Arc<Context>,
     raw: Handle<sys::CUstream_st>,
     strided: Mutex<StridedState>,
+    /// Whether it ever computed functions, so that their kernels may run until it ends.
+    computes: AtomicBool,
+    recent: Mutex<Recent>,
 }
 
 /// What strided copies know of a stream. Locked while one is launched, which relies on it.
@@ -66,6 +73,8 @@ impl CudaStream {
             context: Arc::clone(context),
             raw: Handle::new(raw),
             strided: Mutex::default(),
+            computes: AtomicBool::new(false),
+            recent: Mutex::default(),
         });
         context.remember(&raw);
         Ok(Self { raw })
@@ -87,6 +96,12 @@ impl CudaStream {
     /// The same, for calls of this crate, which put no kernel there.
     pub(crate) fn handle(&self) -> sys::CUstream {
         self.raw.raw()
+    }
+
+    /// The same, to compute a function, with the last ones.
+    pub(crate) fn computing(&self) -> (sys::CUstream, MutexGuard<'_, Recent>) {
+        self.raw.computes.store(true, Relaxed);
+        (self.raw.raw(), locked(&self.raw.recent))
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
@@ -225,6 +240,10 @@ unsafe impl Stream for CudaStream {
 
 impl Drop for RawStream {
     fn drop(&mut self) {
+        if self.computes.load(Relaxed) {
+            self.context
+                .release("destroy stream", |driver| self.context.functions().close(driver, self.raw()));
+        }
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }

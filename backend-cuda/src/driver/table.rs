@@ -211,6 +211,8 @@ functions! {
 
     // Kernels.
     ModuleLoadData module_load_data = "cuModuleLoadData" (module: *mut CUmodule, image: *const c_void);
+    ModuleLoadDataEx module_load_data_ex = "cuModuleLoadDataEx"
+        (module: *mut CUmodule, image: *const c_void, count: c_uint, options: *mut c_uint, values: *mut *mut c_void);
     ModuleUnload module_unload = "cuModuleUnload" (module: CUmodule);
     ModuleGetGlobal module_get_global = "cuModuleGetGlobal_v2"
         (address: *mut CUdeviceptr, len_bytes: *mut usize, module: CUmodule, name: *const c_char);

@@ -7,6 +7,7 @@
 use std::{
     ffi::{CStr, c_char, c_int, c_uint, c_void},
     ptr,
+    sync::Arc,
 };
 
 use devarray_cuda::driver::{Function, Table, sys};
@@ -14,6 +15,7 @@ use sys::{CUevent, CUstream};
 
 use super::{
     kernels::Kernel,
+    ptx::Text,
     state::{CURRENT, INVALID, on, on_any, with, within},
 };
 
@@ -203,9 +205,49 @@ unsafe extern "C" fn module_load(at: *mut sys::CUmodule, image: *const c_void) -
     })
 }
 
+/// Text of a function, which is checked line by line. What is wrong with it goes to the buffer of the error log.
+unsafe extern "C" fn module_load_ex(
+    at: *mut sys::CUmodule,
+    image: *const c_void,
+    count: c_uint,
+    options: *mut c_uint,
+    values: *mut *mut c_void,
+) -> i32 {
+    // SAFETY: the driver asks for text that ends with a zero.
+    let ptx = unsafe { CStr::from_ptr(image.cast()) }.to_str().unwrap();
+    within(Function::ModuleLoadDataEx, |state| {
+        let text = match (&state.refusal, Text::parse(ptx)) {
+            (Some(why), _) => Err(why.clone()),
+            (None, text) => text,
+        };
+        // SAFETY: the caller passes two options.
+        let (options, values) =
+            unsafe { ((options.read(), options.add(1).read()), (values.read(), values.add(1).read())) };
+        if (count, options) != (2, (5, 6)) {
+            return INVALID;
+        }
+        match text {
+            Ok(text) => {
+                let module = state.create("module");
+                state.texts.insert(module, Arc::new(text));
+                state.written.push(ptx.to_owned());
+                put(at, ptr::without_provenance_mut(module))
+            }
+            Err(why) => {
+                let len = why.len().min(values.1.addr() - 1);
+                // SAFETY: the buffer has the length given with it.
+                unsafe { values.0.cast::<u8>().copy_from(why.as_ptr(), len) };
+                218
+            }
+        }
+    })
+}
+
 unsafe extern "C" fn module_unload(module: sys::CUmodule) -> i32 {
     within(Function::ModuleUnload, |state| {
         super::symbols::forget(state, module.addr());
+        state.texts.remove(&module.addr());
+        state.functions.retain(|_, (of, _)| *of != module.addr());
         state.destroy(module.addr(), "module")
     })
 }
@@ -222,6 +264,12 @@ unsafe extern "C" fn module_function(
             return 400;
         }
         state.asked.push(name.to_owned());
+        if let Some(text) = state.texts.get(&module.addr()).filter(|_| name == "map") {
+            let text = Arc::clone(text);
+            state.next += 0x10;
+            state.functions.insert(state.next, (module.addr(), text));
+            return put(at, ptr::without_provenance_mut(state.next));
+        }
         let kernel = Kernel::named(name);
         if kernel.is_none() && !state.machine_code {
             return 500;
@@ -262,6 +310,7 @@ pub(crate) fn table() -> Table {
     table.event_query = Some(event_query);
     table.event_synchronize = Some(event_synchronize);
     table.module_load_data = Some(module_load);
+    table.module_load_data_ex = Some(module_load_ex);
     table.module_unload = Some(module_unload);
     table.module_get_function = Some(module_function);
     table

@@ -4,6 +4,12 @@
 
 #[path = "../common/cases.rs"]
 mod cases;
+#[path = "../common/evaluate.rs"]
+mod evaluate;
+#[path = "../common/maps.rs"]
+mod maps;
+#[path = "../common/programs.rs"]
+mod programs;
 
 #[path = "../../../core/tests/doors/numba.rs"]
 mod doors_numba;
@@ -31,6 +37,7 @@ mod doors;
 mod driver;
 mod errors;
 mod foreign;
+mod functions;
 mod host_kinds;
 mod host_laws;
 mod ipc;
@@ -38,6 +45,8 @@ mod kernels;
 mod memory;
 mod peer;
 mod properties;
+mod ptx;
+mod ptx_ops;
 mod release;
 mod results;
 mod state;

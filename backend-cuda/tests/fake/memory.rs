@@ -4,7 +4,8 @@
 use std::{
     cell::RefCell,
     ffi::{c_int, c_uchar, c_uint, c_ushort, c_void},
-    ptr,
+    ptr, slice,
+    sync::Arc,
 };
 
 use devarray_cuda::driver::{Function, LaunchConfig, Table, sys};
@@ -270,6 +271,14 @@ unsafe extern "C" fn launch(
 ) -> i32 {
     on(stream, Function::LaunchKernel, |state| {
         let flat = (grid_y, grid_z, block_y, block_z, shared_bytes) == (1, 1, 1, 1, 0);
+        if let Some((_, text)) = state.functions.get(&function.addr()) {
+            let text = Arc::clone(text);
+            // SAFETY: the kernel has one parameter.
+            let parameter = unsafe { parameters.read() }.cast::<u8>();
+            // SAFETY: of the size that the text declares.
+            let parameter = unsafe { slice::from_raw_parts(parameter, text.parameter_bytes) };
+            return if flat { text.run(state, parameter, grid_x, block_x) } else { INVALID };
+        }
         let Some(&kernel) = state.kernels.get(&function.addr()) else {
             return if state.machine_code { 0 } else { 400 };
         };

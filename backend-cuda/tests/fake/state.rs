@@ -11,7 +11,7 @@ use std::{
 
 use devarray_cuda::driver::{Driver, Function, Table, sys::CUstream};
 
-use super::kernels::Kernel;
+use super::{kernels::Kernel, ptx::Text};
 
 pub(crate) const INVALID: i32 = 1;
 pub(crate) const NO_MEMORY: i32 = 2;
@@ -100,6 +100,13 @@ pub(crate) struct State {
     /// Events for other processes.
     pub(crate) exported: BTreeSet<usize>,
     pub(crate) kernels: HashMap<usize, Kernel>,
+    /// Functions that were written as text: by module, and by function.
+    pub(crate) texts: HashMap<usize, Arc<Text>>,
+    pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,
+    /// Every text that was loaded.
+    pub(crate) written: Vec<String>,
+    /// What the driver says of every text, which it refuses.
+    pub(crate) refusal: Option<String>,
     /// Every kernel asked for, by name.
     pub(crate) asked: Vec<String>,
     /// Whether machine code loads, whose kernels then do nothing.
@@ -146,6 +153,10 @@ impl Default for State {
             globals: BTreeMap::new(),
             exported: BTreeSet::new(),
             kernels: HashMap::new(),
+            texts: HashMap::new(),
+            functions: HashMap::new(),
+            written: Vec::new(),
+            refusal: None,
             asked: Vec::new(),
             machine_code: false,
             defaults: Vec::new(),

@@ -19,7 +19,7 @@ fn program(device: CudaDevice) -> (Result<()>, Vec<Error>) {
         Ok(context) => context,
         Err(error) => return (Err(error), Vec::new()),
     };
-    let result = work(&context);
+    let result = super::functions::program(context.device()).and_then(|()| work(&context));
     (result, context.take_errors())
 }
 

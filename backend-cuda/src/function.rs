@@ -1,0 +1,80 @@
+//! Functions: PTX text written from the program and the kind of layouts, which the driver compiles and keeps.
+//!
+//! | family | takes | idea |
+//! |---|---|---|
+//! | lines | flat arrays, rows, broadcast rows and columns, pixels of a few channels; everything else one by one | a thread computes elements side by side, with accesses of up to 16 bytes |
+//! | tiles | inputs that are fastest along another axis than the result | those go through shared memory |
+//!
+//! [`problem`] brings the operands to few axes, [`lines`] and [`tiles`] choose a [`class`](class::Class), which with the
+//! program decides the text; addresses, extents, strides and scalars are in the kernel's parameter.
+#![allow(unsafe_code)] // vouches for the contract of the trait
+
+mod access;
+mod body;
+mod cache;
+mod class;
+mod index;
+mod launch;
+mod lines;
+mod modules;
+mod problem;
+mod recent;
+mod text;
+mod tiles;
+
+use devarray::{
+    Result,
+    backend::{Buffer, Compute, MapOp},
+};
+
+pub use modules::FunctionStatistics;
+pub(crate) use modules::Functions;
+pub(crate) use recent::Recent;
+
+use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, memory::CudaBuffer};
+use problem::Problem;
+
+// SAFETY: the launches are enqueued on the stream, which runs them in order. They compute every element of the result once:
+// tests run the text thread by thread on random layouts. They read the elements of the inputs and between these, inside the
+// same rows, and write the elements of the result and no other byte.
+unsafe impl Compute for CudaDevice {
+    fn map(&self, stream: &CudaStream, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
+        let context = self.context();
+        let driver = context.bind().map_err(|failure| context.error("map", failure))?;
+        let (functions, (raw, mut recent)) = (context.functions(), stream.computing());
+        if let Some(prepared) = recent.find(op) {
+            return functions
+                .launch(driver, raw, &prepared.loaded, prepared.grid, &prepared.parameter)
+                .map_err(|failure| context.error("map", failure));
+        }
+        let problem = Problem::new(op.program(), |input| {
+            let operand = match input {
+                None => op.result(),
+                Some(at) => op.inputs().get(at)?,
+            };
+            Some((operand.buffer().address(), operand.layout()))
+        });
+        let invalid = || context.error("map", INVALID_VALUE);
+        let problem = problem.ok_or_else(invalid)?;
+        let elements = problem.elements();
+        problem.parts(op.scalars().len(), &mut |part| {
+            let launch = launch::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
+            let loaded = functions.kernel(context, driver, op.program(), &launch.class)?;
+            functions
+                .launch(driver, raw, &loaded, launch.grid, &launch.parameter)
+                .map_err(|failure| context.error("map", failure))?;
+            if part.elements() == elements {
+                recent.keep(op, part, launch, loaded);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl CudaDevice {
+    /// How often functions were compiled for this device, and found again. Does not synchronize.
+    #[must_use]
+    pub fn function_statistics(&self) -> FunctionStatistics {
+        self.context().functions().statistics()
+    }
+}

@@ -1,0 +1,184 @@
+//! Loads and stores of elements: alone, or packed in accesses of up to 16 bytes.
+
+use std::fmt;
+
+use devarray::function::{ElementType, primitive::RegisterType};
+
+use super::text::{Bank, Reg, Text};
+
+/// An element that was loaded: a register of its own, or a part of one that it shares.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Loaded {
+    Whole(Reg),
+    Part { word: Reg, byte: usize },
+}
+
+/// The bank of the element's register in the program.
+fn bank(element_type: ElementType) -> Bank {
+    Bank::of(RegisterType::of(element_type))
+}
+
+/// Loads one element into the register that the program reads. `address`: what stands between the brackets.
+pub(super) fn load_one(
+    text: &mut Text,
+    space: &str,
+    element_type: ElementType,
+    address: fmt::Arguments<'_>,
+) -> Reg {
+    let loaded = load_alone(text, space, element_type, address);
+    text.guard(None);
+    element(text, element_type, loaded)
+}
+
+fn load_alone(
+    text: &mut Text,
+    space: &str,
+    element_type: ElementType,
+    address: fmt::Arguments<'_>,
+) -> Loaded {
+    let (bank, type_name) = match element_type {
+        ElementType::Bool | ElementType::U8 => (Bank::B32, "u8"),
+        ElementType::I8 => (Bank::B32, "s8"),
+        ElementType::I16 => (Bank::B32, "s16"),
+        ElementType::U16 | ElementType::F16 | ElementType::BF16 => (Bank::B32, "u16"),
+        other => (bank(other), bank(other).type_name()),
+    };
+    Loaded::Whole(text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]")))
+}
+
+/// Loads `count` elements that lie one after another, `width` of them with each access.
+pub(super) fn load_span(
+    text: &mut Text,
+    space: &str,
+    element_type: ElementType,
+    address: Reg,
+    count: usize,
+    width: usize,
+) -> Vec<Loaded> {
+    load_guarded(text, space, element_type, address, (count, width), &[])
+}
+
+/// The same, each access only if its guard is true; all of them if there are no guards.
+pub(super) fn load_guarded(
+    text: &mut Text,
+    space: &str,
+    element_type: ElementType,
+    address: Reg,
+    (count, width): (usize, usize),
+    guards: &[Reg],
+) -> Vec<Loaded> {
+    let size = element_type.len_bytes();
+    let mut loaded = Vec::with_capacity(count);
+    for (piece, first) in (0..count).step_by(width).enumerate() {
+        text.guard(guards.get(piece).copied());
+        let at = format_args!("{address}+{}", first * size).to_string();
+        if width == 1 {
+            loaded.push(load_alone(text, space, element_type, format_args!("{at}")));
+            text.guard(None);
+            continue;
+        }
+        if width * size == 2 {
+            let word = text.set(Bank::B32, &format!("ld.{space}.u16"), format_args!("[{at}]"));
+            text.guard(None);
+            loaded.extend((0..2).map(|byte| Loaded::Part { word, byte }));
+            continue;
+        }
+        let bank = if size < 4 { Bank::B32 } else { bank(element_type) };
+        let unit = size.max(4);
+        let registers: Vec<Reg> = (0..width * size / unit).map(|_| text.register(bank)).collect();
+        let (list, vector) = listed(&registers);
+        text.line(format_args!("ld.{space}{vector}.{} {list}, [{at}]", bank.type_name()));
+        text.guard(None);
+        for word in registers {
+            if size == unit {
+                loaded.push(Loaded::Whole(word));
+            } else {
+                loaded.extend((0..4).step_by(size).map(|byte| Loaded::Part { word, byte }));
+            }
+        }
+    }
+    loaded
+}
+
+/// The register that the program reads of an element that was loaded.
+pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded) -> Reg {
+    match loaded {
+        Loaded::Whole(register) if element_type == ElementType::Bool => {
+            text.set(Bank::Predicate, "setp.ne.u32", format_args!("{register}, 0"))
+        }
+        Loaded::Whole(register) => register,
+        Loaded::Part { word, byte } if element_type == ElementType::Bool => {
+            let mask = 0xff_u32 << (8 * byte);
+            let bits = text.set(Bank::B32, "and.b32", format_args!("{word}, {mask:#x}"));
+            text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bits}, 0"))
+        }
+        Loaded::Part { word, byte } => {
+            let sign = matches!(element_type, ElementType::I8 | ElementType::I16);
+            let operation = if sign { "bfe.s32" } else { "bfe.u32" };
+            let bits = 8 * element_type.len_bytes();
+            text.set(Bank::B32, operation, format_args!("{word}, {}, {bits}", 8 * byte))
+        }
+    }
+}
+
+/// Stores elements that lie one after another, `width` of them with each access; each access only if its guard is true,
+/// all of them if there are no guards.
+pub(super) fn store_span(
+    text: &mut Text,
+    element_type: ElementType,
+    address: Reg,
+    values: &[Reg],
+    width: usize,
+    guards: &[Reg],
+) {
+    let size = element_type.len_bytes();
+    let bits: Vec<Reg> = values
+        .iter()
+        .map(|&value| match element_type {
+            ElementType::Bool => text.set(Bank::B32, "selp.b32", format_args!("1, 0, {value}")),
+            _ => value,
+        })
+        .collect();
+    for (piece, group) in bits.chunks(width).enumerate() {
+        let at = piece * width * size;
+        let words = if size < 4 && width > 1 { packed(text, group, size) } else { group.to_vec() };
+        let type_name = match width * size {
+            1 => "u8",
+            2 => "u16",
+            _ => words[0].bank.type_name(),
+        };
+        let (list, vector) = listed(&words);
+        text.guard(guards.get(piece).copied());
+        text.line(format_args!("st.global{vector}.{type_name} [{address}+{at}], {list}"));
+        text.guard(None);
+    }
+}
+
+/// The low bytes of registers, in words of 4 bytes; or of 2, if there are no more.
+fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
+    let pairs: Vec<Reg> = if size == 1 {
+        let join = |text: &mut Text, pair: &[Reg]| {
+            text.set(Bank::B32, "prmt.b32", format_args!("{}, {}, 0x3340", pair[0], pair[1]))
+        };
+        values.chunks(2).map(|pair| join(text, pair)).collect()
+    } else {
+        values.to_vec()
+    };
+    if pairs.len() == 1 {
+        return pairs;
+    }
+    let join = |text: &mut Text, pair: &[Reg]| {
+        text.set(Bank::B32, "prmt.b32", format_args!("{}, {}, 0x5410", pair[0], pair[1]))
+    };
+    pairs.chunks(2).map(|pair| join(text, pair)).collect()
+}
+
+/// Registers as an operand of a load or store, and what the instruction's name says of their number.
+fn listed(registers: &[Reg]) -> (String, &'static str) {
+    let names: Vec<String> = registers.iter().map(Reg::to_string).collect();
+    match names.len() {
+        1 => (names.concat(), ""),
+        2 => (format!("{{{}}}", names.join(", ")), ".v2"),
+        _ => (format!("{{{}}}", names.join(", ")), ".v4"),
+    }
+}

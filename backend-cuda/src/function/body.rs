@@ -1,0 +1,220 @@
+//! The instructions of a program as PTX: one line or a few for each, exact.
+//!
+//! Every rounding is spelled out, so that nothing is contracted (PTX ISA, "Floating Point Instructions"); no
+//! instruction is approximate or flushes subnormals.
+
+use devarray::function::{
+    ElementType,
+    primitive::{Binary, Constant, Instruction, Program, Register, Unary},
+};
+
+use super::{
+    access::load_one,
+    text::{Bank, Reg, Text},
+};
+
+/// The program of a kernel, written as often as a thread computes elements.
+#[derive(Debug)]
+pub(super) struct Body<'p> {
+    program: &'p Program,
+    /// Where the scalars begin in the parameter, in words.
+    scalars: usize,
+    /// Whether the elements of one thread may differ in the register.
+    varies: Vec<bool>,
+    /// What the elements of a thread have in common.
+    common: Vec<Option<Reg>>,
+}
+
+impl<'p> Body<'p> {
+    /// `varies`: whether an input, or the position along an axis, may differ within a thread.
+    pub(super) fn new(program: &'p Program, scalars: usize, varies: impl Fn(Instruction) -> bool) -> Self {
+        let mut all: Vec<bool> = Vec::with_capacity(program.instructions().len());
+        for &instruction in program.instructions() {
+            let of = |register: Register| all[register.index()];
+            let reads = matches!(instruction, Instruction::Input(_) | Instruction::Position(_));
+            let one = if reads { varies(instruction) } else { instruction.operands().any(of) };
+            all.push(one);
+        }
+        let common = vec![None; all.len()];
+        Self { program, scalars, varies: all, common }
+    }
+
+    /// Writes what the elements of a thread have in common. `source`: the register of an input or a position.
+    pub(super) fn common(&mut self, text: &mut Text, mut source: impl FnMut(&mut Text, Instruction) -> Reg) {
+        for (at, &instruction) in self.program.instructions().iter().enumerate() {
+            if !self.varies[at] {
+                let register = self.instruction(text, &self.common, instruction, &mut source);
+                self.common[at] = Some(register);
+            }
+        }
+    }
+
+    /// Writes the rest for one element, and answers the register of the result.
+    pub(super) fn element(
+        &self,
+        text: &mut Text,
+        mut source: impl FnMut(&mut Text, Instruction) -> Reg,
+    ) -> Reg {
+        let mut known = self.common.clone();
+        for (at, &instruction) in self.program.instructions().iter().enumerate() {
+            if self.varies[at] {
+                known[at] = Some(self.instruction(text, &known, instruction, &mut source));
+            }
+        }
+        register(&known, self.program.result())
+    }
+
+    fn instruction(
+        &self,
+        text: &mut Text,
+        known: &[Option<Reg>],
+        instruction: Instruction,
+        source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
+    ) -> Reg {
+        let of = |at: Register| register(known, at);
+        match instruction {
+            Instruction::Constant(value) => constant(text, value),
+            Instruction::Scalar(at) => {
+                let at = usize::from(at);
+                let element_type = self.program.scalars().get(at).copied().unwrap_or(ElementType::U64);
+                load_one(text, "param", element_type, format_args!("p+{}", 8 * (self.scalars + at)))
+            }
+            Instruction::Input(_) | Instruction::Position(_) => source(text, instruction),
+            Instruction::Unary(op, a) => unary(text, op, of(a)),
+            Instruction::Binary(Binary::Divide, a, b) if self.is_one(a) => {
+                let b = of(b);
+                text.set(b.bank, &format!("rcp.rn.{}", b.bank.type_name()), format_args!("{b}"))
+            }
+            Instruction::Binary(op, a, b) => binary(text, op, of(a), of(b)),
+            Instruction::Fma(a, b, c) => {
+                let (a, b, c) = (of(a), of(b), of(c));
+                text.set(a.bank, &format!("fma.rn.{}", a.bank.type_name()), format_args!("{a}, {b}, {c}"))
+            }
+            Instruction::Select(condition, a, b) => select(text, of(condition), of(a), of(b)),
+        }
+    }
+
+    fn is_one(&self, at: Register) -> bool {
+        matches!(
+            self.program.instructions()[at.index()],
+            Instruction::Constant(Constant::F32(0x3f80_0000) | Constant::F64(0x3ff0_0000_0000_0000))
+        )
+    }
+}
+
+/// The text's register of one of the program's, which is set before it is read.
+fn register(known: &[Option<Reg>], at: Register) -> Reg {
+    known[at.index()].expect("a register is set before it is read")
+}
+
+fn constant(text: &mut Text, constant: Constant) -> Reg {
+    match constant {
+        Constant::Bool(value) => text.set(Bank::Predicate, "mov.pred", format_args!("{}", u8::from(value))),
+        Constant::B32(bits) => text.set(Bank::B32, "mov.b32", format_args!("{bits:#x}")),
+        Constant::B64(bits) => text.set(Bank::B64, "mov.b64", format_args!("{bits:#x}")),
+        Constant::F32(bits) => text.set(Bank::F32, "mov.f32", format_args!("0f{bits:08X}")),
+        Constant::F64(bits) => text.set(Bank::F64, "mov.f64", format_args!("0d{bits:016X}")),
+    }
+}
+
+fn select(text: &mut Text, condition: Reg, a: Reg, b: Reg) -> Reg {
+    if a.bank != Bank::Predicate {
+        let operation = format!("selp.{}", a.bank.type_name());
+        return text.set(a.bank, &operation, format_args!("{a}, {b}, {condition}"));
+    }
+    let first = text.set(Bank::Predicate, "and.pred", format_args!("{condition}, {a}"));
+    let not = text.set(Bank::Predicate, "not.pred", format_args!("{condition}"));
+    let second = text.set(Bank::Predicate, "and.pred", format_args!("{not}, {b}"));
+    text.set(Bank::Predicate, "or.pred", format_args!("{first}, {second}"))
+}
+
+fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
+    let name = a.bank.type_name();
+    // 32 or 64, of the register that is read.
+    let bits = if matches!(a.bank, Bank::B64 | Bank::F64) { 64 } else { 32 };
+    let (bank, operation) = match op {
+        Unary::Negate => (a.bank, format!("neg.{name}")),
+        Unary::Absolute => (a.bank, format!("abs.{name}")),
+        Unary::SquareRoot => (a.bank, format!("sqrt.rn.{name}")),
+        Unary::Floor => (a.bank, format!("cvt.rmi.{name}.{name}")),
+        Unary::Ceil => (a.bank, format!("cvt.rpi.{name}.{name}")),
+        Unary::Truncate => (a.bank, format!("cvt.rzi.{name}.{name}")),
+        Unary::RoundEven => (a.bank, format!("cvt.rni.{name}.{name}")),
+        Unary::Not => (a.bank, format!("not.{name}")),
+        Unary::CountOnes => (Bank::B32, format!("popc.{name}")),
+        Unary::LeadingZeros => (Bank::B32, format!("clz.{name}")),
+        Unary::BoolToB32 => return text.set(Bank::B32, "selp.b32", format_args!("1, 0, {a}")),
+        Unary::SignExtend => (Bank::B64, "cvt.s64.s32".to_owned()),
+        Unary::ZeroExtend => (Bank::B64, "cvt.u64.u32".to_owned()),
+        Unary::Wrap => (Bank::B32, "cvt.u32.u64".to_owned()),
+        Unary::ToBits if bits == 32 => (Bank::B32, "mov.b32".to_owned()),
+        Unary::ToBits => (Bank::B64, "mov.b64".to_owned()),
+        Unary::FromBits if bits == 32 => (Bank::F32, "mov.b32".to_owned()),
+        Unary::FromBits => (Bank::F64, "mov.b64".to_owned()),
+        Unary::Widen => (Bank::F64, "cvt.f64.f32".to_owned()),
+        Unary::Narrow => (Bank::F32, "cvt.rn.f32.f64".to_owned()),
+        Unary::HalfToF32 => {
+            let half = text.set(Bank::B16, "cvt.u16.u32", format_args!("{a}"));
+            return text.set(Bank::F32, "cvt.f32.f16", format_args!("{half}"));
+        }
+        Unary::F32ToHalf => {
+            let half = text.set(Bank::B16, "cvt.rn.f16.f32", format_args!("{a}"));
+            return text.set(Bank::B32, "cvt.u32.u16", format_args!("{half}"));
+        }
+        Unary::SignedToF32 => (Bank::F32, format!("cvt.rn.f32.s{bits}")),
+        Unary::UnsignedToF32 => (Bank::F32, format!("cvt.rn.f32.u{bits}")),
+        // Exact from 32 bits, but a rounding must be named all the same.
+        Unary::SignedToF64 => (Bank::F64, format!("cvt.rn.f64.s{bits}")),
+        Unary::UnsignedToF64 => (Bank::F64, format!("cvt.rn.f64.u{bits}")),
+        Unary::ToSigned32 => return to_integer(text, a, Bank::B32, "s32"),
+        Unary::ToUnsigned32 => return to_integer(text, a, Bank::B32, "u32"),
+        Unary::ToSigned64 => return to_integer(text, a, Bank::B64, "s64"),
+        Unary::ToUnsigned64 => return to_integer(text, a, Bank::B64, "u64"),
+    };
+    text.set(bank, &operation, format_args!("{a}"))
+}
+
+/// Conversions saturate by themselves; but of a NaN only those from `f32` to 32 bits make 0 (PTX ISA, `cvt`).
+fn to_integer(text: &mut Text, a: Reg, bank: Bank, to: &str) -> Reg {
+    let from = a.bank.type_name();
+    let converted = text.set(bank, &format!("cvt.rzi.{to}.{from}"), format_args!("{a}"));
+    if (bank, a.bank) == (Bank::B32, Bank::F32) {
+        return converted;
+    }
+    let number = text.set(Bank::Predicate, &format!("setp.num.{from}"), format_args!("{a}, {a}"));
+    let operation = format!("selp.{}", bank.type_name());
+    text.set(bank, &operation, format_args!("{converted}, 0, {number}"))
+}
+
+fn binary(text: &mut Text, op: Binary, a: Reg, b: Reg) -> Reg {
+    let name = a.bank.type_name();
+    let float = matches!(a.bank, Bank::F32 | Bank::F64);
+    let bits = if a.bank == Bank::B64 { 64 } else { 32 };
+    let arithmetic = |op: &str, integer: &str| {
+        if float { format!("{op}.rn.{name}") } else { format!("{op}{integer}.u{bits}") }
+    };
+    let (bank, operation) = match op {
+        Binary::Add => (a.bank, arithmetic("add", "")),
+        Binary::Subtract => (a.bank, arithmetic("sub", "")),
+        Binary::Multiply => (a.bank, arithmetic("mul", ".lo")),
+        Binary::Divide => (a.bank, format!("div.rn.{name}")),
+        Binary::MultiplyHigh => (a.bank, format!("mul.hi.u{bits}")),
+        Binary::DivideSigned => (a.bank, format!("div.s{bits}")),
+        Binary::DivideUnsigned => (a.bank, format!("div.u{bits}")),
+        Binary::RemainderSigned => (a.bank, format!("rem.s{bits}")),
+        Binary::RemainderUnsigned => (a.bank, format!("rem.u{bits}")),
+        Binary::And => (a.bank, format!("and.{name}")),
+        Binary::Or => (a.bank, format!("or.{name}")),
+        Binary::Xor => (a.bank, format!("xor.{name}")),
+        Binary::ShiftLeft => (a.bank, format!("shl.b{bits}")),
+        Binary::ShiftRight => (a.bank, format!("shr.u{bits}")),
+        Binary::ShiftRightSigned => (a.bank, format!("shr.s{bits}")),
+        // The ordered comparisons of floats are false of a NaN.
+        Binary::Equal => (Bank::Predicate, format!("setp.eq.{name}")),
+        Binary::Less => (Bank::Predicate, format!("setp.lt.{name}")),
+        Binary::LessEqual => (Bank::Predicate, format!("setp.le.{name}")),
+        Binary::LessSigned => (Bank::Predicate, format!("setp.lt.s{bits}")),
+        Binary::LessUnsigned => (Bank::Predicate, format!("setp.lt.u{bits}")),
+    };
+    text.set(bank, &operation, format_args!("{a}, {b}"))
+}

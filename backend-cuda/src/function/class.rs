@@ -1,0 +1,129 @@
+//! What of a problem decides the text of its kernel; all else is in the parameter.
+
+use super::problem::Kind;
+
+/// The kernel for a program and one kind of layouts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Class {
+    pub(super) family: Family,
+    /// Axes that every thread, or every block, works out where it is on.
+    pub(super) outer: u8,
+    /// Whether distances in bytes need 64 bits.
+    pub(super) wide: bool,
+    pub(super) operands: Vec<(Kind, Access)>,
+}
+
+/// How threads are dealt to elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Family {
+    /// A thread computes `vector` elements one after another along the inner axis, at each of the `deal` positions of
+    /// another, short axis.
+    Lines { vector: u8, deal: u8 },
+    /// A block computes a box: `wide` elements along the result's inner axis by `high` along another, along which some
+    /// inputs are fastest; those go through shared memory.
+    Tiles { wide: u16, high: u16 },
+}
+
+/// How a thread reaches the elements of an operand. Widths are in elements an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Access {
+    /// One element for all of a thread's.
+    Uniform,
+    /// One element for each position along the short axis.
+    Each,
+    /// Elements side by side along the inner axis.
+    Span { width: u8 },
+    /// The same, against the direction of the axis.
+    Reversed { width: u8 },
+    /// Every second, third or fourth of elements that lie side by side, all of which are loaded.
+    Picked { step: u8, width: u8 },
+    /// Elements side by side, first along the short axis, then along the inner one; or backwards along the short one.
+    Dealt { width: u8, backwards: bool },
+    /// Through shared memory: elements side by side along the other axis of a tile.
+    Turned { width: u8 },
+    /// One by one.
+    Single,
+}
+
+/// Where things are in the parameter, in words of 8 bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Words {
+    operands: usize,
+    scalars: usize,
+    outer: usize,
+}
+
+impl Words {
+    pub(super) const fn new(operands: usize, scalars: usize, outer: usize) -> Self {
+        Self { operands, scalars, outer }
+    }
+
+    /// The address of an operand's first element.
+    pub(super) const fn base(self, operand: usize) -> usize {
+        operand
+    }
+
+    /// Its stride along the inner axis.
+    pub(super) const fn inner(self, operand: usize) -> usize {
+        self.operands + operand
+    }
+
+    /// Its stride along the short axis, or along the other axis of a tile.
+    pub(super) const fn other(self, operand: usize) -> usize {
+        2 * self.operands + operand
+    }
+
+    /// The first scalar argument.
+    pub(super) const fn scalars(self) -> usize {
+        3 * self.operands
+    }
+
+    const fn fixed(self) -> usize {
+        self.scalars() + self.scalars
+    }
+
+    /// Extent of the inner axis; above it, elements that the first thread leaves out, or the extent of the other axis.
+    pub(super) const fn extent(self) -> usize {
+        self.fixed()
+    }
+
+    /// Divider by the number of pieces along the inner axis.
+    pub(super) const fn pieces_divider(self) -> usize {
+        self.fixed() + 1
+    }
+
+    /// Number of pieces along the inner axis; above it, the number of threads.
+    pub(super) const fn pieces(self) -> usize {
+        self.fixed() + 2
+    }
+
+    /// Divider by the number of tiles along the other axis.
+    pub(super) const fn tiles_divider(self) -> usize {
+        self.fixed() + 3
+    }
+
+    /// Number of tiles along the other axis.
+    pub(super) const fn tiles(self) -> usize {
+        self.fixed() + 4
+    }
+
+    /// Divider by the extent of an outer axis, the innermost being 0.
+    pub(super) const fn axis_divider(self, axis: usize) -> usize {
+        self.fixed() + 5 + axis * (2 + self.operands)
+    }
+
+    /// Extent of an outer axis.
+    pub(super) const fn axis_extent(self, axis: usize) -> usize {
+        self.axis_divider(axis) + 1
+    }
+
+    /// Stride of an operand along an outer axis.
+    pub(super) const fn axis_stride(self, axis: usize, operand: usize) -> usize {
+        self.axis_divider(axis) + 2 + operand
+    }
+
+    /// All of them.
+    pub(super) const fn count(self) -> usize {
+        self.axis_divider(self.outer)
+    }
+}

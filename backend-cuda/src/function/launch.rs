@@ -1,0 +1,109 @@
+//! One launch: a class of kernel, a grid, and the parameter.
+
+use devarray::function::primitive::Program;
+
+use super::{
+    class::{Class, Words},
+    problem::Problem,
+};
+use crate::kernels::Divider;
+
+/// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
+const MAX_WORDS: usize = 512;
+
+/// What one launch runs and on what.
+#[derive(Debug, Clone)]
+pub(super) struct Launch {
+    pub(super) class: Class,
+    /// Blocks, along x.
+    pub(super) grid: u32,
+    pub(super) parameter: Parameter,
+}
+
+/// The parameter of a kernel, passed by value: a launch needs no memory on the device.
+#[derive(Debug, Clone)]
+pub(super) struct Parameter(Vec<u64>);
+
+impl Parameter {
+    /// What every family has: addresses, strides, scalars, and the outer axes of `problem`. `None`: it does not fit.
+    pub(super) fn new(
+        problem: &Problem,
+        (inner, other): (&[i64], &[i64]),
+        scalars: &[u64],
+    ) -> Option<(Self, Words)> {
+        let (operands, rank) = (problem.operands(), problem.rank());
+        let words = Words::new(operands, scalars.len(), rank);
+        if words.count() > MAX_WORDS {
+            return None;
+        }
+        let mut all = vec![0; words.count()];
+        all[..operands].copy_from_slice(&problem.bases);
+        for (at, (&inner, &other)) in inner.iter().zip(other).enumerate() {
+            all[words.inner(at)] = inner.cast_unsigned();
+            all[words.other(at)] = other.cast_unsigned();
+        }
+        all[words.scalars()..][..scalars.len()].copy_from_slice(scalars);
+        let mut parameter = Self(all);
+        for outer in 0..rank {
+            let axis = rank - 1 - outer;
+            let extent = problem.extents[axis];
+            parameter.divider(words.axis_divider(outer), extent)?;
+            parameter.0[words.axis_extent(outer)] = extent;
+            for (operand, &stride) in problem.along(axis).iter().enumerate() {
+                parameter.0[words.axis_stride(outer, operand)] = stride.cast_unsigned();
+            }
+        }
+        Some((parameter, words))
+    }
+
+    /// Sets both halves of a word.
+    pub(super) fn halves(&mut self, word: usize, low: u64, high: u64) {
+        self.0[word] = low & 0xffff_ffff | high << 32;
+    }
+
+    /// Sets a word to a division by a number.
+    pub(super) fn divider(&mut self, word: usize, by: u64) -> Option<()> {
+        let Divider { magic, shift } = Divider::new(by)?;
+        self.halves(word, magic.into(), shift.into());
+        Some(())
+    }
+
+    /// Sets the address of an operand.
+    pub(super) fn set_base(&mut self, operand: usize, base: u64) {
+        self.0[operand] = base;
+    }
+
+    /// Sets the scalars of a launch of so many operands.
+    pub(super) fn set_scalars(&mut self, operands: usize, scalars: &[u64]) {
+        let first = Words::new(operands, scalars.len(), 0).scalars();
+        self.0[first..][..scalars.len()].copy_from_slice(scalars);
+    }
+
+    pub(super) fn as_ptr(&self) -> *const u64 {
+        self.0.as_ptr()
+    }
+
+    #[cfg(test)]
+    pub(super) fn words(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+/// The launch for a problem that one launch computes; `None` if it has more operands and axes than a parameter holds.
+pub(super) fn choose(program: &Program, problem: &Problem, scalars: &[u64]) -> Option<Launch> {
+    let instructions = program.instructions().len();
+    super::tiles::choose(problem, instructions, scalars)
+        .or_else(|| super::lines::choose(problem, instructions, scalars))
+}
+
+/// The text of the kernel of a class.
+pub(super) fn write(program: &Program, class: &Class) -> String {
+    match class.family {
+        super::class::Family::Lines { vector, deal } => {
+            super::lines::kernel::write(program, class, vector.into(), deal.into())
+        }
+        super::class::Family::Tiles { wide, high } => {
+            super::tiles::kernel::write(program, class, wide.into(), high.into())
+        }
+    }
+}

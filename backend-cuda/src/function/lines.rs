@@ -1,0 +1,182 @@
+//! Kernels whose threads take elements side by side along one axis: flat arrays, rows, and everything else one by one.
+
+pub(super) mod kernel;
+
+use super::{
+    class::{Access, Class, Family},
+    launch::{Launch, Parameter},
+    problem::{Kind, Problem},
+    text::BLOCK,
+};
+
+/// Bytes of the widest access.
+const ACCESS_BYTES: u64 = 16;
+
+/// Most instructions that are written for one thread: the driver compiles about a thousand in 20 ms.
+const INSTRUCTIONS: usize = 1_024;
+
+/// The longest axis that a thread goes along besides the inner one.
+const DEAL: u64 = 4;
+
+/// The inner axis, and the short one, of a problem that keeps its other axes.
+pub(super) struct Axes {
+    outer: Problem,
+    extent: u64,
+    inner: Vec<i64>,
+    deal: u64,
+    short: Vec<i64>,
+}
+
+/// The launch for any problem; `None` if it has more operands and axes than a parameter holds.
+pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) -> Option<Launch> {
+    let (axes, vector, lead, accesses) = vectored(dealt(problem), instructions)
+        .or_else(|| vectored(Some(rows(problem)), instructions))
+        .unwrap_or_else(|| one_by_one(problem));
+    let Axes { outer, extent, inner, deal, short } = &axes;
+    let pieces = (extent + lead).div_ceil(vector);
+    let threads = pieces * outer.elements();
+    let (mut parameter, words) = Parameter::new(outer, (inner, short), scalars)?;
+    parameter.halves(words.extent(), *extent, lead);
+    parameter.divider(words.pieces_divider(), pieces)?;
+    parameter.halves(words.pieces(), pieces, threads);
+    let class = Class {
+        family: Family::Lines { vector: u8::try_from(vector).ok()?, deal: u8::try_from(*deal).ok()? },
+        outer: u8::try_from(outer.rank()).ok()?,
+        wide: is_wide([&outer.strides, inner, short]),
+        operands: outer.kinds.iter().copied().zip(accesses).collect(),
+    };
+    let grid = u32::try_from(threads.div_ceil(BLOCK.into())).ok()?;
+    Some(Launch { class, grid, parameter })
+}
+
+/// Whether a distance does not fit 32 bits.
+pub(super) fn is_wide<const N: usize>(strides: [&Vec<i64>; N]) -> bool {
+    strides.into_iter().flatten().any(|&stride| i32::try_from(stride).is_err())
+}
+
+/// The innermost axis, and no short one.
+fn rows(problem: &Problem) -> Axes {
+    let mut outer = problem.clone();
+    let none = vec![0; outer.operands()];
+    let (extent, inner) = match outer.rank() {
+        0 => (1, outer.kinds.iter().map(|kind| kind.len_bytes()).collect()),
+        rank => outer.remove(rank - 1),
+    };
+    Axes { outer, extent, inner, deal: 1, short: none }
+}
+
+/// The inner axis with a short one, in which elements of an operand lie side by side: pixels of a few channels.
+pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
+    let rank = problem.rank();
+    if rank < 2 {
+        return None;
+    }
+    let last = problem.along(rank - 1);
+    let side_by_side = |operand: usize, short: usize, inner: usize| {
+        let size = problem.kinds[operand].len_bytes();
+        let extent = problem.extents[short].cast_signed();
+        (2..=DEAL).contains(&problem.extents[short])
+            && problem.kinds[operand].element_type().is_some()
+            && problem.along(short)[operand].abs() == size
+            && problem.along(inner)[operand] == size * extent
+    };
+    let (short, inner) = if side_by_side(0, rank - 1, rank - 2) {
+        (rank - 1, rank - 2)
+    } else {
+        let is_short = |&axis: &usize| (1..last.len()).any(|operand| side_by_side(operand, axis, rank - 1));
+        ((0..rank - 1).find(is_short)?, rank - 1)
+    };
+    let mut outer = problem.clone();
+    let (deal, short_strides) = outer.remove(short);
+    let (extent, inner) = outer.remove(if short < inner { inner - 1 } else { inner });
+    Some(Axes { outer, extent, inner, deal, short: short_strides })
+}
+
+/// How many elements a thread takes, how many the first leaves out, and how each operand is reached.
+type Vectored = (Axes, u64, u64, Vec<Access>);
+
+/// The most elements that fit the accesses and the program; `None` if that is one.
+fn vectored(axes: Option<Axes>, instructions: usize) -> Option<Vectored> {
+    let axes = axes?;
+    let sizes = axes.outer.kinds.iter().filter_map(|kind| kind.element_type()).map(|kind| kind.len_bytes());
+    let mut vector = ACCESS_BYTES / sizes.max().unwrap_or(1) as u64;
+    while vector > 1 {
+        let fits = instructions * vector as usize * axes.deal as usize <= INSTRUCTIONS;
+        let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;
+        if fits && fills {
+            let lead = lead(&axes, vector);
+            let accesses: Vec<Access> =
+                (0..axes.outer.operands()).map(|operand| access(&axes, operand, vector, lead)).collect();
+            let by_vector = |access: &Access| match *access {
+                Access::Span { width } | Access::Reversed { width } | Access::Picked { width, .. } => {
+                    u64::from(width) == vector
+                }
+                Access::Dealt { width, .. } => width > 1,
+                _ => false,
+            };
+            if accesses[0] != Access::Single && accesses.iter().any(by_vector) {
+                return Some((axes, vector, lead, accesses));
+            }
+        }
+        vector /= 2;
+    }
+    None
+}
+
+fn one_by_one(problem: &Problem) -> Vectored {
+    let axes = rows(problem);
+    let accesses =
+        axes.inner.iter().map(|&stride| if stride == 0 { Access::Uniform } else { Access::Single });
+    let mut accesses: Vec<Access> = accesses.collect();
+    accesses[0] = Access::Single;
+    (axes, 1, 0, accesses)
+}
+
+/// How many elements before the first a thread would have to begin for the result to be aligned.
+fn lead(axes: &Axes, vector: u64) -> u64 {
+    let width = |lead: &u64| match access(axes, 0, vector, *lead) {
+        Access::Span { width } | Access::Dealt { width, .. } => width,
+        _ => 1,
+    };
+    // The smallest that is best.
+    (0..vector).rev().max_by_key(width).unwrap_or(0)
+}
+
+fn access(axes: &Axes, operand: usize, vector: u64, lead: u64) -> Access {
+    let Axes { outer, inner, deal, short, .. } = axes;
+    let (kind, inner, short) = (outer.kinds[operand], inner[operand], short[operand]);
+    let size = kind.len_bytes();
+    let lead = lead.cast_signed();
+    let first = outer.bases[operand].wrapping_add_signed(-lead * inner);
+    // Widest access, in elements, of `count` elements from an address on in every row.
+    let width = |first: u64, count: u64, short: i64| {
+        let rows = (0..outer.rank()).map(|axis| outer.along(axis)[operand].cast_unsigned());
+        let bits = rows.fold(first | short.cast_unsigned() | ACCESS_BYTES, |bits, stride| bits | stride);
+        let bytes = 1_u64 << bits.trailing_zeros();
+        let elements = bytes / size.cast_unsigned();
+        // The power of two in the count.
+        u8::try_from(elements.min(1 << count.trailing_zeros()).max(1)).unwrap_or(1)
+    };
+    let last = vector.cast_signed() - 1;
+    if *deal > 1 && inner == size * deal.cast_signed() && short.abs() == size && kind.element_type().is_some()
+    {
+        let backwards = short < 0;
+        let back = if backwards { size * (deal.cast_signed() - 1) } else { 0 };
+        return Access::Dealt { width: width(first.wrapping_add_signed(-back), vector * deal, 0), backwards };
+    }
+    match inner {
+        0 if short == 0 => Access::Uniform,
+        0 => Access::Each,
+        _ if matches!(kind, Kind::Position(_)) => Access::Single,
+        _ if inner == size => Access::Span { width: width(first, vector, short) },
+        _ if inner == -size => {
+            Access::Reversed { width: width(first.wrapping_add_signed(-last * size), vector, short) }
+        }
+        _ => match u8::try_from(inner / size) {
+            Ok(step @ 2..=4) if inner % size == 0 && operand > 0 => {
+                Access::Picked { step, width: width(first, vector * u64::from(step), short) }
+            }
+            _ => Access::Single,
+        },
+    }
+}

@@ -1,0 +1,292 @@
+//! The text of kernels whose threads take elements side by side.
+
+use devarray::function::primitive::{Instruction, Program};
+
+use crate::function::{
+    access::{Loaded, element, load_one, load_span, store_span},
+    body::Body,
+    class::{Access, Class, Words},
+    index::{divided, moved, moved_by, rows, thread},
+    problem::Kind,
+    text::{Bank, Reg, Text},
+};
+
+/// The elements of an operand that a thread loaded: for each position along the short axis, for each along the inner.
+type Elements = Vec<Vec<Loaded>>;
+
+/// What the parts of a kernel share.
+struct Kernel<'a> {
+    class: &'a Class,
+    words: Words,
+    vector: usize,
+    deal: usize,
+}
+
+/// The text of a kernel whose threads compute `vector` elements at each of `deal` positions of a short axis.
+pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize, deal: usize) -> String {
+    let words = Words::new(class.operands.len(), program.scalars().len(), class.outer.into());
+    let kernel = Kernel { class, words, vector, deal };
+    let mut text = Text::default();
+    let exit = text.label();
+    let number = thread(&mut text);
+    let threads = text.parameter_high(words.pieces());
+    let beyond = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{number}, {threads}"));
+    text.line(format_args!("@{beyond} bra {exit}"));
+    let (row, piece) = if class.outer == 0 {
+        (None, number)
+    } else {
+        let (row, piece) = divided(&mut text, number, words.pieces_divider(), words.pieces());
+        (Some(row), piece)
+    };
+    let rows = rows(&mut text, class, words, row);
+
+    let varies = |instruction| {
+        let access = class.operands.iter().find(|(kind, _)| kind.is_read_by(instruction));
+        access.is_none_or(|(_, access)| *access != Access::Uniform)
+    };
+    let mut body = Body::new(program, words.scalars(), varies);
+    body.common(&mut text, |text, instruction| kernel.uniform(text, &rows, instruction));
+
+    if vector == 1 && deal == 1 {
+        kernel.one(&mut text, &body, &rows, piece, None);
+    } else {
+        kernel.many(&mut text, &body, &rows, piece);
+    }
+    text.place(&exit);
+    text.line(format_args!("ret"));
+    text.finish(words.count(), 0)
+}
+
+/// Memory that nobody writes during a launch may be read through the cache that does not see writes.
+pub(in crate::function) fn space(kind: Kind) -> &'static str {
+    if matches!(kind, Kind::Input(..)) { "global.nc" } else { "global" }
+}
+
+impl Kernel<'_> {
+    fn operand(&self, instruction: Instruction) -> usize {
+        let found = self.class.operands.iter().position(|(kind, _)| kind.is_read_by(instruction));
+        found.expect("what a program reads is an operand")
+    }
+
+    /// What all elements of a thread read.
+    fn uniform(&self, text: &mut Text, rows: &[Reg], instruction: Instruction) -> Reg {
+        let operand = self.operand(instruction);
+        let kind = self.class.operands[operand].0;
+        match kind.element_type() {
+            Some(element_type) => {
+                load_one(text, space(kind), element_type, format_args!("{}", rows[operand]))
+            }
+            None => rows[operand],
+        }
+    }
+
+    /// Several elements: all of them at once; those at an end of a row one after the other.
+    fn many(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], piece: Reg) {
+        let (tail, done) = (text.label(), text.label());
+        let extent = text.parameter(Bank::B32, self.words.extent());
+        let lead = text.parameter_high(self.words.extent());
+        let scaled = text.set(Bank::B32, "mul.lo.s32", format_args!("{piece}, {}", self.vector));
+        let first = text.set(Bank::B32, "sub.s32", format_args!("{scaled}, {lead}"));
+        let end = text.set(Bank::B32, "add.s32", format_args!("{first}, {}", self.vector));
+        // Picked elements are loaded with what lies between them, so another one has to follow.
+        let picked = self.class.operands.iter().any(|(_, access)| matches!(access, Access::Picked { .. }));
+        let above = if picked { "setp.ge.s32" } else { "setp.gt.s32" };
+        let before = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{first}, 0"));
+        let beyond = text.set(Bank::Predicate, above, format_args!("{end}, {extent}"));
+        let partial = text.set(Bank::Predicate, "or.pred", format_args!("{before}, {beyond}"));
+        text.line(format_args!("@{partial} bra {tail}"));
+        self.whole(text, body, rows, first);
+        text.line(format_args!("bra {done}"));
+
+        text.place(&tail);
+        let at = text.set(Bank::B32, "max.s32", format_args!("{first}, 0"));
+        let end = text.set(Bank::B32, "min.s32", format_args!("{end}, {extent}"));
+        let again = text.label();
+        let none = text.set(Bank::Predicate, "setp.ge.s32", format_args!("{at}, {end}"));
+        text.line(format_args!("@{none} bra {done}"));
+        text.place(&again);
+        self.one(text, body, rows, at, Some((&again, end)));
+        text.place(&done);
+    }
+
+    /// The elements at one position along the inner axis; in a loop up to an end, if one is given.
+    fn one(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], at: Reg, until: Option<(&str, Reg)>) {
+        let addresses: Vec<Reg> = (0..rows.len())
+            .map(|operand| match self.class.operands[operand].1 {
+                Access::Uniform => rows[operand],
+                _ => moved(text, self.class.wide, rows[operand], at, self.words.inner(operand)),
+            })
+            .collect();
+        let mut loaded: Vec<Elements> = Vec::new();
+        for (operand, &(kind, access)) in self.class.operands.iter().enumerate() {
+            if operand == 0 || access == Access::Uniform {
+                loaded.push(Vec::new());
+                continue;
+            }
+            let short = self.short(text, operand, addresses[operand]);
+            loaded.push(short.into_iter().map(|address| vec![alone(text, kind, address)]).collect());
+        }
+        let results = self.results(text, body, &loaded, 1);
+        let Some(result_type) = self.class.operands[0].0.element_type() else { return };
+        let places = self.short(text, 0, addresses[0]);
+        for (place, values) in places.into_iter().zip(results) {
+            store_span(text, result_type, place, &values, 1, &[]);
+        }
+        if let Some((again, end)) = until {
+            text.line(format_args!("add.s32 {at}, {at}, 1"));
+            let more = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{at}, {end}"));
+            text.line(format_args!("@{more} bra {again}"));
+        }
+    }
+
+    /// All elements of a thread, loaded and stored side by side.
+    fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg) {
+        let loaded: Vec<Elements> = (0..rows.len())
+            .map(|operand| {
+                if operand == 0 || self.class.operands[operand].1 == Access::Uniform {
+                    Vec::new()
+                } else {
+                    self.load(text, operand, rows[operand], first)
+                }
+            })
+            .collect();
+        let results = self.results(text, body, &loaded, self.vector);
+        let (kind, access) = self.class.operands[0];
+        let Some(element_type) = kind.element_type() else { return };
+        let bytes = kind.len_bytes();
+        match access {
+            Access::Dealt { width, .. } => {
+                let address = moved_by(text, rows[0], first, bytes * self.deal as i64);
+                let side_by_side = |at: usize| results[at % self.deal][at / self.deal];
+                let values: Vec<Reg> = (0..self.vector * self.deal).map(side_by_side).collect();
+                store_span(text, element_type, address, &values, width.into(), &[]);
+            }
+            Access::Span { width } => {
+                let address = moved_by(text, rows[0], first, bytes);
+                let places = self.short(text, 0, address);
+                for (place, values) in places.into_iter().zip(results) {
+                    store_span(text, element_type, place, &values, width.into(), &[]);
+                }
+            }
+            _ => unreachable!("the result of several elements lies side by side"),
+        }
+    }
+
+    /// Where an operand's elements begin at each position along the short axis.
+    fn short(&self, text: &mut Text, operand: usize, first: Reg) -> Vec<Reg> {
+        let mut all = vec![first];
+        if self.deal > 1 {
+            let stride = text.parameter(Bank::B64, self.words.other(operand));
+            for before in 0..self.deal - 1 {
+                let next = text.set(Bank::B64, "add.s64", format_args!("{}, {stride}", all[before]));
+                all.push(next);
+            }
+        }
+        all
+    }
+
+    /// The elements of an input, or positions, that a thread computes with.
+    fn load(&self, text: &mut Text, operand: usize, row: Reg, first: Reg) -> Elements {
+        let (kind, access) = self.class.operands[operand];
+        let (vector, bytes) = (self.vector, kind.len_bytes());
+        let Some(element_type) = kind.element_type() else {
+            return self.single(text, operand, row, first);
+        };
+        let spans = |text: &mut Text, address: Reg, count: usize, width: u8| -> Elements {
+            let starts = self.short(text, operand, address);
+            let load = |address| load_span(text, space(kind), element_type, address, count, width.into());
+            starts.into_iter().map(load).collect()
+        };
+        match access {
+            Access::Uniform => Vec::new(),
+            Access::Each => {
+                let starts = self.short(text, operand, row);
+                starts.into_iter().map(|address| vec![alone(text, kind, address); vector]).collect()
+            }
+            Access::Span { width } => {
+                let address = moved_by(text, row, first, bytes);
+                spans(text, address, vector, width)
+            }
+            Access::Reversed { width } => {
+                let address = moved_by(text, row, first, -bytes);
+                let back = bytes * (vector as i64 - 1);
+                let address = text.set(Bank::B64, "add.s64", format_args!("{address}, {}", -back));
+                let mut loaded = spans(text, address, vector, width);
+                loaded.iter_mut().for_each(|span| span.reverse());
+                loaded
+            }
+            Access::Picked { step, width } => {
+                let step = usize::from(step);
+                let address = moved_by(text, row, first, bytes * step as i64);
+                let loaded = spans(text, address, vector * step, width);
+                loaded.into_iter().map(|span| span.into_iter().step_by(step).collect()).collect()
+            }
+            Access::Dealt { width, backwards } => {
+                let deal = self.deal;
+                let mut address = moved_by(text, row, first, bytes * deal as i64);
+                if backwards {
+                    let back = bytes * (deal as i64 - 1);
+                    address = text.set(Bank::B64, "add.s64", format_args!("{address}, {}", -back));
+                }
+                let count = vector * deal;
+                let loaded = load_span(text, space(kind), element_type, address, count, width.into());
+                let short = |at: usize| if backwards { deal - 1 - at } else { at };
+                (0..deal).map(|at| (0..vector).map(|v| loaded[v * deal + short(at)]).collect()).collect()
+            }
+            Access::Single | Access::Turned { .. } => self.single(text, operand, row, first),
+        }
+    }
+
+    /// Elements one by one, or positions.
+    fn single(&self, text: &mut Text, operand: usize, row: Reg, first: Reg) -> Elements {
+        let kind = self.class.operands[operand].0;
+        let start = moved(text, self.class.wide, row, first, self.words.inner(operand));
+        let stride = text.parameter(Bank::B64, self.words.inner(operand));
+        let mut all = Vec::new();
+        for mut address in self.short(text, operand, start) {
+            let mut line = Vec::new();
+            for at in 0..self.vector {
+                if at > 0 {
+                    address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                }
+                line.push(alone(text, kind, address));
+            }
+            all.push(line);
+        }
+        all
+    }
+
+    /// The results of `vector` elements at each position along the short axis.
+    fn results(&self, text: &mut Text, body: &Body<'_>, loaded: &[Elements], vector: usize) -> Vec<Vec<Reg>> {
+        let mut all = Vec::new();
+        for short in 0..self.deal {
+            let mut line = Vec::new();
+            for at in 0..vector {
+                line.push(body.element(text, |text, instruction| {
+                    let operand = self.operand(instruction);
+                    unpacked(text, self.class.operands[operand].0, loaded[operand][short][at])
+                }));
+            }
+            all.push(line);
+        }
+        all
+    }
+}
+
+/// One element at an address; of a position, the address itself.
+fn alone(text: &mut Text, kind: Kind, address: Reg) -> Loaded {
+    match kind.element_type() {
+        Some(element_type) => {
+            let mut loaded = load_span(text, space(kind), element_type, address, 1, 1);
+            loaded.swap_remove(0)
+        }
+        None => Loaded::Whole(address),
+    }
+}
+
+fn unpacked(text: &mut Text, kind: Kind, loaded: Loaded) -> Reg {
+    match (kind.element_type(), loaded) {
+        (Some(element_type), loaded) => element(text, element_type, loaded),
+        (None, Loaded::Whole(register) | Loaded::Part { word: register, .. }) => register,
+    }
+}

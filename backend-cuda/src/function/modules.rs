@@ -1,0 +1,311 @@
+//! The compiled functions of a device: loaded on first use, launched with their parameter by value.
+#![allow(unsafe_code)] // loads modules, launches from them, and unloads them when nothing runs them any more
+
+use std::{
+    ffi::{CStr, CString, c_uint, c_void},
+    mem, ptr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use devarray::{Error, Result, function::primitive::Program};
+
+use super::{
+    cache::Cache,
+    class::Class,
+    launch::{Parameter, write},
+    text::BLOCK,
+};
+use crate::{
+    context::Context,
+    driver::{Answer, Driver, Failure, INVALID_VALUE, NOT_READY, sys},
+    handle::{Handle, locked},
+    stream::RawStream,
+};
+
+/// Most kernels of a device that are kept.
+const MOST: usize = 1_024;
+
+/// Bytes of what the driver says of a text that it refuses.
+const LOG_BYTES: usize = 8_192;
+
+/// Where and how long to write that: the numbers of `CUjit_option`.
+const LOG_OPTIONS: [c_uint; 2] = [
+    sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER as c_uint,
+    sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as c_uint,
+];
+
+/// A kernel that was loaded.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    module: Handle<sys::CUmod_st>,
+    function: Handle<sys::CUfunc_st>,
+}
+
+/// Kernels of functions: how many were compiled, and how often they were launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct FunctionStatistics {
+    /// Kernels that are loaded and kept, at most 1,024.
+    pub kept: usize,
+    /// Kernels that were compiled.
+    pub compiled: u64,
+    /// Launches; all but the first of each kernel found it there.
+    pub launches: u64,
+    /// Kernels that had to go for others.
+    pub evicted: u64,
+}
+
+/// The kernels of one context.
+#[derive(Debug)]
+pub(crate) struct Functions {
+    launches: AtomicU64,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    cache: Cache<Loaded>,
+    compiled: u64,
+    evicted: u64,
+    /// Evicted, perhaps still running.
+    retired: Vec<Arc<Loaded>>,
+    /// Retired, and unloaded as soon as all that was enqueued when their events were recorded is done.
+    leaving: Vec<Arc<Loaded>>,
+    events: Vec<Handle<sys::CUevent_st>>,
+    /// The ends of streams that were closed after they launched functions.
+    closed: Vec<Handle<sys::CUevent_st>>,
+    /// Whether the end of a closed stream is not known, so that nothing can be unloaded before the context is.
+    lost: bool,
+}
+
+impl Default for Functions {
+    fn default() -> Self {
+        let kept = Kept {
+            cache: Cache::new(MOST),
+            compiled: 0,
+            evicted: 0,
+            retired: Vec::new(),
+            leaving: Vec::new(),
+            events: Vec::new(),
+            closed: Vec::new(),
+            lost: false,
+        };
+        Self { launches: AtomicU64::new(0), kept: Mutex::new(kept) }
+    }
+}
+
+impl Functions {
+    pub(crate) fn statistics(&self) -> FunctionStatistics {
+        let kept = locked(&self.kept);
+        let (compiled, evicted) = (kept.compiled, kept.evicted);
+        FunctionStatistics {
+            kept: kept.cache.len(),
+            compiled,
+            launches: self.launches.load(Relaxed),
+            evicted,
+        }
+    }
+
+    /// The kernel of a launch, whose context is bound; it is compiled if it is not there. Does not synchronize.
+    pub(super) fn kernel(
+        &self,
+        context: &Context,
+        driver: &Driver,
+        program: &Program,
+        class: &Class,
+    ) -> Result<Arc<Loaded>> {
+        if let Some(loaded) = locked(&self.kept).cache.get(program, class) {
+            return Ok(loaded);
+        }
+        // Without the lock: threads may compile at the same time.
+        let loaded = Arc::new(compile(context, driver, write(program, class))?);
+        // Dropped after the lock: the last owner of a stream takes it.
+        let streams = context.open_streams();
+        let mut kept = locked(&self.kept);
+        kept.compiled += 1;
+        // First, so that what is retired now waits for the streams that are open next time.
+        kept.unload_what_ended(context, driver, &streams);
+        if let Some(already) = kept.cache.get(program, class) {
+            kept.retired.push(loaded);
+            return Ok(already);
+        }
+        if let Some(evicted) = kept.cache.insert(program.clone(), class.clone(), Arc::clone(&loaded)) {
+            kept.evicted += 1;
+            kept.retired.push(evicted);
+        }
+        Ok(loaded)
+    }
+
+    /// Launches a kernel on `stream`, whose context is bound. Does not synchronize.
+    pub(super) fn launch(
+        &self,
+        driver: &Driver,
+        stream: sys::CUstream,
+        loaded: &Loaded,
+        grid: u32,
+        parameter: &Parameter,
+    ) -> Answer {
+        self.launches.fetch_add(1, Relaxed);
+        let mut arguments = [parameter.as_ptr().cast_mut().cast::<c_void>()];
+        // SAFETY: the kernel was compiled for one parameter of that size, which the driver copies before it returns; it
+        // touches the elements of the operation that the launch was made from, and reads between them; stream and function
+        // are of one context, and the function stays loaded while `loaded` is held.
+        unsafe {
+            driver.launch_kernel(
+                loaded.function.raw(),
+                grid,
+                1,
+                1,
+                BLOCK,
+                1,
+                1,
+                0,
+                stream,
+                arguments.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        }
+    }
+
+    /// Takes note of a stream that is closed and may still run functions. Its context is bound.
+    pub(crate) fn close(&self, driver: &Driver, stream: sys::CUstream) -> Answer {
+        let mut kept = locked(&self.kept);
+        kept.closed.retain(|event| !ended(driver, *event));
+        let event = record(driver, stream);
+        kept.lost |= event.is_err();
+        kept.closed.push(event?);
+        Ok(())
+    }
+
+    /// Unloads everything. No work is left on the context, which is bound.
+    pub(crate) fn unload(&self, driver: &Driver) -> Answer {
+        let mut kept = locked(&self.kept);
+        let mut all = kept.cache.take();
+        all.append(&mut kept.retired);
+        all.append(&mut kept.leaving);
+        let mut answer = Ok(());
+        for event in mem::take(&mut kept.events).into_iter().chain(mem::take(&mut kept.closed)) {
+            answer = destroy(driver, event).and(answer);
+        }
+        for loaded in all {
+            // SAFETY: the module is of this context, unloaded once, and no work is left that could use it.
+            answer = unsafe { driver.module_unload(loaded.module.raw()) }.and(answer);
+        }
+        answer
+    }
+}
+
+impl Kept {
+    /// Unloads evicted kernels that no stream can run any more. One round at a time: events behind everything that may
+    /// run some of them, and once these are over, the kernels go.
+    fn unload_what_ended(&mut self, context: &Context, driver: &Driver, streams: &[Arc<RawStream>]) {
+        if self.lost {
+            return;
+        }
+        self.events.retain(|event| !ended(driver, *event));
+        if self.events.is_empty() {
+            for loaded in self.leaving.drain(..) {
+                context.release("map", |driver| {
+                    // SAFETY: the module is of this context, unloaded once; every launch of it is over.
+                    unsafe { driver.module_unload(loaded.module.raw()) }
+                });
+            }
+        }
+        // One that another thread is about to launch is held there.
+        let mut idle = self.retired.extract_if(.., |loaded| Arc::strong_count(loaded) == 1).peekable();
+        if !self.leaving.is_empty() || idle.peek().is_none() {
+            return;
+        }
+        self.leaving.extend(idle);
+        self.events.append(&mut self.closed);
+        for stream in streams {
+            match record(driver, stream.raw()) {
+                Ok(event) => self.events.push(event),
+                Err(failure) => {
+                    // Without the event nobody knows when they end: next time.
+                    driver.report(context.error("map", failure));
+                    self.retired.append(&mut self.leaving);
+                    self.closed.append(&mut self.events);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// An event at the end of a stream, as a handle that its owner destroys.
+fn record(driver: &Driver, stream: sys::CUstream) -> Answer<Handle<sys::CUevent_st>> {
+    let mut event = ptr::null_mut();
+    let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as c_uint;
+    // SAFETY: the pointer is to a local of the right type, and the context is bound.
+    unsafe { driver.event_create(&raw mut event, flags) }?;
+    // SAFETY: event and stream are alive and of the bound context.
+    let recorded = unsafe { driver.event_record(event, stream) };
+    let event = Handle::new(event);
+    recorded.and_then(|()| Ok(event)).inspect_err(|_| {
+        let _ = destroy(driver, event);
+    })
+}
+
+/// Whether an event is over; it is destroyed then. After an error of the device nothing ends any more.
+fn ended(driver: &Driver, event: Handle<sys::CUevent_st>) -> bool {
+    // SAFETY: the event is alive, and its context bound.
+    match unsafe { driver.event_query(event.raw()) } {
+        Ok(()) => destroy(driver, event).is_ok(),
+        Err(NOT_READY | Failure::Code(_) | Failure::Missing(_)) => false,
+    }
+}
+
+fn destroy(driver: &Driver, event: Handle<sys::CUevent_st>) -> Answer {
+    // SAFETY: created by `record`, and whoever holds the handle destroys it once.
+    unsafe { driver.event_destroy(event.raw()) }
+}
+
+/// Loads a text. The error holds what the driver says of it, and the text.
+fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
+    let text = CString::new(text).map_err(|_| context.error("map", INVALID_VALUE))?;
+    let mut log = vec![0_u8; LOG_BYTES];
+    let mut options = LOG_OPTIONS;
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
+    let mut module = ptr::null_mut();
+    // SAFETY: the image is text that ends with a zero; the module and both options are locals of the right types; the log
+    // has one byte more than the driver is told of.
+    let loaded = unsafe {
+        driver.module_load_data_ex(
+            &raw mut module,
+            text.as_ptr().cast(),
+            2,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    loaded.map_err(|failure| {
+        let log = CStr::from_bytes_until_nul(&log).map(|log| log.to_string_lossy().into_owned());
+        refused(context.error("map", failure), &log.unwrap_or_default(), &text.to_string_lossy())
+    })?;
+    let mut function = ptr::null_mut();
+    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a local.
+    let found = unsafe { driver.module_get_function(&raw mut function, module, c"map".as_ptr()) };
+    found.map_err(|failure| {
+        context.release("map", |driver| {
+            // SAFETY: loaded a moment ago, unloaded once; nothing of it was launched.
+            unsafe { driver.module_unload(module) }
+        });
+        context.error("map", failure)
+    })?;
+    Ok(Loaded { module: Handle::new(module), function: Handle::new(function) })
+}
+
+/// The driver's error with what it says of a text, and the text.
+fn refused(error: Error, log: &str, text: &str) -> Error {
+    match error {
+        Error::Driver { backend, operation, code, name } => {
+            let name = format!("{name}: {}\nin the text:\n{text}", log.trim_end());
+            Error::Driver { backend, operation, code, name }
+        }
+        error => error,
+    }
+}

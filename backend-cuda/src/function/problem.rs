@@ -1,0 +1,233 @@
+//! A function's operands on as few axes as possible, in bytes.
+
+use devarray::{
+    Layout, NdLayout,
+    function::{
+        ElementType,
+        primitive::{Instruction, Program},
+    },
+};
+
+/// Most elements one launch computes, so that 32 bits count elements and threads.
+const LAUNCH_ELEMENTS: u64 = 1 << 30;
+
+/// Most bytes of a kernel's parameter (CUDA C++ Programming Guide, "Function Parameters").
+const PARAMETER_BYTES: usize = 4096;
+
+/// Words of the parameter that are neither an operand's nor an axis's; more than any family uses.
+const OTHER_WORDS: usize = 16;
+
+/// What an operand is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// The result's elements; always the first operand.
+    Result(ElementType),
+    /// An input's elements, by the number of the input.
+    Input(u8, ElementType),
+    /// An input's elements, which are the result's own.
+    InPlace(u8, ElementType),
+    /// The position along an axis: an "address" that counts, and that nothing is loaded from.
+    Position(u8),
+}
+
+impl Kind {
+    pub(super) fn element_type(self) -> Option<ElementType> {
+        match self {
+            Self::Result(element_type) | Self::Input(_, element_type) | Self::InPlace(_, element_type) => {
+                Some(element_type)
+            }
+            Self::Position(_) => None,
+        }
+    }
+
+    /// Bytes of an element; 1 of a position.
+    pub(super) fn len_bytes(self) -> i64 {
+        self.element_type().map_or(1, |element_type| element_type.len_bytes() as i64)
+    }
+
+    /// Whether it is what an instruction reads.
+    pub(super) fn is_read_by(self, instruction: Instruction) -> bool {
+        match (self, instruction) {
+            (Self::Input(at, _) | Self::InPlace(at, _), Instruction::Input(wanted))
+            | (Self::Position(at), Instruction::Position(wanted)) => at == wanted,
+            _ => false,
+        }
+    }
+}
+
+/// What a function does where: operands over common axes, on all of which the result has positive strides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) kinds: Vec<Kind>,
+    /// Address of the first element of each operand.
+    pub(super) bases: Vec<u64>,
+    /// Outermost first.
+    pub(super) extents: Vec<u64>,
+    /// Distance in bytes from one step along an axis to the next, axis by axis, for each operand.
+    pub(super) strides: Vec<i64>,
+}
+
+impl Problem {
+    /// The operands of a function, whose layouts have one shape that is not empty. `operand`: address of the buffer and
+    /// layout of an input, or of the result for `None`.
+    pub(super) fn new<'a>(
+        program: &Program,
+        operand: impl Fn(Option<usize>) -> Option<(u64, &'a Layout)>,
+    ) -> Option<Self> {
+        let (address, layout) = operand(None)?;
+        let result_type = program.result_type();
+        let shape = layout.shape();
+        let mut problem = Self {
+            kinds: Vec::with_capacity(4),
+            bases: Vec::with_capacity(4),
+            extents: shape.iter().map(|&extent| extent as u64).collect(),
+            strides: Vec::with_capacity(4 * shape.len()),
+        };
+        // Operand by operand first; turned around below.
+        let mut rows = Vec::with_capacity(4 * shape.len());
+        let mut add = |problem: &mut Self, kind: Kind, address: u64, layout: &Layout| {
+            let size = kind.len_bytes();
+            problem.kinds.push(kind);
+            problem.bases.push(address + layout.offset() as u64 * size.cast_unsigned());
+            rows.extend(layout.strides().iter().map(|&stride| stride as i64 * size));
+        };
+        add(&mut problem, Kind::Result(result_type), address, layout);
+        let result = problem.bases[0];
+        for &instruction in program.instructions() {
+            if let Instruction::Input(at) = instruction {
+                let (address, layout) = operand(Some(usize::from(at)))?;
+                let element_type = *program.inputs().get(usize::from(at))?;
+                let first = address + (layout.offset() * element_type.len_bytes()) as u64;
+                // What shares a byte with the result has its layout, so it begins where the result does.
+                let kind = if first == result {
+                    Kind::InPlace(at, element_type)
+                } else {
+                    Kind::Input(at, element_type)
+                };
+                add(&mut problem, kind, address, layout);
+            }
+        }
+        for &instruction in program.instructions() {
+            if let Instruction::Position(axis) = instruction {
+                problem.kinds.push(Kind::Position(axis));
+                problem.bases.push(0);
+                rows.extend((0..shape.len()).map(|at| i64::from(at == usize::from(axis))));
+            }
+        }
+        let rank = shape.len();
+        for axis in 0..rank {
+            problem.strides.extend((0..problem.kinds.len()).map(|operand| rows[operand * rank + axis]));
+        }
+        problem.simplify();
+        Some(problem)
+    }
+
+    /// Number of operands.
+    pub(super) fn operands(&self) -> usize {
+        self.kinds.len()
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.extents.len()
+    }
+
+    /// The strides of all operands along an axis.
+    pub(super) fn along(&self, axis: usize) -> &[i64] {
+        &self.strides[axis * self.operands()..][..self.operands()]
+    }
+
+    fn along_mut(&mut self, axis: usize) -> &mut [i64] {
+        let operands = self.operands();
+        &mut self.strides[axis * operands..][..operands]
+    }
+
+    pub(super) fn elements(&self) -> u64 {
+        self.extents.iter().product()
+    }
+
+    /// Takes an axis out, and answers its extent and strides.
+    pub(super) fn remove(&mut self, axis: usize) -> (u64, Vec<i64>) {
+        let operands = self.operands();
+        let strides = self.strides.drain(axis * operands..(axis + 1) * operands).collect();
+        (self.extents.remove(axis), strides)
+    }
+
+    fn insert(&mut self, axis: usize, (extent, strides): (u64, Vec<i64>)) {
+        let at = axis * self.operands();
+        self.extents.insert(axis, extent);
+        self.strides.splice(at..at, strides);
+    }
+
+    /// Fewest axes, along each of which the result goes upwards, its largest strides first.
+    fn simplify(&mut self) {
+        for axis in (0..self.rank()).rev() {
+            if self.extents[axis] == 1 {
+                self.remove(axis);
+            } else if self.along(axis)[0] < 0 {
+                self.flip(axis);
+            }
+        }
+        // Insertion sort: nearly always sorted, and few.
+        for axis in 1..self.rank() {
+            let stride = self.along(axis)[0];
+            let place = (0..axis).find(|&before| self.along(before)[0] < stride);
+            if let Some(place) = place {
+                let moved = self.remove(axis);
+                self.insert(place, moved);
+            }
+        }
+        for axis in (1..self.rank()).rev() {
+            let extent = self.extents[axis].cast_signed();
+            let joins = |(&outer, &inner): (&i64, &i64)| inner.checked_mul(extent) == Some(outer);
+            if self.along(axis - 1).iter().zip(self.along(axis)).all(joins) {
+                let (extent, strides) = self.remove(axis);
+                self.extents[axis - 1] *= extent;
+                self.along_mut(axis - 1).copy_from_slice(&strides);
+            }
+        }
+    }
+
+    fn flip(&mut self, axis: usize) {
+        let last = self.extents[axis].cast_signed() - 1;
+        for operand in 0..self.operands() {
+            let stride = self.along(axis)[operand];
+            self.bases[operand] = self.bases[operand].wrapping_add_signed(last * stride);
+            self.along_mut(axis)[operand] = -stride;
+        }
+    }
+
+    /// Hands over parts that one launch computes: the whole, unless it is large or has very many axes.
+    pub(super) fn parts<E>(
+        mut self,
+        scalars: usize,
+        submit: &mut impl FnMut(&Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let words = 3 * self.operands() + scalars + OTHER_WORDS + self.rank() * (2 + self.operands());
+        if 8 * words > PARAMETER_BYTES && self.rank() > 2 {
+            let (extent, strides) = self.remove(0);
+            for _ in 0..extent {
+                self.clone().parts(scalars, submit)?;
+                for (base, stride) in self.bases.iter_mut().zip(&strides) {
+                    *base = base.wrapping_add_signed(*stride);
+                }
+            }
+            return Ok(());
+        }
+        if self.elements() <= LAUNCH_ELEMENTS {
+            return submit(&self);
+        }
+        let longest = (0..self.rank()).max_by_key(|&axis| self.extents[axis]).unwrap_or(0);
+        let extent = self.extents[longest];
+        // A multiple of what any thread takes at once, so that the second half is aligned as the first is.
+        let half = (extent / 2).next_multiple_of(256).min(extent - 1);
+        let mut rest = self.clone();
+        self.extents[longest] = half;
+        rest.extents[longest] = extent - half;
+        for operand in 0..rest.operands() {
+            let step = rest.along(longest)[operand].wrapping_mul(half.cast_signed());
+            rest.bases[operand] = rest.bases[operand].wrapping_add_signed(step);
+        }
+        self.parts(scalars, submit)?;
+        rest.parts(scalars, submit)
+    }
+}

@@ -1,0 +1,159 @@
+//! PTX text, written one instruction at a time into registers that are set once.
+
+use std::fmt::{self, Write as _};
+
+use devarray::function::primitive::RegisterType;
+
+/// What a register holds. `B16` is used on the way to and from halves alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bank {
+    Predicate,
+    B16,
+    B32,
+    B64,
+    F32,
+    F64,
+}
+
+impl Bank {
+    const ALL: [Self; 6] = [Self::Predicate, Self::B16, Self::B32, Self::B64, Self::F32, Self::F64];
+
+    pub(super) const fn of(register_type: RegisterType) -> Self {
+        match register_type {
+            RegisterType::Bool => Self::Predicate,
+            RegisterType::B32 => Self::B32,
+            RegisterType::B64 => Self::B64,
+            RegisterType::F32 => Self::F32,
+            RegisterType::F64 => Self::F64,
+        }
+    }
+
+    /// The type in declarations and in instructions that move bits.
+    pub(super) const fn type_name(self) -> &'static str {
+        match self {
+            Self::Predicate => "pred",
+            Self::B16 => "b16",
+            Self::B32 => "b32",
+            Self::B64 => "b64",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Predicate => "p",
+            Self::B16 => "h",
+            Self::B32 => "r",
+            Self::B64 => "l",
+            Self::F32 => "f",
+            Self::F64 => "d",
+        }
+    }
+}
+
+/// A register of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reg {
+    pub(super) bank: Bank,
+    number: u32,
+}
+
+impl fmt::Display for Reg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}{}", self.bank.prefix(), self.number)
+    }
+}
+
+/// The body of a kernel as far as it is written.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    body: String,
+    counts: [u32; Bank::ALL.len()],
+    labels: u32,
+    guard: Option<Reg>,
+}
+
+/// The kernel's name, and its one parameter.
+pub(super) const ENTRY: &str = "map";
+
+/// Threads of a block of every kernel.
+pub(super) const BLOCK: u32 = 256;
+
+impl Text {
+    /// A register that nothing was written to.
+    pub(super) fn register(&mut self, bank: Bank) -> Reg {
+        let count = &mut self.counts[bank as usize];
+        *count += 1;
+        Reg { bank, number: *count - 1 }
+    }
+
+    /// A name for a place in the text.
+    pub(super) fn label(&mut self) -> String {
+        self.labels += 1;
+        format!("L{}", self.labels)
+    }
+
+    /// What the lines from here on are executed under.
+    pub(super) fn guard(&mut self, guard: Option<Reg>) {
+        self.guard = guard;
+    }
+
+    /// One line: an instruction without its semicolon.
+    pub(super) fn line(&mut self, instruction: fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = match self.guard {
+            Some(guard) => writeln!(self.body, "    @{guard} {instruction};"),
+            None => writeln!(self.body, "    {instruction};"),
+        };
+    }
+
+    /// The place of a label.
+    pub(super) fn place(&mut self, label: &str) {
+        let _ = writeln!(self.body, "{label}:");
+    }
+
+    /// An instruction that sets a new register: `set(bank, "add.s32", "a, b")`.
+    pub(super) fn set(&mut self, bank: Bank, operation: &str, operands: fmt::Arguments<'_>) -> Reg {
+        let to = self.register(bank);
+        self.line(format_args!("{operation} {to}, {operands}"));
+        to
+    }
+
+    /// A word of the parameter, or the low half of it.
+    pub(super) fn parameter(&mut self, bank: Bank, word: usize) -> Reg {
+        self.parameter_at(bank, 8 * word)
+    }
+
+    /// The high half of a word of the parameter.
+    pub(super) fn parameter_high(&mut self, word: usize) -> Reg {
+        self.parameter_at(Bank::B32, 8 * word + 4)
+    }
+
+    fn parameter_at(&mut self, bank: Bank, at: usize) -> Reg {
+        self.set(bank, &format!("ld.param.{}", bank.type_name()), format_args!("[p+{at}]"))
+    }
+
+    /// The whole text of a kernel with a parameter of that many words, with `shared_words` of 4 bytes of shared memory.
+    pub(super) fn finish(self, parameter_words: usize, shared_words: usize) -> String {
+        let mut whole = String::with_capacity(self.body.len() + 512);
+        let _ = write!(
+            whole,
+            ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry {ENTRY}(.param .align 8 .b8 p[{}])\n\
+             .maxntid {BLOCK}, 1, 1\n{{\n",
+            8 * parameter_words,
+        );
+        for bank in Bank::ALL {
+            let count = self.counts[bank as usize];
+            if count > 0 {
+                let _ = writeln!(whole, "    .reg .{} %{}<{count}>;", bank.type_name(), bank.prefix());
+            }
+        }
+        if shared_words > 0 {
+            let _ = writeln!(whole, "    .shared .align 16 .b8 tile[{}];", 4 * shared_words);
+        }
+        whole.push_str(&self.body);
+        whole.push_str("}\n");
+        whole
+    }
+}

@@ -1,0 +1,405 @@
+//! The text of kernels whose blocks compute boxes.
+
+use devarray::function::{
+    ElementType,
+    primitive::{Instruction, Program},
+};
+
+use crate::function::{
+    access::{Loaded, element, load_guarded, load_one, store_span},
+    body::Body,
+    class::{Access, Class, Words},
+    index::{divided, moved, rows},
+    lines::kernel::space,
+    problem::Kind,
+    text::{BLOCK, Bank, Reg, Text},
+    tiles::{VECTOR, shared_words},
+};
+
+/// Most instructions of the program that are written one after another, and not as a loop.
+const UNROLLED: usize = 1_024;
+
+/// Most registers that hold what is loaded before it is known where it goes.
+const EARLY: usize = 40;
+
+/// Elements side by side that a thread takes in one step.
+const SIDE: usize = VECTOR as usize;
+
+/// What the parts of a kernel share.
+struct Kernel<'a> {
+    class: &'a Class,
+    words: Words,
+    /// Sides of a tile along the result's axis, and along the other.
+    wide: usize,
+    high: usize,
+    /// Extents of both axes from the tile's corner on.
+    width: Reg,
+    height: Reg,
+    /// Addresses of each operand at the tile's corner.
+    corners: Vec<Reg>,
+    /// The thread's number in the block.
+    thread: Reg,
+}
+
+/// Where a thread computes in one step.
+#[derive(Debug, Clone)]
+struct Step {
+    /// Number of the group of elements in the tile, along the other axis.
+    row: Reg,
+    /// For inputs and the result that are reached directly.
+    addresses: Vec<Reg>,
+    /// In shared memory, in elements.
+    shared: Reg,
+}
+
+/// The text of a kernel whose blocks compute tiles.
+pub(in crate::function) fn write(program: &Program, class: &Class, wide: usize, high: usize) -> String {
+    let words = Words::new(class.operands.len(), program.scalars().len(), class.outer.into());
+    let mut text = Text::default();
+    let kernel = Kernel::begin(&mut text, class, words, wide, high);
+
+    let varies = |instruction| {
+        let access = class.operands.iter().find(|(kind, _)| kind.is_read_by(instruction));
+        access.is_none_or(|(_, access)| *access != Access::Uniform)
+    };
+    let mut body = Body::new(program, words.scalars(), varies);
+    body.common(&mut text, |text, instruction| {
+        let operand = kernel.operand(instruction);
+        let (kind, corner) = (class.operands[operand].0, kernel.corners[operand]);
+        match kind.element_type() {
+            Some(element_type) => load_one(text, space(kind), element_type, format_args!("{corner}")),
+            None => corner,
+        }
+    });
+
+    let steps = (wide * high / SIDE).div_ceil(BLOCK as usize);
+    let instructions = program.instructions().len();
+    let first = kernel.first(&mut text);
+    if steps * SIDE * instructions <= UNROLLED {
+        kernel.unrolled(&mut text, &body, first, steps);
+    } else {
+        kernel.turn(&mut text, steps);
+        text.line(format_args!("bar.sync 0"));
+        kernel.looped(&mut text, &body, first);
+    }
+    text.line(format_args!("ret"));
+    let shared: usize = kernel.turned().map(|(_, words)| words).sum();
+    text.finish(words.count(), shared)
+}
+
+impl<'a> Kernel<'a> {
+    fn begin(text: &mut Text, class: &'a Class, words: Words, wide: usize, high: usize) -> Self {
+        let block = text.set(Bank::B32, "mov.u32", format_args!("%ctaid.x"));
+        let thread = text.set(Bank::B32, "mov.u32", format_args!("%tid.x"));
+        let (rest, across) = divided(text, block, words.pieces_divider(), words.pieces());
+        let (row, down) = divided(text, rest, words.tiles_divider(), words.tiles());
+        let x = text.set(Bank::B32, "mul.lo.s32", format_args!("{across}, {wide}"));
+        let y = text.set(Bank::B32, "mul.lo.s32", format_args!("{down}, {high}"));
+        let mut corners = rows(text, class, words, Some(row));
+        for (operand, corner) in corners.iter_mut().enumerate() {
+            if class.operands[operand].1 != Access::Uniform {
+                *corner = moved(text, class.wide, *corner, x, words.inner(operand));
+                *corner = moved(text, class.wide, *corner, y, words.other(operand));
+            }
+        }
+        let width = text.parameter(Bank::B32, words.extent());
+        let height = text.parameter_high(words.extent());
+        let width = text.set(Bank::B32, "sub.s32", format_args!("{width}, {x}"));
+        let height = text.set(Bank::B32, "sub.s32", format_args!("{height}, {y}"));
+        Self { class, words, wide, high, width, height, corners, thread }
+    }
+
+    fn operand(&self, instruction: Instruction) -> usize {
+        let found = self.class.operands.iter().position(|(kind, _)| kind.is_read_by(instruction));
+        found.expect("what a program reads is an operand")
+    }
+
+    /// Inputs that go through shared memory, with the words each takes there.
+    fn turned(&self) -> impl Iterator<Item = (usize, usize)> {
+        let words = |kind| shared_words(kind, self.wide as u64, self.high as u64) as usize;
+        let operands = self.class.operands.iter().enumerate();
+        operands.filter(|(_, (_, access))| is_turned(*access)).map(move |(at, &(kind, _))| (at, words(kind)))
+    }
+
+    /// Group and line of the thread's first piece of a box whose lines hold so many elements.
+    fn place(&self, text: &mut Text, line: usize) -> (Reg, Reg) {
+        let groups = line / SIDE;
+        let group = text.set(Bank::B32, "and.b32", format_args!("{}, {}", self.thread, groups - 1));
+        let row =
+            text.set(Bank::B32, "shr.u32", format_args!("{}, {}", self.thread, groups.trailing_zeros()));
+        (text.set(Bank::B32, "mul.lo.s32", format_args!("{group}, {SIDE}")), row)
+    }
+
+    /// Whether each access of a group is inside: its first element before the end of its line, and the line inside.
+    fn guards(
+        &self,
+        text: &mut Text,
+        (first, line): (Reg, Reg),
+        (extent, lines): (Reg, Reg),
+        most: usize,
+        width: usize,
+    ) -> Vec<Reg> {
+        let below = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{line}, {lines}"));
+        // A tile may have fewer lines than the threads of a block reach.
+        let inside = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{line}, {most}"));
+        let line = text.set(Bank::Predicate, "and.pred", format_args!("{below}, {inside}"));
+        let mut guards = Vec::new();
+        for piece in (0..SIDE).step_by(width) {
+            let at = text.set(Bank::B32, "add.s32", format_args!("{first}, {piece}"));
+            let before = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{at}, {extent}"));
+            guards.push(text.set(Bank::Predicate, "and.pred", format_args!("{before}, {line}")));
+        }
+        guards
+    }
+
+    /// Loads the turned inputs along their own axis, all of them before any is stored, and stores them in shared memory.
+    fn turn(&self, text: &mut Text, steps: usize) {
+        let (first, row) = self.place(text, self.high);
+        let lines = BLOCK as usize / (self.high / SIDE);
+        let mut base = 0;
+        let mut all = Vec::new();
+        let mut row_of_step = vec![row];
+        for step in 1..steps {
+            let next = text.set(Bank::B32, "add.s32", format_args!("{row}, {}", step * lines));
+            row_of_step.push(next);
+        }
+        for (operand, words) in self.turned() {
+            let (kind, access) = self.class.operands[operand];
+            let Access::Turned { width } = access else { continue };
+            let width = usize::from(width);
+            let start = moved(text, self.class.wide, self.corners[operand], first, self.words.other(operand));
+            let mut address = moved(text, self.class.wide, start, row, self.words.inner(operand));
+            let inner = text.parameter(Bank::B64, self.words.inner(operand));
+            let stride = text.set(Bank::B64, "mul.lo.u64", format_args!("{inner}, {lines}"));
+            for (step, &row) in row_of_step.iter().enumerate() {
+                if step > 0 {
+                    address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                }
+                let extents = (self.height, self.width);
+                let guards = self.guards(text, (first, row), extents, self.wide, width);
+                let side_by_side = width > 1;
+                let loaded = if side_by_side {
+                    load_guarded(text, space(kind), stored(kind), address, (SIDE, width), &guards)
+                } else {
+                    self.apart(text, kind, address, self.words.other(operand), &guards)
+                };
+                all.push((kind, base, row, loaded));
+            }
+            base += 4 * words;
+        }
+        for (kind, base, row, loaded) in all {
+            let bytes = if kind.len_bytes() == 8 { 8 } else { 4 };
+            let line = text.set(Bank::B32, "mad.lo.s32", format_args!("{row}, {}, {first}", self.high + 1));
+            let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
+            let address = text.set(Bank::B32, "mad.lo.s32", format_args!("{line}, {bytes}, {tile}"));
+            let inside = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{row}, {}", self.wide));
+            for (at, loaded) in loaded.into_iter().enumerate() {
+                let value = element(text, stored(kind), loaded);
+                let offset = base + at * bytes;
+                text.guard(Some(inside));
+                text.line(format_args!("st.shared.{} [{address}+{offset}], {value}", value.bank.type_name()));
+                text.guard(None);
+            }
+        }
+    }
+
+    /// Elements one by one, a stride in the parameter apart; positions as they are.
+    fn apart(&self, text: &mut Text, kind: Kind, first: Reg, stride: usize, guards: &[Reg]) -> Vec<Loaded> {
+        let stride = text.parameter(Bank::B64, stride);
+        let mut address = first;
+        let mut loaded = Vec::new();
+        for at in 0..SIDE {
+            if at > 0 {
+                address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+            }
+            let guard = guards.get(at..=at).unwrap_or_default();
+            loaded.extend(match kind.element_type() {
+                Some(_) => load_guarded(text, space(kind), stored(kind), address, (1, 1), guard),
+                None => vec![Loaded::Whole(address)],
+            });
+        }
+        loaded
+    }
+
+    /// Where the thread computes first.
+    fn first(&self, text: &mut Text) -> Step {
+        let (first, row) = self.place(text, self.wide);
+        let addresses = (0..self.corners.len())
+            .map(|operand| {
+                let access = self.class.operands[operand].1;
+                if is_turned(access) || access == Access::Uniform {
+                    return self.corners[operand];
+                }
+                let line =
+                    moved(text, self.class.wide, self.corners[operand], row, self.words.other(operand));
+                moved(text, self.class.wide, line, first, self.words.inner(operand))
+            })
+            .collect();
+        let shared = text.set(Bank::B32, "mad.lo.s32", format_args!("{first}, {}, {row}", self.high + 1));
+        Step { row, addresses, shared }
+    }
+
+    /// Lines along the other axis that all threads of a block compute in one step.
+    fn lines(&self) -> usize {
+        BLOCK as usize / (self.wide / SIDE)
+    }
+
+    /// What is added to an operand's address from one step to the next.
+    fn strides(&self, text: &mut Text) -> Vec<Option<Reg>> {
+        (0..self.corners.len())
+            .map(|operand| {
+                let access = self.class.operands[operand].1;
+                if is_turned(access) || access == Access::Uniform {
+                    return None;
+                }
+                let other = text.parameter(Bank::B64, self.words.other(operand));
+                Some(text.set(Bank::B64, "mul.lo.u64", format_args!("{other}, {}", self.lines())))
+            })
+            .collect()
+    }
+
+    fn unrolled(&self, text: &mut Text, body: &Body<'_>, first: Step, count: usize) {
+        let strides = self.strides(text);
+        let mut steps = vec![first];
+        for _ in 1..count {
+            let mut step = steps[steps.len() - 1].clone();
+            step.row = text.set(Bank::B32, "add.s32", format_args!("{}, {}", step.row, self.lines()));
+            step.shared = text.set(Bank::B32, "add.s32", format_args!("{}, {}", step.shared, self.lines()));
+            for (address, stride) in step.addresses.iter_mut().zip(&strides) {
+                if let Some(stride) = stride {
+                    *address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                }
+            }
+            steps.push(step);
+        }
+        let direct = self.class.operands.iter().skip(1).filter(|(_, access)| !is_turned(*access));
+        let words: usize = direct.map(|(kind, _)| (kind.len_bytes() as usize).div_ceil(4) * SIDE).sum();
+        let early = words * count <= EARLY;
+        let mut loaded: Vec<Vec<Vec<Loaded>>> = Vec::new();
+        if early {
+            loaded.extend(steps.iter().map(|step| self.load(text, step)));
+        }
+        self.turn(text, count);
+        text.line(format_args!("bar.sync 0"));
+        for (at, step) in steps.iter().enumerate() {
+            let direct = if early { std::mem::take(&mut loaded[at]) } else { self.load(text, step) };
+            self.compute(text, body, step, direct);
+        }
+    }
+
+    /// One step again and again, until it is below the tile.
+    fn looped(&self, text: &mut Text, body: &Body<'_>, step: Step) {
+        let strides = self.strides(text);
+        let again = text.label();
+        text.place(&again);
+        let direct = self.load(text, &step);
+        self.compute(text, body, &step, direct);
+        let Step { row, addresses, shared } = &step;
+        text.line(format_args!("add.s32 {row}, {row}, {}", self.lines()));
+        text.line(format_args!("add.s32 {shared}, {shared}, {}", self.lines()));
+        for (address, stride) in addresses.iter().zip(&strides) {
+            if let Some(stride) = stride {
+                text.line(format_args!("add.s64 {address}, {address}, {stride}"));
+            }
+        }
+        let more = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{row}, {}", self.high));
+        text.line(format_args!("@{more} bra {again}"));
+    }
+
+    /// The first of the elements of a step along the result's axis.
+    fn group(&self, text: &mut Text) -> Reg {
+        self.place(text, self.wide).0
+    }
+
+    /// The elements of all inputs that are reached directly, and positions.
+    fn load(&self, text: &mut Text, step: &Step) -> Vec<Vec<Loaded>> {
+        let group = self.group(text);
+        let extents = (self.width, self.height);
+        let mut all = vec![Vec::new()];
+        for (operand, &(kind, access)) in self.class.operands.iter().enumerate().skip(1) {
+            let address = step.addresses[operand];
+            all.push(match access {
+                Access::Uniform | Access::Turned { .. } => Vec::new(),
+                Access::Each => {
+                    let guards = self.guards(text, (group, step.row), extents, self.high, SIDE);
+                    let one = match kind.element_type() {
+                        Some(_) => load_guarded(text, space(kind), stored(kind), address, (1, 1), &guards),
+                        None => vec![Loaded::Whole(address)],
+                    };
+                    vec![one[0]; SIDE]
+                }
+                Access::Span { width } if width > 1 => {
+                    let width = usize::from(width);
+                    let guards = self.guards(text, (group, step.row), extents, self.high, width);
+                    load_guarded(text, space(kind), stored(kind), address, (SIDE, width), &guards)
+                }
+                _ => {
+                    let guards = self.guards(text, (group, step.row), extents, self.high, 1);
+                    self.apart(text, kind, address, self.words.inner(operand), &guards)
+                }
+            });
+        }
+        all
+    }
+
+    fn compute(&self, text: &mut Text, body: &Body<'_>, step: &Step, mut loaded: Vec<Vec<Loaded>>) {
+        let mut base = 0;
+        // A tile may have fewer lines than the threads of a block reach.
+        let inside = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{}, {}", step.row, self.high));
+        for (operand, words) in self.turned() {
+            let kind = self.class.operands[operand].0;
+            let (bytes, name) = if kind.len_bytes() == 8 { (8, "b64") } else { (4, "b32") };
+            let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
+            let address = text.set(Bank::B32, "mad.lo.s32", format_args!("{}, {bytes}, {tile}", step.shared));
+            let bank = element_bank(kind);
+            text.guard(Some(inside));
+            loaded[operand] = (0..SIDE)
+                .map(|at| {
+                    let offset = base + at * (self.high + 1) * bytes;
+                    let operation = format!("ld.shared.{}", bank.map_or(name, Bank::type_name));
+                    let bank = bank.unwrap_or(Bank::B32);
+                    Loaded::Whole(text.set(bank, &operation, format_args!("[{address}+{offset}]")))
+                })
+                .collect();
+            text.guard(None);
+            base += 4 * words;
+        }
+        let values: Vec<Reg> = (0..SIDE)
+            .map(|at| {
+                body.element(text, |text, instruction| {
+                    let operand = self.operand(instruction);
+                    match (self.class.operands[operand].0.element_type(), loaded[operand][at]) {
+                        (Some(element_type), loaded) => element(text, element_type, loaded),
+                        (None, Loaded::Whole(register) | Loaded::Part { word: register, .. }) => register,
+                    }
+                })
+            })
+            .collect();
+        let (kind, access) = self.class.operands[0];
+        let (Some(element_type), Access::Span { width }) = (kind.element_type(), access) else { return };
+        let width = usize::from(width);
+        let group = self.group(text);
+        let guards = self.guards(text, (group, step.row), (self.width, self.height), self.high, width);
+        store_span(text, element_type, step.addresses[0], &values, width, &guards);
+    }
+}
+
+fn is_turned(access: Access) -> bool {
+    matches!(access, Access::Turned { .. })
+}
+
+/// The type that elements are loaded as: a truth value is a byte until it is used.
+fn stored(kind: Kind) -> ElementType {
+    match kind.element_type() {
+        Some(ElementType::Bool) | None => ElementType::U8,
+        Some(element_type) => element_type,
+    }
+}
+
+/// The bank of the register that an element is read back into; `None` for a byte of a truth value.
+fn element_bank(kind: Kind) -> Option<Bank> {
+    use devarray::function::primitive::RegisterType;
+    kind.element_type()
+        .map(|element_type| Bank::of(RegisterType::of(element_type)))
+        .filter(|&bank| bank != Bank::Predicate)
+}

@@ -1,0 +1,211 @@
+//! Random functions on random layouts, and what they must give.
+#![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
+
+use std::fmt;
+
+use devarray::{
+    Layout, NdLayout,
+    backend::{Buffer, Compute, MapOp, Operand},
+    function::{
+        ElementType,
+        interpreter::{InputElements, ResultElements, interpret},
+        primitive::Program,
+    },
+};
+use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
+
+use super::{
+    cases::{download, free, positions, upload},
+    evaluate::evaluate,
+    programs::{Dice, program},
+};
+
+/// A function, its operands' layouts, and what their memory holds before.
+pub(crate) struct Case {
+    pub(crate) program: Program,
+    pub(crate) scalars: Vec<u64>,
+    pub(crate) inputs: Vec<(Layout, Vec<u8>)>,
+    /// The input whose memory is the result's.
+    pub(crate) in_place: Option<usize>,
+    pub(crate) result: (Layout, Vec<u8>),
+}
+
+/// Shapes that meet every kind of kernel; up to about `most` elements.
+fn shape(dice: &mut Dice, most: usize) -> Vec<usize> {
+    let long = 1 + dice.below(most);
+    let side = 1 + dice.below(most / 40);
+    match dice.below(8) {
+        0 => vec![long],
+        1 => vec![1 + dice.below(40), side],
+        2 => vec![side, 1 + dice.below(4)],
+        3 => vec![1 + dice.below(4), side, 1 + dice.below(8)],
+        4 => vec![1 + dice.below(70), 1 + dice.below(most / 70)],
+        5 => vec![2, 1 + dice.below(5), 1 + dice.below(40), 1 + dice.below(most / 400 + 1)],
+        6 => vec![4 * (1 + dice.below(10)), 4 * (1 + dice.below(most / 200 + 1))],
+        _ => (0..dice.below(6)).map(|_| 1 + dice.below(4)).collect(),
+    }
+}
+
+/// A layout of a shape: mostly dense, or with another order of axes, gaps, steps, negative strides, repeated axes.
+fn layout(dice: &mut Dice, shape: &[usize], may_repeat: bool) -> Layout {
+    let rank = shape.len();
+    let mut order: Vec<usize> = (0..rank).rev().collect();
+    if dice.below(2) == 0 {
+        for at in (1..rank).rev() {
+            order.swap(at, dice.below(at + 1));
+        }
+    }
+    let dense = dice.below(2) == 0;
+    let mut strides = vec![0_isize; rank];
+    let mut offset = if dice.below(2) == 0 { dice.below(9) } else { 0 };
+    let mut step = if dense || dice.below(3) > 0 { 1 } else { 1 + dice.below(4) };
+    for axis in order {
+        if may_repeat && dice.below(7) == 0 {
+            continue;
+        }
+        strides[axis] = step.cast_signed();
+        if dice.below(8) == 0 {
+            strides[axis] = -strides[axis];
+            offset += (shape[axis] - 1) * step;
+        }
+        step *= shape[axis];
+        if !dense {
+            step += [0, 0, 1, 4, 16][dice.below(5)];
+        }
+    }
+    Layout::new(shape, &strides, offset).unwrap()
+}
+
+fn contents(dice: &mut Dice, layout: &Layout, element_type: ElementType) -> Vec<u8> {
+    let size = element_type.len_bytes();
+    let mut bytes = Vec::new();
+    for _ in 0..layout.span().end {
+        bytes.extend_from_slice(&dice.bits(element_type).to_le_bytes()[..size]);
+    }
+    bytes
+}
+
+fn bits_at(bytes: &[u8], position: usize, size: usize) -> u64 {
+    let mut bits = [0; 8];
+    bits[..size].copy_from_slice(&bytes[position * size..][..size]);
+    u64::from_le_bytes(bits)
+}
+
+impl Case {
+    pub(crate) fn random(dice: &mut Dice, most: usize) -> Self {
+        let shape = shape(dice, most);
+        let steps = dice.below(20);
+        let count = if dice.below(50) == 0 { 16 } else { dice.below(5) };
+        let one_type = dice.pick(&ElementType::ALL);
+        let same = dice.below(3) == 0;
+        let types: Vec<ElementType> =
+            (0..count).map(|_| if same { one_type } else { dice.pick(&ElementType::ALL) }).collect();
+        let program = program(dice, &types, shape.len(), steps);
+        let result_type = program.result_type();
+        let result = layout(dice, &shape, false);
+        let result_bytes = contents(dice, &result, result_type);
+        let mut inputs: Vec<(Layout, Vec<u8>)> = Vec::new();
+        for &element_type in &types {
+            let layout = if dice.below(3) == 0 { result.clone() } else { layout(dice, &shape, true) };
+            let bytes = contents(dice, &layout, element_type);
+            inputs.push((layout, bytes));
+        }
+        let fits = |at: &usize| types[*at].len_bytes() == result_type.len_bytes();
+        let in_place = (0..count).find(fits).filter(|_| dice.below(3) == 0);
+        if let Some(at) = in_place {
+            inputs[at] = (result.clone(), result_bytes.clone());
+        }
+        let scalars = program.scalars().iter().map(|&element_type| dice.bits(element_type)).collect();
+        Self { program, scalars, inputs, in_place, result: (result, result_bytes) }
+    }
+
+    /// The bytes of the result's memory afterwards.
+    pub(crate) fn expected(&self) -> Vec<u8> {
+        let shape = self.result.0.shape();
+        let mut bytes = self.result.1.clone();
+        let size = self.program.result_type().len_bytes();
+        let places: Vec<Vec<usize>> = self.inputs.iter().map(|(layout, _)| positions(layout)).collect();
+        for (nth, place) in positions(&self.result.0).into_iter().enumerate() {
+            let mut position = vec![0; shape.len()];
+            let mut rest = nth;
+            for axis in (0..shape.len()).rev() {
+                position[axis] = rest % shape[axis];
+                rest /= shape[axis];
+            }
+            let elements: Vec<u64> = (0..self.inputs.len())
+                .map(|at| {
+                    let size = self.program.inputs()[at].len_bytes();
+                    bits_at(&self.inputs[at].1, places[at][nth], size)
+                })
+                .collect();
+            let bits = evaluate(&self.program, &elements, &self.scalars, &position);
+            bytes[place * size..][..size].copy_from_slice(&bits.to_le_bytes()[..size]);
+        }
+        bytes
+    }
+
+    /// Computes it on a device.
+    pub(crate) fn run(&self, device: &CudaDevice, stream: &CudaStream) -> Vec<u8> {
+        let result = upload(stream, &self.result.1);
+        let own: Vec<Option<CudaBuffer>> = (0..self.inputs.len())
+            .map(|at| (self.in_place != Some(at)).then(|| upload(stream, &self.inputs[at].1)))
+            .collect();
+        let operands: Vec<Operand<'_, CudaBuffer>> = own
+            .iter()
+            .zip(&self.inputs)
+            .map(|(buffer, (layout, _))| Operand::new(buffer.as_ref().unwrap_or(&result), layout))
+            .collect();
+        let to = Operand::new(&result, &self.result.0);
+        // SAFETY: layouts lie inside their buffers, and only one input, with the result's layout, shares its memory.
+        let op = unsafe { MapOp::new_unchecked(&self.program, &operands, &self.scalars, to) };
+        device.map(stream, &op).unwrap();
+        let found = download(stream, &result);
+        assert!(result.len_bytes() >= found.len());
+        own.into_iter().flatten().for_each(|buffer| free(stream, buffer));
+        free(stream, result);
+        found
+    }
+
+    /// The same, by core's interpreter.
+    pub(crate) fn interpreted(&self) -> Vec<u8> {
+        let mut bytes = self.result.1.clone();
+        let start = bytes.as_mut_ptr();
+        let inputs: Vec<InputElements<'_>> = (0..self.inputs.len())
+            .map(|at| {
+                let (layout, own) = &self.inputs[at];
+                let start = if self.in_place == Some(at) { start.cast_const() } else { own.as_ptr() };
+                InputElements { start, layout }
+            })
+            .collect();
+        // SAFETY: layouts lie inside their bytes, and only one input, with the result's layout, shares its memory.
+        unsafe {
+            interpret(
+                &self.program,
+                &inputs,
+                &self.scalars,
+                ResultElements { start, layout: &self.result.0 },
+            );
+        }
+        bytes
+    }
+
+    /// Panics unless every byte of the result's memory is as expected.
+    pub(crate) fn compare(&self, found: &[u8], expected: &[u8], which: u64) {
+        assert_eq!(found.len(), expected.len());
+        if let Some(wrong) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
+            let size = self.program.result_type().len_bytes();
+            let element = wrong / size;
+            let bytes = element * size..(element + 1) * size;
+            let (found, expected) = (&found[bytes.clone()], &expected[bytes]);
+            panic!("case {which}: element {element} is {found:?}, not {expected:?}, of {self}");
+        }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:#?}, scalars {:?}", self.program, self.scalars)?;
+        writeln!(f, "result: {:?}, in place: {:?}", self.result.0, self.in_place)?;
+        self.inputs.iter().try_for_each(|(layout, _)| writeln!(f, "input: {layout:?}"))
+    }
+}

@@ -1,0 +1,217 @@
+//! Functions on the fake: the text is run thread by thread, and every byte compared.
+#![allow(unsafe_code)] // makes operations without core
+
+use std::num::NonZeroUsize;
+
+use devarray::{
+    Error, Layout, Result,
+    backend::{Buffer, Compute, Device, FreeOp, MapOp, Operand, Stream},
+    function::{
+        ElementType,
+        primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, Unary},
+    },
+};
+use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream, driver::Function};
+
+use super::{
+    cases::{alloc, download, free, upload},
+    maps::Case,
+    programs::Dice,
+    state::Fake,
+};
+
+fn open(fake: &Fake) -> (CudaDevice, CudaStream) {
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let stream = device.open_stream().unwrap();
+    (device, stream)
+}
+
+/// Closes all, and looks whether anything was left or done wrong.
+fn close(fake: &Fake, device: CudaDevice, stream: CudaStream) {
+    assert_eq!(device.take_errors(), []);
+    drop((stream, device));
+    fake.assert_proper();
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
+/// `x0 + k0`, of `i32`.
+fn shifted() -> Program {
+    let mut b = ProgramBuilder::new(&[ElementType::I32], &[ElementType::I32]);
+    let (x, k) = (b.push(Instruction::Input(0)), b.push(Instruction::Scalar(0)));
+    let sum = b.binary(Binary::Add, x, k);
+    b.finish(sum, ElementType::I32)
+}
+
+/// The position plus a constant, of which there are many.
+fn counted(from: u32) -> Program {
+    let mut b = ProgramBuilder::new(&[], &[]);
+    let at = b.push(Instruction::Position(0));
+    let (low, from) = (b.unary(Unary::Wrap, at), b.constant(Constant::B32(from)));
+    let sum = b.binary(Binary::Add, low, from);
+    b.finish(sum, ElementType::U32)
+}
+
+fn map(
+    (device, stream): (&CudaDevice, &CudaStream),
+    program: &Program,
+    (inputs, scalars): (&[(&CudaBuffer, &Layout)], &[u64]),
+    result: (&CudaBuffer, &Layout),
+) -> Result<()> {
+    let operand = |(buffer, layout)| Operand::new(buffer, layout);
+    let inputs: Vec<Operand<'_, CudaBuffer>> = inputs.iter().copied().map(operand).collect();
+    // SAFETY: the tests' layouts lie inside their buffers, which are apart or the same.
+    let op = unsafe { MapOp::new_unchecked(program, &inputs, scalars, operand(result)) };
+    device.map(stream, &op)
+}
+
+/// Computes something from nothing, and frees what it needs whatever happens.
+pub(crate) fn program(device: &CudaDevice) -> Result<()> {
+    let stream = device.open_stream()?;
+    let buffer = stream.alloc(NonZeroUsize::new(400).unwrap())?;
+    let layout = Layout::new(&[100], &[1], 0).unwrap();
+    let computed = map((device, &stream), &counted(7), (&[], &[]), (&buffer, &layout));
+    // SAFETY: nothing else uses the buffer.
+    computed.and(stream.free(unsafe { FreeOp::new_unchecked(buffer) }))
+}
+
+#[test]
+fn random_functions_on_random_layouts() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let number =
+        |name: &str, otherwise| std::env::var(name).map_or(otherwise, |value| value.parse().unwrap());
+    let first = number("FIRST", 0);
+    for which in first..first + number("CASES", 300) {
+        let case = Case::random(&mut Dice(which), 1500);
+        let expected = case.expected();
+        assert!(case.interpreted() == expected, "case {which} interpreted: {case}");
+        case.compare(&case.run(&device, &stream), &expected, which);
+    }
+    if let Ok(folder) = std::env::var("TEXTS") {
+        let texts = fake.state(|state| std::mem::take(&mut state.written));
+        for (nth, text) in texts.into_iter().enumerate() {
+            std::fs::write(format!("{folder}/{nth}.ptx"), text).unwrap();
+        }
+    }
+    close(&fake, device, stream);
+}
+
+#[test]
+fn a_function_is_compiled_once() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let program = shifted();
+    let numbers: Vec<u8> = (0..1000_i32).flat_map(i32::to_le_bytes).collect();
+    // Other memory, other scalars, another alignment: which is another kernel only for the last.
+    for (offset, by, kernels) in [(0, 5, 1), (0, 9, 1), (4, -3, 1), (1, 2, 2), (1, 3, 2), (0, 1, 2)] {
+        let (from, to) = (upload(&stream, &numbers), alloc(&stream, 4000));
+        let (source, result) =
+            (Layout::new(&[900], &[1], offset).unwrap(), Layout::new(&[900], &[1], 0).unwrap());
+        let scalar = [u64::from(i32::cast_unsigned(by))];
+        map((&device, &stream), &program, (&[(&from, &source)], &scalar), (&to, &result)).unwrap();
+        let offset = i32::try_from(offset).unwrap();
+        let expected: Vec<u8> = (0..900).flat_map(|at| (at + offset + by).to_le_bytes()).collect();
+        assert!(download(&stream, &to)[..3600] == expected);
+        assert_eq!(device.function_statistics().compiled, kernels);
+        free(&stream, from);
+        free(&stream, to);
+    }
+    let statistics = device.function_statistics();
+    assert_eq!((statistics.kept, statistics.launches, statistics.evicted), (2, 6, 0));
+    assert_eq!(device.driver().calls(Function::ModuleLoadDataEx), 2);
+    close(&fake, device, stream);
+}
+
+#[test]
+fn what_the_driver_says_of_a_text_is_shown_with_it() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    fake.state(|state| state.refusal = Some("line 7: no such instruction".to_owned()));
+    let buffer = alloc(&stream, 400);
+    let layout = Layout::new(&[100], &[1], 0).unwrap();
+    let computed = map((&device, &stream), &counted(0), (&[], &[]), (&buffer, &layout));
+    let Err(Error::Driver { backend: "cuda", operation: "map", code: 218, name }) = computed else {
+        panic!("{computed:?}");
+    };
+    assert!(name.contains("line 7: no such instruction") && name.contains(".visible .entry map("), "{name}");
+    fake.state(|state| state.refusal = None);
+    assert_eq!(map((&device, &stream), &counted(0), (&[], &[]), (&buffer, &layout)), Ok(()));
+    free(&stream, buffer);
+    close(&fake, device, stream);
+}
+
+#[test]
+fn evicted_kernels_stay_until_nothing_runs_them() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let buffer = alloc(&stream, 400);
+    let layout = Layout::new(&[100], &[1], 0).unwrap();
+    let mut next = 0;
+    let mut compute = |times: u32| {
+        for _ in 0..times {
+            // A stream that is closed while it may still work.
+            let other = device.open_stream().unwrap();
+            map((&device, &other), &counted(next), (&[], &[]), (&buffer, &layout)).unwrap();
+            next += 1;
+        }
+    };
+    let modules = || fake.state(|state| state.live.values().filter(|kind| **kind == "module").count());
+    let evicted = || device.function_statistics().evicted;
+    compute(1_024);
+    assert_eq!((modules(), evicted()), (1_024, 0));
+    // Nothing ends any more.
+    fake.state(|state| state.query = 600);
+    compute(50);
+    assert_eq!((modules(), evicted(), device.function_statistics().kept), (1_074, 50, 1_024));
+    // All has ended.
+    fake.state(|state| state.query = 0);
+    compute(3);
+    assert_eq!(evicted(), 53);
+    assert!(modules() <= 1_024 + 3, "{}", modules());
+    free(&stream, buffer);
+    close(&fake, device, stream);
+}
+
+/// A small text, word for word: what it says is what the manual of PTX is to be read for.
+#[test]
+fn a_text() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let (from, to) = (upload(&stream, &[0; 64]), alloc(&stream, 64));
+    let layout = Layout::new(&[16], &[1], 0).unwrap();
+    map((&device, &stream), &shifted(), (&[(&from, &layout)], &[1]), (&to, &layout)).unwrap();
+    let written = fake.state(|state| state.written.concat());
+    let expected = include_str!("functions/shifted.ptx");
+    if std::env::var_os("WRITE").is_some() {
+        std::fs::write("tests/fake/functions/shifted.ptx", &written).unwrap();
+    }
+    assert_eq!(written, expected);
+    assert!(from.len_bytes() == 64);
+    free(&stream, from);
+    free(&stream, to);
+    close(&fake, device, stream);
+}
+
+/// The texts of many functions and layouts pass NVIDIA's own assembler: `PTXAS` is its path.
+#[test]
+#[ignore = "needs ptxas: PTXAS=... cargo test -p devarray-cuda --test fake texts_assemble -- --ignored"]
+fn texts_assemble() {
+    let ptxas = std::env::var_os("PTXAS").expect("PTXAS is the path of ptxas");
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    for which in 0..400 {
+        Case::random(&mut Dice(which), 4000).run(&device, &stream);
+    }
+    let texts = fake.state(|state| std::mem::take(&mut state.written));
+    let folder = tempfile::tempdir().unwrap();
+    for (nth, text) in texts.iter().enumerate() {
+        let (from, to) = (folder.path().join("a.ptx"), folder.path().join("a.cubin"));
+        std::fs::write(&from, text).unwrap();
+        let target = ["sm_70", "sm_80", "sm_90"][nth % 3];
+        let mut command = std::process::Command::new(&ptxas);
+        let output = command.arg(format!("-arch={target}")).arg(&from).arg("-o").arg(&to).output().unwrap();
+        assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
+    }
+    println!("{} texts", texts.len());
+    close(&fake, device, stream);
+}

@@ -1,0 +1,163 @@
+//! What single PTX instructions compute, by the words of the PTX manual.
+
+use half::f16;
+
+/// The value that an instruction of some type sets, from its operands.
+pub(crate) fn compute(name: &[&str], (class, bits): (char, u32), inputs: &[u64]) -> u64 {
+    let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+    let of = |at: usize| inputs[at] & mask;
+    let signed = |at: usize| if bits == 64 { of(at) as i64 } else { i64::from(of(at) as u32 as i32) };
+    let float = class == 'f';
+    let value = match (name[0], name.get(1).copied()) {
+        ("mov", _) => of(0),
+        ("cvt", _) => return convert(name, inputs[0]),
+        ("mad", Some("wide")) => {
+            let product = i64::from(inputs[0] as i32) * i64::from(inputs[1] as i32);
+            return product.wrapping_add(inputs[2] as i64) as u64;
+        }
+        ("mad", Some("lo")) => of(0).wrapping_mul(of(1)).wrapping_add(of(2)),
+        ("mul", Some("lo")) => of(0).wrapping_mul(of(1)),
+        ("mul", Some("hi")) => ((u128::from(of(0)) * u128::from(of(1))) >> bits) as u64,
+        ("add" | "sub" | "mul" | "div" | "sqrt" | "rcp" | "fma" | "neg" | "abs", _) if float => {
+            return arithmetic(name[0], bits, inputs);
+        }
+        ("add", _) => of(0).wrapping_add(of(1)),
+        ("sub", _) => of(0).wrapping_sub(of(1)),
+        // Of a division by zero PTX says nothing, and the hardware answers something.
+        ("div" | "rem", _) if of(1) == 0 => 0xdead_beef_dead_beef,
+        ("div", _) if class == 's' => signed(0).wrapping_div(signed(1)) as u64,
+        ("div", _) => of(0) / of(1),
+        ("rem", _) if class == 's' => signed(0).wrapping_rem(signed(1)) as u64,
+        ("rem", _) => of(0) % of(1),
+        ("and", _) => of(0) & of(1),
+        ("or", _) => of(0) | of(1),
+        ("xor", _) => of(0) ^ of(1),
+        ("not", _) => !of(0),
+        // Distances clamp.
+        ("shl", _) => of(0).checked_shl(inputs[1] as u32).filter(|_| (inputs[1] as u32) < bits).unwrap_or(0),
+        ("shr", _) if class == 's' => (signed(0) >> (inputs[1] as u32).min(bits - 1)) as u64,
+        ("shr", _) => of(0).checked_shr(inputs[1] as u32).unwrap_or(0),
+        ("popc", _) => of(0).count_ones().into(),
+        ("clz", _) => (of(0).leading_zeros() - (64 - bits)).into(),
+        ("min", _) => signed(0).min(signed(1)) as u64,
+        ("max", _) => signed(0).max(signed(1)) as u64,
+        ("setp", Some(by)) => return compared(by, (class, bits), of(0), of(1), signed(0), signed(1)).into(),
+        ("selp", _) => {
+            if inputs[2] != 0 {
+                of(0)
+            } else {
+                of(1)
+            }
+        }
+        ("bfe", _) => {
+            let (from, len) = (inputs[1] as u32, inputs[2] as u32);
+            let field = (of(0) >> from) & ((1 << len) - 1);
+            let top = field << (64 - len);
+            if class == 's' { ((top as i64) >> (64 - len)) as u64 } else { field }
+        }
+        ("prmt", _) => {
+            let bytes = (of(0) & 0xffff_ffff) | of(1) << 32;
+            let byte = |nth: u32| (bytes >> (8 * ((inputs[2] >> (4 * nth)) & 7))) & 0xff;
+            (0..4).map(|nth| byte(nth) << (8 * nth)).sum()
+        }
+        _ => panic!("{name:?} is not known"),
+    };
+    value & mask
+}
+
+fn arithmetic(name: &str, bits: u32, inputs: &[u64]) -> u64 {
+    if bits == 32 {
+        let of = |at: usize| f32::from_bits(inputs[at] as u32);
+        let value = match name {
+            "add" => of(0) + of(1),
+            "sub" => of(0) - of(1),
+            "mul" => of(0) * of(1),
+            "div" => of(0) / of(1),
+            "sqrt" => of(0).sqrt(),
+            "rcp" => 1.0 / of(0),
+            "fma" => of(0).mul_add(of(1), of(2)),
+            "neg" => -of(0),
+            _ => of(0).abs(),
+        };
+        // The NaN of the hardware, which is nobody else's.
+        return if value.is_nan() { 0x7fff_ffff } else { value.to_bits().into() };
+    }
+    let of = |at: usize| f64::from_bits(inputs[at]);
+    let value = match name {
+        "add" => of(0) + of(1),
+        "sub" => of(0) - of(1),
+        "mul" => of(0) * of(1),
+        "div" => of(0) / of(1),
+        "sqrt" => of(0).sqrt(),
+        "rcp" => 1.0 / of(0),
+        "fma" => of(0).mul_add(of(1), of(2)),
+        "neg" => -of(0),
+        _ => of(0).abs(),
+    };
+    if value.is_nan() { 0xfff8_0000_0000_1234 } else { value.to_bits() }
+}
+
+fn compared(by: &str, (class, bits): (char, u32), a: u64, b: u64, signed_a: i64, signed_b: i64) -> bool {
+    let order = match (class, bits) {
+        ('f', 32) => f32::from_bits(a as u32).partial_cmp(&f32::from_bits(b as u32)),
+        ('f', _) => f64::from_bits(a).partial_cmp(&f64::from_bits(b)),
+        ('s', _) => Some(signed_a.cmp(&signed_b)),
+        _ => Some(a.cmp(&b)),
+    };
+    match by {
+        "num" => order.is_some(),
+        "eq" => order.is_some_and(|order| order.is_eq()),
+        "ne" => order.is_some_and(|order| order.is_ne()),
+        "lt" => order.is_some_and(|order| order.is_lt()),
+        "le" => order.is_some_and(|order| order.is_le()),
+        "gt" => order.is_some_and(|order| order.is_gt()),
+        "ge" => order.is_some_and(|order| order.is_ge()),
+        _ => panic!("no comparison: {by}"),
+    }
+}
+
+/// `cvt`: the last two parts of the name are the types, the one before may be a rounding.
+fn convert(name: &[&str], bits: u64) -> u64 {
+    let (to, from) = (name[name.len() - 2], name[name.len() - 1]);
+    let rounding = if name.len() == 4 { name[1] } else { "" };
+    let narrow = f32::from_bits(bits as u32);
+    let wide = f64::from_bits(bits);
+    match (to, from, rounding) {
+        ("s64", "s32", "") => i64::from(bits as i32) as u64,
+        ("u64", "u32", "") | ("u32", "u64", "") => bits & 0xffff_ffff,
+        ("u16", "u32", "") | ("u32", "u16", "") => bits & 0xffff,
+        ("f64", "f32", "") => f64::from(narrow).to_bits(),
+        ("f32", "f64", "rn") => (wide as f32).to_bits().into(),
+        ("f32", "f16", "") => f16::from_bits(bits as u16).to_f32().to_bits().into(),
+        ("f16", "f32", "rn") => super::ptx::to_half(narrow),
+        ("f32", "s32", "rn") => (bits as i32 as f32).to_bits().into(),
+        ("f32", "u32", "rn") => (bits as u32 as f32).to_bits().into(),
+        ("f32", "s64", "rn") => (bits as i64 as f32).to_bits().into(),
+        ("f32", "u64", "rn") => (bits as f32).to_bits().into(),
+        ("f64", "s32", "rn") => f64::from(bits as i32).to_bits(),
+        ("f64", "u32", "rn") => f64::from(bits as u32).to_bits(),
+        ("f64", "s64", "rn") => (bits as i64 as f64).to_bits(),
+        ("f64", "u64", "rn") => (bits as f64).to_bits(),
+        ("f32", "f32", "rzi") => narrow.trunc().to_bits().into(),
+        ("f32", "f32", "rmi") => narrow.floor().to_bits().into(),
+        ("f32", "f32", "rpi") => narrow.ceil().to_bits().into(),
+        ("f32", "f32", "rni") => narrow.round_ties_even().to_bits().into(),
+        ("f64", "f64", "rzi") => wide.trunc().to_bits(),
+        ("f64", "f64", "rmi") => wide.floor().to_bits(),
+        ("f64", "f64", "rpi") => wide.ceil().to_bits(),
+        ("f64", "f64", "rni") => wide.round_ties_even().to_bits(),
+        ("s32", "f32", "rzi") => u64::from(narrow as i32 as u32),
+        ("u32", "f32", "rzi") => u64::from(narrow as u32),
+        // Of a NaN all others make the number of the highest bit alone.
+        ("s32" | "u32", "f64", "rzi") if wide.is_nan() => 1 << 31,
+        ("s64" | "u64", "f64", "rzi") if wide.is_nan() => 1 << 63,
+        ("s64" | "u64", "f32", "rzi") if narrow.is_nan() => 1 << 63,
+        ("s32", "f64", "rzi") => u64::from(wide as i32 as u32),
+        ("u32", "f64", "rzi") => u64::from(wide as u32),
+        ("s64", "f32", "rzi") => narrow as i64 as u64,
+        ("u64", "f32", "rzi") => narrow as u64,
+        ("s64", "f64", "rzi") => wide as i64 as u64,
+        ("u64", "f64", "rzi") => wide as u64,
+        _ => panic!("{name:?} is not known"),
+    }
+}

@@ -1,0 +1,371 @@
+//! Proves on a real device that functions give the bits that their primitives are defined to give, and shows how fast.
+//!
+//! Needs a CUDA device, so each test is ignored by default:
+//! `cargo test --release -p devarray-cuda --test hardware_functions -- --ignored --nocapture --test-threads 1`.
+//! `CASES` and `FIRST` set how many random functions are computed, and the first one's number; `SPEED` selects the timed
+//! cases whose names contain it.
+#![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[path = "common/cases.rs"]
+#[expect(dead_code, reason = "shared with tests of copies")]
+mod cases;
+#[path = "common/evaluate.rs"]
+mod evaluate;
+#[path = "common/maps.rs"]
+mod maps;
+#[path = "common/programs.rs"]
+mod programs;
+
+use std::{
+    ffi::{CStr, c_void},
+    ptr,
+    time::Instant,
+};
+
+use cases::{alloc, free};
+use devarray::{
+    Layout,
+    backend::{Compute, Device, Event, MapOp, Operand, Quiesced, Stream, Timing},
+    function::{
+        ElementType::{self, Bool, F16, F32, F64, U8},
+        primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, Register, Unary},
+    },
+};
+use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
+use maps::Case;
+use programs::Dice;
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).map_or(otherwise, |number| number.parse().unwrap())
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn random_functions_on_random_layouts() {
+    let device = CudaDevice::open(0).expect("a CUDA device is needed");
+    let (first, cases) = (number("FIRST", 0), number("CASES", 2_000));
+    let began = Instant::now();
+    // Most of the time goes into compiling, which threads do side by side.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads as u64 {
+            let device = &device;
+            scope.spawn(move || {
+                let stream = device.open_stream().unwrap();
+                for which in (first + thread..first + cases).step_by(threads) {
+                    let case = Case::random(&mut Dice(which), 12_000);
+                    case.compare(&case.run(device, &stream), &case.interpreted(), which);
+                }
+            });
+        }
+    });
+    println!(
+        "{cases} random functions in {:.1} s: {:?}",
+        began.elapsed().as_secs_f64(),
+        device.function_statistics()
+    );
+    assert_eq!(device.take_errors(), []);
+}
+
+/// A function to time: name, program, scalars, shape, and for the result and each input the strides and offset.
+struct Speed {
+    name: &'static str,
+    program: Program,
+    shape: Vec<usize>,
+    /// The result's first.
+    layouts: Vec<(Vec<isize>, usize)>,
+}
+
+type Make<'a> = &'a dyn Fn(&mut ProgramBuilder, &[Register]) -> Register;
+
+fn program(inputs: &[ElementType], result: ElementType, make: Make<'_>) -> Program {
+    let mut builder = ProgramBuilder::new(inputs, &[]);
+    let registers: Vec<Register> =
+        (0..inputs.len()).map(|at| builder.push(Instruction::Input(u8::try_from(at).unwrap()))).collect();
+    let register = make(&mut builder, &registers);
+    builder.finish(register, result)
+}
+
+fn f32_constant(b: &mut ProgramBuilder, value: f32) -> Register {
+    b.constant(Constant::F32(value.to_bits()))
+}
+
+fn canonical(b: &mut ProgramBuilder, x: Register) -> Register {
+    let nan = f32_constant(b, f32::NAN);
+    let number = b.binary(Binary::Equal, x, x);
+    b.select(number, x, nan)
+}
+
+fn add_f32(b: &mut ProgramBuilder, x: &[Register]) -> Register {
+    let sum = b.binary(Binary::Add, x[0], x[1]);
+    canonical(b, sum)
+}
+
+/// About what a correctly rounded `exp` costs: 18 steps in double precision.
+fn exp_like(b: &mut ProgramBuilder, x: &[Register]) -> Register {
+    let wide = b.unary(Unary::Widen, x[0]);
+    let mut y = wide;
+    for step in 0..17 {
+        let c = b.constant(Constant::F64((1.0 / f64::from(step + 2)).to_bits()));
+        y = b.fma(y, wide, c);
+    }
+    let narrow = b.unary(Unary::Narrow, y);
+    canonical(b, narrow)
+}
+
+fn f16_sum(b: &mut ProgramBuilder, x: &[Register]) -> Register {
+    let [x, y] = [x[0], x[1]].map(|x| b.unary(Unary::HalfToF32, x));
+    let sum = b.binary(Binary::Add, x, y);
+    let half = b.unary(Unary::F32ToHalf, sum);
+    let number = b.binary(Binary::Equal, sum, sum);
+    let nan = b.constant(Constant::B32(0x7e00));
+    b.select(number, half, nan)
+}
+
+fn to_half(b: &mut ProgramBuilder, x: &[Register]) -> Register {
+    let half = b.unary(Unary::F32ToHalf, x[0]);
+    let number = b.binary(Binary::Equal, x[0], x[0]);
+    let nan = b.constant(Constant::B32(0x7e00));
+    b.select(number, half, nan)
+}
+
+fn normalized(b: &mut ProgramBuilder, x: &[Register]) -> Register {
+    let number = b.unary(Unary::UnsignedToF32, x[0]);
+    let scale = f32_constant(b, 255.0);
+    let scaled = b.binary(Binary::Divide, number, scale);
+    let centred = b.binary(Binary::Subtract, scaled, x[1]);
+    let result = b.binary(Binary::Divide, centred, x[2]);
+    canonical(b, result)
+}
+
+fn speeds() -> Vec<Speed> {
+    const N: usize = 1 << 28;
+    const M: usize = 16_384;
+    let m = M as isize;
+    let flat = || (vec![1], 0);
+    let add: Make<'_> = &add_f32;
+    let one = |name, inputs: &[ElementType], result, n, make: Make<'_>| Speed {
+        name,
+        program: program(inputs, result, make),
+        shape: vec![n],
+        layouts: vec![flat(); inputs.len() + 1],
+    };
+    let square = |name, inputs: &[ElementType], strides: &[[isize; 2]], make: Make<'_>| Speed {
+        name,
+        program: program(inputs, inputs[0], make),
+        shape: vec![M, M],
+        layouts: strides.iter().map(|strides| (strides.to_vec(), 0)).collect(),
+    };
+    let (h, w) = (512_isize, 512_isize);
+    vec![
+        one("add-f32", &[F32, F32], F32, N, add),
+        Speed { layouts: vec![(vec![1], 1); 3], ..one("add-f32-offset", &[F32, F32], F32, N - 7, add) },
+        Speed {
+            layouts: vec![flat(), (vec![1], 1), flat()],
+            ..one("add-f32-apart", &[F32, F32], F32, N - 7, add)
+        },
+        Speed {
+            layouts: vec![flat(), (vec![-1], N - 1), flat()],
+            ..one("add-f32-reversed", &[F32, F32], F32, N, add)
+        },
+        one("exp-like-f32", &[F32], F32, N, &exp_like),
+        one("less-f32", &[F32, F32], Bool, N, &|b, x| b.binary(Binary::Less, x[0], x[1])),
+        one("cast-f32-f16", &[F32], F16, N, &to_half),
+        one("add-f16", &[F16, F16], F16, N, &f16_sum),
+        one("add-u8", &[U8, U8], U8, N, &|b, x| b.binary(Binary::Add, x[0], x[1])),
+        one("add-f64", &[F64, F64], F64, N / 2, &|b, x| b.binary(Binary::Add, x[0], x[1])),
+        one("where-f32", &[Bool, F32, F32], F32, N, &|b, x| {
+            let chosen = b.select(x[0], x[1], x[2]);
+            canonical(b, chosen)
+        }),
+        square("rowadd-f32", &[F32, F32], &[[m, 1], [m, 1], [0, 1]], add),
+        square("coladd-f32", &[F32, F32], &[[m, 1], [m, 1], [1, 0]], add),
+        square("outer-f32", &[F32, F32], &[[m, 1], [0, 1], [1, 0]], &|b, x| {
+            b.binary(Binary::Multiply, x[0], x[1])
+        }),
+        square("tadd-f32", &[F32, F32], &[[m, 1], [1, m], [m, 1]], add),
+        square("tadd-f16", &[F16, F16], &[[m, 1], [1, m], [m, 1]], &f16_sum),
+        square("tadd-u8", &[U8, U8], &[[m, 1], [1, m], [m, 1]], &|b, x| b.binary(Binary::Add, x[0], x[1])),
+        square("everyadd-f32", &[F32, F32], &[[m, 1], [2 * m, 2], [2 * m, 2]], add),
+        Speed {
+            shape: vec![M, M - 1],
+            ..square("odd-rows-f32", &[F32, F32], &[[m - 1, 1], [m, 1], [m, 1]], add)
+        },
+        Speed {
+            name: "imagenorm-u8-f32",
+            program: program(&[U8, F32, F32], F32, &normalized),
+            shape: vec![256, 3, 512, 512],
+            layouts: vec![
+                (vec![3 * h * w, h * w, w, 1], 0),
+                (vec![3 * h * w, 1, 3 * w, 3], 0),
+                (vec![0, 1, 0, 0], 0),
+                (vec![0, 1, 0, 0], 0),
+            ],
+        },
+        Speed {
+            name: "planes-to-pixels-f32",
+            program: program(&[F32, F32], F32, add),
+            shape: vec![256, 512, 512, 3],
+            layouts: vec![
+                (vec![3 * h * w, 3 * w, 3, 1], 0),
+                (vec![3 * h * w, w, 1, h * w], 0),
+                (vec![0, 0, 0, 1], 0),
+            ],
+        },
+    ]
+}
+
+impl Speed {
+    fn layout(&self, at: usize) -> Layout {
+        let (strides, offset) = &self.layouts[at];
+        Layout::new(&self.shape, strides, *offset).unwrap()
+    }
+
+    fn element_type(&self, at: usize) -> ElementType {
+        if at == 0 { self.program.result_type() } else { self.program.inputs()[at - 1] }
+    }
+
+    /// Elements of an operand that are not repeated.
+    fn elements(&self, at: usize) -> usize {
+        let strides = &self.layouts[at].0;
+        self.shape.iter().zip(strides).filter(|(_, stride)| **stride != 0).map(|(extent, _)| extent).product()
+    }
+
+    fn time(&self, device: &CudaDevice, stream: &CudaStream) {
+        let count = self.layouts.len();
+        let layouts: Vec<Layout> = (0..count).map(|at| self.layout(at)).collect();
+        let len = |at: usize| (layouts[at].span().end + 8) * self.element_type(at).len_bytes();
+        let buffers: Vec<CudaBuffer> = (0..count).map(|at| alloc(stream, len(at))).collect();
+        for (at, buffer) in buffers.iter().enumerate().skip(1) {
+            fill_with_noise(device, stream, buffer, len(at) / 4);
+        }
+        let operand = |at: usize| Operand::new(&buffers[at], &layouts[at]);
+        let inputs: Vec<Operand<'_, CudaBuffer>> = (1..count).map(operand).collect();
+        // SAFETY: the layouts lie inside the buffers, which are apart.
+        let op = unsafe { MapOp::new_unchecked(&self.program, &inputs, &[], operand(0)) };
+        let began = Instant::now();
+        device.map(stream, &op).unwrap();
+        let enqueued = began.elapsed().as_secs_f64() * 1e3;
+        assert_eq!(stream.synchronize(), Quiesced::Done, "{}", self.name);
+        let first = began.elapsed().as_secs_f64() * 1e3;
+        let mut seconds: Vec<f64> = (0..9)
+            .map(|_| {
+                let start = device.record_timed(stream).unwrap();
+                for _ in 0..4 {
+                    device.map(stream, &op).unwrap();
+                }
+                let end = device.record_timed(stream).unwrap();
+                end.synchronize();
+                device.elapsed(&start, &end).unwrap().unwrap().as_secs_f64() / 4.0
+            })
+            .collect();
+        seconds.sort_by(f64::total_cmp);
+        let bytes: usize = (0..count).map(|at| self.elements(at) * self.element_type(at).len_bytes()).sum();
+        println!(
+            "{:22} {:8.1} GB/s (best {:8.1}); first call {enqueued:.1} ms, done after {first:.1} ms",
+            self.name,
+            bytes as f64 / seconds[4] / 1e9,
+            bytes as f64 / seconds[0] / 1e9,
+        );
+        buffers.into_iter().for_each(|buffer| free(stream, buffer));
+        stream.synchronize();
+    }
+}
+
+/// Numbers that look random, and are no NaN as `f32`.
+fn fill_with_noise(device: &CudaDevice, stream: &CudaStream, buffer: &CudaBuffer, words: usize) {
+    let mut b = ProgramBuilder::new(&[], &[]);
+    let at = b.push(Instruction::Position(0));
+    let low = b.unary(Unary::Wrap, at);
+    let factor = b.constant(Constant::B32(0x9e37_79b1));
+    let mixed = b.binary(Binary::Multiply, low, factor);
+    let (fourteen, mask) = (b.constant(Constant::B32(14)), b.constant(Constant::B32(0x3fbf_bfbf)));
+    let shifted = b.binary(Binary::ShiftRight, mixed, fourteen);
+    let mixed = b.binary(Binary::Xor, mixed, shifted);
+    let mixed = b.binary(Binary::And, mixed, mask);
+    let program = b.finish(mixed, ElementType::U32);
+    let layout = Layout::new(&[words], &[1], 0).unwrap();
+    // SAFETY: the layout lies inside the buffer.
+    let op = unsafe { MapOp::new_unchecked(&program, &[], &[], Operand::new(buffer, &layout)) };
+    device.map(stream, &op).unwrap();
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn speed() {
+    let device = CudaDevice::open(0).expect("a CUDA device is needed");
+    let stream = device.open_stream().unwrap();
+    let wanted = std::env::var("SPEED").unwrap_or_default();
+    for speed in speeds().into_iter().filter(|speed| speed.name.contains(&wanted)) {
+        speed.time(&device, &stream);
+    }
+    small(&device, &stream);
+    assert_eq!(device.take_errors(), []);
+}
+
+/// Many calls of a small function: how long each takes altogether, and to enqueue.
+fn small(device: &CudaDevice, stream: &CudaStream) {
+    let add = program(&[F32, F32], F32, &add_f32);
+    let layout = Layout::new(&[100_000], &[1], 0).unwrap();
+    let buffers: Vec<CudaBuffer> = (0..3).map(|_| alloc(stream, 400_000)).collect();
+    buffers.iter().for_each(|buffer| fill_with_noise(device, stream, buffer, 100_000));
+    let inputs = [1, 2].map(|at| Operand::new(&buffers[at], &layout));
+    let result = Operand::new(&buffers[0], &layout);
+    // SAFETY: as above.
+    let op = unsafe { MapOp::new_unchecked(&add, &inputs, &[], result) };
+    for calls in [100, 400, 10_000, 10_000] {
+        let began = Instant::now();
+        for _ in 0..calls {
+            device.map(stream, &op).unwrap();
+        }
+        let enqueued = began.elapsed().as_secs_f64() * 1e6 / f64::from(calls);
+        assert_eq!(stream.synchronize(), Quiesced::Done);
+        let whole = began.elapsed().as_secs_f64() * 1e6 / f64::from(calls);
+        println!("small add, {calls} calls: {whole:.2} us a call, {enqueued:.2} us to enqueue");
+    }
+    own_launches(device, stream);
+    buffers.into_iter().for_each(|buffer| free(stream, buffer));
+    stream.synchronize();
+}
+
+/// What the driver itself takes to enqueue a kernel with a parameter as long, and a grid as large.
+fn own_launches(device: &CudaDevice, stream: &CudaStream) {
+    const TEXT: &CStr = c".version 6.0\n.target sm_70\n.address_size 64\n\
+        .visible .entry own(.param .align 8 .b8 p[112])\n.maxntid 256, 1, 1\n{\n    ret;\n}\n";
+    let driver = device.driver();
+    let (mut module, mut function) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the text ends with a zero; the pointer is to a local; the context is current since the last call.
+    unsafe { driver.module_load_data(&raw mut module, TEXT.as_ptr().cast()) }.unwrap();
+    // SAFETY: the module was loaded a moment ago.
+    unsafe { driver.module_get_function(&raw mut function, module, c"own".as_ptr()) }.unwrap();
+    let mut parameter = [0_u64; 14];
+    for calls in [400, 10_000] {
+        let began = Instant::now();
+        for _ in 0..calls {
+            let mut arguments = [parameter.as_mut_ptr().cast::<c_void>()];
+            // SAFETY: the kernel has one parameter of that size, and does nothing.
+            unsafe {
+                driver.launch_kernel(
+                    function,
+                    98,
+                    1,
+                    1,
+                    256,
+                    1,
+                    1,
+                    0,
+                    stream.raw(),
+                    arguments.as_mut_ptr(),
+                    ptr::null_mut(),
+                )
+            }
+            .unwrap();
+        }
+        let enqueued = began.elapsed().as_secs_f64() * 1e6 / f64::from(calls);
+        assert_eq!(stream.synchronize(), Quiesced::Done);
+        println!("the driver's own launch, {calls} calls: {enqueued:.2} us to enqueue");
+    }
+    // SAFETY: nothing of it runs any more.
+    unsafe { driver.module_unload(module) }.unwrap();
+}

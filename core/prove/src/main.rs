@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use devarray::function::elementary::{Elementary, evaluate_f32, evaluate_f64};
 
 const USAGE: &str = "\
-usage: devarray-prove [--function NAME]... [--threads N] [--sample N] [--digest]
+usage: devarray-prove [--function NAME]... [--threads N] [--sample N] [--list] [--digest]
        devarray-prove evaluate NAME f32|f64 < NUMBERS > RESULTS
 
 Compares each function of one f32 with its correctly rounded value, for all 2^32 inputs, and prints
@@ -22,6 +22,7 @@ Compares each function of one f32 with its correctly rounded value, for all 2^32
 --function NAME   this function only; may be repeated
 --threads N       2 unless told
 --sample N        about N inputs, spread evenly, in place of all
+--list            also the inputs that are decided in high precision, as `NAME 0xBITS`
 --digest          the digest only, which is quicker: nothing is compared
 evaluate          reads little-endian numbers (pairs, for a function of two) and writes the results
 
@@ -32,6 +33,7 @@ struct Options {
     functions: Vec<Elementary>,
     threads: u32,
     sample: Option<u64>,
+    list: bool,
     digest_only: bool,
 }
 
@@ -67,11 +69,14 @@ fn main() -> ExitCode {
         for wrong in &found.wrong {
             println!("{}: {wrong}", function.name());
         }
+        for input in found.undecided.iter().filter(|_| options.list) {
+            println!("{} 0x{:08x}", function.name(), input.to_bits());
+        }
         println!(
             "{}: {} inputs, {} decided in high precision, {} wrong, digest {:016x}",
             function.name(),
             found.inputs,
-            found.undecided,
+            found.undecided.len(),
             found.wrong.len(),
             found.digest,
         );
@@ -90,13 +95,15 @@ fn function(name: &str) -> Option<Elementary> {
 }
 
 fn options(arguments: &[String]) -> Option<Options> {
-    let mut options = Options { functions: Vec::new(), threads: 2, sample: None, digest_only: false };
+    let mut options =
+        Options { functions: Vec::new(), threads: 2, sample: None, list: false, digest_only: false };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--function" => options.functions.push(function(rest.next()?).filter(|f| f.arity() == 1)?),
             "--threads" => options.threads = rest.next()?.parse().ok().filter(|&threads| threads > 0)?,
             "--sample" => options.sample = Some(rest.next()?.parse().ok()?),
+            "--list" => options.list = true,
             "--digest" => options.digest_only = true,
             _ => return None,
         }

@@ -32,8 +32,8 @@ pub(crate) fn symmetry(function: Elementary) -> Symmetry {
 /// Far more than any of the functions below errs, relative to its value: 32 ulp.
 const ERROR: f64 = 32.0 * f64::EPSILON;
 
-/// The value of a function of `f32`, rounded once. Counts what `f64` does not decide.
-pub(crate) fn rounded(function: Elementary, x: f32, undecided: &mut u64) -> f32 {
+/// The value of a function of `f32`, rounded once. Notes what `f64` does not decide.
+pub(crate) fn rounded(function: Elementary, x: f32, undecided: &mut Vec<f32>) -> f32 {
     let value = approximate(function, f64::from(x));
     #[expect(clippy::cast_possible_truncation, reason = "rounds")]
     let [low, high] = [value - value * ERROR, value + value * ERROR].map(|value| value as f32);
@@ -44,7 +44,7 @@ pub(crate) fn rounded(function: Elementary, x: f32, undecided: &mut u64) -> f32 
     if low.to_bits() == high.to_bits() {
         return low;
     }
-    *undecided += 1;
+    undecided.push(x);
     precise::rounded(function, x, low, high)
 }
 

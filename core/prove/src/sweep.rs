@@ -27,7 +27,8 @@ impl fmt::Display for Wrong {
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) inputs: u64,
-    pub(crate) undecided: u64,
+    /// Inputs that only high precision decides: those nearest to a middle.
+    pub(crate) undecided: Vec<f32>,
     pub(crate) wrong: Vec<Wrong>,
     pub(crate) digest: u64,
 }
@@ -55,19 +56,21 @@ pub(crate) fn sweep(function: Elementary, threads: u32, sample: Option<u64>, dig
         for worker in workers {
             let found = worker.join().expect("a worker that does not panic");
             all.inputs += found.inputs;
-            all.undecided += found.undecided;
+            all.undecided.extend(found.undecided);
             all.digest = all.digest.wrapping_add(found.digest);
             all.wrong.extend(found.wrong);
         }
     });
     all.wrong.sort_by_key(|wrong| wrong.input.to_bits());
+    all.undecided.sort_by_key(|input| input.to_bits());
     all
 }
 
 fn check_block(function: Elementary, block: u32, step: u64, digest_only: bool, found: &mut Found) {
     let first = block * BLOCK;
     // Of a sample every `step`th, from a place in the first `step` that changes from block to block.
-    let offset = u32::try_from(u64::from(block).wrapping_mul(0x9e37_79b9_7f4a_7c15) % step).expect("less than a step");
+    let offset =
+        u32::try_from(u64::from(block).wrapping_mul(0x9e37_79b9_7f4a_7c15) % step).expect("less than a step");
     let step = usize::try_from(step).expect("a small step");
     let chosen = (first..first + BLOCK).skip(offset as usize).step_by(step);
     let positive: Vec<f32> = chosen.map(f32::from_bits).collect();

@@ -69,6 +69,7 @@ fn approximate(function: Elementary, x: f64) -> f64 {
         Elementary::Cosh => x.cosh(),
         Elementary::Tanh => x.tanh(),
         Elementary::Asinh => libm::asinh(x),
+        Elementary::Acosh if x < 1.0 => f64::NAN,
         Elementary::Acosh => libm::acosh(x),
         Elementary::Atanh => libm::atanh(x),
         Elementary::Erf => libm::erf(x),

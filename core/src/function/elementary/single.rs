@@ -6,20 +6,28 @@
 mod error_function;
 mod exponential;
 mod hyperbolic;
+mod inverse_hyperbolic;
+mod inverse_trigonometric;
 mod logarithm;
+mod power;
 mod trigonometric;
 
-use super::{inverse_hyperbolic, inverse_trigonometric, root};
+use super::{inverse_trigonometric as inverse_trigonometric_of_f64, root};
 use crate::function::arithmetic::{Arithmetic, Float, Value};
 
 pub(super) use error_function::{erf, erfc};
 pub(super) use exponential::{exp, exp2, expm1};
 pub(super) use hyperbolic::{cosh, sinh, tanh};
+pub(super) use inverse_hyperbolic::{acosh, asinh, atanh};
+pub(super) use inverse_trigonometric::{acos, asin, atan};
 pub(super) use logarithm::{log, log1p, log2, log10};
+pub(super) use power::pow;
 pub(super) use trigonometric::{cos, sin, tan};
 
 /// Inputs that `f64` rounds to the wrong side, and the right results, by their bits.
 type Hard = [(u32, u32)];
+
+const HARD_CBRT: &Hard = &[];
 
 const SIGN: u32 = 0x8000_0000;
 
@@ -44,21 +52,17 @@ fn mended_odd<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
     A::F32::of_bits(y | sign)
 }
 
-macro_rules! narrowed {
-    ($($mended:ident $name:ident $f64:path, $hard:expr;)*) => { $(
-        #[inline(always)]
-        pub(super) fn $name<A: Arithmetic>(x: A::F32) -> A::F32 {
-            $mended::<A>(x, A::narrow($f64(A::widen(x))), &$hard)
-        }
-    )* };
+#[inline(always)]
+pub(super) fn cbrt<A: Arithmetic>(x: A::F32) -> A::F32 {
+    mended_odd::<A>(x, A::narrow(root::cbrt::<A>(A::widen(x))), HARD_CBRT)
 }
 
-narrowed! {
-    mended_odd cbrt root::cbrt::<A>, [];
-    mended_odd asin inverse_trigonometric::asin::<A>, [];
-    mended acos inverse_trigonometric::acos::<A>, [];
-    mended_odd atan inverse_trigonometric::atan::<A>, [];
-    mended_odd asinh inverse_hyperbolic::asinh::<A>, [];
-    mended acosh inverse_hyperbolic::acosh::<A>, [];
-    mended_odd atanh inverse_hyperbolic::atanh::<A>, [];
+#[inline(always)]
+pub(super) fn atan2<A: Arithmetic>(y: A::F32, x: A::F32) -> A::F32 {
+    A::narrow(inverse_trigonometric_of_f64::atan2::<A>(A::widen(y), A::widen(x)))
+}
+
+#[inline(always)]
+pub(super) fn hypot<A: Arithmetic>(x: A::F32, y: A::F32) -> A::F32 {
+    A::narrow(root::hypot_of_f32::<A>(A::widen(x), A::widen(y)))
 }

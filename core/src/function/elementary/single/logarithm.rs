@@ -21,7 +21,7 @@ fn log_of_1_plus<A: Arithmetic>(f: A::F64) -> A::F64 {
 
 /// `e` and `log m`.
 #[inline(always)]
-fn parts<A: Arithmetic>(x: A::F32) -> (A::F64, A::F64) {
+pub(super) fn parts<A: Arithmetic>(x: A::F32) -> (A::F64, A::F64) {
     let (e, m) = split::<A>(A::widen(x));
     (integer::<A>(e), log_of_1_plus::<A>(m - 1.0))
 }

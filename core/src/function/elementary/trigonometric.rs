@@ -9,7 +9,7 @@ pub(super) const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
 const FRAC_PI_2_LOWEST: f64 = -1.497_384_904_859_169_8e-33;
 
 /// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the sine is 2^-57.
-const SIN: [f64; 6] = [
+pub(super) const SIN: [f64; 6] = [
     -0.166_666_666_666_666_3,
     0.008_333_333_333_321_96,
     -0.000_198_412_698_295_046_62,

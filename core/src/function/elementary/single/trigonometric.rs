@@ -29,7 +29,7 @@ const COS: [f64; 7] = [
     -1.135_791_076_036_156_6e-11,
 ];
 
-const HARD_SIN: &Hard = &[];
+const HARD_SIN: &Hard = &[(0x4619_9998, 0xbeb1_fa5d)];
 const HARD_COS: &Hard = &[];
 const HARD_TAN: &Hard = &[];
 
@@ -94,15 +94,14 @@ fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
 
 #[inline(always)]
 pub(in super::super) fn sin<A: Arithmetic>(x: A::F32) -> A::F32 {
-    let y = sine::<A>(x, false);
-    let sign = x.bits() & SIGN;
-    let y = A::F32::of_bits(y.bits() ^ sign);
-    mended::<A>(x, x.when(x.is(0.0), y), HARD_SIN)
+    let y = mended::<A>(x.magnitude(), sine::<A>(x, false), HARD_SIN);
+    let y = A::F32::of_bits(y.bits() ^ (x.bits() & SIGN));
+    x.when(x.is(0.0), y)
 }
 
 #[inline(always)]
 pub(in super::super) fn cos<A: Arithmetic>(x: A::F32) -> A::F32 {
-    mended::<A>(x, sine::<A>(x, true), HARD_COS)
+    mended::<A>(x.magnitude(), sine::<A>(x, true), HARD_COS)
 }
 
 #[inline(always)]
@@ -129,7 +128,8 @@ pub(in super::super) fn tan<A: Arithmetic>(x: A::F32) -> A::F32 {
     let quotient = n * inverse;
     let rest = (-quotient).fma(d, n);
     let y = A::narrow(rest.fma(inverse, quotient));
-    let y = A::F32::of_bits(y.bits() ^ (x.bits() & SIGN));
     let y = y.when(a.below(f32::INFINITY), x.constant(f32::NAN));
-    mended::<A>(x, x.when(x.is(0.0), y), HARD_TAN)
+    let y = mended::<A>(a, y, HARD_TAN);
+    let y = A::F32::of_bits(y.bits() ^ (x.bits() & SIGN));
+    x.when(x.is(0.0), y)
 }

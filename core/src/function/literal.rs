@@ -250,7 +250,7 @@ mod tests {
     fn hexadecimal_floats_round_to_nearest_even() {
         let cases = [
             (0x18, false, -4, 1.5),
-            (0x1921_fb6, false, 1 - 24, 3.141_592_741_012_573_2),
+            (0x0192_1fb6, false, 1 - 24, 3.141_592_741_012_573_2),
             (1, false, -1074, f64::from_bits(1)),
             (3, false, -1075, f64::from_bits(2)),
             (1, false, -1075, 0.0),

@@ -1,13 +1,17 @@
 //! One case through the public API, its data in device memory.
 
+use anyhow::{Result, ensure};
 use devarray::{
-    ErasedArray, ErasedView, ErasedViewMut, Error, Layout, NdLayout, Result, StreamHandle,
+    ErasedArray, ErasedView, ErasedViewMut, Error, Layout, LayoutError, NdLayout, StreamHandle,
     backend::Compute,
     function::{ElementType, Function, FunctionErrorKind, ReduceOperation, ScanOperation},
 };
 
 use super::case::{ComputeCase, ComputeFound, ErrorKind, Failed, Input, OfElements, Out};
-use crate::steps::{self, Step, StepError};
+use crate::{
+    limits,
+    steps::{self, Step, StepError},
+};
 
 /// What fills an array before it receives a result.
 const UNTOUCHED: u8 = 0xab;
@@ -21,38 +25,40 @@ pub type ComputeOutcome = std::result::Result<ComputeFound, Failed>;
 ///
 /// # Errors
 ///
-/// Anything else that the library answers: no memory, a driver error.
+/// The function has more than [`limits::CASE_ELEMENTS`] elements to compute; anything else that the library answers: no
+/// memory, a driver error.
 pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<ComputeOutcome> {
-    match compute(stream, case) {
-        Ok(found) => Ok(Ok(found)),
-        Err(error) => {
-            let kind = match &error {
-                Error::Layout(_) => Some(ErrorKind::Shape),
-                Error::Function(error) => match error.kind() {
-                    FunctionErrorKind::Text => Some(ErrorKind::Text),
-                    FunctionErrorKind::Type => Some(ErrorKind::Type),
-                    FunctionErrorKind::Shape => Some(ErrorKind::Shape),
-                    FunctionErrorKind::Empty => Some(ErrorKind::Empty),
-                    _ => None,
-                },
-                _ => return Err(error),
-            };
-            Ok(Err(Failed { kind, message: error.to_string() }))
-        }
-    }
+    let error = match compute(stream, case) {
+        Ok(found) => return Ok(Ok(found)),
+        Err(error) => error.downcast::<Error>()?,
+    };
+    let kind = match &error {
+        Error::Layout(_) => Some(ErrorKind::Shape),
+        Error::Function(error) => match error.kind() {
+            FunctionErrorKind::Text => Some(ErrorKind::Text),
+            FunctionErrorKind::Type => Some(ErrorKind::Type),
+            FunctionErrorKind::Shape => Some(ErrorKind::Shape),
+            FunctionErrorKind::Empty => Some(ErrorKind::Empty),
+            _ => None,
+        },
+        _ => return Err(error.into()),
+    };
+    Ok(Err(Failed { kind, message: error.to_string() }))
 }
 
 fn compute<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<ComputeFound> {
     let input_types: Vec<ElementType> = case.inputs.iter().map(|input| input.element_type).collect();
     let scalar_types: Vec<ElementType> = case.scalars.iter().map(|scalar| scalar.element_type).collect();
     let scalars: Vec<u64> = case.scalars.iter().map(|scalar| scalar.bits).collect();
-    let function = Function::parse(&case.expr, &input_types, &scalar_types)?;
+    let parsed = Function::parse(&case.expr, &input_types, &scalar_types);
+    let function = parsed.map_err(Error::from)?;
     let upload = |input: &Input| {
         ErasedArray::from_bytes(stream, &input.shape, input.element_type.len_bytes(), &input.bytes)
     };
-    let bases = case.inputs.iter().map(upload).collect::<Result<Vec<_>>>()?;
+    let bases = case.inputs.iter().map(upload).collect::<devarray::Result<Vec<_>>>()?;
     let steps: Vec<&[Step]> = case.inputs.iter().map(|input| &input.steps[..]).collect();
     with_views(stream, &bases, &steps, Vec::new(), &mut |inputs| {
+        check_len(inputs.iter().map(NdLayout::shape))?;
         let call =
             Call { function: &function, inputs, scalars: &scalars, of_elements: case.of_elements.as_ref() };
         let element_type = call.result_type();
@@ -81,7 +87,22 @@ fn with_views<D: Compute, R>(
         views.push(view.clone());
         with_views(stream, bases, steps, views, finish)
     });
-    next.unwrap_or_else(|StepError { cause, .. }| Err(*cause))
+    next.unwrap_or_else(|StepError { cause, .. }| Err((*cause).into()))
+}
+
+/// Refuses shapes that broadcast to more elements than are computed in a case.
+fn check_len<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone) -> Result<()> {
+    let rank = shapes.clone().map(<[usize]>::len).max().unwrap_or(0);
+    // Extents that do not fit each other are an outcome, and none makes it larger.
+    let extent = |from_last: usize| {
+        let own = |shape: &[usize]| shape.len().checked_sub(from_last + 1).map_or(1, |axis| shape[axis]);
+        let all = shapes.clone().map(own).filter(|&extent| extent != 1);
+        all.min().unwrap_or(1)
+    };
+    let len = (0..rank).map(extent).fold(1_usize, usize::saturating_mul);
+    let most = limits::CASE_ELEMENTS;
+    ensure!(len <= most, "{len} elements to compute are more than the {most} allowed");
+    Ok(())
 }
 
 /// A function with its operands, and what is made of what it gives.
@@ -93,7 +114,7 @@ struct Call<'a, 'v, D: Compute> {
 }
 
 impl<D: Compute> Call<'_, '_, D> {
-    fn compute(&self, stream: &StreamHandle<D>) -> Result<ErasedArray<D>> {
+    fn compute(&self, stream: &StreamHandle<D>) -> devarray::Result<ErasedArray<D>> {
         match self.of_elements {
             None => self.function.apply(stream, self.inputs, self.scalars),
             Some(OfElements::Reduced(reduction, ..)) => {
@@ -105,7 +126,11 @@ impl<D: Compute> Call<'_, '_, D> {
         }
     }
 
-    fn compute_into(&self, stream: &StreamHandle<D>, result: &mut ErasedViewMut<'_, D>) -> Result<()> {
+    fn compute_into(
+        &self,
+        stream: &StreamHandle<D>,
+        result: &mut ErasedViewMut<'_, D>,
+    ) -> devarray::Result<()> {
         match self.of_elements {
             None => self.function.apply_into(stream, self.inputs, self.scalars, result),
             Some(OfElements::Reduced(reduction, ..)) => {
@@ -167,7 +192,7 @@ fn into_view<D: Compute>(
             Step::Squeeze(None) => view.squeeze(),
             Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
             // A result is written through one view of its array: no copy, no repeated element, no part of a split.
-            _ => return Err(devarray::LayoutError::NeedsCopy.into()),
+            _ => return Err(Error::from(LayoutError::NeedsCopy).into()),
         };
     }
     call.compute_into(stream, &mut view)?;

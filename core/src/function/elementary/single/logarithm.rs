@@ -6,7 +6,13 @@ use super::{Hard, mended};
 use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};
 use std::f64::consts::{LN_2, LOG2_E, LOG10_2, LOG10_E};
 
-const HARD_LOG: &Hard = &[];
+const HARD_LOG: &Hard = &[
+    (0x3c41_3d3a, 0xc08e_158f),
+    (0x4117_8feb, 0x400f_e5e7),
+    (0x4c5d_65a5, 0x418f_034b),
+    (0x65d8_90d3, 0x4254_d1f9),
+    (0x6f31_a8ec, 0x4284_5a89),
+];
 const HARD_LOG2: &Hard = &[];
 const HARD_LOG10: &Hard = &[];
 const HARD_LOG1P: &Hard = &[];

@@ -25,8 +25,8 @@ pub(super) const EXP: [f64; 11] = [
 #[inline(always)]
 pub(super) fn reduce<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let (k_float, k) = nearest::<A>(x, LOG2_E);
-    let r = (-k_float).fma_by(LN_2, x);
-    (k, fast_two_sum::<A>(r, -k_float * LN_2_LOW))
+    let r = k_float.fma_by(-LN_2, x);
+    (k, fast_two_sum::<A>(r, k_float * -LN_2_LOW))
 }
 
 /// `e^r`.

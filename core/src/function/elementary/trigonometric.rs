@@ -35,7 +35,7 @@ const HUGE: f64 = 1_073_741_824.0;
 #[inline(always)]
 fn reduce_moderate<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let (k, q) = nearest::<A>(x, FRAC_2_PI);
-    let r = (-k).fma_by(FRAC_PI_2, x);
+    let r = k.fma_by(-FRAC_PI_2, x);
     let (product, product_lo) = two_product::<A>(k, x.constant(FRAC_PI_2_LOW));
     let (hi, lo) = two_sum::<A>(r, -product);
     (q, fast_two_sum::<A>(hi, k.fma_by(-FRAC_PI_2_LOWEST, lo - product_lo)))

@@ -30,7 +30,7 @@ const COS: [f64; 7] = [
 ];
 
 const HARD_SIN: &Hard = &[(0x4619_9998, 0xbeb1_fa5d)];
-const HARD_COS: &Hard = &[];
+const HARD_COS: &Hard = &[(0x5f18_b878, 0x3f7f_14bb), (0x6115_cb11, 0x3f78_142f)];
 const HARD_TAN: &Hard = &[];
 
 /// From here on, `x` less a multiple of π in two parts is not exact enough.
@@ -73,8 +73,8 @@ fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
     };
     let k = shifted - SHIFT;
     let multiple = if cosine { k + 0.5 } else { k };
-    let r = (-multiple).fma_by(PI, wide);
-    let r = (-multiple).fma_by(FRAC_PI_2_LOW * 2.0, r);
+    let r = multiple.fma_by(-PI, wide);
+    let r = multiple.fma_by(FRAC_PI_2_LOW * -2.0, r);
     let odd = A::low(shifted.bits());
     let odd = if cosine { odd.plus_literal(1) } else { odd };
 
@@ -110,8 +110,8 @@ pub(in super::super) fn tan<A: Arithmetic>(x: A::F32) -> A::F32 {
     let wide = A::widen(a);
     let shifted = wide.fma_by(FRAC_2_PI, wide.constant(SHIFT));
     let k = shifted - SHIFT;
-    let r = (-k).fma_by(FRAC_PI_2, wide);
-    let r = (-k).fma_by(FRAC_PI_2_LOW, r);
+    let r = k.fma_by(-FRAC_PI_2, wide);
+    let r = k.fma_by(-FRAC_PI_2_LOW, r);
 
     let huge = !a.below(HUGE);
     let angle = right_angles::<A>(x);

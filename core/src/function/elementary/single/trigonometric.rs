@@ -41,6 +41,12 @@ const TWO_OVER_PI: [u32; 6] = [0x1b72_7220, 0xa94f_e13a, 0xbe8f_a9a6, 0xee06_db1
 
 const EXP2_M64: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
+/// Not of ∞, which the other way makes NaN.
+#[inline(always)]
+fn is_huge<A: Arithmetic>(a: A::F32) -> A::Bool {
+    !a.below(HUGE) & a.below(f32::INFINITY)
+}
+
 /// `|x|` in right angles, for `HUGE <= |x| < ∞`: two bits before the point, lower ones after it (Payne and Hanek, 1983).
 #[inline(always)]
 fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
@@ -78,7 +84,7 @@ fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
     let odd = A::low(shifted.bits());
     let odd = if cosine { odd.plus_literal(1) } else { odd };
 
-    let huge = !a.below(HUGE);
+    let huge = is_huge::<A>(a);
     let angle = right_angles::<A>(x);
     let angle = if cosine { angle.plus_literal(1 << 62) } else { angle };
     let huge_r = A::signed_to_f64(angle.shl(1)) * (PI * EXP2_M64);
@@ -88,15 +94,13 @@ fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
     let odd = huge_odd.when(huge, odd);
     let r2 = r * r;
     let y = r.fma(r2 * polynomial::<A, 8>(r2, &SIN_WIDE), r);
-    let y = A::F32::of_bits(A::narrow(y).bits() ^ odd.shl(31));
-    y.when(a.below(f32::INFINITY), x.constant(f32::NAN))
+    A::F32::of_bits(A::narrow(y).bits() ^ odd.shl(31))
 }
 
 #[inline(always)]
 pub(in super::super) fn sin<A: Arithmetic>(x: A::F32) -> A::F32 {
     let y = mended::<A>(x.magnitude(), sine::<A>(x, false), HARD_SIN);
-    let y = A::F32::of_bits(y.bits() ^ (x.bits() & SIGN));
-    x.when(x.is(0.0), y)
+    A::F32::of_bits(y.bits() ^ (x.bits() & SIGN))
 }
 
 #[inline(always)]
@@ -113,7 +117,7 @@ pub(in super::super) fn tan<A: Arithmetic>(x: A::F32) -> A::F32 {
     let r = k.fma_by(-FRAC_PI_2, wide);
     let r = k.fma_by(-FRAC_PI_2_LOW, r);
 
-    let huge = !a.below(HUGE);
+    let huge = is_huge::<A>(a);
     let angle = right_angles::<A>(x);
     let huge_r = A::signed_to_f64(angle.shl(2)) * (FRAC_PI_2 * EXP2_M64);
     let huge_odd = A::high(angle.plus_literal(1 << 61)).shr(30);
@@ -128,8 +132,6 @@ pub(in super::super) fn tan<A: Arithmetic>(x: A::F32) -> A::F32 {
     let quotient = n * inverse;
     let rest = (-quotient).fma(d, n);
     let y = A::narrow(rest.fma(inverse, quotient));
-    let y = y.when(a.below(f32::INFINITY), x.constant(f32::NAN));
     let y = mended::<A>(a, y, HARD_TAN);
-    let y = A::F32::of_bits(y.bits() ^ (x.bits() & SIGN));
-    x.when(x.is(0.0), y)
+    A::F32::of_bits(y.bits() ^ (x.bits() & SIGN))
 }

@@ -35,7 +35,7 @@ const EXPM1: [f64; 10] = [
 ];
 
 const HARD_EXP: &Hard = &[];
-const HARD_EXP2: &Hard = &[];
+const HARD_EXP2: &Hard = &[(0x3b42_9d37, 0x3f80_4385), (0xbcf3_a937, 0x3f7a_c6b1)];
 const HARD_EXPM1: &Hard = &[];
 
 /// Below `low`, `low`; above `high`, `high`; NaN stays.

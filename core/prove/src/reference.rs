@@ -54,7 +54,8 @@ pub(crate) fn rounded(function: Elementary, x: f32, undecided: &mut Vec<f32>) ->
 /// What the first terms of the series decide: what follows `x` is at most `|x|³ / 2`, and what follows 1 at most `x²`,
 /// which is less than half of the distance to the next number.
 fn near_zero(function: Elementary, x: f32) -> Option<f32> {
-    if x.abs() >= 1.0 / 8192.0 || x == 0.0 {
+    let near = x != 0.0 && x.abs() < 1.0 / 8192.0;
+    if !near {
         return None;
     }
     match function {

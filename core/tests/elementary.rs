@@ -8,10 +8,11 @@ use devarray::function::elementary::{Elementary, evaluate_f32, evaluate_f64};
 fn cases(text: &str) -> impl Iterator<Item = (Elementary, Vec<u64>, u64)> {
     text.lines().map(|line| {
         let mut words = line.split(' ');
-        let name = words.next().unwrap();
-        let function = Elementary::ALL.iter().copied().find(|function| function.name() == name).unwrap();
-        let mut bits: Vec<u64> = words.map(|word| u64::from_str_radix(word, 16).unwrap()).collect();
-        let result = bits.pop().unwrap();
+        let name = words.next().expect("a name");
+        let function = Elementary::ALL.iter().copied().find(|function| function.name() == name);
+        let function = function.expect("a known name");
+        let mut bits: Vec<u64> = words.map(|word| u64::from_str_radix(word, 16).expect("bits")).collect();
+        let result = bits.pop().expect("a result");
         assert_eq!(bits.len(), function.arity(), "{line}");
         (function, bits, result)
     })

@@ -29,6 +29,9 @@ evaluate          reads little-endian numbers (pairs, for a function of two) and
 Exit status: 0 if nothing is wrong, 1 if something is, 2 for wrong arguments.
 ";
 
+/// Of wrong results no more are printed.
+const SHOWN: usize = 100;
+
 struct Options {
     functions: Vec<Elementary>,
     threads: u32,
@@ -66,7 +69,7 @@ fn main() -> ExitCode {
     let mut wrong = 0;
     for &function in &options.functions {
         let found = sweep::sweep(function, options.threads, options.sample, options.digest_only);
-        for wrong in &found.wrong {
+        for wrong in found.wrong.iter().take(SHOWN) {
             println!("{}: {wrong}", function.name());
         }
         for input in found.undecided.iter().filter(|_| options.list) {

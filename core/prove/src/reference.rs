@@ -34,6 +34,9 @@ const ERROR: f64 = 32.0 * f64::EPSILON;
 
 /// The value of a function of `f32`, rounded once. Notes what `f64` does not decide.
 pub(crate) fn rounded(function: Elementary, x: f32, undecided: &mut Vec<f32>) -> f32 {
+    if let Some(value) = near_zero(function, x) {
+        return value;
+    }
     let value = approximate(function, f64::from(x));
     #[expect(clippy::cast_possible_truncation, reason = "rounds")]
     let [low, high] = [value - value * ERROR, value + value * ERROR].map(|value| value as f32);
@@ -46,6 +49,27 @@ pub(crate) fn rounded(function: Elementary, x: f32, undecided: &mut Vec<f32>) ->
     }
     undecided.push(x);
     precise::rounded(function, x, low, high)
+}
+
+/// What the first terms of the series decide: what follows `x` is at most `|x|³ / 2`, and what follows 1 at most `x²`,
+/// which is less than half of the distance to the next number.
+fn near_zero(function: Elementary, x: f32) -> Option<f32> {
+    let near = x != 0.0 && x.abs() < 1.0 / 8192.0;
+    if !near {
+        return None;
+    }
+    match function {
+        Elementary::Sin
+        | Elementary::Tan
+        | Elementary::Asin
+        | Elementary::Atan
+        | Elementary::Sinh
+        | Elementary::Tanh
+        | Elementary::Asinh
+        | Elementary::Atanh => Some(x),
+        Elementary::Cos | Elementary::Cosh => Some(1.0),
+        _ => None,
+    }
 }
 
 /// The system's functions, and those of the crate `libm` that the standard library lacks or computes by short formulas.

@@ -35,7 +35,7 @@ const HUGE: f64 = 1_073_741_824.0;
 #[inline(always)]
 fn reduce_moderate<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let (k, q) = nearest::<A>(x, FRAC_2_PI);
-    let r = (-k).fma_by(FRAC_PI_2, x);
+    let r = k.fma_by(-FRAC_PI_2, x);
     let (product, product_lo) = two_product::<A>(k, x.constant(FRAC_PI_2_LOW));
     let (hi, lo) = two_sum::<A>(r, -product);
     (q, fast_two_sum::<A>(hi, k.fma_by(-FRAC_PI_2_LOWEST, lo - product_lo)))
@@ -65,7 +65,9 @@ fn cos_of_small<A: Arithmetic>((r, r_lo): Pair<A>) -> Pair<A> {
     let half = r2 * 0.5;
     let one = r.constant(1.0);
     let sum = one - half;
-    let tail = (r2 * r2).fma(polynomial::<A, 6>(r2, &COS), -(r * r_lo));
+    // What rounding r² leaves out, and r_lo.
+    let low = r.fma(r, -r2).fma_by(-0.5, -(r * r_lo));
+    let tail = (r2 * r2).fma(polynomial::<A, 6>(r2, &COS), low);
     (sum, ((one - sum) - half) + tail)
 }
 

@@ -1,8 +1,8 @@
 //! `erf` and `erfc` of one `f32`.
 
 use super::super::error_function::ERF;
-use super::super::pair::{power_of_two, reciprocal};
-use super::exponential::{exp_of_small, reduce};
+use super::super::pair::reciprocal;
+use super::exponential::exp_in_range;
 use super::{Hard, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};
 
@@ -56,8 +56,7 @@ pub(in super::super) fn erf<A: Arithmetic>(x: A::F32) -> A::F32 {
     let wide = A::widen(a.constant(3.93).when(a.above(3.93), a));
     let square = wide * wide;
     let near = wide.fma(polynomial::<A, 13>(square, &ERF), wide);
-    let (k, r) = reduce::<A>(-square);
-    let exp = exp_of_small::<A>(r) * power_of_two::<A>(k);
+    let exp = exp_in_range::<A>(-square);
     let far = (-exp).fma_plus(polynomial::<A, 13>(reciprocal::<A>(wide + 2.0) - MIDDLE, &ERF_FAR), 1.0);
     mended_odd::<A>(x, A::narrow(far.when(a.above(1.0), near)), HARD_ERF)
 }
@@ -69,12 +68,11 @@ pub(in super::super) fn erfc<A: Arithmetic>(x: A::F32) -> A::F32 {
     let a = x.magnitude();
     let a = a.constant(10.1).when(a.above(10.1), a.constant(0.5).when(a.below(0.5), a));
     let a = A::widen(a);
-    let (k, r) = reduce::<A>(-(a * a));
     let (first, second) = (a + 3.0, a.fma_plus(a.constant(2.0), 1.0));
     let inverse = reciprocal::<A>(first * second);
     let t = (a - 3.0) * (second * inverse);
     let factor = polynomial::<A, 19>(t, &ERFC) * (first * inverse);
-    let right = factor * exp_of_small::<A>(r) * power_of_two::<A>(k);
+    let right = factor * exp_in_range::<A>(-(a * a));
     let far = (-right + 2.0).when(x.below(0.0), right);
     let y = A::narrow(near.when(x.magnitude().below(0.5), far));
     mended::<A>(x, x.when(x.is_nan(), y), HARD_ERFC)

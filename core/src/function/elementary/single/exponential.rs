@@ -1,9 +1,9 @@
 //! `exp`, `exp2`, `expm1` of one `f32`.
 
 use super::super::exponential::LN_2_LOW;
-use super::super::pair::{SHIFT, nearest, power_of_two};
+use super::super::pair::POWER_SHIFT;
 use super::{Hard, mended};
-use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};
+use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// `(e^r - 1 - r) / r²` for `|r| <= 0.3467`; the error of `e^r` is 2^-57.
@@ -35,7 +35,7 @@ const EXPM1: [f64; 10] = [
 ];
 
 const HARD_EXP: &Hard = &[];
-const HARD_EXP2: &Hard = &[];
+const HARD_EXP2: &Hard = &[(0x3b42_9d37, 0x3f80_4385), (0xbcf3_a937, 0x3f7a_c6b1)];
 const HARD_EXPM1: &Hard = &[];
 
 /// Below `low`, `low`; above `high`, `high`; NaN stays.
@@ -45,41 +45,54 @@ pub(super) fn clamp<A: Arithmetic>(x: A::F32, low: f32, high: f32) -> A::F32 {
     x.constant(high).when(x.above(high), x)
 }
 
-/// `k` and `r` with `x = k ln 2 + r`.
+/// The bits of `2^k`, and `r`, with `x = k ln 2 + r`.
 #[inline(always)]
-pub(super) fn reduce<A: Arithmetic>(x: A::F64) -> (A::B32, A::F64) {
-    let (k_float, k) = nearest::<A>(x, LOG2_E);
-    let r = (-k_float).fma_by(LN_2, x);
-    (k, (-k_float).fma_by(LN_2_LOW, r))
+pub(super) fn reduce<A: Arithmetic>(x: A::F64) -> (A::B64, A::F64) {
+    let shifted = x.fma(x.constant(LOG2_E), x.constant(POWER_SHIFT));
+    let k = shifted - POWER_SHIFT;
+    let r = k.fma_by(-LN_2, x);
+    (shifted.bits().shl(52), k.fma_by(-LN_2_LOW, r))
+}
+
+/// `2^x` for `|x| < 1000`.
+#[inline(always)]
+pub(super) fn exp2_in_range<A: Arithmetic>(x: A::F64) -> A::F64 {
+    let shifted = x + POWER_SHIFT;
+    let r = x - (shifted - POWER_SHIFT);
+    exp_of_small::<A>(r * LN_2) * A::F64::of_bits(shifted.bits().shl(52))
+}
+
+/// `e^x` for `|x| < 700`.
+#[inline(always)]
+pub(super) fn exp_in_range<A: Arithmetic>(x: A::F64) -> A::F64 {
+    let (power, r) = reduce::<A>(x);
+    exp_of_small::<A>(r) * A::F64::of_bits(power)
 }
 
 /// `e^r`.
 #[inline(always)]
-pub(super) fn exp_of_small<A: Arithmetic>(r: A::F64) -> A::F64 {
+fn exp_of_small<A: Arithmetic>(r: A::F64) -> A::F64 {
     polynomial::<A, 10>(r, &EXP).fma_plus(r, 1.0).fma_plus(r, 1.0)
 }
 
 /// `e^x - 1`, for `-100 < x < 700`.
 #[inline(always)]
 pub(super) fn expm1_in_range<A: Arithmetic>(x: A::F64) -> A::F64 {
-    let (k, r) = reduce::<A>(x);
+    let (power, r) = reduce::<A>(x);
     let small = (r * r).fma(polynomial::<A, 10>(r, &EXPM1), r);
-    let power = power_of_two::<A>(k);
+    let power = A::F64::of_bits(power);
     power.fma(small, power - 1.0)
 }
 
 #[inline(always)]
 pub(in super::super) fn exp<A: Arithmetic>(x: A::F32) -> A::F32 {
-    let (k, r) = reduce::<A>(A::widen(clamp::<A>(x, -104.5, 89.0)));
-    mended::<A>(x, A::narrow(exp_of_small::<A>(r) * power_of_two::<A>(k)), HARD_EXP)
+    let y = exp_in_range::<A>(A::widen(clamp::<A>(x, -104.5, 89.0)));
+    mended::<A>(x, A::narrow(y), HARD_EXP)
 }
 
 #[inline(always)]
 pub(in super::super) fn exp2<A: Arithmetic>(x: A::F32) -> A::F32 {
-    let clamped = A::widen(clamp::<A>(x, -151.0, 129.0));
-    let shifted = clamped + SHIFT;
-    let r = clamped - (shifted - SHIFT);
-    let y = exp_of_small::<A>(r * LN_2) * power_of_two::<A>(A::low(shifted.bits()));
+    let y = exp2_in_range::<A>(A::widen(clamp::<A>(x, -151.0, 129.0)));
     mended::<A>(x, A::narrow(y), HARD_EXP2)
 }
 

@@ -1,7 +1,7 @@
 //! `sinh`, `cosh`, `tanh` of one `f32`.
 
 use super::super::hyperbolic::{COSH, SINH};
-use super::super::pair::{power_of_two, reciprocal};
+use super::super::pair::reciprocal;
 use super::exponential::{expm1_in_range, reduce};
 use super::{Hard, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
@@ -20,9 +20,9 @@ fn magnitude_up_to<A: Arithmetic>(x: A::F32, high: f32) -> A::F32 {
 /// `2^(k-1) + 2^(-k-1)`, `2^(k-1) - 2^(-k-1)`, `cosh r`, `sinh r`, where `|x| = k ln 2 + r`.
 #[inline(always)]
 fn parts<A: Arithmetic>(x: A::F32) -> [A::F64; 4] {
-    let (k, r) = reduce::<A>(A::widen(magnitude_up_to::<A>(x, 90.0)));
-    let up = power_of_two::<A>(k.minus_literal(1));
-    let down = power_of_two::<A>(!k);
+    let (power, r) = reduce::<A>(A::widen(magnitude_up_to::<A>(x, 90.0)));
+    let up = A::F64::of_bits(power.minus_literal(1 << 52));
+    let down = A::F64::of_bits(power.constant(2045 << 52).minus(power));
     let r2 = r * r;
     let cosh = polynomial::<A, 5>(r2, &COSH).fma_plus(r2, 1.0);
     let sinh = (r2 * r).fma(polynomial::<A, 5>(r2, &SINH), r);

@@ -6,10 +6,26 @@ use super::{Hard, mended};
 use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};
 use std::f64::consts::{LN_2, LOG2_E, LOG10_2, LOG10_E};
 
-const HARD_LOG: &Hard = &[];
+const HARD_LOG: &Hard = &[
+    (0x3c41_3d3a, 0xc08e_158f),
+    (0x4117_8feb, 0x400f_e5e7),
+    (0x4c5d_65a5, 0x418f_034b),
+    (0x65d8_90d3, 0x4254_d1f9),
+    (0x6f31_a8ec, 0x4284_5a89),
+];
 const HARD_LOG2: &Hard = &[];
 const HARD_LOG10: &Hard = &[];
-const HARD_LOG1P: &Hard = &[];
+const HARD_LOG1P: &Hard = &[
+    (0x3540_0003, 0x353f_ffff),
+    (0x3710_001b, 0x370f_fff3),
+    (0x3efd_81ad, 0x3ecd_eee1),
+    (0x4107_8feb, 0x400f_e5e7),
+    (0x65d8_90d3, 0x4254_d1f9),
+    (0x6f31_a8ec, 0x4284_5a89),
+    (0xb53f_fffd, 0xb540_0001),
+    (0xb70f_ffe5, 0xb710_000d),
+    (0xbb0e_c8c4, 0xbb0e_f0a5),
+];
 
 /// `log(1 + f)`, for `1 + f` between √½ and √2.
 #[inline(always)]

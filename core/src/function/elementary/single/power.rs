@@ -1,19 +1,17 @@
 //! `pow` of two `f32`, within 0.51 ulp.
 
-use super::super::pair::{SHIFT, clamp, power_of_two};
-use super::exponential::exp_of_small;
+use super::super::pair::clamp;
+use super::exponential::exp2_in_range;
 use super::logarithm::parts;
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value};
-use std::f64::consts::{LN_2, LOG2_E};
+use std::f64::consts::LOG2_E;
 
 /// `|x|^y` where that has no special rule.
 #[inline(always)]
 fn magnitude<A: Arithmetic>(a: A::F32, y: A::F32) -> A::F32 {
     let (e, log) = parts::<A>(a);
-    let product = clamp::<A>(log.fma_by(LOG2_E, e) * A::widen(y), -160.0, 160.0);
-    let shifted = product + SHIFT;
-    let r = product - (shifted - SHIFT);
-    A::narrow(exp_of_small::<A>(r * LN_2) * power_of_two::<A>(A::low(shifted.bits())))
+    let product = log.fma_by(LOG2_E, e) * A::widen(y);
+    A::narrow(exp2_in_range::<A>(clamp::<A>(product, -160.0, 160.0)))
 }
 
 #[inline(always)]

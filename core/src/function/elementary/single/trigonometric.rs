@@ -30,7 +30,7 @@ const COS: [f64; 7] = [
 ];
 
 const HARD_SIN: &Hard = &[(0x4619_9998, 0xbeb1_fa5d)];
-const HARD_COS: &Hard = &[];
+const HARD_COS: &Hard = &[(0x5f18_b878, 0x3f7f_14bb), (0x6115_cb11, 0x3f78_142f)];
 const HARD_TAN: &Hard = &[];
 
 /// From here on, `x` less a multiple of π in two parts is not exact enough.
@@ -40,6 +40,12 @@ const HUGE: f32 = 17_592_186_044_416.0;
 const TWO_OVER_PI: [u32; 6] = [0x1b72_7220, 0xa94f_e13a, 0xbe8f_a9a6, 0xee06_db14, 0xacc9_e21c, 0x820f_f28b];
 
 const EXP2_M64: f64 = 1.0 / 18_446_744_073_709_551_616.0;
+
+/// Not of ∞, which the other way makes NaN.
+#[inline(always)]
+fn is_huge<A: Arithmetic>(a: A::F32) -> A::Bool {
+    !a.below(HUGE) & a.below(f32::INFINITY)
+}
 
 /// `|x|` in right angles, for `HUGE <= |x| < ∞`: two bits before the point, lower ones after it (Payne and Hanek, 1983).
 #[inline(always)]
@@ -73,12 +79,12 @@ fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
     };
     let k = shifted - SHIFT;
     let multiple = if cosine { k + 0.5 } else { k };
-    let r = (-multiple).fma_by(PI, wide);
-    let r = (-multiple).fma_by(FRAC_PI_2_LOW * 2.0, r);
+    let r = multiple.fma_by(-PI, wide);
+    let r = multiple.fma_by(FRAC_PI_2_LOW * -2.0, r);
     let odd = A::low(shifted.bits());
     let odd = if cosine { odd.plus_literal(1) } else { odd };
 
-    let huge = !a.below(HUGE);
+    let huge = is_huge::<A>(a);
     let angle = right_angles::<A>(x);
     let angle = if cosine { angle.plus_literal(1 << 62) } else { angle };
     let huge_r = A::signed_to_f64(angle.shl(1)) * (PI * EXP2_M64);
@@ -88,15 +94,13 @@ fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
     let odd = huge_odd.when(huge, odd);
     let r2 = r * r;
     let y = r.fma(r2 * polynomial::<A, 8>(r2, &SIN_WIDE), r);
-    let y = A::F32::of_bits(A::narrow(y).bits() ^ odd.shl(31));
-    y.when(a.below(f32::INFINITY), x.constant(f32::NAN))
+    A::F32::of_bits(A::narrow(y).bits() ^ odd.shl(31))
 }
 
 #[inline(always)]
 pub(in super::super) fn sin<A: Arithmetic>(x: A::F32) -> A::F32 {
     let y = mended::<A>(x.magnitude(), sine::<A>(x, false), HARD_SIN);
-    let y = A::F32::of_bits(y.bits() ^ (x.bits() & SIGN));
-    x.when(x.is(0.0), y)
+    A::F32::of_bits(y.bits() ^ (x.bits() & SIGN))
 }
 
 #[inline(always)]
@@ -110,10 +114,10 @@ pub(in super::super) fn tan<A: Arithmetic>(x: A::F32) -> A::F32 {
     let wide = A::widen(a);
     let shifted = wide.fma_by(FRAC_2_PI, wide.constant(SHIFT));
     let k = shifted - SHIFT;
-    let r = (-k).fma_by(FRAC_PI_2, wide);
-    let r = (-k).fma_by(FRAC_PI_2_LOW, r);
+    let r = k.fma_by(-FRAC_PI_2, wide);
+    let r = k.fma_by(-FRAC_PI_2_LOW, r);
 
-    let huge = !a.below(HUGE);
+    let huge = is_huge::<A>(a);
     let angle = right_angles::<A>(x);
     let huge_r = A::signed_to_f64(angle.shl(2)) * (FRAC_PI_2 * EXP2_M64);
     let huge_odd = A::high(angle.plus_literal(1 << 61)).shr(30);
@@ -128,8 +132,6 @@ pub(in super::super) fn tan<A: Arithmetic>(x: A::F32) -> A::F32 {
     let quotient = n * inverse;
     let rest = (-quotient).fma(d, n);
     let y = A::narrow(rest.fma(inverse, quotient));
-    let y = y.when(a.below(f32::INFINITY), x.constant(f32::NAN));
     let y = mended::<A>(a, y, HARD_TAN);
-    let y = A::F32::of_bits(y.bits() ^ (x.bits() & SIGN));
-    x.when(x.is(0.0), y)
+    A::F32::of_bits(y.bits() ^ (x.bits() & SIGN))
 }

@@ -3,7 +3,7 @@
 
 mod accumulator;
 mod elements;
-mod environment;
+pub(super) mod environment;
 pub(super) mod kernels;
 mod reduce;
 mod schedule;

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::{
     ElementType, FunctionError, FunctionErrorKind,
     halves::{f32_to_bfloat, f32_to_half, f64_to_f32_odd, half_to_f32},
+    interpreter::environment::FloatEnvironment,
 };
 
 /// A number as it is written, without a type.
@@ -40,6 +41,7 @@ impl Literal {
     ///
     /// The number does not fit: an integer must be exact, a float must not overflow nor stand beside integers.
     pub(super) fn bits_in(&self, element_type: ElementType) -> Result<u64, FunctionError> {
+        let _standard = FloatEnvironment::standard();
         let bits = match (&self.magnitude, element_type) {
             (_, ElementType::Bool) => None,
             (Magnitude::Integer(digits), _) => match digits.parse() {

@@ -14,7 +14,7 @@ use devarray::{
 
 const LEN: usize = 1 << 20;
 
-const CASES: [(&str, &str, ElementType); 8] = [
+const CASES: [(&str, &str, ElementType); 11] = [
     (
         "10 operations",
         "fma(fma(fma(fma(x0, x1, x0), x1, k0) * x0 - x1, x0, x1), k0, x1) * x0 + x1",
@@ -26,6 +26,9 @@ const CASES: [(&str, &str, ElementType); 8] = [
     ("floor division", "x0 // x1", ElementType::F32),
     ("floor division of f64", "x0 // x1", ElementType::F64),
     ("axpy of f16", "x0 * k0 + x1", ElementType::F16),
+    ("exp", "exp(x0)", ElementType::F32),
+    ("sin", "sin(x0)", ElementType::F32),
+    ("exp of f64", "exp(x0)", ElementType::F64),
     ("power of i32", "x0 ** x1", ElementType::I32),
 ];
 

@@ -96,7 +96,7 @@ macro_rules! bits {
             }
 
             #[inline(always)]
-            #[expect(clippy::cast_possible_truncation, reason = "the high half")]
+            #[allow(clippy::cast_possible_truncation, reason = "the high half")]
             fn times_high(self, other: $bits) -> $bits {
                 (($wide::from(self) * $wide::from(other)) >> $bits::BITS) as $bits
             }

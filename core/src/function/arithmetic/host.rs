@@ -36,11 +36,6 @@ impl Arithmetic for Host {
     }
 
     #[inline(always)]
-    fn sign_extend(x: u32) -> u64 {
-        i64::from(x.cast_signed()).cast_unsigned()
-    }
-
-    #[inline(always)]
     fn signed_to_f64(x: u64) -> f64 {
         x.cast_signed() as f64
     }

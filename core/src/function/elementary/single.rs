@@ -12,14 +12,14 @@ mod logarithm;
 mod power;
 mod trigonometric;
 
-use super::{inverse_trigonometric as inverse_trigonometric_of_f64, root};
+use super::root;
 use crate::function::arithmetic::{Arithmetic, Float, Value};
 
 pub(super) use error_function::{erf, erfc};
 pub(super) use exponential::{exp, exp2, expm1};
 pub(super) use hyperbolic::{cosh, sinh, tanh};
 pub(super) use inverse_hyperbolic::{acosh, asinh, atanh};
-pub(super) use inverse_trigonometric::{acos, asin, atan};
+pub(super) use inverse_trigonometric::{acos, asin, atan, atan2};
 pub(super) use logarithm::{log, log1p, log2, log10};
 pub(super) use power::pow;
 pub(super) use trigonometric::{cos, sin, tan};
@@ -55,11 +55,6 @@ fn mended_odd<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
 #[inline(always)]
 pub(super) fn cbrt<A: Arithmetic>(x: A::F32) -> A::F32 {
     mended_odd::<A>(x, A::narrow(root::cbrt::<A>(A::widen(x))), HARD_CBRT)
-}
-
-#[inline(always)]
-pub(super) fn atan2<A: Arithmetic>(y: A::F32, x: A::F32) -> A::F32 {
-    A::narrow(inverse_trigonometric_of_f64::atan2::<A>(A::widen(y), A::widen(x)))
 }
 
 #[inline(always)]

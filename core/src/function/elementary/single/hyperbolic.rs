@@ -6,7 +6,7 @@ use super::exponential::{expm1_in_range, reduce};
 use super::{Hard, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 
-const HARD_SINH: &Hard = &[];
+const HARD_SINH: &Hard = &[(0x3a12_85ff, 0x3a12_85ff)];
 const HARD_COSH: &Hard = &[];
 const HARD_TANH: &Hard = &[];
 

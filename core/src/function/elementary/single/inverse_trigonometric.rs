@@ -1,9 +1,9 @@
-//! `asin`, `acos`, `atan` of one `f32`.
+//! `asin`, `acos`, `atan` of one `f32`, and `atan2` of two.
 
 use super::super::inverse_trigonometric::{ASIN, ATAN};
 use super::super::pair::reciprocal;
-use super::{Hard, mended, mended_odd};
-use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};
+use super::{Hard, SIGN, mended, mended_odd};
+use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 const HARD_ASIN: &Hard = &[];
@@ -75,4 +75,37 @@ pub(in super::super) fn acos<A: Arithmetic>(x: A::F32) -> A::F32 {
     let factor = factor.when(steep, constant(1.0).when(negative, constant(-1.0)));
     let y = A::narrow(angle.fma(factor, offset));
     mended::<A>(x, x.constant(f32::NAN).when(x.magnitude().above(1.0), y), HARD_ACOS)
+}
+
+/// `atan2`, within 0.51 ulp: the smaller over the larger of both, scaled so that nothing overflows.
+#[inline(always)]
+pub(in super::super) fn atan2<A: Arithmetic>(y: A::F32, x: A::F32) -> A::F32 {
+    let (a, b) = (y.magnitude(), x.magnitude());
+    let above = b.less(a);
+    let infinite = a.is(f32::INFINITY) | b.is(f32::INFINITY);
+    let both = a.same(b);
+    // Of two infinities or zeros the quotient is 1 or 0; of one infinity 0.
+    let (n, d) = (A::widen(b.when(above, a)), A::widen(a.when(above, b)));
+    let one = n.constant(1.0);
+    let zero = n.constant(0.0);
+    let n = one.when(both, zero).when(infinite, n);
+    let d = one.when(infinite | d.is(0.0), d);
+    // Both times the power of two that brings d to 1..2.
+    let power = d.bits() & 0x7ff0_0000_0000_0000;
+    let power = A::F64::of_bits(power.constant(2046 << 52).minus(power));
+    let (n, d) = (n * power, d * power);
+    let near_half = (d * (7.0 / 16.0)).less(n);
+    let near_one = (d * (11.0 / 16.0)).less(n);
+    let u = n.constant(2.0).when(near_half & !near_one, one);
+    let v = one.when(near_half, zero);
+    let base = n.constant(FRAC_PI_4).when(near_one, n.constant(ANGLES[1][0])).when(near_half, zero);
+    let (top, bottom) = ((-d).fma(v, n * u), n.fma(v, d * u));
+    let z = top * reciprocal::<A>(bottom);
+    let z2 = z * z;
+    let angle = base + (z2 * z).fma(polynomial::<A, 12>(z2, &ATAN), z);
+    let angle = (-angle + FRAC_PI_2).when(above, angle);
+    let left = x.bits().shr(31).is(1);
+    let angle = A::narrow((-angle + PI).when(left, angle));
+    let angle = A::F32::of_bits(angle.bits() | (y.bits() & SIGN));
+    x.constant(f32::NAN).when(x.is_nan() | y.is_nan(), angle)
 }

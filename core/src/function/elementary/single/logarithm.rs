@@ -14,7 +14,8 @@ const HARD_LOG: &Hard = &[
     (0x6f31_a8ec, 0x4284_5a89),
 ];
 const HARD_LOG2: &Hard = &[];
-const HARD_LOG10: &Hard = &[];
+const HARD_LOG10: &Hard =
+    &[(0x0efe_ee7a, 0xc1e9_9d23), (0x120b_93dc, 0xc1da_d957), (0x13ae_78d3, 0xc1d2_d957)];
 const HARD_LOG1P: &Hard = &[
     (0x3540_0003, 0x353f_ffff),
     (0x3710_001b, 0x370f_fff3),

@@ -55,7 +55,9 @@ fn random_functions_on_random_layouts() {
                 let stream = device.open_stream().unwrap();
                 for which in (first + thread..first + cases).step_by(threads) {
                     let case = Case::random(&mut Dice(which), 12_000);
-                    case.compare(&case.run(device, &stream), &case.interpreted(), which);
+                    let expected = case.interpreted();
+                    assert!(which % 64 > 0 || expected == case.expected(), "case {which} interpreted: {case}");
+                    case.compare(&case.run(device, &stream), &expected, which);
                 }
             });
         }
@@ -256,7 +258,7 @@ impl Speed {
                     device.map(stream, &op).unwrap();
                 }
                 let end = device.record_timed(stream).unwrap();
-                end.synchronize();
+                assert_eq!(end.synchronize(), Quiesced::Done);
                 device.elapsed(&start, &end).unwrap().unwrap().as_secs_f64() / 4.0
             })
             .collect();
@@ -269,7 +271,7 @@ impl Speed {
             bytes as f64 / seconds[0] / 1e9,
         );
         buffers.into_iter().for_each(|buffer| free(stream, buffer));
-        stream.synchronize();
+        assert_eq!(stream.synchronize(), Quiesced::Done);
     }
 }
 
@@ -326,7 +328,7 @@ fn small(device: &CudaDevice, stream: &CudaStream) {
     }
     own_launches(device, stream);
     buffers.into_iter().for_each(|buffer| free(stream, buffer));
-    stream.synchronize();
+    assert_eq!(stream.synchronize(), Quiesced::Done);
 }
 
 /// What the driver itself takes to enqueue a kernel with a parameter as long, and a grid as large.

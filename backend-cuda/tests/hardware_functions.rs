@@ -56,7 +56,10 @@ fn random_functions_on_random_layouts() {
                 for which in (first + thread..first + cases).step_by(threads) {
                     let case = Case::random(&mut Dice(which), 12_000);
                     let expected = case.interpreted();
-                    assert!(which % 64 > 0 || expected == case.expected(), "case {which} interpreted: {case}");
+                    assert!(
+                        which % 64 > 0 || expected == case.expected(),
+                        "case {which} interpreted: {case}"
+                    );
                     case.compare(&case.run(device, &stream), &expected, which);
                 }
             });
@@ -144,7 +147,7 @@ fn normalized(b: &mut ProgramBuilder, x: &[Register]) -> Register {
 fn speeds() -> Vec<Speed> {
     const N: usize = 1 << 28;
     const M: usize = 16_384;
-    let m = M as isize;
+    let m = M.cast_signed();
     let flat = || (vec![1], 0);
     let add: Make<'_> = &add_f32;
     let one = |name, inputs: &[ElementType], result, n, make: Make<'_>| Speed {

@@ -1,6 +1,12 @@
 //! Runs the PTX text that functions are written in: every thread of every block, in host memory.
 //!
 //! Knows the instructions that the library writes, and refuses all else, also a float operation without a rounding.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "bits are bits"
+)]
 #![allow(unsafe_code)] // reads and writes the memory of the fake
 
 use std::{collections::HashMap, str::FromStr};
@@ -264,7 +270,9 @@ impl Thread {
             if load {
                 match (start, line.name[1]) {
                     // SAFETY: the bytes are allocated.
-                    (Some(start), _) => unsafe { bytes.as_mut_ptr().copy_from(start.add(nth * len), len) },
+                    (Some(start), _) => unsafe {
+                        bytes.as_mut_ptr().copy_from(start.wrapping_add(nth * len), len)
+                    },
                     (None, "param") => bytes[..len].copy_from_slice(parameter.get(at..at + len)?),
                     (None, _) => bytes[..len].copy_from_slice(inside?),
                 }
@@ -279,7 +287,7 @@ impl Thread {
                 bytes = self.set[register].to_le_bytes();
                 match start {
                     // SAFETY: as above, and nobody else has them.
-                    Some(start) => unsafe { start.add(nth * len).copy_from(bytes.as_ptr(), len) },
+                    Some(start) => unsafe { start.wrapping_add(nth * len).copy_from(bytes.as_ptr(), len) },
                     None => inside?.copy_from_slice(&bytes[..len]),
                 }
             }

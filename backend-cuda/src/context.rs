@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    ptr,
+    fmt, ptr,
     sync::{Arc, Mutex, Weak},
 };
 
@@ -13,6 +13,7 @@ use devarray::{
 };
 
 use crate::{
+    BACKEND,
     driver::{
         Answer, Driver, Failure,
         sys::{self, CUdevice, CUmemPool_attribute},
@@ -33,7 +34,6 @@ pub(crate) struct Registry(Mutex<BTreeMap<usize, Weak<Context>>>);
 /// An open device. Streams, events and memory hold one, so it outlives them.
 ///
 /// The last owner waits for the device, gives the cached memory back and releases the context.
-#[derive(Debug)]
 pub(crate) struct Context {
     primary: Primary,
     info: DeviceInfo,
@@ -132,6 +132,14 @@ impl Context {
         if let Err(error) = self.call(operation, call) {
             self.driver().report(error);
         }
+    }
+
+    /// Refuses what belongs to another driver, to which its handles are but numbers.
+    pub(crate) fn check_driver(&self, operation: &'static str, other: &Self) -> Result<()> {
+        if Arc::ptr_eq(self.driver(), other.driver()) {
+            return Ok(());
+        }
+        Err(Error::DeviceMismatch { backend: BACKEND, operation })
     }
 
     pub(crate) fn error(&self, operation: &'static str, failure: Failure) -> Error {
@@ -272,5 +280,11 @@ impl Drop for Primary {
         for failure in [unbound, released].into_iter().filter_map(Answer::err) {
             self.driver.report(self.driver.error("close", failure));
         }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.info.backend, self.info.ordinal)
     }
 }

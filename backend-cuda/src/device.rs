@@ -1,7 +1,7 @@
 //! The device handle.
 #![allow(unsafe_code)] // vouches for the contract of the traits
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{fmt, num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Error, Result,
@@ -30,7 +30,7 @@ use crate::{
 /// println!("{} with {} bytes", device.info().name, device.memory()?.total_bytes);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct CudaDevice {
     context: Arc<Context>,
 }
@@ -100,5 +100,11 @@ unsafe impl Device for CudaDevice {
 
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<CudaHostBuffer> {
         CudaHostBuffer::alloc(&self.context, len_bytes, HostFlags::new().portable())
+    }
+}
+
+impl fmt::Debug for CudaDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaDevice({:?})", self.context)
     }
 }

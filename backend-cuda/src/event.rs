@@ -66,6 +66,7 @@ impl CudaEvent {
 
     /// Milliseconds from this event to another, both timed; none if one of them is not finished.
     pub(crate) fn milliseconds_until(&self, to: &Self) -> Result<Option<f32>> {
+        self.context.check_driver("elapsed", &to.context)?;
         let mut milliseconds = 0.0;
         let answer = self.context.bind().and_then(|driver| {
             // SAFETY: the pointer is to a local of the right type; both events are alive, their context is bound.
@@ -76,6 +77,10 @@ impl CudaEvent {
             Err(NOT_READY) => Ok(None),
             Err(failure) => Err(self.context.error("elapsed", failure)),
         }
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// The driver's handle, for code outside this library. It dies with the event.

@@ -25,9 +25,11 @@ use crate::{
 pub struct CudaAdopted(());
 
 /// The driver's handle: interfaces name streams by it, and it has the default streams as 1 and 2 (cuda.h, `CU_STREAM_LEGACY`,
-/// `CU_STREAM_PER_THREAD`).
-fn handle(stream: ForeignStream) -> CUstream {
-    ptr::with_exposed_provenance_mut(usize::try_from(stream.name()).unwrap_or(usize::MAX))
+/// `CU_STREAM_PER_THREAD`). What no caller vouched for is none.
+fn handle(operation: &'static str, stream: ForeignStream) -> Result<CUstream> {
+    let name = usize::try_from(stream.name()).ok().filter(|_| stream.owner().is_none());
+    let name = name.ok_or(Error::DeviceMismatch { backend: BACKEND, operation })?;
+    Ok(ptr::with_exposed_provenance_mut(name))
 }
 
 // SAFETY: the address space is one for the process, so operations reach what is at the address. A wait for an event, recorded on
@@ -55,14 +57,17 @@ unsafe impl ForeignMemory for CudaDevice {
     }
 
     fn wait_for_foreign(&self, stream: &CudaStream, other: ForeignStream) -> Result<()> {
-        stream.wait(&CudaEvent::record_on(self.context(), handle(other), Kind::Plain)?)
+        let other = handle("wait_for_foreign", other)?;
+        stream.wait(&CudaEvent::record_on(self.context(), other, Kind::Plain)?)
     }
 
     fn foreign_waits(&self, other: ForeignStream, stream: &CudaStream) -> Result<()> {
-        let event = stream.record()?;
-        self.context().call("foreign_waits", |driver| {
+        let operation = "foreign_waits";
+        self.context().check_driver(operation, stream.context())?;
+        let (other, event) = (handle(operation, other)?, stream.record()?);
+        self.context().call(operation, |driver| {
             // SAFETY: the stream is there, as whoever named it vouched; the event is alive, and its context bound.
-            unsafe { driver.stream_wait_event(handle(other), event.raw(), 0) }
+            unsafe { driver.stream_wait_event(other, event.raw(), 0) }
         })
     }
 }

@@ -204,8 +204,10 @@ unsafe impl ManagedMemory for CudaDevice {
         bytes: Range<usize>,
         to: Location,
     ) -> Result<()> {
+        let operation = "prefetch";
+        self.context().check_driver(operation, stream.context())?;
         let (address, to) = (buffer.address() + bytes.start as u64, self.number(to));
-        self.context().call("prefetch", |driver| {
+        self.context().call(operation, |driver| {
             // SAFETY: the bytes lie inside the buffer, which is managed and alive; the stream is alive.
             unsafe { driver.mem_prefetch_async(address, bytes.len(), to, stream.handle()) }
         })

@@ -1,7 +1,7 @@
 //! Device memory, and pinned host memory.
 #![allow(unsafe_code)] // allocates, zeroes and frees pinned memory; vouches for the contract of the traits
 
-use std::{num::NonZeroUsize, ptr, sync::Arc};
+use std::{fmt, num::NonZeroUsize, ptr, sync::Arc};
 
 use devarray::{
     Result,
@@ -17,7 +17,6 @@ use crate::{
 /// Device memory from the stream-ordered pool of a device.
 ///
 /// Freed by an operation, not by dropping: see [`Buffer`]. One over memory that was mapped or adopted is not freed at all.
-#[derive(Debug)]
 pub struct CudaBuffer {
     address: CUdeviceptr,
     len_bytes: NonZeroUsize,
@@ -104,5 +103,12 @@ impl Drop for CudaHostBuffer {
             // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses it.
             unsafe { driver.mem_free_host(self.start.raw().cast()) }
         });
+    }
+}
+
+impl fmt::Debug for CudaBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, len_bytes, context } = self;
+        write!(f, "CudaBuffer({len_bytes} bytes at {address:#x} on {context:?})")
     }
 }

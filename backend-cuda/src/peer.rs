@@ -122,7 +122,11 @@ unsafe impl PeerAccess for CudaDevice {
     }
 
     fn wait_for_peer(&self, stream: &CudaStream, event: &CudaEvent) -> Result<()> {
-        self.context().call("wait_for_peer", |driver| {
+        let operation = "wait_for_peer";
+        for other in [stream.context(), event.context()] {
+            self.context().check_driver(operation, other)?;
+        }
+        self.context().call(operation, |driver| {
             // SAFETY: stream and event are alive; the context of the stream is bound.
             unsafe { driver.stream_wait_event(stream.handle(), event.raw(), 0) }
         })

@@ -5,6 +5,7 @@ mod copy;
 mod fill;
 
 use std::{
+    fmt,
     num::NonZeroUsize,
     ptr,
     sync::{
@@ -32,13 +33,11 @@ use crate::{
 /// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with any other.
 ///
 /// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
-#[derive(Debug)]
 pub struct CudaStream {
     raw: Arc<RawStream>,
 }
 
 /// The driver's stream; destroyed with its last owner, which neither blocks nor cancels.
-#[derive(Debug)]
 pub(crate) struct RawStream {
     context: Arc<Context>,
     raw: Handle<sys::CUstream_st>,
@@ -105,7 +104,7 @@ impl CudaStream {
         (self.raw.raw(), locked(&self.raw.recent))
     }
 
-    fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Arc<Context> {
         &self.raw.context
     }
 
@@ -222,7 +221,9 @@ unsafe impl Stream for CudaStream {
     }
 
     fn wait(&self, event: &CudaEvent) -> Result<()> {
-        self.context().call("wait", |driver| {
+        let operation = "wait";
+        self.context().check_driver(operation, event.context())?;
+        self.context().call(operation, |driver| {
             // SAFETY: stream and event are alive; the context of the stream is bound.
             unsafe { driver.stream_wait_event(self.handle(), event.raw(), 0) }
         })
@@ -247,5 +248,17 @@ impl Drop for RawStream {
             // SAFETY: created by `CudaStream::open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }
         });
+    }
+}
+
+impl fmt::Debug for RawStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} on {:?}", self.raw, self.context)
+    }
+}
+
+impl fmt::Debug for CudaStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaStream({:?})", self.raw)
     }
 }

@@ -69,6 +69,7 @@ unsafe impl DeviceSymbols for CudaDevice {
 
     fn symbol(&self, module: &CudaModule, name: &str) -> Result<(u64, usize)> {
         let operation = "symbol";
+        self.context().check_driver(operation, &module.context)?;
         let name = self.text(operation, name.as_bytes())?;
         let driver = self.context().bind().map_err(|failure| self.context().error(operation, failure))?;
         let (mut address, mut len_bytes) = (0, 0);

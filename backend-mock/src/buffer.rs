@@ -24,7 +24,6 @@ impl fmt::Display for BufferId {
 }
 
 /// Simulated device memory. Its address is in a range that no host maps, and is a multiple of 256 but not of 512.
-#[derive(Debug)]
 pub struct MockBuffer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) id: BufferId,

@@ -13,7 +13,7 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 10] = [
+const EXTRAS: [Capability; 11] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -24,6 +24,7 @@ const EXTRAS: [Capability; 10] = [
     Capability::Ipc,
     Capability::DeviceSymbols,
     Capability::MemoryPool,
+    Capability::Functions,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].
@@ -33,7 +34,7 @@ const EXTRAS: [Capability; 10] = [
 ///
 /// let device = MockDevice::builder().schedule(Schedule::Random).seed(7).memory_limit_bytes(1 << 20).build();
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[must_use = "a builder makes a device only when `build` is called"]
 pub struct Builder {
     pub(crate) info: DeviceInfo,

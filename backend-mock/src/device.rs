@@ -5,12 +5,15 @@ use std::{
     num::NonZeroUsize,
     ops::Range,
     panic::Location,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use devarray::{
     Error, Result,
-    backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
+    backend::{Device, DeviceInfo, HostFlags, MemoryInfo, StreamOwner},
     timeline::Timeline,
 };
 
@@ -40,20 +43,24 @@ pub(crate) const BACKEND: &str = "mock";
 /// What runs when is decided by its options alone: the same options and the same calls give the same run.
 ///
 /// When the last clone, stream, event and buffer of it is gone, what is still queued runs.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct MockDevice {
     shared: Arc<Shared>,
 }
 
 /// What all handles of one device hold.
-#[derive(Debug)]
 pub(crate) struct Shared {
     info: DeviceInfo,
     /// Which process sees the device so.
     process: u64,
     /// One for all devices of a machine.
     engine: Arc<Mutex<Engine>>,
+    /// Which machine, of all of this program.
+    machine: u64,
 }
+
+/// Machines made so far.
+static MACHINES: AtomicU64 = AtomicU64::new(0);
 
 impl Shared {
     /// The engine, alone. One that a panic left behind is as usable as any: every step leaves it consistent.
@@ -67,6 +74,11 @@ impl Shared {
 
     pub(crate) fn process(&self) -> u64 {
         self.process
+    }
+
+    /// The owner of its streams, in their names.
+    pub(crate) fn stream_owner(&self) -> StreamOwner {
+        StreamOwner::new(BACKEND, self.machine)
     }
 
     /// Whether the two are handles of one machine.
@@ -105,12 +117,14 @@ impl MockDevice {
         }
         let mut info = options.info;
         info.properties = properties(info.ordinal, options.memory_limit_bytes);
-        Self { shared: Arc::new(Shared { info, process: 0, engine: Arc::new(Mutex::new(engine)) }) }
+        let (engine, machine) = (Arc::new(Mutex::new(engine)), MACHINES.fetch_add(1, Relaxed));
+        Self { shared: Arc::new(Shared { info, process: 0, engine, machine }) }
     }
 
     /// A device of the same machine, as a process sees it.
     pub(crate) fn beside(&self, info: DeviceInfo, process: u64) -> Self {
-        Self { shared: Arc::new(Shared { info, process, engine: Arc::clone(&self.shared.engine) }) }
+        let engine = Arc::clone(&self.shared.engine);
+        Self { shared: Arc::new(Shared { info, process, engine, machine: self.shared.machine }) }
     }
 
     /// Waits for the whole device: runs everything that is queued, on all streams.

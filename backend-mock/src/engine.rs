@@ -11,6 +11,7 @@
 
 mod bounds;
 mod bytes;
+mod compute;
 mod default_streams;
 mod execute;
 mod failure;
@@ -36,6 +37,7 @@ use std::{collections::BTreeMap, ops::Range, panic::Location, time::Duration};
 use devarray::{Error, Result, backend::MemoryInfo};
 
 pub(crate) use bytes::{Bytes, HostBytes};
+pub(crate) use compute::Computation;
 use default_streams::DefaultStreams;
 pub(crate) use default_streams::StreamName;
 pub(crate) use history::Happened;

@@ -17,7 +17,6 @@ use crate::{
 };
 
 /// An event: the operation that recorded it, and so everything its stream had before.
-#[derive(Debug)]
 pub struct MockEvent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) mark: Mark,

@@ -28,7 +28,7 @@ use crate::{buffer::BufferId, profile::ProfileSet};
 ///     #4                  wait #2
 ///   > #5                  upload
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
     /// What kind of mistake.
@@ -65,7 +65,7 @@ pub enum Access {
 }
 
 /// An operation, or what the host did, as findings name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
     /// Its place in the order in which all operations of the device were enqueued, from 0. What the host did has that of

@@ -38,15 +38,20 @@ impl MockDevice {
     ///
     /// # Errors
     ///
-    /// There is no stream of this name.
+    /// - [`Error::DeviceMismatch`]: the name is of another device, or of another simulator.
+    /// - There is no stream of this name.
     pub fn foreign_stream(&self, stream: ForeignStream) -> Result<MockStream> {
+        let operation = "foreign_stream";
+        if stream.owner().is_some_and(|owner| owner != self.shared().stream_owner()) {
+            return Err(Error::DeviceMismatch { backend: BACKEND, operation });
+        }
         let name = match stream {
             ForeignStream::LEGACY => StreamName::Legacy,
             ForeignStream::PER_THREAD => StreamName::PerThread,
             stream => {
                 let lane = stream.name().checked_sub(FIRST_NAME).and_then(|lane| usize::try_from(lane).ok());
                 let lane = lane.filter(|&lane| self.shared().engine().is_open(lane));
-                let (operation, name) = ("foreign_stream", "no such stream".to_owned());
+                let name = "no such stream".to_owned();
                 let unknown = Error::Driver { backend: BACKEND, operation, code: 400, name };
                 StreamName::Lane(lane.ok_or(unknown)?)
             }
@@ -74,12 +79,11 @@ impl MockDevice {
 }
 
 impl MockStream {
-    /// Its name to other code; none of the [null stream](MockDevice::null_stream), of which nobody knows which one it is.
+    /// Its name to other code, for this simulator alone; none of the [null stream](MockDevice::null_stream), of which nobody knows which one it is.
     #[must_use]
     pub fn foreign(&self) -> Option<ForeignStream> {
         match self.name() {
-            // SAFETY: the stream is there; whoever uses the name later says so again by dropping it no earlier.
-            StreamName::Lane(lane) => unsafe { ForeignStream::named(lane as u64 + FIRST_NAME) },
+            StreamName::Lane(lane) => ForeignStream::owned(lane as u64 + FIRST_NAME, self.stream_owner()),
             StreamName::Legacy => Some(ForeignStream::LEGACY),
             StreamName::PerThread => Some(ForeignStream::PER_THREAD),
             StreamName::Null => None,

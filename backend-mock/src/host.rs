@@ -20,7 +20,6 @@ use crate::{
 
 /// Simulated pinned memory: host memory aligned to 64 bytes and owned by raw pointer, so that moving the owner while a
 /// copy is in flight is defined.
-#[derive(Debug)]
 pub struct MockHostBuffer {
     shared: Arc<Shared>,
     start: NonNull<u8>,

@@ -24,6 +24,8 @@
 //! Nothing here knows which operations have run. The engine that runs them knows nothing of what is here.
 
 mod bytes;
+mod carried;
+mod cells;
 mod clock;
 mod history;
 mod host;
@@ -32,6 +34,7 @@ mod lanes;
 mod memory;
 mod notes;
 mod shadow;
+mod strided;
 mod verdict;
 mod words;
 mod worlds;

@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod brief;
 mod buffer;
 mod builder;
+mod compute;
 mod device;
 mod engine;
 mod event;

@@ -32,7 +32,7 @@
 //! | `host_read`, `host_write` | host, off, len; host, off, len, value |
 //!
 //! `buffers` are there from the start, filled with zeros or uninitialized; `hosts` are pinned and zeroed. Streams and events
-//! are numbered from 0, at most 65,536 of each. A wait for an event that was never recorded does nothing.
+//! are numbered from 0, at most 65,536 of each; there are at most as many buffers, hosts and operations. A wait for an event that was never recorded does nothing.
 
 mod door;
 mod error;
@@ -51,7 +51,7 @@ use devarray::timeline::Timeline;
 use ops::Prepared;
 
 /// A program, checked: every name is known, every number in its range.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Program {
     id: String,
     buffers: Vec<Buffer>,

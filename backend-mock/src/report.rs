@@ -21,7 +21,7 @@ use crate::{
 /// assert!(device.report().is_clean());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// Device memory that was not freed, by buffer number.
@@ -94,7 +94,7 @@ impl fmt::Display for Report {
 }
 
 /// Device memory that was allocated and not freed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveBuffer {
     /// Which allocation it is.
@@ -108,7 +108,7 @@ pub struct LiveBuffer {
 }
 
 /// Pinned host memory that was allocated and not dropped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveHostBuffer {
     /// Its size.
@@ -118,7 +118,7 @@ pub struct LiveHostBuffer {
 }
 
 /// Memory of the program's own that was pinned and not released.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveRegistration {
     /// Its size.

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 /// What a device did so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Operations that were enqueued.
@@ -19,7 +19,7 @@ pub struct Statistics {
 }
 
 /// Operations by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
     /// Allocations of device memory.
@@ -34,6 +34,10 @@ pub struct Counts {
     pub uploads: Tally,
     /// Copies from device memory to host memory.
     pub downloads: Tally,
+    /// Functions computed on device memory.
+    pub maps: Tally,
+    /// Reductions and running forms of device memory.
+    pub reductions: Tally,
     /// Prefetches of managed memory.
     pub prefetches: Tally,
     /// Events recorded.
@@ -46,14 +50,26 @@ impl Counts {
     /// Operations of all kinds together.
     #[must_use]
     pub fn operations(&self) -> u64 {
-        let Self { allocs, frees, copies, fills, uploads, downloads, prefetches, records, waits } = self;
-        let tallies = [allocs, frees, copies, fills, uploads, downloads, prefetches];
+        let Self {
+            allocs,
+            frees,
+            copies,
+            fills,
+            uploads,
+            downloads,
+            maps,
+            reductions,
+            prefetches,
+            records,
+            waits,
+        } = self;
+        let tallies = [allocs, frees, copies, fills, uploads, downloads, maps, reductions, prefetches];
         tallies.iter().map(|tally| tally.count).sum::<u64>() + records + waits
     }
 }
 
 /// Operations of one kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
     /// How many.

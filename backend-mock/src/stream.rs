@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{CopyOp, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+    backend::{CopyOp, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, StreamOwner, UploadOp},
     copy::Plan,
 };
 
@@ -21,7 +21,6 @@ use crate::{
 };
 
 /// A stream. Dropping it neither blocks nor cancels.
-#[derive(Debug)]
 pub struct MockStream {
     device: MockDevice,
     name: StreamName,
@@ -43,7 +42,12 @@ impl MockStream {
         self.name
     }
 
-    fn shared(&self) -> &Arc<Shared> {
+    /// The owner of this stream, in its name.
+    pub(crate) fn stream_owner(&self) -> StreamOwner {
+        self.shared().stream_owner()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         self.device.shared()
     }
 

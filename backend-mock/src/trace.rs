@@ -9,7 +9,7 @@ use std::{fmt, str::FromStr};
 /// nothing, and a failing run is understood by turning as many choices as possible to 0.
 ///
 /// Written and read as numbers with dots between: `0.0.2.0.1`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Trace(Vec<usize>);
 
 impl Trace {

@@ -1,7 +1,7 @@
 //! Shapes and views worth testing, and generated ones.
 
 use bytemuck::Pod;
-use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, LayoutError, layout::Slice};
+use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, Result, layout::Slice};
 
 use crate::{Picture, Rng};
 
@@ -110,10 +110,7 @@ impl Pattern {
     /// # Errors
     ///
     /// A step was refused, which a library that works does not do.
-    pub fn view<'a, T: Element, D: Device>(
-        &self,
-        array: &'a Array<T, D>,
-    ) -> Result<ArrayView<'a, T, D>, LayoutError> {
+    pub fn view<'a, T: Element, D: Device>(&self, array: &'a Array<T, D>) -> Result<ArrayView<'a, T, D>> {
         self.steps.iter().try_fold(array.view(), |view, step| match step {
             Step::Permute(axes) => view.permute(&signed(axes)),
             Step::Slice { axis, start, step, count } => {
@@ -134,7 +131,7 @@ impl Pattern {
     pub fn view_mut<'a, T: Element, D: Device>(
         &self,
         array: &'a mut Array<T, D>,
-    ) -> Result<ArrayViewMut<'a, T, D>, LayoutError> {
+    ) -> Result<ArrayViewMut<'a, T, D>> {
         self.steps.iter().try_fold(array.view_mut(), |view, step| match step {
             Step::Permute(axes) => view.permute(&signed(axes)),
             Step::Slice { axis, start, step, count } => {

@@ -1,5 +1,7 @@
 //! The one list of laws.
 
+use std::fmt;
+
 use devarray::{
     Device,
     backend::{
@@ -221,7 +223,6 @@ macro_rules! __for_each_law_of {
 }
 
 /// One law and the check that enforces it.
-#[derive(Debug)]
 #[non_exhaustive]
 pub struct Law<D: Device> {
     /// The group, a module of [`checks`].
@@ -361,5 +362,11 @@ mod tests {
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));
         assert!(names.iter().all(|name| is_name(name)) && !is_name("copies"));
+    }
+}
+
+impl<D: Device> fmt::Debug for Law<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Law({} {})", self.code, self.full_name())
     }
 }

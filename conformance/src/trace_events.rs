@@ -1,6 +1,9 @@
 //! Whether a text is a trace of the form that the library writes, and viewers show.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::Deserialize;
 
@@ -15,7 +18,7 @@ struct Trace {
 }
 
 /// One event of a trace.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "fields of the trace event format")]
 #[non_exhaustive]
@@ -37,7 +40,7 @@ pub struct TraceEvent {
 }
 
 /// What is shown of an event that is chosen.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "fields as `devarray::timeline` describes them")]
 #[non_exhaustive]
@@ -188,4 +191,18 @@ fn arrows(events: &[TraceEvent], inside: impl Fn(&TraceEvent) -> bool) -> Outcom
         ensure(right, || format!("no arrow from one to the other: {pair:?}"))?;
     }
     Ok(())
+}
+
+impl fmt::Debug for TraceEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ph, name, pid, tid, ts, .. } = self;
+        write!(f, "TraceEvent({ph} {name:?} of {pid}.{tid} at {ts:?})")
+    }
+}
+
+impl fmt::Debug for TraceArgs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, op, bytes, .. } = self;
+        write!(f, "TraceArgs({name:?}, op {op:?}, {bytes:?} bytes)")
+    }
 }

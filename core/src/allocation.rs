@@ -12,11 +12,13 @@ use std::{
 };
 
 use crate::{
-    Result,
+    LayoutError, Result,
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::{ContextCore, lock},
     custody::Owner,
+    layout::Layout,
     memory::{AllocationState, Ledger, MemoryKind, Pending, Ticket, limited},
+    operations::check_inside,
     order::{LaneId, Uses},
     stream::StreamCore,
 };
@@ -34,6 +36,8 @@ pub(crate) struct Allocation<D: Device> {
     ticket: Option<Ticket>,
     /// What the memory belongs to, if it is not the stream's to free. Never dropped while the device may use it.
     owner: Option<ManuallyDrop<Owner>>,
+    /// The elements that may be used, and their size in bytes, if that is not all of the memory.
+    promised: Option<Box<(Layout, usize)>>,
     /// Somebody may use the memory, and nobody can say until when: it is never given back.
     for_good: AtomicBool,
     pub(crate) core: Arc<ContextCore<D>>,
@@ -87,6 +91,7 @@ impl<D: Device> Allocation<D> {
             home: stream.lane,
             ticket: Some(ticket),
             owner: None,
+            promised: None,
             for_good: AtomicBool::new(false),
             core: Arc::clone(&stream.core),
             uses: Mutex::new(Uses::of_alloc(stream.lane.index, sequence, len_bytes)),
@@ -136,11 +141,21 @@ impl<D: Device> Allocation<D> {
 
     /// A buffer whose memory belongs to `owner`, which is dropped after the last use. Any stream may use it at once.
     pub(crate) fn lent(core: &Arc<ContextCore<D>>, buffer: D::Buffer, owner: Owner) -> Self {
+        Self::lent_in_part(core, buffer, owner, None)
+    }
+
+    /// As [`lent`](Self::lent), of which these elements, each of so many bytes, may be used, and nothing between them.
+    pub(crate) fn lent_in_part(
+        core: &Arc<ContextCore<D>>,
+        buffer: D::Buffer,
+        owner: Owner,
+        promised: Option<Box<(Layout, usize)>>,
+    ) -> Self {
         let home = LaneId { index: 0, generation: 0 };
         let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
         let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::default());
         let for_good = AtomicBool::new(false);
-        Self { buffer, len_bytes, home, ticket: None, owner, for_good, core, uses }
+        Self { buffer, len_bytes, home, ticket: None, owner, promised, for_good, core, uses }
     }
 
     /// A buffer that other code had, from now on freed, and counted, as if it had been allocated on `stream`.
@@ -188,13 +203,29 @@ impl<D: Device> Allocation<D> {
             home,
             ticket: None,
             owner: None,
+            promised: None,
             for_good: AtomicBool::new(false),
             core,
             uses,
         }
     }
 
-    /// Size in bytes.
+    /// Refuses a layout of elements of `item_bytes` that reaches what is not there, or not to be used.
+    ///
+    /// Whoever takes a layout from a caller asks this, and not the size: memory that was lent begins before its elements, and
+    /// what lies between them is somebody else's.
+    pub(crate) fn check_reach(&self, layout: &Layout, item_bytes: usize) -> Result<(), LayoutError> {
+        check_inside(layout, item_bytes, self.len_bytes)?;
+        match self.promised.as_deref() {
+            Some((elements, of_bytes)) if !elements.covers(*of_bytes, layout, item_bytes) => {
+                let span = layout.span();
+                Err(LayoutError::NotLent { start: span.start, end: span.end })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Size in bytes, of the buffer: what may be used of it, [`check_reach`](Self::check_reach) says.
     pub(crate) fn len_bytes(&self) -> usize {
         self.len_bytes
     }
@@ -236,12 +267,7 @@ impl<D: Device> Allocation<D> {
 
 impl<D: Device> fmt::Debug for Allocation<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Allocation")
-            .field("buffer", &self.buffer)
-            .field("home", &self.home)
-            .field("lent", &self.owner.is_some())
-            .field("uses", &self.uses)
-            .finish_non_exhaustive()
+        write!(f, "Allocation({} bytes on {})", self.len_bytes(), crate::brief::On(&self.core.device))
     }
 }
 

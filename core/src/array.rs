@@ -14,8 +14,10 @@
 mod boolean;
 mod byte_io;
 mod bytes;
+mod compute;
 mod creation;
 mod download;
+mod duplicate;
 mod element;
 mod erased;
 mod erased_view;
@@ -23,10 +25,17 @@ mod erased_view_mut;
 mod field;
 #[cfg(feature = "ndarray")]
 mod interop_ndarray;
+mod iterate;
+mod join;
+mod operands;
+mod pad;
 mod parts;
 mod questions;
+mod recipe;
 mod records;
+mod reduce;
 mod reinterpret;
+mod repeat;
 mod reshaped;
 mod shared;
 mod split_fields;
@@ -44,11 +53,17 @@ pub use erased::ErasedArray;
 pub use erased_view::ErasedView;
 pub use erased_view_mut::ErasedViewMut;
 pub use field::{Field, FieldItems, FieldOf};
+pub use iterate::AxisViews;
+pub use operands::{Call, Operand, Operands};
+pub use pad::Pad;
 pub use parts::Parts;
+pub(crate) use questions::layout_questions;
 pub use reshaped::Reshaped;
 pub use shared::SharedArray;
 pub use split_fields::Fields;
-pub(crate) use transforms::answer_as_layout;
+pub(crate) use transforms::{
+    answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms,
+};
 pub use typed::Array;
 pub(crate) use typed::check_count;
 pub use typed_view::ArrayView;

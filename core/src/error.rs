@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::{
     backend::{Capability, MemoryInfo},
+    function::FunctionError,
     layout::LayoutError,
     memory::LiveByTag,
     order::Hazard,
@@ -46,6 +47,9 @@ pub enum Error {
     /// A shape, stride, index or aliasing mistake; found before any backend call, nothing happened.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// A function that is refused: its text, its types or its size.
+    #[error(transparent)]
+    Function(#[from] FunctionError),
     /// Arrays, streams or events of two contexts were mixed.
     #[error("{backend}: {operation}: an array, stream or event of another context was given")]
     DeviceMismatch {

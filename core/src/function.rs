@@ -3,20 +3,35 @@
 //! A [`Function`] says what is computed for an element; [`Function::parse`] makes one from a text, [`FunctionBuilder`]
 //! step by step. [`primitive`] holds the few operations that backends compute.
 
+#[allow(dead_code, reason = "functions to come use all of it")]
+mod arithmetic;
 mod builder;
+mod cache;
+mod combine;
 mod element_type;
+pub mod elementary;
 mod error;
 mod expand;
+mod expression;
 mod halves;
 pub mod interpreter;
 mod literal;
+mod number;
 mod operation;
 pub mod primitive;
+mod reduction;
 mod ssa;
 mod text;
 
+pub use crate::array::{Call, Operand, Operands};
 pub use builder::{FunctionBuilder, MAX_INPUTS, MAX_NODES, MAX_SCALARS};
+pub use combine::Combine;
 pub use element_type::ElementType;
 pub use error::{FunctionError, FunctionErrorKind};
+pub use expression::{Arguments, Expression, IntoExpression};
+pub(crate) use expression::{Parameter, trace};
+pub use number::{Bits, Computable, Float, Integer, Number, Signed};
 pub use operation::{BinaryOperation, UnaryOperation};
+pub(crate) use reduction::{Lowered, lower_reduction, lower_scan};
+pub use reduction::{ReduceOperation, Reduction, Scan, ScanOperation};
 pub use ssa::{Function, Node, Operation, Value};

@@ -9,7 +9,10 @@ use std::ops::{Index, IndexMut};
 
 pub use indexed::IndexedIter;
 
-use crate::layout::{Layout, LayoutError, NdLayout, Order};
+use crate::{
+    Result,
+    layout::{Layout, LayoutError, NdLayout, Order},
+};
 
 /// A copy in host memory, elements in C order: to look at, to index, to iterate over, to print.
 ///
@@ -43,10 +46,10 @@ impl<T> HostArray<T> {
     ///
     /// - [`LayoutError::LengthMismatch`]: there are not as many elements as the shape has.
     /// - [`LayoutError::Overflow`]: the shape has more elements than can be counted.
-    pub fn new(shape: &[usize], data: Vec<T>) -> Result<Self, LayoutError> {
+    pub fn new(shape: &[usize], data: Vec<T>) -> Result<Self> {
         let layout = Layout::contiguous(shape, Order::C)?;
         if layout.len() != data.len() {
-            return Err(LayoutError::LengthMismatch { expected: layout.len(), found: data.len() });
+            return Err(LayoutError::LengthMismatch { expected: layout.len(), found: data.len() }.into());
         }
         Ok(Self { data, layout })
     }
@@ -118,7 +121,7 @@ impl<T> HostArray<T> {
     /// let a = HostArray::new(&[2, 2], vec!['a', 'b', 'c', 'd'])?;
     /// let c = a.indexed_iter().find(|(_, value)| **value == 'c');
     /// assert_eq!(c.map(|(index, _)| index.to_vec()), Some(vec![1, 0]));
-    /// # Ok::<(), devarray::LayoutError>(())
+    /// # Ok::<(), devarray::Error>(())
     /// ```
     #[must_use]
     pub fn indexed_iter(&self) -> IndexedIter<'_, T> {

@@ -7,7 +7,8 @@
 //! |---|---|
 //! | contiguity, orders, dense copies | [`is_contiguous`](Layout::is_contiguous), [`resolve`](Layout::resolve), [`dense_like`](Layout::dense_like) |
 //! | axes | [`permute`](Layout::permute), [`transpose`](Layout::transpose), [`swap_axes`](Layout::swap_axes), [`flip`](Layout::flip), [`expand_dims`](Layout::expand_dims), [`squeeze`](Layout::squeeze), [`squeeze_axes`](Layout::squeeze_axes) |
-//! | parts | [`index`](Layout::index) with [`ix!`](crate::ix), [`slice_axis`](Layout::slice_axis), [`split`](Layout::split), [`array_split`](Layout::array_split), [`split_at`](Layout::split_at) |
+//! | parts | [`index`](Layout::index) with [`ix!`](crate::ix), [`slice_axis`](Layout::slice_axis), [`split`](Layout::split), [`array_split`](Layout::array_split), [`split_at`](Layout::split_at), [`axis_iter`](Layout::axis_iter), [`axis_chunks`](Layout::axis_chunks), [`diagonal`](Layout::diagonal) |
+//! | any strides | [`restride`](Layout::restride), [`sliding_windows`](Layout::sliding_windows) |
 //! | shapes | [`broadcast_to`](Layout::broadcast_to), [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
 //! | sharing | [`injectivity`](Layout::injectivity), [`overlap`](Layout::overlap) |
 //! | element sizes | [`with_item_bytes`](Layout::with_item_bytes) |
@@ -15,6 +16,7 @@
 mod axis;
 mod broadcast;
 mod contiguity;
+mod covers;
 mod error;
 mod extents;
 mod index;
@@ -24,8 +26,10 @@ mod nd;
 mod order;
 mod overlap;
 mod permute;
+mod positions;
 mod reinterpret;
 mod reshape;
+mod restride;
 mod slice;
 mod split;
 mod sums;
@@ -33,6 +37,7 @@ mod value;
 
 use smallvec::SmallVec;
 
+pub(crate) use axis::axis_index;
 pub use error::LayoutError;
 pub use extents::Extents;
 pub use index::IndexItem;
@@ -40,6 +45,7 @@ pub use integer::Integer;
 pub use nd::NdLayout;
 pub use order::Order;
 pub use overlap::{Injectivity, Overlap};
+pub use positions::AxisIter;
 pub use slice::Slice;
 pub use split::Split;
 pub use value::Layout;

@@ -3,6 +3,7 @@
 mod allocation;
 pub mod array;
 pub mod backend;
+mod brief;
 mod context;
 pub mod copy;
 mod custody;
@@ -14,6 +15,7 @@ pub mod host_array;
 pub mod ipc;
 pub mod layout;
 pub mod manual;
+pub mod math;
 pub mod memory;
 mod module;
 mod operations;
@@ -30,7 +32,7 @@ mod unified;
 
 // The public interface is:
 pub use array::{
-    Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Reshaped,
+    Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Pad, Reshaped,
     SharedArray,
 };
 pub use backend::Device;

@@ -106,7 +106,8 @@ impl<D: DeviceSymbols> Module<D> {
             None if bytes.is_empty() => Arc::new(Allocation::empty(core)),
             None => {
                 let buffer = core.device.symbol_buffer(raw, start, bytes)?;
-                Arc::new(Allocation::lent(core, buffer, Box::new(Arc::clone(raw))))
+                let promised = Some(Box::new((layout.clone(), item_bytes)));
+                Arc::new(Allocation::lent_in_part(core, buffer, Box::new(Arc::clone(raw)), promised))
             }
         };
         symbols.insert(name.to_owned(), Known { allocation: Arc::clone(&allocation), taken: true });

@@ -3,7 +3,9 @@
 
 mod across;
 mod borrowed;
+mod map;
 mod peer;
+mod reduce;
 
 use std::ops::Range;
 

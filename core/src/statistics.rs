@@ -20,6 +20,14 @@ pub struct Statistics {
     pub downloads: u64,
     /// Bytes they write.
     pub downloaded_bytes: u64,
+    /// Functions computed for the elements of an array.
+    pub maps: u64,
+    /// Bytes they write.
+    pub mapped_bytes: u64,
+    /// Reductions and running forms.
+    pub reductions: u64,
+    /// Bytes they write.
+    pub reduced_bytes: u64,
 }
 
 /// One submission, for its name in errors and its place in the statistics.
@@ -29,6 +37,8 @@ pub(crate) enum Work {
     Fill { len_bytes: usize },
     Upload { len_bytes: usize },
     Download { len_bytes: usize },
+    Map { len_bytes: usize },
+    Reduce { len_bytes: usize },
 }
 
 impl Work {
@@ -38,6 +48,8 @@ impl Work {
             Self::Fill { .. } => "fill",
             Self::Upload { .. } => "upload",
             Self::Download { .. } => "download",
+            Self::Map { .. } => "map",
+            Self::Reduce { .. } => "reduce",
         }
     }
 }
@@ -49,6 +61,8 @@ impl Statistics {
             Work::Fill { len_bytes } => (&mut self.fills, &mut self.filled_bytes, len_bytes),
             Work::Upload { len_bytes } => (&mut self.uploads, &mut self.uploaded_bytes, len_bytes),
             Work::Download { len_bytes } => (&mut self.downloads, &mut self.downloaded_bytes, len_bytes),
+            Work::Map { len_bytes } => (&mut self.maps, &mut self.mapped_bytes, len_bytes),
+            Work::Reduce { len_bytes } => (&mut self.reductions, &mut self.reduced_bytes, len_bytes),
         };
         *count += 1;
         *bytes += len_bytes as u64;

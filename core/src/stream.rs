@@ -8,6 +8,7 @@ use std::{
 use crate::{
     Error, Result,
     backend::{Device, Event as _, Quiesced, Stream as _},
+    brief::On,
     context::{Context, ContextCore, lock},
     order::{LaneId, Mark, Mode, Timeline, Touch},
     statistics::Work,
@@ -224,7 +225,7 @@ impl<D: Device> Clone for EventHandle<D> {
 
 impl<D: Device> fmt::Debug for EventHandle<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventHandle").field("stream", &self.lane).field("event", &self.mark.event).finish()
+        write!(f, "EventHandle(of stream {} on {})", self.lane, On(&self.core.device))
     }
 }
 
@@ -236,6 +237,11 @@ impl<D: Device> Clone for StreamHandle<D> {
 
 impl<D: Device> fmt::Debug for StreamHandle<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamHandle").field("number", &self.number()).field("mode", &self.0.mode).finish()
+        let mode = match self.0.mode {
+            Mode::Automatic => "",
+            Mode::Strict => ", strict",
+            Mode::Unchecked => ", unchecked",
+        };
+        write!(f, "StreamHandle({} on {}{mode})", self.number(), On(&self.0.core.device))
     }
 }

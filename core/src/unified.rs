@@ -148,6 +148,13 @@ macro_rules! unified_methods {
             self.unified.array.layout()
         }
 
+        layout_questions!();
+        array_transforms!(ArrayView<'_, T, D>, Array<T, D>);
+
+        fn with_layout(&self, layout: Layout) -> ArrayView<'_, T, D> {
+            self.unified.array.with_layout(layout)
+        }
+
         /// The device address; 0 if there are no elements. Not a host pointer.
         #[must_use]
         pub fn address(&self) -> u64 {

@@ -27,8 +27,8 @@ fn shapes_fit_their_elements() {
     assert!(counted(&[2, 0, 3]).into_vec().is_empty());
     assert_eq!(counted(&[]).into_vec(), [0]);
     let short = HostArray::new(&[2, 3], vec![0; 5]).unwrap_err();
-    assert_eq!(short, LayoutError::LengthMismatch { expected: 6, found: 5 });
-    assert_eq!(HostArray::new(&[usize::MAX, 2], vec![0]).unwrap_err(), LayoutError::Overflow);
+    assert_eq!(short, LayoutError::LengthMismatch { expected: 6, found: 5 }.into());
+    assert_eq!(HostArray::new(&[usize::MAX, 2], vec![0]).unwrap_err(), LayoutError::Overflow.into());
     assert_ne!(counted(&[2, 3]), counted(&[3, 2]));
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use devarray::{
-    Array, Context, Error, Layout, LayoutError, Order, StreamHandle,
+    Array, Context, Error, Layout, Order, Pad, StreamHandle,
     backend::Quiesced,
     field, ix,
     memory::{AllocationRecord, MemoryHook},
@@ -64,6 +64,8 @@ fn driver() -> Error {
     Error::Driver { backend: "mock", operation: "alloc", code: 999, name: "UNKNOWN".into() }
 }
 
+const OUTSIDE: &str = "the strides reach elements that the view does not have";
+
 /// The failures that are pure: found before any backend is asked.
 const OF_LAYOUTS: &[Case] = &[
     (
@@ -79,45 +81,45 @@ const OF_LAYOUTS: &[Case] = &[
         },
         "shape mismatch: expected [6], found [5]",
     ),
-    ("AxisOutOfRange", |s| lift(s.grid.view().permute(&[0, 2])), "axis 2 is out of range for rank 2"),
-    ("RepeatedAxis", |s| lift(s.grid.view().permute(&[0, 0])), "axis 0 is repeated"),
+    ("AxisOutOfRange", |s| s.grid.view().permute(&[0, 2]).err(), "axis 2 is out of range for rank 2"),
+    ("RepeatedAxis", |s| s.grid.view().permute(&[0, 0]).err(), "axis 0 is repeated"),
     (
         "IndexOutOfRange",
-        |s| lift(s.grid.view().index(&ix![2])),
+        |s| s.grid.view().index(&ix![2]).err(),
         "index 2 is out of range for axis 0 of extent 2",
     ),
-    ("ZeroStep", |s| lift(s.grid.view().index(&ix![..; 0])), "step 0 on axis 0"),
-    ("TooManyIndices", |s| lift(s.grid.view().index(&ix![0, 0, 0])), "3 indices for rank 2"),
+    ("ZeroStep", |s| s.grid.view().index(&ix![..; 0]).err(), "step 0 on axis 0"),
+    ("TooManyIndices", |s| s.grid.view().index(&ix![0, 0, 0]).err(), "3 indices for rank 2"),
     (
         "RepeatedEllipsis",
-        |s| lift(s.grid.view().index(&ix![Ellipsis, Ellipsis])),
+        |s| s.grid.view().index(&ix![Ellipsis, Ellipsis]).err(),
         "an index may hold one ellipsis",
     ),
-    ("NotSqueezable", |s| lift(s.grid.view().squeeze_axes(&[0])), "cannot squeeze axis 0 of extent 2"),
+    ("NotSqueezable", |s| s.grid.view().squeeze_axes(&[0]).err(), "cannot squeeze axis 0 of extent 2"),
     (
         "NotBroadcastable",
-        |s| lift(s.grid.view().broadcast_to(&[2, 4])),
+        |s| s.grid.view().broadcast_to(&[2, 4]).err(),
         "cannot broadcast shape [2, 3] to [2, 4]",
     ),
     (
         "SizeMismatch",
-        |s| lift(s.grid.view().reshape(&[4], Order::C)),
+        |s| s.grid.view().reshape(&[4], Order::C).err(),
         "cannot reshape 6 elements into a shape of 4",
     ),
     (
         "CannotInfer",
-        |s| lift(s.grid.view().reshape(&[-1, 4], Order::C)),
+        |s| s.grid.view().reshape(&[-1, 4], Order::C).err(),
         "cannot infer the extent given as -1 for 6 elements",
     ),
-    ("NegativeExtent", |s| lift(s.grid.view().reshape(&[-2, -3], Order::C)), "negative extent -2"),
+    ("NegativeExtent", |s| s.grid.view().reshape(&[-2, -3], Order::C).err(), "negative extent -2"),
     (
         "NeedsCopy",
-        |s| lift(s.grid.view().transpose().reshape(&[6], Order::C)),
+        |s| s.grid.view().transpose().reshape(&[6], Order::C).err(),
         "no view of this layout has that shape in that order: it needs a copy",
     ),
     (
         "UnsupportedOrder",
-        |s| lift(s.grid.view().reshape(&[6], Order::K)),
+        |s| s.grid.view().reshape(&[6], Order::K).err(),
         "order K has no meaning for a reshape",
     ),
     (
@@ -132,6 +134,41 @@ const OF_LAYOUTS: &[Case] = &[
             s.line.view_mut().copy_from_host(&s.stream, &[1, 2, 3], &beyond).err()
         },
         "layout reaches elements 0..7 of 3",
+    ),
+    ("OutsideView", |s| s.grid.view().restride(&[7], &[1], 0).err(), OUTSIDE),
+    (
+        "WindowTooLong",
+        |s| s.grid.view().sliding_windows(-1, 4).err(),
+        "a window of 4 is longer than axis 1 of extent 3",
+    ),
+    (
+        "NothingToJoin",
+        |s| Array::<u32, _>::concatenate(&s.stream, &[], 0).err(),
+        "at least one array is needed to join",
+    ),
+    (
+        "EmptyAxis",
+        |s| {
+            let empty = s.line.view().slice_axis(0, 6..).unwrap();
+            empty.pad(&s.stream, &[(1, 1)], Pad::Wrap).err()
+        },
+        "axis 0 has no element to extend it with",
+    ),
+    (
+        "NotLent",
+        |s| {
+            let shared = Array::<u8, _>::zeros_exportable(&s.stream, &[4, 3]).unwrap();
+            let whole = shared.export(&s.stream).unwrap().array().clone();
+            let column = whole.layout().index(&devarray::ix![.., 1]).unwrap();
+            whole
+                .clone()
+                .with_layout(column)
+                .unwrap()
+                .with_layout(whole.layout().clone())
+                .err()
+                .map(Error::from)
+        },
+        "layout reaches elements 0..12, and some of them were not lent",
     ),
     (
         "LengthMismatch",
@@ -148,12 +185,12 @@ const OF_LAYOUTS: &[Case] = &[
         },
         "the destination reaches one element by two indices",
     ),
-    ("BadSection", |s| lift(s.line.view().split(0)), "cannot split into sections of 0"),
+    ("BadSection", |s| s.line.view().split(0).err(), "cannot split into sections of 0"),
     (
         "UnsortedPositions",
         |s| {
             let parts = s.line.view().split_at(0, &[4, 2]);
-            lift(parts.map(Iterator::count))
+            parts.map(Iterator::count).err()
         },
         "cannot split at 2 after 4: positions must ascend",
     ),
@@ -166,7 +203,7 @@ const OF_LAYOUTS: &[Case] = &[
         "FieldOverlap",
         |s| {
             let mut records = Array::<Triple, _>::zeros(&s.stream, &[2]).unwrap();
-            lift(records.view_mut().split_fields((field!(Triple, narrow), field!(Triple, narrow))))
+            records.view_mut().split_fields((field!(Triple, narrow), field!(Triple, narrow))).err()
         },
         "fields at bytes 8..12 and 8..12 of the record overlap",
     ),
@@ -174,7 +211,7 @@ const OF_LAYOUTS: &[Case] = &[
         "ElementSize",
         |s| {
             let records = Array::<Triple, _>::zeros(&s.stream, &[2]).unwrap();
-            lift(records.view().field(field!(Triple, wide)))
+            records.view().field(field!(Triple, wide)).err()
         },
         "an element of 8 bytes does not fit here: it divides not both the record and the offset of the field",
     ),
@@ -277,10 +314,6 @@ const OF_BACKENDS: &[Case] = &[
         "mock: alloc: device lost: ECC_UNCORRECTABLE (214)",
     ),
 ];
-
-fn lift<T>(result: Result<T, LayoutError>) -> Option<Error> {
-    result.err().map(Error::from)
-}
 
 /// The name of a variant: what `Debug` begins with.
 fn variant(error: &impl std::fmt::Debug) -> String {

@@ -1,6 +1,6 @@
 //! Functions on host memory agree with every case of `conformance/golden/compute.jsonl`; `DEVARRAY_GOLDEN_COMPUTE` names
 //! further files of that format.
-#![allow(unsafe_code)] // interprets programs on memory of its own
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "function_support/case.rs"]
 mod case;

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{
-    Array, Context, Error, ManagedArray, MappedArray, NdLayout, PinnedBuffer, PinnedLimits, StreamHandle,
+    Array, Context, Error, ManagedArray, MappedArray, PinnedBuffer, PinnedLimits, StreamHandle,
     backend::{HostFlags, Location},
 };
 use devarray_mock::{MockDevice, Schedule};

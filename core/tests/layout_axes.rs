@@ -213,9 +213,16 @@ proptest! {
         };
         let parts = |split: Result<devarray::layout::Split<'_>, LayoutError>| {
             split.map(|split| {
-                let announced = split.len();
+                let (announced, again) = (split.len(), split.clone());
                 let parts: Vec<Layout> = split.collect();
                 assert_eq!(parts.len(), announced);
+                for (skipped, from) in (0..=parts.len() + 1).flat_map(|n| [(n, 0), (n, 1)]) {
+                    let mut rest = again.clone();
+                    rest.by_ref().take(from).for_each(drop);
+                    assert_eq!(rest.nth(skipped).as_ref(), parts.get(from + skipped), "{skipped} after {from}");
+                    let left: Vec<Layout> = rest.collect();
+                    assert_eq!(left, parts.get(from + skipped + 1..).unwrap_or_default(), "{skipped} after {from}");
+                }
                 parts
             })
         };

@@ -2,6 +2,8 @@
 //!
 //! The numbers are those of `cuda.h`, where each is documented.
 
+use std::fmt;
+
 use devarray::{Error, backend::MemoryInfo};
 
 use super::{Driver, Function};
@@ -44,9 +46,31 @@ impl Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(function) => write!(f, "the driver has no {}", function.symbol()),
+            Self::Code(code) => write!(f, "the driver answered {code}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
 impl Driver {
-    /// The error to return for a call that failed during `operation`.
-    pub(crate) fn error(&self, operation: &'static str, failure: Failure) -> Error {
+    /// The error to return for a call that failed during `operation`, a name of the caller's choice: out of memory, a device
+    /// that is lost, or the driver's code and its name for it.
+    ///
+    /// ```no_run
+    /// use devarray_cuda::{CudaDevice, driver::Failure};
+    ///
+    /// let device = CudaDevice::open(0)?;
+    /// let launched: Result<(), Failure> = Err(Failure::Code(1)); // what a call of the driver answered
+    /// launched.map_err(|failure| device.driver().error("my_kernel", failure))?;
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn error(&self, operation: &'static str, failure: Failure) -> Error {
         let code = match failure {
             Failure::Code(code) => code,
             Failure::Missing(function) => {

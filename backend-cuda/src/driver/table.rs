@@ -1,7 +1,10 @@
 //! The driver functions this backend calls, each listed once.
 #![allow(unsafe_code)] // function pointers of the driver, and the one place that calls them
 
-use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+use std::{
+    ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void},
+    fmt,
+};
 
 use super::{Answer, Driver, Failure, LaunchConfig, MemAccess, sys};
 use sys::{
@@ -16,7 +19,7 @@ use sys::{
 macro_rules! functions {
     ($($name:ident $method:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
         /// The addresses of the driver's functions; `None` where the library lacks one.
-        #[derive(Debug, Clone, Copy, Default)]
+        #[derive(Clone, Copy, Default)]
         #[non_exhaustive]
         pub struct Table {
             $(
@@ -45,6 +48,13 @@ macro_rules! functions {
                 match self {
                     $(Self::$name => $symbol,)*
                 }
+            }
+        }
+
+        impl fmt::Debug for Table {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let there = [$(self.$method.is_some()),*].iter().filter(|&&there| there).count();
+                write!(f, "Table({there} of {} functions)", Function::ALL.len())
             }
         }
 

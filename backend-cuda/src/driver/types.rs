@@ -65,3 +65,25 @@ impl LaunchAttribute {
 }
 
 const _: () = assert!(size_of::<LaunchAttribute>() == 72, "as cuda.h has it");
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::{LaunchAttribute, LaunchConfig, MemAccess};
+
+    #[test]
+    fn all_are_shown_in_a_short_line() {
+        let attributes = ptr::from_ref(&LaunchAttribute::OVERLAPPING);
+        let stream = ptr::without_provenance_mut(usize::MAX);
+        let (grid, block) = ([u32::MAX, 65_535, 65_535], [1024, 1, 1]);
+        let config =
+            LaunchConfig { grid, block, shared_bytes: 232_448, stream, attributes, attribute_count: 1 };
+        let texts = [
+            format!("{config:?}"),
+            format!("{:?}", LaunchAttribute::OVERLAPPING),
+            format!("{:?}", MemAccess::read_write(7)),
+        ];
+        assert!(texts.iter().all(|text| text.len() <= 200), "{texts:?}");
+    }
+}

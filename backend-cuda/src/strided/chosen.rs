@@ -1,6 +1,8 @@
 //! Launches of a stream's last copies, for those that are made again: loops copy the same shapes over and over, and to choose a
 //! kernel takes about as long as to launch it.
 
+use std::fmt;
+
 use super::{
     axes::Problem,
     choose,
@@ -54,7 +56,7 @@ impl Choice {
 }
 
 /// What was chosen for the last copies, the latest first.
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[expect(clippy::vec_box, reason = "the latest is moved to the front")]
 pub struct Chosen(Vec<Box<Choice>>);
 
@@ -171,5 +173,11 @@ mod tests {
         for second in &problems((DST, SRC))[1..] {
             assert!(!Choice::new(first.clone(), Scale::Large).fits(second, Scale::Large));
         }
+    }
+}
+
+impl fmt::Debug for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Chosen({} launches)", self.0.len())
     }
 }

@@ -102,7 +102,7 @@ pub(super) struct Operands {
 }
 
 /// The parameter block of a kernel, passed by value: one launch needs no memory on the device.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Params(pub(super) Block);
 
 /// The blocks there are.
@@ -180,5 +180,16 @@ impl fmt::Display for Explanation<'_> {
             Block::Gather(params) => params.explain(f)?,
         }
         write!(f, "; {grid} blocks of {threads} threads, {shared_bytes} B shared")
+    }
+}
+
+impl fmt::Debug for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let family = match &self.0 {
+            Block::Rows(_) => "rows",
+            Block::Tile(_) => "tile",
+            Block::Gather(_) => "gather",
+        };
+        write!(f, "Params({} bytes for {family})", self.len_bytes())
     }
 }

@@ -5,7 +5,10 @@ use std::ffi::{c_int, c_void};
 
 use devarray::{
     Array, Context, Error, Layout, Order,
-    backend::{Device, ForeignMemory, ForeignStream},
+    backend::{
+        Device, DeviceSymbols, ForeignMemory, ForeignStream, Location, ManagedMemory, PeerAccess, Stream,
+        StreamOwner, Timing,
+    },
 };
 use devarray_cuda::{
     CudaDevice,
@@ -101,6 +104,64 @@ fn streams_of_other_code_are_waited_for_by_events() {
     assert!(device.wait_for_foreign(&one, gone).is_err() && device.foreign_waits(gone, &one).is_err());
     drop((one, two, device));
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
+/// A name that a device made for a stream of its own, as the simulator does without anybody's vouching, never gets to a driver;
+/// nor does one that somebody made up for a device of this backend.
+#[test]
+fn streams_that_another_device_named_are_refused() {
+    let fake = Fake::new();
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let stream = device.open_stream().unwrap();
+    for (backend, number) in [("mock", 0), ("mock", 7), ("cuda", 0)] {
+        for name in [1, 2, 4, u64::MAX, stream.raw().addr() as u64] {
+            let named = ForeignStream::owned(name, StreamOwner::new(backend, number)).unwrap();
+            fake.state(|state| state.log.clear());
+            let refused = |operation| Error::DeviceMismatch { backend: "cuda", operation };
+            assert_eq!(device.wait_for_foreign(&stream, named).unwrap_err(), refused("wait_for_foreign"));
+            assert_eq!(device.foreign_waits(named, &stream).unwrap_err(), refused("foreign_waits"));
+            assert_eq!(fake.state(|state| state.log.clone()), [], "the driver was asked about {named}");
+        }
+    }
+    drop((stream, device));
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
+/// A handle of one driver is but a number to another, and may be the number of something else: what is safe to call passes none on.
+#[test]
+fn events_streams_and_modules_of_another_driver_are_refused() {
+    let fake = Fake::new();
+    let [ours, theirs] =
+        [fake.driver(), fake.driver()].map(|driver| CudaDevice::open_with(&driver, 0).unwrap());
+    let (stream, stranger) = (ours.open_stream().unwrap(), theirs.open_stream().unwrap());
+    let (start, event) = (ours.record_timed(&stream).unwrap(), theirs.record_timed(&stranger).unwrap());
+    // SAFETY: the fake driver takes any image.
+    let module = unsafe { theirs.load_module(super::symbols::IMAGE) }.unwrap();
+    let memory = ours.alloc_managed(64.try_into().unwrap()).unwrap();
+    let buffer = ours.managed_buffer(&memory).unwrap();
+    fake.state(|state| state.log.clear());
+    let answers = [
+        ("wait", stream.wait(&event)),
+        ("wait", ours.wait_for_foreign(&stranger, ForeignStream::LEGACY)),
+        ("foreign_waits", ours.foreign_waits(ForeignStream::LEGACY, &stranger)),
+        ("elapsed", ours.elapsed(&start, &event).map(drop)),
+        ("elapsed", ours.elapsed(&event, &start).map(drop)),
+        ("wait_for_peer", ours.wait_for_peer(&stream, &event)),
+        ("wait_for_peer", ours.wait_for_peer(&stranger, &start)),
+        ("prefetch", ours.prefetch(&stranger, &buffer, 0..64, Location::Device)),
+        ("symbol", ours.symbol(&module, "scale").map(drop)),
+    ];
+    for (operation, answer) in answers {
+        assert_eq!(answer, Err(Error::DeviceMismatch { backend: "cuda", operation }));
+    }
+    // An event that was recorded before the other side was looked at, and is gone again.
+    let used = fake.state(|state| state.log.clone());
+    let only =
+        [Function::CtxGetCurrent, Function::EventCreate, Function::EventRecord, Function::EventDestroy];
+    assert!(used.iter().all(|function| only.contains(function)), "{used:?}");
+    // The twin: what is of one driver is taken.
+    stream.wait(&start).unwrap();
+    assert_eq!(theirs.symbol(&module, "scale").unwrap().1, 16);
 }
 
 #[test]

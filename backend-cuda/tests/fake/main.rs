@@ -26,9 +26,13 @@ mod ledger_laws;
 #[path = "../../../core/tests/release/laws.rs"]
 mod release_laws;
 
+#[path = "../../../core/tests/debug/shown.rs"]
+mod shown;
+
 mod absence;
 mod accounting;
 mod calls;
+mod debug;
 mod doors;
 mod driver;
 mod errors;

@@ -30,8 +30,7 @@ impl Engine {
             let (memory, bytes) = self.judge.pinned(&host.addresses())?;
             outside(memory, bytes, access)
         };
-        let [read, written] = work.reaches();
-        let found = read.and_then(device).or_else(|| written.and_then(device)).or_else(host);
+        let found = work.reaches().into_iter().find_map(device).or_else(host);
         let Some((memory, bytes, access)) = found else { return false };
         let operation = self.operation(work.name(), Some(lane), location);
         let finding = Finding::new(Code::OutOfBounds, operation, access, memory, bytes);

@@ -95,6 +95,7 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
                 repeat(window(bytes, run.dst()), pattern.bytes(), run.skipped);
             }
         }
+        Work::Compute(computation) => computation.run(memory, piece),
         Work::Upload { dst, bytes, host } => {
             let at = bytes.start + piece.start;
             let into = window(memory.bytes_mut(*dst), at..at + piece.len());
@@ -157,13 +158,13 @@ fn window(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
 }
 
 /// Device memory to read: poison where nothing is.
-struct Source<'a> {
+pub(super) struct Source<'a> {
     bytes: &'a [u8],
     poison: [u8; 8],
 }
 
 impl<'a> Source<'a> {
-    fn new(memory: &'a Memory, id: BufferId) -> Self {
+    pub(super) fn new(memory: &'a Memory, id: BufferId) -> Self {
         let kind = match memory.state(id) {
             State::Gone => PoisonKind::Freed,
             State::Ready | State::Reserved => PoisonKind::Fresh,
@@ -171,7 +172,7 @@ impl<'a> Source<'a> {
         Self { bytes: memory.bytes(id), poison: Poison::of_buffer(kind, id).bytes() }
     }
 
-    fn read(&self, offset_bytes: usize, into: &mut [u8]) {
+    pub(super) fn read(&self, offset_bytes: usize, into: &mut [u8]) {
         let held = self.held(offset_bytes, into.len());
         let (there, missing) = into.split_at_mut(held.len());
         there.copy_from_slice(held);
@@ -179,7 +180,7 @@ impl<'a> Source<'a> {
     }
 
     /// As many of the bytes as there are.
-    fn held(&self, offset_bytes: usize, len_bytes: usize) -> &'a [u8] {
+    pub(super) fn held(&self, offset_bytes: usize, len_bytes: usize) -> &'a [u8] {
         let held = self.bytes.get(offset_bytes..).unwrap_or(&[]);
         &held[..held.len().min(len_bytes)]
     }

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use devarray::{Error, copy::Plan};
+use smallvec::{SmallVec, smallvec};
 
-use super::{Mark, pieces::Pieces};
+use super::{Computation, Mark, pieces::Pieces};
 use crate::{buffer::BufferId, finding::Access, host::HostRange, statistics::Counts, timing::Stamp};
 
 /// One operation of a stream, and how far it is.
@@ -53,6 +54,8 @@ pub(crate) enum Work {
     Upload { dst: BufferId, bytes: Range<usize>, host: HostRange },
     /// Device memory to host memory.
     Download { src: BufferId, bytes: Range<usize>, host: HostRange },
+    /// A function on elements, or a reduction.
+    Compute(Box<Computation>),
     /// Managed memory to where it is wanted, which changes no byte.
     Prefetch { buffer: BufferId, bytes: Range<usize> },
     /// An event, and where to leave its time.
@@ -92,19 +95,21 @@ pub(super) struct Reach {
 }
 
 impl Work {
-    /// How far it reaches in device memory, the side that is read before the side that is written.
-    pub(super) fn reaches(&self) -> [Option<Reach>; 2] {
+    /// How far it reaches in device memory, what is read before what is written.
+    pub(super) fn reaches(&self) -> SmallVec<[Reach; 2]> {
         let reach =
-            |&buffer: &BufferId, span_bytes: Range<usize>, access| Some(Reach { buffer, span_bytes, access });
+            |&buffer: &BufferId, span_bytes: Range<usize>, access| Reach { buffer, span_bytes, access };
         match self {
-            Self::Alloc { .. } | Self::Free { .. } | Self::Record(_) | Self::Wait(_) => [None, None],
-            Self::Copy { dst, src, plan } => {
-                [reach(src, plan.src_span(), Access::Read), reach(dst, plan.dst_span(), Access::Write)]
-            }
-            Self::Fill { dst, plan, .. } => [None, reach(dst, plan.dst_span(), Access::Write)],
-            Self::Upload { dst, bytes, .. } => [None, reach(dst, bytes.clone(), Access::Write)],
-            Self::Download { src, bytes, .. } => [reach(src, bytes.clone(), Access::Read), None],
-            Self::Prefetch { buffer, bytes } => [reach(buffer, bytes.clone(), Access::Read), None],
+            Self::Alloc { .. } | Self::Free { .. } | Self::Record(_) | Self::Wait(_) => SmallVec::new(),
+            Self::Copy { dst, src, plan } => smallvec![
+                reach(src, plan.src_span(), Access::Read),
+                reach(dst, plan.dst_span(), Access::Write),
+            ],
+            Self::Fill { dst, plan, .. } => smallvec![reach(dst, plan.dst_span(), Access::Write)],
+            Self::Upload { dst, bytes, .. } => smallvec![reach(dst, bytes.clone(), Access::Write)],
+            Self::Download { src, bytes, .. } => smallvec![reach(src, bytes.clone(), Access::Read)],
+            Self::Compute(computation) => computation.reaches().collect(),
+            Self::Prefetch { buffer, bytes } => smallvec![reach(buffer, bytes.clone(), Access::Read)],
         }
     }
 
@@ -132,6 +137,7 @@ impl Work {
             | Self::Wait(_) => 0,
             Self::Copy { plan, .. } | Self::Fill { plan, .. } => plan.len_bytes(),
             Self::Upload { bytes, .. } | Self::Download { bytes, .. } => bytes.len(),
+            Self::Compute(computation) => computation.len_bytes(),
         }
     }
 
@@ -153,6 +159,7 @@ impl Work {
             Self::Fill { .. } => "fill",
             Self::Upload { .. } => "upload",
             Self::Download { .. } => "download",
+            Self::Compute(computation) => computation.name(),
             Self::Prefetch { .. } => "prefetch",
             Self::Record(_) => "record",
             Self::Wait(_) => "wait",
@@ -167,6 +174,7 @@ impl Work {
             Self::Fill { plan, .. } => counts.fills += plan.len_bytes(),
             Self::Upload { bytes, .. } => counts.uploads += bytes.len(),
             Self::Download { bytes, .. } => counts.downloads += bytes.len(),
+            Self::Compute(computation) => computation.count(counts),
             Self::Prefetch { bytes, .. } => counts.prefetches += bytes.len(),
             Self::Record(_) => counts.records += 1,
             Self::Wait(_) => counts.waits += 1,

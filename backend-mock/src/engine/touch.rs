@@ -28,7 +28,7 @@ impl Touch {
     pub(crate) fn conflicts(&self, other: &Self) -> bool {
         (self.access != Access::Read || other.access != Access::Read)
             && self.place == other.place
-            && !self.bytes.common(&other.bytes).pieces().is_empty()
+            && self.bytes.meets(&other.bytes)
     }
 
     fn device(buffer: BufferId, bytes: ByteSet, access: Access) -> Self {
@@ -53,6 +53,7 @@ impl Work {
                 Touch::device(*src, ByteSet::source(plan), Access::Read),
                 Touch::device(*dst, ByteSet::destination(plan), Access::Write),
             ],
+            Self::Compute(computation) => computation.touches(),
             // No byte changes, but the memory must be there.
             Self::Prefetch { buffer, bytes } => {
                 smallvec![Touch::device(*buffer, range(bytes), Access::Read)]

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// A run that is wrong, and the choices that make it so.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Failure {
     /// What is wrong.
@@ -30,7 +30,7 @@ pub struct Failure {
 }
 
 /// What is wrong with a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Wrong {
     /// The judge found a mistake: the first.

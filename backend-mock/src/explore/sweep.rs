@@ -6,7 +6,7 @@ use super::{Explore, FIXED, Failure, like_a_test};
 use crate::{FaultKind, MockDevice, Site};
 
 /// What was failed when a [sweep](Explore::sweep) found nothing wrong.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Swept {
     /// Runs, those at the end in which nothing was left to fail among them.

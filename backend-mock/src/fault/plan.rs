@@ -29,7 +29,7 @@ use super::{FaultKind, Site};
 /// assert_eq!(plan.to_string(), "copy#3=refused;budget=4096");
 /// assert_eq!("copy#3=refused;budget=4096".parse(), Ok(plan));
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct FaultPlan {
     pub(super) rules: Vec<Rule>,
     pub(crate) pressure: Pressure,

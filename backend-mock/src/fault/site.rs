@@ -24,6 +24,10 @@ pub enum Site {
     Upload,
     /// `Stream::download`.
     Download,
+    /// `Compute::map`.
+    Map,
+    /// `Compute::reduce`.
+    Reduce,
     /// `Stream::record`.
     Record,
     /// `Stream::wait`.
@@ -80,6 +84,8 @@ impl Site {
         (Self::Fill, "fill"),
         (Self::Upload, "upload"),
         (Self::Download, "download"),
+        (Self::Map, "map"),
+        (Self::Reduce, "reduce"),
         (Self::Record, "record"),
         (Self::Wait, "wait"),
         (Self::Synchronize, "synchronize"),
@@ -124,6 +130,8 @@ impl Site {
                 | Self::Fill
                 | Self::Upload
                 | Self::Download
+                | Self::Map
+                | Self::Reduce
                 | Self::Record
                 | Self::Wait
                 | Self::Prefetch

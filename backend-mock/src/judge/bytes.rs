@@ -3,17 +3,23 @@
 use std::ops::Range;
 
 use devarray::copy::Plan;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
-/// A set of bytes as ascending pieces that neither overlap nor touch. Never pitch times height: the gaps between rows are
-/// not in it.
+use super::{
+    cells::Cells,
+    strided::{Parts, Strided, compress, first_range, joined},
+};
+
+/// A set of bytes. Never pitch times height: the gaps between rows are not in it.
+///
+/// Nearly every footprint is one strided set, which costs by its rank, not by its runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Bytes(SmallVec<[Range<usize>; 2]>);
+pub(crate) struct Bytes(Cells<()>);
 
 impl Bytes {
     /// The bytes of one range.
     pub(crate) fn range(range: Range<usize>) -> Self {
-        if range.is_empty() { Self::default() } else { Self(smallvec![range]) }
+        if range.is_empty() { Self::default() } else { Self(Cells::of(Strided::of(range), ())) }
     }
 
     /// What a plan writes.
@@ -32,7 +38,7 @@ impl Bytes {
     ///
     /// The order of a walk does not matter for the set, so axes are sorted and those that continue each other are
     /// one: a transposed read of a dense block is one piece.
-    fn strided(offset: usize, run: usize, axes: impl Iterator<Item = (isize, usize)>) -> Self {
+    pub(crate) fn strided(offset: usize, run: usize, axes: impl Iterator<Item = (isize, usize)>) -> Self {
         let mut start = offset;
         let mut steps: SmallVec<[(usize, usize); 6]> = SmallVec::new();
         for (stride, extent) in axes {
@@ -44,20 +50,20 @@ impl Bytes {
             }
             steps.push((stride.unsigned_abs(), extent));
         }
+        if run == 0 {
+            return Self::default();
+        }
         steps.sort_unstable();
-        let mut row = run;
-        let touches = |&&(stride, extent): &&(usize, usize)| {
-            let joins = stride <= row;
-            row += if joins { stride * (extent - 1) } else { 0 };
-            joins
-        };
-        let dense = steps.iter().take_while(touches).count();
-        let outer = &steps[dense..];
-        let mut starts: SmallVec<[usize; 2]> = smallvec![start];
-        let (mut nested, mut reach) = (true, row);
-        for &(stride, extent) in outer {
-            nested &= stride >= reach;
-            reach += stride * (extent - 1);
+        match Strided::along(start, run, &steps) {
+            Some(set) => Self(Cells::of(set, ())),
+            None => Self::overlapping(start, run, &steps),
+        }
+    }
+
+    /// The same for runs that overlap in no regular way: one by one.
+    fn overlapping(start: usize, run: usize, steps: &[(usize, usize)]) -> Self {
+        let mut starts = vec![start];
+        for &(stride, extent) in steps {
             let inner = starts.len();
             starts.reserve(inner * (extent - 1));
             for step in 1..extent {
@@ -66,102 +72,76 @@ impl Bytes {
                 }
             }
         }
-        if !nested {
-            starts.sort_unstable();
-        }
-        starts.into_iter().map(|start| start..start + row).collect()
+        starts.sort_unstable();
+        starts.into_iter().map(|start| start..start + run).collect()
     }
 
-    /// The pieces, ascending.
-    pub(crate) fn pieces(&self) -> &[Range<usize>] {
+    /// Sets that share no byte.
+    pub(super) fn of_parts(mut parts: Parts) -> Self {
+        parts.sort_unstable_by_key(Strided::start);
+        joined(&mut parts);
+        compress(&mut parts, 0);
+        Self(Cells::of_parts(parts))
+    }
+
+    /// The sets it is made of, by first byte.
+    pub(super) fn sets(&self) -> impl Iterator<Item = &Strided> {
+        self.0.all().iter().map(|cell| &cell.bytes)
+    }
+
+    /// Its set, if it is one.
+    pub(super) fn only_set(&self) -> Option<&Strided> {
+        match self.0.all() {
+            [only] => Some(&only.bytes),
+            _ => None,
+        }
+    }
+
+    pub(super) fn cells(&self) -> &Cells<()> {
         &self.0
     }
 
     /// From the first byte to one past the last.
     pub(crate) fn span(&self) -> Range<usize> {
-        match (self.0.first(), self.0.last()) {
-            (Some(first), Some(last)) => first.start..last.end,
-            _ => 0..0,
+        let start = self.sets().next().map_or(0, Strided::start);
+        start..self.sets().map(Strided::end).max().unwrap_or(start)
+    }
+
+    /// Whether some byte is in both.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        let mut common = Parts::new();
+        self.sets().any(|set| {
+            other.0.meeting(&set.span()).any(|cell| {
+                set.common(&cell.bytes, &mut common);
+                !common.is_empty()
+            })
+        })
+    }
+
+    /// The first bytes that both have.
+    pub(crate) fn first_common(&self, other: &Self) -> Option<Range<usize>> {
+        let mut common = Parts::new();
+        for set in self.sets() {
+            other.0.meeting(&set.span()).for_each(|cell| set.common(&cell.bytes, &mut common));
         }
-    }
-
-    /// The bytes that both have.
-    pub(crate) fn common(&self, other: &Self) -> Self {
-        let (mut one, mut two) = (self.0.iter().peekable(), other.0.iter().peekable());
-        let mut common = SmallVec::new();
-        while let (Some(a), Some(b)) = (one.peek(), two.peek()) {
-            let shared = a.start.max(b.start)..a.end.min(b.end);
-            if !shared.is_empty() {
-                common.push(shared);
-            }
-            if a.end <= b.end {
-                one.next();
-            } else {
-                two.next();
-            }
-        }
-        Self(common)
-    }
-}
-
-impl Bytes {
-    /// These bytes and those of other ascending pieces.
-    pub(super) fn joined(&self, other: &[Range<usize>]) -> Self {
-        let (mut one, mut two) = (self.0.iter().peekable(), other.iter().peekable());
-        let next = || match (one.peek(), two.peek()) {
-            (Some(a), Some(b)) if b.start < a.start => two.next(),
-            (Some(_), _) => one.next(),
-            (None, _) => two.next(),
-        };
-        std::iter::from_fn(next).cloned().collect()
-    }
-
-    /// What ascending pieces are left with when these bytes are taken from them.
-    pub(super) fn left_of(&self, other: &[Range<usize>]) -> Self {
-        let mut left = SmallVec::new();
-        let mut taken = self.0.iter().peekable();
-        for piece in other {
-            let mut at = piece.start;
-            while let Some(take) = taken.peek().filter(|take| take.start < piece.end) {
-                if at < take.start {
-                    left.push(at..take.start);
-                }
-                at = at.max(take.end);
-                // It may reach into the next piece as well.
-                if take.end > piece.end {
-                    break;
-                }
-                taken.next();
-            }
-            if at < piece.end {
-                left.push(at..piece.end);
-            }
-        }
-        Self(left)
-    }
-}
-
-impl IntoIterator for Bytes {
-    type Item = Range<usize>;
-    type IntoIter = smallvec::IntoIter<[Range<usize>; 2]>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        first_range(&common)
     }
 }
 
 /// Joins pieces, in order of their starts, that overlap or touch.
 impl FromIterator<Range<usize>> for Bytes {
     fn from_iter<I: IntoIterator<Item = Range<usize>>>(pieces: I) -> Self {
-        let mut all: SmallVec<[Range<usize>; 2]> = SmallVec::new();
-        for piece in pieces {
-            match all.last_mut() {
+        let mut parts = Parts::new();
+        let mut last: Option<Range<usize>> = None;
+        for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
+            match &mut last {
                 Some(last) if piece.start <= last.end => last.end = last.end.max(piece.end),
-                _ if piece.is_empty() => {}
-                _ => all.push(piece),
+                _ => parts.extend(last.replace(piece).map(Strided::of)),
             }
         }
-        Self(all)
+        parts.extend(last.map(Strided::of));
+        compress(&mut parts, 0);
+        Self(Cells::of_parts(parts))
     }
 }
 
@@ -172,15 +152,16 @@ mod tests {
     use devarray::{Layout, backend::Capabilities};
 
     use super::*;
+    use crate::judge::strided::every_byte;
 
-    fn every_byte(bytes: &Bytes) -> BTreeSet<usize> {
-        bytes.0.iter().flat_map(Clone::clone).collect()
+    fn bytes_of(bytes: &Bytes) -> BTreeSet<usize> {
+        bytes.sets().flat_map(every_byte).collect()
     }
 
     /// Both sides against a walk over the runs of the plan.
     #[test]
     fn the_sets_of_a_plan_are_the_bytes_of_its_runs() {
-        let mut plans = 0;
+        let (mut plans, mut sets) = (0, 0);
         for shape in [[2, 3, 2], [3, 1, 4], [2, 2, 2]] {
             for outer in [-30, -14, 0, 10, 15, 24] {
                 for middle in [-5, -2, 0, 3, 4, 8] {
@@ -193,15 +174,18 @@ mod tests {
                             runs.iter().flat_map(|run| pick(run)..pick(run) + run.2).collect()
                         };
                         let source = Bytes::source(&plan);
-                        assert_eq!(every_byte(&source), side(|run| run.0), "{plan:?}");
-                        assert_eq!(every_byte(&Bytes::destination(&plan)), side(|run| run.1), "{plan:?}");
-                        assert!(source.0.windows(2).all(|pair| pair[0].end < pair[1].start), "{source:?}");
+                        assert_eq!(bytes_of(&source), side(|run| run.0), "{plan:?}");
+                        assert_eq!(bytes_of(&Bytes::destination(&plan)), side(|run| run.1), "{plan:?}");
+                        let count: usize = source.sets().map(|set| every_byte(set).len()).sum();
+                        assert_eq!(count, bytes_of(&source).len(), "no byte is in two sets: {source:?}");
                         plans += 1;
+                        sets += source.sets().count();
                     }
                 }
             }
         }
         assert_eq!(plans, 540);
+        assert!(sets < 650, "{sets} sets: nearly every footprint is one");
     }
 
     #[test]
@@ -209,17 +193,29 @@ mod tests {
         let dst = Layout::contiguous(&[4, 8], devarray::Order::C).unwrap();
         let turned = Layout::contiguous(&[4, 8], devarray::Order::F).unwrap();
         let plan = Plan::new(&dst, &turned, 4, &Capabilities::default()).unwrap();
-        assert_eq!(Bytes::source(&plan).pieces(), std::slice::from_ref(&(0..128)));
+        assert_eq!(Bytes::source(&plan), Bytes::range(0..128));
         let rows = Layout::new(&[3, 2], &[4, 1], 0).unwrap();
         let plan = Plan::new(&rows, &rows, 1, &Capabilities::default()).unwrap();
-        assert_eq!(Bytes::destination(&plan).pieces(), [0..2, 4..6, 8..10]);
+        assert_eq!(Bytes::destination(&plan), [0..2, 4..6, 8..10].into_iter().collect());
+    }
+
+    /// A thousand million runs are one set.
+    #[test]
+    fn a_footprint_costs_by_its_rank() {
+        let half = |offset: usize| Bytes::strided(offset, 4, [(8, 1 << 30)].into_iter());
+        let (even, odd) = (half(0), half(4));
+        assert_eq!((even.sets().count(), even.meets(&odd)), (1, false));
+        assert_eq!(even.first_common(&Bytes::range(5..1 << 33)), Some(8..12));
+        let thirds = Bytes::strided(0, 4, [(12, 1 << 29)].into_iter());
+        assert_eq!(odd.first_common(&thirds), Some(12..16));
     }
 
     #[test]
     fn common_bytes() {
         let one: Bytes = [0..4, 8..12, 20..30].into_iter().collect();
-        let two: Bytes = [2..9, 11..21, 29..40].into_iter().collect();
-        assert_eq!(one.common(&two).pieces(), [2..4, 8..9, 11..12, 20..21, 29..30]);
-        assert_eq!(one.common(&Bytes::range(4..8)), Bytes::default());
+        let two: Bytes = [4..6, 11..21, 29..40].into_iter().collect();
+        assert_eq!(one.first_common(&two), Some(11..12));
+        assert_eq!(one.first_common(&Bytes::range(4..8)), None);
+        assert!(one.meets(&two) && !one.meets(&Bytes::range(4..8)));
     }
 }

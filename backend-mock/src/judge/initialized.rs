@@ -2,58 +2,72 @@
 
 use std::ops::Range;
 
-use super::bytes::Bytes;
+use super::{
+    bytes::Bytes,
+    cells::{Cell, Cells, NewCells},
+    strided::{Parts, Strided, first_range, joined},
+};
 
-/// The initialized bytes, in ascending pieces that neither overlap nor touch.
+/// The initialized bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Initialized(Vec<Range<usize>>);
+pub(crate) struct Initialized(Cells<()>);
 
 impl Initialized {
     /// These bytes have a value from now on, or have none any more.
     pub(crate) fn set(&mut self, bytes: &Bytes, to: bool) {
         let span = bytes.span();
-        let first = self.0.partition_point(|piece| piece.end < span.start);
-        let beyond = first + self.0[first..].partition_point(|piece| piece.start <= span.end);
-        let old = &self.0[first..beyond];
-        let new = match old {
+        if to && self.0.meeting(&span).any(|cell| cell.bytes.is_range() && holds(&cell.bytes.span(), &span)) {
             // Most bytes are written more than once.
-            [all] if to && all.start <= span.start && span.end <= all.end => return,
-            _ if to => bytes.joined(old),
-            _ => bytes.left_of(old),
-        };
-        self.0.splice(first..beyond, new);
+            return;
+        }
+        // What touches is one with it.
+        let near = self.0.over(&(span.start.saturating_sub(1)..span.end.saturating_add(1)));
+        let mut new = NewCells::new();
+        self.0.left_by(near.clone(), bytes.cells(), &mut new);
+        if to {
+            let mut parts: Parts = new.drain(..).map(|cell| cell.bytes).collect();
+            parts.extend(bytes.sets().cloned());
+            parts.sort_unstable_by_key(Strided::start);
+            joined(&mut parts);
+            new.extend(parts.into_iter().map(|bytes| Cell::new(bytes, ())));
+        }
+        self.0.replace(near, new);
     }
 
     /// The bytes among these that have a value.
-    pub(crate) fn among(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        let first = self.0.partition_point(|piece| piece.end <= range.start);
-        let pieces = self.0[first..].iter().take_while(move |piece| piece.start < range.end);
-        pieces.map(move |piece| piece.start.max(range.start)..piece.end.min(range.end))
+    pub(super) fn among(&self, set: &Strided) -> Parts {
+        let mut parts = Parts::new();
+        self.0.meeting(&set.span()).for_each(|cell| cell.bytes.common(set, &mut parts));
+        parts
     }
 
     /// The first bytes among these that have no value.
     pub(crate) fn first_missing(&self, bytes: &Bytes) -> Option<Range<usize>> {
-        bytes.pieces().iter().find_map(|piece| {
-            let mut at = piece.start;
-            for has in self.among(piece.clone()) {
-                if has.start > at {
-                    return Some(at..has.start);
-                }
-                at = has.end;
+        let mut missing = Parts::new();
+        for set in bytes.sets() {
+            if missing.iter().any(|part| part.first_run().end < set.start()) {
+                break;
             }
-            (at < piece.end).then_some(at..piece.end)
-        })
+            missing.extend(self.0.missing(set).parts());
+        }
+        first_range(&missing)
     }
 
     /// Whether none of these bytes has a value.
     pub(crate) fn has_none(&self, bytes: &Bytes) -> bool {
-        bytes.pieces().iter().all(|piece| self.among(piece.clone()).next().is_none())
+        bytes.sets().all(|set| self.among(set).is_empty())
     }
+}
+
+/// Whether a span lies in another.
+fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::strided::every_byte;
 
     /// Random sets and clears against one flag a byte.
     #[test]
@@ -65,16 +79,34 @@ mod tests {
                 let (stride, len) = (4 + rng.below(8), 1 + rng.below(4));
                 let (start, to) = (rng.below(20), rng.below(2) == 0);
                 let bytes: Bytes = (0..4).map(|i| start + i * stride..start + i * stride + len).collect();
-                bytes.pieces().iter().for_each(|piece| flags[piece.clone()].fill(to));
+                bytes.sets().flat_map(every_byte).for_each(|at| flags[at] = to);
                 set.set(&bytes, to);
 
                 let probe: Bytes = (0..3).map(|i| rng.below(12) + i * 20..i * 20 + 12).collect();
-                let mut all = probe.pieces().iter().flat_map(Clone::clone);
-                let missing = all.clone().find(|&at| !flags[at]);
+                let mut all: Vec<usize> = probe.sets().flat_map(every_byte).collect();
+                all.sort_unstable();
+                let missing = all.iter().copied().find(|&at| !flags[at]);
                 assert_eq!(set.first_missing(&probe).map(|range| range.start), missing);
-                assert_eq!(set.has_none(&probe), all.all(|at| !flags[at]));
-                assert!(set.0.windows(2).all(|pair| pair[0].end < pair[1].start), "{set:?}");
+                assert_eq!(set.has_none(&probe), all.iter().all(|&at| !flags[at]));
+                let held: Vec<usize> = set.0.all().iter().flat_map(|cell| every_byte(&cell.bytes)).collect();
+                assert_eq!(held.len(), flags.iter().filter(|flag| **flag).count(), "{set:?}");
+                assert!(held.iter().all(|&at| flags[at]), "{set:?}");
             }
         }
+    }
+
+    /// Every second element, then those between: one set each time, and all in the end.
+    #[test]
+    fn halves_become_a_whole() {
+        let half = |offset: usize| Bytes::strided(offset, 4, [(8, 1 << 20)].into_iter());
+        let mut set = Initialized::default();
+        set.set(&half(0), true);
+        assert_eq!(set.first_missing(&Bytes::range(0..64)), Some(4..8));
+        set.set(&half(4), true);
+        assert_eq!(set.first_missing(&Bytes::range(0..8 << 20)), None);
+        assert_eq!(set.0.all().len(), 1);
+        set.set(&half(4), false);
+        assert_eq!(set.first_missing(&half(0)), None);
+        assert!(set.has_none(&half(4)));
     }
 }

@@ -6,8 +6,10 @@ use smallvec::SmallVec;
 
 use super::{
     bytes::Bytes,
+    cells::{Cell, Cells, NewCells},
     clock::Clock,
     notes::{List, Note, Notes},
+    strided::{Parts, Strided, first_range},
 };
 
 /// A race: bytes that two accesses share, and the earlier of the two.
@@ -15,14 +17,6 @@ use super::{
 pub(crate) struct Conflict {
     pub(crate) with: Note,
     pub(crate) bytes: Range<usize>,
-}
-
-/// Neighbouring bytes that the same accesses touched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cell {
-    start: usize,
-    end: usize,
-    accesses: List,
 }
 
 /// The accesses of one memory, by bytes.
@@ -34,88 +28,47 @@ struct Cell {
 ///
 /// So each byte keeps at most two accesses a stream, and a shadow does not grow with the number of operations.
 #[derive(Debug, Default)]
-pub(crate) struct Shadow {
-    /// Disjoint, by first byte.
-    cells: Vec<Cell>,
-}
+pub(crate) struct Shadow(Cells<List>);
 
 impl Shadow {
     /// Takes note of an access, and tells which earlier ones it races with: those that touch a common byte, one of the two writing, and
     /// that it does not know.
     pub(super) fn touch(&mut self, bytes: &Bytes, mut visitor: Visitor<'_>) -> Vec<Conflict> {
-        let mut at = 0;
-        for (index, piece) in bytes.pieces().iter().enumerate() {
-            at = self.reaching(at, piece.start);
-            match self.cells.get_mut(at) {
-                // Bytes that were touched together before.
-                Some(cell) if (cell.start, cell.end) == (piece.start, piece.end) => {
-                    cell.accesses = visitor.meet(*cell);
-                }
-                _ => {
-                    self.touch_anew(at, &bytes.pieces()[index..], &mut visitor);
-                    break;
-                }
-            }
+        // Bytes that were touched together before.
+        if let Some(set) = bytes.only_set()
+            && let Some(cell) = self.0.only(set)
+        {
+            cell.value = visitor.meet(cell.value, set.first_run());
+            return visitor.into_conflicts();
         }
-        visitor.conflicts
+        let mut new = NewCells::new();
+        for set in bytes.sets() {
+            self.touch_set(set, &mut visitor, &mut new);
+        }
+        let over = self.0.over(&bytes.span());
+        self.0.left_by(over.clone(), bytes.cells(), &mut new);
+        self.0.replace(over, new);
+        visitor.into_conflicts()
     }
 
-    /// Touches pieces that are no cells, of which the first begins before the end of the cell `first`. In one walk, as there may be many.
-    fn touch_anew(&mut self, first: usize, pieces: &[Range<usize>], visitor: &mut Visitor<'_>) {
-        let old = &self.cells[first..];
-        let (mut new, mut taken) = (SmallVec::<[Cell; 8]>::new(), 0);
-        let mut next = old.first().copied();
-        // Takes the cell, or the part of it before a byte.
-        let mut take = |cell: Cell, until: usize| {
-            let (before, behind) = cell.cut(until);
-            taken += usize::from(behind.is_none());
-            (before, behind.or_else(|| old.get(taken).copied()))
-        };
-        for piece in pieces {
-            while let Some(cell) = next.filter(|cell| cell.start < piece.start) {
-                let (before, behind) = take(cell, piece.start);
-                new.push(before);
-                next = behind;
-            }
-            // A write takes the place of what is ordered before it, and then the cells are one.
-            let (from, mut at, mut is_one) = (new.len(), piece.start, true);
-            while let Some(cell) = next.filter(|cell| cell.start < piece.end) {
-                let (cell, behind) = take(cell, piece.end);
-                next = behind;
-                if at < cell.start {
-                    new.push(Cell { start: at, end: cell.start, accesses: visitor.alone });
-                }
-                let accesses = visitor.meet(cell);
-                is_one &= accesses == visitor.alone;
-                at = cell.end;
-                new.push(Cell { accesses, ..cell });
-            }
-            if is_one {
-                new.truncate(from);
-                at = piece.start;
-            }
-            if at < piece.end {
-                new.push(Cell { start: at, end: piece.end, accesses: visitor.alone });
-            }
+    /// Adds the cells that the bytes of a set are in from now on.
+    fn touch_set(&self, set: &Strided, visitor: &mut Visitor<'_>, new: &mut NewCells<List>) {
+        // A write takes the place of what is ordered before it, and then the cells are one.
+        let (from, mut is_one) = (new.len(), true);
+        let mut shared = Parts::new();
+        for cell in self.0.meeting(&set.span()) {
+            set.common(&cell.bytes, &mut shared);
+            let Some(first) = first_range(&shared) else { continue };
+            let accesses = visitor.meet(cell.value, first);
+            is_one &= accesses == visitor.alone;
+            new.extend(shared.drain(..).map(|bytes| Cell::new(bytes, accesses)));
         }
-        // The rest of a cell that was cut.
-        if let Some(rest) = next.filter(|rest| old.get(taken) != Some(rest)) {
-            new.push(rest);
-            taken += 1;
-        }
-        self.put(first..first + taken, &new);
-    }
-
-    /// Puts cells in the place of others.
-    fn put(&mut self, old: Range<usize>, new: &[Cell]) {
-        let (there, more) = new.split_at(new.len().min(old.len()));
-        let end = old.start + there.len();
-        self.cells[old.start..end].copy_from_slice(there);
-        if more.is_empty() {
-            self.cells.drain(end..old.end);
+        if is_one {
+            new.truncate(from);
+            new.push(Cell::new(set.clone(), visitor.alone));
         } else {
-            self.cells.extend_from_slice(more);
-            self.cells[end..].rotate_right(more.len());
+            let untouched = self.0.missing(set).parts();
+            new.extend(untouched.map(|bytes| Cell::new(bytes, visitor.alone)));
         }
     }
 
@@ -127,53 +80,35 @@ impl Shadow {
         clock: &Clock,
         notes: &Notes,
     ) -> Vec<Conflict> {
-        let mut conflicts = Vec::new();
-        for cell in &self.cells[self.over(bytes)] {
-            let shared = cell.start.max(bytes.start)..cell.end.min(bytes.end);
-            find_conflicts(notes, cell.accesses, write, clock, shared, &mut conflicts);
+        let (mut conflicts, mut shared) = (Vec::new(), Parts::new());
+        for cell in self.0.meeting(bytes) {
+            cell.bytes.within(bytes, &mut shared);
+            if let Some(first) = first_range(&shared) {
+                find_conflicts(notes, cell.value, write, clock, first, &mut conflicts);
+            }
+            shared.clear();
         }
-        conflicts
+        in_order(conflicts)
     }
 
-    /// Forgets what was done to these bytes.
+    /// Forgets what was done to these bytes, and to what was touched together with them.
     pub(crate) fn forget(&mut self, bytes: &Range<usize>) {
-        self.cells.drain(self.over(bytes));
-    }
-
-    /// Which cells share a byte with a range.
-    fn over(&self, bytes: &Range<usize>) -> Range<usize> {
-        let first = self.reaching(0, bytes.start);
-        first..first + self.cells[first..].partition_point(|cell| cell.start < bytes.end)
-    }
-
-    /// The first cell from `from` on that ends behind the start of something.
-    fn reaching(&self, from: usize, start: usize) -> usize {
-        from + self.cells[from..].partition_point(|cell| cell.end <= start)
+        let over = self.0.over(bytes);
+        self.0.replace(over, NewCells::new());
     }
 
     /// How many cells there are.
     pub(super) fn len(&self) -> usize {
-        self.cells.len()
+        self.0.all().len()
     }
 
     /// Puts other lists in the place of all, and forgets bytes for which there is none.
     pub(super) fn replace(&mut self, mut with: impl FnMut(List) -> Option<List>) {
-        self.cells.retain_mut(|cell| {
-            let list = with(cell.accesses);
-            cell.accesses = list.unwrap_or(cell.accesses);
+        self.0.retain(|cell| {
+            let list = with(cell.value);
+            cell.value = list.unwrap_or(cell.value);
             list.is_some()
         });
-    }
-}
-
-impl Cell {
-    /// The part before a byte, which is not all behind it, and the part from there on if there is any.
-    fn cut(self, at: usize) -> (Self, Option<Self>) {
-        if self.end <= at {
-            (self, None)
-        } else {
-            (Self { end: at, ..self }, Some(Self { start: at, ..self }))
-        }
     }
 }
 
@@ -198,24 +133,34 @@ impl<'a> Visitor<'a> {
         Self { notes, note, alone, clock, host, conflicts: Vec::new() }
     }
 
-    /// Touches all bytes of a cell: finds what the access races with. The accesses to the cell from now on that can still matter.
-    fn meet(&mut self, cell: Cell) -> List {
+    /// Touches bytes of a cell, of which `first` are the first: finds what the access races with. The accesses to them from now on that can
+    /// still matter.
+    fn meet(&mut self, accesses: List, first: Range<usize>) -> List {
         let (clock, host, writes, of_pageable) =
             (self.clock, self.host, self.note.writes(), self.note.of_pageable);
         // Pageable memory may be read before what is before the upload, if the host has not waited for that.
         let known = if of_pageable { host } else { clock };
-        let bytes = cell.start..cell.end;
-        find_conflicts(self.notes, cell.accesses, writes, known, bytes, &mut self.conflicts);
+        find_conflicts(self.notes, accesses, writes, known, first, &mut self.conflicts);
         let matters = |earlier: &Note| {
             // Under some profiles such a read is over when its call returns, and then others before it are not.
             let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
             !(if takes_place { clock } else { host }).knows(earlier.position)
         };
-        match self.notes.kept(cell.accesses, &matters) {
+        match self.notes.kept(accesses, &matters) {
             None => self.alone,
             before => self.notes.list(self.note, before),
         }
     }
+
+    fn into_conflicts(self) -> Vec<Conflict> {
+        in_order(self.conflicts)
+    }
+}
+
+/// By the first bytes, then as the operations were issued.
+fn in_order(mut conflicts: Vec<Conflict>) -> Vec<Conflict> {
+    conflicts.sort_by_key(|conflict| (conflict.bytes.start, conflict.with.operation.number));
+    conflicts
 }
 
 /// One conflict an operation, with the first bytes.
@@ -234,8 +179,12 @@ fn find_conflicts(
     let found: SmallVec<[&Note; 4]> = notes.of(earlier).filter(races).collect();
     // The oldest first.
     for with in found.into_iter().rev() {
-        if conflicts.iter().all(|known| known.with.operation.number != with.operation.number) {
-            conflicts.push(Conflict { with: *with, bytes: shared.clone() });
+        let conflict = Conflict { with: *with, bytes: shared.clone() };
+        let same = |known: &&mut Conflict| known.with.operation.number == with.operation.number;
+        match conflicts.iter_mut().find(same) {
+            None => conflicts.push(conflict),
+            Some(known) if shared.start < known.bytes.start => *known = conflict,
+            Some(_) => {}
         }
     }
 }
@@ -247,7 +196,7 @@ mod tests {
     use super::*;
     use crate::{
         finding::{Access, Operation},
-        judge::lanes::Lanes,
+        judge::{lanes::Lanes, strided::every_byte},
         rng::SplitMix64,
     };
 
@@ -282,7 +231,7 @@ mod tests {
                         let races_with = |(other, earlier): &&(Bytes, Note)| {
                             (note.writes() || earlier.writes())
                                 && !clock.knows(earlier.position)
-                                && !bytes.common(other).pieces().is_empty()
+                                && bytes.meets(other)
                         };
                         let expected: Vec<&Note> =
                             all.iter().filter(races_with).map(|(_, note)| note).collect();
@@ -296,7 +245,10 @@ mod tests {
                         }
                     }
                 }
-                assert!(shadow.cells.windows(2).all(|pair| pair[0].end <= pair[1].start), "{shadow:?}");
+                let mut held: Vec<usize> =
+                    shadow.0.all().iter().flat_map(|cell| every_byte(&cell.bytes)).collect();
+                held.sort_unstable();
+                assert!(held.windows(2).all(|pair| pair[0] < pair[1]), "{shadow:?}");
             }
         }
         assert!(races > 1000 && sweeps > 500, "{races} {sweeps}");

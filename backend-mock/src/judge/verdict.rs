@@ -7,6 +7,7 @@ use devarray::copy::Plan;
 use super::{
     Judge, Position,
     bytes::Bytes,
+    carried,
     initialized::Initialized,
     notes::Note,
     shadow::{Conflict, Visitor},
@@ -51,8 +52,8 @@ impl Judge {
         let race = self.races(&touches, operation, position, pageable);
         let finding = lifetime
             .or(race)
-            .or_else(|| self.overlap(&touches, operation))
-            .or_else(|| self.uninitialized(&touches, operation));
+            .or_else(|| self.overlap(work, &touches, operation))
+            .or_else(|| self.uninitialized(work, &touches, operation));
         self.give_values(&touches, work);
         finding
     }
@@ -167,25 +168,30 @@ impl Judge {
     }
 
     /// A copy within one memory whose sides share a byte.
-    fn overlap(&self, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        let [read, written] = touches else { return None };
+    fn overlap(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
+        let (Work::Copy { .. }, [read, written]) = (work, touches) else { return None };
         let Place::Device(id) = written.place else { return None };
         if read.place != written.place {
             return None;
         }
-        let first = read.bytes.common(&written.bytes).pieces().first()?.clone();
+        let first = read.bytes.first_common(&written.bytes)?;
         let memory = self.device_name(id);
         Some(Box::new(Finding::new(Code::Overlap, operation, Access::Write, memory, first)))
     }
 
-    /// A download of bytes without a value.
-    fn uninitialized(&self, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        let [Touch { place: Place::Device(id), bytes, .. }, Touch { place: Place::Host, .. }] = touches
-        else {
+    /// A download, or a function, of bytes without a value.
+    fn uninitialized(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
+        if !matches!(work, Work::Download { .. } | Work::Compute(_)) {
             return None;
+        }
+        let missing = |touch: &Touch| match touch {
+            Touch { place: Place::Device(id), bytes, access: Access::Read } => {
+                Some((*id, self.device.buffer(*id)?.initialized.first_missing(bytes)?))
+            }
+            _ => None,
         };
-        let missing = self.device.buffer(*id)?.initialized.first_missing(bytes)?;
-        let memory = self.device_name(*id);
+        let (id, missing) = touches.iter().find_map(missing)?;
+        let memory = self.device_name(id);
         let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, missing);
         let help = "help: fill the array, or make it with `zeros`, before it is read";
         Some(Box::new(finding.note(help.to_owned())))
@@ -197,9 +203,10 @@ impl Judge {
             return;
         };
         let flags = match (work, touches.first()) {
-            (Work::Copy { plan, .. }, Some(Touch { place: Place::Device(from), bytes: read, .. })) => {
-                self.device.buffer(*from).map_or(Flags::None, |from| carried(&from.initialized, read, plan))
-            }
+            (Work::Copy { plan, .. }, Some(Touch { place: Place::Device(from), bytes: read, .. })) => self
+                .device
+                .buffer(*from)
+                .map_or(Flags::None, |from| flags_carried(&from.initialized, read, plan)),
             _ => Flags::All,
         };
         let Some(buffer) = self.device.alive_mut(*id) else { return };
@@ -211,17 +218,12 @@ impl Judge {
 }
 
 /// What a copy of `read` carries to its destination.
-fn carried(from: &Initialized, read: &Bytes, plan: &Plan) -> Flags {
+fn flags_carried(from: &Initialized, read: &Bytes, plan: &Plan) -> Flags {
     if from.first_missing(read).is_none() {
         return Flags::All;
     }
     if from.has_none(read) {
         return Flags::None;
     }
-    let of_run = |(src, dst, len): (usize, usize, usize)| {
-        from.among(src..src + len).map(move |has| has.start - src + dst..has.end - src + dst)
-    };
-    let mut pieces: Vec<_> = plan.runs().flat_map(of_run).collect();
-    pieces.sort_unstable_by_key(|piece| piece.start);
-    Flags::Some(pieces.into_iter().collect())
+    Flags::Some(carried::through(plan, read, |set| from.among(set)))
 }

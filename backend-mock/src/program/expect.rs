@@ -29,7 +29,7 @@ pub enum Expect {
 }
 
 /// What a program gave, as its line of output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The name of the program.

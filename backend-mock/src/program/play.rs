@@ -4,7 +4,7 @@
 use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, slice};
 
 use devarray::{
-    Device, Layout, Result,
+    Device, Error, Layout, Result,
     backend::{
         Capabilities, CopyOp, DownloadOp, Event as _, FillOp, FreeOp, HostBuffer, Quiesced, Stream, UploadOp,
     },
@@ -58,10 +58,10 @@ impl Program {
             return Err(error);
         }
         door.end();
-        let hosts = stage.hosts.iter().map(|host| stage.bytes(host)).collect();
+        let hosts: Result<_> = stage.hosts.iter().map(|host| stage.bytes(device, host)).collect();
         let cleared = stage.clear();
         let finished = played.and(quiesced.into_result());
-        finished.and(cleared).map(|()| hosts)
+        finished.and(cleared).and(hosts)
     }
 }
 
@@ -214,9 +214,13 @@ impl<D: Device> Stage<D> {
         (host.as_ptr().wrapping_add(start), len)
     }
 
-    fn bytes(&self, host: &D::HostBuffer) -> Vec<u8> {
+    fn bytes(&self, device: &D, host: &D::HostBuffer) -> Result<Vec<u8>> {
+        let (mut bytes, len_bytes) = (Vec::new(), host.len_bytes());
+        let no_room = |_| Error::out_of_memory(device.info().backend, "play", len_bytes, None);
+        bytes.try_reserve_exact(len_bytes).map_err(no_room)?;
         // SAFETY: initialized, as long as the buffer says; the device is done.
-        unsafe { slice::from_raw_parts(host.as_ptr(), host.len_bytes()) }.to_vec()
+        bytes.extend_from_slice(unsafe { slice::from_raw_parts(host.as_ptr(), len_bytes) });
+        Ok(bytes)
     }
 
     /// Gives everything back. The device is done.

@@ -1,18 +1,26 @@
 //! The JSON form, field by field, before anything is checked.
 
-use serde::{Deserialize, Serialize};
+use std::{fmt, marker::PhantomData};
 
-use super::Expect;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error as _, SeqAccess, Visitor},
+};
+
+use super::{Expect, resolve::MOST};
 
 /// One line.
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an object that is a program")]
 pub(super) struct RawProgram {
     pub(super) id: String,
+    #[serde(deserialize_with = "at_most")]
     pub(super) buffers: Vec<RawBuffer>,
+    #[serde(deserialize_with = "at_most")]
     pub(super) hosts: Vec<RawHost>,
     pub(super) streams: usize,
     pub(super) events: usize,
+    #[serde(deserialize_with = "at_most")]
     pub(super) ops: Vec<RawOp>,
     #[serde(default)]
     pub(super) expect: Option<Expect>,
@@ -73,4 +81,30 @@ pub(super) struct RawOp {
     pub(super) bytes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) value: Option<u8>,
+}
+
+/// A list that is no longer than any program needs: an entry takes much more memory than its text.
+fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct List<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a sequence")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<T>, A::Error> {
+            let mut list = Vec::new();
+            while let Some(entry) = entries.next_element()? {
+                if list.len() == MOST {
+                    return Err(A::Error::custom(format_args!("more than {MOST} entries")));
+                }
+                list.push(entry);
+            }
+            Ok(list)
+        }
+    }
+
+    deserializer.deserialize_seq(List(PhantomData))
 }

@@ -241,6 +241,27 @@ fn the_doors_refuse_stream_0_and_streams_that_are_not_there() {
     assert!(error.to_string().contains("no such stream"), "{error}");
 }
 
+/// A name of a stream means it in its own simulator, whichever device of it is asked, and nothing in another.
+#[test]
+fn the_doors_refuse_streams_of_another_simulator() {
+    let (here, there) = (MockDevice::new(), MockDevice::new());
+    let context = Context::new(here.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    // As many streams there as here, so that the number alone would be that of a stream.
+    let theirs = [(); 4].map(|()| there.open_stream().expect(PLAIN));
+    let ours = [(); 4].map(|()| here.open_stream().expect(PLAIN));
+    for (theirs, ours) in theirs.iter().zip(&ours) {
+        let (theirs, ours) = (theirs.foreign().unwrap(), ours.foreign().unwrap());
+        let refused = |operation| devarray::Error::DeviceMismatch { backend: "mock", operation };
+        assert_eq!(stream.wait_for_foreign(theirs).unwrap_err(), refused("foreign_stream"));
+        assert_eq!(stream.foreign_waits(theirs).unwrap_err(), refused("foreign_stream"));
+        stream.wait_for_foreign(ours).unwrap();
+        stream.foreign_waits(ours).unwrap();
+        assert!(here.sibling().foreign_stream(ours).is_ok(), "one simulator has one set of streams");
+        assert_ne!(theirs, ours);
+    }
+}
+
 /// Default streams are nobody's to open or to leak.
 #[test]
 fn default_streams_are_not_reported() {

@@ -39,12 +39,25 @@ impl Backend {
     ///
     /// The device is not there, or the error of the job.
     pub fn run<J: Job>(self, job: J) -> Result<J::Output> {
+        self.run_on(job, MockDevice::new)
+    }
+
+    /// As [`run`](Self::run); the simulator has so many bytes of memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn run_within<J: Job>(self, memory_bytes: usize, job: J) -> Result<J::Output> {
+        self.run_on(job, || MockDevice::builder().memory_limit_bytes(memory_bytes).build())
+    }
+
+    fn run_on<J: Job>(self, job: J, mock: impl FnOnce() -> MockDevice) -> Result<J::Output> {
         match self {
-            Self::Mock => job.run(MockDevice::new()),
+            Self::Mock => job.run(mock()),
             Self::Cuda => job.run(open_cuda().context("no CUDA device can be used")?),
             Self::Auto => match open_cuda() {
                 Ok(device) => job.run(device),
-                Err(Error::Unavailable { .. }) => job.run(MockDevice::new()),
+                Err(Error::Unavailable { .. }) => job.run(mock()),
                 Err(error) => Err(error).context("the CUDA device cannot be used"),
             },
         }

@@ -1,5 +1,6 @@
 //! Measuring: cases, the oracle their results are compared with, and clocks.
 
+mod beside;
 mod builtin;
 mod case;
 mod cuda;
@@ -10,6 +11,7 @@ mod pattern;
 mod target;
 mod untracked;
 
+pub use beside::{beside_memcpy, cold_sets};
 pub use builtin::BUILTIN;
 pub use case::{Case, CaseError};
 pub use line::{Line, Table};

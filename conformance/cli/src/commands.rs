@@ -16,7 +16,8 @@ use crate::{Status, output::Output};
 #[derive(Debug, Parser)]
 #[command(name = "devarray", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit status: 0 success, 1 a check failed, 2 the input or the environment is at fault."
+    after_help = "Exit status: 0 success, 1 a check failed, 2 the input or the environment is at fault: also where lines, sizes or\n\
+                  counts are beyond the limits that the README lists (a line of a file has at most 16 MiB, an array 64 axes)."
 )]
 pub struct Cli {
     /// What to do.

@@ -5,6 +5,8 @@ pub mod bench;
 pub mod check;
 pub mod commands;
 pub mod golden;
+pub mod limits;
+pub mod lines;
 pub mod npy;
 pub mod output;
 pub mod replay;

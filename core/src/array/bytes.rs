@@ -1,5 +1,7 @@
 //! Device memory as bytes: what files, wire formats and other libraries' buffers are made of.
 
+use std::fmt;
+
 use super::{ArrayView, ArrayViewMut, Element, ErasedView, ErasedViewMut};
 use crate::{
     Result,
@@ -25,11 +27,9 @@ use crate::{
 /// assert_eq!(a.to_vec(&stream)?, [1, 2, 3, 9]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ByteView<'a, D: Device>(ErasedView<'a, D>);
 
 /// Bytes of device memory without gaps, borrowed to write; checked as [`ByteView`] is.
-#[derive(Debug)]
 pub struct ByteViewMut<'a, D: Device>(ErasedViewMut<'a, D>);
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
@@ -38,7 +38,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// [`LayoutError::NeedsCopy`]: the elements are dense neither in C nor in F order.
-    pub fn bytes(&self) -> Result<ByteView<'a, D>, LayoutError> {
+    pub fn bytes(&self) -> Result<ByteView<'a, D>> {
         let layout = byte_layout(self.layout(), T::BYTES)?;
         Ok(ByteView(self.as_erased().with_items(layout, 1)))
     }
@@ -50,7 +50,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// [`LayoutError::NeedsCopy`]: the elements are dense neither in C nor in F order.
-    pub fn bytes_mut(self) -> Result<ByteViewMut<'a, D>, LayoutError> {
+    pub fn bytes_mut(self) -> Result<ByteViewMut<'a, D>> {
         let layout = byte_layout(self.layout(), T::BYTES)?;
         Ok(ByteViewMut(self.into_erased().part(layout, 1)))
     }
@@ -109,7 +109,7 @@ impl<'a, D: Device> ByteView<'a, D> {
     /// # Errors
     ///
     /// [`LayoutError::OutOfBounds`]: they reach outside.
-    pub fn slice(&self, position: usize, len_bytes: usize) -> Result<Self, LayoutError> {
+    pub fn slice(&self, position: usize, len_bytes: usize) -> Result<Self> {
         Ok(Self(self.0.with_items(part(self.0.layout(), position, len_bytes)?, 1)))
     }
 
@@ -172,7 +172,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     /// # Errors
     ///
     /// [`LayoutError::OutOfBounds`]: they reach outside.
-    pub fn slice(self, position: usize, len_bytes: usize) -> Result<Self, LayoutError> {
+    pub fn slice(self, position: usize, len_bytes: usize) -> Result<Self> {
         let layout = part(self.0.layout(), position, len_bytes)?;
         Ok(Self(self.0.with_layout(layout)))
     }
@@ -217,5 +217,19 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     #[track_caller]
     pub fn writer(self, stream: &StreamHandle<D>) -> super::ByteWriter<'a, D> {
         super::ByteWriter::new(self, stream)
+    }
+}
+
+impl<D: Device> fmt::Debug for ByteView<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let device = crate::brief::On(&self.0.elements().allocation.core.device);
+        write!(f, "ByteView({} bytes on {device})", self.len())
+    }
+}
+
+impl<D: Device> fmt::Debug for ByteViewMut<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let device = crate::brief::On(&self.0.elements().allocation.core.device);
+        write!(f, "ByteViewMut({} bytes on {device})", self.len())
     }
 }

@@ -6,6 +6,12 @@ use bytemuck::Pod;
 ///
 /// Numbers, `half` and `num-complex` types, arrays of them, and `#[repr(C)]` structs that derive [`Pod`]. Not `bool`,
 /// which has invalid bytes: a device could write them. [`Bool`](super::Bool) takes its place.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of an array",
+    label = "not an `Element`",
+    note = "an element is a type whose values are their bytes: numbers, arrays of them, and `#[repr(C)]` structs that derive `bytemuck::Pod`",
+    note = "for truth values use `devarray::Bool`: of the 256 values of a byte `bool` allows two, and a device could write any"
+)]
 pub trait Element: Pod + Send + Sync {
     /// Bytes of one element. A zero-sized element has no stride: using it does not compile.
     const BYTES: usize = {
@@ -14,4 +20,5 @@ pub trait Element: Pod + Send + Sync {
     };
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Pod + Send + Sync> Element for T {}

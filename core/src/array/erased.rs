@@ -1,14 +1,17 @@
 //! An array whose elements are so many bytes, decided at run time.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::questions::layout_questions;
-use super::{ErasedView, ErasedViewMut, transforms::answer_as_layout};
+use super::{
+    ErasedView, ErasedViewMut, Parts, Reshaped,
+    transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
+};
 use crate::{
     Context, Result,
     allocation::Allocation,
     backend::Device,
-    layout::{Layout, LayoutError, NdLayout, Order},
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };
@@ -17,7 +20,6 @@ use crate::{
 /// element type is known at run time only. [`Array`](super::Array) is the typed shell around it.
 ///
 /// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop does not block.
-#[derive(Debug)]
 pub struct ErasedArray<D: Device> {
     allocation: Arc<Allocation<D>>,
     layout: Layout,
@@ -172,6 +174,7 @@ impl<D: Device> ErasedArray<D> {
     }
 
     layout_questions!();
+    array_transforms!(ErasedView<'_, D>, Self);
 
     /// Bytes of one element.
     #[must_use]
@@ -180,8 +183,13 @@ impl<D: Device> ErasedArray<D> {
     }
 
     /// The same memory under another layout, which a transform made of this one's.
-    pub(super) fn with_layout(self, layout: Layout) -> Self {
+    pub(super) fn relaid(self, layout: Layout) -> Self {
         Self { layout, ..self }
+    }
+
+    /// A view of the elements of a layout, which a transform made of this one's.
+    pub(super) fn with_layout(&self, layout: Layout) -> ErasedView<'_, D> {
+        ErasedView::new(&self.allocation, layout, self.item_bytes)
     }
 
     /// A second owner of the same memory: for those who let nobody write.
@@ -193,6 +201,12 @@ impl<D: Device> ErasedArray<D> {
     #[must_use]
     pub fn address(&self) -> u64 {
         self.allocation.address()
+    }
+}
+
+impl<D: Device> fmt::Debug for ErasedArray<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::erased(f, "ErasedArray", &self.view().elements())
     }
 }
 

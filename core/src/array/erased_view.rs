@@ -1,12 +1,14 @@
 //! A borrowed view of erased elements, to read.
 
+use std::fmt;
+
 use super::questions::layout_questions;
 use super::{
     ErasedArray, Reshaped,
     download::zeroed,
     erased::check_len,
     parts::{Narrow, Parts},
-    transforms::{answer_as_layout, view_splits, view_transforms},
+    transforms::{answer_as_layout, view_broadcasts, view_splits, view_transforms},
 };
 use crate::{
     Result,
@@ -18,7 +20,6 @@ use crate::{
 };
 
 /// A view of elements in device memory, to read. Cheap to clone; transforms give other views of the same memory.
-#[derive(Debug)]
 pub struct ErasedView<'a, D: Device> {
     allocation: &'a Allocation<D>,
     layout: Layout,
@@ -46,17 +47,9 @@ impl<'a, D: Device> ErasedView<'a, D> {
         self.item_bytes
     }
 
-    view_transforms!([&self] self);
-    view_splits!([&self] self);
-
-    /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
-    ///
-    /// # Errors
-    ///
-    /// The shapes do not fit by the rules of broadcasting.
-    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
-        Ok(self.with_layout(self.layout.broadcast_to(shape)?))
-    }
+    view_transforms!([&self] self => Self);
+    view_splits!([&self] self => Self);
+    view_broadcasts!(Self);
 
     /// Copies the elements to a new array, dense in `order`. Does not synchronize.
     ///
@@ -87,7 +80,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
             Err(LayoutError::NeedsCopy) => {
                 let dense = self.to_contiguous(stream, order)?;
                 let layout = dense.layout().reshape(shape, self.layout.resolve(order))?;
-                Ok(Reshaped::Copied(dense.with_layout(layout)))
+                Ok(Reshaped::Copied(dense.relaid(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
         }
@@ -109,7 +102,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
             Err(LayoutError::NeedsCopy) => {
                 let dense = self.to_contiguous(stream, order)?;
                 let layout = dense.layout().ravel(Order::K)?;
-                Ok(Reshaped::Copied(dense.with_layout(layout)))
+                Ok(Reshaped::Copied(dense.relaid(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
         }
@@ -181,5 +174,11 @@ impl<D: Device> Narrow for ErasedView<'_, D> {
     #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         self.with_layout(layout)
+    }
+}
+
+impl<D: Device> fmt::Debug for ErasedView<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::erased(f, "ErasedView", &self.elements())
     }
 }

@@ -1,6 +1,6 @@
 //! A borrowed view of erased elements, to write.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use super::questions::layout_questions;
 use super::{
@@ -22,7 +22,6 @@ use crate::{
 /// it. It cannot be broadcast: no element is reached twice.
 ///
 /// Exclusivity is carried by the lifetime, not by a reference to the elements, so disjoint parts can live together.
-#[derive(Debug)]
 pub struct ErasedViewMut<'a, D: Device> {
     allocation: &'a Allocation<D>,
     layout: Layout,
@@ -63,8 +62,8 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         ErasedView::new(self.allocation, self.layout.clone(), self.item_bytes)
     }
 
-    view_transforms!([self] self);
-    view_splits!([self] self);
+    view_transforms!([self] self => Self);
+    view_splits!([self] self => Self);
 
     /// Copies elements of the same shape and size here. Does not synchronize. Bytes between the elements of this view
     /// are not touched.
@@ -165,5 +164,11 @@ impl<D: Device> Narrow for ErasedViewMut<'_, D> {
     #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self { layout, ..*self }
+    }
+}
+
+impl<D: Device> fmt::Debug for ErasedViewMut<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::erased(f, "ErasedViewMut", &self.elements())
     }
 }

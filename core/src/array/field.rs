@@ -52,10 +52,14 @@ impl<T: Element, E: Element, const N: usize> Field<T, [E; N]> {
 }
 
 /// The items of a field that is an array: what [`Field::items`] returns.
-#[derive(Debug)]
 pub struct FieldItems<T, E, const N: usize>(Field<T, [E; N]>);
 
 /// A field, or the items of one: what [`split_fields`](super::ArrayViewMut::split_fields) takes. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` names no field of `{T}`",
+    label = "not a field",
+    note = "name one by `field!(Record, name)`, and the items of a field that is an array by `field!(Record, name).items()`"
+)]
 pub trait FieldOf<T>: sealed::Sealed {
     /// What the elements of a view of it are.
     type Item: Element;
@@ -162,4 +166,10 @@ macro_rules! field {
             |record: $record| record.$($path).+,
         )
     };
+}
+
+impl<T, E, const N: usize> fmt::Debug for FieldItems<T, E, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FieldItems").field(&self.0).finish()
+    }
 }

@@ -139,7 +139,7 @@ impl<T: Clone> HostArray<T> {
     /// # Errors
     ///
     /// [`LayoutError::Overflow`]: its elements cannot be counted.
-    pub fn from_ndarray<N: Dimension>(array: &ArrayRef<T, N>) -> Result<Self, LayoutError> {
+    pub fn from_ndarray<N: Dimension>(array: &ArrayRef<T, N>) -> Result<Self> {
         Self::new(array.shape(), array.iter().cloned().collect())
     }
 }

@@ -1,12 +1,11 @@
 //! The parts of a split view.
 
-use std::iter::FusedIterator;
+use std::{fmt, iter::FusedIterator};
 
 use crate::layout::{Layout, Split};
 
 /// The parts of a view cut along one axis, in order; they share no element. What [`split`](super::ArrayView::split) and
 /// its like return.
-#[derive(Debug)]
 pub struct Parts<'at, V> {
     layouts: Split<'at>,
     whole: V,
@@ -22,7 +21,7 @@ pub trait Narrow {
 }
 
 impl<'at, V> Parts<'at, V> {
-    pub(super) fn new(layouts: Split<'at>, whole: V) -> Self {
+    pub(crate) fn new(layouts: Split<'at>, whole: V) -> Self {
         Self { layouts, whole }
     }
 }
@@ -34,6 +33,10 @@ impl<V: Narrow> Iterator for Parts<'_, V> {
         Some(self.whole.narrow(self.layouts.next()?))
     }
 
+    fn nth(&mut self, count: usize) -> Option<V> {
+        Some(self.whole.narrow(self.layouts.nth(count)?))
+    }
+
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.layouts.size_hint()
     }
@@ -42,3 +45,9 @@ impl<V: Narrow> Iterator for Parts<'_, V> {
 impl<V: Narrow> ExactSizeIterator for Parts<'_, V> {}
 
 impl<V: Narrow> FusedIterator for Parts<'_, V> {}
+
+impl<V: fmt::Debug> fmt::Debug for Parts<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Parts({} of {:?})", self.layouts.len(), self.whole)
+    }
+}

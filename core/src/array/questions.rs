@@ -29,4 +29,4 @@ macro_rules! layout_questions {
     };
 }
 
-pub(super) use layout_questions;
+pub(crate) use layout_questions;

@@ -17,7 +17,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// - [`LayoutError::ElementSize`]: strides and offset count elements, and the record, or what lies before the field,
     ///   is no whole number of fields. [`field_to_array`](Self::field_to_array) does without.
     /// - [`LayoutError::Overflow`].
-    pub fn field<F: Element>(&self, field: Field<T, F>) -> Result<ArrayView<'a, F, D>, LayoutError> {
+    pub fn field<F: Element>(&self, field: Field<T, F>) -> Result<ArrayView<'a, F, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field)?;
         Ok(ArrayView::new(self.as_erased().with_items(layout, F::BYTES)))
     }
@@ -32,7 +32,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     pub fn array_field<E: Element, const N: usize>(
         &self,
         field: Field<T, [E; N]>,
-    ) -> Result<ArrayView<'a, E, D>, LayoutError> {
+    ) -> Result<ArrayView<'a, E, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field.items())?;
         Ok(ArrayView::new(self.as_erased().with_items(layout, E::BYTES)))
     }
@@ -66,7 +66,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// As [`ArrayView::field`]; [`copy_field_from`](Self::copy_field_from) does without the view.
-    pub fn field<F: Element>(self, field: Field<T, F>) -> Result<ArrayViewMut<'a, F, D>, LayoutError> {
+    pub fn field<F: Element>(self, field: Field<T, F>) -> Result<ArrayViewMut<'a, F, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field)?;
         Ok(ArrayViewMut::new(self.as_erased().part(layout, F::BYTES)))
     }
@@ -79,7 +79,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     pub fn array_field<E: Element, const N: usize>(
         self,
         field: Field<T, [E; N]>,
-    ) -> Result<ArrayViewMut<'a, E, D>, LayoutError> {
+    ) -> Result<ArrayViewMut<'a, E, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field.items())?;
         Ok(ArrayViewMut::new(self.as_erased().part(layout, E::BYTES)))
     }

@@ -1,7 +1,7 @@
 //! The same bytes as elements of another type.
 
 use super::{ArrayView, ArrayViewMut, Element};
-use crate::{LayoutError, backend::Device};
+use crate::{Result, backend::Device};
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// The same bytes as elements of type `U`, like NumPy's `view(dtype)`: nothing moves, and no value is converted.
@@ -22,11 +22,11 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ElementSize`]: of another size, and there is no axis, the last one has gaps, or its bytes, another stride or what
+    /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): of another size, and there is no axis, the last one has gaps, or its bytes, another stride or what
     ///   lies before the first element is no multiple of the new size.
-    /// - [`LayoutError::Overflow`].
+    /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow).
     #[doc(alias = "view", alias = "cast", alias = "bitcast")]
-    pub fn reinterpret<U: Element>(&self) -> Result<ArrayView<'a, U, D>, LayoutError> {
+    pub fn reinterpret<U: Element>(&self) -> Result<ArrayView<'a, U, D>> {
         let layout = self.layout().reinterpreted(T::BYTES, U::BYTES)?;
         Ok(ArrayView::new(self.as_erased().with_items(layout, U::BYTES)))
     }
@@ -39,7 +39,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// As there.
     #[doc(alias = "view", alias = "cast", alias = "bitcast")]
-    pub fn reinterpret<U: Element>(self) -> Result<ArrayViewMut<'a, U, D>, LayoutError> {
+    pub fn reinterpret<U: Element>(self) -> Result<ArrayViewMut<'a, U, D>> {
         let layout = self.layout().reinterpreted(T::BYTES, U::BYTES)?;
         Ok(ArrayViewMut::new(self.as_erased().part(layout, U::BYTES)))
     }

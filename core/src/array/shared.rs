@@ -1,13 +1,23 @@
 //! An array that nobody can write any more.
 
-use super::{Array, ArrayView, Element, ErasedArray, transforms::answer_as_layout};
-use crate::{backend::Device, layout::NdLayout};
+use std::fmt;
+
+use super::{
+    Array, ArrayView, Element, ErasedArray, Parts, Reshaped,
+    questions::layout_questions,
+    transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
+};
+use crate::{
+    HostArray, Result,
+    backend::Device,
+    layout::{Extents, IndexItem, Layout, NdLayout, Order, Slice},
+    stream::StreamHandle,
+};
 
 /// A read-only handle on an array, cheap to clone and `'static`: for threads, tasks and exports that cannot borrow.
 ///
 /// It is made by giving the array up ([`Array::into_shared`]), so nobody can write behind its back. The memory is freed,
 /// in stream order, when the last clone is gone.
-#[derive(Debug)]
 pub struct SharedArray<T: Element, D: Device>(Array<T, D>);
 
 impl<T: Element, D: Device> Array<T, D> {
@@ -25,8 +35,37 @@ impl<T: Element, D: Device> SharedArray<T, D> {
         self.0.view()
     }
 
-    fn layout(&self) -> &crate::Layout {
+    /// Where the elements lie.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
         self.0.layout()
+    }
+
+    layout_questions!();
+    array_transforms!(ArrayView<'_, T, D>, Array<T, D>);
+
+    fn with_layout(&self, layout: Layout) -> ArrayView<'_, T, D> {
+        self.0.with_layout(layout)
+    }
+
+    /// Copies the elements to the host, in C order. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayView::to_vec`].
+    #[track_caller]
+    pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
+        self.view().to_vec(stream)
+    }
+
+    /// Copies the elements to the host, with their shape. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayView::to_vec`].
+    #[track_caller]
+    pub fn to_host(&self, stream: &StreamHandle<D>) -> Result<HostArray<T>> {
+        self.view().to_host(stream)
     }
 }
 
@@ -37,3 +76,9 @@ impl<T: Element, D: Device> Clone for SharedArray<T, D> {
 }
 
 answer_as_layout!([T: Element, D: Device] SharedArray<T, D>);
+
+impl<T: Element, D: Device> fmt::Debug for SharedArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "SharedArray", &self.view().elements())
+    }
+}

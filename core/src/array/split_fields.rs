@@ -3,9 +3,14 @@
 use std::ops::Range;
 
 use super::{ArrayViewMut, Element, FieldOf, records::field_layout};
-use crate::{backend::Device, layout::LayoutError};
+use crate::{Result, backend::Device, layout::LayoutError};
 
 /// Two to four fields of a record, as a tuple of [`Field`](super::Field)s and [`FieldItems`](super::FieldItems).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name fields of `{T}`",
+    label = "not a tuple of two to four fields",
+    note = "name them as `(field!(Record, one), field!(Record, other))`"
+)]
 pub trait Fields<'a, T: Element, D: Device> {
     /// One view a field.
     type Views;
@@ -15,7 +20,7 @@ pub trait Fields<'a, T: Element, D: Device> {
     /// # Errors
     ///
     /// As there.
-    fn split(self, records: ArrayViewMut<'a, T, D>) -> Result<Self::Views, LayoutError>;
+    fn split(self, records: ArrayViewMut<'a, T, D>) -> Result<Self::Views>;
 }
 
 impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
@@ -46,7 +51,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// - [`LayoutError::FieldOverlap`]: two of the fields share bytes of the record.
     /// - As [`field`](Self::field) and [`array_field`](Self::array_field).
-    pub fn split_fields<F: Fields<'a, T, D>>(self, fields: F) -> Result<F::Views, LayoutError> {
+    pub fn split_fields<F: Fields<'a, T, D>>(self, fields: F) -> Result<F::Views> {
         fields.split(self)
     }
 }
@@ -56,7 +61,7 @@ macro_rules! fields_of_tuple {
         impl<'a, T: Element, D: Device, $($field: FieldOf<T>),*> Fields<'a, T, D> for ($($field,)*) {
             type Views = ($(ArrayViewMut<'a, $field::Item, D>,)*);
 
-            fn split(self, records: ArrayViewMut<'a, T, D>) -> Result<Self::Views, LayoutError> {
+            fn split(self, records: ArrayViewMut<'a, T, D>) -> Result<Self::Views> {
                 check_disjoint(&[$(self.$at.range_bytes()),*])?;
                 Ok(($({
                     let layout = field_layout::<T, _>(records.layout(), &self.$at)?;

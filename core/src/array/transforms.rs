@@ -1,22 +1,24 @@
-//! The views of a view, written once for all four kinds.
+//! The views of arrays and of views, written once for all kinds.
 
-/// Emits the transforms that keep a view a view of the same memory. `$receiver` is how a view gives itself away:
-/// `&self` for one that can be copied, `self` for one that is exclusive.
+/// Emits the transforms, which give a `$view` of the same memory. `$receiver` is how the type gives itself away: `&self`
+/// for an array and a view that can be copied, `self` for a view that is exclusive. The type has a `with_layout`.
+///
+/// Methods of the type itself: they come before those of [`NdLayout`](crate::NdLayout), which give layouts.
 macro_rules! view_transforms {
-    ([$($receiver:tt)+] $this:ident) => {
+    ([$($receiver:tt)+] $this:ident => $view:ty) => {
         /// The same elements with the axes in another order: result axis `k` is axis `axes[k]` of this one.
         ///
         /// # Errors
         ///
         /// The axes, which may be negative, are not a permutation.
-        pub fn permute($($receiver)+, axes: &[isize]) -> Result<Self, LayoutError> {
+        pub fn permute($($receiver)+, axes: &[isize]) -> Result<$view> {
             let layout = $this.layout().permute(axes)?;
             Ok($this.with_layout(layout))
         }
 
         /// The same elements with the axes in reverse order.
         #[must_use]
-        pub fn transpose($($receiver)+) -> Self {
+        pub fn transpose($($receiver)+) -> $view {
             let layout = $this.layout().transpose();
             $this.with_layout(layout)
         }
@@ -26,7 +28,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range.
-        pub fn swap_axes($($receiver)+, a: isize, b: isize) -> Result<Self, LayoutError> {
+        pub fn swap_axes($($receiver)+, a: isize, b: isize) -> Result<$view> {
             let layout = $this.layout().swap_axes(a, b)?;
             Ok($this.with_layout(layout))
         }
@@ -36,7 +38,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range or repeated.
-        pub fn flip($($receiver)+, axes: &[isize]) -> Result<Self, LayoutError> {
+        pub fn flip($($receiver)+, axes: &[isize]) -> Result<$view> {
             let layout = $this.layout().flip(axes)?;
             Ok($this.with_layout(layout))
         }
@@ -47,7 +49,7 @@ macro_rules! view_transforms {
         ///
         /// An integer is out of range, a step is 0, there are more items than axes, or more than one ellipsis. Ranges
         /// clamp.
-        pub fn index($($receiver)+, items: &[IndexItem]) -> Result<Self, LayoutError> {
+        pub fn index($($receiver)+, items: &[IndexItem]) -> Result<$view> {
             let layout = $this.layout().index(items)?;
             Ok($this.with_layout(layout))
         }
@@ -57,7 +59,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axis is out of range or the step is 0. The range clamps.
-        pub fn slice_axis($($receiver)+, axis: isize, range: impl Into<Slice>) -> Result<Self, LayoutError> {
+        pub fn slice_axis($($receiver)+, axis: isize, range: impl Into<Slice>) -> Result<$view> {
             let layout = $this.layout().slice_axis(axis, range)?;
             Ok($this.with_layout(layout))
         }
@@ -67,14 +69,14 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axis is outside `-rank - 1..=rank`.
-        pub fn expand_dims($($receiver)+, axis: isize) -> Result<Self, LayoutError> {
+        pub fn expand_dims($($receiver)+, axis: isize) -> Result<$view> {
             let layout = $this.layout().expand_dims(axis)?;
             Ok($this.with_layout(layout))
         }
 
         /// The same elements without the axes of extent 1.
         #[must_use]
-        pub fn squeeze($($receiver)+) -> Self {
+        pub fn squeeze($($receiver)+) -> $view {
             let layout = $this.layout().squeeze();
             $this.with_layout(layout)
         }
@@ -84,7 +86,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range, repeated, or of another extent.
-        pub fn squeeze_axes($($receiver)+, axes: &[isize]) -> Result<Self, LayoutError> {
+        pub fn squeeze_axes($($receiver)+, axes: &[isize]) -> Result<$view> {
             let layout = $this.layout().squeeze_axes(axes)?;
             Ok($this.with_layout(layout))
         }
@@ -93,9 +95,9 @@ macro_rules! view_transforms {
         ///
         /// # Errors
         ///
-        /// - [`LayoutError::NeedsCopy`]: no view of that shape walks the elements in that order.
+        /// - [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): no view of that shape walks the elements in that order.
         /// - The number of elements would change, or no extent can be inferred.
-        pub fn reshape<S: Extents + ?Sized>($($receiver)+, shape: &S, order: Order) -> Result<Self, LayoutError> {
+        pub fn reshape<S: Extents + ?Sized>($($receiver)+, shape: &S, order: Order) -> Result<$view> {
             let layout = $this.layout().reshape(shape, order)?;
             Ok($this.with_layout(layout))
         }
@@ -104,8 +106,8 @@ macro_rules! view_transforms {
         ///
         /// # Errors
         ///
-        /// [`LayoutError::NeedsCopy`]: they do not.
-        pub fn ravel($($receiver)+, order: Order) -> Result<Self, LayoutError> {
+        /// [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): they do not.
+        pub fn ravel($($receiver)+, order: Order) -> Result<$view> {
             let layout = $this.layout().ravel(order)?;
             Ok($this.with_layout(layout))
         }
@@ -114,15 +116,16 @@ macro_rules! view_transforms {
 
 /// Emits the splits: parts that share no element.
 macro_rules! view_splits {
-    ([$($receiver:tt)+] $this:ident) => {
+    ([$($receiver:tt)+] $this:ident => $view:ty) => {
         /// Cuts one axis of a 1-D view into sections of `section` elements, the last one perhaps shorter.
         ///
         /// # Errors
         ///
         /// The view is not 1-D, or the section is 0.
-        pub fn split($($receiver)+, section: usize) -> Result<Parts<'static, Self>, LayoutError> {
+        pub fn split($($receiver)+, section: usize) -> Result<Parts<'static, $view>> {
             let parts = $this.layout().split(section)?;
-            Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
+            let whole = $this.layout().clone();
+            Ok(Parts::new(parts, $this.with_layout(whole)))
         }
 
         /// Cuts an axis into so many sections, as equal as can be, the longer ones first.
@@ -130,9 +133,10 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or there are to be no sections.
-        pub fn array_split($($receiver)+, axis: isize, sections: usize) -> Result<Parts<'static, Self>, LayoutError> {
+        pub fn array_split($($receiver)+, axis: isize, sections: usize) -> Result<Parts<'static, $view>> {
             let parts = $this.layout().array_split(axis, sections)?;
-            Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
+            let whole = $this.layout().clone();
+            Ok(Parts::new(parts, $this.with_layout(whole)))
         }
 
         /// Cuts an axis at sorted positions: one part more than positions. Positions beyond the extent give empty parts.
@@ -144,9 +148,71 @@ macro_rules! view_splits {
             $($receiver)+,
             axis: isize,
             positions: &'at [usize],
-        ) -> Result<Parts<'at, Self>, LayoutError> {
+        ) -> Result<Parts<'at, $view>> {
             let parts = $this.layout().split_at(axis, positions)?;
-            Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
+            let whole = $this.layout().clone();
+            Ok(Parts::new(parts, $this.with_layout(whole)))
+        }
+    };
+}
+
+/// Emits the transforms to which no view to write exists: elements are reached twice.
+macro_rules! view_broadcasts {
+    ($view:ty) => {
+        /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
+        ///
+        /// # Errors
+        ///
+        /// The shapes do not fit by the rules of broadcasting.
+        pub fn broadcast_to(&self, shape: &[usize]) -> Result<$view> {
+            let layout = self.layout().broadcast_to(shape)?;
+            Ok(self.with_layout(layout))
+        }
+    };
+}
+
+/// Emits all of them for an array, as of its [`view`](super::Array::view), and the copies that may or do come of one.
+macro_rules! array_transforms {
+    ($view:ty, $array:ty) => {
+        view_transforms!([&self] self => $view);
+        view_splits!([&self] self => $view);
+        view_broadcasts!($view);
+
+        /// Copies the elements to a new array, dense in `order`. Does not synchronize.
+        ///
+        /// # Errors
+        ///
+        /// Out of memory, another context's stream, and what else the device says.
+        #[track_caller]
+        pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<$array> {
+            self.view().to_contiguous(stream, order)
+        }
+
+        /// The same elements in another shape: a view if one exists, else a copy dense in the resolved order. The result
+        /// says which. Does not synchronize.
+        ///
+        /// # Errors
+        ///
+        /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy) excepted, and [`to_contiguous`](Self::to_contiguous).
+        #[track_caller]
+        pub fn reshape_or_copy<S: Extents + ?Sized>(
+            &self,
+            stream: &StreamHandle<D>,
+            shape: &S,
+            order: Order,
+        ) -> Result<Reshaped<$view, $array>> {
+            self.view().reshape_or_copy(stream, shape, order)
+        }
+
+        /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result says which. Does not
+        /// synchronize.
+        ///
+        /// # Errors
+        ///
+        /// As [`to_contiguous`](Self::to_contiguous).
+        #[track_caller]
+        pub fn ravel_or_copy(&self, stream: &StreamHandle<D>, order: Order) -> Result<Reshaped<$view, $array>> {
+            self.view().ravel_or_copy(stream, order)
         }
     };
 }
@@ -171,5 +237,7 @@ macro_rules! answer_as_layout {
 }
 
 pub(crate) use answer_as_layout;
-pub(super) use view_splits;
-pub(super) use view_transforms;
+pub(crate) use array_transforms;
+pub(crate) use view_broadcasts;
+pub(crate) use view_splits;
+pub(crate) use view_transforms;

@@ -1,13 +1,17 @@
 //! An array of a Rust type.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use super::questions::layout_questions;
-use super::{ArrayView, ArrayViewMut, Element, ErasedArray, erased::check_len, transforms::answer_as_layout};
+use super::{
+    ArrayView, ArrayViewMut, Element, ErasedArray, Parts, Reshaped,
+    erased::check_len,
+    transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
+};
 use crate::{
     Context, HostArray, Result,
     backend::Device,
-    layout::{Layout, LayoutError, NdLayout, Order},
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
     stream::StreamHandle,
 };
 
@@ -15,18 +19,19 @@ use crate::{
 ///
 /// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop does not block.
 ///
+/// Transforms give [views](ArrayView) to read. Views to write come of [`view_mut`](Self::view_mut).
+///
 /// ```
-/// use devarray::{Array, Context, NdLayout, Order};
+/// use devarray::{Array, Context};
 ///
 /// let context = Context::new(devarray_mock::MockDevice::new())?;
 /// let stream = context.stream()?;
 /// let a = Array::from_slice(&stream, &[2, 3], &[1, 2, 3, 4, 5, 6])?;
-/// let t = a.view().transpose();
+/// let t = a.transpose();
 /// assert_eq!(t.shape(), [3, 2]);
 /// assert_eq!(t.to_vec(&stream)?, [1, 4, 2, 5, 3, 6]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Array<T: Element, D: Device> {
     erased: ErasedArray<D>,
     of: PhantomData<T>,
@@ -139,7 +144,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// [`LayoutError::ElementSize`]: its elements are not as large as a `T`. The array is dropped.
-    pub fn from_erased(erased: ErasedArray<D>) -> Result<Self, LayoutError> {
+    pub fn from_erased(erased: ErasedArray<D>) -> Result<Self> {
         check_item(erased.item_bytes(), T::BYTES)?;
         Ok(Self::of_erased(erased))
     }
@@ -205,9 +210,20 @@ impl<T: Element, D: Device> Array<T, D> {
     }
 
     layout_questions!();
+    array_transforms!(ArrayView<'_, T, D>, Self);
+
+    pub(crate) fn with_layout(&self, layout: Layout) -> ArrayView<'_, T, D> {
+        ArrayView::new(self.erased.with_layout(layout))
+    }
 
     pub(crate) fn of_erased(erased: ErasedArray<D>) -> Self {
         Self { erased, of: PhantomData }
+    }
+}
+
+impl<T: Element, D: Device> fmt::Debug for Array<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "Array", &self.view().elements())
     }
 }
 

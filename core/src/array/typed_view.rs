@@ -1,26 +1,25 @@
 //! A borrowed view of typed elements, to read.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use super::questions::layout_questions;
 use super::{
     Array, Element, ErasedView, Reshaped,
     download::zeroed,
     parts::{Narrow, Parts},
-    transforms::{answer_as_layout, view_splits, view_transforms},
+    transforms::{answer_as_layout, view_broadcasts, view_splits, view_transforms},
     typed::check_count,
 };
 use crate::{
     HostArray, Result,
     backend::Device,
-    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{Extents, IndexItem, Layout, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };
 
 /// A view of elements of type `T` in device memory, to read. Cheap to clone; transforms give other views of the same
 /// memory.
-#[derive(Debug)]
 pub struct ArrayView<'a, T: Element, D: Device> {
     erased: ErasedView<'a, D>,
     of: PhantomData<&'a [T]>,
@@ -47,17 +46,9 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         &self.erased
     }
 
-    view_transforms!([&self] self);
-    view_splits!([&self] self);
-
-    /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
-    ///
-    /// # Errors
-    ///
-    /// The shapes do not fit by the rules of broadcasting.
-    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
-        self.erased.broadcast_to(shape).map(Self::new)
-    }
+    view_transforms!([&self] self => Self);
+    view_splits!([&self] self => Self);
+    view_broadcasts!(Self);
 
     /// Copies the elements to a new array, dense in `order`. Does not synchronize.
     ///
@@ -74,7 +65,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and [`to_contiguous`](Self::to_contiguous).
+    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy) excepted, and [`to_contiguous`](Self::to_contiguous).
     #[track_caller]
     pub fn reshape_or_copy<S: Extents + ?Sized>(
         &self,
@@ -126,7 +117,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]
     pub fn copy_to_slice(&self, stream: &StreamHandle<D>, data: &mut [T]) -> Result<()> {
@@ -139,7 +130,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`], [`LayoutError::AliasedDestination`]: `host` has
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds), [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `host` has
     ///   another shape, reaches outside the slice, or names a place twice.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]
@@ -183,5 +174,11 @@ impl<T: Element, D: Device> Narrow for ArrayView<'_, T, D> {
     #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self::new(self.erased.narrow(layout))
+    }
+}
+
+impl<T: Element, D: Device> fmt::Debug for ArrayView<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "ArrayView", &self.elements())
     }
 }

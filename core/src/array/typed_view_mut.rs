@@ -1,6 +1,6 @@
 //! A borrowed view of typed elements, to write.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use super::questions::layout_questions;
 use super::{
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     HostArray, Result,
     backend::Device,
-    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{Extents, IndexItem, Layout, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };
@@ -34,7 +34,6 @@ use crate::{
 /// assert_eq!(a.to_vec(&left)?, [1, 1, 2, 2, 1, 1, 2, 2]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ArrayViewMut<'a, T: Element, D: Device> {
     erased: ErasedViewMut<'a, D>,
     of: PhantomData<&'a mut [T]>,
@@ -77,15 +76,15 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         ArrayView::new(self.erased.as_view())
     }
 
-    view_transforms!([self] self);
-    view_splits!([self] self);
+    view_transforms!([self] self => Self);
+    view_splits!([self] self => Self);
 
     /// Copies elements of the same shape here. Does not synchronize. Bytes between the elements of this view are not
     /// touched.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`]: the two differ in shape.
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in shape.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream are not of one context.
     /// - What the device says; nothing was copied then.
     #[doc(alias = "copy_to_device")]
@@ -117,7 +116,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements.
     /// - As [`copy_from_host`](Self::copy_from_host).
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "set")]
@@ -133,7 +132,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`]: `host` has another shape or reaches outside.
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): `host` has another shape or reaches outside.
     /// - Another context's stream, out of pinned memory, and what else the device says: the destination may then be
     ///   partly written.
     #[track_caller]
@@ -174,7 +173,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// - Those of [`Layout::index`].
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the selections differ in shape.
+    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch), [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the selections differ in shape.
     /// - Out of memory for scratch, another context's stream, and what else the device says; nothing was written then.
     #[doc(alias = "memmove")]
     #[track_caller]
@@ -216,5 +215,11 @@ impl<T: Element, D: Device> Narrow for ArrayViewMut<'_, T, D> {
     #[inline]
     fn narrow(&self, layout: Layout) -> Self {
         Self::new(self.erased.narrow(layout))
+    }
+}
+
+impl<T: Element, D: Device> fmt::Debug for ArrayViewMut<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "ArrayViewMut", &self.elements())
     }
 }

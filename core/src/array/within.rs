@@ -6,7 +6,7 @@ use crate::{
     backend::Device,
     copy::Plan,
     layout::{Layout, Order, Overlap},
-    operations::{Elements, check_inside},
+    operations::Elements,
     stream::StreamHandle,
 };
 
@@ -33,6 +33,8 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): a layout reaches outside the allocation.
+    /// - [`LayoutError::NotLent`](crate::LayoutError::NotLent): the array was [adopted](Array::adopt) or
+    ///   [opened](Array::open), and a layout reaches memory that is not of its elements, or cannot be told not to.
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
     ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in shape.
     /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `dst` reaches an element twice.
@@ -42,7 +44,7 @@ impl<T: Element, D: Device> Array<T, D> {
         let view = self.view_mut();
         let elements = view.elements();
         for layout in [dst, src] {
-            check_inside(layout, T::BYTES, elements.allocation.len_bytes())?;
+            elements.allocation.check_reach(layout, T::BYTES)?;
         }
         copy_within(stream, &elements, dst, src)
     }

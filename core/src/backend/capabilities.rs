@@ -1,5 +1,7 @@
 //! What a device is and can do.
 
+use std::fmt;
+
 use super::{CapabilitySet, DeviceProperties};
 
 /// What core may ask of a device: limits, which the copy planner takes as input so that it never plans what the device
@@ -30,7 +32,7 @@ impl Default for Capabilities {
 }
 
 /// What a person asks about a device first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
     /// The backend, in one word: `"cuda"`, `"mock"`. Errors carry it.
@@ -80,5 +82,12 @@ impl MemoryInfo {
     #[must_use]
     pub const fn new(free_bytes: usize, total_bytes: usize) -> Self {
         Self { free_bytes, total_bytes }
+    }
+}
+
+impl fmt::Debug for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { backend, ordinal, name, driver, .. } = self;
+        write!(f, "DeviceInfo({backend}:{ordinal}, {name:?}, driver {driver:?})")
     }
 }

@@ -30,11 +30,13 @@ pub enum Capability {
     DeviceSymbols,
     /// Device memory that other code allocated can be used.
     ForeignMemory,
+    /// Functions are computed on elements.
+    Functions,
 }
 
 impl Capability {
     /// Every extra, in order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::EventTiming,
         Self::RegisteredMemory,
         Self::MappedMemory,
@@ -45,6 +47,7 @@ impl Capability {
         Self::Ipc,
         Self::DeviceSymbols,
         Self::ForeignMemory,
+        Self::Functions,
     ];
 
     /// Its name in words, as messages and tables show it.
@@ -61,6 +64,7 @@ impl Capability {
             Self::Ipc => "sharing memory with other processes",
             Self::DeviceSymbols => "device symbols",
             Self::ForeignMemory => "device memory of other code",
+            Self::Functions => "functions on elements",
         }
     }
 }

@@ -1,8 +1,14 @@
 //! Functions on device memory.
-#![allow(unsafe_code)] // declares an unsafe trait and an unsafe constructor; performs no unsafe operation
+#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+
+mod map;
+mod reduce;
+
+pub use map::{MapOp, Operand};
+pub use reduce::{ReduceForm, ReduceOp};
 
 use super::Device;
-use crate::{Result, function::primitive::Program, layout::Layout};
+use crate::Result;
 
 /// A device that computes functions.
 ///
@@ -12,7 +18,7 @@ use crate::{Result, function::primitive::Program, layout::Layout};
 ///
 /// # For backend authors
 ///
-/// Core hands over a checked [`Program`] with its operands. A backend whose memory the host reaches passes both to
+/// Core hands over a checked [`Program`](crate::function::primitive::Program) with its operands. A backend whose memory the host reaches passes both to
 /// core's interpreter; others compile the program. Both must agree to the bit, which the primitives make possible.
 ///
 /// # Safety
@@ -26,86 +32,13 @@ pub unsafe trait Compute: Device {
     ///
     /// Nothing was enqueued, and the result is unchanged.
     fn map(&self, stream: &Self::Stream, op: &MapOp<'_, Self::Buffer>) -> Result<()>;
-}
 
-/// Elements of one buffer that a function reads or writes.
-#[derive(Debug)]
-pub struct Operand<'a, B> {
-    pub(crate) buffer: &'a B,
-    pub(crate) layout: &'a Layout,
-}
-
-impl<'a, B> Operand<'a, B> {
-    /// The elements of a layout of a buffer.
-    #[must_use]
-    pub fn new(buffer: &'a B, layout: &'a Layout) -> Self {
-        Self { buffer, layout }
-    }
-
-    /// The memory.
-    #[must_use]
-    pub fn buffer(&self) -> &'a B {
-        self.buffer
-    }
-
-    /// Where the elements lie, counted in elements from the start of the buffer. It has the shape of the result; an
-    /// input that is broadcast has strides of 0.
-    #[must_use]
-    pub fn layout(&self) -> &'a Layout {
-        self.layout
-    }
-}
-
-/// A function of one element each of some inputs, for every element of a result.
-#[derive(Debug)]
-pub struct MapOp<'a, B> {
-    pub(crate) program: &'a Program,
-    pub(crate) inputs: &'a [Operand<'a, B>],
-    pub(crate) scalars: &'a [u64],
-    pub(crate) result: Operand<'a, B>,
-}
-
-impl<'a, B> MapOp<'a, B> {
-    /// The operation, unchecked.
+    /// Reduces elements along axes, or computes their running form along one. Does not synchronize.
     ///
-    /// # Safety
+    /// The order in which floats are combined is part of the operation: [`Combine`](crate::function::Combine).
     ///
-    /// There is one operand for each input of the program and one scalar for each of its scalars. All layouts have one
-    /// shape, which is not empty, lie inside their buffers in elements of the program's types, and the result's is
-    /// injective. An input that shares a byte with the result has the same buffer, layout and element size.
-    /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
-    #[must_use]
-    pub unsafe fn new_unchecked(
-        program: &'a Program,
-        inputs: &'a [Operand<'a, B>],
-        scalars: &'a [u64],
-        result: Operand<'a, B>,
-    ) -> Self {
-        Self { program, inputs, scalars, result }
-    }
-
-    /// What is computed.
-    #[must_use]
-    pub fn program(&self) -> &'a Program {
-        self.program
-    }
-
-    /// The inputs, in order, at most 16. One of them may be the result's own elements: the function is computed in
-    /// place.
-    #[must_use]
-    pub fn inputs(&self) -> &'a [Operand<'a, B>] {
-        self.inputs
-    }
-
-    /// The scalar arguments, in order: the bits of each, in its type's width, zeros above.
-    #[must_use]
-    pub fn scalars(&self) -> &'a [u64] {
-        self.scalars
-    }
-
-    /// What is written. Never empty; no two indices share an element.
-    #[must_use]
-    pub fn result(&self) -> &Operand<'a, B> {
-        &self.result
-    }
+    /// # Errors
+    ///
+    /// Nothing was enqueued, and the result is unchanged.
+    fn reduce(&self, stream: &Self::Stream, op: &ReduceOp<'_, Self::Buffer>) -> Result<()>;
 }

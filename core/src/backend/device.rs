@@ -22,6 +22,12 @@ use crate::Result;
 ///
 /// The implementor vouches for order, confinement, quiescence and progress, as the page of [this module](super) states
 /// them, and for what the traits of the associated types ask.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no device",
+    label = "not a `Device`",
+    note = "a backend makes devices: `devarray_mock::MockDevice::new()`, `devarray_cuda::CudaDevice::open(0)?`",
+    note = "a device is taken by value, and those of these backends are cheap to clone; code for any of them takes `D: Device`"
+)]
 pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// Device memory.
     type Buffer: Buffer;

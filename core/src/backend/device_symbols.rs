@@ -16,6 +16,11 @@ use crate::Result;
 ///
 /// As [`Device`]. What [`symbol`](Self::symbol) answers is memory of the module that copies may read and write, until the module is
 /// dropped.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` has no modules and symbols",
+    label = "not a `DeviceSymbols`",
+    note = "a backend that can implements `backend::DeviceSymbols`; code that needs it takes `D: DeviceSymbols`"
+)]
 pub unsafe trait DeviceSymbols: Device {
     /// A loaded module. Dropping it unloads it; core drops it when no operation uses its memory any more.
     type Module: Debug + Send + Sync + 'static;

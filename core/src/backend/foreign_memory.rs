@@ -17,6 +17,11 @@ use crate::Result;
 ///
 /// As [`Device`]. Operations reach, in the buffer that [`adopt`](Self::adopt) answers, the memory that was named, byte for byte.
 /// Waits between streams order what they say.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` cannot take memory that other code allocated",
+    label = "not a `ForeignMemory`",
+    note = "a backend that can implements `backend::ForeignMemory`; code that needs it takes `D: ForeignMemory`"
+)]
 pub unsafe trait ForeignMemory: Device {
     /// What the device keeps of memory it uses but does not own. Core drops it when no operation uses the memory any more,
     /// and the memory's owner after it.
@@ -43,7 +48,10 @@ pub unsafe trait ForeignMemory: Device {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. What else it says: nothing is ordered.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the name is [owned](ForeignStream::owner) by another device. It must not
+    ///   reach a driver: anybody can make one.
+    /// - What else it says. Nothing is ordered then.
     fn wait_for_foreign(&self, stream: &Self::Stream, other: ForeignStream) -> Result<()>;
 
     /// Makes what a stream of other code is given later run after everything enqueued on `stream` so far. Does not synchronize.

@@ -21,18 +21,38 @@ use std::fmt;
 /// assert_eq!(streams, [None, Some(ForeignStream::LEGACY), Some(ForeignStream::PER_THREAD)]);
 /// assert_eq!(ForeignStream::LEGACY.name(), 1);
 /// ```
+/// A name that its caller [vouches](Self::named) for is taken at its word. One that a device gave to a stream of its own carries that
+/// device, its [owner](Self::owner), and any other refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ForeignStream(u64);
+pub struct ForeignStream {
+    name: u64,
+    owner: Option<StreamOwner>,
+}
+
+/// The device that a stream belongs to, as its backend tells it from all others of the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StreamOwner {
+    backend: &'static str,
+    number: u64,
+}
+
+impl StreamOwner {
+    /// The device of a backend, of this number.
+    #[must_use]
+    pub const fn new(backend: &'static str, number: u64) -> Self {
+        Self { backend, number }
+    }
+}
 
 impl ForeignStream {
     /// The legacy default stream of the device: what it is given runs after all that streams were given before which are not
     /// non-blocking, and before all that those are given later. Streams of this library are non-blocking: nothing of that
     /// concerns them.
-    pub const LEGACY: Self = Self(1);
+    pub const LEGACY: Self = Self { name: 1, owner: None };
 
     /// The default stream of the thread that makes the call, whichever it is then. It is not non-blocking, so it is ordered with
     /// the legacy default stream, and with nothing else.
-    pub const PER_THREAD: Self = Self(2);
+    pub const PER_THREAD: Self = Self { name: 2, owner: None };
 
     /// The stream of a name; none for 0, which means one thing in some code and another in other.
     ///
@@ -41,13 +61,27 @@ impl ForeignStream {
     /// A name beyond 2 is that of a stream of the device it is used with, which is there for as long as it is used.
     #[must_use]
     pub const unsafe fn named(name: u64) -> Option<Self> {
-        if name == 0 { None } else { Some(Self(name)) }
+        if name == 0 { None } else { Some(Self { name, owner: None }) }
+    }
+
+    /// The stream that `owner` has by this name, for no device but that; none for 0.
+    ///
+    /// Nobody vouches for it, so it is safe to make: a device that takes such names looks up whether it has the stream.
+    #[must_use]
+    pub const fn owned(name: u64, owner: StreamOwner) -> Option<Self> {
+        if name == 0 { None } else { Some(Self { name, owner: Some(owner) }) }
+    }
+
+    /// The device that alone takes this name; none if it is a default stream, or somebody vouched for it.
+    #[must_use]
+    pub const fn owner(self) -> Option<StreamOwner> {
+        self.owner
     }
 
     /// Its name: never 0.
     #[must_use]
     pub const fn name(self) -> u64 {
-        self.0
+        self.name
     }
 }
 
@@ -56,7 +90,10 @@ impl fmt::Display for ForeignStream {
         match *self {
             Self::LEGACY => f.write_str("the legacy default stream"),
             Self::PER_THREAD => f.write_str("the default stream of a thread"),
-            Self(name) => write!(f, "stream {name:#x} of other code"),
+            Self { name, owner: None } => write!(f, "stream {name:#x} of other code"),
+            Self { name, owner: Some(owner) } => {
+                write!(f, "stream {name:#x} of {} {}", owner.backend, owner.number)
+            }
         }
     }
 }

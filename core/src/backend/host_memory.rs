@@ -81,6 +81,11 @@ pub unsafe trait AllocHost: Device {
 /// reads, once an event or a wait puts the two in order. It may be used until that memory is dropped, and keeps
 /// [`Buffer`](super::Buffer)'s contract until then, except that it is never given to
 /// [`Stream::free`](super::Stream::free).
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` cannot map host memory",
+    label = "not a `MapHost`",
+    note = "a backend that can implements `backend::MapHost`; code that needs it takes `D: MapHost`"
+)]
 pub unsafe trait MapHost: AllocHost {
     /// A buffer over pinned memory that was allocated [mapped](HostFlags::mapped). Core asks again for the same memory
     /// only when nothing uses the buffer it had.
@@ -97,6 +102,11 @@ pub unsafe trait MapHost: AllocHost {
 ///
 /// Registering does not change what the memory holds, nor what copies of it do; it only makes them faster. After
 /// [`unregister_host`](Self::unregister_host), failed or not, the memory may be freed.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` cannot page-lock memory that is there",
+    label = "not a `RegisterHost`",
+    note = "a backend that can implements `backend::RegisterHost`; code that needs it takes `D: RegisterHost`"
+)]
 pub unsafe trait RegisterHost: Device {
     /// A range that is pinned. Dropping one does nothing to the device.
     type Registration: Debug + Send + Sync + 'static;

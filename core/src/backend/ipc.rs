@@ -1,13 +1,17 @@
 //! Memory and events that other processes open.
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
-use std::{fmt::Debug, num::NonZeroUsize, ops::Range};
+use std::{
+    fmt::{self, Debug},
+    num::NonZeroUsize,
+    ops::Range,
+};
 
 use super::Device;
 use crate::Result;
 
 /// What names memory, or an event, to another process: bytes of the backend's own making.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "64 bytes by definition")]
 pub struct IpcToken(pub [u8; 64]);
 
@@ -34,6 +38,11 @@ pub struct IpcMemory {
 /// As [`Device`]. The buffers that [`alloc_exportable`](Self::alloc_exportable) and [`open_memory`](Self::open_memory) answer keep
 /// the contract of a [`Buffer`](super::Buffer) until what is answered with them is dropped, except that they are never given to
 /// [`Stream::free`](super::Stream::free), and that buffers over the same memory may share bytes.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` shares nothing with other processes",
+    label = "not a `Ipc`",
+    note = "a backend that can implements `backend::Ipc`; code that needs it takes `D: Ipc`"
+)]
 pub unsafe trait Ipc: Device {
     /// Exportable memory. Dropping it frees the memory at once; core drops it when no operation uses it any more.
     type Exportable: Debug + Send + Sync + 'static;
@@ -88,4 +97,12 @@ pub unsafe trait Ipc: Device {
     ///
     /// Another process made it on the same device, and has not dropped it.
     unsafe fn wait_exported(&self, stream: &Self::Stream, event: &IpcToken) -> Result<()>;
+}
+
+impl Debug for IpcToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IpcToken(")?;
+        self.0[..16].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str("…)")
+    }
 }

@@ -43,6 +43,11 @@ pub enum Advice {
 ///
 /// As [`Device`]; [`ManagedBuffer`](Self::ManagedBuffer) keeps the contract of a [`HostBuffer`], and the buffer that
 /// [`managed_buffer`](Self::managed_buffer) answers that of a mapped one ([`MapHost`](super::MapHost)).
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` has no managed memory",
+    label = "not a `ManagedMemory`",
+    note = "a backend that can implements `backend::ManagedMemory`; code that needs it takes `D: ManagedMemory`"
+)]
 pub unsafe trait ManagedMemory: Device {
     /// Managed memory, as the host holds it. Dropping one frees it; core drops it only when no operation uses it any more.
     type ManagedBuffer: HostBuffer;

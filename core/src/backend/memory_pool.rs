@@ -36,6 +36,11 @@ impl PoolStatistics {
 ///
 /// Nothing here takes memory that is allocated. A device that does not have the extra answers each call with
 /// [`Unsupported`](crate::Error::Unsupported).
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` has no pool to control",
+    label = "not a `PoolControl`",
+    note = "a backend that can implements `backend::PoolControl`; code that needs it takes `D: PoolControl`"
+)]
 pub trait PoolControl: Device {
     /// What the pool holds. Does not synchronize.
     ///

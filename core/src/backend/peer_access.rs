@@ -17,6 +17,11 @@ use crate::Result;
 ///
 /// As [`Device`]. [`copy_from_peer`](Self::copy_from_peer) is an operation of its stream as any other (S1 to S8), and
 /// [`wait_for_peer`](Self::wait_for_peer) puts it after what an event of the other device captured (S4).
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` cannot reach the memory of other devices",
+    label = "not a `PeerAccess`",
+    note = "a backend that can implements `backend::PeerAccess`; code that needs it takes `D: PeerAccess`"
+)]
 pub unsafe trait PeerAccess: Device {
     /// Whether operations of this device could be let into the memory of `peer`. Of its own memory, always.
     ///

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// What a device is made of, in numbers; 0, or none, is what its backend does not know.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceProperties {
     /// A name of the device that no other has, and that stays over restarts and in other processes.
@@ -54,7 +54,7 @@ pub struct DeviceProperties {
 /// let uuid = DeviceUuid([0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 1, 2, 3, 4, 5, 6, 7, 8]);
 /// assert_eq!(uuid.to_string(), "GPU-12345678-9abc-def0-0102-030405060708");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "sixteen bytes by definition")]
 pub struct DeviceUuid(pub [u8; 16]);
 
@@ -97,5 +97,22 @@ impl fmt::Display for PciAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { domain, bus, device } = self;
         write!(f, "{domain:04x}:{bus:02x}:{device:02x}.0")
+    }
+}
+
+impl fmt::Debug for DeviceUuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceUuid({self})")
+    }
+}
+
+impl fmt::Debug for DeviceProperties {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What tells devices apart; the rest is asked for by name.
+        f.debug_struct("DeviceProperties")
+            .field("compute_capability", &self.compute_capability)
+            .field("multiprocessors", &self.multiprocessors)
+            .field("total_memory_bytes", &self.total_memory_bytes)
+            .finish_non_exhaustive()
     }
 }

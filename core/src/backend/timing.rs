@@ -19,6 +19,11 @@ use crate::Result;
 /// # Safety
 ///
 /// What [`record_timed`](Self::record_timed) returns is an event as [`Stream::record`](super::Stream::record) makes it.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` cannot tell when work ran",
+    label = "not a `Timing`",
+    note = "a backend that can implements `backend::Timing`; code that needs it takes `D: Timing`"
+)]
 pub unsafe trait Timing: Device {
     /// As [`Stream::record`](super::Stream::record), and the event keeps the time at which the stream reaches it. Does not
     /// synchronize.

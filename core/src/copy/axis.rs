@@ -13,10 +13,10 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Bytes from the first step to the last, (destination, source).
+    /// Bytes from the first step to the last, (destination, source). Both are distances of positions, so they fit.
     pub(super) fn reach_bytes(&self) -> (isize, isize) {
         let last = (self.extent - 1).cast_signed();
-        (last * self.dst_stride_bytes, last * self.src_stride_bytes)
+        (last.saturating_mul(self.dst_stride_bytes), last.saturating_mul(self.src_stride_bytes))
     }
 
     /// The axis that takes `steps` steps at once; its strides may leave `isize` if that is all of them.

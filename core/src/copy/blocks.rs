@@ -1,6 +1,6 @@
 //! A plan cut into plans of a limited size.
 
-use std::iter::FusedIterator;
+use std::{fmt, iter::FusedIterator};
 
 use super::{Axis, Plan, Runs, loops::Loops};
 
@@ -8,7 +8,7 @@ use super::{Axis, Plan, Runs, loops::Loops};
 ///
 /// One axis is cut into sections; the axes outside it are walked step by step, those inside it stay whole. It is the
 /// outermost axis of which one step fits, so that every section but the last of an axis is more than half full.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Blocks<'a> {
     plan: &'a Plan,
     /// Where each pass over the cut axis starts.
@@ -97,3 +97,9 @@ impl Iterator for Blocks<'_> {
 
 impl ExactSizeIterator for Blocks<'_> {}
 impl FusedIterator for Blocks<'_> {}
+
+impl fmt::Debug for Blocks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Blocks({} left of {:?})", self.len(), self.plan)
+    }
+}

@@ -1,6 +1,6 @@
 //! Both sides of a copy as one nest of loops, and its reduction to canonical form.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, ops::Range};
 
 use super::Axis;
 use crate::layout::{Axes, Layout, LayoutError, NdLayout};
@@ -61,8 +61,9 @@ impl Loops {
         self.axes.retain(|axis| axis.extent > 1);
         for axis in self.axes.iter_mut().filter(|axis| axis.dst_stride_bytes < 0) {
             let (dst_reach, src_reach) = axis.reach_bytes();
-            self.dst_offset_bytes = self.dst_offset_bytes.wrapping_add_signed(dst_reach);
-            self.src_offset_bytes = self.src_offset_bytes.wrapping_add_signed(src_reach);
+            // The other end of an axis is a position too, so neither sum leaves the numbers.
+            self.dst_offset_bytes = self.dst_offset_bytes.saturating_add_signed(dst_reach);
+            self.src_offset_bytes = self.src_offset_bytes.saturating_add_signed(src_reach);
             axis.dst_stride_bytes = -axis.dst_stride_bytes;
             axis.src_stride_bytes = -axis.src_stride_bytes;
         }
@@ -76,6 +77,36 @@ impl Loops {
             self.axes.pop();
         }
         self
+    }
+
+    /// The same loops with the two sides elsewhere, by so many bytes.
+    ///
+    /// None if a side would begin before position 0 or end beyond `isize::MAX`: what holds for all loops, and what all
+    /// arithmetic on their positions rests on. With nothing to move they lie nowhere, and stay as they are.
+    pub(super) fn moved(&self, dst_bytes: isize, src_bytes: isize) -> Option<Self> {
+        let mut moved = self.clone();
+        if self.run_bytes > 0 {
+            moved.dst_offset_bytes = self.dst_offset_bytes.checked_add_signed(dst_bytes)?;
+            moved.src_offset_bytes = self.src_offset_bytes.checked_add_signed(src_bytes)?;
+            moved.span(moved.dst_offset_bytes, |axis| axis.reach_bytes().0)?;
+            moved.span(moved.src_offset_bytes, |axis| axis.reach_bytes().1)?;
+        }
+        Some(moved)
+    }
+
+    /// The bytes of a side from the first to one past the last, gaps included; `0..0` if there are none.
+    ///
+    /// None if it begins before position 0 or ends beyond `isize::MAX`.
+    pub(super) fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Option<Range<usize>> {
+        let (mut start, mut end) = (offset, offset.checked_add(self.run_bytes)?);
+        for reach in self.axes.iter().map(reach) {
+            if reach < 0 {
+                start = start.checked_add_signed(reach)?;
+            } else {
+                end = end.checked_add_signed(reach)?;
+            }
+        }
+        isize::try_from(end).is_ok().then_some(start..end)
     }
 
     /// Bytes moved in all.

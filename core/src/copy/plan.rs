@@ -1,6 +1,6 @@
 //! A copy, reduced to what a device needs to know.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use super::{Axis, Class, Runs, loops::Loops};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 /// the layouts it was made from, no others. Axes are sorted by descending destination stride, all of them positive.
 ///
 /// A plan with nothing to move has no axes, no runs, and 0 for every offset and length; its width is 16.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
     pub(super) loops: Loops,
     pub(super) limits: Capabilities,
@@ -150,31 +150,25 @@ impl Plan {
         Runs::new(&self.loops, self.axes())
     }
 
-    /// The same copy with its two sides elsewhere, by so many bytes; none if one would begin before its buffer.
+    /// The same copy with its two sides elsewhere, by so many bytes; none if one would begin before its buffer, or end
+    /// beyond `isize::MAX`. With nothing to move it is the same plan.
     ///
     /// For a backend whose buffer is part of another.
     #[must_use]
     pub fn moved(&self, dst_bytes: isize, src_bytes: isize) -> Option<Self> {
-        let mut loops = self.loops.clone();
-        loops.dst_offset_bytes = loops.dst_offset_bytes.checked_add_signed(dst_bytes)?;
-        loops.src_offset_bytes = loops.src_offset_bytes.checked_add_signed(src_bytes)?;
-        let begins = |offset: usize, reach: fn(&Axis) -> isize| {
-            let before = self.axes().iter().map(|axis| reach(axis).min(0)).sum::<isize>();
-            offset.checked_add_signed(before).is_some()
-        };
-        let inside = begins(loops.dst_offset_bytes, |axis| axis.reach_bytes().0)
-            && begins(loops.src_offset_bytes, |axis| axis.reach_bytes().1);
-        inside.then(|| Self::of(loops, &self.limits))
+        Some(Self::of(self.loops.moved(dst_bytes, src_bytes)?, &self.limits))
     }
 
     fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Range<usize> {
-        let (start, end) = self.axes().iter().map(reach).fold((offset, offset), |(start, end), reach| {
-            if reach < 0 {
-                (start.wrapping_add_signed(reach), end)
-            } else {
-                (start, end.wrapping_add_signed(reach))
-            }
-        });
-        start..end + self.run_bytes()
+        // Loops are checked when they are made and when they are moved. Were they not, this would fit no memory.
+        self.loops.span(offset, reach).unwrap_or(0..usize::MAX)
+    }
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let class = format!("{:?}", self.class);
+        let class = class.split(' ').next().unwrap_or_default();
+        write!(f, "Plan({class}, {} bytes in runs of {})", self.len_bytes, self.run_bytes())
     }
 }

@@ -1,6 +1,6 @@
 //! The reference executor: every plan as contiguous pieces.
 
-use std::iter::FusedIterator;
+use std::{fmt, iter::FusedIterator};
 
 use super::{Axis, loops::Loops};
 use crate::layout::Axes;
@@ -10,7 +10,7 @@ use crate::layout::Axes;
 ///
 /// The last axis moves fastest. A step adds strides only, so that offsets are exact to the full width of `usize`; up to
 /// six axes it lives without the heap.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Runs<'a> {
     axes: &'a [Axis],
     index: Axes<usize>,
@@ -68,3 +68,9 @@ impl Iterator for Runs<'_> {
 
 impl ExactSizeIterator for Runs<'_> {}
 impl FusedIterator for Runs<'_> {}
+
+impl fmt::Debug for Runs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Runs({} left of {} bytes)", self.remaining, self.run_bytes)
+    }
+}

@@ -93,16 +93,22 @@ impl<D: ForeignMemory> ErasedArray<D> {
         let Place { start, bytes, layout } = Place::of(address, layout, item_bytes)?;
         // SAFETY: passed on to the caller; the owner is dropped after what the device keeps.
         let (buffer, adopted) = unsafe { stream.0.core.device.adopt(start, bytes) }?;
-        let allocation = lent_to(&stream.0, buffer, Box::new((adopted, owner)));
+        let promised = Box::new((layout.clone(), item_bytes));
+        let allocation = lent_to(&stream.0, buffer, Box::new((adopted, owner)), promised);
         Ok(Self::of_allocation(Arc::new(allocation), layout, item_bytes))
     }
 }
 
-/// Memory of an owner, which others use after what `stream` was given so far.
-pub(crate) fn lent_to<D: Device>(stream: &StreamCore<D>, buffer: D::Buffer, owner: Owner) -> Allocation<D> {
+/// Memory of an owner, of which the promised elements are used, after what `stream` was given so far.
+pub(crate) fn lent_to<D: Device>(
+    stream: &StreamCore<D>,
+    buffer: D::Buffer,
+    owner: Owner,
+    promised: Box<(Layout, usize)>,
+) -> Allocation<D> {
     let sequence = lock(&stream.core.timeline).note_alloc(stream.lane.index);
     let uses = Uses::of_alloc(stream.lane.index, sequence, buffer.len_bytes());
-    let allocation = Allocation::lent(&stream.core, buffer, owner);
+    let allocation = Allocation::lent_in_part(&stream.core, buffer, owner, Some(promised));
     *lock(&allocation.uses) = uses;
     allocation
 }

@@ -136,14 +136,15 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// It was released by the same device and not freed, and nobody else uses it any more.
     #[track_caller]
-    pub unsafe fn reclaim(stream: &StreamHandle<D>, released: Released<D>) -> Result<Self, LayoutError> {
+    pub unsafe fn reclaim(stream: &StreamHandle<D>, released: Released<D>) -> Result<Self> {
         let Released { buffer, layout, item_bytes } = released;
         let allocation = match buffer {
             _ if item_bytes != T::BYTES => {
                 return Err(LayoutError::ElementSize {
                     item_bytes,
                     reason: "the element type is of another size",
-                });
+                }
+                .into());
             }
             None => Allocation::empty(&stream.0.core),
             Some(buffer) => Allocation::reclaimed(&stream.0, buffer),

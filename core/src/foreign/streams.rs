@@ -40,6 +40,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     /// # Errors
     ///
     /// - [`Error::Unsupported`](crate::Error::Unsupported): the device takes no memory of other code.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the name is [owned](ForeignStream::owner) by another device.
     /// - The device could not enqueue the wait; the stream is unchanged.
     #[doc(alias = "cudaStreamLegacy")]
     #[doc(alias = "cudaStreamPerThread")]

@@ -53,6 +53,22 @@ impl FunctionBuilder {
         Ok(Self { inputs, scalars, nodes: Vec::new(), known: HashMap::new() })
     }
 
+    /// A function to be built on from the result of another, with more inputs behind its own.
+    ///
+    /// # Errors
+    ///
+    /// More than 16 inputs.
+    pub(crate) fn continuing(
+        function: &Function,
+        more_inputs: &[ElementType],
+    ) -> Result<(Self, Value), FunctionError> {
+        let mut builder = Self::new(&[function.inputs(), more_inputs].concat(), function.scalars())?;
+        builder.nodes.extend_from_slice(function.nodes());
+        let numbered = (0..).map(Value);
+        builder.known.extend(function.nodes().iter().copied().zip(numbered));
+        Ok((builder, function.result()))
+    }
+
     /// The element of an input.
     ///
     /// # Errors

@@ -14,6 +14,8 @@ pub enum FunctionErrorKind {
     Shape,
     /// The function is larger than the limits allow.
     Size,
+    /// Nothing is reduced to an element that has no value then.
+    Empty,
 }
 
 impl FunctionErrorKind {
@@ -25,6 +27,7 @@ impl FunctionErrorKind {
             Self::Type => "type",
             Self::Shape => "shape",
             Self::Size => "size",
+            Self::Empty => "empty",
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Programs on memory that the host reaches: the answer that every backend must give.
 #![allow(unsafe_code)] // declares what a caller promises of memory, and calls what is compiled for more instructions
 
+mod accumulator;
 mod elements;
 mod environment;
 pub(super) mod kernels;
+mod reduce;
 mod schedule;
 mod walk;
 
@@ -13,6 +15,7 @@ use super::primitive::{Instruction, Program, fold};
 use crate::layout::{Layout, NdLayout};
 use environment::FloatEnvironment;
 use kernels::Slot;
+pub use reduce::{Reducing, interpret_reduction};
 use schedule::{Schedule, is_fixed};
 use walk::Walk;
 
@@ -146,12 +149,12 @@ impl Run<'_> {
             let slot = &mut slots[self.schedule.places[at]];
             match instruction {
                 Instruction::Constant(constant) => {
-                    kernels::fill(program.types[at], fold::bits_of(constant), slot, len);
+                    kernels::fill(program.types()[at], fold::bits_of(constant), slot, len);
                 }
                 Instruction::Scalar(number) => {
                     let number = usize::from(number);
                     let held = fold::held(program.scalars()[number], self.scalars[number]);
-                    kernels::fill(program.types[at], fold::bits_of(held), slot, len);
+                    kernels::fill(program.types()[at], fold::bits_of(held), slot, len);
                 }
                 _ => {}
             }

@@ -18,6 +18,12 @@
 mod builder;
 pub(super) mod fold;
 
+use std::{
+    fmt,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
 pub use builder::ProgramBuilder;
 
 use super::ElementType;
@@ -227,58 +233,121 @@ impl Instruction {
 ///
 /// Made by [`ProgramBuilder`], which checks types; so a backend checks nothing again. A `Bool` element is loaded as
 /// "not 0" and stored as 0 or 1; of a narrow integer and of a half the low bits are stored.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Program {
-    pub(crate) inputs: Vec<ElementType>,
-    pub(crate) scalars: Vec<ElementType>,
-    pub(crate) instructions: Vec<Instruction>,
-    pub(crate) types: Vec<RegisterType>,
-    pub(crate) result: Register,
-    pub(crate) result_type: ElementType,
-    /// A hash of all of the above.
-    pub(crate) digest: u64,
+///
+/// Cheap to clone and to hash, so that caches may use it as their key.
+#[derive(Clone)]
+pub struct Program(Arc<Parts>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Parts {
+    inputs: Vec<ElementType>,
+    scalars: Vec<ElementType>,
+    instructions: Vec<Instruction>,
+    types: Vec<RegisterType>,
+    result: Register,
+    result_type: ElementType,
+    /// Of all the others.
+    hash: u64,
 }
 
 impl Program {
     /// The types of the inputs.
     #[must_use]
     pub fn inputs(&self) -> &[ElementType] {
-        &self.inputs
+        &self.0.inputs
     }
 
     /// The types of the scalar arguments.
     #[must_use]
     pub fn scalars(&self) -> &[ElementType] {
-        &self.scalars
+        &self.0.scalars
     }
 
     /// The instructions, in order.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
-        &self.instructions
+        &self.0.instructions
     }
 
     /// The type of a register.
     #[must_use]
     pub fn register_type(&self, register: Register) -> RegisterType {
-        self.types[register.index()]
+        self.0.types[register.index()]
     }
 
-    /// A hash, worked out once: equal programs have equal ones in one process.
-    #[must_use]
-    pub fn digest(&self) -> u64 {
-        self.digest
+    /// The same program where axis `k` is what axis `order[k]` was.
+    pub(crate) fn with_positions(&self, order: &[usize]) -> Self {
+        let instructions = self.instructions();
+        let is_same = |instruction: &Instruction| match *instruction {
+            Instruction::Position(axis) => order.get(usize::from(axis)) == Some(&usize::from(axis)),
+            _ => true,
+        };
+        if instructions.iter().all(is_same) {
+            return self.clone();
+        }
+        let place = |axis: u8| order.iter().position(|&was| was == usize::from(axis));
+        let moved = |&instruction: &Instruction| match instruction {
+            Instruction::Position(axis) => {
+                let to = place(axis).and_then(|to| u8::try_from(to).ok());
+                Instruction::Position(to.unwrap_or(axis))
+            }
+            other => other,
+        };
+        let instructions = instructions.iter().map(moved).collect();
+        let Parts { inputs, scalars, types, result, result_type, .. } = &*self.0;
+        let parts = (inputs.clone(), scalars.clone());
+        Self::new(parts, instructions, types.clone(), *result, *result_type)
+    }
+
+    fn new(
+        (inputs, scalars): (Vec<ElementType>, Vec<ElementType>),
+        instructions: Vec<Instruction>,
+        types: Vec<RegisterType>,
+        result: Register,
+        result_type: ElementType,
+    ) -> Self {
+        // Fixed keys: a program has one hash in every process.
+        let mut hasher = DefaultHasher::new();
+        (&inputs, &scalars, &instructions, result_type).hash(&mut hasher);
+        let hash = hasher.finish();
+        Self(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, hash }))
+    }
+
+    /// The types of all registers, in order.
+    pub(crate) fn types(&self) -> &[RegisterType] {
+        &self.0.types
     }
 
     /// The register that is stored.
     #[must_use]
     pub fn result(&self) -> Register {
-        self.result
+        self.0.result
     }
 
     /// The type of the elements of the result.
     #[must_use]
     pub fn result_type(&self) -> ElementType {
-        self.result_type
+        self.0.result_type
+    }
+}
+
+impl PartialEq for Program {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl Eq for Program {}
+
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash.hash(state);
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { inputs, instructions, result_type, .. } = &*self.0;
+        write!(f, "Program({inputs:?} -> {result_type}, {} instructions)", instructions.len())
     }
 }

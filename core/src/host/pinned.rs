@@ -229,8 +229,9 @@ impl<T: Element, D: Device> DerefMut for PinnedBuffer<T, D> {
     }
 }
 
-impl<T: Element + fmt::Debug, D: Device> fmt::Debug for PinnedBuffer<T, D> {
+impl<T: Element, D: Device> fmt::Debug for PinnedBuffer<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
+        let name = crate::brief::type_name::<T>();
+        write!(f, "PinnedBuffer<{name}>({} on {})", self.len, crate::brief::On(&self.core.device))
     }
 }

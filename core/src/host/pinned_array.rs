@@ -42,10 +42,10 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     ///
     /// [`LayoutError::LengthMismatch`], [`LayoutError::Overflow`]: the shape has another number of elements. The buffer is
     /// dropped.
-    pub fn new(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self, LayoutError> {
+    pub fn new(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self> {
         let layout = Layout::contiguous(shape, Order::C)?;
         if layout.len() != buffer.len() {
-            return Err(LayoutError::LengthMismatch { expected: layout.len(), found: buffer.len() });
+            return Err(LayoutError::LengthMismatch { expected: layout.len(), found: buffer.len() }.into());
         }
         Ok(Self { buffer, layout })
     }
@@ -190,8 +190,10 @@ impl<T: Element, D: Device, I: AsRef<[usize]>> IndexMut<I> for PinnedArray<T, D>
     }
 }
 
-impl<T: Element + fmt::Debug, D: Device> fmt::Debug for PinnedArray<T, D> {
+impl<T: Element, D: Device> fmt::Debug for PinnedArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PinnedArray({:?}, shape = {:?})", self.buffer, self.layout.shape())
+        let context = self.buffer.context();
+        let (name, shape) = (crate::brief::type_name::<T>(), crate::brief::List(self.layout.shape()));
+        write!(f, "PinnedArray<{name}>{shape:?} on {}", crate::brief::On(context.device()))
     }
 }

@@ -25,7 +25,7 @@ impl<T: fmt::Display + Any> fmt::Display for HostArray<T> {
     /// let a = HostArray::new(&[2, 2], vec![1.0, -2.5, 0.0625, f64::NAN])?;
     /// assert_eq!(a.to_string(), "[[ 1.     -2.5   ]\n [ 0.0625     nan]]");
     /// assert_eq!(format!("{a:.1}"), "[[ 1.  -2.5]\n [ 0.1  nan]]");
-    /// # Ok::<(), devarray::LayoutError>(())
+    /// # Ok::<(), devarray::Error>(())
     /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.shown();

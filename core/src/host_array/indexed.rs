@@ -1,11 +1,11 @@
 //! Elements with their indices.
 
-use std::{iter::FusedIterator, slice};
+use std::{fmt, iter::FusedIterator, slice};
 
 use crate::layout::Axes;
 
 /// The elements of a [`HostArray`](super::HostArray) in C order, each with its index, one position an axis.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct IndexedIter<'a, T> {
     elements: slice::Iter<'a, T>,
     shape: &'a [usize],
@@ -42,3 +42,14 @@ impl<'a, T> Iterator for IndexedIter<'a, T> {
 impl<T> ExactSizeIterator for IndexedIter<'_, T> {}
 
 impl<T> FusedIterator for IndexedIter<'_, T> {}
+
+impl<T> fmt::Debug for IndexedIter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "IndexedIter(at {:?} of {:?})",
+            crate::brief::List(&self.next),
+            crate::brief::List(self.shape)
+        )
+    }
+}

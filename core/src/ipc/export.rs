@@ -1,6 +1,6 @@
 //! Arrays that other processes may open.
 
-use std::{num::NonZeroUsize, panic::Location, sync::Arc};
+use std::{fmt, num::NonZeroUsize, panic::Location, sync::Arc};
 
 use super::remote::{Origin, RemoteArray};
 use crate::{
@@ -32,7 +32,6 @@ impl<D: Ipc> Drop for Counted<D> {
 }
 
 /// Memory that other processes may have opened: it is kept until this is dropped, whatever becomes of the array.
-#[derive(Debug)]
 pub struct Exported<D: Ipc> {
     remote: RemoteArray,
     /// Other processes may still open it.
@@ -115,5 +114,11 @@ impl<T: Element, D: Ipc> Array<T, D> {
         drop(timeline);
         let remote = RemoteArray { origin, memory, event: token, layout, item_bytes };
         Ok(Exported { remote, _event: Some(event), _memory: allocation })
+    }
+}
+
+impl<D: Ipc> fmt::Debug for Exported<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Exported").field(&self.remote).finish()
     }
 }

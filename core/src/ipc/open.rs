@@ -53,7 +53,8 @@ impl<T: Element, D: Ipc> Array<T, D> {
             // SAFETY: as above; the event is kept with the memory.
             unsafe { device.wait_exported(&stream.0.raw, &remote.event) }?;
             drop(submission);
-            lent_to(&stream.0, buffer, Box::new(opened))
+            let promised = Box::new((remote.layout.clone(), item_bytes));
+            lent_to(&stream.0, buffer, Box::new(opened), promised)
         };
         let (allocation, layout) = (Arc::new(allocation), remote.layout.clone());
         Ok(Self::of_erased(ErasedArray::of_allocation(allocation, layout, item_bytes)))

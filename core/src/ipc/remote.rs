@@ -1,10 +1,13 @@
 //! Names of arrays and events for other processes: plain data, with a form in bytes.
 
+use std::fmt;
+
 use super::wire::{Reader, Writer};
 use crate::{
     Error, Result,
     backend::{DeviceUuid, Ipc, IpcMemory, IpcToken},
     layout::{Layout, LayoutError, NdLayout},
+    operations::check_inside,
 };
 
 /// What the bytes begin with: the format and its version.
@@ -62,7 +65,7 @@ impl Origin {
 }
 
 /// The name of an array of another process; from [`Array::export`](crate::Array::export).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RemoteArray {
     pub(super) origin: Origin,
     pub(super) memory: IpcMemory,
@@ -84,7 +87,7 @@ impl RemoteArray {
         self.item_bytes
     }
 
-    /// The name of other elements of the same memory: a slice of the array, say. A transform of [`layout`](Self::layout) is one.
+    /// The name of some of its elements: a slice of the array, say. A transform of [`layout`](Self::layout) is one.
     ///
     /// ```
     /// # use devarray::{Array, Context};
@@ -105,18 +108,21 @@ impl RemoteArray {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::OutOfBounds`]: they do not lie in what was exported.
+    /// - [`LayoutError::OutOfBounds`]: they do not lie in what was exported.
+    /// - [`LayoutError::NotLent`]: some of them are not of this name, or cannot be told to be.
     pub fn with_layout(self, layout: Layout) -> Result<Self, LayoutError> {
-        let (span, items) = (layout.span(), self.items());
-        if span.end > items && !span.is_empty() {
-            return Err(LayoutError::OutOfBounds { start: span.start, end: span.end, len: items });
+        self.check_inside(&layout)?;
+        if !self.layout.covers(self.item_bytes, &layout, self.item_bytes) {
+            let span = layout.span();
+            return Err(LayoutError::NotLent { start: span.start, end: span.end });
         }
         Ok(Self { layout, ..self })
     }
 
-    /// Elements that the exported memory has room for.
-    fn items(&self) -> usize {
-        usize::try_from(self.memory.len_bytes).unwrap_or(usize::MAX) / self.item_bytes
+    /// Refuses elements that the exported memory has no room for.
+    fn check_inside(&self, layout: &Layout) -> Result<(), LayoutError> {
+        let len_bytes = usize::try_from(self.memory.len_bytes).unwrap_or(usize::MAX);
+        check_inside(layout, self.item_bytes, len_bytes)
     }
 
     /// For sending.
@@ -147,8 +153,9 @@ impl RemoteArray {
         if !reader.is_at_end() {
             return Err(ParseRemoteError("it goes on behind the end"));
         }
-        let layout = remote.layout.clone();
-        remote.with_layout(layout).map_err(|_| ParseRemoteError("the elements lie outside the memory"))
+        let outside = |_| ParseRemoteError("the elements lie outside the memory");
+        remote.check_inside(&remote.layout).map_err(outside)?;
+        Ok(remote)
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -168,7 +175,7 @@ impl RemoteArray {
 }
 
 /// The name of an event of another process; from [`StreamHandle::record_exported`](crate::StreamHandle::record_exported).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RemoteEvent {
     pub(super) origin: Origin,
     pub(super) token: IpcToken,
@@ -197,5 +204,22 @@ impl RemoteEvent {
             Some((origin, token)) if reader.is_at_end() => Ok(Self { origin, token }),
             _ => Err(ParseRemoteError("it is cut off, too long, or a number in it is out of range")),
         }
+    }
+}
+
+impl fmt::Debug for RemoteArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (shape, process) = (crate::brief::List(self.layout.shape()), self.origin.process);
+        write!(
+            f,
+            "RemoteArray<{} bytes>{shape:?} of process {process} on {}",
+            self.item_bytes, self.origin.backend
+        )
+    }
+}
+
+impl fmt::Debug for RemoteEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RemoteEvent(of process {} on {})", self.origin.process, self.origin.backend)
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn from_front(index: isize, len: usize) -> Option<usize> {
 
 /// An axis number of a layout of `rank` axes, counted from the front.
 #[inline]
-pub(super) fn axis_index(axis: isize, rank: usize) -> Result<usize, LayoutError> {
+pub(crate) fn axis_index(axis: isize, rank: usize) -> Result<usize, LayoutError> {
     from_front(axis, rank).ok_or(LayoutError::AxisOutOfRange { axis, rank })
 }
 

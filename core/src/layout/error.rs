@@ -115,6 +115,9 @@ pub enum LayoutError {
         /// The order given.
         order: Order,
     },
+    /// An input of a function shares memory with its result, without being the same elements.
+    #[error("an input overlaps the result without being the same elements: copy the input first")]
+    OverlappingOperands,
     /// A count of elements or bytes, or an offset, does not fit `isize`.
     #[error("extents, strides or offset overflow")]
     Overflow,
@@ -127,6 +130,36 @@ pub enum LayoutError {
         end: usize,
         /// Elements there are.
         len: usize,
+    },
+    /// The layout reaches elements of memory that was lent, or opened, which are not among those that were promised.
+    #[error("layout reaches elements {start}..{end}, and some of them were not lent")]
+    NotLent {
+        /// First element reached.
+        start: usize,
+        /// One past the last element reached.
+        end: usize,
+    },
+    /// Other strides that reach, or may reach, an element that the view does not have.
+    #[error("the strides reach elements that the view does not have")]
+    OutsideView,
+    /// A window longer than the axis it slides along.
+    #[error("a window of {len} is longer than axis {axis} of extent {extent}")]
+    WindowTooLong {
+        /// The axis, counted from the front.
+        axis: usize,
+        /// Positions of the window.
+        len: usize,
+        /// The extent of that axis.
+        extent: usize,
+    },
+    /// A join of no arrays, whose shape is not known.
+    #[error("at least one array is needed to join")]
+    NothingToJoin,
+    /// An axis without elements that is to be extended by its own elements.
+    #[error("axis {axis} has no element to extend it with")]
+    EmptyAxis {
+        /// The axis, counted from the front.
+        axis: usize,
     },
     /// A host slice holds another number of elements than the operation moves.
     #[error("length mismatch: expected {expected} elements, found {found}")]

@@ -9,6 +9,11 @@ use super::{
 /// A shape to reshape to: a slice, an array, a `Vec` or [`Axes`] of any [`Integer`]. Sealed.
 ///
 /// The extent −1, given once, is inferred from the number of elements.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no shape to reshape to",
+    label = "not a slice, an array or a `Vec` of integers",
+    note = "write a shape as `&[2, 3]`; one extent may be -1"
+)]
 pub trait Extents: Sealed {
     /// The type of an extent.
     type Extent: Integer;

@@ -2,6 +2,11 @@
 
 /// An integer type for positions and extents, in which negative numbers have a meaning: `isize`, `i32`, and `usize` for
 /// where none is needed. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not taken for a position or an extent",
+    label = "not `isize`, `i32` or `usize`",
+    note = "positions and extents are `isize`, `i32` or `usize`"
+)]
 pub trait Integer: Copy + sealed::Sealed {
     /// The number as `isize`; `None` if it is greater than `isize` holds.
     fn to_isize(self) -> Option<isize>;

@@ -24,6 +24,11 @@ use super::{Extents, IndexItem, Layout, LayoutError, Order, Slice, Split};
 /// Three methods. The trait is safe because nobody trusts the answers: core lowers them to a [`Layout`], whose
 /// constructor checks them, and believes only that. The provided methods may be overridden, to save the check or to be
 /// faster, but core never calls an override: it asks the `Layout` it made.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no shape and strides",
+    label = "not an `NdLayout`",
+    note = "arrays, views and `devarray::Layout` have them; `Layout::contiguous(&[2, 3], Order::C)?` makes one of a shape"
+)]
 pub trait NdLayout {
     /// Extents, in elements, outermost axis first. A 0-d layout has none and one element.
     fn shape(&self) -> &[usize];

@@ -91,7 +91,7 @@ impl Layout {
 
     /// Of each axis that has more than one position: the distance of neighbours, and the last position. None of an empty
     /// layout.
-    fn loops(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(super) fn loops(&self) -> impl Iterator<Item = (usize, usize)> {
         let axes = self.shape.iter().zip(&self.strides);
         axes.filter(|&(&extent, _)| extent > 1 && !self.is_empty())
             .map(|(&extent, &stride)| (stride.unsigned_abs(), extent - 1))

@@ -15,10 +15,7 @@ impl Layout {
         if self.rank() != 1 {
             return Err(LayoutError::RankMismatch { expected: 1, found: self.rank() });
         }
-        if section == 0 {
-            return Err(LayoutError::BadSection { section });
-        }
-        Ok(Split::new(self, 0, Cuts::Every { section }))
+        Split::every(self, 0, section)
     }
 
     /// An axis in `sections` parts as equal as can be, the longer ones first. More sections than positions give empty
@@ -57,8 +54,8 @@ impl Layout {
     }
 }
 
-/// The parts of a layout along one axis, front to back. Made by [`Layout::split`], [`Layout::array_split`] and
-/// [`Layout::split_at`].
+/// The parts of a layout along one axis, front to back. Made by [`Layout::split`], [`Layout::array_split`],
+/// [`Layout::split_at`] and [`Layout::axis_chunks`].
 ///
 /// The parts are consecutive and together are the whole axis, so each index of the layout falls to exactly one part. If
 /// the layout is injective no two parts share an element, and mutable views of all parts may exist at once.
@@ -79,6 +76,16 @@ enum Cuts<'a> {
     Every { section: usize },
     Even { sections: usize, short: usize, longer: usize },
     At { positions: &'a [usize], last: bool },
+}
+
+impl Split<'static> {
+    /// Parts of `section` positions of an axis that exists.
+    pub(super) fn every(whole: &Layout, axis: usize, section: usize) -> Result<Self, LayoutError> {
+        if section == 0 {
+            return Err(LayoutError::BadSection { section });
+        }
+        Ok(Self::new(whole, axis, Cuts::Every { section }))
+    }
 }
 
 impl<'a> Split<'a> {
@@ -129,6 +136,34 @@ impl Iterator for Split<'_> {
         };
         self.next = to;
         Some(self.whole.select(self.axis, from, to - from, 1, self.per_position))
+    }
+
+    /// The part after `count` others. Costs no more than the next one.
+    #[inline]
+    fn nth(&mut self, count: usize) -> Option<Layout> {
+        let extent = self.whole.shape[self.axis];
+        match &mut self.cuts {
+            Cuts::Every { section } => {
+                self.next = self.next.saturating_add(count.saturating_mul(*section)).min(extent);
+            }
+            Cuts::Even { sections, short, longer } => {
+                // What is left behind are parts of this axis, so they end on it.
+                let skipped = count.min(*sections);
+                let longer_ones = skipped.min(*longer);
+                self.next += skipped * *short + longer_ones;
+                (*sections, *longer) = (*sections - skipped, *longer - longer_ones);
+            }
+            Cuts::At { positions, last } => {
+                if let Some(before) = count.checked_sub(1) {
+                    match positions.get(before) {
+                        Some(&position) => self.next = position.min(extent),
+                        None => (self.next, *last) = (extent, false),
+                    }
+                    *positions = positions.get(count..).unwrap_or_default();
+                }
+            }
+        }
+        self.next()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,6 +1,6 @@
 //! The checked value type all algorithms run on.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use super::{
     Axes, LayoutError, NdLayout, Order,
@@ -11,7 +11,7 @@ use super::{
 ///
 /// Fields are private and checked at construction: the number of elements, and every position it can reach, fit
 /// `isize`. Cheap to clone; up to six axes never touch the heap. Holds no pointer.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 pub struct Layout {
     pub(super) shape: Axes<usize>,
     pub(super) strides: Axes<isize>,
@@ -174,5 +174,15 @@ impl NdLayout for Layout {
 
     fn offset(&self) -> usize {
         self.offset
+    }
+}
+
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layout")
+            .field("shape", &crate::brief::List(&self.shape))
+            .field("strides", &crate::brief::List(&self.strides))
+            .field("offset", &self.offset)
+            .finish()
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, panic::Location};
 use super::MemoryKind;
 
 /// One allocation. `Display` is a line for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AllocationRecord {
     /// Its kind.
@@ -82,5 +82,11 @@ impl fmt::Display for LiveByTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tag, allocations, len_bytes } = self;
         write!(f, "{len_bytes} bytes in {allocations} {}", tag.unwrap_or("untagged"))
+    }
+}
+
+impl fmt::Debug for AllocationRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AllocationRecord({self})")
     }
 }

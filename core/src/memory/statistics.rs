@@ -1,5 +1,7 @@
 //! How much memory of each kind.
 
+use std::fmt;
+
 use super::MemoryKind;
 use crate::{Context, backend::Device, context::lock, memory::AllocationRecord};
 
@@ -20,7 +22,7 @@ pub struct KindStatistics {
 }
 
 /// Memory of every kind that a context's program holds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryStatistics(pub(super) [KindStatistics; MemoryKind::ALL.len()]);
 
 impl MemoryStatistics {
@@ -96,5 +98,14 @@ impl<D: Device> crate::context::ContextCore<D> {
         self.pinned.with_ledger(|ledger| live.extend(ledger.records()));
         live.sort_by_key(|record| (record.kind, record.number));
         live
+    }
+}
+
+impl fmt::Debug for MemoryStatistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let used = MemoryKind::ALL.into_iter().filter(|&kind| self.of(kind).allocations > 0);
+        let live = used.map(|kind| (kind, self.of(kind).live_bytes));
+        f.write_str("MemoryStatistics of live bytes ")?;
+        f.debug_map().entries(live).finish()
     }
 }

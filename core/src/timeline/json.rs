@@ -1,6 +1,7 @@
 //! Timelines as JSON, in the trace event format.
 
 use std::{
+    fmt,
     io::{self, Write},
     time::Duration,
 };
@@ -13,7 +14,6 @@ use super::{Arrow, ArrowKind, Mark, Span, Timeline, Track, TrackKind};
 const FINDING_COLOUR: &str = "terrible";
 
 /// Writes timelines into one file, each as a process of it. [`finish`](Self::finish) ends the file.
-#[derive(Debug)]
 pub struct TraceWriter<W> {
     out: W,
     processes: usize,
@@ -237,4 +237,10 @@ fn of_arrow<'a>(arrow: &'a Arrow, timeline: &Timeline, pid: usize, id: usize) ->
 /// In microseconds, exact to the nanosecond for a hundred days.
 fn microseconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1000.0
+}
+
+impl<W> fmt::Debug for TraceWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceWriter").field("events", &self.events).finish_non_exhaustive()
+    }
 }

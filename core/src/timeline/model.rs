@@ -1,10 +1,10 @@
 //! Timelines as data.
 
-use std::{ops::Range, panic::Location, time::Duration};
+use std::{fmt, ops::Range, panic::Location, time::Duration};
 
 /// What a device and its host did, and when. Times count from one origin; what that is, and how fast time passes, is the recorder's
 /// to say.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeline {
     /// What it is a timeline of.
@@ -16,7 +16,7 @@ pub struct Timeline {
 }
 
 /// What happened one after another: on one stream, or on one thread of the host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Track {
     /// Whose it is.
@@ -40,7 +40,7 @@ pub enum TrackKind {
 }
 
 /// One call of the host, or one operation of a stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
     /// What it is: `"copy"`, `"record"`, `"synchronize"` …
@@ -148,5 +148,30 @@ impl Arrow {
     #[must_use]
     pub const fn new(kind: ArrowKind, from: SpanId, to: SpanId) -> Self {
         Self { kind, from, to }
+    }
+}
+
+impl fmt::Debug for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, tracks, arrows } = self;
+        write!(f, "Timeline({name:?}, {} tracks, {} arrows)", tracks.len(), arrows.len())
+    }
+}
+
+impl fmt::Debug for Track {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, kind, spans, marks } = self;
+        write!(f, "Track({name:?}, {kind:?}, {} spans, {} marks)", spans.len(), marks.len())
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Span")
+            .field("name", &self.name)
+            .field("number", &self.number)
+            .field("time", &self.time)
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
     }
 }

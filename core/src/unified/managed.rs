@@ -1,14 +1,17 @@
 //! Memory that moves between host and device by itself.
 
-use std::{num::NonZeroUsize, panic::Location as Place, sync::Arc};
+use std::{fmt, num::NonZeroUsize, panic::Location as Place, sync::Arc};
 
 use super::{Start, Unified, unified_methods};
 use crate::{
-    ArrayView, ArrayViewMut, Context, Result, StreamHandle,
-    array::{Element, answer_as_layout},
+    Array, ArrayView, ArrayViewMut, Context, Result, StreamHandle,
+    array::{
+        Element, Parts, Reshaped, answer_as_layout, array_transforms, layout_questions, view_broadcasts,
+        view_splits, view_transforms,
+    },
     backend::{Advice, HostBuffer, Location, ManagedMemory},
     context::lock,
-    layout::{Layout, LayoutError, NdLayout, Order},
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
     memory::{MemoryKind, Ticket},
     order::{Footprint, Touch},
     pinned_pool::PinnedPool,
@@ -29,7 +32,6 @@ use crate::{
 /// assert_eq!(a.view().slice_axis(0, 7..8)?.to_vec(&stream)?, [1.5]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ManagedArray<T: Element, D: ManagedMemory> {
     unified: Unified<T, D>,
 }
@@ -134,3 +136,9 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
 }
 
 answer_as_layout!([T: Element, D: ManagedMemory] ManagedArray<T, D>);
+
+impl<T: Element, D: ManagedMemory> fmt::Debug for ManagedArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "ManagedArray", &self.view().elements())
+    }
+}

@@ -1,13 +1,16 @@
 //! Pinned memory that the device reads and writes in place.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::{Unified, unified_methods};
 use crate::{
-    ArrayView, ArrayViewMut, Context, PinnedBuffer, Result,
-    array::{Element, answer_as_layout},
+    Array, ArrayView, ArrayViewMut, Context, PinnedBuffer, Result, StreamHandle,
+    array::{
+        Element, Parts, Reshaped, answer_as_layout, array_transforms, layout_questions, view_broadcasts,
+        view_splits, view_transforms,
+    },
     backend::{Capability, HostFlags, MapHost},
-    layout::{Layout, LayoutError, NdLayout, Order},
+    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
 };
 
 /// An N-dimensional array in host memory that the device reads and writes in place: a slice to the one, an array to the
@@ -28,7 +31,6 @@ use crate::{
 /// assert_eq!(mapped.host()?, [9; 6]); // … until the host asks
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct MappedArray<T: Element, D: MapHost> {
     unified: Unified<T, D>,
 }
@@ -103,3 +105,9 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
 }
 
 answer_as_layout!([T: Element, D: MapHost] MappedArray<T, D>);
+
+impl<T: Element, D: MapHost> fmt::Debug for MappedArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::typed::<T, D>(f, "MappedArray", &self.view().elements())
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 
-use devarray::{Array, LayoutError};
+use devarray::{Array, Error, LayoutError};
 
 use crate::{devices, open};
 
@@ -56,7 +56,10 @@ fn no_part_of_bytes_leaves_the_memory() {
     for (position, len) in [(0, 9), (8, 1), (9, 0), (usize::MAX, 0), (usize::MAX, 2), (1, usize::MAX), (4, 5)]
     {
         let refused = bytes.slice(position, len).err();
-        assert!(matches!(refused, Some(LayoutError::OutOfBounds { .. })), "{position} {len}: {refused:?}");
+        assert!(
+            matches!(refused, Some(Error::Layout(LayoutError::OutOfBounds { .. }))),
+            "{position} {len}: {refused:?}"
+        );
     }
     assert_eq!(bytes.slice(8, 0).unwrap().to_vec(&stream).unwrap(), [0_u8; 0]);
     assert_eq!(bytes.slice(4, 4).unwrap().slice(1, 3).unwrap().to_vec(&stream).unwrap(), [0; 3]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use devarray::{Layout, backend::Capabilities, copy};
+use devarray::{Layout, backend::Capabilities, copy, copy::Plan};
 
 use crate::Rng;
 
@@ -39,7 +39,7 @@ fn a_plan_is_right_or_refused_on_every_pair_of_layouts() {
             continue;
         };
         let item = [1, 2, 3, 4, 12, 16][rng.below(6)];
-        let Ok(plan) = copy::Plan::new(&dst, &src, item, &Capabilities::default()) else {
+        let Ok(plan) = Plan::new(&dst, &src, item, &Capabilities::default()) else {
             let places = positions(&dst);
             let distinct = places.iter().collect::<BTreeSet<_>>().len() == places.len();
             let room =
@@ -77,4 +77,85 @@ fn a_plan_is_right_or_refused_on_every_pair_of_layouts() {
         copied += 1;
     }
     assert!(copied > 1000 && outside > 100 && refused > 100, "{copied} {outside} {refused}");
+}
+
+/// Two slices with memory of ours on both sides, which nothing may touch.
+fn copied_in_the_middle(plan: &Plan) -> Vec<u8> {
+    let from = [1_u8; 96];
+    let mut to = [0_u8; 96];
+    let _ = copy::copy_bytes(plan, &from[32..64], &mut to[32..64]);
+    to.to_vec()
+}
+
+#[test]
+fn a_plan_moved_twice_as_far_as_numbers_go_reaches_nothing() {
+    let bytes = |extent: usize, stride, offset| Layout::new(&[extent], &[stride], offset).unwrap();
+    let plan = |dst: &Layout, src: &Layout| Plan::new(dst, src, 1, &Capabilities::default()).unwrap();
+    let rows = Layout::new(&[2, 8], &[10, 1], 0).unwrap();
+    let plans = [
+        plan(&bytes(16, 1, 0), &bytes(16, 1, 0)),
+        plan(&bytes(4, 3, 2), &bytes(4, -2, 9)),
+        plan(&rows, &rows),
+        plan(&bytes(0, 1, 0), &bytes(0, 1, 0)),
+    ];
+    for plan in plans {
+        // Once far, the next step would put the end, or the start too, beyond the last number, and so before the slice again.
+        for first in [isize::MAX, isize::MAX - 16, isize::MAX - 40, isize::MIN, 1 << 62] {
+            for second in [isize::MAX, isize::MAX - 15, 1 << 62, 17, 2, 1] {
+                for sides in [(first, 0, second, 0), (0, first, 0, second), (first, first, second, second)] {
+                    let once = plan.moved(sides.0, sides.1);
+                    let Some(far) = once.and_then(|once| once.moved(sides.2, sides.3)) else { continue };
+                    let empty = plan.len_bytes() == 0;
+                    assert!(empty || far.dst_span().end.max(far.src_span().end) < 1 << 63, "{far:?}");
+                    assert_eq!(copied_in_the_middle(&far), [0; 96], "{sides:?}: {far:?}");
+                    assert_eq!(
+                        far.blocks(3).flat_map(|block| copied_in_the_middle(&block)).max().unwrap_or(0),
+                        0
+                    );
+                }
+            }
+        }
+    }
+    // The twin: a plan that was not moved away does copy.
+    assert!(copied_in_the_middle(&plan(&bytes(16, 1, 0), &bytes(16, 1, 0))).contains(&1));
+}
+
+#[test]
+fn a_moved_plan_is_that_of_moved_layouts_or_none() {
+    let mut rng = Rng(5);
+    let (mut moved, mut refused) = (0, 0);
+    for _ in 0..20_000 {
+        let shape: Vec<usize> = (0..rng.below(4)).map(|_| rng.below(4)).collect();
+        let (Some(dst), Some(src)) = (any_layout(&mut rng, &shape, true), any_layout(&mut rng, &shape, true))
+        else {
+            continue;
+        };
+        let item = [1, 2, 12][rng.below(3)];
+        let Ok(plan) = Plan::new(&dst, &src, item, &Capabilities::default()) else { continue };
+        let steps = [0, 1, -1, 40, -40, isize::MAX / 2, isize::MAX, isize::MIN, -(1 << 61)];
+        let by = [steps[rng.below(9)], steps[rng.below(9)]];
+        // Counted in wide numbers: the lowest and the highest byte of each side.
+        let room = [&dst, &src].iter().zip(by).all(|(side, by)| {
+            let places = positions(side);
+            let item = item as i128;
+            let low = places.iter().min().map_or(0, |low| low * item + by as i128);
+            let high = places.iter().max().map_or(0, |high| (high + 1) * item + by as i128);
+            places.is_empty() || low >= 0 && high <= isize::MAX as i128
+        });
+        let found = plan.moved(by[0], by[1]);
+        assert_eq!(found.is_some(), room, "{plan:?} by {by:?}");
+        let Some(found) = found else {
+            refused += 1;
+            continue;
+        };
+        let runs = plan.runs().take(50).zip(found.runs());
+        for ((src, dst, len), found) in runs {
+            let due = (src.wrapping_add_signed(by[1]), dst.wrapping_add_signed(by[0]), len);
+            assert_eq!(found, due, "{plan:?} by {by:?}");
+        }
+        assert_eq!(found.runs().len(), plan.runs().len());
+        assert!(plan.len_bytes() > 0 || found == plan, "nothing to move lies nowhere: {found:?}");
+        moved += 1;
+    }
+    assert!(moved > 1000 && refused > 1000, "{moved} {refused}");
 }

@@ -1,4 +1,5 @@
 //! Golden cases of functions on host memory: their text, and the view that the steps of a text make.
+#![allow(unsafe_code)] // interprets programs on memory of its own
 
 use std::error::Error;
 

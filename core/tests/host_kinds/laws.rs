@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use devarray::{
-    Array, Context, Error, Layout, ManagedArray, MappedArray, NdLayout, PinnedArray, PinnedLimits,
+    Array, Context, Error, Layout, ManagedArray, MappedArray, PinnedArray, PinnedLimits,
     backend::{Advice, HostFlags, Location, ManagedMemory, MapHost, RegisterHost},
     layout::Slice,
 };

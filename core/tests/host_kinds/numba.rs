@@ -264,7 +264,7 @@ behaviours! {
         let stream = context.stream().unwrap();
         let host = Layout::contiguous(&[4, 6], Order::C).unwrap();
         let array = Array::from_host(&stream, &numbers(24), &host, Order::F).unwrap();
-        assert_eq!(array.view().reshape(&[24], Order::C).unwrap_err(), LayoutError::NeedsCopy);
+        assert_eq!(array.view().reshape(&[24], Order::C).unwrap_err(), LayoutError::NeedsCopy.into());
         let flat = array.view().reshape_or_copy(&stream, &[24], Order::C).unwrap();
         assert!(flat.is_copied());
         assert_eq!(flat.view().to_vec(&stream).unwrap(), numbers(24));
@@ -299,7 +299,7 @@ behaviours! {
         let array = Array::from_slice(&stream, &[8], &numbers(8)).unwrap();
         assert_eq!(array.view().reshape(&[2, -1], Order::C).unwrap().shape(), [2, 4]);
         let refused = array.view().reshape(&[2, -2], Order::C).unwrap_err();
-        assert_eq!(refused, LayoutError::NegativeExtent { extent: -2 });
+        assert_eq!(refused, LayoutError::NegativeExtent { extent: -2 }.into());
     }
 
     /// Fixed: a negative axis is squeezed away.
@@ -391,7 +391,7 @@ behaviours! {
         let host: HostArray<u8> = array.to_host(&stream).unwrap();
         assert_eq!(host.as_slice(), expected);
         let gaps = array.view().slice_axis(1, ..3).unwrap();
-        assert_eq!(gaps.bytes().unwrap_err(), LayoutError::NeedsCopy);
+        assert_eq!(gaps.bytes().unwrap_err(), LayoutError::NeedsCopy.into());
         let row = array.view().slice_axis(0, 1..2).unwrap().bytes().unwrap();
         assert_eq!(row.address(), array.view().bytes().unwrap().address() + 8);
     }

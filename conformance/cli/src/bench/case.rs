@@ -4,7 +4,10 @@ use std::{fmt, str::FromStr};
 
 use thiserror::Error;
 
-use crate::steps::{Step, parse_steps};
+use crate::{
+    limits,
+    steps::{Step, parse_steps},
+};
 
 /// The element types by name, with their size in bytes.
 const DTYPES: [(&str, usize); 15] = [
@@ -100,7 +103,9 @@ fn parse_shape(text: &str) -> Result<Vec<usize>, String> {
         return Ok(Vec::new());
     }
     let extent = |part: &str| part.trim().parse().map_err(|_| format!("{text:?} is no shape such as 3x4x5"));
-    text.split('x').map(extent).collect()
+    let shape: Vec<usize> = text.split('x').map(extent).collect::<Result<_, _>>()?;
+    limits::check_axes(shape.len()).map_err(|error| error.to_string())?;
+    Ok(shape)
 }
 
 fn is_measured(step: &Step) -> bool {

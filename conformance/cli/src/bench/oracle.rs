@@ -49,8 +49,9 @@ impl Stage {
         Self { axes, offset: 0, fortran }
     }
 
-    fn len(&self) -> isize {
-        self.axes.iter().map(|axis| axis.extent).product()
+    /// Elements, unless a number cannot say how many.
+    fn len(&self) -> Option<isize> {
+        self.axes.iter().try_fold(1_isize, |len, axis| len.checked_mul(axis.extent))
     }
 
     /// The number at the index that comes `rank`-th in C or F order.
@@ -121,7 +122,7 @@ impl Oracle {
     fn apply(&mut self, step: &Step) -> Result<()> {
         if let Step::Reshape(shape, order) = step {
             let fortran = *order == Order::F;
-            let shape = inferred(shape, self.last().len())?;
+            let shape = inferred(shape, self.last().len().context("the size overflows")?)?;
             self.stages.push(Stage::numbered(&shape, fortran));
             return Ok(());
         }
@@ -136,7 +137,7 @@ impl Oracle {
             Step::Flip(which) => {
                 for axis in distinct(which, axes.len())? {
                     stage.offset += (axes[axis].extent - 1).max(0) * axes[axis].step;
-                    axes[axis].step = -axes[axis].step;
+                    axes[axis].step = axes[axis].step.saturating_neg();
                 }
             }
             Step::Squeeze(None) => axes.retain(|axis| axis.extent != 1),
@@ -173,14 +174,19 @@ fn distinct(which: &[isize], count: usize) -> Result<Vec<usize>> {
 
 /// A shape with its one -1 resolved.
 fn inferred(shape: &[isize], len: isize) -> Result<Vec<isize>> {
-    let known: isize = shape.iter().filter(|&&extent| extent != -1).product();
+    let mut known = shape.iter().filter(|&&extent| extent != -1);
+    let known =
+        known.try_fold(1_isize, |len, &extent| len.checked_mul(extent)).context("the size overflows")?;
     let unknown = shape.iter().filter(|&&extent| extent == -1).count();
     let rest = match unknown {
         0 => 1,
         1 if known > 0 && len % known == 0 => len / known,
         _ => bail!("no extent can stand for -1"),
     };
-    ensure!(shape.iter().all(|&extent| extent >= -1) && known * rest == len, "{len} elements do not fit");
+    ensure!(
+        shape.iter().all(|&extent| extent >= -1) && known.checked_mul(rest) == Some(len),
+        "{len} elements do not fit"
+    );
     Ok(shape.iter().map(|&extent| if extent == -1 { rest } else { extent }).collect())
 }
 
@@ -246,9 +252,9 @@ fn sliced(Axis { extent, step }: Axis, slice: &Slice) -> Result<(Axis, isize)> {
     let (first, end) = if by > 0 { (low, high) } else { (high, low) };
     let (start, stop) = (bound(slice.start, first), bound(slice.stop, end));
     let distance = if by > 0 { stop - start } else { start - stop };
-    let count = if distance > 0 { (distance - 1) / by.abs() + 1 } else { 0 };
+    let count = if distance > 0 { (distance - 1) / by.saturating_abs() + 1 } else { 0 };
     let offset = if count > 0 { start * step } else { 0 };
-    Ok((Axis { extent: count, step: step * by }, offset))
+    Ok((Axis { extent: count, step: step.saturating_mul(by) }, offset)) // used only where there is a second element
 }
 
 #[cfg(test)]

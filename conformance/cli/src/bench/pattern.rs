@@ -47,6 +47,12 @@ impl Pattern {
         (u128::from(high.swap_bytes()) | u128::from(mix(!number)) << 64).to_le_bytes()
     }
 
+    /// The bytes of an element that no array has: number -1.
+    #[must_use]
+    pub fn other(self) -> Vec<u8> {
+        self.element(u64::MAX)[..self.item_bytes].to_vec()
+    }
+
     /// Fills `base` with its elements. Blocks.
     ///
     /// # Errors
@@ -80,8 +86,25 @@ impl Pattern {
         result: &mut ErasedArray<D>,
         oracle: &Oracle,
     ) -> Result<()> {
-        if result.shape() != oracle.shape() {
-            bail!("the result has shape {:?}, not {:?}", result.shape(), oracle.shape());
+        self.check_numbers(stream, result, &oracle.shape(), |start, end, each| {
+            oracle.numbers(start, end, each)
+        })
+    }
+
+    /// As [`check`](Self::check), where `numbers` calls back with the number of each element `start..end` of the result.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub fn check_numbers<D: Device>(
+        self,
+        stream: &StreamHandle<D>,
+        result: &mut ErasedArray<D>,
+        shape: &[usize],
+        numbers: impl Fn(usize, usize, &mut dyn FnMut(isize)) + Sync,
+    ) -> Result<()> {
+        if result.shape() != shape {
+            bail!("the result has shape {:?}, not {shape:?}", result.shape());
         }
         let item_bytes = self.item_bytes;
         let mut block = Vec::new();
@@ -90,7 +113,7 @@ impl Pattern {
             flat(result.view_mut(), start, end)?.as_view().copy_to_bytes(stream, &mut block)?;
             let wrong = in_parts(&mut block, item_bytes, start, |part, first| {
                 let (mut items, mut at, mut wrong) = (part.chunks_exact(item_bytes), first, None);
-                oracle.numbers(first, first + part.len() / item_bytes, |number| {
+                numbers(first, first + part.len() / item_bytes, &mut |number| {
                     let item = items.next().unwrap_or_default();
                     if item != &self.element(number.cast_unsigned() as u64)[..item_bytes] {
                         wrong = wrong.or(Some((at, number)));

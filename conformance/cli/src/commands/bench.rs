@@ -1,6 +1,7 @@
 //! `devarray bench`: how fast a backend is.
 
 pub mod copy;
+pub mod joins;
 pub mod overhead;
 pub mod transfer;
 
@@ -16,6 +17,7 @@ use crate::{Status, bench::Target, output::Output};
 #[command(after_help = "\
 Examples:
   devarray bench copy --backend cuda
+  devarray bench joins --backend cuda
   devarray bench transfer --backend cuda --json
   devarray bench overhead --backend mock")]
 #[non_exhaustive]
@@ -33,6 +35,10 @@ pub enum Subject {
     ///
     /// Each result is compared with an index-by-index oracle before it is timed.
     Copy(copy::Arguments),
+    /// Joins and paddings beside a contiguous copy of as many bytes
+    ///
+    /// Each result is compared with an index-by-index oracle before it is timed.
+    Joins(joins::Arguments),
     /// Copies between host and device beside the driver's own
     Transfer(transfer::Arguments),
     /// Nanoseconds a call, beside the driver's own
@@ -72,6 +78,7 @@ impl Measurable {
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     match &arguments.subject {
         Subject::Copy(arguments) => copy::run(arguments, output),
+        Subject::Joins(arguments) => joins::run(arguments, output),
         Subject::Transfer(arguments) => transfer::run(arguments, output),
         Subject::Overhead(arguments) => overhead::run(arguments, output),
     }

@@ -3,7 +3,7 @@
 use std::{panic, time::SystemTime};
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use devarray::{
     Device, Error,
     backend::{
@@ -20,6 +20,7 @@ use indicatif::ProgressBar;
 use crate::{
     Status,
     check::{Candidate, Checked, Report, Run, Tally, check as check_law, write},
+    limits,
     output::Output,
 };
 
@@ -55,7 +56,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     pub filter: Option<String>,
     /// Generated cases a law
-    #[arg(long, value_name = "N", default_value_t = 48)]
+    #[arg(long, value_name = "N", default_value_t = 48, value_parser = RangedU64ValueParser::<usize>::new().range(..=limits::TRIES))]
     pub cases: usize,
     /// Seed of the generated cases
     #[arg(long, value_name = "S", default_value_t = 0)]

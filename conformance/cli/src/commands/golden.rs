@@ -1,8 +1,7 @@
 //! `devarray golden`: cases computed by NumPy, run on a backend.
 
 use std::{
-    fs::File,
-    io::{BufRead, BufReader, Write},
+    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -15,6 +14,8 @@ use crate::{
     Status,
     backend::{Backend, Job},
     golden::{self, Case, Found, Outcome},
+    limits,
+    lines::Lines,
     output::{AtomicFile, Output},
 };
 
@@ -45,7 +46,7 @@ pub struct Arguments {
 ///
 /// A file cannot be read or written, a line is no case, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    arguments.backend.run(Golden { arguments, output })
+    arguments.backend.run_within(limits::CASE_BYTES, Golden { arguments, output })
 }
 
 struct Golden<'a, 'o> {
@@ -71,9 +72,9 @@ pub fn check<D: Device>(device: D, arguments: &Arguments, output: &mut Output<'_
     let mut results = arguments.out.as_deref().map(Results::create).transpose()?;
     let (mut passed, mut failed) = (0_usize, 0_usize);
     for path in &arguments.files {
-        let mut lines = Lines::open(path)?;
-        while let Some(case) = lines.next_case()? {
-            let outcome = golden::run_case(&stream, &case).with_context(|| lines.place())?;
+        let mut cases = Cases(Lines::open(path)?);
+        while let Some(case) = cases.next_case()? {
+            let outcome = golden::run_case(&stream, &case).with_context(|| cases.0.place())?;
             let differences = golden::differences(&case.expect, &outcome);
             if differences.is_empty() {
                 passed += 1;
@@ -93,39 +94,16 @@ pub fn check<D: Device>(device: D, arguments: &Arguments, output: &mut Output<'_
     Ok(if failed == 0 { Status::Success } else { Status::Failed })
 }
 
-/// The lines of one file of cases.
-struct Lines<'a> {
-    path: &'a Path,
-    reader: BufReader<File>,
-    line: Vec<u8>,
-    number: usize,
-}
+/// The cases of one file.
+struct Cases(Lines);
 
-impl<'a> Lines<'a> {
-    fn open(path: &'a Path) -> Result<Self> {
-        let file = File::open(path).with_context(|| path.display().to_string())?;
-        Ok(Self { path, reader: BufReader::new(file), line: Vec::new(), number: 0 })
-    }
-
+impl Cases {
     /// The case on the next line that is not blank.
     fn next_case(&mut self) -> Result<Option<Case>> {
-        loop {
-            self.line.clear();
-            self.number += 1;
-            let read = self.reader.read_until(b'\n', &mut self.line).with_context(|| self.place())?;
-            if read == 0 {
-                return Ok(None);
-            }
-            if !self.line.trim_ascii().is_empty() {
-                let case = serde_json::from_slice(&self.line).map_err(|error| self.fault(&error))?;
-                return Ok(Some(case));
-            }
-        }
-    }
-
-    /// The file and line read last.
-    fn place(&self) -> String {
-        format!("{}:{}", self.path.display(), self.number)
+        let Some(parsed) = self.0.next_line()?.map(serde_json::from_slice::<Case>) else { return Ok(None) };
+        let case = parsed.map_err(|error| self.fault(&error))?;
+        limits::check_steps(&case.steps).with_context(|| self.0.place())?;
+        Ok(Some(case))
     }
 
     /// What is wrong with the line: the parser counts lines from 1 in each, which would mislead.
@@ -134,9 +112,9 @@ impl<'a> Lines<'a> {
         let place = format!(" at line {} column {}", error.line(), error.column());
         match message.strip_suffix(&place) {
             Some(cause) if error.column() > 0 => {
-                anyhow!("{}:{}: {cause}", self.place(), error.column())
+                anyhow!("{}:{}: {cause}", self.0.place(), error.column())
             }
-            cause => anyhow!("{}: {}", self.place(), cause.unwrap_or(&message)),
+            cause => anyhow!("{}: {}", self.0.place(), cause.unwrap_or(&message)),
         }
     }
 }

@@ -12,7 +12,7 @@ use devarray_mock::{
 };
 
 use crate::{
-    Status,
+    Status, limits,
     output::{AtomicFile, Output},
     replay::{self, Judged, Lines, Tries},
 };
@@ -33,7 +33,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     pub backend: Where,
     /// Random schedules tried for each program, besides the three fixed ones
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(..=limits::TRIES))]
     pub schedules: u64,
     /// Seed of the first random schedule
     #[arg(long, value_name = "S", default_value_t = 0)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::steps::Step;
+use crate::{limits, steps::Step};
 
 /// One line of a golden file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -63,14 +63,14 @@ pub struct Elements {
 /// What came of a case: an array, or the message of a typed error.
 pub type Outcome = Result<Found, String>;
 
-/// A shape whose elements an `i32` can number.
+/// A shape of few enough axes and elements; an `i32` can number them.
 fn base<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<usize>, D::Error> {
     let shape = Vec::<usize>::deserialize(deserializer)?;
+    limits::check_axes(shape.len()).map_err(|error| de::Error::custom(format!("base: {error}")))?;
     let len = shape.iter().filter(|&&extent| extent > 0).try_fold(1_usize, |len, &n| len.checked_mul(n));
-    match len.map(i32::try_from) {
-        Some(Ok(_)) => Ok(shape),
-        _ => Err(de::Error::custom(format!("base {shape:?} has more elements than an i32 can number"))),
-    }
+    let (most, fits) = (limits::CASE_ELEMENTS, len.is_some_and(|len| len <= limits::CASE_ELEMENTS));
+    let refused = || de::Error::custom(format!("base {shape:?} has more than the {most} elements allowed"));
+    if fits { Ok(shape) } else { Err(refused()) }
 }
 
 #[derive(Deserialize)]

@@ -1,9 +1,13 @@
 //! One case through the public API, its data in device memory.
 
-use devarray::{Device, ErasedArray, ErasedView, NdLayout, Result, StreamHandle};
+use anyhow::{Result, ensure};
+use devarray::{Device, ErasedArray, ErasedView, NdLayout, StreamHandle};
 
 use super::{Case, Elements, Found, Outcome};
-use crate::steps::{self, StepError};
+use crate::{
+    limits,
+    steps::{self, StepError},
+};
 
 /// Bytes of an `i32`.
 const ITEM_BYTES: usize = size_of::<i32>();
@@ -14,14 +18,15 @@ const ITEM_BYTES: usize = size_of::<i32>();
 ///
 /// # Errors
 ///
-/// Anything else that the library answers: no memory, a driver error.
+/// The result has more elements than [`limits::CASE_ELEMENTS`]; anything else that the library answers: no memory, a driver
+/// error.
 pub fn run_case<D: Device>(stream: &StreamHandle<D>, case: &Case) -> Result<Outcome> {
     let base = base(stream, &case.base)?;
     match steps::apply(stream, &base, &case.steps, |view, copied| found(stream, view, copied)) {
         Ok(found) => found.map(Ok),
         Err(StepError { cause, .. }) => match *cause {
             devarray::Error::Layout(error) => Ok(Err(error.to_string())),
-            error => Err(error),
+            error => Err(error.into()),
         },
     }
 }
@@ -30,7 +35,7 @@ fn base<D: Device>(stream: &StreamHandle<D>, shape: &[usize]) -> Result<ErasedAr
     let len: usize = shape.iter().product();
     // A case is only read if an `i32` can number its elements.
     let bytes: Vec<u8> = (0_i32..).take(len).flat_map(i32::to_ne_bytes).collect();
-    ErasedArray::from_bytes(stream, shape, ITEM_BYTES, &bytes)
+    Ok(ErasedArray::from_bytes(stream, shape, ITEM_BYTES, &bytes)?)
 }
 
 fn found<D: Device>(stream: &StreamHandle<D>, view: &ErasedView<'_, D>, copied: bool) -> Result<Found> {
@@ -39,6 +44,8 @@ fn found<D: Device>(stream: &StreamHandle<D>, view: &ErasedView<'_, D>, copied: 
         None
     } else {
         let stride = |(&extent, &stride): (&usize, &isize)| (extent != 1).then_some(stride);
+        let (len, most) = (view.layout().len(), limits::CASE_ELEMENTS);
+        ensure!(len <= most, "a result of {len} elements is larger than the {most} allowed");
         let bytes = view.to_bytes(stream)?;
         let (values, rest) = bytes.as_chunks::<ITEM_BYTES>();
         debug_assert!(rest.is_empty());

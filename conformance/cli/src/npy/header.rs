@@ -9,6 +9,7 @@ use super::{
     literal::{self, Literal},
     type_text,
 };
+use crate::limits;
 
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -111,6 +112,7 @@ impl Header {
         };
         let shape: Option<Vec<usize>> = extents.iter().map(extent).collect();
         let shape = shape.ok_or_else(|| NpyError::Header("'shape' holds what is no extent".to_owned()))?;
+        limits::check_axes(shape.len()).map_err(|error| NpyError::Header(error.to_string()))?;
         let item_bytes = type_text::item_bytes(descr, descr_text)?;
         Ok(Self { descr: descr_text.to_owned(), item_bytes, order, shape })
     }

@@ -3,6 +3,8 @@
 use anyhow::Result;
 use devarray_mock::{Builder, Finding, MockDevice, Profile, Schedule, program::Program};
 
+use crate::limits;
+
 /// What a program gave.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -38,7 +40,8 @@ pub struct Tries {
 impl Tries {
     pub(super) fn device(self, schedule: Schedule, seed: u64) -> Builder {
         let builder = MockDevice::builder().profile(self.profile).schedule(schedule).seed(seed);
-        builder.forgets_waits(self.forgets_waits)
+        let builder = builder.forgets_waits(self.forgets_waits);
+        builder.memory_limit_bytes(limits::PROGRAM_BYTES).host_limit_bytes(limits::PROGRAM_HOST_BYTES)
     }
 
     pub(super) fn schedules(self) -> impl Iterator<Item = (Schedule, u64)> {

@@ -4,6 +4,7 @@ use devarray::Order;
 use thiserror::Error;
 
 use super::{Cut, Step, index_text::parse_item};
+use crate::limits;
 
 /// A chain of steps that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -24,13 +25,16 @@ pub struct StepsError {
 ///
 /// # Errors
 ///
-/// [`StepsError`]: the first step that is not one of these.
+/// [`StepsError`]: the first step that is not one of these, or [too many](limits::STEPS).
 pub fn parse_steps(text: &str) -> Result<Vec<Step>, StepsError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
     let parse = |step: &str| parse_step(step).map_err(|cause| StepsError { step: step.to_owned(), cause });
-    text.split('/').map(str::trim).map(parse).collect()
+    let steps: Vec<Step> = text.split('/').map(str::trim).map(parse).collect::<Result<_, _>>()?;
+    let long = |cause: anyhow::Error| StepsError { step: "…".to_owned(), cause: cause.to_string() };
+    limits::check_steps(&steps).map_err(long)?;
+    Ok(steps)
 }
 
 /// The order of this name.

@@ -102,6 +102,20 @@ fn transfers_have_the_same_fields() {
 }
 
 #[test]
+fn joins_are_right_and_have_the_same_fields() {
+    let text = bench(&["joins", "--backend", "mock", "--json", "--bytes", "65536"]).succeeded().stdout;
+    let found = lines(&text);
+    let names: Vec<_> = found.iter().map(|line| line["case"].as_str().unwrap()).collect();
+    for name in
+        ["concatenate-16", "stack-last", "pad-constant-images", "pad-reflect", "roll-both", "repeat-rows"]
+    {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(found.iter().all(|line| fields(line) == FIELDS), "{text}");
+    bench(&["joins", "--backend", "mock", "--bytes", "1"]).refused(&["65536"]);
+}
+
+#[test]
 fn overhead_names_every_call() {
     let text = bench(&["overhead", "--backend", "mock", "--json"]).succeeded().stdout;
     let found = lines(&text);

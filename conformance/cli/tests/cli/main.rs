@@ -8,6 +8,8 @@ mod bench;
 mod check;
 mod golden;
 mod in_process;
+#[cfg(target_os = "linux")]
+mod limits;
 mod model;
 mod npy_file;
 mod one_judge;

@@ -43,6 +43,12 @@ impl Finished {
         self
     }
 
+    /// Expects status 2 and a word on how an argument is used.
+    pub(crate) fn refused_usage(self, argument: &str) {
+        assert_eq!(self.status, 2, "{self:?}");
+        assert!(self.stderr.contains(argument) && self.stderr.contains("--help"), "{self:?}");
+    }
+
     /// Expects status 2 and one line of error that holds all of `parts`.
     pub(crate) fn refused(self, parts: &[&str]) -> Self {
         assert_eq!(self.status, 2, "{self:?}");

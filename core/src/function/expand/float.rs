@@ -3,7 +3,8 @@
 use super::Emitter;
 use crate::function::{
     BinaryOperation, ElementType, UnaryOperation,
-    primitive::{Binary, Constant, Register, RegisterType, Unary},
+    elementary::{self, Elementary},
+    primitive::{Binary, Constant, Register, Unary},
 };
 
 impl Emitter {
@@ -163,18 +164,18 @@ impl Emitter {
 
     /// A function that is no composition, in `f32` or `f64` as its operand is held.
     fn elementary_unary(&mut self, operation: UnaryOperation, a: Register) -> Register {
-        debug_assert!(
-            matches!(self.builder.type_of(a), RegisterType::F32 | RegisterType::F64),
-            "{operation:?}"
-        );
-        a
+        self.elementary(operation.name(), &[a])
     }
 
-    fn elementary_binary(&mut self, operation: BinaryOperation, a: Register, _b: Register) -> Register {
-        debug_assert!(
-            matches!(self.builder.type_of(a), RegisterType::F32 | RegisterType::F64),
-            "{operation:?}"
-        );
-        a
+    fn elementary_binary(&mut self, operation: BinaryOperation, a: Register, b: Register) -> Register {
+        let name = if operation == BinaryOperation::Power { "pow" } else { operation.name() };
+        self.elementary(name, &[a, b])
+    }
+
+    fn elementary(&mut self, name: &str, operands: &[Register]) -> Register {
+        let known = Elementary::ALL.iter().find(|function| function.name() == name);
+        // The unit tests go through all operations.
+        let function = *known.unwrap_or_else(|| unreachable!("{name} is no elementary function"));
+        elementary::expand(function, &mut self.builder, operands)
     }
 }

@@ -120,7 +120,6 @@ pub(in crate::function) fn unary(op: Unary, of: RegisterType, a: &Slot, out: &mu
 
 /// An operation of two registers of type `of`; the distance of a shift is `B32`.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the high half of a product")]
 pub(in crate::function) fn binary(
     op: Binary,
     of: RegisterType,

@@ -1,9 +1,6 @@
 //! Building a program, one instruction at a time.
 
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::collections::HashMap;
 
 use super::{
     Binary, Constant, Instruction, Program, Register, RegisterType, Unary,
@@ -121,18 +118,7 @@ impl ProgramBuilder {
             types.push(self.types[at]);
         }
         let result = places[result.index()];
-        let mut hasher = DefaultHasher::new();
-        (&self.inputs, &self.scalars, &instructions, result, result_type).hash(&mut hasher);
-        let digest = hasher.finish();
-        Program {
-            inputs: self.inputs,
-            scalars: self.scalars,
-            instructions,
-            types,
-            result,
-            result_type,
-            digest,
-        }
+        Program::new((self.inputs, self.scalars), instructions, types, result, result_type)
     }
 
     fn result_type(&self, instruction: Instruction) -> RegisterType {

@@ -7,8 +7,8 @@ use super::{Profiled, ProfiledEvent, ProfiledStream, log::Operation};
 use crate::{
     Result,
     backend::{
-        Advice, AllocHost, CopyOp, ForeignMemory, ForeignStream, HostFlags, Location, ManagedMemory, MapHost,
-        PeerAccess, PoolControl, PoolStatistics, RegisterHost, Timing,
+        Advice, AllocHost, Compute, CopyOp, ForeignMemory, ForeignStream, HostFlags, Location, ManagedMemory,
+        MapHost, MapOp, PeerAccess, PoolControl, PoolStatistics, ReduceOp, RegisterHost, Timing,
     },
 };
 
@@ -156,5 +156,20 @@ unsafe impl<D: Timing + PeerAccess> PeerAccess for Profiled<D> {
     fn wait_for_peer(&self, stream: &ProfiledStream<D>, event: &ProfiledEvent<D>) -> Result<()> {
         let operation = Operation::new("wait", panic::Location::caller());
         stream.enqueue(operation, |stream| self.device.wait_for_peer(stream, &event.event))
+    }
+}
+
+// SAFETY: forwards to a device whose implementor vouches for it.
+unsafe impl<D: Timing + Compute> Compute for Profiled<D> {
+    #[track_caller]
+    fn map(&self, stream: &ProfiledStream<D>, op: &MapOp<'_, D::Buffer>) -> Result<()> {
+        let operation = Operation::new("map", panic::Location::caller()).bytes(op.len_bytes());
+        stream.enqueue(operation, |stream| self.device.map(stream, op))
+    }
+
+    #[track_caller]
+    fn reduce(&self, stream: &ProfiledStream<D>, op: &ReduceOp<'_, D::Buffer>) -> Result<()> {
+        let operation = Operation::new("reduce", panic::Location::caller()).bytes(op.len_bytes());
+        stream.enqueue(operation, |stream| self.device.reduce(stream, op))
     }
 }

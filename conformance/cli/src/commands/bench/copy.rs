@@ -7,7 +7,7 @@ use devarray::{Context, ErasedArray, StreamHandle, copy::Plan};
 use super::{Measurable, Measurement};
 use crate::{
     Status,
-    bench::{BUILTIN, Case, Line, Oracle, Pattern, Table, Target, interleaved, repeated},
+    bench::{BUILTIN, Case, Line, Oracle, Pattern, Table, Target, beside_memcpy, cold_sets},
     output::Output,
     steps,
 };
@@ -55,16 +55,6 @@ pub enum ReferenceCopy {
     Memcpy,
 }
 
-/// Bytes on both sides that no cache holds; smaller copies go round over several buffers of that size together.
-const COLD_BYTES: usize = 256 << 20;
-/// Most buffers a small copy goes round over.
-const MAX_SETS: usize = 32;
-/// Rounds that the median is of.
-const ROUNDS: usize = 11;
-/// Seconds a round lasts at least, and most copies of it.
-const ROUND_SECONDS: f64 = 2e-3;
-const MAX_REPEATS: usize = 256;
-
 /// Runs the command.
 ///
 /// # Errors
@@ -90,10 +80,14 @@ struct Prepared {
 fn prepared(text: &str) -> Result<Prepared> {
     let case: Case = text.parse()?;
     let name = || format!("case {text:?}");
+    let size = |shape: &[usize]| {
+        let len = shape.iter().try_fold(case.item_bytes, |len, &n| len.checked_mul(n));
+        let len = len.filter(|&len| isize::try_from(len).is_ok());
+        len.with_context(|| format!("{}: the size overflows", name()))
+    };
+    let base_bytes = size(&case.shape)?;
     let oracle = Oracle::new(&case.shape, &case.steps).with_context(name)?;
-    let product = |shape: &[usize]| shape.iter().try_fold(case.item_bytes, |len, &n| len.checked_mul(n));
-    let base_bytes = product(&case.shape).with_context(|| format!("{}: the size overflows", name()))?;
-    let result_bytes = product(&oracle.shape()).with_context(|| format!("{}: the size overflows", name()))?;
+    let result_bytes = size(&oracle.shape())?;
     ensure!(base_bytes > 0 && result_bytes > 0, "{}: there is nothing to copy", name());
     Ok(Prepared { case, oracle, result_bytes })
 }
@@ -139,8 +133,7 @@ impl<'s, D: Target> Sets<'s, D> {
         let array = |shape: &[usize]| ErasedArray::uninit(stream, shape, case.item_bytes);
         let mut base = array(&case.shape)?;
         Pattern::new(case.dtype, case.item_bytes).write(stream, &mut base)?;
-        let touched = result_bytes.saturating_mul(2);
-        let count = (COLD_BYTES / touched).clamp(1, MAX_SETS);
+        let count = cold_sets(*result_bytes);
         let mut sets = vec![(base, array(&oracle.shape())?)];
         for _ in 1..count {
             let again = sets[0].0.view().to_contiguous(stream, devarray::Order::C)?;
@@ -169,25 +162,7 @@ impl<'s, D: Target> Sets<'s, D> {
     fn time(&mut self, prepared: &Prepared) -> Result<Line> {
         let Prepared { case, result_bytes, .. } = prepared;
         let (stream, sets) = (self.stream, self.sets.len());
-        let mut reference = D::reference(stream, *result_bytes, sets)?;
-        // Every buffer once: pages are mapped, kernels loaded.
-        repeated(sets, |set| self.copy(case, set))?;
-        let once = D::seconds(stream, &mut || repeated(4, |set| self.copy(case, set)))? / 4.0;
-        let mut repeats = 1;
-        while repeats < MAX_REPEATS && repeats as f64 * once < ROUND_SECONDS {
-            repeats *= 2;
-        }
-        let mut copies = || {
-            // One before the clock starts: it then runs while the others are being enqueued.
-            self.copy(case, 0)?;
-            D::seconds(stream, &mut || repeated(repeats, |set| self.copy(case, set + 1)))
-        };
-        let mut references = || {
-            reference(0)?;
-            D::seconds(stream, &mut || repeated(repeats, |set| reference((set + 1) % sets)))
-        };
-        let [copy, memcpy] =
-            interleaved(ROUNDS, [&mut copies, &mut references])?.map(|seconds| seconds / repeats as f64);
+        let [copy, memcpy] = beside_memcpy(stream, *result_bytes, sets, &mut |set| self.copy(case, set))?;
         let line = Line::new(case.text.clone(), case.dtype, &case.shape, *result_bytes);
         Ok(line.timed(result_bytes.saturating_mul(2), copy, memcpy))
     }

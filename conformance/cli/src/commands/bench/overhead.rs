@@ -4,10 +4,7 @@ use std::{hint::black_box, time::Instant};
 
 use anyhow::Result;
 use clap::Args;
-use devarray::{
-    Context, ErasedArray, Order, StreamHandle, ix,
-    layout::{IndexItem, LayoutError},
-};
+use devarray::{Context, ErasedArray, Order, StreamHandle, ix, layout::IndexItem};
 use serde::Serialize;
 
 use super::{Measurable, Measurement};
@@ -133,7 +130,7 @@ fn layouts<D: Target>(stream: &StreamHandle<D>) -> Result<Vec<Line>> {
     let row = row.view();
     let (half, one): (&[IndexItem], &[IndexItem]) = (&ix![1..7, ..; 2], &ix![3]);
     let mut lines = Vec::new();
-    let mut measure = |name, call: &mut dyn FnMut() -> Result<bool, LayoutError>| -> Result<()> {
+    let mut measure = |name, call: &mut dyn FnMut() -> devarray::Result<bool>| -> Result<()> {
         let mut calls = || each(|| Ok(black_box(call()).map(drop)?));
         lines.push(line(name, interleaved(ROUNDS, [&mut calls])?[0], None));
         Ok(())

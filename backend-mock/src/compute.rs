@@ -1,0 +1,35 @@
+//! Functions on simulated memory.
+#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+
+use devarray::{
+    Result,
+    backend::{Compute, MapOp, Operand, ReduceOp},
+};
+
+use crate::{
+    buffer::MockBuffer,
+    device::MockDevice,
+    engine::{Computation, Work},
+    fault::Site,
+    stream::MockStream,
+};
+
+// SAFETY: the operation goes to the end of the stream's lane, as every other; the interpreter touches the elements of the
+// operands and no other byte.
+unsafe impl Compute for MockDevice {
+    #[track_caller]
+    fn map(&self, stream: &MockStream, op: &MapOp<'_, MockBuffer>) -> Result<()> {
+        let work = Work::Compute(Box::new(Computation::map(op)));
+        stream.enqueue(Site::Map, "map", &buffers(op.inputs(), op.result()), work)
+    }
+
+    #[track_caller]
+    fn reduce(&self, stream: &MockStream, op: &ReduceOp<'_, MockBuffer>) -> Result<()> {
+        let work = Work::Compute(Box::new(Computation::reduce(op)));
+        stream.enqueue(Site::Reduce, "reduce", &buffers(op.inputs(), op.result()), work)
+    }
+}
+
+fn buffers<'a>(inputs: &[Operand<'a, MockBuffer>], result: &Operand<'a, MockBuffer>) -> Vec<&'a MockBuffer> {
+    inputs.iter().chain([result]).map(Operand::buffer).collect()
+}

@@ -1,0 +1,211 @@
+//! Functions on elements, and reductions, in a queue.
+#![allow(unsafe_code)] // runs the interpreter of core, which reads and writes memory through pointers
+
+use std::ops::Range;
+
+use devarray::{
+    Layout, NdLayout,
+    backend::{MapOp, Operand, ReduceForm, ReduceOp},
+    function::{
+        Combine, ElementType,
+        interpreter::{InputElements, Reducing, ResultElements, interpret_range, interpret_reduction},
+        primitive::Program,
+    },
+};
+use smallvec::SmallVec;
+
+use super::{Memory, execute::Source, op::Reach, touch::Touch};
+use crate::{
+    buffer::{BufferId, MockBuffer},
+    finding::Access,
+    judge::ByteSet,
+    statistics::Counts,
+};
+
+/// A function, and what it is computed of.
+#[derive(Debug)]
+pub(crate) struct Computation {
+    program: Program,
+    inputs: Vec<Elements>,
+    scalars: Vec<u64>,
+    result: Elements,
+    /// What is done with what comes out, if not just to store it.
+    reduction: Option<Reduction>,
+}
+
+/// How elements are combined.
+#[derive(Debug)]
+struct Reduction {
+    combine: Combine,
+    form: ReduceForm,
+    shape: Vec<usize>,
+    row_len: usize,
+    finish: Program,
+    finish_scalars: Vec<u64>,
+}
+
+/// Elements of a memory.
+#[derive(Debug)]
+struct Elements {
+    buffer: BufferId,
+    /// Where position 0 of the layout lies in the memory.
+    start_bytes: isize,
+    layout: Layout,
+    item_bytes: usize,
+}
+
+impl Elements {
+    fn of(buffer: &MockBuffer, layout: &Layout, item_bytes: usize) -> Self {
+        let (start_bytes, layout) = (buffer.start_bytes(), layout.clone());
+        Self { buffer: buffer.id, start_bytes, layout, item_bytes }
+    }
+
+    /// From the first byte to one past the last.
+    fn span_bytes(&self) -> Range<usize> {
+        let span = self.layout.span();
+        let at = |position: usize| (position * self.item_bytes).saturating_add_signed(self.start_bytes);
+        at(span.start)..at(span.end)
+    }
+
+    fn bytes(&self) -> ByteSet {
+        let stride = |&stride: &isize| stride * self.item_bytes.cast_signed();
+        let axes = self.layout.strides().iter().map(stride).zip(self.layout.shape().iter().copied());
+        let offset = (self.layout.offset() * self.item_bytes).saturating_add_signed(self.start_bytes);
+        ByteSet::strided(offset, self.item_bytes, axes)
+    }
+
+    fn reach(&self, access: Access) -> Reach {
+        Reach { buffer: self.buffer, span_bytes: self.span_bytes(), access }
+    }
+}
+
+impl Computation {
+    pub(crate) fn map(op: &MapOp<'_, MockBuffer>) -> Self {
+        Self::new(op.program(), op.inputs(), op.scalars(), op.result(), op.program().result_type())
+    }
+
+    pub(crate) fn reduce(op: &ReduceOp<'_, MockBuffer>) -> Self {
+        let work = op.work();
+        let reduction = Reduction {
+            combine: work.combine,
+            form: op.form(),
+            shape: op.shape().to_vec(),
+            row_len: op.row_len(),
+            finish: work.finish.clone(),
+            finish_scalars: work.finish_scalars.to_vec(),
+        };
+        let result_type = work.finish.result_type();
+        let element = Self::new(work.program, op.inputs(), work.scalars, op.result(), result_type);
+        Self { reduction: Some(reduction), ..element }
+    }
+
+    fn new(
+        program: &Program,
+        inputs: &[Operand<'_, MockBuffer>],
+        scalars: &[u64],
+        result: &Operand<'_, MockBuffer>,
+        result_type: ElementType,
+    ) -> Self {
+        let inputs = inputs.iter().zip(program.inputs());
+        let inputs = inputs
+            .map(|(input, input_type)| Elements::of(input.buffer(), input.layout(), input_type.len_bytes()));
+        Self {
+            inputs: inputs.collect(),
+            scalars: scalars.to_vec(),
+            result: Elements::of(result.buffer(), result.layout(), result_type.len_bytes()),
+            program: program.clone(),
+            reduction: None,
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        if self.reduction.is_some() { "reduce" } else { "map" }
+    }
+
+    pub(super) fn count(&self, counts: &mut Counts) {
+        let tally = if self.reduction.is_some() { &mut counts.reductions } else { &mut counts.maps };
+        *tally += self.len_bytes();
+    }
+
+    /// Bytes that it writes.
+    pub(super) fn len_bytes(&self) -> usize {
+        self.result.layout.len() * self.result.item_bytes
+    }
+
+    /// How far it reaches, the inputs before the result.
+    pub(super) fn reaches(&self) -> impl Iterator<Item = Reach> {
+        let inputs = self.inputs.iter().map(|input| input.reach(Access::Read));
+        inputs.chain([self.result.reach(Access::Write)])
+    }
+
+    /// What it touches, the inputs before the result.
+    pub(super) fn touches(&self) -> SmallVec<[Touch; 2]> {
+        let touch = |of: &Elements, access| Touch {
+            place: super::Place::Device(of.buffer),
+            bytes: of.bytes(),
+            access,
+        };
+        let inputs = self.inputs.iter().map(|input| touch(input, Access::Read));
+        inputs.chain([touch(&self.result, Access::Write)]).collect()
+    }
+
+    /// Computes the elements of the result that begin in a piece of its bytes, in row-major order.
+    pub(super) fn run(&self, memory: &mut Memory, piece: Range<usize>) {
+        let item_bytes = self.result.item_bytes;
+        let elements = piece.start.div_ceil(item_bytes)..piece.end.div_ceil(item_bytes);
+        if elements.is_empty() {
+            return;
+        }
+        // Memory that is gone, or never was, is read as poison, and what is written to it is lost.
+        let stand_ins: Vec<Option<Vec<u8>>> =
+            self.inputs.iter().map(|input| input.stand_in(memory)).collect();
+        let mut lost = self.result.stand_in(memory);
+        let mut inputs: Vec<InputElements<'_>> = Vec::with_capacity(self.inputs.len());
+        for (input, stand_in) in self.inputs.iter().zip(&stand_ins) {
+            let start = match stand_in {
+                Some(bytes) => bytes.as_ptr(),
+                None => memory.bytes_mut(input.buffer).as_ptr(),
+            };
+            let start = start.wrapping_offset(input.start_bytes);
+            inputs.push(InputElements { start, layout: &input.layout });
+        }
+        let written = match &mut lost {
+            Some(bytes) => bytes.as_mut_ptr(),
+            None => memory.bytes_mut(self.result.buffer).as_mut_ptr(),
+        };
+        let start = written.wrapping_offset(self.result.start_bytes);
+        let result = ResultElements { start, layout: &self.result.layout };
+        let Some(Reduction { combine, form, shape, row_len, finish, finish_scalars }) = &self.reduction
+        else {
+            // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else uses the
+            // memories meanwhile, since the engine is borrowed. Inputs that share memory with the result are its own
+            // elements, as the operation proves.
+            return unsafe { interpret_range(&self.program, &inputs, &self.scalars, result, elements) };
+        };
+        // Of a running form, the rows that begin in the piece.
+        let each = if *form == ReduceForm::Total { 1 } else { *row_len };
+        let rows = elements.start.div_ceil(each)..elements.end.div_ceil(each);
+        let work = Reducing {
+            program: &self.program,
+            scalars: &self.scalars,
+            combine: *combine,
+            finish,
+            finish_scalars,
+        };
+        // SAFETY: as above; no input shares memory with the result
+        unsafe { interpret_reduction(&work, *form, &inputs, shape, result, rows) }
+    }
+}
+
+impl Elements {
+    /// What is read in place of memory that is not there, or not as long as the layout reaches.
+    fn stand_in(&self, memory: &Memory) -> Option<Vec<u8>> {
+        let end = self.span_bytes().end;
+        let source = Source::new(memory, self.buffer);
+        (source.held(0, end).len() < end).then(|| {
+            let mut bytes = vec![0; end];
+            source.read(0, &mut bytes);
+            bytes
+        })
+    }
+}

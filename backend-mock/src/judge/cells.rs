@@ -1,0 +1,137 @@
+//! Sets of bytes side by side, each with a value.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::strided::{Left, Parts, Strided};
+
+/// Bytes, and their value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cell<T> {
+    pub(super) bytes: Strided,
+    pub(super) value: T,
+    /// Where this cell and all before it end.
+    reach: usize,
+}
+
+/// Cells that share no byte, by first byte. Their spans may overlap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cells<T>(SmallVec<[Cell<T>; 1]>);
+
+/// Cells that are to take the place of others.
+pub(super) type NewCells<T> = SmallVec<[Cell<T>; 4]>;
+
+impl<T> Cell<T> {
+    pub(super) fn new(bytes: Strided, value: T) -> Self {
+        Self { bytes, value, reach: 0 }
+    }
+}
+
+impl<T> Default for Cells<T> {
+    fn default() -> Self {
+        Self(SmallVec::new())
+    }
+}
+
+impl<T: Copy> Cells<T> {
+    /// One cell.
+    pub(super) fn of(bytes: Strided, value: T) -> Self {
+        let reach = bytes.end();
+        let mut cells = SmallVec::new();
+        cells.push(Cell { bytes, value, reach });
+        Self(cells)
+    }
+
+    pub(super) fn all(&self) -> &[Cell<T>] {
+        &self.0
+    }
+
+    /// Which cells may have a byte of a span: all others have none.
+    pub(super) fn over(&self, span: &Range<usize>) -> Range<usize> {
+        let first = self.0.partition_point(|cell| cell.reach <= span.start);
+        first..first + self.0[first..].partition_point(|cell| cell.bytes.start() < span.end)
+    }
+
+    /// The cells whose spans overlap a span.
+    pub(super) fn meeting(&self, span: &Range<usize>) -> impl Iterator<Item = &Cell<T>> {
+        let start = span.start;
+        self.0[self.over(span)].iter().filter(move |cell| start < cell.bytes.end())
+    }
+
+    /// The cell with exactly these bytes, if no other is near.
+    pub(super) fn only(&mut self, bytes: &Strided) -> Option<&mut Cell<T>> {
+        let over = self.over(&bytes.span());
+        match &mut self.0[over] {
+            [cell] if cell.bytes == *bytes => Some(cell),
+            _ => None,
+        }
+    }
+
+    /// What of a set no cell has.
+    pub(super) fn missing(&self, set: &Strided) -> Left {
+        let mut left = Left::of(set.clone());
+        for cell in self.meeting(&set.span()) {
+            left.take(&cell.bytes);
+        }
+        left
+    }
+
+    /// Adds what is left of some cells when the bytes of others are taken from them.
+    pub(super) fn left_by<U: Copy>(&self, over: Range<usize>, others: &Cells<U>, new: &mut NewCells<T>) {
+        for cell in &self.0[over] {
+            let left = others.missing(&cell.bytes);
+            new.extend(left.parts().map(|bytes| Cell::new(bytes, cell.value)));
+        }
+    }
+
+    /// Puts new cells in the place of old ones.
+    pub(super) fn replace(&mut self, mut old: Range<usize>, mut new: NewCells<T>) {
+        // What is left of a cell may begin behind others.
+        if let Some(last) = new.iter().map(|cell| cell.bytes.start()).max() {
+            let behind = self.0[old.end..].partition_point(|cell| cell.bytes.start() < last);
+            new.extend(self.0[old.end..old.end + behind].iter().cloned());
+            old.end += behind;
+        }
+        if new.len() > 1 {
+            new.sort_unstable_by_key(|cell| cell.bytes.start());
+        }
+        let (first, count) = (old.start, new.len());
+        if old.len() == count {
+            for (cell, new) in self.0[old].iter_mut().zip(new) {
+                *cell = new;
+            }
+        } else {
+            self.0.drain(old);
+            self.0.insert_many(first, new);
+        }
+        self.reach_again(first, count);
+    }
+
+    /// Drops the cells that a function wants dropped.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&mut Cell<T>) -> bool) {
+        self.0.retain(|cell| keep(cell));
+        self.reach_again(0, self.0.len());
+    }
+
+    /// Cells from `first` on have changed, so many of them.
+    fn reach_again(&mut self, first: usize, count: usize) {
+        let mut reach = if first == 0 { 0 } else { self.0[first - 1].reach };
+        for (index, cell) in self.0[first..].iter_mut().enumerate() {
+            reach = reach.max(cell.bytes.end());
+            if index >= count && cell.reach == reach {
+                break;
+            }
+            cell.reach = reach;
+        }
+    }
+}
+
+impl Cells<()> {
+    /// The sets, which share no byte, in any order.
+    pub(super) fn of_parts(parts: Parts) -> Self {
+        let mut cells = Self::default();
+        cells.replace(0..0, parts.into_iter().map(|bytes| Cell::new(bytes, ())).collect());
+        cells
+    }
+}

@@ -1,0 +1,289 @@
+//! Runs of bytes at regular distances.
+
+mod common;
+mod join;
+mod without;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+pub(super) use join::{compress, joined};
+#[cfg(test)]
+pub(super) use tests::every_byte;
+pub(super) use without::Left;
+
+/// Runs of one length, repeated along levels, each of which repeats all below it.
+///
+/// Runs are ascending, and none overlaps another: each stride is at least the extent of what it repeats, and that of the innermost level is
+/// more. So a set costs by its levels, however many runs it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Strided {
+    start: usize,
+    /// At least 1.
+    run: usize,
+    /// The innermost first.
+    levels: SmallVec<[Level; 2]>,
+}
+
+/// So many repetitions, at this distance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Level {
+    stride: usize,
+    /// At least 2.
+    count: usize,
+}
+
+/// Sets that share no byte.
+pub(super) type Parts = SmallVec<[Strided; 1]>;
+
+impl Strided {
+    /// The bytes of a range that is not empty.
+    pub(super) fn of(range: Range<usize>) -> Self {
+        Self { start: range.start, run: range.len(), levels: SmallVec::new() }
+    }
+
+    /// Runs of `run` bytes, at least 1, from `start` on, along axes of (stride, extent) with ascending strides above 0. None if runs would
+    /// overlap in a way that is no such set.
+    pub(super) fn along(start: usize, run: usize, axes: &[(usize, usize)]) -> Option<Self> {
+        let mut set = Self::of(start..start + run);
+        for &(stride, count) in axes {
+            let extent = set.extent();
+            match set.levels.last_mut() {
+                None if stride <= set.run => set.run += stride * (count - 1),
+                // Multiples of one stride up to another, which is one as well.
+                Some(last) if stride.is_multiple_of(last.stride) && stride / last.stride <= last.count => {
+                    last.count += stride / last.stride * (count - 1);
+                }
+                _ if extent <= stride => set.repeat(stride, count),
+                _ => return None,
+            }
+        }
+        Some(set)
+    }
+
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// One past the last byte.
+    pub(super) fn end(&self) -> usize {
+        self.start + self.extent()
+    }
+
+    /// From the first byte to one past the last.
+    pub(super) fn span(&self) -> Range<usize> {
+        self.start..self.end()
+    }
+
+    /// Whether it has every byte of its span.
+    pub(super) fn is_range(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    pub(super) fn first_run(&self) -> Range<usize> {
+        self.start..self.start + self.run
+    }
+
+    /// The levels, innermost first, as (stride, count).
+    pub(super) fn levels(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.levels.iter().map(|level| (level.stride, level.count))
+    }
+
+    /// The run with a byte in it.
+    fn run_at(&self, at: usize) -> Option<Range<usize>> {
+        let mut inside = at.checked_sub(self.start)?;
+        for level in self.levels.iter().rev() {
+            inside -= (inside / level.stride).min(level.count - 1) * level.stride;
+        }
+        (inside < self.run).then(|| at - inside..at - inside + self.run)
+    }
+
+    /// The same, elsewhere.
+    pub(super) fn moved(mut self, from: usize, to: usize) -> Self {
+        self.start = self.start - from + to;
+        self
+    }
+
+    fn extent(&self) -> usize {
+        self.levels.iter().fold(self.run, |extent, level| extent + level.stride * (level.count - 1))
+    }
+
+    /// The extent of what the outermost level repeats.
+    fn inner_extent(&self) -> usize {
+        let own = self.levels.last().map_or(0, |level| level.stride * (level.count - 1));
+        self.extent() - own
+    }
+
+    /// The two halves of the outermost level.
+    pub(super) fn halves(&self) -> Parts {
+        let count = self.levels.last().map_or(1, |level| level.count);
+        [0..count / 2, count / 2..count]
+            .into_iter()
+            .filter(|half| !half.is_empty())
+            .map(|half| self.part(half))
+            .collect()
+    }
+
+    /// Each run cut into `first` bytes, pieces of `each`, and what is left.
+    pub(super) fn cuts(&self, first: usize, each: usize) -> Parts {
+        let whole = (self.run - first) / each;
+        let (head, middle) = (0..first, first..first + whole * each);
+        let mut cuts = Parts::new();
+        for (range, run) in
+            [(head, first), (middle.clone(), each), (middle.end..self.run, self.run - middle.end)]
+        {
+            if range.is_empty() {
+                continue;
+            }
+            let mut cut = Self { start: self.start + range.start, run, levels: SmallVec::new() };
+            if range.len() > run {
+                cut.levels.push(Level { stride: run, count: range.len() / run });
+            }
+            cut.levels.extend_from_slice(&self.levels);
+            cuts.push(cut);
+        }
+        cuts
+    }
+
+    /// What the outermost level has at an index.
+    fn element(&self, index: usize) -> Self {
+        self.part(index..index + 1)
+    }
+
+    /// What the outermost level has at some indices, at least one.
+    fn part(&self, indices: Range<usize>) -> Self {
+        let mut part = self.clone();
+        if let Some(last) = part.levels.last_mut() {
+            part.start += indices.start * last.stride;
+            last.count = indices.len();
+            if last.count == 1 {
+                part.levels.pop();
+            }
+        }
+        part
+    }
+
+    /// One more level around all, of a stride that is at least the extent. What continues the level below is one with it.
+    fn repeat(&mut self, stride: usize, count: usize) {
+        match self.levels.last_mut() {
+            _ if count < 2 => {}
+            None if stride == self.run => self.run *= count,
+            Some(last) if last.stride * last.count == stride => last.count *= count,
+            _ => self.levels.push(Level { stride, count }),
+        }
+    }
+
+    /// Indices of the outermost level whose elements reach into a span.
+    fn reaching(&self, span: &Range<usize>) -> Range<usize> {
+        let Some(&Level { stride, count }) = self.levels.last() else { return 0..1 };
+        let behind = span.start.checked_sub(self.start + self.inner_extent());
+        let first = behind.map_or(0, |bytes| bytes / stride + 1);
+        let beyond = span.end.saturating_sub(self.start).div_ceil(stride).min(count);
+        first.min(beyond)..beyond
+    }
+
+    /// Without the elements that do not reach into a span; none if none does.
+    fn narrowed(&self, span: &Range<usize>) -> Option<Self> {
+        let mut narrowed = self.clone();
+        loop {
+            if narrowed.end() <= span.start || span.end <= narrowed.start {
+                return None;
+            }
+            let Some(level) = narrowed.levels.last() else { return Some(narrowed) };
+            let indices = narrowed.reaching(span);
+            if indices.is_empty() {
+                return None;
+            }
+            let (is_all, is_one) = (indices.len() == level.count, indices.len() == 1);
+            if !is_all {
+                narrowed = narrowed.part(indices);
+            }
+            if !is_one {
+                return Some(narrowed);
+            }
+        }
+    }
+
+    /// The outermost level as one of `steps` steps in another, and the rest; none if it has too few.
+    fn regrouped(&self, steps: usize) -> Parts {
+        let mut parts = Parts::new();
+        let Some(&Level { stride, count }) = self.levels.last().filter(|_| steps > 1) else {
+            parts.push(self.clone());
+            return parts;
+        };
+        let whole = count - count % steps;
+        let mut main = self.part(0..steps);
+        if whole > steps {
+            main.levels.push(Level { stride: stride * steps, count: count / steps });
+        }
+        parts.push(main);
+        if whole < count {
+            parts.push(self.part(whole..count));
+        }
+        parts
+    }
+}
+
+/// How two sets whose outermost strides differ are made to have one stride.
+enum Aligned {
+    /// Both in parts.
+    Regrouped(Parts, Parts),
+    /// Not at all: the first, or else the second, has fewer elements.
+    Fewer { first: bool },
+}
+
+/// Both sets have levels.
+fn align(one: &Strided, two: &Strided) -> Aligned {
+    let (Some(a), Some(b)) = (one.levels.last(), two.levels.last()) else {
+        return Aligned::Fewer { first: one.levels.is_empty() };
+    };
+    // The least common multiple is `a_steps` strides of one, and `b_steps` of the other.
+    let divisor = greatest_common_divisor(a.stride, b.stride);
+    let (a_steps, b_steps) = (b.stride / divisor, a.stride / divisor);
+    // With fewer than two whole periods, there is nothing to repeat.
+    let is_periodic = a_steps <= a.count / 2 && b_steps <= b.count / 2;
+    if is_periodic {
+        Aligned::Regrouped(one.regrouped(a_steps), two.regrouped(b_steps))
+    } else {
+        Aligned::Fewer { first: a.count <= b.count }
+    }
+}
+
+fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Which elements of two sets of one outermost stride reach into each other: at `index` of the first, `index + shift` of the second.
+fn neighbours(one: &Strided, two: &Strided) -> SmallVec<[(isize, Range<usize>); 2]> {
+    let mut found = SmallVec::new();
+    let (Some(a), Some(b)) = (one.levels.last(), two.levels.last()) else { return found };
+    let stride = a.stride.cast_signed();
+    let ahead = two.start.cast_signed() - one.start.cast_signed();
+    // -extent of the second < ahead + shift * stride < extent of the first.
+    let first = (-two.inner_extent().cast_signed() - ahead).div_euclid(stride) + 1;
+    let last = (one.inner_extent().cast_signed() - ahead - 1).div_euclid(stride);
+    for shift in first..=last {
+        let from = (-shift).max(0).cast_unsigned();
+        let until = a.count.min(b.count.saturating_add_signed(-shift));
+        if from < until {
+            found.push((shift, from..until));
+        }
+    }
+    found
+}
+
+/// The first bytes of several sets that touch each other, as far as they go without a gap.
+pub(super) fn first_range(parts: &[Strided]) -> Option<Range<usize>> {
+    let mut range = parts.iter().min_by_key(|part| part.start)?.first_run();
+    while let Some(run) = parts.iter().find_map(|part| part.run_at(range.end)) {
+        range.end = run.end;
+    }
+    Some(range)
+}

@@ -1,0 +1,151 @@
+//! Against the bytes themselves.
+
+use std::collections::HashSet;
+
+use super::*;
+use crate::rng::SplitMix64;
+
+/// All bytes of a set, by its definition.
+pub(in crate::judge) fn every_byte(set: &Strided) -> Vec<usize> {
+    let mut starts = vec![set.start];
+    for level in set.levels.iter().rev() {
+        let inner = std::mem::take(&mut starts);
+        starts = inner
+            .iter()
+            .flat_map(|start| (0..level.count).map(move |index| start + index * level.stride))
+            .collect();
+    }
+    starts.into_iter().flat_map(|start| start..start + set.run).collect()
+}
+
+/// Whether it is what its type promises.
+fn is_sound(set: &Strided) -> bool {
+    let bytes = every_byte(set);
+    let first_stride = set.levels.first().is_none_or(|level| level.stride > set.run);
+    let many = set.run > 0 && set.levels.iter().all(|level| level.count > 1);
+    many && first_stride && bytes.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+fn bytes_of<'a>(parts: impl IntoIterator<Item = &'a Strided>) -> HashSet<usize> {
+    let mut all = HashSet::new();
+    for part in parts {
+        assert!(is_sound(part), "{part:?}");
+        for byte in every_byte(part) {
+            assert!(all.insert(byte), "{byte} is in two parts");
+        }
+    }
+    all
+}
+
+/// A set of up to three levels; `grain` is what all its numbers are multiples of.
+fn random_set(rng: &mut SplitMix64, grain: usize) -> Strided {
+    let mut set = Strided::of(0..(1 + rng.below(4)) * grain).moved(0, rng.below(24) * grain);
+    for _ in 0..rng.below(4) {
+        let extent = set.extent().div_ceil(grain) + rng.below(6);
+        let stride = (extent + usize::from(set.levels.is_empty())).max(1) * grain;
+        if stride > 120 {
+            break;
+        }
+        set.repeat(stride, 2 + rng.below(5));
+    }
+    set
+}
+
+#[test]
+fn what_is_common_and_what_is_left_are_those_of_the_bytes() {
+    let mut rng = SplitMix64::new(5);
+    let (mut common_cases, mut parts_seen) = (0, 0);
+    for case in 0..60_000 {
+        let grain = [1, 1, 2, 4][case % 4];
+        let (one, two) = (random_set(&mut rng, grain), random_set(&mut rng, 1 + case % 3));
+        assert!(is_sound(&one), "{one:?}");
+        let (ones, twos) = (bytes_of([&one]), bytes_of([&two]));
+
+        let (mut common, mut left) = (Parts::new(), Parts::new());
+        one.common(&two, &mut common);
+        one.without(&two, &mut left);
+        let both: HashSet<usize> = ones.intersection(&twos).copied().collect();
+        let rest: HashSet<usize> = ones.difference(&twos).copied().collect();
+        assert_eq!(bytes_of(&common), both, "{one:?} {two:?}");
+        assert_eq!(bytes_of(&left), rest, "{one:?} {two:?}");
+        common_cases += usize::from(!both.is_empty() && !rest.is_empty());
+        parts_seen += common.len() + left.len();
+
+        // The first range without a gap.
+        let first = both.iter().min().copied();
+        let mut end = first.unwrap_or(0);
+        while both.contains(&end) {
+            end += 1;
+        }
+        assert_eq!(first_range(&common), first.map(|first| first..end), "{common:?}");
+
+        let range = rng.below(60)..60 + rng.below(100);
+        let mut within = Parts::new();
+        one.within(&range, &mut within);
+        assert_eq!(bytes_of(&within), ones.iter().copied().filter(|byte| range.contains(byte)).collect());
+
+        // Everything that is left and common is the set again, also when joined.
+        let mut all: Parts = common.into_iter().chain(left).collect();
+        all.sort_unstable_by_key(Strided::start);
+        joined(&mut all);
+        assert_eq!(bytes_of(&all), ones, "{one:?} {two:?}");
+        compress(&mut all, 0);
+        assert_eq!(bytes_of(&all), ones, "{one:?} {two:?}");
+    }
+    assert!(common_cases > 20_000, "{common_cases}");
+    assert!(parts_seen < 60_000 * 12, "{parts_seen}");
+}
+
+/// Many taken from one, as shadows do.
+#[test]
+fn what_many_leave_is_what_none_has() {
+    let mut rng = SplitMix64::new(6);
+    for _ in 0..3_000 {
+        let one = random_set(&mut rng, 1);
+        let mut others: Vec<Strided> = (0..rng.below(6)).map(|_| random_set(&mut rng, 1)).collect();
+        others.sort_by_key(Strided::start);
+        let mut left = Left::of(one.clone());
+        others.iter().for_each(|other| left.take(other));
+        let taken: HashSet<usize> = others.iter().flat_map(every_byte).collect();
+        let expected: HashSet<usize> =
+            every_byte(&one).into_iter().filter(|at| !taken.contains(at)).collect();
+        assert_eq!(bytes_of(&left.parts().collect::<Vec<_>>()), expected, "{one:?} {others:?}");
+    }
+}
+
+#[test]
+fn cuts_and_halves_are_the_set() {
+    let mut rng = SplitMix64::new(7);
+    for _ in 0..3_000 {
+        let set = random_set(&mut rng, 1);
+        let whole: HashSet<usize> = every_byte(&set).into_iter().collect();
+        let halves: Vec<usize> = set.halves().iter().flat_map(every_byte).collect();
+        assert_eq!(halves.len(), whole.len());
+        assert_eq!(HashSet::from_iter(halves), whole);
+        let first = rng.below(set.run) + usize::from(set.run == 1);
+        let cuts: Vec<usize> =
+            set.cuts(first.min(set.run), 1 + rng.below(3)).iter().flat_map(every_byte).collect();
+        assert_eq!(cuts.len(), whole.len());
+        assert_eq!(HashSet::from_iter(cuts), whole);
+    }
+}
+
+/// Axes in any relation: one set where they nest or continue each other, and then the right one.
+#[test]
+fn axes_make_the_set_of_their_runs() {
+    let (mut rng, mut sets) = (SplitMix64::new(8), 0);
+    for _ in 0..20_000 {
+        let (start, run) = (rng.below(10), 1 + rng.below(4));
+        let mut axes: Vec<(usize, usize)> =
+            (0..rng.below(4)).map(|_| (1 + rng.below(24), 2 + rng.below(3))).collect();
+        axes.sort_unstable();
+        let Some(set) = Strided::along(start, run, &axes) else { continue };
+        let mut starts = vec![start];
+        for &(stride, count) in &axes {
+            starts = starts.iter().flat_map(|at| (0..count).map(move |k| at + k * stride)).collect();
+        }
+        assert_eq!(bytes_of([&set]), starts.into_iter().flat_map(|at| at..at + run).collect(), "{axes:?}");
+        sets += 1;
+    }
+    assert!(sets > 12_000, "{sets}");
+}

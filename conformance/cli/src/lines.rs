@@ -1,0 +1,66 @@
+//! Files that are read line by line.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::limits;
+
+/// The lines of a file that are not blank.
+#[derive(Debug)]
+pub struct Lines {
+    path: PathBuf,
+    reader: BufReader<File>,
+    line: Vec<u8>,
+    number: usize,
+}
+
+impl Lines {
+    /// The lines of a file, from its start.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be opened.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).with_context(|| path.display().to_string())?;
+        Ok(Self { path: path.to_owned(), reader: BufReader::new(file), line: Vec::new(), number: 0 })
+    }
+
+    /// The next line that is not blank; none at the end.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or the line is longer than [`limits::LINE_BYTES`].
+    pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
+        loop {
+            self.line.clear();
+            self.number += 1;
+            let mut most = (&mut self.reader).take(limits::LINE_BYTES as u64 + 1);
+            let read = most.read_until(b'\n', &mut self.line).with_context(|| self.place())?;
+            if read == 0 {
+                return Ok(None);
+            }
+            let (place, limit) = (|| self.place(), limits::LINE_BYTES);
+            ensure!(read <= limit, "{}: the line is longer than the {limit} bytes allowed", place());
+            if !self.line.trim_ascii().is_empty() {
+                return Ok(Some(&self.line));
+            }
+        }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file and line read last.
+    #[must_use]
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.path.display(), self.number)
+    }
+}

@@ -1,0 +1,317 @@
+//! Reductions and running forms of erased views.
+#![allow(unsafe_code)] // computes one element on the host
+
+use super::{ErasedArray, ErasedView, ErasedViewMut, compute::broadcast_shape};
+use crate::{
+    LayoutError, Result,
+    backend::{Compute, ReduceForm},
+    function::{
+        Combine, Function, FunctionError, FunctionErrorKind, Lowered, Reduction, Scan,
+        interpreter::{InputElements, Reducing, ResultElements, interpret},
+        lower_reduction, lower_scan,
+    },
+    layout::{Axes, Layout, NdLayout, Order},
+    operations::Elements,
+    stream::StreamHandle,
+};
+
+/// Which axes are reduced, and the order that has the others first.
+struct Reduced {
+    shape: Axes<usize>,
+    kept: Vec<usize>,
+    reduced: Vec<usize>,
+}
+
+impl Reduced {
+    fn new(shape: Axes<usize>, axes: Option<&[isize]>) -> Result<Self, LayoutError> {
+        let rank = shape.len();
+        let mut reduced = Vec::new();
+        match axes {
+            None => reduced.extend(0..rank),
+            Some(axes) => {
+                for &axis in axes {
+                    let found = if axis < 0 { axis.checked_add_unsigned(rank) } else { Some(axis) };
+                    let found = found.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank);
+                    let found = found.ok_or(LayoutError::AxisOutOfRange { axis, rank })?;
+                    if reduced.contains(&found) {
+                        return Err(LayoutError::RepeatedAxis { axis: found });
+                    }
+                    reduced.push(found);
+                }
+                reduced.sort_unstable();
+            }
+        }
+        let kept = (0..rank).filter(|axis| !reduced.contains(axis)).collect();
+        Ok(Self { shape, kept, reduced })
+    }
+
+    /// The axes that are kept, then those that are reduced.
+    fn order(&self) -> Vec<usize> {
+        self.kept.iter().chain(&self.reduced).copied().collect()
+    }
+
+    fn shape_of_result(&self, keep_axes: bool) -> Axes<usize> {
+        let extent = |axis: usize| if self.reduced.contains(&axis) { 1 } else { self.shape[axis] };
+        let axes = 0..self.shape.len();
+        axes.filter(|axis| keep_axes || !self.reduced.contains(axis)).map(extent).collect()
+    }
+
+    /// How many elements become one.
+    fn count(&self) -> usize {
+        self.reduced.iter().map(|&axis| self.shape[axis]).product()
+    }
+}
+
+impl Function {
+    /// Computes the function of the elements of some views, broadcast together, and reduces what comes out. Does not
+    /// synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; or nothing is reduced to an
+    ///   element of the result, and it has no value then.
+    /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: of the axes.
+    /// - As [`apply`](Self::apply).
+    #[track_caller]
+    pub fn reduce<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduction: &Reduction,
+    ) -> Result<ErasedArray<D>> {
+        let lowered = lower_reduction(self, reduction)?;
+        let reduced = self.reduced(inputs, reduction.axes.as_deref())?;
+        let shape = reduced.shape_of_result(reduction.keep_axes);
+        let mut result = ErasedArray::uninit(stream, &shape, lowered.finish.result_type().len_bytes())?;
+        lowered.total(
+            stream,
+            inputs,
+            scalars,
+            &reduced,
+            reduction.keep_axes,
+            &result.view_mut().elements(),
+        )?;
+        Ok(result)
+    }
+
+    /// As [`reduce`](Self::reduce), into elements that exist, of any strides. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce); also [`LayoutError::ShapeMismatch`], if `result` has another shape.
+    #[track_caller]
+    pub fn reduce_into<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduction: &Reduction,
+        result: &mut ErasedViewMut<'_, D>,
+    ) -> Result<()> {
+        let lowered = lower_reduction(self, reduction)?;
+        let reduced = self.reduced(inputs, reduction.axes.as_deref())?;
+        check_shape(&reduced.shape_of_result(reduction.keep_axes), result.shape())?;
+        lowered.total(stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
+    }
+
+    /// Computes the function of the elements of some views, broadcast together, and combines what comes out with what is
+    /// before it along an axis. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce).
+    #[track_caller]
+    pub fn scan<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        scan: Scan,
+    ) -> Result<ErasedArray<D>> {
+        let lowered = lower_scan(self, scan)?;
+        let reduced = self.reduced(inputs, Some(&[scan.axis]))?;
+        let item_bytes = lowered.finish.result_type().len_bytes();
+        let mut result = ErasedArray::uninit(stream, &reduced.shape, item_bytes)?;
+        lowered.running(stream, inputs, scalars, &reduced, scan.exclusive, &result.view_mut().elements())?;
+        Ok(result)
+    }
+
+    /// As [`scan`](Self::scan), into elements that exist, of any strides. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`scan`](Self::scan); also [`LayoutError::ShapeMismatch`], if `result` has another shape.
+    #[track_caller]
+    pub fn scan_into<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        scan: Scan,
+        result: &mut ErasedViewMut<'_, D>,
+    ) -> Result<()> {
+        let lowered = lower_scan(self, scan)?;
+        let reduced = self.reduced(inputs, Some(&[scan.axis]))?;
+        check_shape(&reduced.shape, result.shape())?;
+        lowered.running(stream, inputs, scalars, &reduced, scan.exclusive, &result.elements())
+    }
+
+    /// The axes of what the function gives for these inputs.
+    fn reduced<D: Compute>(&self, inputs: &[ErasedView<'_, D>], axes: Option<&[isize]>) -> Result<Reduced> {
+        let shape = broadcast_shape(inputs.iter().map(NdLayout::shape))?;
+        if self.needed_rank() > shape.len() {
+            let axis = self.needed_rank().cast_signed() - 1;
+            return Err(LayoutError::AxisOutOfRange { axis, rank: shape.len() }.into());
+        }
+        for input in inputs {
+            input.layout().broadcast_to(&shape)?;
+        }
+        Ok(Reduced::new(shape, axes)?)
+    }
+}
+
+fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), LayoutError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(LayoutError::ShapeMismatch { expected: expected.into(), found: found.into() })
+}
+
+impl Lowered {
+    #[track_caller]
+    fn total<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduced: &Reduced,
+        keep_axes: bool,
+        result: &Elements<'_, D>,
+    ) -> Result<()> {
+        if result.layout.is_empty() {
+            return Ok(());
+        }
+        let kept = if keep_axes {
+            let axes: Vec<isize> = reduced.reduced.iter().map(|&axis| axis.cast_signed()).collect();
+            &result.layout.squeeze_axes(&axes)?
+        } else {
+            result.layout
+        };
+        let result = Elements { layout: kept, ..*result };
+        if reduced.count() == 0 {
+            return self.of_nothing(stream, &result);
+        }
+        let Some(spread) = &self.spread else {
+            let finish = (&self.finish, &self.finish_scalars(reduced.count())[..]);
+            return submit(
+                stream,
+                inputs,
+                scalars,
+                (&self.element, self.combine, finish),
+                reduced,
+                ReduceForm::Total,
+                &result,
+            );
+        };
+        let item_bytes = spread.finish.result_type().len_bytes();
+        let mean = ErasedArray::uninit(stream, &reduced.shape_of_result(true), item_bytes)?;
+        let layout = Layout::contiguous(&reduced.shape_of_result(false), Order::C)?;
+        let into = Elements { layout: &layout, allocation: mean.allocation(), item_bytes };
+        let finish = (&spread.finish, &spread.finish_scalars(reduced.count())[..]);
+        submit(
+            stream,
+            inputs,
+            scalars,
+            (&spread.element, Combine::Sum, finish),
+            reduced,
+            ReduceForm::Total,
+            &into,
+        )?;
+        let mut inputs = inputs.to_vec();
+        inputs.push(mean.view());
+        let finish = (&self.finish, &self.finish_scalars(reduced.count())[..]);
+        submit(
+            stream,
+            &inputs,
+            scalars,
+            (&self.element, self.combine, finish),
+            reduced,
+            ReduceForm::Total,
+            &result,
+        )
+    }
+
+    #[track_caller]
+    fn running<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduced: &Reduced,
+        exclusive: bool,
+        result: &Elements<'_, D>,
+    ) -> Result<()> {
+        if result.layout.is_empty() {
+            return Ok(());
+        }
+        let layout = permuted(result.layout, &reduced.order())?;
+        let result = Elements { layout: &layout, ..*result };
+        let form = if exclusive { ReduceForm::Exclusive } else { ReduceForm::Inclusive };
+        submit(
+            stream,
+            inputs,
+            scalars,
+            (&self.element, self.combine, (&self.finish, &[])),
+            reduced,
+            form,
+            &result,
+        )
+    }
+
+    /// Elements that nothing is reduced to: all of one value, if there is one.
+    #[track_caller]
+    fn of_nothing<D: Compute>(&self, stream: &StreamHandle<D>, result: &Elements<'_, D>) -> Result<()> {
+        let Some(identity) = self.combine.identity(self.element.result_type()) else {
+            let message = "no elements are reduced to an element of the result, which has no value then";
+            return Err(FunctionError::new(FunctionErrorKind::Empty, message).into());
+        };
+        let one = Layout::contiguous(&[], Order::C)?;
+        let (identity, mut item) = (identity.to_le_bytes(), [0; 8]);
+        let input = InputElements { start: identity.as_ptr(), layout: &one };
+        let out = ResultElements { start: item.as_mut_ptr(), layout: &one };
+        // SAFETY: one element of at most 8 bytes is read and one is written, in arrays of 8 bytes
+        unsafe { interpret(&self.finish.program(), &[input], &self.finish_scalars(0), out) }
+        stream.0.fill(result, &item[..result.item_bytes])
+    }
+}
+
+/// The layout with its axes in another order.
+fn permuted(layout: &Layout, order: &[usize]) -> Result<Layout, LayoutError> {
+    let axes: Vec<isize> = order.iter().map(|&axis| axis.cast_signed()).collect();
+    layout.permute(&axes)
+}
+
+/// Enqueues a reduction, whose result is in the order of the kept axes.
+#[track_caller]
+fn submit<D: Compute>(
+    stream: &StreamHandle<D>,
+    inputs: &[ErasedView<'_, D>],
+    scalars: &[u64],
+    (element, combine, (finish, finish_scalars)): (&Function, Combine, (&Function, &[u64])),
+    reduced: &Reduced,
+    form: ReduceForm,
+    result: &Elements<'_, D>,
+) -> Result<()> {
+    let order = reduced.order();
+    let mut operands = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let layout = permuted(&input.layout().broadcast_to(&reduced.shape)?, &order)?;
+        operands.push((input.elements(), layout));
+    }
+    let shape: Axes<usize> = order.iter().map(|&axis| reduced.shape[axis]).collect();
+    let program = element.program().with_positions(&order);
+    let finish = finish.program();
+    let work = Reducing { program: &program, scalars, combine, finish: &finish, finish_scalars };
+    stream.0.reduce(work, form, &shape, &operands, result)
+}

@@ -1,0 +1,269 @@
+//! Functions written as Rust closures.
+//!
+//! A closure is called once, with expressions in place of numbers: what it does with them is recorded as a
+//! [`Function`]. So branches of Rust's are decided then; [`select`](Expression::select) decides for each element.
+
+mod methods;
+mod operators;
+
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+    marker::PhantomData,
+};
+
+use crate::Bool;
+
+use super::{
+    BinaryOperation, Computable, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind,
+    UnaryOperation, Value,
+};
+
+thread_local! {
+    /// The functions that are being written on this thread, the innermost last.
+    static TRACES: RefCell<Vec<Trace>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A function that is being written.
+#[derive(Debug)]
+struct Trace {
+    number: u64,
+    builder: FunctionBuilder,
+    /// The first thing that went wrong.
+    error: Option<FunctionError>,
+}
+
+/// A value of type `T` inside a function that is being written.
+///
+/// Operators of two sides take expressions of one type, and Rust numbers of that type as literals. What the language
+/// calls `minimum(a, b)` is `a.minimum(b)`; the meaning of each, to the bit, is in the [manual](crate::manual).
+///
+/// An expression belongs to the closure that it was given to: used elsewhere, it makes that function an error.
+pub struct Expression<T> {
+    trace: u64,
+    /// None if something went wrong, which the trace knows.
+    node: Option<Value>,
+    /// Not to be sent to another thread, where its function is not known.
+    of: PhantomData<*const T>,
+}
+
+impl<T> Clone for Expression<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Expression<T> {}
+
+impl<T: Computable> fmt::Debug for Expression<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Expression<{}>", T::TYPE)
+    }
+}
+
+/// What a side of an operator may be: an expression, or a Rust number as a literal.
+pub trait IntoExpression<T: Computable> {
+    /// The expression.
+    fn into_expression(self) -> Expression<T>;
+}
+
+impl<T: Computable> IntoExpression<T> for Expression<T> {
+    fn into_expression(self) -> Self {
+        self
+    }
+}
+
+impl<T: Computable> IntoExpression<T> for T {
+    fn into_expression(self) -> Expression<T> {
+        Expression::constant(self)
+    }
+}
+
+/// Ends a trace also if the closure panics.
+struct Tracing(u64);
+
+impl Tracing {
+    fn begin(parameters: &[Parameter]) -> Result<Self, FunctionError> {
+        thread_local!(static NEXT: Cell<u64> = const { Cell::new(1) });
+        let number = NEXT.replace(NEXT.get() + 1);
+        let (mut inputs, mut scalars) = (Vec::new(), Vec::new());
+        for parameter in parameters {
+            match *parameter {
+                Parameter::Input(element_type) => inputs.push(element_type),
+                Parameter::Scalar(element_type) => scalars.push(element_type),
+            }
+        }
+        let trace = Trace { number, builder: FunctionBuilder::new(&inputs, &scalars)?, error: None };
+        TRACES.with_borrow_mut(|traces| traces.push(trace));
+        Ok(Self(number))
+    }
+
+    fn end(self) -> Option<Trace> {
+        TRACES.with_borrow_mut(|traces| {
+            let at = traces.iter().rposition(|trace| trace.number == self.0)?;
+            Some(traces.remove(at))
+        })
+    }
+
+    fn with<R>(&self, call: impl FnOnce(&mut Trace) -> R) -> Option<R> {
+        TRACES.with_borrow_mut(|traces| traces.iter_mut().rfind(|trace| trace.number == self.0).map(call))
+    }
+}
+
+impl Drop for Tracing {
+    fn drop(&mut self) {
+        // Not there any more if the thread ends.
+        let _ = TRACES.try_with(|traces| {
+            if let Ok(mut traces) = traces.try_borrow_mut() {
+                traces.retain(|trace| trace.number != self.0);
+            }
+        });
+    }
+}
+
+impl fmt::Debug for Tracing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "trace {}", self.0)
+    }
+}
+
+/// What the arguments of a function are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parameter {
+    /// An element of the next input.
+    Input(ElementType),
+    /// The next scalar.
+    Scalar(ElementType),
+}
+
+/// Makes the arguments of a function that is being written.
+#[derive(Debug)]
+pub struct Arguments<'a> {
+    trace: &'a Tracing,
+    parameters: std::slice::Iter<'a, Parameter>,
+    inputs: usize,
+    scalars: usize,
+}
+
+impl Arguments<'_> {
+    /// The next argument.
+    pub(crate) fn next<T: Computable>(&mut self) -> Expression<T> {
+        let Some(parameter) = self.parameters.next() else { return Expression::lost() };
+        let count = match parameter {
+            Parameter::Input(_) => &mut self.inputs,
+            Parameter::Scalar(_) => &mut self.scalars,
+        };
+        let at = *count;
+        *count += 1;
+        let node = self.trace.with(|trace| {
+            let made = match parameter {
+                Parameter::Input(_) => trace.builder.input(at),
+                Parameter::Scalar(_) => trace.builder.scalar(at),
+            };
+            trace.keep(made)
+        });
+        Expression { trace: self.trace.0, node: node.flatten(), of: PhantomData }
+    }
+}
+
+impl Trace {
+    fn keep(&mut self, made: Result<Value, FunctionError>) -> Option<Value> {
+        match made {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.error.get_or_insert(error);
+                None
+            }
+        }
+    }
+}
+
+/// The mistake of using an expression outside the closure that it was given to.
+fn of_another_function() -> FunctionError {
+    let message = "an expression is used outside the closure that it was given to";
+    FunctionError::new(FunctionErrorKind::Type, message)
+}
+
+/// The function that a closure describes.
+pub(crate) fn trace<R: Computable>(
+    parameters: &[Parameter],
+    write: impl FnOnce(&mut Arguments<'_>) -> Expression<R>,
+) -> Result<Function, FunctionError> {
+    let trace = Tracing::begin(parameters)?;
+    let arguments = &mut Arguments { trace: &trace, parameters: parameters.iter(), inputs: 0, scalars: 0 };
+    let result = write(arguments);
+    let Some(Trace { number, builder, error }) = trace.end() else { return Err(of_another_function()) };
+    if let Some(error) = error {
+        return Err(error);
+    }
+    let node = result.node.filter(|_| result.trace == number).ok_or_else(of_another_function)?;
+    builder.finish(node)
+}
+
+impl<T: Computable> Expression<T> {
+    /// A literal, part of the function: another value makes another function. What changes from call to call is better
+    /// an argument.
+    #[must_use]
+    pub fn constant(value: T) -> Self {
+        Self::made(|builder| builder.constant(T::TYPE, value.to_bits()))
+    }
+
+    /// A node of the innermost function.
+    fn made(make: impl FnOnce(&mut FunctionBuilder) -> Result<Value, FunctionError>) -> Self {
+        let (trace, node) = TRACES.with_borrow_mut(|traces| match traces.last_mut() {
+            Some(trace) => {
+                let made = make(&mut trace.builder);
+                (trace.number, trace.keep(made))
+            }
+            None => (0, None),
+        });
+        Self { trace, node, of: PhantomData }
+    }
+
+    /// What an operation makes of values of the innermost function. Those of another make this one an error.
+    fn applied<const N: usize>(
+        arguments: [(u64, Option<Value>); N],
+        apply: impl FnOnce(&mut FunctionBuilder, [Value; N]) -> Result<Value, FunctionError>,
+    ) -> Self {
+        let (trace, node) = TRACES.with_borrow_mut(|traces| {
+            let Some(trace) = traces.last_mut() else { return (0, None) };
+            let mut values = Vec::with_capacity(N);
+            values.extend(
+                arguments.iter().filter(|(number, _)| *number == trace.number).filter_map(|(_, node)| *node),
+            );
+            let made = match <[Value; N]>::try_from(values) {
+                Ok(values) => apply(&mut trace.builder, values),
+                Err(_) => Err(of_another_function()),
+            };
+            (trace.number, trace.keep(made))
+        });
+        Self { trace, node, of: PhantomData }
+    }
+
+    /// No value.
+    fn lost() -> Self {
+        Self { trace: 0, node: None, of: PhantomData }
+    }
+
+    fn unary(self, operation: UnaryOperation) -> Self {
+        Self::applied([self.part()], |builder, [a]| builder.unary(operation, a))
+    }
+
+    fn binary(self, operation: BinaryOperation, other: impl IntoExpression<T>) -> Self {
+        let other = other.into_expression();
+        Self::applied([self.part(), other.part()], |builder, [a, b]| builder.binary(operation, a, b))
+    }
+
+    fn question(self, operation: UnaryOperation) -> Expression<Bool> {
+        Expression::applied([self.part()], |builder, [a]| builder.unary(operation, a))
+    }
+
+    fn comparison(self, operation: BinaryOperation, other: impl IntoExpression<T>) -> Expression<Bool> {
+        let other = other.into_expression();
+        Expression::applied([self.part(), other.part()], |builder, [a, b]| builder.binary(operation, a, b))
+    }
+
+    fn part(self) -> (u64, Option<Value>) {
+        (self.trace, self.node)
+    }
+}

@@ -1,0 +1,300 @@
+//! Reductions and running forms on host memory.
+#![allow(unsafe_code)] // computes elements into memory of its own
+
+use std::{mem, ops::Range};
+
+use bytemuck::Pod;
+
+use super::{
+    InputElements, ResultElements,
+    accumulator::{Half, Ordered, Summed, extreme, takes_place},
+    interpret_range,
+};
+use crate::{
+    backend::ReduceForm,
+    function::{Combine, ElementType, primitive::Program},
+    layout::{Layout, NdLayout, Order},
+};
+
+/// What a reduction, or a running form, does with its elements.
+#[derive(Debug, Clone, Copy)]
+pub struct Reducing<'a> {
+    /// What is computed for each element: what is combined.
+    pub program: &'a Program,
+    /// The scalars of the program.
+    pub scalars: &'a [u64],
+    /// How elements are combined.
+    pub combine: Combine,
+    /// What is computed of what they combine to: of one input, of the type that [`Combine::result_type`] says.
+    pub finish: &'a Program,
+    /// The scalars of the latter.
+    pub finish_scalars: &'a [u64],
+}
+
+/// Combines elements of the inputs, for a range of rows: of the elements of a total, or of the rows of a running form,
+/// counted in row-major order.
+///
+/// The shape of the inputs is `shape`. A total has the first axes of it, and those behind are combined; a running form has
+/// all of them, and goes along the last. Nothing is done for an empty range.
+///
+/// # Panics
+///
+/// As [`interpret`](super::interpret); also if `combine` does not take the type of the program.
+///
+/// # Safety
+///
+/// The elements of the inputs may be read and those of the result be written, and no other thread writes the former or
+/// touches the latter meanwhile; they share no byte.
+pub unsafe fn interpret_reduction(
+    work: &Reducing<'_>,
+    form: ReduceForm,
+    inputs: &[InputElements<'_>],
+    shape: &[usize],
+    result: ResultElements<'_>,
+    rows: Range<usize>,
+) {
+    let row_len = match form {
+        ReduceForm::Total => shape[result.layout.rank()..].iter().product(),
+        ReduceForm::Inclusive | ReduceForm::Exclusive => shape.last().copied().unwrap_or(1),
+    };
+    if rows.is_empty() || row_len == 0 {
+        return;
+    }
+    assert!(work.combine.takes(work.program.result_type()), "elements of a type that is combined");
+    // SAFETY: as the caller promises
+    let values = unsafe { by_type(work, inputs, shape, row_len, rows.clone(), form) };
+    let each = if form == ReduceForm::Total { 1 } else { row_len };
+    // SAFETY: as the caller promises; as many values are there
+    unsafe { finish(work, &values, result, rows.start * each..rows.end * each) }
+}
+
+/// Computes the last function of what came out.
+///
+/// # Safety
+///
+/// The elements of the result in the range may be written; there are as many values.
+unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>, range: Range<usize>) {
+    let item_bytes = work.finish.inputs()[0].len_bytes();
+    let layout = Layout::contiguous(result.layout.shape(), Order::C).expect("as large as the result");
+    // Position 0 of the whole, of which a range is there.
+    let start = values.as_ptr().wrapping_sub(range.start * item_bytes);
+    let input = InputElements { start, layout: &layout };
+    // SAFETY: only the range of the values is read, which is there
+    unsafe { interpret_range(work.finish, &[input], work.finish_scalars, result, range) }
+}
+
+/// # Safety
+///
+/// As [`interpret_reduction`].
+unsafe fn by_type(
+    work: &Reducing<'_>,
+    inputs: &[InputElements<'_>],
+    shape: &[usize],
+    row_len: usize,
+    rows: Range<usize>,
+    form: ReduceForm,
+) -> Vec<u8> {
+    let rows = Rows { work, inputs, shape, row_len, rows };
+    let element_type = work.program.result_type();
+    if matches!(work.combine, Combine::Sum | Combine::Product) {
+        let product = work.combine == Combine::Product;
+        // SAFETY: as the caller promises; each type is as wide as the elements
+        return unsafe {
+            match element_type {
+                ElementType::I64 => rows.all(Totals::<i64>::new(product, form)),
+                ElementType::U64 => rows.all(Totals::<u64>::new(product, form)),
+                ElementType::F32 => rows.all(Totals::<f32>::new(product, form)),
+                ElementType::F64 => rows.all(Totals::<f64>::new(product, form)),
+                other => unreachable!("sums of {other} are refused before"),
+            }
+        };
+    }
+    // SAFETY: as above
+    unsafe {
+        match element_type {
+            ElementType::Bool | ElementType::U8 => rows.all(Extremes::<u8>::new(work.combine, form)),
+            ElementType::I8 => rows.all(Extremes::<i8>::new(work.combine, form)),
+            ElementType::I16 => rows.all(Extremes::<i16>::new(work.combine, form)),
+            ElementType::U16 => rows.all(Extremes::<u16>::new(work.combine, form)),
+            ElementType::I32 => rows.all(Extremes::<i32>::new(work.combine, form)),
+            ElementType::U32 => rows.all(Extremes::<u32>::new(work.combine, form)),
+            ElementType::I64 => rows.all(Extremes::<i64>::new(work.combine, form)),
+            ElementType::U64 => rows.all(Extremes::<u64>::new(work.combine, form)),
+            ElementType::F16 => rows.all(Extremes::<Half<false>>::new(work.combine, form)),
+            ElementType::BF16 => rows.all(Extremes::<Half<true>>::new(work.combine, form)),
+            ElementType::F32 => rows.all(Extremes::<f32>::new(work.combine, form)),
+            ElementType::F64 => rows.all(Extremes::<f64>::new(work.combine, form)),
+        }
+    }
+}
+
+/// Rows of elements, each of which is combined.
+struct Rows<'a> {
+    work: &'a Reducing<'a>,
+    inputs: &'a [InputElements<'a>],
+    shape: &'a [usize],
+    row_len: usize,
+    rows: Range<usize>,
+}
+
+impl Rows<'_> {
+    /// # Safety
+    ///
+    /// As [`interpret_reduction`]; an element is a `T`.
+    unsafe fn all<T: Pod, R: Row<T>>(&self, mut combined: R) -> Vec<u8> {
+        let layout = Layout::contiguous(self.shape, Order::C).expect("as large as the inputs");
+        // Many short rows are computed at once, a long row by segments.
+        let piece = self.row_len.min(Combine::SEGMENT);
+        let at_once = (Combine::SEGMENT / piece).max(1);
+        let mut elements = vec![T::zeroed(); piece * at_once];
+        let (mut out, mut row) = (Vec::new(), self.rows.start);
+        while row < self.rows.end {
+            let until = self.rows.end.min(row + at_once);
+            let mut at = row * self.row_len;
+            while at < until * self.row_len {
+                let len = (until * self.row_len - at).min(piece * at_once);
+                let to = elements.as_mut_ptr().cast::<u8>().wrapping_sub(at * size_of::<T>());
+                let result = ResultElements { start: to, layout: &layout };
+                let range = at..at + len;
+                // SAFETY: as the caller promises of the inputs; as many elements are there as the range has
+                unsafe { interpret_range(self.work.program, self.inputs, self.work.scalars, result, range) };
+                for part in elements[..len].chunks(piece) {
+                    combined.add(part, &mut out);
+                    at += part.len();
+                    if at % self.row_len == 0 {
+                        combined.end(&mut out);
+                    }
+                }
+            }
+            row = until;
+        }
+        out
+    }
+}
+
+/// What the elements of a row so far combine to.
+trait Row<T> {
+    /// The next elements: a segment, or what is left of the row.
+    fn add(&mut self, elements: &[T], out: &mut Vec<u8>);
+
+    /// The end of the row, which had an element at least; the next begins.
+    fn end(&mut self, out: &mut Vec<u8>);
+}
+
+/// The least or greatest so far, and where it is.
+struct Extremes<T> {
+    greater: bool,
+    of_position: bool,
+    form: ReduceForm,
+    count: usize,
+    found: Option<(T, i64)>,
+}
+
+impl<T: Ordered> Extremes<T> {
+    fn new(combine: Combine, form: ReduceForm) -> Self {
+        let greater = matches!(combine, Combine::Maximum | Combine::ArgMaximum);
+        let of_position = matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum);
+        Self { greater, of_position, form, count: 0, found: None }
+    }
+}
+
+impl<T: Ordered> Row<T> for Extremes<T> {
+    fn add(&mut self, elements: &[T], out: &mut Vec<u8>) {
+        for (at, &element) in (self.count as i64..).zip(elements) {
+            self.found = match self.found {
+                None => Some((element, at)),
+                Some((so_far, _)) if self.of_position && takes_place(self.greater, so_far, element) => {
+                    Some((element, at))
+                }
+                Some((so_far, _)) if !self.of_position => Some((extreme(self.greater, so_far, element), at)),
+                same => same,
+            };
+            if self.form != ReduceForm::Total {
+                out.extend(self.found.iter().flat_map(|(found, _)| bytemuck::bytes_of(found)));
+            }
+        }
+        self.count += elements.len();
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        self.count = 0;
+        let Some((found, at)) = self.found.take() else { return };
+        match (self.form, self.of_position) {
+            (ReduceForm::Total, true) => out.extend_from_slice(bytemuck::bytes_of(&at)),
+            (ReduceForm::Total, false) => out.extend_from_slice(bytemuck::bytes_of(&found)),
+            _ => {}
+        }
+    }
+}
+
+/// The sum or product so far.
+struct Totals<T> {
+    identity: T,
+    combine: fn(T, T) -> T,
+    form: ReduceForm,
+    /// The results of segments.
+    segments: Vec<T>,
+    /// Aligned blocks of a running form, the largest first: how many elements, their total, and what they and those before
+    /// them combine to.
+    blocks: Vec<(usize, T, T)>,
+}
+
+impl<T: Summed> Totals<T> {
+    fn new(product: bool, form: ReduceForm) -> Self {
+        let (identity, combine): (T, fn(T, T) -> T) =
+            if product { (T::ONE, T::times) } else { (T::ZERO, T::plus) };
+        Self { identity, combine, form, segments: Vec::new(), blocks: Vec::new() }
+    }
+}
+
+impl<T: Summed> Row<T> for Totals<T> {
+    fn add(&mut self, elements: &[T], out: &mut Vec<u8>) {
+        if self.form == ReduceForm::Total {
+            return self.segments.extend(segment(elements, self.combine));
+        }
+        for &element in elements {
+            let before = self.blocks.last().map_or(self.identity, |&(.., all)| all);
+            let all = (self.combine)(before, element);
+            out.extend_from_slice(bytemuck::bytes_of(if self.form == ReduceForm::Exclusive {
+                &before
+            } else {
+                &all
+            }));
+            // As a binary counter: two blocks of one size become one.
+            let (mut len, mut total) = (1, element);
+            while let Some((_, left, _)) = self.blocks.pop_if(|&mut (left_len, ..)| left_len == len) {
+                (len, total) = (2 * len, (self.combine)(left, total));
+            }
+            let before = self.blocks.last().map_or(self.identity, |&(.., all)| all);
+            self.blocks.push((len, total, (self.combine)(before, total)));
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        self.blocks.clear();
+        let mut segments = mem::take(&mut self.segments);
+        while segments.len() > 1 {
+            segments =
+                segments.chunks(Combine::SEGMENT).filter_map(|part| segment(part, self.combine)).collect();
+        }
+        if let Some(&total) = segments.first() {
+            out.extend_from_slice(bytemuck::bytes_of(&(self.combine)(self.identity, total)));
+        }
+    }
+}
+
+/// What at most a segment of elements combines to, lane by lane; nothing if there are none.
+fn segment<T: Summed>(elements: &[T], combine: fn(T, T) -> T) -> Option<T> {
+    let (first, rest) = elements.split_at(elements.len().min(Combine::LANES));
+    let mut lanes = first.to_vec();
+    for row in rest.chunks(Combine::LANES) {
+        for (lane, &element) in lanes.iter_mut().zip(row) {
+            *lane = combine(*lane, element);
+        }
+    }
+    while lanes.len() > 1 {
+        lanes =
+            lanes.chunks(2).map(|pair| if let &[a, b] = pair { combine(a, b) } else { pair[0] }).collect();
+    }
+    lanes.first().copied()
+}

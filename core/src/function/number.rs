@@ -1,0 +1,81 @@
+//! The Rust types whose elements functions compute on.
+
+use crate::{Bool, array::Element};
+
+use super::ElementType;
+
+mod sealed {
+    #[expect(unnameable_types, reason = "that seals what it bounds")]
+    pub trait Sealed {}
+}
+
+/// A type whose elements functions read and write: [`Bool`], the integers of 8 to 64 bits, `half`'s `f16` and `bf16`
+/// (with the feature `half`), `f32` and `f64`. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "functions cannot compute on elements of type `{Self}`",
+    note = "they compute on `Bool`, `i8` to `i64`, `u8` to `u64`, `half::f16`, `half::bf16`, `f32` and `f64`; not on `bool`, which is `devarray::Bool` in device memory"
+)]
+pub trait Computable: Element + sealed::Sealed {
+    /// The type, as functions know it.
+    const TYPE: ElementType;
+
+    /// The bits of a value, zeros above.
+    fn to_bits(self) -> u64;
+}
+
+/// A number: every [`Computable`] type but [`Bool`].
+#[diagnostic::on_unimplemented(message = "`{Self}` is no number that functions compute with")]
+pub trait Number: Computable {}
+
+/// A number with negative values.
+#[diagnostic::on_unimplemented(message = "`{Self}` has no negative values")]
+pub trait Signed: Number {}
+
+/// An integer.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no integer")]
+pub trait Integer: Bits + Number {}
+
+/// An integer, or [`Bool`]: what `&`, `|`, `^` and `!` take.
+#[diagnostic::on_unimplemented(message = "`{Self}` is neither an integer nor `Bool`")]
+pub trait Bits: Computable {}
+
+/// A floating-point number.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no floating-point number; `cast` makes one")]
+pub trait Float: Signed {}
+
+macro_rules! computable {
+    ($($type:ty: $element_type:ident, |$value:ident| $bits:expr, [$($class:ident),*];)*) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Computable for $type {
+            const TYPE: ElementType = ElementType::$element_type;
+
+            fn to_bits(self) -> u64 {
+                let $value = self;
+                $bits
+            }
+        }
+
+        $(impl $class for $type {})*
+    )*};
+}
+
+computable! {
+    Bool: Bool, |value| u64::from(bool::from(value)), [Bits];
+    i8: I8, |value| u64::from(value.cast_unsigned()), [Number, Signed, Bits, Integer];
+    u8: U8, |value| u64::from(value), [Number, Bits, Integer];
+    i16: I16, |value| u64::from(value.cast_unsigned()), [Number, Signed, Bits, Integer];
+    u16: U16, |value| u64::from(value), [Number, Bits, Integer];
+    i32: I32, |value| u64::from(value.cast_unsigned()), [Number, Signed, Bits, Integer];
+    u32: U32, |value| u64::from(value), [Number, Bits, Integer];
+    i64: I64, |value| value.cast_unsigned(), [Number, Signed, Bits, Integer];
+    u64: U64, |value| value, [Number, Bits, Integer];
+    f32: F32, |value| u64::from(value.to_bits()), [Number, Signed, Float];
+    f64: F64, |value| value.to_bits(), [Number, Signed, Float];
+}
+
+#[cfg(feature = "half")]
+computable! {
+    half::f16: F16, |value| u64::from(value.to_bits()), [Number, Signed, Float];
+    half::bf16: BF16, |value| u64::from(value.to_bits()), [Number, Signed, Float];
+}

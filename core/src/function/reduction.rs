@@ -1,0 +1,174 @@
+//! Reductions and running forms: what they are made of.
+
+mod lower;
+
+pub(crate) use lower::{Lowered, lower_reduction, lower_scan};
+
+use super::ElementType;
+
+/// What a reduction makes of the elements it reduces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReduceOperation {
+    /// The sum: of signed integers and bool an `i64`, of unsigned integers a `u64`, of floats of their type.
+    Sum,
+    /// The product, of the types of sums.
+    Product,
+    /// The least; NaN if one is.
+    Minimum,
+    /// The greatest; NaN if one is.
+    Maximum,
+    /// The position of the least, an `i64` counted in row-major order of the reduced axes; of the first NaN if one is.
+    ArgMinimum,
+    /// The position of the greatest, likewise.
+    ArgMaximum,
+    /// Whether one is not 0. NaN is not.
+    Any,
+    /// Whether none is 0.
+    All,
+    /// How many are not 0, an `i64`.
+    CountNonzero,
+    /// The sum over the count, of floats.
+    Mean,
+    /// The mean squared deviation from the mean, in two passes, of floats.
+    Variance,
+    /// The square root of the variance, of floats.
+    StandardDeviation,
+}
+
+impl ReduceOperation {
+    const NAMES: [(&'static str, Self); 12] = [
+        ("sum", Self::Sum),
+        ("prod", Self::Product),
+        ("min", Self::Minimum),
+        ("max", Self::Maximum),
+        ("argmin", Self::ArgMinimum),
+        ("argmax", Self::ArgMaximum),
+        ("any", Self::Any),
+        ("all", Self::All),
+        ("count_nonzero", Self::CountNonzero),
+        ("mean", Self::Mean),
+        ("var", Self::Variance),
+        ("std", Self::StandardDeviation),
+    ];
+
+    /// The operation of that name: `sum`, `count_nonzero`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|&(known, _)| known == name).map(|(_, operation)| operation)
+    }
+
+    /// NumPy's name: `sum`, `count_nonzero`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|&(_, known)| known == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A reduction: of what, over which axes, and how the result looks.
+///
+/// ```
+/// use devarray::{Array, Context, function::{ElementType, Function, ReduceOperation, Reduction}};
+/// use devarray_mock::MockDevice;
+///
+/// let stream = Context::new(MockDevice::new())?.stream()?;
+/// let x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let square = Function::parse("x0 * x0", &[ElementType::F32], &[])?;
+/// let sums = square.reduce(&stream, &[x.view().into_erased()], &[], &Reduction::new(ReduceOperation::Sum).axes(&[1]))?;
+/// let sums = Array::<f32, _>::from_erased(sums)?;
+/// assert_eq!(sums.to_vec(&stream)?, [14.0, 77.0]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reduction {
+    pub(crate) operation: ReduceOperation,
+    pub(crate) axes: Option<Vec<isize>>,
+    pub(crate) keep_axes: bool,
+    pub(crate) element_type: Option<ElementType>,
+    pub(crate) ddof: u64,
+}
+
+impl Reduction {
+    /// A reduction over all axes.
+    #[must_use]
+    pub fn new(operation: ReduceOperation) -> Self {
+        Self { operation, axes: None, keep_axes: false, element_type: None, ddof: 0 }
+    }
+
+    /// Over these axes alone, which may be negative. Over none, each element is reduced by itself.
+    #[must_use]
+    pub fn axes(self, axes: &[isize]) -> Self {
+        Self { axes: Some(axes.to_vec()), ..self }
+    }
+
+    /// The reduced axes stay, with extent 1, so that the result broadcasts to what it was made of.
+    #[must_use]
+    pub fn keep_axes(self) -> Self {
+        Self { keep_axes: true, ..self }
+    }
+
+    /// Elements are cast to this type first.
+    #[must_use]
+    pub fn cast(self, element_type: ElementType) -> Self {
+        Self { element_type: Some(element_type), ..self }
+    }
+
+    /// What is taken from the count that the variance is divided by: 1 for a sample's. Less than nothing is nothing.
+    #[must_use]
+    pub fn ddof(self, ddof: u64) -> Self {
+        Self { ddof, ..self }
+    }
+}
+
+/// What a running form makes of each element and those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ScanOperation {
+    /// Running sums, of the types of [`ReduceOperation::Sum`].
+    Sum,
+    /// Running products.
+    Product,
+    /// The least so far; NaN from the first NaN on.
+    Minimum,
+    /// The greatest so far, likewise.
+    Maximum,
+}
+
+impl ScanOperation {
+    const NAMES: [(&'static str, Self); 4] =
+        [("sum", Self::Sum), ("prod", Self::Product), ("min", Self::Minimum), ("max", Self::Maximum)];
+
+    /// The operation of that name: `sum`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|&(known, _)| known == name).map(|(_, operation)| operation)
+    }
+
+    /// Its name: `sum`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|&(_, known)| known == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A running form along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scan {
+    pub(crate) operation: ScanOperation,
+    pub(crate) axis: isize,
+    pub(crate) exclusive: bool,
+}
+
+impl Scan {
+    /// Each element with those before it along an axis, which may be negative.
+    #[must_use]
+    pub fn new(operation: ScanOperation, axis: isize) -> Self {
+        Self { operation, axis, exclusive: false }
+    }
+
+    /// Only those before it. The first of a sum is 0, of a product 1; the least and the greatest of nothing is an error.
+    #[must_use]
+    pub fn exclusive(self) -> Self {
+        Self { exclusive: true, ..self }
+    }
+}

@@ -1,0 +1,175 @@
+//! Reductions in terms of what a backend combines.
+
+use super::{ReduceOperation, Reduction, Scan, ScanOperation};
+use crate::function::{
+    BinaryOperation, Combine, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind,
+    UnaryOperation, Value,
+};
+
+/// What is computed of each element, combined, and computed of the outcome.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    pub(crate) element: Function,
+    pub(crate) combine: Combine,
+    /// Of one input; of one scalar if the count is needed.
+    pub(crate) finish: Function,
+    /// What is taken from the count before it is a scalar of the finish.
+    pub(crate) ddof: u64,
+    /// What must be known first: the mean, for a variance. It is another input of the element, the last.
+    pub(crate) spread: Option<Spread>,
+}
+
+/// The mean, from which elements of a variance deviate: in the type that sums have.
+#[derive(Debug)]
+pub(crate) struct Spread {
+    pub(crate) element: Function,
+    pub(crate) finish: Function,
+}
+
+impl Lowered {
+    /// The count as the scalar of the finish, of the type that is combined.
+    pub(crate) fn finish_scalars(&self, count: usize) -> Vec<u64> {
+        scalars_of(&self.finish, (count as u64).saturating_sub(self.ddof))
+    }
+}
+
+impl Spread {
+    pub(crate) fn finish_scalars(&self, count: usize) -> Vec<u64> {
+        scalars_of(&self.finish, count as u64)
+    }
+}
+
+/// A count in the type of each scalar, of which there is one or none.
+fn scalars_of(finish: &Function, count: u64) -> Vec<u64> {
+    let bits = |element_type: &ElementType| match element_type {
+        ElementType::F32 => u64::from((count as f32).to_bits()),
+        _ => (count as f64).to_bits(),
+    };
+    finish.scalars().iter().map(bits).collect()
+}
+
+/// The type in which elements are added.
+fn sum_type(element_type: ElementType) -> ElementType {
+    match element_type {
+        ElementType::F64 => ElementType::F64,
+        float if float.is_float() => ElementType::F32,
+        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => ElementType::U64,
+        _ => ElementType::I64,
+    }
+}
+
+/// The type that a sum has.
+fn total_type(element_type: ElementType) -> ElementType {
+    if element_type.is_float() { element_type } else { sum_type(element_type) }
+}
+
+pub(crate) fn lower_reduction(function: &Function, reduction: &Reduction) -> Result<Lowered, FunctionError> {
+    use ReduceOperation as Op;
+    let (mut builder, value) = FunctionBuilder::continuing(function, &[])?;
+    let value = match reduction.element_type {
+        Some(element_type) => builder.cast(value, element_type)?,
+        None => value,
+    };
+    let of = builder.type_of(value)?;
+    let (sum, name) = (sum_type(of), reduction.operation.name());
+    if matches!(reduction.operation, Op::Mean | Op::Variance | Op::StandardDeviation) && !of.is_float() {
+        let message = format!("{name} takes floats, not {of}: cast the elements");
+        return Err(FunctionError::new(FunctionErrorKind::Type, message));
+    }
+    let done = |builder: FunctionBuilder, value, combine: Combine, finish| {
+        let element = builder.finish(value)?;
+        Ok(Lowered { element, combine, finish, ddof: 0, spread: None })
+    };
+    match reduction.operation {
+        Op::Sum | Op::Product => {
+            let product = reduction.operation == Op::Product;
+            let element = builder.cast(value, sum)?;
+            let combine = if product { Combine::Product } else { Combine::Sum };
+            done(builder, element, combine, cast(sum, total_type(of))?)
+        }
+        Op::Minimum => done(builder, value, Combine::Minimum, cast(of, of)?),
+        Op::Maximum => done(builder, value, Combine::Maximum, cast(of, of)?),
+        Op::ArgMinimum => {
+            done(builder, value, Combine::ArgMinimum, cast(ElementType::I64, ElementType::I64)?)
+        }
+        Op::ArgMaximum => {
+            done(builder, value, Combine::ArgMaximum, cast(ElementType::I64, ElementType::I64)?)
+        }
+        Op::Any | Op::All => {
+            let truth = builder.cast(value, ElementType::Bool)?;
+            let combine = if reduction.operation == Op::Any { Combine::Maximum } else { Combine::Minimum };
+            done(builder, truth, combine, cast(ElementType::Bool, ElementType::Bool)?)
+        }
+        Op::CountNonzero => {
+            let truth = builder.cast(value, ElementType::Bool)?;
+            let one = builder.cast(truth, ElementType::I64)?;
+            done(builder, one, Combine::Sum, cast(ElementType::I64, ElementType::I64)?)
+        }
+        Op::Mean => {
+            let element = builder.cast(value, sum)?;
+            done(builder, element, Combine::Sum, mean(sum, of, false)?)
+        }
+        Op::Variance | Op::StandardDeviation => {
+            let element = builder.cast(value, sum)?;
+            let element = builder.finish(element)?;
+            let root = reduction.operation == Op::StandardDeviation;
+            Ok(Lowered {
+                element: squared_deviation(&element, sum)?,
+                combine: Combine::Sum,
+                finish: mean(sum, of, root)?,
+                ddof: reduction.ddof,
+                spread: Some(Spread { element, finish: mean(sum, sum, false)? }),
+            })
+        }
+    }
+}
+
+pub(crate) fn lower_scan(function: &Function, scan: Scan) -> Result<Lowered, FunctionError> {
+    let (mut builder, value) = FunctionBuilder::continuing(function, &[])?;
+    let of = builder.type_of(value)?;
+    let sum = sum_type(of);
+    let is_extreme = matches!(scan.operation, ScanOperation::Minimum | ScanOperation::Maximum);
+    if is_extreme && scan.exclusive {
+        let message =
+            format!("the {} of no elements is nothing: it has no exclusive form", scan.operation.name());
+        return Err(FunctionError::new(FunctionErrorKind::Type, message));
+    }
+    let (combine, combined, result) = match scan.operation {
+        ScanOperation::Sum => (Combine::Sum, sum, total_type(of)),
+        ScanOperation::Product => (Combine::Product, sum, total_type(of)),
+        ScanOperation::Minimum => (Combine::Minimum, of, of),
+        ScanOperation::Maximum => (Combine::Maximum, of, of),
+    };
+    let element = builder.cast(value, combined)?;
+    let finish = cast(combined, result)?;
+    Ok(Lowered { element: builder.finish(element)?, combine, finish, ddof: 0, spread: None })
+}
+
+/// The function of one input that casts it.
+fn cast(from: ElementType, to: ElementType) -> Result<Function, FunctionError> {
+    let mut builder = FunctionBuilder::new(&[from], &[])?;
+    let value = builder.input(0)?;
+    let value = builder.cast(value, to)?;
+    builder.finish(value)
+}
+
+/// A sum over a count, which is a scalar; its square root, if that is asked for.
+fn mean(from: ElementType, to: ElementType, root: bool) -> Result<Function, FunctionError> {
+    let mut builder = FunctionBuilder::new(&[from], &[from])?;
+    let (total, count) = (builder.input(0)?, builder.scalar(0)?);
+    let mut value = builder.binary(BinaryOperation::Divide, total, count)?;
+    if root {
+        value = builder.unary(UnaryOperation::Sqrt, value)?;
+    }
+    let value = builder.cast(value, to)?;
+    builder.finish(value)
+}
+
+/// The squared difference of an element and another input, the last.
+fn squared_deviation(element: &Function, mean_type: ElementType) -> Result<Function, FunctionError> {
+    let (mut builder, value): (_, Value) = FunctionBuilder::continuing(element, &[mean_type])?;
+    let mean = builder.input(element.inputs().len())?;
+    let deviation = builder.binary(BinaryOperation::Subtract, value, mean)?;
+    let square = builder.binary(BinaryOperation::Multiply, deviation, deviation)?;
+    builder.finish(square)
+}

@@ -1,0 +1,241 @@
+//! The functions of the language as plain calls.
+//!
+//! Each takes arrays, views and numbers of one type, broadcasts them together as NumPy does, and gives a new array; its
+//! twin that ends in `_into` writes elements that exist, of any strides. Nothing is lazy: a call is one launch. What
+//! several calls would do in several passes, one closure does in one: see [`Operands::map`](crate::function::Operands::map).
+//!
+//! ```
+//! use devarray::{Array, Context, math};
+//! use devarray_mock::MockDevice;
+//!
+//! let stream = Context::new(MockDevice::new())?.stream()?;
+//! let x = Array::from_slice(&stream, &[3], &[1.0_f32, 2.0, 3.0])?;
+//! let mut sum = math::add(&stream, &x, 10.0)?;
+//! assert_eq!(sum.to_vec(&stream)?, [11.0, 12.0, 13.0]);
+//!
+//! math::maximum_into(&stream, &x, &x.flip(&[0])?, &mut sum.view_mut())?;
+//! assert_eq!(sum.to_vec(&stream)?, [3.0, 2.0, 3.0]);
+//! # Ok::<(), devarray::Error>(())
+//! ```
+//!
+//! None of them synchronizes. Each fails if the shapes do not fit, memory runs out, an array is of another context, or
+//! the device says so.
+
+use crate::{
+    Array, ArrayViewMut, Bool, Result,
+    backend::Compute,
+    function::{Bits, Computable, Float, Integer, Number, Operand, Operands, Signed},
+    stream::StreamHandle,
+};
+
+/// Calls of some arguments of one type.
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:ident $into:ident ($($x:ident),+) $bound:ident -> $result:ty: $value:expr;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// Does not synchronize.
+        ///
+        /// # Errors
+        ///
+        /// As [`Operands::map`].
+        #[track_caller]
+        pub fn $name<'a, T: $bound, D: Compute>(
+            stream: &StreamHandle<D>,
+            $($x: impl Operand<'a, D, Item = T>,)+
+        ) -> Result<Array<$result, D>> {
+            ($($x,)+).map(stream, |($($x,)+)| $value)
+        }
+
+        #[doc = concat!("As [`", stringify!($name), "`], into elements that exist.")]
+        ///
+        /// Does not synchronize.
+        ///
+        /// # Errors
+        ///
+        /// As [`Operands::map_into`].
+        #[track_caller]
+        pub fn $into<'a, T: $bound, D: Compute>(
+            stream: &StreamHandle<D>,
+            $($x: impl Operand<'a, D, Item = T>,)+
+            result: &mut ArrayViewMut<'_, $result, D>,
+        ) -> Result<()> {
+            ($($x,)+).map_into(stream, result, |($($x,)+)| $value)
+        }
+    )*};
+}
+
+calls! {
+    /// `x + y`
+    add add_into (x, y) Number -> T: x + y;
+    /// `x - y`
+    subtract subtract_into (x, y) Number -> T: x - y;
+    /// `x * y`
+    multiply multiply_into (x, y) Number -> T: x * y;
+    /// `x / y`
+    divide divide_into (x, y) Float -> T: x / y;
+    /// The quotient, rounded down. Of integers, `x // 0` is 0.
+    floor_divide floor_divide_into (x, y) Number -> T: x.floor_divide(y);
+    /// The remainder with the sign of the divisor. Of integers, `x % 0` is 0.
+    remainder remainder_into (x, y) Number -> T: x.remainder(y);
+    /// The remainder with the sign of the dividend. Of integers, `fmod(x, 0)` is 0.
+    fmod fmod_into (x, y) Number -> T: x.fmod(y);
+    /// `x` to the power `y`. Integers wrap.
+    power power_into (x, y) Number -> T: x.pow(y);
+    /// The lesser; NaN if one is NaN.
+    minimum minimum_into (x, y) Number -> T: x.minimum(y);
+    /// The greater; NaN if one is NaN.
+    maximum maximum_into (x, y) Number -> T: x.maximum(y);
+    /// The lesser; the other if one is NaN.
+    fmin fmin_into (x, y) Number -> T: x.fmin(y);
+    /// The greater; the other if one is NaN.
+    fmax fmax_into (x, y) Number -> T: x.fmax(y);
+    /// `minimum(maximum(x, low), high)`
+    clip clip_into (x, low, high) Number -> T: x.clip(low, high);
+    /// `x * y + z`, rounded once.
+    fma fma_into (x, y, z) Float -> T: x.mul_add(y, z);
+    /// The angle of the point (`x`, `y`).
+    atan2 atan2_into (y, x) Float -> T: y.atan2(x);
+    /// `sqrt(x * x + y * y)` without overflow on the way.
+    hypot hypot_into (x, y) Float -> T: x.hypot(y);
+    /// `x` with the sign of `y`.
+    copysign copysign_into (x, y) Float -> T: x.copysign(y);
+
+    /// `-x`
+    negate negate_into (x) Signed -> T: -x;
+    /// Without the sign. Of the least integer it is itself.
+    abs abs_into (x) Number -> T: x.abs();
+    /// −1, 0 or 1; NaN of NaN.
+    sign sign_into (x) Number -> T: x.sign();
+    /// `x * x`
+    square square_into (x) Number -> T: x.square();
+    /// `1 / x`
+    reciprocal reciprocal_into (x) Float -> T: x.reciprocal();
+    /// The square root, exactly rounded.
+    sqrt sqrt_into (x) Float -> T: x.sqrt();
+    /// `1 / sqrt(x)`
+    rsqrt rsqrt_into (x) Float -> T: x.rsqrt();
+    /// The cube root.
+    cbrt cbrt_into (x) Float -> T: x.cbrt();
+    /// e to the power `x`.
+    exp exp_into (x) Float -> T: x.exp();
+    /// 2 to the power `x`.
+    exp2 exp2_into (x) Float -> T: x.exp2();
+    /// e to the power `x`, minus 1, exact near 0.
+    expm1 expm1_into (x) Float -> T: x.expm1();
+    /// The natural logarithm.
+    log log_into (x) Float -> T: x.ln();
+    /// The logarithm of base 2.
+    log2 log2_into (x) Float -> T: x.log2();
+    /// The logarithm of base 10.
+    log10 log10_into (x) Float -> T: x.log10();
+    /// The natural logarithm of `1 + x`, exact near 0.
+    log1p log1p_into (x) Float -> T: x.ln_1p();
+    /// The sine, of radians.
+    sin sin_into (x) Float -> T: x.sin();
+    /// The cosine, of radians.
+    cos cos_into (x) Float -> T: x.cos();
+    /// The tangent, of radians.
+    tan tan_into (x) Float -> T: x.tan();
+    /// The arc sine.
+    asin asin_into (x) Float -> T: x.asin();
+    /// The arc cosine.
+    acos acos_into (x) Float -> T: x.acos();
+    /// The arc tangent.
+    atan atan_into (x) Float -> T: x.atan();
+    /// The hyperbolic sine.
+    sinh sinh_into (x) Float -> T: x.sinh();
+    /// The hyperbolic cosine.
+    cosh cosh_into (x) Float -> T: x.cosh();
+    /// The hyperbolic tangent.
+    tanh tanh_into (x) Float -> T: x.tanh();
+    /// The inverse of the hyperbolic sine.
+    asinh asinh_into (x) Float -> T: x.asinh();
+    /// The inverse of the hyperbolic cosine.
+    acosh acosh_into (x) Float -> T: x.acosh();
+    /// The inverse of the hyperbolic tangent.
+    atanh atanh_into (x) Float -> T: x.atanh();
+    /// The error function.
+    erf erf_into (x) Float -> T: x.erf();
+    /// 1 minus the error function, exact where that is small.
+    erfc erfc_into (x) Float -> T: x.erfc();
+    /// `1 / (1 + exp(-x))`
+    sigmoid sigmoid_into (x) Float -> T: x.sigmoid();
+    /// The greatest integer that is not greater.
+    floor floor_into (x) Float -> T: x.floor();
+    /// The least integer that is not less.
+    ceil ceil_into (x) Float -> T: x.ceil();
+    /// The integer part.
+    trunc trunc_into (x) Float -> T: x.trunc();
+    /// The nearest integer, ties to the even one.
+    rint rint_into (x) Float -> T: x.round_ties_even();
+
+    /// `x & y`
+    bitwise_and bitwise_and_into (x, y) Bits -> T: x & y;
+    /// `x | y`
+    bitwise_or bitwise_or_into (x, y) Bits -> T: x | y;
+    /// `x ^ y`
+    bitwise_xor bitwise_xor_into (x, y) Bits -> T: x ^ y;
+    /// Every bit turned.
+    invert invert_into (x) Bits -> T: !x;
+    /// `x << y`; 0 if `y` is negative or at least the width.
+    left_shift left_shift_into (x, y) Integer -> T: x << y;
+    /// `x >> y`; 0 or −1 if `y` is negative or at least the width.
+    right_shift right_shift_into (x, y) Integer -> T: x >> y;
+    /// The number of bits set, of two's complement.
+    bitwise_count bitwise_count_into (x) Integer -> T: x.count_ones();
+
+    /// `x == y`
+    equal equal_into (x, y) Computable -> Bool: x.equal(y);
+    /// `x != y`
+    not_equal not_equal_into (x, y) Computable -> Bool: x.not_equal(y);
+    /// `x < y`
+    less less_into (x, y) Number -> Bool: x.less(y);
+    /// `x <= y`
+    less_equal less_equal_into (x, y) Number -> Bool: x.less_equal(y);
+    /// `x > y`
+    greater greater_into (x, y) Number -> Bool: x.greater(y);
+    /// `x >= y`
+    greater_equal greater_equal_into (x, y) Number -> Bool: x.greater_equal(y);
+    /// Whether it is NaN.
+    is_nan is_nan_into (x) Float -> Bool: x.is_nan();
+    /// Whether it is infinite.
+    is_infinite is_infinite_into (x) Float -> Bool: x.is_infinite();
+    /// Whether it is neither infinite nor NaN.
+    is_finite is_finite_into (x) Float -> Bool: x.is_finite();
+    /// Whether the sign is set, of zeros too.
+    signbit signbit_into (x) Float -> Bool: x.is_sign_negative();
+}
+
+/// `yes` where the condition is true, else `no`.
+///
+/// Does not synchronize.
+///
+/// # Errors
+///
+/// As [`Operands::map`].
+#[doc(alias = "where")]
+#[track_caller]
+pub fn select<'a, T: Computable, D: Compute>(
+    stream: &StreamHandle<D>,
+    condition: impl Operand<'a, D, Item = Bool>,
+    yes: impl Operand<'a, D, Item = T>,
+    no: impl Operand<'a, D, Item = T>,
+) -> Result<Array<T, D>> {
+    (condition, yes, no).map(stream, |(condition, yes, no)| condition.select(yes, no))
+}
+
+/// The elements as another type, as Rust's `as`.
+///
+/// Does not synchronize.
+///
+/// # Errors
+///
+/// As [`Operands::map`].
+#[doc(alias = "astype")]
+#[track_caller]
+pub fn cast<'a, U: Computable, T: Computable, D: Compute>(
+    stream: &StreamHandle<D>,
+    x: impl Operand<'a, D, Item = T>,
+) -> Result<Array<U, D>> {
+    (x,).map(stream, |(x,)| x.cast())
+}

@@ -1,0 +1,104 @@
+//! Functions on elements: checked here, ordered, submitted.
+
+use smallvec::SmallVec;
+
+use super::Elements;
+use crate::{
+    Error, LayoutError, Result,
+    backend::{Compute, MapOp, Operand},
+    function::{ElementType, primitive::Program},
+    layout::{Injectivity, Layout, NdLayout, Overlap},
+    order::Touch,
+    statistics::Work,
+    stream::StreamCore,
+};
+
+const OPERATION: &str = "map";
+
+impl<D: Compute> StreamCore<D> {
+    /// Computes a function for every element of the result. Inputs are broadcast to its shape. Does not synchronize.
+    ///
+    /// An input may be the result itself: the function is then computed in place.
+    ///
+    /// # Errors
+    ///
+    /// Another context, an input of another element size than the program's or that does not broadcast, a result
+    /// with elements of which some share memory, an input that overlaps the result without being it, and what the
+    /// device says.
+    #[track_caller]
+    pub(crate) fn map(
+        &self,
+        program: &Program,
+        inputs: &[Elements<'_, D>],
+        scalars: &[u64],
+        result: &Elements<'_, D>,
+    ) -> Result<()> {
+        self.check_context(OPERATION, [&result.allocation.core])?;
+        check_item(program.result_type(), result.item_bytes)?;
+        if (inputs.len(), scalars.len()) != (program.inputs().len(), program.scalars().len()) {
+            let (expected, found) = (program.inputs().len(), inputs.len());
+            return Err(LayoutError::RankMismatch { expected, found }.into());
+        }
+        let shape = result.layout.shape();
+        let mut layouts: SmallVec<[Layout; 4]> = SmallVec::new();
+        let mut touches: SmallVec<[Touch<'_, D>; 4]> = SmallVec::new();
+        for (input, &element_type) in inputs.iter().zip(program.inputs()) {
+            self.check_context(OPERATION, [&input.allocation.core])?;
+            check_item(element_type, input.item_bytes)?;
+            let layout = input.layout.broadcast_to(shape)?;
+            check_apart(input, &layout, result, true)?;
+            layouts.push(layout);
+            touches.push(input.touch(false));
+        }
+        if result.layout.is_empty() {
+            return Ok(());
+        }
+        if result.layout.injectivity() != Injectivity::Injective {
+            return Err(LayoutError::AliasedDestination.into());
+        }
+        touches.push(result.touch(true));
+        let operands: SmallVec<[Operand<'_, D::Buffer>; 4]> = inputs
+            .iter()
+            .zip(&layouts)
+            .map(|(input, layout)| Operand { buffer: input.allocation.buffer(), layout })
+            .collect();
+        let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
+        let op = MapOp { program, inputs: &operands, scalars, result: written };
+        let len_bytes = result.layout.len() * result.item_bytes;
+        let _submission = self.admit(Work::Map { len_bytes }, &touches)?;
+        self.core.device.map(&self.raw, &op)
+    }
+}
+
+/// Refuses elements of another size than the program's.
+pub(super) fn check_item(element_type: ElementType, item_bytes: usize) -> Result<()> {
+    if element_type.len_bytes() == item_bytes {
+        return Ok(());
+    }
+    let reason = "the function was made for elements of another size";
+    Err(Error::Layout(LayoutError::ElementSize { item_bytes, reason }))
+}
+
+/// Refuses an input that shares memory with the result, unless it is the result's own elements and may be.
+pub(super) fn check_apart<D: Compute>(
+    input: &Elements<'_, D>,
+    layout: &Layout,
+    result: &Elements<'_, D>,
+    in_place: bool,
+) -> Result<(), LayoutError> {
+    if !std::ptr::eq(input.allocation, result.allocation) || layout.is_empty() {
+        return Ok(());
+    }
+    if input.item_bytes == result.item_bytes {
+        let same = in_place && layout == result.layout;
+        if same || input.layout.overlap(result.layout) == Overlap::Disjoint {
+            return Ok(());
+        }
+        return Err(LayoutError::OverlappingOperands);
+    }
+    // Elements of two sizes in one allocation: compared as bytes.
+    if input.touch(false).footprint.meets(&result.touch(true).footprint) {
+        return Err(LayoutError::OverlappingOperands);
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Reductions of elements: checked here, ordered, submitted.
+
+use smallvec::SmallVec;
+
+use super::{
+    Elements,
+    map::{check_apart, check_item},
+};
+use crate::{
+    LayoutError, Result,
+    backend::{Compute, Operand, ReduceForm, ReduceOp},
+    function::interpreter::Reducing,
+    layout::{Injectivity, Layout},
+    order::Touch,
+    statistics::Work,
+    stream::StreamCore,
+};
+
+const OPERATION: &str = "reduce";
+
+impl<D: Compute> StreamCore<D> {
+    /// Combines elements. Each input comes with its layout in the shape of the elements, the kept axes first. Nothing of
+    /// that shape is empty. Does not synchronize.
+    #[track_caller]
+    pub(crate) fn reduce(
+        &self,
+        work: Reducing<'_>,
+        form: ReduceForm,
+        shape: &[usize],
+        inputs: &[(Elements<'_, D>, Layout)],
+        result: &Elements<'_, D>,
+    ) -> Result<()> {
+        self.check_context(OPERATION, [&result.allocation.core])?;
+        check_item(work.finish.result_type(), result.item_bytes)?;
+        if (inputs.len(), work.scalars.len()) != (work.program.inputs().len(), work.program.scalars().len()) {
+            let (expected, found) = (work.program.inputs().len(), inputs.len());
+            return Err(LayoutError::RankMismatch { expected, found }.into());
+        }
+        let mut touches: SmallVec<[Touch<'_, D>; 4]> = SmallVec::new();
+        for ((input, layout), &element_type) in inputs.iter().zip(work.program.inputs()) {
+            self.check_context(OPERATION, [&input.allocation.core])?;
+            check_item(element_type, input.item_bytes)?;
+            check_apart(input, layout, result, false)?;
+            touches.push(input.touch(false));
+        }
+        if result.layout.injectivity() != Injectivity::Injective {
+            return Err(LayoutError::AliasedDestination.into());
+        }
+        touches.push(result.touch(true));
+        let operands: SmallVec<[Operand<'_, D::Buffer>; 4]> = inputs
+            .iter()
+            .map(|(input, layout)| Operand { buffer: input.allocation.buffer(), layout })
+            .collect();
+        let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
+        let op = ReduceOp { work, form, shape, inputs: &operands, result: written };
+        let len_bytes = result.layout.len() * result.item_bytes;
+        let _submission = self.admit(Work::Reduce { len_bytes }, &touches)?;
+        self.core.device.reduce(&self.raw, &op)
+    }
+}

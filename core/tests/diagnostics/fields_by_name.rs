@@ -1,0 +1,9 @@
+//! Fields that are named by texts.
+
+use devarray::{Array, Device, Result};
+
+fn split<D: Device>(array: &mut Array<[f32; 2], D>) -> Result<()> {
+    array.view_mut().split_fields(("x", "y")).map(drop)
+}
+
+fn main() {}

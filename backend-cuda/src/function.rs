@@ -19,6 +19,7 @@ mod lines;
 mod modules;
 mod problem;
 mod recent;
+mod regions;
 mod text;
 mod tiles;
 

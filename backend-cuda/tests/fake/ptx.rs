@@ -27,7 +27,8 @@ pub(crate) struct Text {
 
 #[derive(Debug)]
 struct Line {
-    guard: Option<usize>,
+    /// A predicate, and what it has to be.
+    guard: Option<(usize, bool)>,
     /// The parts of the instruction's name.
     name: Vec<&'static str>,
     kind: (char, u32),
@@ -118,7 +119,8 @@ impl Text {
         let (guard, line) = match line.strip_prefix('@') {
             Some(rest) => {
                 let (guard, rest) = rest.split_once(' ')?;
-                (Some(register(guard)), rest)
+                let (guard, wanted) = guard.strip_prefix('!').map_or((guard, true), |guard| (guard, false));
+                (Some((register(guard), wanted)), rest)
             }
             None => (None, line),
         };
@@ -227,7 +229,7 @@ impl Thread {
     fn run(&mut self, text: &Text, state: &mut State, parameter: &[u8], shared: &mut [u8]) -> Option<()> {
         while let Some(line) = text.code.get(self.at) {
             self.at += 1;
-            if line.guard.is_some_and(|guard| self.set[guard] == 0) {
+            if line.guard.is_some_and(|(guard, wanted)| (self.set[guard] != 0) != wanted) {
                 continue;
             }
             match line.name[0] {

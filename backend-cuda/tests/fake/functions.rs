@@ -199,7 +199,7 @@ fn texts_assemble() {
     let ptxas = std::env::var_os("PTXAS").expect("PTXAS is the path of ptxas");
     let fake = Fake::new();
     let (device, stream) = open(&fake);
-    for which in 0..400 {
+    for which in 0..250 {
         Case::random(&mut Dice(which), 4000).run(&device, &stream);
     }
     let texts = fake.state(|state| std::mem::take(&mut state.written));

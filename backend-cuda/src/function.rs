@@ -19,19 +19,20 @@ mod lines;
 mod modules;
 mod problem;
 mod recent;
+mod regions;
 mod text;
 mod tiles;
 
 use devarray::{
-    Result,
-    backend::{Buffer, Compute, MapOp},
+    Error, Result,
+    backend::{Buffer, Capability, Compute, MapOp, ReduceOp},
 };
 
 pub use modules::FunctionStatistics;
 pub(crate) use modules::Functions;
 pub(crate) use recent::Recent;
 
-use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, memory::CudaBuffer};
+use crate::{BACKEND, CudaDevice, CudaStream, driver::INVALID_VALUE, memory::CudaBuffer};
 use problem::Problem;
 
 // SAFETY: the launches are enqueued on the stream, which runs them in order. They compute every element of the result once:
@@ -68,6 +69,10 @@ unsafe impl Compute for CudaDevice {
             }
             Ok(())
         })
+    }
+
+    fn reduce(&self, _: &CudaStream, _: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
+        Err(Error::Unsupported { backend: BACKEND, operation: "reduce", capability: Capability::Functions })
     }
 }
 

@@ -120,6 +120,7 @@ impl Driver {
             (true, Capability::ForeignMemory),
             (true, Capability::PeerAccess),
             (true, Capability::DeviceSymbols),
+            (true, Capability::Functions),
             (shares, Capability::Ipc),
             (true, Capability::MemoryPool),
             (registers, Capability::RegisteredMemory),

@@ -10,6 +10,7 @@ use devarray::function::{
 
 use super::{
     access::load_one,
+    regions::{Region, Regions},
     text::{Bank, Reg, Text},
 };
 
@@ -21,6 +22,8 @@ pub(super) struct Body<'p> {
     scalars: usize,
     /// Whether the elements of one thread may differ in the register.
     varies: Vec<bool>,
+    /// What only one side of a selection needs.
+    regions: Regions,
     /// What the elements of a thread have in common.
     common: Vec<Option<Reg>>,
 }
@@ -36,7 +39,8 @@ impl<'p> Body<'p> {
             all.push(one);
         }
         let common = vec![None; all.len()];
-        Self { program, scalars, varies: all, common }
+        let regions = Regions::of(program, |at| !all[at]);
+        Self { program, scalars, varies: all, regions, common }
     }
 
     /// Writes what the elements of a thread have in common. `source`: the register of an input or a position.
@@ -56,12 +60,52 @@ impl<'p> Body<'p> {
         mut source: impl FnMut(&mut Text, Instruction) -> Reg,
     ) -> Reg {
         let mut known = self.common.clone();
-        for (at, &instruction) in self.program.instructions().iter().enumerate() {
-            if self.varies[at] {
-                known[at] = Some(self.instruction(text, &known, instruction, &mut source));
-            }
-        }
+        self.region(text, &mut known, 0, &mut source);
         register(&known, self.program.result())
+    }
+
+    /// Writes the instructions of a region, and behind branches those of the regions in it.
+    fn region(
+        &self,
+        text: &mut Text,
+        known: &mut [Option<Reg>],
+        region: Region,
+        source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
+    ) {
+        for (at, &instruction) in self.program.instructions().iter().enumerate() {
+            if !self.varies[at] || self.regions.region(at) != region {
+                continue;
+            }
+            known[at] = Some(match (instruction, self.regions.sides(at)) {
+                (Instruction::Select(condition, a, b), Some(sides)) => {
+                    let to = text.register(Bank::of(self.program.register_type(a)));
+                    let (otherwise, end) = (text.label(), text.label());
+                    let condition = register(known, condition);
+                    text.line(format_args!("@!{condition} bra {otherwise}"));
+                    self.side(text, known, sides[0], (to, a), source);
+                    text.line(format_args!("bra {end}"));
+                    text.place(&otherwise);
+                    self.side(text, known, sides[1], (to, b), source);
+                    text.place(&end);
+                    to
+                }
+                _ => self.instruction(text, known, instruction, source),
+            });
+        }
+    }
+
+    /// Writes a region, and puts the value it is computed for into a register.
+    fn side(
+        &self,
+        text: &mut Text,
+        known: &mut [Option<Reg>],
+        region: Region,
+        (to, value): (Reg, Register),
+        source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
+    ) {
+        self.region(text, known, region, source);
+        let value = register(known, value);
+        text.line(format_args!("mov.{} {to}, {value}", to.bank.type_name()));
     }
 
     fn instruction(

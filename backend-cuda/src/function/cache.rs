@@ -39,7 +39,7 @@ impl<T> Cache<T> {
     }
 
     fn hash(&self, program: &Program, class: &Class) -> u64 {
-        self.hasher.hash_one((program.digest(), class))
+        self.hasher.hash_one((program, class))
     }
 
     /// What was kept, which becomes the most recently used.

@@ -82,11 +82,6 @@ impl Parameter {
     pub(super) fn as_ptr(&self) -> *const u64 {
         self.0.as_ptr()
     }
-
-    #[cfg(test)]
-    pub(super) fn words(&self) -> &[u64] {
-        &self.0
-    }
 }
 
 /// The launch for a problem that one launch computes; `None` if it has more operands and axes than a parameter holds.

@@ -13,7 +13,7 @@ use super::{
 const ACCESS_BYTES: u64 = 16;
 
 /// Most instructions that are written for one thread: the driver compiles about a thousand in 20 ms.
-const INSTRUCTIONS: usize = 1_024;
+const INSTRUCTIONS: u64 = 1_024;
 
 /// The longest axis that a thread goes along besides the inner one.
 const DEAL: u64 = 4;
@@ -101,7 +101,7 @@ fn vectored(axes: Option<Axes>, instructions: usize) -> Option<Vectored> {
     let sizes = axes.outer.kinds.iter().filter_map(|kind| kind.element_type()).map(|kind| kind.len_bytes());
     let mut vector = ACCESS_BYTES / sizes.max().unwrap_or(1) as u64;
     while vector > 1 {
-        let fits = instructions * vector as usize * axes.deal as usize <= INSTRUCTIONS;
+        let fits = instructions as u64 * vector * axes.deal <= INSTRUCTIONS;
         let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;
         if fits && fills {
             let lead = lead(&axes, vector);

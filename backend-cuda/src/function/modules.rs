@@ -245,7 +245,7 @@ fn record(driver: &Driver, stream: sys::CUstream) -> Answer<Handle<sys::CUevent_
     // SAFETY: event and stream are alive and of the bound context.
     let recorded = unsafe { driver.event_record(event, stream) };
     let event = Handle::new(event);
-    recorded.and_then(|()| Ok(event)).inspect_err(|_| {
+    recorded.map(|()| event).inspect_err(|_| {
         let _ = destroy(driver, event);
     })
 }

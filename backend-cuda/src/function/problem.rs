@@ -42,7 +42,7 @@ impl Kind {
 
     /// Bytes of an element; 1 of a position.
     pub(super) fn len_bytes(self) -> i64 {
-        self.element_type().map_or(1, |element_type| element_type.len_bytes() as i64)
+        self.element_type().map_or(1, |element_type| element_type.len_bytes().cast_signed() as i64)
     }
 
     /// Whether it is what an instruction reads.

@@ -11,13 +11,13 @@ use super::{
 };
 
 /// Elements that a thread loads, or computes, side by side.
-pub(super) const VECTOR: u64 = 4;
+pub(super) const VECTOR: usize = 4;
 
 /// Sides of a full tile, the largest that fits first.
-const SIDES: [u64; 3] = [64, 32, 16];
+const SIDES: [usize; 3] = [64, 32, 16];
 
 /// Words of 4 bytes of shared memory that every kernel may use.
-const SHARED_WORDS: u64 = 48 * 1024 / 4;
+const SHARED_WORDS: usize = 48 * 1024 / 4;
 
 /// Distance in bytes along the result's axis from which on neighbouring threads share nothing that they load.
 const APART_BYTES: i64 = 32;
@@ -27,7 +27,7 @@ const INSTRUCTIONS: usize = 512;
 
 /// Words of shared memory for one turned input: each row is one element longer than the tile, so that the elements of a
 /// column are in different banks.
-pub(super) fn shared_words(kind: Kind, wide: u64, high: u64) -> u64 {
+pub(super) fn shared_words(kind: Kind, wide: usize, high: usize) -> usize {
     wide * (high + 1) * if kind.len_bytes() == 8 { 2 } else { 1 }
 }
 
@@ -83,17 +83,18 @@ pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) ->
 
 /// The sides of a tile: powers of two that are not much longer than the axes.
 fn sides(outer: &Problem, is_turned: &[bool], width: u64, height: u64) -> (u64, u64) {
-    let fits = |side: u64| {
+    let fits = |side: usize| {
         let turned = outer.kinds.iter().zip(is_turned).filter(|(_, turned)| **turned);
         // Two tiles of one area differ by at most what the longest has more.
-        let words: u64 = turned.map(|(&kind, _)| shared_words(kind, side * side / VECTOR, VECTOR)).sum();
+        let words: usize = turned.map(|(&kind, _)| shared_words(kind, side * side / VECTOR, VECTOR)).sum();
         words <= SHARED_WORDS
     };
     let side = SIDES.into_iter().find(|&side| fits(side)).unwrap_or(VECTOR);
+    let (side, least) = (side as u64, VECTOR as u64);
     let area = side * side;
-    let high = height.next_power_of_two().clamp(VECTOR, side);
-    let wide = width.next_power_of_two().clamp(VECTOR, area / high);
-    let high = height.next_power_of_two().clamp(VECTOR, area / wide);
+    let high = height.next_power_of_two().clamp(least, side);
+    let wide = width.next_power_of_two().clamp(least, area / high);
+    let high = height.next_power_of_two().clamp(least, area / wide);
     (wide, high)
 }
 
@@ -112,7 +113,7 @@ fn access(
         let bits =
             rows.fold(outer.bases[operand] | stride.cast_unsigned() | 16, |bits, stride| bits | stride);
         let elements = (1 << bits.trailing_zeros()) / size.cast_unsigned();
-        let within = 1 << (extent | VECTOR).trailing_zeros();
+        let within = 1 << (extent | VECTOR as u64).trailing_zeros();
         u8::try_from(elements.min(within).max(1)).unwrap_or(1)
     };
     match (inner, other) {

@@ -1,4 +1,10 @@
 //! What a program computes for one element, by the words of its primitives alone.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "bits are bits"
+)]
 
 use devarray::function::{
     ElementType,

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use devarray::{
-    Layout, NdLayout,
+    Layout, NdLayout, Order,
     backend::{Buffer, Compute, MapOp, Operand},
     function::{
         ElementType,
@@ -92,9 +92,19 @@ fn bits_at(bytes: &[u8], position: usize, size: usize) -> u64 {
 }
 
 impl Case {
+    /// A program on dense memory.
+    pub(crate) fn of(dice: &mut Dice, program: Program, shape: &[usize]) -> Self {
+        let layout = Layout::contiguous(shape, Order::C).unwrap();
+        let of = |dice: &mut Dice, element_type| (layout.clone(), contents(dice, &layout, element_type));
+        let inputs = program.inputs().iter().map(|&element_type| of(dice, element_type)).collect();
+        let scalars = program.scalars().iter().map(|&element_type| dice.bits(element_type)).collect();
+        let result = of(dice, program.result_type());
+        Self { program, scalars, inputs, in_place: None, result }
+    }
+
     pub(crate) fn random(dice: &mut Dice, most: usize) -> Self {
         let shape = shape(dice, most);
-        let steps = dice.below(20);
+        let steps = if dice.below(8) == 0 { 20 + dice.below(100) } else { dice.below(20) };
         let count = if dice.below(50) == 0 { 16 } else { dice.below(5) };
         let one_type = dice.pick(&ElementType::ALL);
         let same = dice.below(3) == 0;

@@ -1,4 +1,10 @@
 //! Random programs of every primitive and element type, and what they mean for one element.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "bits are bits"
+)]
 
 use devarray::function::{
     ElementType,

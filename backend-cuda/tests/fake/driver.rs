@@ -222,9 +222,10 @@ unsafe extern "C" fn module_load_ex(
             (None, text) => text,
         };
         // SAFETY: the caller passes two options.
-        let (options, values) =
-            unsafe { ((options.read(), options.add(1).read()), (values.read(), values.add(1).read())) };
-        if (count, options) != (2, (5, 6)) {
+        let options = unsafe { options.cast::<[c_uint; 2]>().read() };
+        // SAFETY: and two values.
+        let values = unsafe { values.cast::<[*mut c_void; 2]>().read() };
+        if (count, options) != (2, [5, 6]) {
             return INVALID;
         }
         match text {
@@ -235,9 +236,9 @@ unsafe extern "C" fn module_load_ex(
                 put(at, ptr::without_provenance_mut(module))
             }
             Err(why) => {
-                let len = why.len().min(values.1.addr() - 1);
+                let len = why.len().min(values[1].addr() - 1);
                 // SAFETY: the buffer has the length given with it.
-                unsafe { values.0.cast::<u8>().copy_from(why.as_ptr(), len) };
+                unsafe { values[0].cast::<u8>().copy_from(why.as_ptr(), len) };
                 218
             }
         }

@@ -1,6 +1,12 @@
 //! Runs the PTX text that functions are written in: every thread of every block, in host memory.
 //!
 //! Knows the instructions that the library writes, and refuses all else, also a float operation without a rounding.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "bits are bits"
+)]
 #![allow(unsafe_code)] // reads and writes the memory of the fake
 
 use std::{collections::HashMap, str::FromStr};
@@ -21,7 +27,8 @@ pub(crate) struct Text {
 
 #[derive(Debug)]
 struct Line {
-    guard: Option<usize>,
+    /// A predicate, and what it has to be.
+    guard: Option<(usize, bool)>,
     /// The parts of the instruction's name.
     name: Vec<&'static str>,
     kind: (char, u32),
@@ -112,7 +119,8 @@ impl Text {
         let (guard, line) = match line.strip_prefix('@') {
             Some(rest) => {
                 let (guard, rest) = rest.split_once(' ')?;
-                (Some(register(guard)), rest)
+                let (guard, wanted) = guard.strip_prefix('!').map_or((guard, true), |guard| (guard, false));
+                (Some((register(guard), wanted)), rest)
             }
             None => (None, line),
         };
@@ -221,7 +229,7 @@ impl Thread {
     fn run(&mut self, text: &Text, state: &mut State, parameter: &[u8], shared: &mut [u8]) -> Option<()> {
         while let Some(line) = text.code.get(self.at) {
             self.at += 1;
-            if line.guard.is_some_and(|guard| self.set[guard] == 0) {
+            if line.guard.is_some_and(|(guard, wanted)| (self.set[guard] != 0) != wanted) {
                 continue;
             }
             match line.name[0] {
@@ -264,7 +272,9 @@ impl Thread {
             if load {
                 match (start, line.name[1]) {
                     // SAFETY: the bytes are allocated.
-                    (Some(start), _) => unsafe { bytes.as_mut_ptr().copy_from(start.add(nth * len), len) },
+                    (Some(start), _) => unsafe {
+                        bytes.as_mut_ptr().copy_from(start.wrapping_add(nth * len), len)
+                    },
                     (None, "param") => bytes[..len].copy_from_slice(parameter.get(at..at + len)?),
                     (None, _) => bytes[..len].copy_from_slice(inside?),
                 }
@@ -279,7 +289,7 @@ impl Thread {
                 bytes = self.set[register].to_le_bytes();
                 match start {
                     // SAFETY: as above, and nobody else has them.
-                    Some(start) => unsafe { start.add(nth * len).copy_from(bytes.as_ptr(), len) },
+                    Some(start) => unsafe { start.wrapping_add(nth * len).copy_from(bytes.as_ptr(), len) },
                     None => inside?.copy_from_slice(&bytes[..len]),
                 }
             }

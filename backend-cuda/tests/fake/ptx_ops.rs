@@ -1,4 +1,10 @@
 //! What single PTX instructions compute, by the words of the PTX manual.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "bits are bits"
+)]
 
 use half::f16;
 

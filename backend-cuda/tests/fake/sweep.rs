@@ -175,7 +175,12 @@ fn every_call_fails_once() {
 
             // The same again works, and leaves behind no more.
             assert_eq!(run(&driver), (Ok(()), Vec::new()), "{what}");
-            assert_eq!(fake.state(|state| state.leaks()), leaks, "{what}");
+            // A context that is left behind may have destroyed an event and made another.
+            let sorted = |mut leaks: Vec<String>| {
+                leaks.sort();
+                leaks
+            };
+            assert_eq!(sorted(fake.state(|state| state.leaks())), sorted(leaks), "{what}");
             fake.assert_proper();
         }
     }

@@ -156,7 +156,7 @@ impl Kernel<'_> {
         let bytes = kind.len_bytes();
         match access {
             Access::Dealt { width, .. } => {
-                let address = moved_by(text, rows[0], first, bytes * self.deal as i64);
+                let address = moved_by(text, rows[0], first, bytes * signed(self.deal));
                 let side_by_side = |at: usize| results[at % self.deal][at / self.deal];
                 let values: Vec<Reg> = (0..self.vector * self.deal).map(side_by_side).collect();
                 store_span(text, element_type, address, &values, width.into(), &[]);
@@ -209,7 +209,7 @@ impl Kernel<'_> {
             }
             Access::Reversed { width } => {
                 let address = moved_by(text, row, first, -bytes);
-                let back = bytes * (vector as i64 - 1);
+                let back = bytes * (signed(vector) - 1);
                 let address = text.set(Bank::B64, "add.s64", format_args!("{address}, {}", -back));
                 let mut loaded = spans(text, address, vector, width);
                 loaded.iter_mut().for_each(|span| span.reverse());
@@ -217,15 +217,15 @@ impl Kernel<'_> {
             }
             Access::Picked { step, width } => {
                 let step = usize::from(step);
-                let address = moved_by(text, row, first, bytes * step as i64);
+                let address = moved_by(text, row, first, bytes * signed(step));
                 let loaded = spans(text, address, vector * step, width);
                 loaded.into_iter().map(|span| span.into_iter().step_by(step).collect()).collect()
             }
             Access::Dealt { width, backwards } => {
                 let deal = self.deal;
-                let mut address = moved_by(text, row, first, bytes * deal as i64);
+                let mut address = moved_by(text, row, first, bytes * signed(deal));
                 if backwards {
-                    let back = bytes * (deal as i64 - 1);
+                    let back = bytes * (signed(deal) - 1);
                     address = text.set(Bank::B64, "add.s64", format_args!("{address}, {}", -back));
                 }
                 let count = vector * deal;
@@ -258,19 +258,19 @@ impl Kernel<'_> {
 
     /// The results of `vector` elements at each position along the short axis.
     fn results(&self, text: &mut Text, body: &Body<'_>, loaded: &[Elements], vector: usize) -> Vec<Vec<Reg>> {
-        let mut all = Vec::new();
-        for short in 0..self.deal {
-            let mut line = Vec::new();
-            for at in 0..vector {
-                line.push(body.element(text, |text, instruction| {
-                    let operand = self.operand(instruction);
-                    unpacked(text, self.class.operands[operand].0, loaded[operand][short][at])
-                }));
-            }
-            all.push(line);
-        }
-        all
+        let mut result = |short: usize, at: usize| {
+            body.element(text, |text, instruction| {
+                let operand = self.operand(instruction);
+                unpacked(text, self.class.operands[operand].0, loaded[operand][short][at])
+            })
+        };
+        (0..self.deal).map(|short| (0..vector).map(|at| result(short, at)).collect()).collect()
     }
+}
+
+/// A count of elements of a thread, to move addresses by.
+fn signed(count: usize) -> i64 {
+    count.cast_signed() as i64
 }
 
 /// One element at an address; of a position, the address itself.

@@ -1,8 +1,10 @@
 //! The text of kernels whose blocks compute boxes.
 
+mod turn;
+
 use devarray::function::{
     ElementType,
-    primitive::{Instruction, Program},
+    primitive::{Instruction, Program, RegisterType},
 };
 
 use crate::function::{
@@ -23,7 +25,7 @@ const UNROLLED: usize = 1_024;
 const EARLY: usize = 40;
 
 /// Elements side by side that a thread takes in one step.
-const SIDE: usize = VECTOR as usize;
+const SIDE: usize = VECTOR;
 
 /// What the parts of a kernel share.
 struct Kernel<'a> {
@@ -116,7 +118,7 @@ impl<'a> Kernel<'a> {
 
     /// Inputs that go through shared memory, with the words each takes there.
     fn turned(&self) -> impl Iterator<Item = (usize, usize)> {
-        let words = |kind| shared_words(kind, self.wide as u64, self.high as u64) as usize;
+        let words = |kind| shared_words(kind, self.wide, self.high);
         let operands = self.class.operands.iter().enumerate();
         operands.filter(|(_, (_, access))| is_turned(*access)).map(move |(at, &(kind, _))| (at, words(kind)))
     }
@@ -150,75 +152,6 @@ impl<'a> Kernel<'a> {
             guards.push(text.set(Bank::Predicate, "and.pred", format_args!("{before}, {line}")));
         }
         guards
-    }
-
-    /// Loads the turned inputs along their own axis, all of them before any is stored, and stores them in shared memory.
-    fn turn(&self, text: &mut Text, steps: usize) {
-        let (first, row) = self.place(text, self.high);
-        let lines = BLOCK as usize / (self.high / SIDE);
-        let mut base = 0;
-        let mut all = Vec::new();
-        let mut row_of_step = vec![row];
-        for step in 1..steps {
-            let next = text.set(Bank::B32, "add.s32", format_args!("{row}, {}", step * lines));
-            row_of_step.push(next);
-        }
-        for (operand, words) in self.turned() {
-            let (kind, access) = self.class.operands[operand];
-            let Access::Turned { width } = access else { continue };
-            let width = usize::from(width);
-            let start = moved(text, self.class.wide, self.corners[operand], first, self.words.other(operand));
-            let mut address = moved(text, self.class.wide, start, row, self.words.inner(operand));
-            let inner = text.parameter(Bank::B64, self.words.inner(operand));
-            let stride = text.set(Bank::B64, "mul.lo.u64", format_args!("{inner}, {lines}"));
-            for (step, &row) in row_of_step.iter().enumerate() {
-                if step > 0 {
-                    address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
-                }
-                let extents = (self.height, self.width);
-                let guards = self.guards(text, (first, row), extents, self.wide, width);
-                let side_by_side = width > 1;
-                let loaded = if side_by_side {
-                    load_guarded(text, space(kind), stored(kind), address, (SIDE, width), &guards)
-                } else {
-                    self.apart(text, kind, address, self.words.other(operand), &guards)
-                };
-                all.push((kind, base, row, loaded));
-            }
-            base += 4 * words;
-        }
-        for (kind, base, row, loaded) in all {
-            let bytes = if kind.len_bytes() == 8 { 8 } else { 4 };
-            let line = text.set(Bank::B32, "mad.lo.s32", format_args!("{row}, {}, {first}", self.high + 1));
-            let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
-            let address = text.set(Bank::B32, "mad.lo.s32", format_args!("{line}, {bytes}, {tile}"));
-            let inside = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{row}, {}", self.wide));
-            for (at, loaded) in loaded.into_iter().enumerate() {
-                let value = element(text, stored(kind), loaded);
-                let offset = base + at * bytes;
-                text.guard(Some(inside));
-                text.line(format_args!("st.shared.{} [{address}+{offset}], {value}", value.bank.type_name()));
-                text.guard(None);
-            }
-        }
-    }
-
-    /// Elements one by one, a stride in the parameter apart; positions as they are.
-    fn apart(&self, text: &mut Text, kind: Kind, first: Reg, stride: usize, guards: &[Reg]) -> Vec<Loaded> {
-        let stride = text.parameter(Bank::B64, stride);
-        let mut address = first;
-        let mut loaded = Vec::new();
-        for at in 0..SIDE {
-            if at > 0 {
-                address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
-            }
-            let guard = guards.get(at..=at).unwrap_or_default();
-            loaded.extend(match kind.element_type() {
-                Some(_) => load_guarded(text, space(kind), stored(kind), address, (1, 1), guard),
-                None => vec![Loaded::Whole(address)],
-            });
-        }
-        loaded
     }
 
     /// Where the thread computes first.
@@ -273,7 +206,7 @@ impl<'a> Kernel<'a> {
             steps.push(step);
         }
         let direct = self.class.operands.iter().skip(1).filter(|(_, access)| !is_turned(*access));
-        let words: usize = direct.map(|(kind, _)| (kind.len_bytes() as usize).div_ceil(4) * SIDE).sum();
+        let words: usize = direct.map(|(kind, _)| if kind.len_bytes() == 8 { 2 * SIDE } else { SIDE }).sum();
         let early = words * count <= EARLY;
         let mut loaded: Vec<Vec<Vec<Loaded>>> = Vec::new();
         if early {
@@ -398,7 +331,6 @@ fn stored(kind: Kind) -> ElementType {
 
 /// The bank of the register that an element is read back into; `None` for a byte of a truth value.
 fn element_bank(kind: Kind) -> Option<Bank> {
-    use devarray::function::primitive::RegisterType;
     kind.element_type()
         .map(|element_type| Bank::of(RegisterType::of(element_type)))
         .filter(|&bank| bank != Bank::Predicate)

@@ -291,4 +291,25 @@ mod tests {
         }
         assert!(races > 1000 && sweeps > 500, "{races} {sweeps}");
     }
+
+    /// Sets of a thousand million runs each: nothing is counted out.
+    #[test]
+    fn halves_race_with_themselves_and_not_with_each_other() {
+        let half = |offset: usize| Bytes::strided(offset, 4, [(8, 1 << 30)].into_iter());
+        let (mut lanes, mut notes, mut shadow) = (Lanes::default(), Notes::default(), Shadow::default());
+        let mut write = |number, lane, bytes: &Bytes| {
+            let position = lanes.issue(lane);
+            let operation =
+                Operation { number, kind: "fill", stream: Some(lane), location: Location::caller() };
+            let note = Note::new(position, operation, Access::Write);
+            shadow.touch(bytes, Visitor::new(note, &mut notes, lanes.clock(lane), lanes.host()))
+        };
+        assert_eq!(write(0, 0, &half(0)), []);
+        assert_eq!(write(1, 1, &half(4)), []);
+        assert_eq!(write(2, 1, &Bytes::range(70..72)).len(), 0, "of the same lane");
+        let races = write(3, 0, &Bytes::range(30..1 << 20));
+        let found: Vec<_> =
+            races.iter().map(|race| (race.with.operation.number, race.bytes.clone())).collect();
+        assert_eq!(found, [(1, 30..32), (2, 70..72)]);
+    }
 }

@@ -20,6 +20,7 @@
 mod buffer;
 mod capabilities;
 mod capability;
+mod declared;
 mod device;
 mod device_symbols;
 mod event;
@@ -38,6 +39,7 @@ mod timing;
 pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
+pub use declared::DeclaredAccess;
 pub use device::Device;
 pub use device_symbols::DeviceSymbols;
 pub use event::{Event, Quiesced};

@@ -69,19 +69,35 @@ impl<T: Copy> Cells<T> {
     }
 
     /// What of a set no cell has.
-    pub(super) fn missing(&self, set: &Strided) -> Left {
-        let mut left = Left::of(set.clone());
-        for cell in self.meeting(&set.span()) {
-            left.take(&cell.bytes);
+    pub(super) fn missing(&self, set: &Strided) -> Parts {
+        let span = set.span();
+        let over = &self.0[self.over(&span)];
+        let mut missing = Parts::new();
+        if set.is_range() && over.iter().all(|cell| cell.bytes.is_range()) {
+            // Ranges are by far the commonest, and quickly done.
+            let mut at = span.start;
+            for cell in over {
+                if at < cell.bytes.start() {
+                    missing.push(Strided::of(at..cell.bytes.start()));
+                }
+                at = at.max(cell.bytes.end());
+            }
+            if at < span.end {
+                missing.push(Strided::of(at..span.end));
+            }
+            return missing;
         }
-        left
+        let mut left = Left::of(set.clone());
+        over.iter().filter(|cell| span.start < cell.bytes.end()).for_each(|cell| left.take(&cell.bytes));
+        missing.extend(left.parts());
+        missing
     }
 
     /// Adds what is left of some cells when the bytes of others are taken from them.
     pub(super) fn left_by<U: Copy>(&self, over: Range<usize>, others: &Cells<U>, new: &mut NewCells<T>) {
         for cell in &self.0[over] {
             let left = others.missing(&cell.bytes);
-            new.extend(left.parts().map(|bytes| Cell::new(bytes, cell.value)));
+            new.extend(left.into_iter().map(|bytes| Cell::new(bytes, cell.value)));
         }
     }
 
@@ -97,13 +113,14 @@ impl<T: Copy> Cells<T> {
             new.sort_unstable_by_key(|cell| cell.bytes.start());
         }
         let (first, count) = (old.start, new.len());
-        if old.len() == count {
-            for (cell, new) in self.0[old].iter_mut().zip(new) {
-                *cell = new;
-            }
-        } else {
-            self.0.drain(old);
-            self.0.insert_many(first, new);
+        let mut new = new.into_iter();
+        for (cell, new) in self.0[old.clone()].iter_mut().zip(&mut new) {
+            *cell = new;
+        }
+        if old.len() > count {
+            self.0.drain(first + count..old.end);
+        } else if old.len() < count {
+            self.0.insert_many(old.end, new);
         }
         self.reach_again(first, count);
     }

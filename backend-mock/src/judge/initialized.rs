@@ -23,6 +23,17 @@ impl Initialized {
         // What touches is one with it.
         let near = self.0.over(&(span.start.saturating_sub(1)..span.end.saturating_add(1)));
         let mut new = NewCells::new();
+        let cells = &self.0.all()[near.clone()];
+        if to
+            && bytes.only_set().is_some_and(Strided::is_range)
+            && cells.iter().all(|cell| cell.bytes.is_range())
+        {
+            let whole = cells.iter().fold(span, |whole, cell| {
+                whole.start.min(cell.bytes.start())..whole.end.max(cell.bytes.end())
+            });
+            new.push(Cell::new(Strided::of(whole), ()));
+            return self.0.replace(near, new);
+        }
         self.0.left_by(near.clone(), bytes.cells(), &mut new);
         if to {
             let mut parts: Parts = new.drain(..).map(|cell| cell.bytes).collect();
@@ -48,7 +59,7 @@ impl Initialized {
             if missing.iter().any(|part| part.first_run().end < set.start()) {
                 break;
             }
-            missing.extend(self.0.missing(set).parts());
+            missing.extend(self.0.missing(set));
         }
         first_range(&missing)
     }

@@ -56,7 +56,15 @@ impl Shadow {
         // A write takes the place of what is ordered before it, and then the cells are one.
         let (from, mut is_one) = (new.len(), true);
         let mut shared = Parts::new();
-        for cell in self.0.meeting(&set.span()) {
+        let span = set.span();
+        for cell in self.0.meeting(&span) {
+            if set.is_range() && cell.bytes.is_range() {
+                let both = span.start.max(cell.bytes.start())..span.end.min(cell.bytes.end());
+                let accesses = visitor.meet(cell.value, both.clone());
+                is_one &= accesses == visitor.alone;
+                new.push(Cell::new(Strided::of(both), accesses));
+                continue;
+            }
             set.common(&cell.bytes, &mut shared);
             let Some(first) = first_range(&shared) else { continue };
             let accesses = visitor.meet(cell.value, first);
@@ -67,7 +75,7 @@ impl Shadow {
             new.truncate(from);
             new.push(Cell::new(set.clone(), visitor.alone));
         } else {
-            let untouched = self.0.missing(set).parts();
+            let untouched = self.0.missing(set).into_iter();
             new.extend(untouched.map(|bytes| Cell::new(bytes, visitor.alone)));
         }
     }

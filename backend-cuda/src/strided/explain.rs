@@ -70,17 +70,23 @@ impl Launch {
     /// Which kernel, and in what pieces, in one line.
     #[must_use]
     pub fn explain(&self) -> impl fmt::Display + '_ {
-        fmt::from_fn(|f| {
-            let Self { kernel, grid, threads, shared_bytes, params } = self;
-            let name = kernel.name().unwrap_or_default().to_string_lossy();
-            write!(f, "{}:{name} ", kernel.module().name())?;
-            match params {
-                Params::Rows(p) => rows(p, f)?,
-                Params::Tile(p) => tile(p, f)?,
-                Params::Gather(p) => write!(f, "one element a thread over {} loops", p.axes)?,
-            }
-            write!(f, "; {grid} blocks of {threads} threads, {shared_bytes} B shared")
-        })
+        Explanation(self)
+    }
+}
+
+struct Explanation<'a>(&'a Launch);
+
+impl fmt::Display for Explanation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Launch { kernel, grid, threads, shared_bytes, params } = self.0;
+        let name = kernel.name().unwrap_or_default().to_string_lossy();
+        write!(f, "{}:{name} ", kernel.module().name())?;
+        match params {
+            Params::Rows(p) => rows(p, f)?,
+            Params::Tile(p) => tile(p, f)?,
+            Params::Gather(p) => write!(f, "one element a thread over {} loops", p.axes)?,
+        }
+        write!(f, "; {grid} blocks of {threads} threads, {shared_bytes} B shared")
     }
 }
 

@@ -35,10 +35,15 @@ impl ProgramBuilder {
         self.types[register.index()]
     }
 
+    /// The instruction that sets a register.
+    pub(super) fn instruction(&self, register: Register) -> Instruction {
+        self.instructions[register.index()]
+    }
+
     /// The constant that a register holds, if it is one.
     #[must_use]
     pub fn constant_of(&self, register: Register) -> Option<Constant> {
-        match self.instructions[register.index()] {
+        match self.instruction(register) {
             Instruction::Constant(constant) => Some(constant),
             _ => None,
         }

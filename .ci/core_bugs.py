@@ -46,6 +46,14 @@ BUGS = [
         "(self.write || other.write) && self.footprint", "(self.write && other.write) && self.footprint"),
     Bug("strict streams refuse nothing", "errors::strict_refuses", "core/src/context.rs",
         "StreamHandle::open(&self.0, Mode::Strict)", "StreamHandle::open(&self.0, Mode::Automatic)"),
+    Bug("every part is put at the front", "joins::concatenate", "core/src/array/join.rs",
+        "            start = end;", "            start = 0;"),
+    Bug("both margins hold the first element", "joins::pad", "core/src/array/pad.rs",
+        "Walk::once(before + extent, after, extent - 1, 0)", "Walk::once(before + extent, after, 0, 0)"),
+    Bug("the last margin is not filled", "joins::pad", "core/src/array/pad.rs",
+        "push(&[], first + span, whole.len() - first - span)?;", "let _ = whole.len() - first - span;"),
+    Bug("the first element is repeated for all", "joins::repeat", "core/src/array/repeat.rs",
+        "from_pitch: 1, ", "from_pitch: 0, "),
 ]
 
 

@@ -123,17 +123,22 @@ def awkward(count, seed=20261121):
         yield f"awkward{number}:{dtype}:{'x'.join(map(str, shape))}:{'/'.join(steps)}"
 
 
-def main():
-    lists = {
-        "large": lambda: LARGE.split(),
-        "awkward": lambda: awkward(60),
-        "middle": lambda: [case for size in (4, 8, 16, 32, 50) for case in of_size(size * 1000 * 1000, 5)],
-        "odd": lambda: list(odd()),
-        "wide": lambda: list(wide()),
-        "small": lambda: [case for size in (64, 256, 1024, 4096) for case in of_size(size << 10, 3)],
+def lists():
+    """Every list, by name."""
+    return {
+        "large": LARGE.split(),
+        "awkward": list(awkward(60)),
+        "middle": [case for size in (4, 8, 16, 32, 50) for case in of_size(size * 1000 * 1000, 5)],
+        "odd": list(odd()),
+        "wide": list(wide()),
+        "small": [case for size in (64, 256, 1024, 4096) for case in of_size(size << 10, 3)],
     }
-    for name in sys.argv[1:] or lists:
-        print(*lists[name](), sep="\n")
+
+
+def main():
+    every = lists()
+    for name in sys.argv[1:] or every:
+        print(*every[name], sep="\n")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140
     venv/bin/python backend-cuda/kernels/build.py [--check]
 
-Writes gather.ptx, and in strided/ for each module machine code for two generations (.cubin) and text for the others
-(.ptx). Needs neither a GPU nor a driver. The compiler is pinned: another version writes another result, and a newer one
+Writes for each module machine code for two generations (.cubin) and text for the others (.ptx), which is one text where that
+for 8.0 has no instruction that 7.0 lacks. Needs neither a GPU nor a driver. The compiler is pinned: another version writes another result, and a newer one
 text that older drivers refuse. src/probe.rs states the oldest driver that loads the result.
 """
 
@@ -17,12 +17,15 @@ import sys
 HERE = pathlib.Path(__file__).parent
 VERSION = (12, 0)
 OPTIONS = ["--std=c++17", "-default-device"]
-# Module: source, definitions.
-STRIDED = {"rows": ("rows.cu", []), "gather": ("gather.cu", [])} | {
-    f"tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"]) for width in (1, 2, 4, 8, 16)
-}
 # Suffix: architecture.
 TARGETS = {".70.ptx": "compute_70", ".80.ptx": "compute_80", ".sm_80.cubin": "sm_80", ".sm_90.cubin": "sm_90"}
+ONE_TEXT = [suffix for suffix in TARGETS if suffix != ".80.ptx"]
+# Module: source, definitions, suffixes.
+MODULES = {
+    "rows": ("rows.cu", [], ONE_TEXT),
+    "gather": ("gather.cu", [], ONE_TEXT),
+    "fill": ("fill.cu", [], [".70.ptx"]),
+} | {f"tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}
 
 
 def compiler():
@@ -81,10 +84,9 @@ def compile_source(nvrtc, source, architecture, definitions):
 
 def outputs(nvrtc):
     """Every file and what it should hold."""
-    yield HERE / "gather.ptx", compile_source(nvrtc, HERE / "gather.cu", "compute_70", []).rstrip(b"\0")
-    for module, (source, definitions) in STRIDED.items():
-        for suffix, architecture in TARGETS.items():
-            compiled = compile_source(nvrtc, HERE / "strided" / source, architecture, definitions)
+    for module, (source, definitions, suffixes) in MODULES.items():
+        for suffix in suffixes:
+            compiled = compile_source(nvrtc, HERE / "strided" / source, TARGETS[suffix], definitions)
             yield HERE / "strided" / (module + suffix), compiled
 
 

@@ -20,7 +20,7 @@ use crate::{
     },
     function::Functions,
     handle::{Handle, locked},
-    kernels::{Kernels, Strided},
+    kernels::Kernels,
     peer::Peers,
     probe::unavailable,
     stream::RawStream,
@@ -39,7 +39,6 @@ pub(crate) struct Context {
     info: DeviceInfo,
     pool: Handle<sys::CUmemPoolHandle_st>,
     kernels: Kernels,
-    strided: Strided,
     functions: Functions,
     streams: Mutex<Vec<Weak<RawStream>>>,
     /// The contexts whose memory this one reaches.
@@ -67,10 +66,9 @@ impl Context {
         let major = found.info.generation.split('.').next().and_then(|major| major.parse().ok());
         let context = Arc::new(Self {
             primary,
-            strided: Strided::new(major.unwrap_or(0), MemorySpeed::of(&found.info.properties)),
+            kernels: Kernels::new(major.unwrap_or(0), MemorySpeed::of(&found.info.properties)),
             info: found.info,
             pool,
-            kernels: Kernels::default(),
             functions: Functions::default(),
             streams: Mutex::default(),
             peers: Peers::default(),
@@ -90,10 +88,6 @@ impl Context {
 
     pub(crate) fn kernels(&self) -> &Kernels {
         &self.kernels
-    }
-
-    pub(crate) fn strided(&self) -> &Strided {
-        &self.strided
     }
 
     pub(crate) fn functions(&self) -> &Functions {
@@ -214,7 +208,7 @@ impl Drop for Context {
         // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h, `cuCtxDestroy`).
         self.trim("close");
         self.release("close", |driver| self.functions.unload(driver));
-        for module in self.kernels.module().into_iter().chain(self.strided.modules()) {
+        for module in self.kernels.modules() {
             self.release("close", |driver| {
                 // SAFETY: the module is of this context, and no work is left that could use it.
                 unsafe { driver.module_unload(module.raw()) }

@@ -108,7 +108,7 @@ unsafe impl RegisterHost for CudaDevice {
 }
 
 /// Room that should be left beside managed memory: it moves in blocks of 2 MiB, and its page tables take some too. A device with hardly
-/// any left was seen to answer an access to managed memory with an illegal address (`NOTES.md`).
+/// any left was seen to answer an access to managed memory with an illegal address.
 const MANAGED_HEADROOM_BYTES: usize = 64 << 20;
 
 /// Memory that moves between the host and the devices by itself.

@@ -1,110 +1,124 @@
-//! The compiled kernels of a device: loaded on first use, launched with their parameters by value.
-//!
-//! `kernels/gather.ptx` is generated from `kernels/gather.cu` by `kernels/build.py`; the driver compiles it for the
-//! device when the first strided copy or fill needs it, and keeps the result in its own cache on disk.
-#![allow(unsafe_code)] // loads the module and launches from it
+//! The compiled kernels of a device: modules loaded one by one, when a copy or fill first needs
+//! them, and launched with their parameters by value.
+#![allow(unsafe_code)] // loads modules and launches from them
 
-mod divide;
-mod params;
-mod strided;
+use std::{collections::BTreeMap, ffi::c_void, ptr, sync::Mutex};
 
-use std::{
-    ffi::CStr,
-    ptr,
-    sync::{Mutex, OnceLock},
-};
+use devarray::copy::Plan;
 
 use crate::{
-    driver::{Answer, Driver, INVALID_VALUE, sys},
+    driver::{Answer, Driver, INVALID_VALUE, LaunchAttribute, LaunchConfig, sys},
     handle::{Handle, locked},
+    strided::{
+        Addresses, Chosen, Launch, MemorySpeed, fill,
+        kernel::{Kernel, Module},
+        select_again, waits_for_the_launch_before,
+    },
 };
 
-pub(crate) use divide::Divider;
-pub(crate) use params::Params;
-pub(crate) use strided::Strided;
-
-/// The module, ended by the zero that the driver needs.
-const GATHER_PTX: &CStr =
-    match CStr::from_bytes_with_nul(concat!(include_str!("../kernels/gather.ptx"), "\0").as_bytes()) {
-        Ok(text) => text,
-        Err(_) => panic!("the PTX holds a zero byte"),
-    };
-
-/// Threads of a block; the kernels are compiled for it.
-const BLOCK: u32 = 256;
-
-/// Most blocks of a grid along x (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
-const MAX_GRID: u64 = (1 << 31) - 1;
-
-/// What a kernel does with each element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Copies it from the source.
-    Gather,
-    /// Writes the pattern.
-    Fill,
+/// What was loaded.
+#[derive(Debug, Default)]
+struct Loaded {
+    modules: BTreeMap<Module, Handle<sys::CUmod_st>>,
+    functions: BTreeMap<Kernel, Handle<sys::CUfunc_st>>,
 }
 
-/// Kernel names, by kind, by the logarithm of the width, and whether indices need 64 bits.
-const NAMES: [[[&CStr; 2]; 5]; 2] = [
-    [
-        [c"gather_w1_n32", c"gather_w1_n64"],
-        [c"gather_w2_n32", c"gather_w2_n64"],
-        [c"gather_w4_n32", c"gather_w4_n64"],
-        [c"gather_w8_n32", c"gather_w8_n64"],
-        [c"gather_w16_n32", c"gather_w16_n64"],
-    ],
-    [
-        [c"fill_w1_n32", c"fill_w1_n64"],
-        [c"fill_w2_n32", c"fill_w2_n64"],
-        [c"fill_w4_n32", c"fill_w4_n64"],
-        [c"fill_w8_n32", c"fill_w8_n64"],
-        [c"fill_w16_n32", c"fill_w16_n64"],
-    ],
-];
-
-type Slot = OnceLock<Handle<sys::CUfunc_st>>;
-
-/// The module of one context, as far as it was needed.
-#[derive(Debug, Default)]
+/// The modules of one context, as far as they were needed.
+#[derive(Debug)]
 pub(crate) struct Kernels {
-    loading: Mutex<()>,
-    module: OnceLock<Handle<sys::CUmod_st>>,
-    functions: [[[Slot; 2]; 5]; 2],
+    /// First number of the device's generation.
+    major: u32,
+    memory: MemorySpeed,
+    loaded: Mutex<Loaded>,
 }
 
 impl Kernels {
-    /// The module, if it was loaded.
-    pub(crate) fn module(&self) -> Option<Handle<sys::CUmod_st>> {
-        self.module.get().copied()
+    pub(crate) fn new(major: u32, memory: MemorySpeed) -> Self {
+        Self { major, memory, loaded: Mutex::default() }
     }
 
-    /// Launches a kernel over `params` on `stream`, whose context is bound. Does not synchronize.
-    pub(crate) fn launch(
+    /// The modules that were loaded.
+    pub(crate) fn modules(&self) -> Vec<Handle<sys::CUmod_st>> {
+        locked(&self.loaded).modules.values().copied().collect()
+    }
+
+    /// Carries out `plan` on `stream`, whose context is bound. Does not synchronize. `overlap`:
+    /// launches may begin while the one before them in the stream works, which is this crate's or
+    /// waited for all before it. `chosen`: of the stream's last copies.
+    pub(crate) fn copy(
         &self,
         driver: &Driver,
         stream: sys::CUstream,
-        kind: Kind,
-        params: &Params,
+        plan: &Plan,
+        addresses: Addresses,
+        overlap: bool,
+        chosen: &mut Chosen,
     ) -> Answer {
-        let wide = params.needs_64_bits();
-        let function = self.function(driver, kind, params.width_bytes(), wide)?;
-        // At most MAX_GRID, which fits: the 32-bit kernels need one thread an element, and at most 2^31 / BLOCK blocks;
-        // the 64-bit kernels loop.
-        let blocks = u32::try_from(params.count().div_ceil(BLOCK.into()).min(MAX_GRID)).unwrap_or(u32::MAX);
-        let mut arguments = [ptr::from_ref(params.by_value()).cast_mut().cast()];
-        // SAFETY: the function was compiled for one parameter of that type, which the driver copies before it returns; it
-        // touches the bytes of the operation that the parameters were made from; stream and function are of one context.
+        select_again(chosen, self.memory, plan, addresses, |launch| {
+            self.launch(driver, stream, launch, launch.params.as_ptr().0, overlap)
+        })
+    }
+
+    /// Repeats `pattern` over the destination of `plan` in the memory at `dst`, on `stream`, whose
+    /// context is bound. Does not synchronize.
+    pub(crate) fn fill(
+        &self,
+        driver: &Driver,
+        stream: sys::CUstream,
+        plan: &Plan,
+        dst: u64,
+        pattern: &[u8],
+    ) -> Answer {
+        let launch = fill(plan, dst, pattern).ok_or(INVALID_VALUE)?;
+        self.launch(driver, stream, &launch, ptr::from_ref(&launch.params).cast(), false)
+    }
+
+    /// Launches with the parameters at `params`, which are those of `launch`.
+    fn launch<P>(
+        &self,
+        driver: &Driver,
+        stream: sys::CUstream,
+        launch: &Launch<P>,
+        params: *const c_void,
+        overlap: bool,
+    ) -> Answer {
+        let function = self.function(driver, launch.kernel)?;
+        let mut arguments = [params.cast_mut()];
+        if overlap && waits_for_the_launch_before(launch.kernel, self.major) {
+            let attribute = LaunchAttribute::OVERLAPPING;
+            let config = LaunchConfig {
+                grid: [launch.grid, 1, 1],
+                block: [launch.threads, 1, 1],
+                shared_bytes: launch.shared_bytes,
+                stream,
+                attributes: &raw const attribute,
+                attribute_count: 1,
+            };
+            // SAFETY: as below; configuration and attribute are locals that the driver reads before
+            // it returns. The launch may begin before the one in front of it is done, and its image
+            // waits for that before it touches memory.
+            return unsafe {
+                driver.launch_kernel_ex(
+                    &raw const config,
+                    function.raw(),
+                    arguments.as_mut_ptr(),
+                    ptr::null_mut(),
+                )
+            };
+        }
+        // SAFETY: the kernel has one parameter, of the size of the block, which the driver copies
+        // before it returns; it touches the bytes of the plan that the launch was made from, and
+        // reads between them; stream and function are of one context.
         unsafe {
             driver.launch_kernel(
                 function.raw(),
-                blocks,
+                launch.grid,
                 1,
                 1,
-                BLOCK,
+                launch.threads,
                 1,
                 1,
-                0,
+                launch.shared_bytes,
                 stream,
                 arguments.as_mut_ptr(),
                 ptr::null_mut(),
@@ -112,40 +126,28 @@ impl Kernels {
         }
     }
 
-    fn function(
-        &self,
-        driver: &Driver,
-        kind: Kind,
-        width_bytes: usize,
-        wide: bool,
-    ) -> Answer<Handle<sys::CUfunc_st>> {
-        // The width is a power of two up to 16.
-        let (row, column) = (width_bytes.trailing_zeros() as usize, usize::from(wide));
-        let (Some(slot), Some(name)) = (
-            self.functions[kind as usize].get(row).map(|pair| &pair[column]),
-            NAMES[kind as usize].get(row).map(|pair| pair[column]),
-        ) else {
-            return Err(INVALID_VALUE);
-        };
-        if let Some(function) = slot.get() {
+    fn function(&self, driver: &Driver, kernel: Kernel) -> Answer<Handle<sys::CUfunc_st>> {
+        let mut loaded = locked(&self.loaded);
+        if let Some(function) = loaded.functions.get(&kernel) {
             return Ok(*function);
         }
-        let module = self.load(driver)?;
+        let module = if let Some(module) = loaded.modules.get(&kernel.module()) {
+            *module
+        } else {
+            let mut module = ptr::null_mut();
+            let image = kernel.module().image(self.major).as_ptr().cast();
+            // SAFETY: the image is an ELF file or PTX text that ends with a zero; the pointer is to
+            // a local.
+            unsafe { driver.module_load_data(&raw mut module, image) }?;
+            loaded.modules.insert(kernel.module(), Handle::new(module));
+            Handle::new(module)
+        };
+        let name = kernel.name().ok_or(INVALID_VALUE)?;
         let mut function = ptr::null_mut();
-        // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a local.
+        // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to
+        // a local.
         unsafe { driver.module_get_function(&raw mut function, module.raw(), name.as_ptr()) }?;
-        // Two threads may get here; they found the same function.
-        Ok(*slot.get_or_init(|| Handle::new(function)))
-    }
-
-    fn load(&self, driver: &Driver) -> Answer<Handle<sys::CUmod_st>> {
-        let _loading = locked(&self.loading);
-        if let Some(module) = self.module.get() {
-            return Ok(*module);
-        }
-        let mut module = ptr::null_mut();
-        // SAFETY: the image is PTX text that ends with a zero; the pointer is to a local.
-        unsafe { driver.module_load_data(&raw mut module, GATHER_PTX.as_ptr().cast()) }?;
-        Ok(*self.module.get_or_init(|| Handle::new(module)))
+        loaded.functions.insert(kernel, Handle::new(function));
+        Ok(Handle::new(function))
     }
 }

@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(test)]
+extern crate self as devarray_cuda; // by which name the emulation of the kernels knows it
+
 mod context;
 mod device;
 pub mod driver;
@@ -16,7 +19,15 @@ mod pool;
 mod probe;
 mod properties;
 mod stream;
-#[allow(unnameable_types, unreachable_pub, clippy::exhaustive_enums, clippy::large_enum_variant)]
+#[doc(hidden)] // what the tests run the kernels' emulation with
+#[allow(
+    missing_docs,
+    unnameable_types,
+    unreachable_pub,
+    clippy::exhaustive_enums,
+    clippy::large_enum_variant,
+    clippy::must_use_candidate
+)]
 pub mod strided;
 mod symbols;
 mod timing;

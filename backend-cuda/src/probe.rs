@@ -16,7 +16,7 @@ use crate::{
     driver::{Driver, Failure, sys::CUdevice, sys::CUdevice_attribute},
 };
 
-/// The oldest driver that can load the kernels: the PTX version of `kernels/gather.ptx` came with CUDA 12.0.
+/// The oldest driver that can load the kernels: the PTX version of `kernels/strided/*.ptx` came with CUDA 12.0.
 const OLDEST_DRIVER: c_int = 12_000;
 
 /// The oldest generation that the kernels are compiled for.
@@ -115,6 +115,7 @@ impl Driver {
         info.capabilities.max_width_bytes = info.capabilities.max_pitch_bytes;
         let extras = [
             (true, Capability::EventTiming),
+            (true, Capability::Functions),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),
             (true, Capability::PeerAccess),

@@ -1,4 +1,5 @@
-//! From a copy plan to kernel launches: which precompiled kernel, with which parameters, and why. Pure; no driver.
+//! From a copy plan to kernel launches: which precompiled kernel, with which parameters, and why.
+//! Pure; no driver.
 //!
 //! | family | takes | idea |
 //! |---|---|---|
@@ -6,21 +7,26 @@
 //! | tile | sides that are fastest along different axes | whole rows of the source into shared memory, whole runs of the destination out of it |
 //! | gather | everything | one element a thread |
 //!
-//! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the width of an element,
-//! the alignment of the addresses and the speed of the device's memory; [`Launch::explain`] puts the choice in words.
+//! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the
+//! width of an element, the alignment of the addresses and the speed of the device's memory;
+//! [`Launch::explain`] puts the choice in words.
 
 mod axes;
 mod chosen;
 mod explain;
-mod fast_div;
+mod fill;
 mod gather;
 mod image;
-mod launch;
+pub mod kernel;
+pub mod launch;
 mod memory_speed;
-mod rows;
+pub mod params;
+pub mod rows;
 mod tile;
 
 #[cfg(test)]
+#[allow(dead_code, reason = "fills are emulated for the fake driver alone")]
+#[path = "../tests/emulate/kernels.rs"]
 mod emulate;
 #[cfg(test)]
 mod tests;
@@ -30,8 +36,9 @@ use devarray::copy::Plan;
 use self::axes::Problem;
 pub use self::chosen::Chosen;
 pub use self::explain::explain_copy;
+pub(crate) use self::fill::fill;
 pub(crate) use self::image::waits_for_the_launch_before;
-pub use self::launch::{Kernel, Launch, Module, Params};
+pub use self::launch::{Launch, Params};
 pub use self::memory_speed::MemorySpeed;
 
 /// Most bytes one launch moves, so that 32 bits count its elements and its threads.

@@ -13,7 +13,7 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 11] = [
+const EXTRAS: [Capability; 12] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -25,6 +25,7 @@ const EXTRAS: [Capability; 11] = [
     Capability::DeviceSymbols,
     Capability::MemoryPool,
     Capability::Functions,
+    Capability::Reductions,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].

@@ -20,13 +20,13 @@ unsafe impl Compute for MockDevice {
     #[track_caller]
     fn map(&self, stream: &MockStream, op: &MapOp<'_, MockBuffer>) -> Result<()> {
         let work = Work::Compute(Box::new(Computation::map(op)));
-        stream.enqueue(Site::Map, "map", &buffers(op.inputs(), op.result()), work)
+        stream.enqueue(Site::Map, "map", op.is_checked(), &buffers(op.inputs(), op.result()), work)
     }
 
     #[track_caller]
     fn reduce(&self, stream: &MockStream, op: &ReduceOp<'_, MockBuffer>) -> Result<()> {
         let work = Work::Compute(Box::new(Computation::reduce(op)));
-        stream.enqueue(Site::Reduce, "reduce", &buffers(op.inputs(), op.result()), work)
+        stream.enqueue(Site::Reduce, "reduce", op.is_checked(), &buffers(op.inputs(), op.result()), work)
     }
 }
 

@@ -12,6 +12,7 @@
 mod bounds;
 mod bytes;
 mod compute;
+mod declared;
 mod default_streams;
 mod execute;
 mod failure;
@@ -31,6 +32,7 @@ mod recorder;
 mod run;
 mod touch;
 mod waits;
+mod walk;
 
 use std::{collections::BTreeMap, ops::Range, panic::Location, time::Duration};
 
@@ -238,7 +240,8 @@ impl Engine {
 
     pub(crate) fn add_finding(&mut self, finding: Option<Box<Finding>>) {
         let Some(finding) = finding.filter(|_| self.ledger.findings.len() < MOST_FINDINGS) else { return };
-        let finding = self.judge.drawn(*finding);
+        let mut finding = self.judge.drawn(*finding);
+        finding.allocated_at = self.allocated_at(&finding.memory);
         if let Some(recorder) = &mut self.ledger.recorder {
             recorder.found(&finding, self.now);
         }

@@ -17,6 +17,7 @@ use crate::{buffer::BufferId, profile::ProfileSet};
 /// error[DA01]: read/write race on buffer 0.0, bytes 0x0..0x10 of 0x40
 ///   read  op#3 copy    stream 0  src/step.rs:71:9
 ///   write op#5 upload  stream 1  src/step.rs:88:14
+///   buffer 0.0 was allocated at src/step.rs:60:22
 ///   no happens-before path #3 → #5
 ///   nearest miss: stream 1 waited at op#4 for the event of op#2, recorded before #3
 ///   help: record an event on stream 0 after #3, and wait for it on stream 1 before #5
@@ -41,6 +42,8 @@ pub struct Finding {
     pub with: Vec<(Operation, Access)>,
     /// The memory.
     pub memory: Memory,
+    /// Where the memory was allocated, if that is known; the nearest caller that is not `#[track_caller]`.
+    pub allocated_at: Option<&'static Location<'static>>,
     /// The bytes of it, or the first of several such ranges.
     pub bytes: Range<usize>,
     /// The profiles under which it is right; the code is then [`Code::ReliesOnProfile`]. None for most.
@@ -116,7 +119,8 @@ impl Finding {
     ) -> Self {
         let (with, passes_under) = (Vec::new(), ProfileSet::default());
         let (notes, timeline) = (Vec::new(), Vec::new());
-        Self { code, operation, access, with, memory, bytes, passes_under, notes, timeline }
+        let allocated_at = None;
+        Self { code, operation, access, with, memory, allocated_at, bytes, passes_under, notes, timeline }
     }
 
     /// The same, naming earlier operations in the order of their numbers.
@@ -172,6 +176,9 @@ impl Finding {
             Code::OutOfBounds => format!("reaches outside {place}"),
             Code::Uninitialized => format!("never given a value, and brought to the host: {place}"),
             Code::Overlap => format!("source and destination share bytes of {place}"),
+            Code::Undeclared => {
+                format!("{} by work of other code that did not declare it: {place}", self.access.past())
+            }
             Code::Leak => format!("leaked: {memory}"),
             Code::ReliesOnProfile => format!("in no order but that of some machines: {place}"),
             Code::NeedlessSync => "the host waits for what it has waited for already".to_owned(),
@@ -182,6 +189,14 @@ impl Finding {
 }
 
 impl Access {
+    const fn past(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "written",
+            Self::Lifetime => "given back",
+        }
+    }
+
     const fn verb(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -225,6 +240,9 @@ impl fmt::Display for Finding {
                 Some(stream) => write!(f, "\n  {verb:5} op#{number} {kind:8} stream {stream}  {location}")?,
                 None => write!(f, "\n  {verb:5} {kind}  {location}")?,
             }
+        }
+        if let Some(location) = self.allocated_at {
+            write!(f, "\n  {} was allocated at {location}", self.memory)?;
         }
         for line in self.notes.iter().chain(&self.timeline) {
             write!(f, "\n  {line}")?;

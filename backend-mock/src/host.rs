@@ -203,7 +203,7 @@ impl HostRange {
     ///
     /// As [`write`](Self::write), and no other operation in flight uses the memory.
     pub(crate) unsafe fn scribble(&self, poison: Poison) {
-        let mut block = [0; 256];
+        let mut block = [0; 4096];
         repeat(&mut block, &poison.bytes(), 0);
         for offset_bytes in (0..self.len_bytes).step_by(block.len()) {
             let len_bytes = block.len().min(self.len_bytes - offset_bytes);

@@ -142,7 +142,7 @@ unsafe impl ManagedMemory for MockDevice {
         _to: backend::Location,
     ) -> Result<()> {
         let work = Work::Prefetch { buffer: buffer.id, bytes };
-        stream.enqueue(Site::Prefetch, "prefetch", &[buffer], work)
+        stream.enqueue(Site::Prefetch, "prefetch", false, &[buffer], work)
     }
 
     fn advise(&self, _buffer: &MockBuffer, _bytes: Range<usize>, _advice: Advice) -> Result<()> {

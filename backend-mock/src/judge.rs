@@ -27,6 +27,7 @@ mod bytes;
 mod carried;
 mod cells;
 mod clock;
+mod declared;
 mod history;
 mod host;
 mod initialized;
@@ -41,6 +42,7 @@ mod worlds;
 
 pub(crate) use bytes::Bytes as ByteSet;
 use clock::{Clock, Position};
+pub(crate) use declared::Declared;
 use history::{History, Of, Step};
 use host::HostMemory;
 use lanes::Lanes;
@@ -50,7 +52,10 @@ use notes::Notes;
 pub(crate) use worlds::Barrier;
 use worlds::Worlds;
 
+use std::panic::Location;
+
 use crate::{
+    buffer::BufferId,
     engine::Work,
     finding::{Finding, Operation},
     profile::Profile,
@@ -82,6 +87,10 @@ impl Judge {
         Self { on, forgets_waits, profile, lanes, device, host, notes, history, worlds, barrier }
     }
 
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
     pub(crate) fn profile(&self) -> Profile {
         self.profile
     }
@@ -98,6 +107,11 @@ impl Judge {
     /// The next operation is of such a stream.
     pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
         self.barrier = barrier;
+    }
+
+    /// Where device memory was allocated, if it was not freed long ago.
+    pub(crate) fn allocated_at(&self, id: BufferId) -> Option<&'static Location<'static>> {
+        self.device.allocated_at(id)
     }
 
     fn issue(&mut self, lane: usize) -> Position {

@@ -5,7 +5,9 @@ use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{CopyOp, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, StreamOwner, UploadOp},
+    backend::{
+        CopyOp, DeclaredAccess, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, StreamOwner, UploadOp,
+    },
     copy::Plan,
 };
 
@@ -16,6 +18,7 @@ use crate::{
     event::MockEvent,
     fault::Site,
     host::HostRange,
+    judge::Declared,
     limits,
     timing::Stamp,
 };
@@ -26,16 +29,18 @@ pub struct MockStream {
     name: StreamName,
     /// Whether it was opened here, and so is closed here.
     own: bool,
+    /// What is enqueued here is work of other code, which declared that.
+    declared: Option<Declared>,
 }
 
 impl MockStream {
     pub(crate) fn new(device: MockDevice, lane: usize) -> Self {
-        Self { device, name: StreamName::Lane(lane), own: true }
+        Self { device, name: StreamName::Lane(lane), own: true, declared: None }
     }
 
     /// A stream that somebody else opened, or nobody.
     pub(crate) fn named(device: MockDevice, name: StreamName) -> Self {
-        Self { device, name, own: false }
+        Self { device, name, own: false, declared: None }
     }
 
     pub(crate) fn name(&self) -> StreamName {
@@ -68,7 +73,7 @@ impl MockStream {
         limits::check(op.plan(), &self.device.info().capabilities)?;
         let plan = moved("copy", op.plan(), dst, src)?;
         let work = Work::Copy { dst: dst.id, src: src.id, plan };
-        self.enqueue_on(site, "copy", own, &[dst, src], work)
+        self.enqueue_on(site, "copy", op.is_checked(), own, &[dst, src], work)
     }
 
     /// Enqueues a wait for an event of this machine.
@@ -91,10 +96,11 @@ impl MockStream {
         &self,
         site: Site,
         operation: &'static str,
+        of_arrays: bool,
         buffers: &[&MockBuffer],
         work: Work,
     ) -> Result<()> {
-        self.enqueue_on(site, operation, buffers, buffers, work)
+        self.enqueue_on(site, operation, of_arrays, buffers, buffers, work)
     }
 
     /// As [`enqueue`](Self::enqueue), of whose buffers only some must be of this device.
@@ -103,6 +109,7 @@ impl MockStream {
         &self,
         site: Site,
         operation: &'static str,
+        of_arrays: bool,
         own: &[&MockBuffer],
         buffers: &[&MockBuffer],
         work: Work,
@@ -116,6 +123,12 @@ impl MockStream {
         if engine.is_out_of_bounds(lane, &work, buffers, Location::caller()) {
             return Err(out_of_bounds(operation));
         }
+        if of_arrays {
+            engine.note_arrays(buffers);
+        } else if let Some(declared) = &self.declared {
+            engine.compare(lane, &work, declared, Location::caller());
+        }
+        engine.forget_arrays(&work);
         engine.enqueue(lane, work, Location::caller());
         Ok(())
     }
@@ -173,7 +186,7 @@ unsafe impl Stream for MockStream {
     fn free(&self, op: FreeOp<MockBuffer>) -> Result<()> {
         let buffer = op.into_buffer();
         let work = Work::Free { buffer: buffer.id, len_bytes: buffer.len_bytes };
-        self.enqueue(Site::Free, "free", &[&buffer], work)
+        self.enqueue(Site::Free, "free", false, &[&buffer], work)
     }
 
     #[track_caller]
@@ -186,7 +199,7 @@ unsafe impl Stream for MockStream {
         let pattern = Pattern::new(op.pattern());
         let plan = moved("fill", op.plan(), op.dst(), op.dst())?;
         let work = Work::Fill { dst: op.dst().id, plan, pattern };
-        self.enqueue(Site::Fill, "fill", &[op.dst()], work)
+        self.enqueue(Site::Fill, "fill", op.is_checked(), &[op.dst()], work)
     }
 
     #[track_caller]
@@ -197,7 +210,7 @@ unsafe impl Stream for MockStream {
             bytes: range_in("upload", op.dst(), op.dst_range_bytes())?,
             host,
         };
-        self.enqueue(Site::Upload, "upload", &[op.dst()], work)
+        self.enqueue(Site::Upload, "upload", op.is_checked(), &[op.dst()], work)
     }
 
     #[track_caller]
@@ -208,7 +221,7 @@ unsafe impl Stream for MockStream {
             bytes: range_in("download", op.src(), op.src_range_bytes())?,
             host,
         };
-        self.enqueue(Site::Download, "download", &[op.src()], work)
+        self.enqueue(Site::Download, "download", op.is_checked(), &[op.src()], work)
     }
 
     #[track_caller]
@@ -222,6 +235,12 @@ unsafe impl Stream for MockStream {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation: "wait" });
         }
         self.wait_at(event, Site::Wait, Location::caller())
+    }
+
+    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, MockBuffer>]) -> Option<Self> {
+        let mut told = Self::named(self.device.clone(), self.name);
+        told.declared = Some(Declared::of(declared));
+        Some(told)
     }
 
     #[track_caller]

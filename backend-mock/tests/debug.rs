@@ -22,7 +22,9 @@ use shown::Shown;
 fn race(device: MockDevice) -> devarray::Result<Vec<u8>> {
     let context = Context::new(device)?;
     // SAFETY: the simulator defines what a missing order does.
-    let (writer, reader) = unsafe { (context.unchecked_stream()?, context.unchecked_stream()?) };
+    let writer = unsafe { context.unchecked_stream() }?;
+    // SAFETY: as above.
+    let reader = unsafe { context.unchecked_stream() }?;
     Array::full(&writer, &[64], 7_u8)?.to_vec(&reader)
 }
 

@@ -16,6 +16,7 @@ pub mod foreign;
 pub mod holes;
 pub mod host;
 pub mod ipc;
+pub mod joins;
 pub mod layouts;
 pub mod managed;
 pub mod mapped;

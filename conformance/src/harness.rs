@@ -59,6 +59,12 @@ impl<D: Device> Harness<D> {
         self.cases
     }
 
+    /// The seed of its generated cases.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// A fresh device. That none opens is a violation: a suite that did not run must not look as if it had passed.
     ///
     /// # Errors

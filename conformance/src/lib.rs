@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod checks;
+mod difference;
 mod harness;
 mod oracle;
 pub mod patterns;
@@ -15,6 +16,8 @@ pub mod wrap;
 // The suite: the laws, what runs them, and what they return.
 pub use harness::Harness;
 pub use registry::{Law, all, foreign, ipc, managed, mapped, peer, pool, registered, timing};
+#[doc(hidden)]
+pub use suite::again;
 pub use suite::{ExpectedFailure, check_names, run};
 pub use violation::{Outcome, Violation};
 

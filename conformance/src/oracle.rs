@@ -59,7 +59,8 @@ impl Picture {
             let mut old = index.to_vec();
             old[axis] = start;
             for _ in 0..index[axis] {
-                old[axis] = old[axis].strict_add_signed(step);
+                // What lies before the front is no place either.
+                old[axis] = old[axis].wrapping_add_signed(step);
             }
             old
         })
@@ -101,6 +102,12 @@ fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
+impl fmt::Debug for Picture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Picture({:?} of {} places)", self.shape, self.places.len())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,11 +133,5 @@ mod tests {
         view.write(&mut base, &[1, 2, 3, 4]);
         assert_eq!(base, [3, 9, 4, 1, 9, 2]);
         assert_eq!(view.read(&base), [1, 2, 3, 4]);
-    }
-}
-
-impl fmt::Debug for Picture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Picture({:?} of {} places)", self.shape, self.places.len())
     }
 }

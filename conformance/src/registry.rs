@@ -62,6 +62,11 @@ macro_rules! __for_each_law {
                 C20 transposed "transposes of extents around a tile";
                 C21 many_ways "the same bytes whole, in pieces, by way of another order, on two streams";
             }
+            joins {
+                J01 concatenate "parts are joined, and stacked, in the order given";
+                J02 pad "a margin holds what its mode says";
+                J03 repeat "rolled, tiled and repeated elements are where they are due";
+            }
             transfers {
                 C01 round_trip "what goes to the device comes back";
                 C11 host_memory_is_free "host memory is free when the call returns";
@@ -345,6 +350,12 @@ pub(crate) fn is_name(name: &str) -> bool {
     all.iter().any(|names| names.contains(&name))
 }
 
+impl<D: Device> fmt::Debug for Law<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Law({} {})", self.code, self.full_name())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -362,11 +373,5 @@ mod tests {
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));
         assert!(names.iter().all(|name| is_name(name)) && !is_name("copies"));
-    }
-}
-
-impl<D: Device> fmt::Debug for Law<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Law({} {})", self.code, self.full_name())
     }
 }

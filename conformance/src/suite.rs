@@ -109,7 +109,8 @@ macro_rules! __one_test {
         $($attribute)*
         fn $name() {
             let name = concat!(stringify!($group), "::", stringify!($name));
-            $crate::run($crate::$laws(), name, super::__KNOWN, $crate::__harness! $open);
+            let again = $crate::again(env!("CARGO_PKG_NAME"), module_path!(), stringify!($name), stringify!($($attribute)*));
+            $crate::run($crate::$laws(), name, super::__KNOWN, $crate::__harness! $open, &again);
         }
         $crate::__one_test! { $laws $open { $($attribute)* } $group [$($rest)*] }
     };
@@ -123,16 +124,31 @@ macro_rules! __harness {
     { $open:expr, $second:expr } => { $crate::Harness::new(|| $open).with_second(|| $second) };
 }
 
-/// Checks one law as a test does: returns if it went as expected.
+/// The command that runs one test of a suite again, from the names that its crate has for it.
+#[doc(hidden)]
+#[must_use]
+pub fn again(package: &str, module: &str, name: &str, attributes: &str) -> String {
+    let path = module.split_once("::").map_or(name.to_owned(), |(_, inside)| format!("{inside}::{name}"));
+    let ignored = if attributes.contains("ignore") { " --ignored" } else { "" };
+    format!("cargo test -p {package} -- --exact {path}{ignored}")
+}
+
+/// Checks one law as a test does: returns if it went as expected. `again` is the command that does so once more.
 ///
 /// # Panics
 ///
-/// With the violation, if the law is broken; if it holds and `known` says that it does not; if no law has the name.
-pub fn run<D: Device>(laws: Vec<Law<D>>, name: &str, known: &[ExpectedFailure], harness: Harness<D>) {
+/// With the violation, the seed and the command, if the law is broken; if it holds and `known` says that it does not; if no law has the name.
+pub fn run<D: Device>(
+    laws: Vec<Law<D>>,
+    name: &str,
+    known: &[ExpectedFailure],
+    harness: Harness<D>,
+    again: &str,
+) {
     let law = laws.into_iter().find(|law| law.full_name() == name);
     let law = law.unwrap_or_else(|| panic!("no law is called {name}"));
     if let Err(complaint) = verdict(&law, known, &harness) {
-        panic!("{complaint}");
+        panic!("{complaint}\n  again: {again}");
     }
     if let Some(extra) = law.extra.filter(|_| !law.applies(&harness)) {
         println!("{name}: not applicable: the device does not declare {extra}, and refuses it by name");
@@ -146,7 +162,10 @@ fn verdict<D: Device>(law: &Law<D>, known: &[ExpectedFailure], harness: &Harness
     match (law.check(harness), reason) {
         (Ok(()), None) | (Err(_), Some(_)) => Ok(()),
         (Ok(()), Some(reason)) => Err(format!("{name} holds, and was expected to fail: {reason}")),
-        (Err(violation), None) => Err(format!("{name} ({}): {violation}", law.summary)),
+        (Err(violation), None) => {
+            let (seed, cases) = (harness.seed(), harness.cases());
+            Err(format!("{name} ({}): {violation}\n  seed {seed}, {cases} cases", law.summary))
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod allocation;
 pub mod array;
 pub mod backend;
 mod brief;
+pub mod compare;
 mod context;
 pub mod copy;
 mod custody;
@@ -18,10 +19,14 @@ pub mod manual;
 pub mod math;
 pub mod memory;
 mod module;
+#[cfg(feature = "npy")]
+pub mod npy;
 mod operations;
 mod order;
 mod peer;
 mod pinned_pool;
+#[cfg(feature = "serde")]
+mod serialize;
 mod staging;
 mod statistics;
 mod stream;

@@ -56,7 +56,7 @@ impl<D: Device> StreamCore<D> {
         }
         let plan = self.plan(dst.layout, dst.layout, item.len())?;
         let _submission = self.admit(Work::Fill { len_bytes: plan.len_bytes() }, &[dst.touch(true)])?;
-        self.raw.fill(&FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item })
+        self.raw.fill(&FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item, checked: true })
     }
 
     /// Devices fill with 1 to 16 bytes. Any other element is put on the device once and broadcast from there.
@@ -135,7 +135,7 @@ impl<D: Device> StreamCore<D> {
         if plan.len_bytes() == 0 {
             return Ok(());
         }
-        let op = CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan };
+        let op = CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan, checked: true };
         let _submission = self.admit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src])?;
         self.raw.copy(&op)
     }
@@ -145,7 +145,7 @@ impl<D: Device> StreamCore<D> {
         let touch =
             Touch { allocation: dst, footprint: Footprint::solid(range.start, range.end), write: true };
         let (dst, dst_offset_bytes, len_bytes) = (dst.buffer(), range.start, range.len());
-        let op = UploadOp { dst, dst_offset_bytes, src, len_bytes };
+        let op = UploadOp { dst, dst_offset_bytes, src, len_bytes, checked: true };
         let _submission = self.admit(Work::Upload { len_bytes }, &[touch])?;
         self.raw.upload(&op)
     }
@@ -155,7 +155,7 @@ impl<D: Device> StreamCore<D> {
         let touch =
             Touch { allocation: src, footprint: Footprint::solid(range.start, range.end), write: false };
         let (src, src_offset_bytes, len_bytes) = (src.buffer(), range.start, range.len());
-        let op = DownloadOp { src, src_offset_bytes, dst, len_bytes };
+        let op = DownloadOp { src, src_offset_bytes, dst, len_bytes, checked: true };
         let _submission = self.admit(Work::Download { len_bytes }, &[touch])?;
         self.raw.download(&op)
     }

@@ -9,12 +9,12 @@ mod each;
 #[path = "schedules/everywhere.rs"]
 mod schedules;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use devarray::{
     Array, Context, Error, ManagedArray, MappedArray,
     backend::{Capabilities, Capability},
-    memory::{AllocationState, MemoryKind, MemoryLimit, tagged},
+    memory::{AllocationRecord, AllocationState, MemoryHook, MemoryKind, MemoryLimit, tagged},
 };
 use devarray_mock::{MockDevice, Site};
 use schedules::everywhere;
@@ -114,6 +114,83 @@ fn what_is_live_in_the_end_is_told() {
     drop(held);
     drop(context);
     assert_eq!(told.take(), ["-device 1", "closed with [2]"]);
+}
+
+/// Drops what it was given when it is told of something that was given back, and says in which order it was told.
+struct Drops {
+    told: Mutex<Vec<&'static str>>,
+    last: Mutex<Option<Box<dyn Send>>>,
+}
+
+impl MemoryHook for Drops {
+    fn freed(&self, _: &AllocationRecord) {
+        self.told.lock().unwrap().push("freed …");
+        let last = self.last.lock().unwrap().take();
+        drop(last);
+        self.told.lock().unwrap().push("… freed");
+    }
+
+    fn closed(&self, live: &[AllocationRecord]) {
+        assert!(live.is_empty());
+        self.told.lock().unwrap().push("closed");
+    }
+}
+
+/// A hook that drops the last context itself is told so, when its method has returned: with its own locks, it could not be before.
+#[test]
+fn a_hook_that_drops_the_last_context_is_told_that_it_is_closed() {
+    for others in 0..3 {
+        let hook = Arc::new(Drops { told: Mutex::default(), last: Mutex::default() });
+        let contexts: Vec<_> = (0..=others).map(|_| Context::new(MockDevice::new()).unwrap()).collect();
+        let array = Array::<u8, _>::zeros(&contexts[0].stream().unwrap(), &[8]).unwrap();
+        for context in &contexts {
+            context.set_memory_hook(Some(hook.clone()));
+        }
+        *hook.last.lock().unwrap() = Some(Box::new(contexts));
+        drop(array);
+        let told = hook.told.lock().unwrap().clone();
+        assert_eq!(told, [vec!["freed …", "… freed"], vec!["closed"; others + 1]].concat());
+    }
+}
+
+/// What a hook does in another context, the hook of that is told of; and a hook that closes a context in `closed` ends.
+#[test]
+fn hooks_of_two_contexts_do_not_silence_each_other() {
+    struct Allocates(Mutex<Option<Array<u8, MockDevice>>>, Mutex<usize>);
+    impl MemoryHook for Allocates {
+        fn allocated(&self, _: &AllocationRecord) {
+            *self.1.lock().unwrap() += 1;
+            if let Some(array) = &*self.0.lock().unwrap() {
+                let stream = array.context().stream().unwrap();
+                drop(Array::<u8, _>::zeros(&stream, &[5]).unwrap());
+            }
+        }
+        fn closed(&self, _: &[AllocationRecord]) {
+            *self.1.lock().unwrap() += 100;
+            if let Some(array) = &*self.0.lock().unwrap() {
+                drop(array.context()); // the last again
+            }
+        }
+    }
+    let [(one, first), (two, second)] = [(); 2].map(|()| {
+        let context = Context::new(MockDevice::new()).unwrap();
+        let array = Array::<u8, _>::zeros(&context.stream().unwrap(), &[1]).unwrap();
+        (context, array)
+    });
+    let [a, b] = [second, first].map(|array| Arc::new(Allocates(Mutex::new(Some(array)), Mutex::default())));
+    one.set_memory_hook(Some(a.clone()));
+    two.set_memory_hook(Some(b.clone()));
+    drop(Array::<u8, _>::zeros(&one.stream().unwrap(), &[2]).unwrap());
+    // One's hook is told of the array, and allocates in two; two's hook is told of that, and allocates in one: it runs already.
+    assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [1, 1]);
+    drop(one);
+    assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [101, 1]);
+    // Two's hook, told of the end, closes one again, whose hook closes two again: which is being told already.
+    drop(two);
+    assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [201, 101]);
+    for hook in [a, b] {
+        hook.0.lock().unwrap().take();
+    }
 }
 
 #[test]

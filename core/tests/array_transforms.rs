@@ -6,15 +6,10 @@ use devarray::{
 };
 use devarray_mock::MockDevice;
 
-const ELEMENTS: [u32; 24] = {
-    let mut all = [0; 24];
-    let mut k = 0;
-    while k < 24 {
-        all[k] = 100 + k as u32;
-        k += 1;
-    }
-    all
-};
+const ELEMENTS: [u32; 24] = [
+    100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120,
+    121, 122, 123,
+];
 
 /// The elements of (2, 3, 4) at indices that a naive walk visits.
 fn picked<const N: usize>(indices: [[usize; 3]; N]) -> Vec<u32> {

@@ -161,7 +161,7 @@ fn compare(numbers: &[u64]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 3000, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(22), ..Config::default() })]
+    #![proptest_config(Config { cases: 2000, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(22), ..Config::default() })]
 
     #[test]
     fn random_functions_give_the_bits_of_the_evaluator(numbers in prop::collection::vec(any::<u64>(), 0..200)) {

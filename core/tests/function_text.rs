@@ -4,6 +4,10 @@
 use devarray::function::{
     BinaryOperation, ElementType, Function, FunctionBuilder, FunctionErrorKind, MAX_NODES, Operation,
 };
+use proptest::{
+    prelude::*,
+    test_runner::{Config, RngSeed},
+};
 
 const F32: ElementType = ElementType::F32;
 const I8: ElementType = ElementType::I8;
@@ -177,7 +181,8 @@ fn sizes_are_limited_and_nothing_overflows_the_stack() {
     let parts = vec!["x0"; MAX_NODES].join(" + ");
     assert_eq!(kind(&parts, F32), Some(FunctionErrorKind::Size));
     let fits = vec!["x0"; MAX_NODES / 2 - 1].join(" + ");
-    assert_eq!(kind(&fits, F32), None);
+    let sum = parse(&fits, F32);
+    assert_eq!(parse(&sum.to_string(), F32), sum);
     for (open, close) in [("(", ")"), ("-", ""), ("sin(", ")"), ("x0 ** ", ""), ("~", "")] {
         let deep = format!("{}x0{}", open.repeat(20_000), close.repeat(20_000));
         assert_eq!(kind(&deep, F32), Some(FunctionErrorKind::Size), "{open}");
@@ -192,4 +197,74 @@ fn sizes_are_limited_and_nothing_overflows_the_stack() {
     let function = builder.finish(value).unwrap();
     assert!(matches!(function.nodes()[64].operation(), Operation::Binary(..)));
     assert_eq!(function.to_string().lines().count(), 65);
+}
+
+/// Parts of texts, good and bad.
+const SOUP: [&str; 52] = [
+    "x0", "x1", "x2", "k0", "i0", "i1", "1", "2.5", "0", "-1", "1e-3", "0x1.8p-3", "0x1F", "inf", "nan",
+    "true", "false", "(", ")", ",", "+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "~", "<<", ">>",
+    "==", "<", ">=", "minimum(", "exp(", "where(", "clip(", "fma(", "cast(", "bitcast(", ", f32)", ", i8)",
+    ", u8)", "é", "1e", "0x", "..", "300", "65536.0",
+];
+
+proptest! {
+    #![proptest_config(Config {
+        cases: 4000,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(7),
+        ..Config::default()
+    })]
+
+    /// Whatever is written: an answer, with a place inside the text if it is no function, and no panic.
+    #[test]
+    fn a_soup_of_parts_is_a_function_or_a_mistake_with_a_place(
+        parts in prop::collection::vec((0..SOUP.len(), any::<bool>()), 0..14),
+        types in prop::collection::vec(0..ElementType::ALL.len(), 4),
+    ) {
+        let text: String = parts.iter().map(|&(part, gap)| [SOUP[part], if gap { " " } else { "" }].concat()).collect();
+        let types: Vec<ElementType> = types.into_iter().map(|at| ElementType::ALL[at]).collect();
+        match Function::parse(&text, &types[..3], &types[3..]) {
+            Ok(function) => {
+                let printed = function.to_string();
+                prop_assert_eq!(Function::parse(&printed, &types[..3], &types[3..]), Ok(function), "{}", printed);
+            }
+            Err(error) => {
+                let place = error.place().unwrap_or(usize::MAX..0);
+                prop_assert!(text.get(place.clone()).is_some(), "{}: {:?}", text, place);
+                prop_assert_eq!(error.to_string().lines().count(), 3);
+            }
+        }
+    }
+
+    /// Short expressions of few parts are functions often enough for the round trip to say something.
+    #[test]
+    fn operators_between_operands_round_trip(
+        operands in prop::collection::vec((0..7_usize, any::<bool>(), 0..4_usize), 1..9),
+        operators in prop::collection::vec(0..17_usize, 8),
+        of in 0..ElementType::ALL.len(),
+    ) {
+        const OPERANDS: [&str; 7] = ["x0", "x1", "k0", "2", "-1", "minimum(x0, 3)", "cast(x1, f64)"];
+        let operator = |at: usize| SOUP[20..][operators[at]];
+        let mut text = String::new();
+        let mut open = 0;
+        for (at, &(operand, opens, closes)) in operands.iter().enumerate() {
+            if at > 0 {
+                text += operator(at - 1);
+            }
+            if opens {
+                text += "(";
+                open += 1;
+            }
+            text += OPERANDS[operand];
+            let closes = closes.min(open);
+            text += &")".repeat(closes);
+            open -= closes;
+        }
+        text += &")".repeat(open);
+        let of = ElementType::ALL[of];
+        if let Ok(function) = Function::parse(&text, &[of; 3], &[of]) {
+            let printed = function.to_string();
+            prop_assert_eq!(Function::parse(&printed, &[of; 3], &[of]), Ok(function), "{}", printed);
+        }
+    }
 }

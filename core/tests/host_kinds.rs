@@ -7,6 +7,8 @@ mod laws;
 mod numba;
 #[path = "schedules/everywhere.rs"]
 mod schedules;
+#[path = "host_kinds/shared_pages.rs"]
+mod shared_pages;
 
 use std::num::NonZeroUsize;
 
@@ -34,6 +36,15 @@ fn pinned() {
 fn registered() {
     everywhere(MEMORY_BYTES, laws::registered_memory_copies_as_any_other);
     everywhere(MEMORY_BYTES, laws::registration_ends_on_unwind);
+}
+
+/// Threads on one simulator. How it goes on hardware, `hardware_pages.rs` of the CUDA backend tells.
+#[test]
+fn neighbours_in_a_page_end_while_others_copy() {
+    let load = shared_pages::Load { long_bytes: 20_001, rounds: 3 };
+    everywhere(MEMORY_BYTES, |context| {
+        shared_pages::neighbours_end_while_others_copy(context, &load);
+    });
 }
 
 #[test]

@@ -241,6 +241,21 @@ fn a_name_reaches_no_further_than_the_memory() {
     assert_eq!(RemoteArray::from_bytes(&ends.to_bytes()), Ok(ends));
 }
 
+/// Any one byte of a name changed: an error, or a name that says the same when it is written again.
+#[test]
+fn every_byte_of_a_name_matters() {
+    let both = Processes::lazy();
+    let ours = Array::<u32, _>::zeros_exportable(&both.s, &[2, 3, 4]).unwrap();
+    let message = ours.export(&both.s).unwrap().array().to_bytes();
+    for (at, byte) in (0..message.len()).flat_map(|at| (0..=255).map(move |byte| (at, byte))) {
+        let mut changed = message.clone();
+        changed[at] = byte;
+        if let Ok(name) = RemoteArray::from_bytes(&changed) {
+            assert_eq!(name.to_bytes(), changed, "byte {at} is {byte}");
+        }
+    }
+}
+
 proptest! {
     /// Any one byte of a name changed, or any bytes at all: an error, or a name that says the same when it is written again.
     #[test]

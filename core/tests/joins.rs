@@ -2,13 +2,14 @@
 //! Every element of the result is written exactly once, by as few operations as promised, and nothing beside it.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+#[path = "joins/errors.rs"]
+mod errors;
 #[path = "layout_support/model.rs"]
 mod model;
+#[path = "joins/parts.rs"]
+mod parts;
 
-use devarray::{
-    Array, ArrayView, ArrayViewMut, Context, Error, LayoutError, Order, Pad, Result, Statistics,
-    StreamHandle, ix,
-};
+use devarray::{Array, ArrayView, ArrayViewMut, Context, Order, Pad, Result, Statistics, StreamHandle, ix};
 use devarray_mock::MockDevice;
 use model::Model;
 
@@ -120,7 +121,7 @@ const CONSTANT: usize = 7;
 
 /// The position that a position of a padded axis comes from, by the definition of `numpy.pad`; none if it is constant.
 fn padded_from(mode: Pad<u32>, at: usize, before: usize, extent: usize) -> Option<usize> {
-    let (at, extent) = (at as i64 - before as i64, extent as i64);
+    let (at, extent) = (at.cast_signed() - before.cast_signed(), extent.cast_signed());
     let from = match mode {
         Pad::Constant(_) => Some(at).filter(|at| (0..extent).contains(at)),
         Pad::Edge => Some(at.clamp(0, extent - 1)),
@@ -133,7 +134,7 @@ fn padded_from(mode: Pad<u32>, at: usize, before: usize, extent: usize) -> Optio
         }
         _ => panic!("a mode without a definition"),
     };
-    from.map(|from| from as usize)
+    from.map(isize::unsigned_abs)
 }
 
 fn padded(source: &Model, widths: &[(usize, usize)], mode: Pad<u32>) -> Model {
@@ -189,7 +190,8 @@ fn pads_are_those_of_numpy() {
 #[test]
 fn pads_as_numpy_printed_them() {
     let stream = stream();
-    let cases: [(u32, (usize, usize), Pad<u32>, &[u32]); 9] = [
+    type Case = (u32, (usize, usize), Pad<u32>, &'static [u32]);
+    let cases: [Case; 9] = [
         (3, (5, 4), Pad::Reflect, &[1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2]),
         (2, (3, 3), Pad::Reflect, &[1, 0, 1, 0, 1, 0, 1, 0]),
         (4, (3, 3), Pad::Reflect, &[3, 2, 1, 0, 1, 2, 3, 2, 1, 0]),
@@ -212,13 +214,16 @@ fn pads_as_numpy_printed_them() {
 fn margins_that_meet_in_memory_are_one_fill() {
     let stream = stream();
     for (shape, widths, fills) in [
-        (vec![8], vec![(1, 1)], 2),
+        (vec![8], vec![(1, 1)], 1),
         (vec![8], vec![(0, 1)], 1),
-        (vec![8, 8], vec![(1, 1), (1, 1)], 3),
-        (vec![8, 8], vec![(0, 0), (1, 1)], 2),
-        (vec![8, 8], vec![(1, 1), (0, 0)], 2),
-        (vec![4, 4, 4], vec![(1, 1), (1, 1), (1, 1)], 4),
-        (vec![2, 3, 4, 4], vec![(0, 0), (0, 0), (1, 1), (1, 1)], 4),
+        (vec![8], vec![(2, 1)], 2),
+        (vec![8, 8], vec![(1, 1), (1, 1)], 2),
+        (vec![8, 8], vec![(1, 2), (3, 4)], 3),
+        (vec![8, 8], vec![(0, 0), (1, 1)], 1),
+        (vec![8, 8], vec![(1, 1), (0, 0)], 1),
+        (vec![4, 4, 4], vec![(1, 1), (1, 1), (1, 1)], 3),
+        (vec![4, 4, 4], vec![(1, 2), (1, 2), (1, 2)], 4),
+        (vec![2, 3, 4, 4], vec![(0, 0), (0, 0), (1, 1), (1, 1)], 2),
         (vec![2, 0, 4], vec![(1, 1), (1, 1), (1, 1)], 1),
         (vec![4, 4], vec![(0, 0), (0, 0)], 0),
     ] {
@@ -227,6 +232,24 @@ fn margins_that_meet_in_memory_are_one_fill() {
         let copies = u64::from(!shape.contains(&0));
         assert_eq!((work.fills, work.copies), (fills, copies), "{shape:?} {widths:?}");
         assert_eq!(work.filled_bytes + work.copied_bytes, 4 * made.len() as u64);
+    }
+}
+
+/// Margins as wide before as after are one walk: of each axis, they and the middle.
+#[test]
+fn margins_of_one_width_are_one_copy() {
+    let stream = stream();
+    let source = Array::<u32, _>::zeros(&stream, &[5, 6, 7]).unwrap();
+    for mode in [Pad::Edge, Pad::Reflect, Pad::Wrap] {
+        for (widths, copies) in [
+            ([(1, 1), (0, 0), (0, 0)], 2),
+            ([(2, 2), (3, 3), (0, 0)], 4),
+            ([(1, 1), (1, 1), (1, 1)], 8),
+            ([(1, 2), (0, 0), (0, 0)], 3),
+        ] {
+            let (_, work) = counted(&stream, || source.pad(&stream, &widths, mode).unwrap());
+            assert_eq!((work.copies, work.fills), (copies, 0), "{mode:?} {widths:?}");
+        }
     }
 }
 
@@ -268,8 +291,9 @@ fn rolls_are_those_of_numpy() {
             for (&axis, &shift) in axes.iter().zip(&shifts) {
                 let axis = axis.rem_euclid(rank.cast_signed()).unsigned_abs();
                 let extent = shape[axis] as i128;
-                let positions: Vec<usize> =
-                    (0..extent).map(|at| (at - shift as i128).rem_euclid(extent) as usize).collect();
+                let positions: Vec<usize> = (0..extent)
+                    .map(|at| usize::try_from((at - shift as i128).rem_euclid(extent)).unwrap())
+                    .collect();
                 due = due.select(axis, &positions);
             }
             check(
@@ -324,87 +348,6 @@ fn tiles_and_repeats_are_those_of_numpy_and_one_copy() {
 }
 
 #[test]
-fn joins_are_those_of_numpy_and_one_copy_a_part() {
-    let stream = stream();
-    for shape in SHAPES {
-        for (axis, lens) in
-            (0..shape.len()).flat_map(|axis| [&[2][..], &[1, 0, 3], &[4, 1]].map(|lens| (axis, lens)))
-        {
-            let whole = |len: usize| [&shape[..axis], &[len], &shape[axis + 1..]].concat();
-            let due = numbered(&whole(lens.iter().sum()));
-            let signed = [axis.cast_signed(), axis.cast_signed() - shape.len().cast_signed()];
-            let mut start = 0;
-            let models = lens.iter().map(|len| {
-                start += len;
-                due.select(axis, &(start - len..start).collect::<Vec<_>>())
-            });
-            joined(&stream, &models.collect::<Vec<_>>(), &due, |parts, target| match target {
-                None => Array::concatenate(&stream, parts, signed[0]).map(Some),
-                Some(target) => target.concatenate_from(&stream, parts, signed[1]).map(|()| None),
-            });
-        }
-        for (axis, count) in (0..=shape.len()).flat_map(|axis| [1, 3].map(|count| (axis, count))) {
-            let due = numbered(&[&shape[..axis], &[count], &shape[axis..]].concat());
-            let part = |at: usize| {
-                let part = due.select(axis, &[at]);
-                Model { shape: shape.to_vec(), ..part }
-            };
-            let signed = [axis.cast_signed(), axis.cast_signed() - shape.len().cast_signed() - 1];
-            let models: Vec<Model> = (0..count).map(part).collect();
-            joined(&stream, &models, &due, |parts, target| match target {
-                None => Array::stack(&stream, parts, signed[0]).map(Some),
-                Some(target) => target.stack_from(&stream, parts, signed[1]).map(|()| None),
-            });
-            let whole = Array::stack(&stream, &arrays(&stream, &models).each_view(), signed[1]).unwrap();
-            for (part, due) in whole.view().unstack(signed[0]).unwrap().iter().zip(&models) {
-                let values: Vec<usize> = part.to_vec(&stream).unwrap().iter().map(|&n| n as usize).collect();
-                assert_eq!((part.shape(), &values), (&due.shape[..], &due.values));
-            }
-        }
-    }
-}
-
-struct Arrays(Vec<Owned>);
-
-impl Arrays {
-    fn each_view(&self) -> Vec<View<'_>> {
-        self.0.iter().map(Array::view).collect()
-    }
-}
-
-fn arrays(stream: &Stream, models: &[Model]) -> Arrays {
-    let array = |model: &Model| {
-        let values: Vec<u32> = model.values.iter().map(|&value| value.try_into().unwrap()).collect();
-        Array::from_slice(stream, &model.shape, &values).unwrap()
-    };
-    Arrays(models.iter().map(array).collect())
-}
-
-type Target<'t, 'a> = Option<&'t mut ViewMut<'a>>;
-
-fn joined(
-    stream: &Stream,
-    models: &[Model],
-    due: &Model,
-    join: impl Fn(&[View<'_>], Target<'_, '_>) -> Result<Option<Owned>>,
-) {
-    let expected: Vec<u32> = due.values.iter().map(|&value| value.try_into().unwrap()).collect();
-    let dense = arrays(stream, models);
-    let parts = models.iter().filter(|model| !model.values.is_empty()).count() as u64;
-    let (made, work) = counted(stream, || join(&dense.each_view(), None).unwrap().unwrap());
-    assert_eq!((made.shape(), made.to_vec(stream).unwrap()), (&due.shape[..], expected));
-    assert_eq!((work.copies, work.fills, work.copied_bytes), (parts, 0, 4 * due.values.len() as u64));
-    // One part of each layout, the others dense.
-    for (at, model) in models.iter().enumerate() {
-        each_layout(stream, model, |view| {
-            let mut parts = dense.each_view();
-            parts[at] = view.clone();
-            each_target(stream, due, |target| assert!(join(&parts, Some(target)).unwrap().is_none()));
-        });
-    }
-}
-
-#[test]
 fn elements_of_any_size() {
     let stream = stream();
     let data: [[u8; 3]; 4] = [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]];
@@ -416,74 +359,4 @@ fn elements_of_any_size() {
     let erased = source.into_erased();
     let rolled = erased.view().roll(&stream, &[1], &[0]).unwrap().view().to_bytes(&stream).unwrap();
     assert_eq!(rolled, [c, d, a, b].concat());
-}
-
-fn layout_error<T: std::fmt::Debug>(result: Result<T>) -> LayoutError {
-    match result.unwrap_err() {
-        Error::Layout(error) => error,
-        other => panic!("{other}"),
-    }
-}
-
-#[test]
-fn what_numpy_refuses_is_refused_and_nothing_is_enqueued() {
-    let stream = stream();
-    let (a, b) = (Owned::zeros(&stream, &[2, 3]).unwrap(), Owned::zeros(&stream, &[2, 4]).unwrap());
-    let (scalar, empty) = (Owned::zeros(&stream, &[]).unwrap(), Owned::zeros(&stream, &[2, 0]).unwrap());
-    let mut small = Owned::zeros(&stream, &[2, 2]).unwrap();
-    let ((), work) = counted(&stream, || {
-        let concatenate = |parts: &[View<'_>], axis| layout_error(Array::concatenate(&stream, parts, axis));
-        let mismatch = |expected: &[usize], found: &[usize]| LayoutError::ShapeMismatch {
-            expected: expected.into(),
-            found: found.into(),
-        };
-        assert_eq!(concatenate(&[], 0), LayoutError::NothingToJoin);
-        assert_eq!(layout_error(Owned::stack(&stream, &[], 0)), LayoutError::NothingToJoin);
-        assert_eq!(concatenate(&[scalar.view()], 0), LayoutError::AxisOutOfRange { axis: 0, rank: 0 });
-        assert_eq!(concatenate(&[a.view()], -3), LayoutError::AxisOutOfRange { axis: -3, rank: 2 });
-        assert_eq!(concatenate(&[a.view(), b.view()], 0), mismatch(&[2, 3], &[2, 4]));
-        let rank = LayoutError::RankMismatch { expected: 2, found: 0 };
-        assert_eq!(concatenate(&[a.view(), scalar.view()], 0), rank);
-        let stacked = Array::stack(&stream, &[a.view(), b.view()], 0);
-        assert_eq!(layout_error(stacked), mismatch(&[2, 3], &[2, 4]));
-        let stacked = Array::stack(&stream, &[a.view()], 3);
-        assert_eq!(layout_error(stacked), LayoutError::AxisOutOfRange { axis: 3, rank: 3 });
-        let into = small.view_mut().concatenate_from(&stream, &[a.view(), b.view()], 1);
-        assert_eq!(layout_error(into), mismatch(&[2, 2], &[2, 7]));
-
-        let widths = LayoutError::RankMismatch { expected: 2, found: 3 };
-        assert_eq!(layout_error(a.pad(&stream, &[(1, 1); 3], Pad::Edge)), widths);
-        let unpadded = a.pad(&stream, &[], Pad::Edge);
-        assert_eq!(layout_error(unpadded), LayoutError::RankMismatch { expected: 2, found: 0 });
-        for mode in [Pad::Edge, Pad::Reflect, Pad::Wrap] {
-            let refused = empty.pad(&stream, &[(0, 0), (0, 1)], mode);
-            assert_eq!(layout_error(refused), LayoutError::EmptyAxis { axis: 1 });
-        }
-        for widths in [[(0, 0), (usize::MAX, 0)], [(0, 0), (usize::MAX / 4, 0)], [(1 << 40, 0), (1 << 40, 0)]]
-        {
-            for mode in [Pad::Constant(1), Pad::Edge, Pad::Reflect, Pad::Wrap] {
-                assert_eq!(layout_error(a.pad(&stream, &widths, mode)), LayoutError::Overflow);
-            }
-        }
-        let into = a.view().pad_into(&stream, &[(0, 0)], Pad::Edge, &mut small.view_mut());
-        assert_eq!(layout_error(into), mismatch(&[2, 2], &[2, 3]));
-
-        let rolled = a.roll(&stream, &[1, 2], &[0]);
-        assert_eq!(layout_error(rolled), LayoutError::RankMismatch { expected: 1, found: 2 });
-        let rolled = a.roll(&stream, &[1], &[2]);
-        assert_eq!(layout_error(rolled), LayoutError::AxisOutOfRange { axis: 2, rank: 2 });
-        assert_eq!(layout_error(a.tile(&stream, &[usize::MAX])), LayoutError::Overflow);
-        let repeated = scalar.repeat(&stream, 2, 0);
-        assert_eq!(layout_error(repeated), LayoutError::AxisOutOfRange { axis: 0, rank: 0 });
-        assert_eq!(layout_error(a.repeat(&stream, usize::MAX, 1)), LayoutError::Overflow);
-
-        let erased = a.view().as_erased().pad(&stream, &[(1, 1)], Pad::Constant(&[1, 2]));
-        assert!(matches!(layout_error(erased), LayoutError::ElementSize { item_bytes: 2, .. }));
-    });
-    assert_eq!(work, Statistics::default());
-    let stranger = Context::new(MockDevice::new()).unwrap().stream().unwrap();
-    let foreign = Owned::zeros(&stranger, &[2, 3]).unwrap();
-    let mixed = Array::concatenate(&stream, &[a.view(), foreign.view()], 0);
-    assert!(matches!(mixed, Err(Error::DeviceMismatch { .. })));
-    assert!(matches!(foreign.tile(&stream, &[2]), Err(Error::DeviceMismatch { .. })));
 }

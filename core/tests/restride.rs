@@ -41,6 +41,7 @@ fn wholes() -> Vec<Layout> {
 }
 
 /// Whether each step along an axis of `layout` is the same step everywhere in an index of `whole`.
+#[expect(clippy::cast_possible_wrap, reason = "small numbers")]
 fn is_straight(whole: &Layout, layout: &Layout) -> bool {
     let indices = |position: usize| -> Vec<Vec<i64>> {
         let all = model::indices(whole.shape());
@@ -305,6 +306,14 @@ fn parts_along_an_axis_are_written_on_several_streams() {
     assert_eq!(a.to_vec(&streams[0]).unwrap(), [7, 7, 8, 8, 9].repeat(3));
     let widths: Vec<usize> = a.axis_chunks(1, 2).unwrap().map(|part| part.shape()[1]).collect();
     assert_eq!(widths, [2, 2, 1]);
+    let stream = &streams[0];
+    assert_eq!(a.diagonal(1, 0, 1).unwrap().to_vec(stream).unwrap(), [7, 8, 8]);
+    assert_eq!(
+        a.sliding_windows(1, 4).unwrap().index(&ix![0, 1]).unwrap().to_vec(stream).unwrap(),
+        [7, 8, 8, 9]
+    );
+    assert_eq!(a.restride(&[2], &[10], 4).unwrap().to_vec(stream).unwrap(), [9, 9]);
+    assert_eq!(a.unstack(0).unwrap().len(), 3);
 }
 
 #[test]

@@ -55,7 +55,7 @@ __device__ __forceinline__ u32 divide(u32 n, const FastDiv& by) {
 }
 
 // One loop of the copy: extent, and bytes from step to step on each side.
-struct Axis {
+struct Loop {
     FastDiv extent;
     u32 unused;
     i64 src, dst;

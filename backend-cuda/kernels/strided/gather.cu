@@ -9,7 +9,7 @@ struct GatherParams {
     Operands at;
     u32 axes;  // innermost first
     u32 total; // elements, below 2^31
-    Axis axis[MAX_GATHER_AXES];
+    Loop axis[MAX_GATHER_AXES];
 };
 static_assert(sizeof(GatherParams) == 1064, "as the host declares it");
 

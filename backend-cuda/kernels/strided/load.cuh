@@ -61,10 +61,10 @@ __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile&
 #pragma unroll 2
     for (u32 row = t.row_first + first; row < t.row_end; row += p.row_step) {
         const bool wrapped = WRAPS && row >= t.wrap;
-        const char* begin = wrapped ? from + p.wrap_src : from;
+        const char* begin = wrapped ? from + p.fused_src : from;
         const u32 shift = static_cast<u32>(reinterpret_cast<u64>(begin) & 15);
         if (chunk < t.span + shift) {
-            const u32 to = (wrapped ? x + p.wrap_x : x) - shift;
+            const u32 to = (wrapped ? x + p.fused_x : x) - shift;
             work(to ^ swizzle(p, row >> p.classes_log2), begin + chunk - shift);
         }
         from += src_step;
@@ -93,8 +93,8 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, u3
             x += row_position(p, row);
         }
         if (WRAPS && row >= t.wrap) {
-            from += p.wrap_src;
-            x += p.wrap_x;
+            from += p.fused_src;
+            x += p.fused_x;
         }
         const u32 shift = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
         if (chunk * 16 >= t.span + shift) {

@@ -25,9 +25,9 @@ struct RowsParams {
     u32 row_bytes;   // at most 2^30
     FastDiv row;     // rows_join only: row_bytes as a divisor
     u32 group_bytes; // rows_join only: rows of a group times row_bytes
-    u32 hold, unused; // rows_aligned and wider rows_stride only: whether what is read is held in the cache until it was
+    u32 evict_last, unused; // rows_aligned and wider rows_stride only: whether what is read is held in the cache until it was
     i64 step;        // rows_stride: bytes between elements; rows_join: bytes from row to row in the source
-    Axis axis[MAX_ROW_AXES];
+    Loop axis[MAX_ROW_AXES];
 };
 static_assert(sizeof(RowsParams) == 856, "as the host declares it");
 
@@ -95,7 +95,7 @@ __device__ __forceinline__ void copy_aligned(const RowsParams& p) {
     Chunk c[EACH];
     uint4 value[EACH];
     bool found[EACH];
-    const bool hold = EACH == 1 && p.hold;
+    const bool hold = EACH == 1 && p.evict_last;
 #pragma unroll
     for (u32 k = 0; k < EACH; k++) {
         found[k] = find_chunk(p, first + k * THREADS, c[k]);
@@ -219,7 +219,7 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     }
     // Elements outside the row are replaced by its first or last one: they are read, and not stored.
     const int first = c.first / WIDTH, last = row_bytes / WIDTH - 1;
-    const bool whole = first >= 0 && first + COUNT - 1 <= last, hold = WIDTH > 1 && p.hold;
+    const bool whole = first >= 0 && first + COUNT - 1 <= last, hold = WIDTH > 1 && p.evict_last;
     const char* at = c.src + first * p.step;
     Type value[COUNT];
     if (whole) {

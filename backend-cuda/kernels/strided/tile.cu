@@ -13,7 +13,7 @@
 //
 // and, with _held, in that what is read is held in the cache until it was (whole lines of sources that stream through);
 // with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it;
-// with _wrapped, in that runs go over two axes as one: those of pairs then overlap if there is a skew;
+// with _wrapped, in that runs go over two axes as one: those of pairs overlap if `overlap` is not 0;
 // with _wide, in that the sixteen entries of a vector are read from the table as three words of sixteen bytes (width 1).
 #include "load.cuh"
 
@@ -58,8 +58,8 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
     }
     int first = static_cast<int>(chunk) * V, back = 0;
     if (SHIFTED) {
-        const int over = static_cast<int>(static_cast<u32>(reinterpret_cast<u64>(to)) & p.skew_mask) / WIDTH;
-        back = static_cast<int>(p.skew) - over;
+        const int over = static_cast<int>(static_cast<u32>(reinterpret_cast<u64>(to)) & p.start_mask) / WIDTH;
+        back = static_cast<int>(p.overlap) - over;
         to += (first - over) * WIDTH;
         first += back;
     } else {
@@ -76,9 +76,9 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
         const int at = first - static_cast<int>(period * p.period.divisor), left = static_cast<int>(p.period.divisor) - at;
         x += period * p.period_x + at * p.element_x;
 #if ELEMENT_BYTES == 1
-        if ((p.turn_by_run | p.turn_by_vector) != 0) {
-            const u32 turn = run * p.turn_by_run + (chunk * p.turn_by_vector >> 2);
-            value = p.turn_bytes != 0 ? gather_turned<true, true>(p, x, left, turn, chunk % 4) : gather_turned<true, false>(p, x, left, turn, 0);
+        if ((p.rotate_by_run | p.rotate_by_vector) != 0) {
+            const u32 turn = run * p.rotate_by_run + (chunk * p.rotate_by_vector >> 2);
+            value = p.rotate_bytes != 0 ? gather_turned<true, true>(p, x, left, turn, chunk % 4) : gather_turned<true, false>(p, x, left, turn, 0);
         } else
 #endif
             value = gather_steps<true>(p, x, left);
@@ -87,8 +87,8 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
     } else if constexpr (SHIFTED) {
         x += chunk * p.vector_x + back * p.element_x;
 #if ELEMENT_BYTES == 1
-        if ((p.turn_by_run | p.turn_by_vector) != 0) {
-            value = gather_turned<WRAPS, false>(p, x, before, run * p.turn_by_run + chunk * p.turn_by_vector, 0);
+        if ((p.rotate_by_run | p.rotate_by_vector) != 0) {
+            value = gather_turned<WRAPS, false>(p, x, before, run * p.rotate_by_run + chunk * p.rotate_by_vector, 0);
         } else
 #endif
             value = gather_steps<WRAPS>(p, x, before);
@@ -195,8 +195,8 @@ extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_scatter(const
 }
 
 #if ELEMENT_BYTES < 16
-// GROUP neighbouring runs at once, STORE bytes of each. SKEWED: tiles may overlap.
-template <int STORE, bool HELD, bool SKEWED, bool WRAPS>
+// GROUP neighbouring runs at once, STORE bytes of each. OVERLAPS: tiles may overlap.
+template <int STORE, bool HELD, bool OVERLAPS, bool WRAPS>
 __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     constexpr int COUNT = STORE / WIDTH;
     char* data = shared + p.data;
@@ -206,11 +206,11 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     load_tile<HELD, WRAPS>(p, t, shared_address(data), row_table);
     const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
     const u32 groups = p.store_groups.divisor;
-    const u32 total = SKEWED ? p.columns.divisor * groups : (p.passes * groups) << p.lanes_log2;
+    const u32 total = OVERLAPS ? p.columns.divisor * groups : (p.passes * groups) << p.lanes_log2;
 #pragma unroll 1
     for (u32 item = threadIdx.x; item < total; item += blockDim.x) {
         u32 run, chunk;
-        if (SKEWED) {
+        if (OVERLAPS) {
             run = divide(item, p.columns);
             chunk = item - run * p.columns.divisor;
             run *= GROUP;
@@ -221,16 +221,16 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
             chunk = (pass << p.lanes_log2) + (item & ((1u << p.lanes_log2) - 1));
         }
         const int first = static_cast<int>(chunk) * COUNT;
-        if (run >= t.stores || (!SKEWED && chunk >= p.run_chunks) || (SKEWED && first < t.low) || first >= t.high) {
+        if (run >= t.stores || (!OVERLAPS && chunk >= p.run_chunks) || (OVERLAPS && first < t.low) || first >= t.high) {
             continue;
         }
         int x = start;
-        char* to = find_run<BY_PARAMETERS>(p, t, store_table, run, x) + (first - (SKEWED ? static_cast<int>(p.skew) : 0)) * WIDTH;
+        char* to = find_run<BY_PARAMETERS>(p, t, store_table, run, x) + (first - (OVERLAPS ? static_cast<int>(p.overlap) : 0)) * WIDTH;
         x += static_cast<int>(chunk) * p.vector_x;
         x ^= static_cast<int>(swizzle(p, chunk));
         const int before = WRAPS ? static_cast<int>(t.wrap) - first : COUNT; // elements before the run wraps
         if (WRAPS && before <= 0) {
-            x += p.wrap_x;
+            x += p.fused_x;
         }
         Word word[COUNT];
 #pragma unroll
@@ -238,7 +238,7 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
             word[j] = *reinterpret_cast<const Word*>(data + x);
             x += p.element_x;
             if (WRAPS && j + 1 == before) {
-                x += p.wrap_x;
+                x += p.fused_x;
             }
         }
         u32 out[GROUP][STORE / 4];
@@ -249,10 +249,10 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
                 break;
             }
             // The tile's part of a run begins at the sector that the run's piece starts in, and ends at that of the next; without
-            // a skew, with the piece.
-            const u32 offset = (first - static_cast<int>(p.skew)) * WIDTH;
-            const u32 over = (static_cast<u32>(reinterpret_cast<u64>(to)) - offset) & p.skew_mask;
-            if (!SKEWED || offset + over < p.b_piece * WIDTH) {
+            // an overlap, with the piece.
+            const u32 offset = (first - static_cast<int>(p.overlap)) * WIDTH;
+            const u32 over = (static_cast<u32>(reinterpret_cast<u64>(to)) - offset) & p.start_mask;
+            if (!OVERLAPS || offset + over < p.b_piece * WIDTH) {
                 store_words<STORE>(to, out[k], t.high - first);
             }
             to += p.store[0].dst;
@@ -260,10 +260,10 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     }
 }
 
-#define PAIRS(NAME, STORE, HELD, SKEWED, WRAPS)                                                                        \
+#define PAIRS(NAME, STORE, HELD, OVERLAPS, WRAPS)                                                                        \
     extern "C" __global__ __launch_bounds__(MOST_THREADS, STORE < 16 || WRAPS ? 4 : 3)                                 \
         void NAME(const __grid_constant__ TileParams p) {                                                              \
-        copy_pairs<STORE, HELD, SKEWED, WRAPS>(p);                                                                     \
+        copy_pairs<STORE, HELD, OVERLAPS, WRAPS>(p);                                                                     \
     }
 
 PAIRS(tile_pairs, 16, false, false, false)

@@ -25,19 +25,19 @@
 #define NO_AXIS 0xffffffffu
 #define FIRST_OUTER 4
 
-struct RowAxis {
+struct RowLoop {
     FastDiv extent;
     int x;
     i64 src;
 };
 
-struct StoreAxis {
+struct StoreLoop {
     FastDiv extent;
     int x;
     i64 dst;
 };
 
-struct RunAxis {
+struct RunLoop {
     FastDiv extent;
     int x;
 };
@@ -46,7 +46,7 @@ struct TileParams {
     Operands at;
     u32 tiles, outer_axes;
     u32 a_outer, b_outer; // which outer axis counts the pieces of the split source axis, of the split run axis
-    Axis outer[MAX_OUTER]; // of the first FIRST_OUTER, those that are not there have one step
+    Loop outer[MAX_OUTER]; // of the first FIRST_OUTER, those that are not there have one step
     // An axis that is along neither, of which a tile takes several steps, if no other is split; extent 0: none.
     u32 c_outer, c_extent, c_piece;
     u32 ahead; // bytes to fetch into the cache with each chunk, whole lines: 256 if a tile that wants them is soon to come; 0: none
@@ -56,8 +56,8 @@ struct TileParams {
     i64 a_src;
     u32 a_in_run;  // the axis split along the row is the one split along the run
     u32 b_in_rows; // the axis split along the run counts rows
-    u32 skew;      // elements a tile reaches back along the run, so that each run can start on an aligned address
-    u32 skew_mask; // alignment of a run's start, in bytes, less one; 0: as it is
+    u32 overlap;    // elements a tile reaches back along the run, so that each run can start on an aligned address
+    u32 start_mask; // alignment of a run's start, in bytes, less one; 0: as it is
     // Loading.
     i64 low, high;             // bytes of the source a full tile can reach, relative to its start; not if runs wrap
     u32 span, span_inner;      // of a full row; of a row of one step of the split axis
@@ -71,7 +71,7 @@ struct TileParams {
     u32 row_axes;
     u32 classes_log2;          // rows are permuted into so many classes; 0: they lie in order
     u32 row_pitch, class_pitch;
-    RowAxis row[MAX_INNER];
+    RowLoop row[MAX_INNER];
     // Storing.
     u32 run, run_inner;        // elements of a full run; of one step of the split axis
     u32 stores, stores_inner;  // runs of a full tile; of one step of the split axis
@@ -83,24 +83,24 @@ struct TileParams {
     u32 store_axes;
     int store_x;               // added to the byte of every element
     i64 run_dst;               // bytes from element to element of a run
-    StoreAxis store[MAX_INNER];
+    StoreLoop store[MAX_INNER];
     // Runs that wrap after so many steps, at most once in a tile; divisor 0: none.
-    FastDiv wrap;
-    u32 wrap_x;                // bytes further than a step that rows then lie in the tile
-    i64 wrap_src;              // and in the source
+    FastDiv fused;
+    u32 fused_x;               // bytes further than a step that rows then lie in the tile
+    i64 fused_src;             // and in the source
     // From an element of a run to its byte.
     int vector_x, element_x;   // linear: from vector to vector, from element to element
     FastDiv period;            // table: elements after which it repeats; periodic: those that are a step apart
     int period_x;              // table, periodic: bytes from one of them to the next
     u32 run_axes;              // table: loops along a run
-    RunAxis run_axis[MAX_INNER];
+    RunLoop run_axis[MAX_INNER];
     int element_at[8];         // linear: so many times element_x
     // Elements of one byte, linear in runs that start anywhere, and periodic: by how many of its four words a vector begins later to be
     // put together, for each run and for each vector of one that it is further; periodic: for each four vectors.
-    u32 turn_by_run, turn_by_vector;
+    u32 rotate_by_run, rotate_by_vector;
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
-    u32 turn_bytes; // periodic: whether a word of a vector begins with another of its four bytes, by the vector's number
+    u32 rotate_bytes; // periodic: whether a word of a vector begins with another of its four bytes, by the vector's number
     u32 share; // periodic: vectors of a run for each of four groups of threads, which count as its runs; 0: all threads have neighbours
 };
 static_assert(sizeof(TileParams) == 1544, "as the host declares it");
@@ -260,20 +260,20 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
         t.stores = steps * p.stores_inner;
     }
     if (p.b_extent != 0 && !p.a_in_run) {
-        const int start = static_cast<int>(b_index * p.b_piece), skew = static_cast<int>(p.skew);
-        const int steps = min(static_cast<int>(p.b_piece) + skew, static_cast<int>(p.b_extent) - start + skew);
-        t.low = max(0, skew - start) * static_cast<int>(p.run_inner);
+        const int start = static_cast<int>(b_index * p.b_piece), overlap = static_cast<int>(p.overlap);
+        const int steps = min(static_cast<int>(p.b_piece) + overlap, static_cast<int>(p.b_extent) - start + overlap);
+        t.low = max(0, overlap - start) * static_cast<int>(p.run_inner);
         t.high = steps * static_cast<int>(p.run_inner);
         if (p.b_in_rows) {
-            t.row_first = max(0, skew - start) * p.rows_inner;
+            t.row_first = max(0, overlap - start) * p.rows_inner;
             t.row_end = steps * p.rows_inner;
         }
         if (WRAPS) {
-            const u32 first = static_cast<u32>(max(0, start - skew)), times = divide(first, p.wrap);
-            t.src += times * p.wrap_src;
-            t.wrap = t.row_first + p.wrap.divisor - (first - times * p.wrap.divisor);
+            const u32 first = static_cast<u32>(max(0, start - overlap)), times = divide(first, p.fused);
+            t.src += times * p.fused_src;
+            t.wrap = t.row_first + p.fused.divisor - (first - times * p.fused.divisor);
             t.inside = rows_inside(p, t, t.row_first, min(t.wrap, t.row_end), 0) &&
-                       (t.wrap >= t.row_end || rows_inside(p, t, t.wrap, t.row_end, p.wrap_src));
+                       (t.wrap >= t.row_end || rows_inside(p, t, t.wrap, t.row_end, p.fused_src));
         }
     }
 }

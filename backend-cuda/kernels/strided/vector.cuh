@@ -28,30 +28,30 @@ __device__ __forceinline__ u32 gather_word(u32 x, const int (&at)[4]) {
     return pack4(byte);
 }
 
-// Elements of a vector, word by word, from number `turn` modulo 4 on, and BYTES of each from number `turn_bytes` on; those from `before`
+// Elements of a vector, word by word, from number `turn` modulo 4 on, and BYTES of each from number `rotate_bytes` on; those from `before`
 // on are further, if the run WRAPS.
 template <bool WRAPS, bool BYTES>
-__device__ __forceinline__ uint4 gather_turned(const TileParams& p, u32 x, int before, u32 turn, u32 turn_bytes) {
+__device__ __forceinline__ uint4 gather_turned(const TileParams& p, u32 x, int before, u32 turn, u32 rotate_bytes) {
     int at[4];
 #pragma unroll
     for (int j = 0; j < 4; j++) {
-        at[j] = BYTES ? static_cast<int>((j + turn_bytes) % 4) * p.element_x : p.element_at[j];
+        at[j] = BYTES ? static_cast<int>((j + rotate_bytes) % 4) * p.element_x : p.element_at[j];
     }
     u32 word[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const u32 number = (i + turn) % 4;
-        const u32 from = WRAPS && static_cast<int>(4 * number) >= before ? x + p.wrap_x : x;
+        const u32 from = WRAPS && static_cast<int>(4 * number) >= before ? x + p.fused_x : x;
         word[i] = gather_word(from + number * p.element_at[4], at);
-        word[i] = BYTES ? __funnelshift_l(word[i], word[i], 8 * turn_bytes) : word[i];
+        word[i] = BYTES ? __funnelshift_l(word[i], word[i], 8 * rotate_bytes) : word[i];
     }
     const bool one = turn & 1, two = turn & 2;
     const u32 a = one ? word[3] : word[0], b = one ? word[0] : word[1], c = one ? word[1] : word[2], d = one ? word[2] : word[3];
     uint4 value = make_uint4(two ? c : a, two ? d : b, two ? a : c, two ? b : d);
     if (WRAPS && 0 < before && before < V && before % 4 != 0) { // the one word within which the run wraps
         const u32 number = before / 4, mask = ~0u << before % 4 * 8;
-        u32 rest = gather_word(x + p.wrap_x + number * p.element_at[4], at);
-        rest = (BYTES ? __funnelshift_l(rest, rest, 8 * turn_bytes) : rest) & mask;
+        u32 rest = gather_word(x + p.fused_x + number * p.element_at[4], at);
+        rest = (BYTES ? __funnelshift_l(rest, rest, 8 * rotate_bytes) : rest) & mask;
         value.x = number == 0 ? (value.x & ~mask) | rest : value.x;
         value.y = number == 1 ? (value.y & ~mask) | rest : value.y;
         value.z = number == 2 ? (value.z & ~mask) | rest : value.z;
@@ -70,7 +70,7 @@ __device__ __forceinline__ uint4 gather_steps(const TileParams& p, u32 x, int be
     Type value[V];
 #pragma unroll
     for (int j = 0; j < V; j++) {
-        value[j] = element<Type>((WRAPS && j >= before ? x + p.wrap_x : x) + p.element_at[j]);
+        value[j] = element<Type>((WRAPS && j >= before ? x + p.fused_x : x) + p.element_at[j]);
     }
     return pack<WIDTH>(value);
 #endif
@@ -114,7 +114,7 @@ __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16
     Type value[V];
 #pragma unroll
     for (int j = 0; j < V; j++) {
-        const u32 from = WRAPS && j >= before ? x + p.wrap_x : x;
+        const u32 from = WRAPS && j >= before ? x + p.fused_x : x;
         value[j] = element<Type>(HALVES ? add_half(from, at[j / 2], j % 2) : from + at[j]);
     }
     return pack<WIDTH>(value);

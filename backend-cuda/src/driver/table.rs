@@ -8,9 +8,8 @@ use std::{
 
 use super::{Answer, Driver, Failure, LaunchConfig, MemAccess, sys};
 use sys::{
-    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUhostFn, CUipcEventHandle, CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule,
-    CUpointer_attribute, CUstream, CUuuid,
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUhostFn, CUipcEventHandle,
+    CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream, CUuuid,
 };
 
 /// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call on [`Driver`].
@@ -200,8 +199,6 @@ functions! {
     MemcpyPeerAsync memcpy_peer_async = "cuMemcpyPeerAsync"
         (dst: CUdeviceptr, dst_context: CUcontext, src: CUdeviceptr, src_context: CUcontext, len_bytes: usize,
          stream: CUstream);
-    Memcpy2DAsync memcpy_2d_async = "cuMemcpy2DAsync_v2" (copy: *const CUDA_MEMCPY2D, stream: CUstream);
-    Memcpy3DAsync memcpy_3d_async = "cuMemcpy3DAsync_v2" (copy: *const CUDA_MEMCPY3D, stream: CUstream);
     MemsetD8Async memset_d8_async = "cuMemsetD8Async"
         (dst: CUdeviceptr, value: c_uchar, count: usize, stream: CUstream);
     MemsetD16Async memset_d16_async = "cuMemsetD16Async"

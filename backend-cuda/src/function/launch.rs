@@ -6,7 +6,7 @@ use super::{
     class::{Class, Words},
     problem::Problem,
 };
-use crate::kernels::Divider;
+use crate::strided::params::FastDiv;
 
 /// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
 const MAX_WORDS: usize = 512;
@@ -63,8 +63,8 @@ impl Parameter {
 
     /// Sets a word to a division by a number.
     pub(super) fn divider(&mut self, word: usize, by: u64) -> Option<()> {
-        let Divider { magic, shift } = Divider::new(by)?;
-        self.halves(word, magic.into(), shift.into());
+        let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
+        self.halves(word, multiplier.into(), shift.into());
         Some(())
     }
 

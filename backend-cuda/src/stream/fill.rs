@@ -5,7 +5,7 @@ use devarray::copy::{Class, Plan};
 
 use crate::{
     driver::{Answer, Driver, INVALID_VALUE, sys},
-    kernels::{Kernels, Kind, Params},
+    kernels::Kernels,
 };
 
 /// Enqueues the repetition of `pattern` over the destination of `plan` in the buffer at `dst`. The context of `stream` is
@@ -23,10 +23,7 @@ pub(super) fn enqueue(
         (Class::Linear, period) if period.len() <= 4 => {
             linear(driver, stream, dst + plan.dst_offset_bytes() as u64, plan.len_bytes(), period)
         }
-        _ => {
-            let params = Params::fill(plan, dst, pattern).ok_or(INVALID_VALUE)?;
-            kernels.launch(driver, stream, Kind::Fill, &params)
-        }
+        _ => kernels.fill(driver, stream, plan, dst, pattern),
     }
 }
 

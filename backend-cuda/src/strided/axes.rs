@@ -4,10 +4,11 @@ use devarray::{Axes, copy::Plan};
 
 use super::{
     Addresses,
-    launch::{Loop, Operands},
+    params::{Loop, Operands},
 };
 
-/// One loop: how often, and how far each side moves a step, in bytes. The destination moves forward.
+/// One loop: how often, and how far each side moves a step, in bytes. The destination moves
+/// forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
     pub(super) extent: u32,

@@ -6,7 +6,8 @@ use devarray::backend::DeviceProperties;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MemorySpeed {
-    /// Multiprocessors have time for more than moving bytes, such as instructions to the cache. Also if nobody knows.
+    /// Multiprocessors have time for more than moving bytes, such as instructions to the cache.
+    /// Also if nobody knows.
     #[default]
     Even,
     /// They have not, and need more bytes under way.
@@ -16,7 +17,8 @@ pub enum MemorySpeed {
 impl MemorySpeed {
     /// That of a device: fast from 16 bytes a cycle of a multiprocessor on.
     ///
-    /// Between an H100 (12.8), on which holding lines in the cache gains up to 2.5 %, and an H200 (18.8), on which it costs up to 5 %.
+    /// Between an H100 (12.8), on which holding lines in the cache gains up to 2.5 %, and an H200
+    /// (18.8), on which it costs up to 5 %.
     #[must_use]
     pub fn of(device: &DeviceProperties) -> Self {
         const FAST_BYTES: u64 = 16;
@@ -24,25 +26,5 @@ impl MemorySpeed {
         // Two transfers a cycle.
         let bytes = 2 * device.memory_clock_khz as u64 * (device.memory_bus_bits / 8) as u64;
         if cycles > 0 && bytes >= FAST_BYTES * cycles { Self::Fast } else { Self::Even }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn device(clock_khz: usize, memory_clock_khz: usize, memory_bus_bits: usize) -> DeviceProperties {
-        let mut device = DeviceProperties::default();
-        (device.multiprocessors, device.clock_khz) = (132, clock_khz);
-        (device.memory_clock_khz, device.memory_bus_bits) = (memory_clock_khz, memory_bus_bits);
-        device
-    }
-
-    #[test]
-    fn what_was_measured_and_what_nobody_knows() {
-        assert_eq!(MemorySpeed::of(&device(1_980_000, 2_619_000, 5120)), MemorySpeed::Even, "H100");
-        assert_eq!(MemorySpeed::of(&device(1_980_000, 3_201_000, 6144)), MemorySpeed::Fast, "H200");
-        assert_eq!(MemorySpeed::of(&device(0, 3_201_000, 6144)), MemorySpeed::Even);
-        assert_eq!(MemorySpeed::of(&DeviceProperties::default()), MemorySpeed::Even);
     }
 }

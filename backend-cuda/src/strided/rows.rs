@@ -1,95 +1,24 @@
 //! Rows: the destination is contiguous along its innermost axis, and the source has no faster one.
 
-use std::{ffi::CStr, fmt};
-
 use devarray::Axes;
 
 use super::{
     axes::{Axis, Problem},
-    fast_div::FastDiv,
-    launch::{Block, Kernel, LINE_BYTES, Launch, Loop, Module, Operands, Params, THREADS},
+    kernel::{Entry, Kernel},
+    launch::{LINE_BYTES, Launch, Params, THREADS},
+    params::{FastDiv, Loop, MAX_ROW_AXES, Operands, RowsParams},
     tile::Scale,
 };
 
-/// Loops around rows a launch can have; a row has at least 32 elements or is alone.
-const MAX_AXES: usize = 24;
 /// Shorter rows leave too many of their chunks partial.
 const MIN_ROW_BYTES: u32 = 64;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
-pub(super) const REPEATS: u32 = 4;
+pub const REPEATS: u32 = 4;
 /// Longer rows have so few partial chunks that joining them costs more than it saves.
 const MAX_JOINED_BYTES: u32 = 2048;
 
 /// Longer rows are as fast in any order.
 const MAX_SQUARED_BYTES: u32 = 1024;
-
-/// Parameters of the kernels of `rows.cu`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[repr(C)]
-pub(super) struct RowsParams {
-    pub(super) at: Operands,
-    pub(super) axes: u32,
-    pub(super) total: u32,
-    pub(super) chunks: FastDiv,
-    pub(super) row_bytes: u32,
-    pub(super) row: FastDiv,
-    pub(super) group_bytes: u32,
-    pub(super) hold: u32,
-    unused: u32,
-    pub(super) step: i64,
-    pub(super) axis: [Loop; MAX_AXES],
-}
-
-const _: () = assert!(size_of::<RowsParams>() == 856);
-
-impl RowsParams {
-    pub(super) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rows of {} B in {} chunks over {} loops", self.row_bytes, self.chunks.divisor, self.axes)?;
-        if self.group_bytes > 0 {
-            write!(f, ", joined to {} B", self.group_bytes)?;
-        }
-        if self.hold != 0 {
-            write!(f, ", held in the cache until read")?;
-        }
-        Ok(())
-    }
-}
-
-/// How the 16 bytes of a chunk are found in the source.
-enum Source {
-    Aligned,
-    Again,
-    Realign,
-    Join,
-    Reverse,
-    Stride,
-    Repeat,
-}
-
-impl Source {
-    fn kernel(&self, width: u32) -> &'static CStr {
-        match (self, width) {
-            (Self::Aligned, _) => c"rows_aligned",
-            (Self::Again, _) => c"rows_again",
-            (Self::Realign, _) => c"rows_realign",
-            (Self::Join, _) => c"rows_join",
-            (Self::Reverse, 1) => c"rows_reverse_1",
-            (Self::Reverse, 2) => c"rows_reverse_2",
-            (Self::Reverse, 4) => c"rows_reverse_4",
-            (Self::Reverse, _) => c"rows_reverse_8",
-            (Self::Stride, 1) => c"rows_stride_1",
-            (Self::Stride, 2) => c"rows_stride_2",
-            (Self::Stride, 4) => c"rows_stride_4",
-            (Self::Stride, 8) => c"rows_stride_8",
-            (Self::Stride, _) => c"rows_stride_16",
-            (Self::Repeat, 1) => c"rows_repeat_1",
-            (Self::Repeat, 2) => c"rows_repeat_2",
-            (Self::Repeat, 4) => c"rows_repeat_4",
-            (Self::Repeat, 8) => c"rows_repeat_8",
-            (Self::Repeat, _) => c"rows_repeat_16",
-        }
-    }
-}
 
 /// Whether every address and stride in question is a multiple of a vector.
 fn aligned(start: u64, mut strides: impl Iterator<Item = i64>) -> bool {
@@ -102,7 +31,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let step = problem.step();
     let row_bytes = inner.extent.checked_mul(problem.width)?;
     let long = row_bytes >= MIN_ROW_BYTES || outer.is_empty();
-    if inner.dst != step || !long || outer.len() > MAX_AXES {
+    if inner.dst != step || !long || outer.len() > MAX_ROW_AXES {
         return None;
     }
     let dst_aligned = aligned(problem.dst, outer.iter().map(|axis| axis.dst));
@@ -110,26 +39,26 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let comes_back = outer.iter().any(|axis| axis.src == 0);
     let mut src = problem.src;
     let mut group = None;
-    let source = if inner.src == step {
+    let entry = if inner.src == step {
         group = joined(row_bytes, outer).filter(|_| !dst_aligned);
         match group {
             _ if dst_aligned && src_aligned && row_bytes.is_multiple_of(16) => {
                 if comes_back {
-                    Source::Again
+                    Entry::RowsAgain
                 } else {
-                    Source::Aligned
+                    Entry::RowsAligned
                 }
             }
-            Some(_) => Source::Join,
-            None => Source::Realign,
+            Some(_) => Entry::RowsJoin,
+            None => Entry::RowsRealign,
         }
     } else if inner.src == -step && problem.width < 16 {
         src = src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);
-        Source::Reverse
+        Entry::RowsReverse
     } else if inner.src == 0 {
-        Source::Repeat
+        Entry::RowsRepeat
     } else if strided_fits(problem, inner, outer) {
-        Source::Stride
+        Entry::RowsStride
     } else {
         return None;
     };
@@ -140,11 +69,12 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let chunks = (length + over).div_ceil(16);
     let rows: u32 = outer.iter().map(|axis| axis.extent).product();
     let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
-    let each = if matches!(source, Source::Again | Source::Repeat) { REPEATS } else { 1 };
-    // What is held has to be let go: picked elements let go the line that begins before them, if the row has it from there.
-    let streams = match source {
-        Source::Aligned => true,
-        Source::Stride => {
+    let each = if matches!(entry, Entry::RowsAgain | Entry::RowsRepeat) { REPEATS } else { 1 };
+    // What is held has to be let go: picked elements let go the line that begins before them, if
+    // the row has it from there.
+    let streams = match entry {
+        Entry::RowsAligned => true,
+        Entry::RowsStride => {
             let lines = |stride: i64| stride != 0 && stride.unsigned_abs().is_multiple_of(LINE_BYTES.into());
             src.is_multiple_of(LINE_BYTES.into())
                 && outer.iter().all(|axis| lines(axis.src))
@@ -153,10 +83,10 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         }
         _ => false,
     };
-    let short = row_bytes <= MAX_SQUARED_BYTES && matches!(source, Source::Aligned);
+    let short = row_bytes <= MAX_SQUARED_BYTES && matches!(entry, Entry::RowsAligned);
     let squares = (short && scale == Scale::Stream).then(|| in_squares(outer)).flatten();
     let loops = squares.as_deref().unwrap_or(outer);
-    let mut axis = [Loop::NONE; MAX_AXES];
+    let mut axis = [Loop::default(); MAX_ROW_AXES];
     for (to, from) in axis.iter_mut().zip(loops) {
         *to = from.lowered();
     }
@@ -168,26 +98,27 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         row_bytes,
         row: FastDiv::new(row_bytes),
         group_bytes: group.map_or(0, |(bytes, _)| bytes),
-        hold: u32::from(scale == Scale::Stream && streams),
+        evict_last: u32::from(scale == Scale::Stream && streams),
         unused: 0,
         step: group.map_or(inner.src, |(_, step)| step),
         axis,
     };
     Some(Launch {
-        kernel: Kernel { module: Module::Rows, name: source.kernel(problem.width) },
+        kernel: Kernel::new(entry, problem.width),
         grid: total.div_ceil(THREADS * each),
         threads: THREADS,
         shared_bytes: 0,
-        params: Params(Block::Rows(params)),
+        params: Params::Rows(params),
     })
 }
 
-/// The loops around rows, taken in squares: some steps of the destination's fastest, then as many of the source's fastest. What
-/// is under way then reaches over longer pieces of the source, and over hardly shorter ones of the destination. Only loops that
-/// squares divide evenly, and not for faster memory, which was slower so (`NOTES.md`, version 9).
+/// The loops around rows, taken in squares: some steps of the destination's fastest, then as many
+/// of the source's fastest. What is under way then reaches over longer pieces of the source, and
+/// over hardly shorter ones of the destination. Only loops that squares divide evenly, and not for
+/// faster memory, which was slower so.
 fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
     let distance = |&k: &usize| outer[k].src.unsigned_abs();
-    let near = (0..outer.len()).min_by_key(distance).filter(|&k| k > 0 && outer.len() + 2 <= MAX_AXES)?;
+    let near = (0..outer.len()).min_by_key(distance).filter(|&k| k > 0 && outer.len() + 2 <= MAX_ROW_AXES)?;
     let side =
         |axis: &Axis| [4, 5, 3, 2].into_iter().find(|n| axis.extent.is_multiple_of(*n) && axis.extent > *n);
     let rows = side(&outer[near])?;
@@ -203,7 +134,8 @@ fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
     Some(loops)
 }
 
-/// Bytes of a group of rows that follow each other in the destination without a gap, and the step of the source.
+/// Bytes of a group of rows that follow each other in the destination without a gap, and the step
+/// of the source.
 fn joined(row_bytes: u32, outer: &[Axis]) -> Option<(u32, i64)> {
     let next = outer.first()?;
     let follows = next.dst == i64::from(row_bytes) && row_bytes <= MAX_JOINED_BYTES;
@@ -211,8 +143,8 @@ fn joined(row_bytes: u32, outer: &[Axis]) -> Option<(u32, i64)> {
     follows.then_some((bytes, next.src))
 }
 
-/// Whether picking the elements of a row one by one is the best there is: the source has no faster axis, and is not so
-/// dense that reading it whole through shared memory is cheaper.
+/// Whether picking the elements of a row one by one is the best there is: the source has no faster
+/// axis, and is not so dense that reading it whole through shared memory is cheaper.
 fn strided_fits(problem: &Problem, inner: &Axis, outer: &[Axis]) -> bool {
     let stride = inner.src.unsigned_abs();
     let fastest = outer

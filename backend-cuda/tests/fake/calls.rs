@@ -5,7 +5,6 @@ use std::num::NonZeroI32;
 use devarray::{
     Array, Context, Layout, ManagedArray, StreamHandle,
     backend::{Device, Location},
-    copy::Class,
 };
 use devarray_cuda::{
     CudaDevice,
@@ -26,9 +25,8 @@ fn pair(shape: &[usize], dst: &[isize], src: &[isize], src_offset: usize, item_b
 }
 
 /// Copies a pair, and returns which functions the copy itself called.
-fn called(pair: &Pair, no_pitched: bool) -> Vec<Function> {
+fn called(pair: &Pair) -> Vec<Function> {
     let fake = Fake::new();
-    fake.state(|state| state.no_pitched = no_pitched);
     let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
     let stream = device.open_stream().unwrap();
     pair.check(&device, &stream, &mut Rng::new(7));
@@ -40,64 +38,33 @@ fn called(pair: &Pair, no_pitched: bool) -> Vec<Function> {
     log[start + 3..end - 1].to_vec()
 }
 
-/// The first strided copy on a device that refuses the strided kernels, as the fake does, falls back to the general one.
-const FIRST_LAUNCH: [Function; 5] = [
-    Function::CtxGetCurrent,
-    Function::ModuleLoadData,
-    Function::ModuleLoadData,
-    Function::ModuleGetFunction,
-    Function::LaunchKernel,
-];
-
-fn first_pitched(copy: Function) -> [Function; 3] {
-    [Function::CtxGetCurrent, Function::ModuleLoadData, copy]
-}
-
 #[test]
 fn linear_is_one_copy() {
     let pair = pair(&[4, 8], &[8, 1], &[8, 1], 3, 4);
-    assert_eq!(called(&pair, false), [Function::CtxGetCurrent, Function::MemcpyDtoDAsync]);
+    assert_eq!(called(&pair), [Function::CtxGetCurrent, Function::MemcpyDtoDAsync]);
 }
 
-#[test]
-fn wide_rows_are_one_pitched_copy() {
-    let rows = pair(&[5, 16], &[16, 1], &[20, 1], 1, 4);
-    assert_eq!(called(&rows, false), first_pitched(Function::Memcpy2DAsync));
-    let slices = pair(&[3, 5, 16], &[200, 20, 1], &[160, 32, 1], 1, 4);
-    assert_eq!(called(&slices, false), first_pitched(Function::Memcpy3DAsync));
-}
-
-#[test]
-fn narrow_rows_are_one_launch() {
-    let rows = pair(&[5, 15], &[15, 1], &[20, 1], 1, 4);
-    let limits = devarray::backend::Capabilities::default();
-    assert!(matches!(rows.plan(&limits).class(), Class::Pitched { width_bytes: 60, .. }));
-    assert_eq!(called(&rows, false), FIRST_LAUNCH);
-}
-
-#[test]
-fn pitched_copies_the_driver_refuses_are_one_launch() {
-    let rows = pair(&[5, 16], &[16, 1], &[20, 1], 1, 4);
-    let mut expected = FIRST_LAUNCH.to_vec();
-    expected.insert(2, Function::Memcpy2DAsync);
-    assert_eq!(called(&rows, true), expected);
-    let slices = pair(&[3, 5, 16], &[200, 20, 1], &[160, 32, 1], 1, 4);
-    expected[2] = Function::Memcpy3DAsync;
-    assert_eq!(called(&slices, true), expected);
-}
-
+/// And the first loads its kernel.
 #[test]
 fn everything_else_is_one_launch() {
+    let rows = pair(&[5, 16], &[16, 1], &[20, 1], 1, 4);
+    let slices = pair(&[3, 5, 16], &[200, 20, 1], &[160, 32, 1], 1, 4);
     let transposed = pair(&[4, 6], &[6, 1], &[1, 4], 0, 4);
     let repeated = pair(&[4, 6], &[6, 1], &[0, 1], 0, 4);
     let reversed = pair(&[6], &[1], &[-1], 5, 4);
     let batched = pair(&[2, 3, 4, 20], &[240, 80, 20, 1], &[20, 40, 120, 1], 0, 4);
-    for pair in [transposed, repeated, reversed, batched] {
-        assert_eq!(called(&pair, false), FIRST_LAUNCH, "{pair:?}");
+    for pair in [rows, slices, transposed, repeated, reversed, batched] {
+        let first = [
+            Function::CtxGetCurrent,
+            Function::ModuleLoadData,
+            Function::ModuleGetFunction,
+            Function::LaunchKernelEx,
+        ];
+        assert_eq!(called(&pair), first, "{pair:?}");
     }
 }
 
-/// A matrix and what it is transposed to, on a device whose machine code loads.
+/// A matrix and what it is transposed to.
 struct Transposed {
     fake: Fake,
     context: Context<CudaDevice>,
@@ -109,7 +76,7 @@ struct Transposed {
 impl Transposed {
     fn new(generation: (i32, i32)) -> Self {
         let fake = Fake::new();
-        fake.state(|state| (state.generation, state.machine_code) = (generation, true));
+        fake.state(|state| state.generation = generation);
         let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
         let stream = context.stream().unwrap();
         let source = Array::zeros(&stream, &[64, 32]).unwrap();
@@ -159,7 +126,7 @@ fn kernels_are_chosen_by_what_the_device_says_of_its_memory() {
     for (memory_bus_bits, expected) in [(10, "tile_pairs_held"), (8_000, "tile_pairs")] {
         let fake = Fake::new();
         fake.state(|state| {
-            (state.machine_code, state.total_bytes) = (true, 1 << 28);
+            (state.idle, state.total_bytes) = (true, 1 << 28);
             state.memory_bus_bits = memory_bus_bits;
         });
         let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();

@@ -13,7 +13,7 @@ use devarray::{
 use devarray_cuda::{
     CudaDevice,
     driver::{Failure, Fault, Function},
-    strided::{self, Addresses, Chosen, Launch},
+    strided::{self, Addresses, Chosen, Launch, kernel::Entry},
 };
 
 use super::{shown::Shown, state::Fake};
@@ -79,11 +79,16 @@ fn launches(shown: &mut Shown, device: &CudaDevice) -> Result<(), Box<dyn std::e
     strided::select_again(&mut chosen, speed, &plan, addresses, |launch: &Launch| {
         shown.add("Launch", launch);
         shown.add("Kernel", &launch.kernel);
-        shown.add("Module", &launch.kernel.module);
+        shown.add("Module", &launch.kernel.module());
+        shown.add("Entry", &launch.kernel.entry);
+        shown.add("Family", &launch.kernel.entry.family());
         shown.add("Params", &launch.params);
         Ok::<(), Error>(())
     })?;
     shown.add("Chosen", &chosen);
+    let tile = Entry::TableWideFused.tile().ok_or("a kernel of tiles")?;
+    shown.add("TileKernel", &tile);
+    shown.add("Find", &tile.find);
     Ok(())
 }
 

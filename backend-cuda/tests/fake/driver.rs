@@ -14,7 +14,7 @@ use devarray_cuda::driver::{Function, Table, sys};
 use sys::{CUevent, CUstream};
 
 use super::{
-    kernels::Kernel,
+    kernels,
     ptx::Text,
     state::{CURRENT, INVALID, on, on_any, with, within},
 };
@@ -190,17 +190,18 @@ unsafe extern "C" fn event_synchronize(event: CUevent) -> i32 {
 }
 
 unsafe extern "C" fn module_load(at: *mut sys::CUmodule, image: *const c_void) -> i32 {
-    // SAFETY: the driver asks for text that ends with a zero.
-    let ptx = unsafe { CStr::from_ptr(image.cast()) };
+    // SAFETY: the driver asks for text that ends with a zero, or machine code, which contains some.
+    let text = unsafe { CStr::from_ptr(image.cast()) };
     within(Function::ModuleLoadData, |state| {
-        if state.machine_code && ptx.to_bytes().starts_with(b"\x7fELF") {
-            return put(at, ptr::without_provenance_mut(state.create("module")));
-        }
-        if !ptx.to_bytes().starts_with(b"//") {
+        let known = kernels::known(image, u32::try_from(state.generation.0).unwrap());
+        if known.is_none() && !text.to_bytes().starts_with(b"//") {
             return 218;
         }
         let module = state.create("module");
-        super::symbols::declare(state, module, ptx.to_str().unwrap());
+        match known {
+            Some(known) => state.modules.extend([(module, known)]),
+            None => super::symbols::declare(state, module, text.to_str().unwrap()),
+        }
         put(at, ptr::without_provenance_mut(module))
     })
 }
@@ -271,12 +272,10 @@ unsafe extern "C" fn module_function(
             state.functions.insert(state.next, (module.addr(), text));
             return put(at, ptr::without_provenance_mut(state.next));
         }
-        let kernel = Kernel::named(name);
-        if kernel.is_none() && !state.machine_code {
-            return 500;
-        }
+        let kernel = state.modules.get(&module.addr()).and_then(|&module| kernels::named(module, name));
+        let Some(kernel) = kernel else { return 500 };
         state.next += 0x10;
-        state.kernels.extend(kernel.map(|kernel| (state.next, kernel)));
+        state.kernels.insert(state.next, kernel);
         put(at, ptr::without_provenance_mut(state.next))
     })
 }

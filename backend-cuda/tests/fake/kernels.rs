@@ -1,102 +1,122 @@
-//! What the kernels do, thread by thread, from the same parameter.
-#![allow(unsafe_code)] // moves the bytes that a kernel would
+//! The kernels of the library on the fake driver: images known by their bytes, functions by their
+//! names, and launches emulated.
+#![allow(unsafe_code)] // reads images and parameters, and moves the bytes that a kernel would
 
-use super::state::{INVALID, State};
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    ffi::c_void,
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr,
+    sync::{Mutex, PoisonError},
+};
 
-/// The PTX that the library embeds.
-const PTX: &str = include_str!("../../kernels/gather.ptx");
+use devarray_cuda::strided::{
+    Launch, Params,
+    kernel::{Entry, Family, Kernel, Module},
+    params::{FillParams, GatherParams, RowsParams, TileParams},
+};
 
-/// `Axis` of kernels/gather.cu.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub(crate) struct Axis {
-    extent: u64,
-    dst_stride_bytes: i64,
-    src_stride_bytes: i64,
-    magic: u32,
-    shift: u32,
-}
+use super::{
+    emulate::{self, Memory},
+    state::{INVALID, State},
+};
 
-/// `Params` of kernels/gather.cu.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub(crate) struct Parameter {
-    dst: u64,
-    src: u64,
-    count: u64,
-    rank: u32,
-    reserved: u32,
-    pattern: [u8; 16],
-    axes: [Axis; 62],
-}
+/// The images of the library that were compared, by address: they stay where they are.
+static KNOWN: Mutex<BTreeMap<usize, Module>> = Mutex::new(BTreeMap::new());
 
-/// One of the kernels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kernel {
-    pub(crate) fill: bool,
-    pub(crate) width_bytes: usize,
-    pub(crate) wide: bool,
-}
-
-impl Kernel {
-    /// The kernel of that name, if the PTX has it and declares the parameter at the size used here.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        let size = size_of::<Parameter>();
-        let declared = PTX.contains(&format!(".entry {name}("))
-            && PTX.contains(&format!(".param .align 8 .b8 {name}_param_0[{size}]"));
-        let (kind, rest) = name.split_once("_w")?;
-        let (width, bits) = rest.split_once("_n")?;
-        let kernel = Self { fill: kind == "fill", width_bytes: width.parse().ok()?, wide: bits == "64" };
-        declared.then_some(kernel)
+/// The module of the library whose image that is, for a generation.
+pub(crate) fn known(image: *const c_void, major: u32) -> Option<Module> {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(module) = known.get(&image.addr()) {
+        return Some(*module);
     }
+    let same = |(at, &byte): (usize, &u8)| {
+        // SAFETY: all before it was as in an image of the library, so that this byte is there too:
+        // machine code says in the beginning how long it is, and text ends with a zero.
+        unsafe { image.cast::<u8>().wrapping_add(at).read() == byte }
+    };
+    let found = Module::ALL.iter().copied().find(|module| module.image(major).iter().enumerate().all(same));
+    known.extend(found.map(|module| (image.addr(), module)));
+    found
+}
 
-    /// Runs every thread of the grid.
-    pub(crate) fn run(self, state: &mut State, parameter: &Parameter, blocks: u32, threads: u32) -> i32 {
-        let launched = u64::from(blocks) * 256;
-        if threads != 256 || parameter.reserved != 0 || parameter.rank > 62 {
-            return INVALID;
-        }
-        if !self.wide && parameter.count > launched {
-            state.misuse.push("too few threads for a kernel that does not loop".to_owned());
-        }
-        let loops = &parameter.axes[..parameter.rank as usize];
-        let near = |pair: &[Axis]| pair[0].dst_stride_bytes.abs() < pair[1].dst_stride_bytes.abs();
-        if !loops.windows(2).all(near) {
-            state.misuse.push("neighbouring threads write far apart".to_owned());
-        }
-        (0..parameter.count).map(|n| self.element(state, parameter, n)).max().unwrap_or(INVALID)
-    }
+/// The kernel of that name in a module.
+pub(crate) fn named(module: Module, name: &str) -> Option<Kernel> {
+    let widths = [1, 2, 4, 8, 16];
+    let all = Entry::ALL.iter().flat_map(|&entry| widths.map(|width| Kernel::new(entry, width)));
+    all.into_iter().find(|kernel| {
+        kernel.module() == module && kernel.name().is_some_and(|found| found.to_str() == Ok(name))
+    })
+}
 
-    fn element(self, state: &mut State, parameter: &Parameter, mut n: u64) -> i32 {
-        let (mut dst, mut src) = (parameter.dst, parameter.src);
-        for (a, axis) in parameter.axes[..parameter.rank as usize].iter().enumerate() {
-            let last = a + 1 == parameter.rank as usize;
-            let rest = if last { 0 } else { self.quotient(n, axis) };
-            let i = (n - rest * axis.extent).cast_signed();
-            dst = dst.wrapping_add_signed(i * axis.dst_stride_bytes);
-            src = src.wrapping_add_signed(i * axis.src_stride_bytes);
-            n = rest;
-        }
-        let width = self.width_bytes;
-        let Some(to) = state.device(dst, width, width) else { return 700 };
-        let from = if self.fill {
-            parameter.pattern.as_ptr()
-        } else {
-            let Some(from) = state.device(src, width, width) else { return 700 };
-            from.cast_const()
+/// The grid, and the parameters' address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call {
+    pub(crate) grid: u32,
+    pub(crate) threads: u32,
+    pub(crate) shared_bytes: u32,
+    pub(crate) params: *const c_void,
+}
+
+/// Carries out a launch of a kernel.
+pub(crate) fn run(kernel: Kernel, state: &mut State, call: Call) -> i32 {
+    let Call { grid, threads, shared_bytes, params } = call;
+    let mut device = Device { state, near: Cell::default() };
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        let params = match kernel.entry.family() {
+            // SAFETY: what kernels of rows are launched with.
+            Family::Rows => Params::Rows(unsafe { params.cast::<RowsParams>().read() }),
+            // SAFETY: what kernels of tiles are launched with.
+            Family::Tile => Params::Tile(unsafe { params.cast::<TileParams>().read() }),
+            // SAFETY: what kernels of single elements are launched with.
+            Family::Gather => Params::Gather(unsafe { params.cast::<GatherParams>().read() }),
+            Family::Fill => {
+                // SAFETY: what kernels of fills are launched with.
+                let params = unsafe { params.cast::<FillParams>().read() };
+                let launch = Launch { kernel, grid, threads, shared_bytes, params };
+                return emulate::fill(&launch, &mut device);
+            }
         };
-        // SAFETY: the destination is allocated; so is the source, or it is the pattern of 16 bytes.
-        unsafe { to.copy_from(from, width) };
-        0
+        emulate::run(&Launch { kernel, grid, threads, shared_bytes, params }, &mut device);
+    }));
+    if done.is_err() {
+        device.state.misuse.push(format!("{kernel:?} does what it must not"));
+        return INVALID;
+    }
+    0
+}
+
+/// The memory of the fake driver.
+struct Device<'a> {
+    state: &'a mut State,
+    /// The allocations that were touched last: one that is read, and one that is written.
+    near: Cell<[(usize, usize); 2]>,
+}
+
+impl Device<'_> {
+    /// The bytes at an address, which must be allocated.
+    fn at(&self, at: u64, len_bytes: usize, side: usize) -> *mut u8 {
+        let at = usize::try_from(at).unwrap();
+        let mut near = self.near.get();
+        if at < near[side].0 || at + len_bytes > near[side].1 {
+            let found = self.state.allocation(at).expect("allocated memory");
+            assert!(at + len_bytes <= found.end, "inside an allocation");
+            near[side] = (found.start, found.end);
+            self.near.set(near);
+        }
+        ptr::with_exposed_provenance_mut(at)
+    }
+}
+
+impl Memory for Device<'_> {
+    fn read(&self, at: u64) -> u8 {
+        // SAFETY: allocated.
+        unsafe { self.at(at, 1, 0).read() }
     }
 
-    /// As the kernel divides: by multiplying 32 bits, or plainly.
-    fn quotient(self, n: u64, axis: &Axis) -> u64 {
-        if self.wide {
-            return n / axis.extent;
-        }
-        let n = u32::try_from(n).unwrap();
-        let high = u32::try_from((u64::from(n) * u64::from(axis.magic)) >> 32).unwrap();
-        u64::from(high.wrapping_add(n) >> axis.shift)
+    fn write(&mut self, at: u64, bytes: &[u8]) {
+        // SAFETY: allocated, and apart from what is on this side.
+        unsafe { self.at(at, bytes.len(), 1).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
 }

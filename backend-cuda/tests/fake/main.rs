@@ -29,6 +29,10 @@ mod release_laws;
 #[path = "../../../core/tests/debug/shown.rs"]
 mod shown;
 
+#[allow(dead_code, reason = "what launches cost is measured elsewhere")]
+#[path = "../emulate/kernels.rs"]
+mod emulate;
+
 mod absence;
 mod accounting;
 mod calls;

@@ -13,6 +13,7 @@ use sys::{CUdeviceptr, CUmemPool_attribute, CUmemoryPool, CUstream};
 
 use super::{
     driver::put,
+    kernels::{self, Call},
     state::{Block, CURRENT, INVALID, NO_MEMORY, State, on, with, within},
 };
 
@@ -183,57 +184,6 @@ unsafe extern "C" fn dtoh(dst: *mut c_void, src: CUdeviceptr, len_bytes: usize, 
     })
 }
 
-unsafe extern "C" fn copy_2d(copy: *const sys::CUDA_MEMCPY2D, stream: CUstream) -> i32 {
-    // SAFETY: the backend passes a variable of its own.
-    let c = unsafe { copy.read() };
-    let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-    on(stream, Function::Memcpy2DAsync, |state| {
-        let proper = c.dstMemoryType == device
-            && c.srcMemoryType == device
-            && c.dstPitch.min(c.srcPitch) >= c.WidthInBytes
-            && c.dstPitch.max(c.srcPitch) <= 0x7fff_ffff
-            && (c.srcXInBytes, c.srcY, c.dstXInBytes, c.dstY) == (0, 0, 0, 0);
-        if !proper || state.no_pitched {
-            return INVALID;
-        }
-        (0..c.Height)
-            .map(|row| {
-                let dst = c.dstDevice + (row * c.dstPitch) as u64;
-                move_bytes(state, dst, c.srcDevice + (row * c.srcPitch) as u64, c.WidthInBytes)
-            })
-            .max()
-            .unwrap_or(INVALID)
-    })
-}
-
-unsafe extern "C" fn copy_3d(copy: *const sys::CUDA_MEMCPY3D, stream: CUstream) -> i32 {
-    // SAFETY: the backend passes a variable of its own.
-    let c = unsafe { copy.read() };
-    let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-    on(stream, Function::Memcpy3DAsync, |state| {
-        let proper = c.dstMemoryType == device
-            && c.srcMemoryType == device
-            && c.dstPitch.min(c.srcPitch) >= c.WidthInBytes
-            && c.dstPitch.max(c.srcPitch) <= 0x7fff_ffff
-            && c.dstHeight.min(c.srcHeight) >= c.Height
-            && c.reserved0.is_null()
-            && c.reserved1.is_null()
-            && (c.srcXInBytes, c.srcY, c.srcZ, c.dstXInBytes, c.dstY, c.dstZ) == (0, 0, 0, 0, 0, 0);
-        if !proper || state.no_pitched {
-            return INVALID;
-        }
-        (0..c.Depth * c.Height)
-            .map(|row| {
-                let (slice, row) = (row / c.Height, row % c.Height);
-                let dst = c.dstDevice + ((slice * c.dstHeight + row) * c.dstPitch) as u64;
-                let src = c.srcDevice + ((slice * c.srcHeight + row) * c.srcPitch) as u64;
-                move_bytes(state, dst, src, c.WidthInBytes)
-            })
-            .max()
-            .unwrap_or(INVALID)
-    })
-}
-
 /// Repeats a value over device memory, which must be aligned to it.
 fn set<T: Copy>(state: &mut State, dst: u64, value: T, count: usize) -> i32 {
     let Some(to) = state.device(dst, count * size_of::<T>(), size_of::<T>()) else { return 700 };
@@ -270,33 +220,28 @@ unsafe extern "C" fn launch(
     extra: *mut *mut c_void,
 ) -> i32 {
     on(stream, Function::LaunchKernel, |state| {
-        let flat = (grid_y, grid_z, block_y, block_z, shared_bytes) == (1, 1, 1, 1, 0);
+        let flat = (grid_y, grid_z, block_y, block_z) == (1, 1, 1, 1);
         if let Some((_, text)) = state.functions.get(&function.addr()) {
             let text = Arc::clone(text);
             // SAFETY: the kernel has one parameter.
             let parameter = unsafe { parameters.read() }.cast::<u8>();
             // SAFETY: of the size that the text declares.
             let parameter = unsafe { slice::from_raw_parts(parameter, text.parameter_bytes) };
-            return if flat { text.run(state, parameter, grid_x, block_x) } else { INVALID };
+            let plain = flat && shared_bytes == 0;
+            return if plain { text.run(state, parameter, grid_x, block_x) } else { INVALID };
         }
-        let Some(&kernel) = state.kernels.get(&function.addr()) else {
-            return if state.machine_code { 0 } else { 400 };
-        };
         if !flat || !extra.is_null() {
             return INVALID;
         }
         // SAFETY: the kernel has one parameter.
-        let parameter = unsafe { parameters.read() };
-        // SAFETY: of this type.
-        let parameter = unsafe { parameter.cast::<super::kernels::Parameter>().read() };
-        kernel.run(state, &parameter, grid_x, block_x)
+        let params = unsafe { parameters.read() };
+        start(state, function, Call { grid: grid_x, threads: block_x, shared_bytes, params })
     })
 }
 
-/// Only machine code is launched so, whose kernels do nothing here.
 unsafe extern "C" fn launch_ex(
     config: *const LaunchConfig,
-    _: sys::CUfunction,
+    function: sys::CUfunction,
     parameters: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> i32 {
@@ -304,18 +249,28 @@ unsafe extern "C" fn launch_ex(
     let config = unsafe { &*config };
     on(config.stream, Function::LaunchKernelEx, |state| {
         let flat = config.grid[1..] == [1, 1] && config.block[1..] == [1, 1];
-        if !state.machine_code
-            || !flat
-            || parameters.is_null()
-            || !extra.is_null()
-            || config.attribute_count != 1
-        {
+        if !flat || !extra.is_null() || config.attribute_count != 1 {
             return INVALID;
         }
         // SAFETY: there is one.
         let attribute = unsafe { &*config.attributes };
-        if (attribute.id, attribute.value[0]) == (6, 1) { 0 } else { INVALID }
+        if (attribute.id, attribute.value[0]) != (6, 1) {
+            return INVALID;
+        }
+        // SAFETY: the kernel has one parameter.
+        let params = unsafe { parameters.read() };
+        let (grid, threads) = (config.grid[0], config.block[0]);
+        start(state, function, Call { grid, threads, shared_bytes: config.shared_bytes, params })
     })
+}
+
+/// Carries out a launch, whatever it waits for.
+fn start(state: &mut State, function: sys::CUfunction, call: Call) -> i32 {
+    match state.kernels.get(&function.addr()) {
+        Some(_) if state.idle => 0,
+        Some(&kernel) => kernels::run(kernel, state, call),
+        None => 400,
+    }
 }
 
 /// The functions of this file.
@@ -333,8 +288,6 @@ pub(crate) fn table() -> Table {
     table.memcpy_dtod_async = Some(dtod);
     table.memcpy_htod_async = Some(htod);
     table.memcpy_dtoh_async = Some(dtoh);
-    table.memcpy_2d_async = Some(copy_2d);
-    table.memcpy_3d_async = Some(copy_3d);
     table.memset_d8_async = Some(set_8);
     table.memset_d16_async = Some(set_16);
     table.memset_d32_async = Some(set_32);

@@ -109,10 +109,10 @@ fn calls_of_a_copy_in_place() {
     let host_copies = driver.calls(Function::MemcpyDtoHAsync);
     let way = dst.view_mut().copy_from_peer(&s, &t, &src.view()).unwrap();
     assert_eq!((way, driver.calls(Function::MemcpyPeerAsync)), (Crossing::InPlace, 1));
-    let launches = driver.calls(Function::LaunchKernel);
+    let launches = driver.calls(Function::LaunchKernelEx);
     let way = square.view_mut().copy_from_peer(&s, &t, &src.view().transpose()).unwrap();
     assert_eq!((way, driver.calls(Function::MemcpyPeerAsync)), (Crossing::InPlace, 1));
-    assert_eq!(driver.calls(Function::LaunchKernel), launches + 1);
+    assert_eq!(driver.calls(Function::LaunchKernelEx), launches + 1);
     assert_eq!(driver.calls(Function::MemcpyDtoHAsync), host_copies, "nothing went through the host");
     assert_eq!(square.to_vec(&s).unwrap()[..5], [0, 6, 12, 18, 1]);
     fake.assert_proper();

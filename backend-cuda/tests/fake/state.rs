@@ -5,13 +5,17 @@ use std::{
     cell::{Cell, RefCell},
     collections::{BTreeMap, BTreeSet, HashMap},
     ffi::c_int,
+    ops::Range,
     ptr,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use devarray_cuda::driver::{Driver, Function, Table, sys::CUstream};
+use devarray_cuda::{
+    driver::{Driver, Function, Table, sys::CUstream},
+    strided::kernel::{Kernel, Module},
+};
 
-use super::{kernels::Kernel, ptx::Text};
+use super::ptx::Text;
 
 pub(crate) const INVALID: i32 = 1;
 pub(crate) const NO_MEMORY: i32 = 2;
@@ -65,8 +69,6 @@ pub(crate) struct State {
     pub(crate) query: i32,
     /// With the clocks that the fake tells of, how fast memory is.
     pub(crate) memory_bus_bits: c_int,
-    /// Whether pitched copies are refused.
-    pub(crate) no_pitched: bool,
     pub(crate) total_bytes: usize,
     /// Bytes the pool keeps after frees, until it is trimmed.
     pub(crate) cached_bytes: usize,
@@ -99,6 +101,8 @@ pub(crate) struct State {
     pub(crate) globals: BTreeMap<(usize, String), (usize, usize)>,
     /// Events for other processes.
     pub(crate) exported: BTreeSet<usize>,
+    /// Modules of the library, by handle, and functions of them.
+    pub(crate) modules: HashMap<usize, Module>,
     pub(crate) kernels: HashMap<usize, Kernel>,
     /// Functions that were written as text: by module, and by function.
     pub(crate) texts: HashMap<usize, Arc<Text>>,
@@ -109,8 +113,8 @@ pub(crate) struct State {
     pub(crate) refusal: Option<String>,
     /// Every kernel asked for, by name.
     pub(crate) asked: Vec<String>,
-    /// Whether machine code loads, whose kernels then do nothing.
-    pub(crate) machine_code: bool,
+    /// Whether kernels do nothing, because what they would do takes long.
+    pub(crate) idle: bool,
     /// Calls on default streams, and which.
     pub(crate) defaults: Vec<(Function, usize)>,
     /// Every call that reached the driver.
@@ -131,7 +135,6 @@ impl Default for State {
             retain: 0,
             query: 0,
             memory_bus_bits: 10,
-            no_pitched: false,
             total_bytes: 1 << 24,
             cached_bytes: 0,
             pool_peaks: (0, 0),
@@ -152,13 +155,14 @@ impl Default for State {
             timed: BTreeSet::new(),
             globals: BTreeMap::new(),
             exported: BTreeSet::new(),
+            modules: HashMap::new(),
             kernels: HashMap::new(),
             texts: HashMap::new(),
             functions: HashMap::new(),
             written: Vec::new(),
             refusal: None,
             asked: Vec::new(),
-            machine_code: false,
+            idle: false,
             defaults: Vec::new(),
             log: Vec::new(),
             misuse: Vec::new(),
@@ -227,6 +231,16 @@ impl State {
             return None;
         }
         Some(ptr::with_exposed_provenance_mut(at))
+    }
+
+    /// The allocation around an address that kernels of the current context may touch.
+    pub(crate) fn allocation(&self, at: usize) -> Option<Range<usize>> {
+        let around = |memory: &BTreeMap<usize, Block>| {
+            let (&start, block) = memory.range(..=at).next_back()?;
+            (at < start + block.len_bytes).then(|| start..start + block.len_bytes)
+        };
+        let found = [&self.pinned, &self.managed, &self.memory].into_iter().find_map(around)?;
+        self.reaches(at).then_some(found)
     }
 
     /// Whether a handle is alive and of this kind.

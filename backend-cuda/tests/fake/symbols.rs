@@ -33,10 +33,14 @@ pub(crate) fn declare(state: &mut State, module: usize, text: &str) {
 
 /// The variables go with their module.
 pub(crate) fn forget(state: &mut State, module: usize) {
-    let gone: Vec<_> = state.globals.extract_if(.., |(of, _), _| *of == module).collect();
-    for (_, (address, _)) in gone {
-        state.memory.remove(&(address - LEAD));
-    }
+    let State { globals, memory, .. } = state;
+    globals.retain(|(of, _), (address, _)| {
+        let stays = *of != module;
+        if !stays {
+            memory.remove(&(*address - LEAD));
+        }
+        stays
+    });
 }
 
 unsafe extern "C" fn global(

@@ -7,6 +7,8 @@ use std::{
     slice,
 };
 
+use crate::poison::repeat;
+
 /// Bytes that operations read and write.
 #[derive(Debug)]
 pub(crate) enum Bytes {
@@ -41,10 +43,16 @@ impl Bytes {
         matches!(self, Self::Host(_))
     }
 
-    /// The engine's own memory comes to be.
-    pub(super) fn resize(&mut self, len_bytes: usize) {
+    /// The engine's own memory comes to be, `pattern` all over it, in one walk: pages are not there before they are written.
+    pub(super) fn come_to_be(&mut self, len_bytes: usize, pattern: [u8; 8]) {
         if let Self::Own(bytes) = self {
-            bytes.resize(len_bytes, 0);
+            let mut block = [0; 4096];
+            repeat(&mut block, &pattern, 0);
+            bytes.clear();
+            bytes.reserve_exact(len_bytes);
+            while bytes.len() < len_bytes {
+                bytes.extend_from_slice(&block[..block.len().min(len_bytes - bytes.len())]);
+            }
         }
     }
 }

@@ -3,12 +3,13 @@
 
 use std::ops::Range;
 
-use devarray::copy::copy_bytes;
+use devarray::copy::{Plan, copy_bytes};
 
 use super::{
     Engine, Memory, Work,
     memory::State,
     pieces::{MOST_PIECES, Pieces},
+    walk::Nest,
 };
 use crate::{
     buffer::BufferId,
@@ -70,6 +71,9 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         Work::Alloc { .. } | Work::Free { .. } | Work::Prefetch { .. } | Work::Record(_) | Work::Wait(_) => {}
         Work::Copy { dst, src, plan } if dst.number == src.number => {
             let bytes = memory.bytes_mut(*dst);
+            if has_loops(plan) && plan.src_span().end.max(plan.dst_span().end) <= bytes.len() {
+                return Nest::of(plan).parts(&piece).iter().for_each(|part| part.copy_within(bytes));
+            }
             for run in clip(plan.runs(), piece) {
                 if run.src().end <= bytes.len() && run.dst().end <= bytes.len() {
                     bytes.copy_within(run.src(), run.dst().start);
@@ -79,10 +83,18 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         Work::Copy { dst, src, plan } => {
             let mut bytes = memory.take(*dst);
             let source = Source::new(memory, *src);
-            // The walk of core is faster, but refuses what reaches outside; a copy torn or out of its lifetime is done run
-            // by run.
-            let whole = piece.len() == plan.len_bytes();
-            if !whole || copy_bytes(plan, source.bytes, &mut bytes).is_err() {
+            // The walk of core is the fastest if it is optimized. What reaches outside, or is out of its lifetime, is done run by run.
+            let is_whole = piece.len() == plan.len_bytes() && !cfg!(debug_assertions);
+            if is_whole && copy_bytes(plan, source.bytes, &mut bytes).is_ok() {
+                // Done.
+            } else if has_loops(plan)
+                && plan.src_span().end <= source.bytes.len()
+                && plan.dst_span().end <= bytes.len()
+            {
+                for part in Nest::of(plan).parts(&piece) {
+                    part.copy(plan.width_bytes(), source.bytes, &mut bytes);
+                }
+            } else {
                 for run in clip(plan.runs(), piece) {
                     source.read(run.src().start, window(&mut bytes, run.dst()));
                 }
@@ -91,6 +103,12 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         }
         Work::Fill { dst, plan, pattern } => {
             let bytes = memory.bytes_mut(*dst);
+            if has_loops(plan) && plan.dst_span().end <= bytes.len() {
+                for part in Nest::of(plan).parts(&piece) {
+                    part.fill(plan.width_bytes(), pattern.bytes(), bytes);
+                }
+                return;
+            }
             for run in clip(plan.runs(), piece) {
                 repeat(window(bytes, run.dst()), pattern.bytes(), run.skipped);
             }
@@ -117,6 +135,11 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
             }
         }
     }
+}
+
+/// Whether there is more than one run.
+fn has_loops(plan: &Plan) -> bool {
+    !plan.axes().is_empty()
 }
 
 /// The part of a run that lies in a piece.

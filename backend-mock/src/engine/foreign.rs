@@ -31,8 +31,9 @@ impl Engine {
 
     /// The number of another device of the machine, whose first has this one.
     pub(crate) fn next_ordinal(&mut self, first: usize) -> usize {
-        let last = self.ledger.last_ordinal.unwrap_or(first).max(first);
-        *self.ledger.last_ordinal.insert(last + 1)
+        // After the last number comes the first.
+        let next = self.ledger.last_ordinal.unwrap_or(first).wrapping_add(1);
+        *self.ledger.last_ordinal.insert(next)
     }
 
     /// From now on operations of a device reach the memory of another.

@@ -25,7 +25,7 @@ pub(crate) enum Happened {
         at: Option<Mark>,
         /// What it waited for.
         after: SmallVec<[Mark; 1]>,
-        touches: SmallVec<[Touch; 2]>,
+        touches: Vec<Touch>,
         /// Whether it changes how much memory is free.
         frees: bool,
     },
@@ -65,7 +65,8 @@ impl Happened {
         let after = op.waits_for().collect();
         let frees = matches!(work, Work::Free { .. });
         // A prefetch changes nothing that could come out otherwise.
-        let touches = if matches!(work, Work::Prefetch { .. }) { SmallVec::new() } else { work.touches() };
+        let touches =
+            if matches!(work, Work::Prefetch { .. }) { Vec::new() } else { work.touches().into_vec() };
         Self::Ran { lane, number, at, after, touches, frees }
     }
 }

@@ -11,7 +11,7 @@ use super::{Bytes, Engine, Reserved};
 use crate::{
     buffer::BufferId,
     device::BACKEND,
-    finding::{Access, Code},
+    finding::{Access, Code, Memory},
     report::{LiveHostBuffer, LiveRegistration},
 };
 
@@ -59,16 +59,25 @@ impl Engine {
         number
     }
 
+    /// Where a memory was allocated, if that is still known.
+    pub(crate) fn allocated_at(&self, memory: &Memory) -> Option<&'static Location<'static>> {
+        match memory {
+            Memory::Device { id, .. } => self.judge.allocated_at(*id),
+            Memory::Pinned { number, .. } => Some(self.ledger.host_buffers.get(number)?.1.location),
+            Memory::Host { .. } | Memory::Nothing => None,
+        }
+    }
+
     pub(crate) fn close_host_buffer(
         &mut self,
         number: u64,
         addresses: &Range<usize>,
         location: &'static Location<'static>,
     ) {
-        self.ledger.host_buffers.remove(&number);
-        self.ledger.read_slowly.remove(&number);
         let finding = self.judge.unpin(addresses, self.operation("drop", None, location));
         self.add_finding(finding);
+        self.ledger.host_buffers.remove(&number);
+        self.ledger.read_slowly.remove(&number);
     }
 
     /// Refuses managed memory for which the device has no room, all that is alive counted.

@@ -7,6 +7,7 @@ use std::{
 
 use super::{HostUse, Mark, lints::Lints, recorder::Recorder};
 use crate::{
+    buffer::BufferId,
     finding::Finding,
     judge::Snapshot,
     report::{LiveHostBuffer, LiveRegistration},
@@ -29,6 +30,8 @@ pub(super) struct Ledger {
     pub(super) opened: usize,
     /// Allocations that can be exported, by number.
     pub(super) exportable: BTreeSet<u64>,
+    /// Memory that arrays have: operations on arrays used it.
+    pub(super) of_arrays: BTreeSet<BufferId>,
     /// Events that other processes may wait for.
     pub(super) exported_events: BTreeMap<u64, (Mark, Snapshot)>,
     /// Processes, and exported events, so far: what the next has for a number.

@@ -237,8 +237,11 @@ impl Memory {
     pub(super) fn make_ready(&mut self, id: BufferId) {
         if let Some(block) = self.block(id) {
             let poison = Poison::of_buffer(PoisonKind::Fresh, id).bytes();
-            block.bytes.resize(block.len_bytes);
-            repeat(&mut block.bytes, &poison, 0);
+            if block.bytes.is_lent() {
+                repeat(&mut block.bytes, &poison, 0);
+            } else {
+                block.bytes.come_to_be(block.len_bytes, poison);
+            }
         }
     }
 

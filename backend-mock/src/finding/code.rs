@@ -28,6 +28,8 @@ pub enum Code {
     Overlap,
     /// DA12: something was still alive in the end.
     Leak,
+    /// DA13: work of other code touches bytes of an array that it did not declare.
+    Undeclared,
     /// DA21: right only under some [profiles](crate::Profile), as CUDA says that it may be so and not that it is.
     ReliesOnProfile,
     /// DA26: the host reads write-combined memory. Right, but slow.
@@ -66,6 +68,7 @@ impl Code {
             Self::Uninitialized => 10,
             Self::Overlap => 11,
             Self::Leak => 12,
+            Self::Undeclared => 13,
             Self::ReliesOnProfile => 21,
             Self::SlowRead => 26,
             Self::NeedlessSync => 27,
@@ -100,6 +103,7 @@ impl Code {
             Self::Uninitialized => "uninit",
             Self::Overlap => "overlap",
             Self::Leak => "leak",
+            Self::Undeclared => "undeclared",
             Self::ReliesOnProfile => "relies_on_profile",
             Self::SlowRead => "slow_read",
             Self::NeedlessSync => "needless_sync",

@@ -103,6 +103,9 @@ impl Bytes {
 
     /// From the first byte to one past the last.
     pub(crate) fn span(&self) -> Range<usize> {
+        if let Some(set) = self.only_set() {
+            return set.span();
+        }
         let start = self.sets().next().map_or(0, Strided::start);
         start..self.sets().map(Strided::end).max().unwrap_or(start)
     }

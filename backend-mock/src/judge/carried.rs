@@ -36,7 +36,7 @@ type Steps = SmallVec<[isize; 7]>;
 pub(super) fn through(plan: &Plan, source: &Bytes, among: impl Fn(&Strided) -> Parts) -> Bytes {
     let mut parts = Parts::new();
     if let Some(way) = Way::of(plan) {
-        let sets = source.sets().flat_map(|set| among(set));
+        let sets = source.sets().flat_map(among);
         sets.for_each(|set| way.bring(&set, &mut parts));
     } else {
         for (src, dst, len_bytes) in plan.runs() {

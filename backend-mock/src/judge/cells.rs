@@ -59,29 +59,43 @@ impl<T: Copy> Cells<T> {
         self.0[self.over(span)].iter().filter(move |cell| start < cell.bytes.end())
     }
 
-    /// The cell with exactly these bytes, if no other is near.
-    pub(super) fn only(&mut self, bytes: &Strided) -> Option<&mut Cell<T>> {
-        let over = self.over(&bytes.span());
-        match &mut self.0[over] {
+    /// The cell with exactly these bytes, if it is the only one [over](Self::over) them.
+    pub(super) fn only(&mut self, over: &Range<usize>, bytes: &Strided) -> Option<&mut Cell<T>> {
+        match &mut self.0[over.clone()] {
             [cell] if cell.bytes == *bytes => Some(cell),
             _ => None,
         }
     }
 
     /// What of a set no cell has.
-    pub(super) fn missing(&self, set: &Strided) -> Left {
-        let mut left = Left::of(set.clone());
-        for cell in self.meeting(&set.span()) {
-            left.take(&cell.bytes);
+    pub(super) fn missing(&self, set: &Strided) -> Parts {
+        let span = set.span();
+        let over = &self.0[self.over(&span)];
+        let mut missing = Parts::new();
+        if set.is_range() && over.iter().all(|cell| cell.bytes.is_range()) {
+            let mut at = span.start;
+            for cell in over {
+                if at < cell.bytes.start() {
+                    missing.push(Strided::of(at..cell.bytes.start()));
+                }
+                at = at.max(cell.bytes.end());
+            }
+            if at < span.end {
+                missing.push(Strided::of(at..span.end));
+            }
+            return missing;
         }
-        left
+        let mut left = Left::of(set.clone());
+        over.iter().filter(|cell| span.start < cell.bytes.end()).for_each(|cell| left.take(&cell.bytes));
+        missing.extend(left.parts());
+        missing
     }
 
     /// Adds what is left of some cells when the bytes of others are taken from them.
     pub(super) fn left_by<U: Copy>(&self, over: Range<usize>, others: &Cells<U>, new: &mut NewCells<T>) {
         for cell in &self.0[over] {
             let left = others.missing(&cell.bytes);
-            new.extend(left.parts().map(|bytes| Cell::new(bytes, cell.value)));
+            new.extend(left.into_iter().map(|bytes| Cell::new(bytes, cell.value)));
         }
     }
 
@@ -97,15 +111,35 @@ impl<T: Copy> Cells<T> {
             new.sort_unstable_by_key(|cell| cell.bytes.start());
         }
         let (first, count) = (old.start, new.len());
-        if old.len() == count {
-            for (cell, new) in self.0[old].iter_mut().zip(new) {
-                *cell = new;
-            }
-        } else {
-            self.0.drain(old);
-            self.0.insert_many(first, new);
+        let mut new = new.into_iter();
+        for (cell, new) in self.0[old.clone()].iter_mut().zip(&mut new) {
+            *cell = new;
+        }
+        if old.len() > count {
+            self.0.drain(first + count..old.end);
+        } else if old.len() < count {
+            self.0.insert_many(old.end, new);
         }
         self.reach_again(first, count);
+    }
+
+    /// Whether all of these cells are ranges, as nearly all are.
+    pub(super) fn are_ranges(&self, over: &Range<usize>) -> bool {
+        self.0[over.clone()].iter().all(|cell| cell.bytes.is_range())
+    }
+
+    /// As [`replace`](Self::replace), with ranges in order that end where the old cells end, or before the next.
+    pub(super) fn replace_with_ranges(&mut self, old: Range<usize>, new: &[(Range<usize>, T)]) {
+        let mut cells = new.iter().map(|(range, value)| Cell::new(Strided::of(range.clone()), *value));
+        for (cell, new) in self.0[old.clone()].iter_mut().zip(&mut cells) {
+            *cell = new;
+        }
+        if old.len() > new.len() {
+            self.0.drain(old.start + new.len()..old.end);
+        } else if old.len() < new.len() {
+            self.0.insert_many(old.end, cells);
+        }
+        self.reach_again(old.start, new.len());
     }
 
     /// Drops the cells that a function wants dropped.

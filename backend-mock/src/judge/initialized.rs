@@ -22,6 +22,12 @@ impl Initialized {
         }
         // What touches is one with it.
         let near = self.0.over(&(span.start.saturating_sub(1)..span.end.saturating_add(1)));
+        if to && bytes.only_set().is_some_and(Strided::is_range) && self.0.are_ranges(&near) {
+            let whole = self.0.all()[near.clone()].iter().fold(span, |whole, cell| {
+                whole.start.min(cell.bytes.start())..whole.end.max(cell.bytes.end())
+            });
+            return self.0.replace_with_ranges(near, &[(whole, ())]);
+        }
         let mut new = NewCells::new();
         self.0.left_by(near.clone(), bytes.cells(), &mut new);
         if to {
@@ -48,7 +54,7 @@ impl Initialized {
             if missing.iter().any(|part| part.first_run().end < set.start()) {
                 break;
             }
-            missing.extend(self.0.missing(set).parts());
+            missing.extend(self.0.missing(set));
         }
         first_range(&missing)
     }

@@ -1,6 +1,9 @@
 //! Allocations of device memory: from when to when, who touched what, and which bytes have a value.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    panic::Location,
+};
 
 use super::{initialized::Initialized, notes::Note, shadow::Shadow};
 use crate::buffer::BufferId;
@@ -35,6 +38,11 @@ impl DeviceMemory {
     /// The allocation; none if it was freed long ago.
     pub(super) fn buffer(&self, id: BufferId) -> Option<&Buffer> {
         self.buffers.get(&id)
+    }
+
+    /// Where it was allocated.
+    pub(super) fn allocated_at(&self, id: BufferId) -> Option<&'static Location<'static>> {
+        Some(self.buffer(id)?.alloc.operation.location)
     }
 
     pub(super) fn buffer_mut(&mut self, id: BufferId) -> Option<&mut Buffer> {

@@ -26,7 +26,7 @@ pub(crate) struct Strided {
     /// At least 1.
     run: usize,
     /// The innermost first.
-    levels: SmallVec<[Level; 2]>,
+    levels: SmallVec<[Level; 1]>,
 }
 
 /// So many repetitions, at this distance.

@@ -7,6 +7,9 @@ use crate::rng::SplitMix64;
 /// Priorities that are drawn are above this; those of who fell behind are below.
 const LOWEST_DRAWN: usize = 1 << 32;
 
+/// More changes of priority are not made, whatever depth is asked for.
+const MOST_FALLS: usize = 1 << 16;
+
 /// Who goes before whom. The host has number 0, a stream its own plus 1.
 #[derive(Debug, Default)]
 pub(super) struct Priorities {
@@ -21,7 +24,7 @@ pub(super) struct Priorities {
 impl Priorities {
     pub(super) fn new(depth: usize, steps: u64, rng: &mut SplitMix64) -> Self {
         let steps = usize::try_from(steps).unwrap_or(usize::MAX).max(1);
-        let falls = (1..depth).map(|_| rng.below(steps) as u64).collect();
+        let falls = (1..depth).take(MOST_FALLS).map(|_| rng.below(steps) as u64).collect();
         Self { falls, behind: LOWEST_DRAWN, ..Self::default() }
     }
 

@@ -57,3 +57,21 @@ fn priorities_are_drawn_from_the_seed_and_repeated_with_the_trace() {
         assert_eq!(run(Schedule::Replay(first.2.clone()), 0), first);
     }
 }
+
+/// More changes of priority than there is room for are not asked for.
+#[test]
+fn any_depth_and_any_number_of_steps_can_be_asked_for() {
+    let schedule = Schedule::Priorities { depth: usize::MAX, steps: u64::MAX };
+    let device = MockDevice::builder().schedule(schedule).seed(u64::MAX).build();
+    let stream = devarray::Context::new(device).unwrap().stream().unwrap();
+    assert_eq!(devarray::Array::<u8, _>::zeros(&stream, &[3]).unwrap().to_vec(&stream).unwrap(), [0; 3]);
+}
+
+/// After the last number of a device comes the first.
+#[test]
+fn devices_beside_the_one_of_the_highest_number_have_numbers_of_their_own() {
+    let first = MockDevice::builder().ordinal(usize::MAX).build();
+    let numbers = [first.sibling(), first.sibling(), first.sibling().sibling()]
+        .map(|device| devarray::Device::info(&device).ordinal);
+    assert_eq!(numbers, [0, 1, 3]);
+}

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
-use devarray::{Device, Error};
+use devarray::{Error, backend::Compute};
 use devarray_cuda::CudaDevice;
 use devarray_mock::MockDevice;
 
@@ -29,7 +29,7 @@ pub trait Job {
     /// # Errors
     ///
     /// Whatever it fails with.
-    fn run<D: Device>(self, device: D) -> Result<Self::Output>;
+    fn run<D: Compute>(self, device: D) -> Result<Self::Output>;
 }
 
 impl Backend {

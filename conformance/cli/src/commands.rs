@@ -20,6 +20,9 @@ use crate::{Status, output::Output};
                   counts are beyond the limits that the README lists (a line of a file has at most 16 MiB, an array 64 axes)."
 )]
 pub struct Cli {
+    /// Print results and errors only: no stages, no tables, no progress
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -68,6 +71,9 @@ impl Cli {
     ///
     /// The input or the environment is at fault; displayed with `{:#}`, the error is one line that names both.
     pub fn run(&self, output: &mut Output<'_>) -> Result<Status> {
+        if self.quiet {
+            output.be_quiet();
+        }
         match &self.command {
             Command::Bench(arguments) => bench::run(arguments, output),
             Command::Check(arguments) => check::run(arguments, output),

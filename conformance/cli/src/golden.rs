@@ -1,7 +1,8 @@
-//! Golden layout cases: what NumPy gave for a chain of steps, and whether a backend gives the same.
+//! Golden cases: what NumPy gave for a chain of steps, and whether a backend gives the same; and what functions give.
 
 mod case;
 mod compare;
+pub mod compute;
 mod run;
 
 pub use case::{Case, Elements, Expect, Found, Outcome};

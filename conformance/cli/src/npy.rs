@@ -12,5 +12,5 @@ mod write;
 
 pub use error::NpyError;
 pub use header::Header;
-pub use read::read;
-pub use write::write;
+pub use read::{ArrayReader, read};
+pub use write::{write, write_header};

@@ -1,14 +1,17 @@
 //! Layout operations as data, written as JSON in golden cases and as text on the command line.
 
 mod apply;
+mod check;
 mod index_text;
 mod json;
+mod suggest;
 mod text;
 
 use devarray::{Order, layout::IndexItem};
 use serde::Deserialize;
 
 pub use apply::{StepError, apply};
+pub use check::check;
 pub use text::{StepsError, parse_steps};
 
 /// One layout operation, meaning what NumPy means by it.

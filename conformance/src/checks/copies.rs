@@ -6,6 +6,7 @@ use devarray::{Array, Context, Device, Element, Error, LayoutError, Order};
 
 use crate::{
     Call, Harness, Instrumented, Outcome, Pattern, Picture, Rng,
+    difference::{self, Side},
     patterns::{SHAPES, elements},
     violation::{ensure, same},
 };
@@ -72,11 +73,21 @@ fn copy_between<T: Element + PartialEq + Debug, D: Device>(
     let (from, mut due) = (elements::<T>(5, source.base_len()), elements::<T>(6, target.base_len()));
     let source_array = Array::from_slice(&stream, &source.base, &from)?;
     let mut target_array = Array::from_slice(&stream, &target.base, &due)?;
+    let (to_layout, from_layout) =
+        (target.view(&target_array)?.layout().clone(), source.view(&source_array)?.layout().clone());
     target.view_mut(&mut target_array)?.copy_from(&stream, &source.view(&source_array)?)?;
+    let before = due.clone();
     target.picture().write(&mut due, &source.picture().read(&from));
-    let what = format!("{} bytes an element, {target:?} from {source:?}", T::BYTES);
-    same(&target_array.to_vec(&stream)?, &due, &format!("destination of a copy: {what}"))?;
-    same(&source_array.to_vec(&stream)?, &from, &format!("source of a copy: {what}"))
+    let what = format!("{} bytes an element", T::BYTES);
+    let to = Side { pattern: target, layout: &to_layout, elements: &before };
+    let read = Side { pattern: source, layout: &from_layout, elements: &from };
+    let found = target_array.to_vec(&stream)?;
+    difference::of_copy(&found, &due, &to, &read, &format!("destination of a copy, {what}"))?;
+    same(
+        &source_array.to_vec(&stream)?,
+        &from,
+        &format!("source of a copy: {what}, {target:?} from {source:?}"),
+    )
 }
 
 /// Rows copied at a pitch leave the bytes between them alone, on both sides, whatever the widths and alignments.

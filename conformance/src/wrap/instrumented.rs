@@ -10,7 +10,8 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MemoryInfo, Quiesced, Stream, UploadOp,
+        CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MemoryInfo, Quiesced,
+        Stream, UploadOp,
     },
 };
 
@@ -222,6 +223,11 @@ unsafe impl<D: Device> Stream for InstrumentedStream<D> {
     fn wait(&self, event: &InstrumentedEvent<D>) -> Result<()> {
         self.note(Call::Wait)?;
         self.inner.wait(&event.inner)
+    }
+
+    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
+        let (inner, log) = (self.inner.for_foreign_work(declared)?, Arc::clone(&self.log));
+        Some(Self { inner, log, backend: self.backend })
     }
 
     fn synchronize(&self) -> Quiesced {

@@ -4,6 +4,7 @@
 mod broken;
 mod bug;
 mod matrix;
+mod told;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -263,6 +263,44 @@ macro_rules! array_positions {
         pub fn axis_chunks_mut(&mut self, axis: isize, len: usize) -> Result<Parts<'static, $view_mut>> {
             self.view_mut().axis_chunks(axis, len)
         }
+
+        /// The views of [`axis_iter`](Self::axis_iter) in a list.
+        ///
+        /// # Errors
+        ///
+        /// The axis is out of range.
+        pub fn unstack(&self, axis: isize) -> Result<Vec<$view>> {
+            self.view().unstack(axis)
+        }
+
+        /// A diagonal, to read: `self.view().diagonal(offset, a, b)`.
+        ///
+        /// # Errors
+        ///
+        /// An axis is out of range, or the two are one.
+        pub fn diagonal(&self, offset: isize, a: isize, b: isize) -> Result<$view> {
+            self.view().diagonal(offset, a, b)
+        }
+
+        /// Other strides over the elements, to read: `self.view().restride(shape, strides, offset)`.
+        ///
+        /// # Errors
+        ///
+        /// Those of [`Layout::restride`](crate::Layout::restride).
+        #[doc(alias = "as_strided")]
+        pub fn restride(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<$view> {
+            self.view().restride(shape, strides, offset)
+        }
+
+        /// Every run of `len` neighbours along an axis, to read: `self.view().sliding_windows(axis, len)`.
+        ///
+        /// # Errors
+        ///
+        /// The axis is out of range, or shorter than `len`.
+        #[doc(alias = "sliding_window_view")]
+        pub fn sliding_windows(&self, axis: isize, len: usize) -> Result<$view> {
+            self.view().sliding_windows(axis, len)
+        }
     };
 }
 

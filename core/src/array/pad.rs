@@ -1,5 +1,7 @@
 //! Arrays with a margin.
 
+use std::cmp::Reverse;
+
 use super::{
     Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut,
     recipe::{Fill, Recipe, Walk, Walks},
@@ -42,8 +44,9 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// A new array in C order with a margin around these elements: so many positions before and after them, of each axis.
     /// One pair stands for all axes. Does not synchronize.
     ///
-    /// Every element of the result is written once, by copies of the source: one for [`Pad::Constant`], beside a fill or
-    /// two for each axis with a margin; for the others one for each combination of before, middle and after of those axes.
+    /// Every element of the result is written once. [`Pad::Constant`] takes one copy and a fill or two for each axis with a
+    /// margin; the others take a copy for each combination of margins and middle of those axes. Margins as wide before as
+    /// after count as one.
     ///
     /// ```
     /// use devarray::{Array, Context, Pad};
@@ -163,13 +166,34 @@ fn padded<'a>(
             Pad::Edge | Pad::Reflect => edges(extent, before, after),
             Pad::Wrap => wrapped(extent, before, after),
         };
-        walks.push(parts.into_iter().filter(|walk| walk.len > 0 && walk.rounds > 0).collect());
+        walks.push(paired(parts.into_iter().filter(|walk| walk.len > 0 && walk.rounds > 0).collect()));
     }
     let fill = match mode {
         Pad::Constant(item) => Some(Fill { item, widths }),
         _ => None,
     };
     Ok(Recipe { source: source.clone(), shape, walks, fill })
+}
+
+/// Walks of one length and step become one in two rounds, as margins do that are as wide before as after. The longest
+/// first: the device is then busy while the others are enqueued.
+fn paired(mut walks: Walks) -> Walks {
+    walks.sort_by_key(|walk| walk.start);
+    let mut paired = Walks::new();
+    for walk in walks {
+        let like = |other: &&mut Walk| {
+            (other.rounds, walk.rounds, other.len, other.step) == (1, 1, walk.len, walk.step)
+        };
+        match paired.iter_mut().find(like) {
+            Some(first) => {
+                let from_pitch = walk.from.cast_signed() - first.from.cast_signed();
+                *first = Walk { rounds: 2, pitch: walk.start - first.start, from_pitch, ..*first };
+            }
+            None => paired.push(walk),
+        }
+    }
+    paired.sort_by_key(|walk| Reverse(walk.rounds * walk.len));
+    paired
 }
 
 fn edges(extent: usize, before: usize, after: usize) -> Walks {
@@ -224,12 +248,31 @@ pub(super) fn margins(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<L
     if axes.into_iter().any(|(&extent, &(before, after))| extent == before + after) {
         return Ok(vec![whole.clone()]);
     }
-    let slabs = slabs(whole, widths)?;
+    let slabs = together(slabs(whole, widths)?)?;
     if !whole.is_c_contiguous() {
         return Ok(slabs);
     }
-    let gaps = gaps(whole, widths)?;
+    let gaps = together(gaps(whole, widths)?)?;
     Ok(if gaps.len() < slabs.len() { gaps } else { slabs })
+}
+
+/// Layouts that differ in where they begin, two by two as one with an axis of two positions.
+fn together(layouts: Vec<Layout>) -> Result<Vec<Layout>, LayoutError> {
+    let mut paired: Vec<Layout> = Vec::new();
+    for layout in layouts {
+        let like =
+            |other: &&mut Layout| (other.shape(), other.strides()) == (layout.shape(), layout.strides());
+        match paired.iter_mut().find(like) {
+            Some(first) => {
+                let distance = layout.offset().cast_signed() - first.offset().cast_signed();
+                let shape: Axes<usize> = [2].into_iter().chain(layout.shape().iter().copied()).collect();
+                let strides = [distance].into_iter().chain(layout.strides().iter().copied());
+                *first = Layout::new(&shape, &strides.collect::<Axes<isize>>(), first.offset())?;
+            }
+            None => paired.push(layout),
+        }
+    }
+    Ok(paired)
 }
 
 /// Two slabs an axis: over the middle of the axes before it, and the whole of those after it.

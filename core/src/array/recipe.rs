@@ -80,16 +80,19 @@ impl Recipe<'_> {
     ) -> Result<()> {
         check_shape(dst.layout.shape(), &self.shape)?;
         check_items(dst, src.item_bytes)?;
-        stream.0.check_context("copy", [&dst.allocation.core, &src.allocation.core])?;
-        if let Some(Fill { item, widths }) = &self.fill {
+        if let Some(Fill { item, .. }) = &self.fill {
             check_items(dst, item.len())?;
+        }
+        stream.0.check_context("copy", [&dst.allocation.core, &src.allocation.core])?;
+        self.for_each_copy(dst.layout, |to, from| {
+            stream.0.copy(&Elements { layout: to, ..*dst }, &Elements { layout: from, ..*src })
+        })?;
+        if let Some(Fill { item, widths }) = &self.fill {
             for layout in super::pad::margins(dst.layout, widths)? {
                 stream.0.fill(&Elements { layout: &layout, ..*dst }, item)?;
             }
         }
-        self.for_each_copy(dst.layout, |to, from| {
-            stream.0.copy(&Elements { layout: to, ..*dst }, &Elements { layout: from, ..*src })
-        })
+        Ok(())
     }
 
     /// Calls back with destination and source of each copy: one walk an axis, in every combination.

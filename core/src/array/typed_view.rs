@@ -148,7 +148,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     #[doc(alias = "asnumpy")]
     #[track_caller]
     pub fn to_host(&self, stream: &StreamHandle<D>) -> Result<HostArray<T>> {
-        Ok(HostArray::new(self.layout().shape(), self.to_vec(stream)?)?)
+        HostArray::new(self.layout().shape(), self.to_vec(stream)?)
     }
 
     #[inline]

@@ -32,11 +32,13 @@ pub enum Capability {
     ForeignMemory,
     /// Functions are computed on elements.
     Functions,
+    /// Elements are reduced along axes.
+    Reductions,
 }
 
 impl Capability {
     /// Every extra, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::EventTiming,
         Self::RegisteredMemory,
         Self::MappedMemory,
@@ -48,6 +50,7 @@ impl Capability {
         Self::DeviceSymbols,
         Self::ForeignMemory,
         Self::Functions,
+        Self::Reductions,
     ];
 
     /// Its name in words, as messages and tables show it.
@@ -65,6 +68,7 @@ impl Capability {
             Self::DeviceSymbols => "device symbols",
             Self::ForeignMemory => "device memory of other code",
             Self::Functions => "functions on elements",
+            Self::Reductions => "reductions of elements",
         }
     }
 }

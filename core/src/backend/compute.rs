@@ -7,8 +7,8 @@ mod reduce;
 pub use map::{MapOp, Operand};
 pub use reduce::{ReduceForm, ReduceOp};
 
-use super::Device;
-use crate::Result;
+use super::{Capability, Device};
+use crate::{Error, Result};
 
 /// A device that computes functions.
 ///
@@ -33,12 +33,18 @@ pub unsafe trait Compute: Device {
     /// Nothing was enqueued, and the result is unchanged.
     fn map(&self, stream: &Self::Stream, op: &MapOp<'_, Self::Buffer>) -> Result<()>;
 
-    /// Reduces elements along axes, or computes their running form along one. Does not synchronize.
+    /// Reduces elements along axes, or computes their running form along one, if the device has the extra
+    /// [`Reductions`](Capability::Reductions). Does not synchronize.
     ///
     /// The order in which floats are combined is part of the operation: [`Combine`](crate::function::Combine).
     ///
     /// # Errors
     ///
-    /// Nothing was enqueued, and the result is unchanged.
-    fn reduce(&self, stream: &Self::Stream, op: &ReduceOp<'_, Self::Buffer>) -> Result<()>;
+    /// - [`Error::Unsupported`], of [`Reductions`](Capability::Reductions).
+    /// - What the device says. Nothing was enqueued, and the result is unchanged.
+    fn reduce(&self, stream: &Self::Stream, op: &ReduceOp<'_, Self::Buffer>) -> Result<()> {
+        let _ = (stream, op);
+        let (backend, operation, capability) = (self.info().backend, "reduce", Capability::Reductions);
+        Err(Error::Unsupported { backend, operation, capability })
+    }
 }

@@ -18,6 +18,7 @@ pub struct CopyOp<'a, B> {
     pub(crate) dst: &'a B,
     pub(crate) src: &'a B,
     pub(crate) plan: &'a Plan,
+    pub(crate) checked: bool,
 }
 
 impl<'a, B> CopyOp<'a, B> {
@@ -29,7 +30,13 @@ impl<'a, B> CopyOp<'a, B> {
     /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(dst: &'a B, src: &'a B, plan: &'a Plan) -> Self {
-        Self { dst, src, plan }
+        Self { dst, src, plan, checked: false }
+    }
+
+    /// Whether it is about arrays, and was checked: not made through the raw door.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.checked
     }
 
     /// The buffer written.
@@ -57,6 +64,7 @@ pub struct FillOp<'a, B> {
     pub(crate) dst: &'a B,
     pub(crate) plan: &'a Plan,
     pub(crate) pattern: &'a [u8],
+    pub(crate) checked: bool,
 }
 
 impl<'a, B> FillOp<'a, B> {
@@ -69,7 +77,13 @@ impl<'a, B> FillOp<'a, B> {
     /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(dst: &'a B, plan: &'a Plan, pattern: &'a [u8]) -> Self {
-        Self { dst, plan, pattern }
+        Self { dst, plan, pattern, checked: false }
+    }
+
+    /// Whether it is about arrays, and was checked: not made through the raw door.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.checked
     }
 
     /// The buffer written.
@@ -99,6 +113,7 @@ pub struct UploadOp<'a, B> {
     pub(crate) dst_offset_bytes: usize,
     pub(crate) src: *const u8,
     pub(crate) len_bytes: usize,
+    pub(crate) checked: bool,
 }
 
 impl<'a, B> UploadOp<'a, B> {
@@ -115,7 +130,13 @@ impl<'a, B> UploadOp<'a, B> {
         src: *const u8,
         len_bytes: usize,
     ) -> Self {
-        Self { dst, dst_offset_bytes, src, len_bytes }
+        Self { dst, dst_offset_bytes, src, len_bytes, checked: false }
+    }
+
+    /// Whether it is about arrays, and was checked: not made through the raw door.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.checked
     }
 
     /// The buffer written.
@@ -151,6 +172,7 @@ pub struct DownloadOp<'a, B> {
     pub(crate) src_offset_bytes: usize,
     pub(crate) dst: *mut u8,
     pub(crate) len_bytes: usize,
+    pub(crate) checked: bool,
 }
 
 impl<'a, B> DownloadOp<'a, B> {
@@ -162,7 +184,13 @@ impl<'a, B> DownloadOp<'a, B> {
     /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(src: &'a B, src_offset_bytes: usize, dst: *mut u8, len_bytes: usize) -> Self {
-        Self { src, src_offset_bytes, dst, len_bytes }
+        Self { src, src_offset_bytes, dst, len_bytes, checked: false }
+    }
+
+    /// Whether it is about arrays, and was checked: not made through the raw door.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.checked
     }
 
     /// The buffer read.

@@ -3,7 +3,7 @@
 
 use std::{fmt::Debug, num::NonZeroUsize};
 
-use super::{CopyOp, Device, DownloadOp, FillOp, FreeOp, Quiesced, UploadOp};
+use super::{CopyOp, DeclaredAccess, Device, DownloadOp, FillOp, FreeOp, Quiesced, UploadOp};
 use crate::Result;
 
 /// A queue whose operations run one after another, asynchronously to the host and to other streams.
@@ -106,6 +106,21 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     ///
     /// No edge was made; the stream is unchanged.
     fn wait(&self, event: &<Self::Device as Device>::Event) -> Result<()>;
+
+    /// This stream once more, for one piece of work of other code, which says what it touches: what is enqueued on the answer
+    /// is enqueued on this stream, and dropping the answer does nothing.
+    ///
+    /// For backends that can tell what is touched. None, as here, if it is all the same.
+    fn for_foreign_work(
+        &self,
+        declared: &[DeclaredAccess<'_, <Self::Device as Device>::Buffer>],
+    ) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        let _ = declared;
+        None
+    }
 
     /// Blocks the calling thread until everything enqueued so far is finished (S6).
     fn synchronize(&self) -> Quiesced;

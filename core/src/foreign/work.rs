@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::{
     ArrayView, ArrayViewMut, Error, Result, StreamHandle,
     array::{Element, ErasedView, ErasedViewMut},
-    backend::Device,
+    backend::{DeclaredAccess, Device, Stream},
     context::lock,
     operations::Elements,
     order::Touch,
@@ -18,14 +18,17 @@ use crate::{
 pub struct ForeignWork<'a, D: Device> {
     stream: &'a StreamHandle<D>,
     touches: SmallVec<[Touch<'a, D>; 4]>,
+    /// The same, exactly.
+    declared: SmallVec<[DeclaredAccess<'a, D::Buffer>; 4]>,
 }
 
 impl<D: Device> StreamHandle<D> {
     /// Declares an operation that this library does not enqueue itself: a kernel of the program, a call of another library.
     ///
     /// It is ordered as any operation: after what conflicts with it on other streams (a strict stream refuses it instead),
-    /// and before what conflicts with it later. What is declared must cover what the work touches: nobody can check it on
-    /// hardware, and the simulator does.
+    /// and before what conflicts with it later. What is declared must cover what the work touches of arrays: nobody can check it
+    /// on hardware, and the simulator does: what the closure enqueues on the stream that it is given is compared with it.
+    /// Memory that other code allocated for itself, and lent to no array, need not be declared.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -50,7 +53,7 @@ impl<D: Device> StreamHandle<D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn foreign_work(&self) -> ForeignWork<'_, D> {
-        ForeignWork { stream: self, touches: SmallVec::new() }
+        ForeignWork { stream: self, touches: SmallVec::new(), declared: SmallVec::new() }
     }
 }
 
@@ -77,7 +80,10 @@ impl<'a, D: Device> ForeignWork<'a, D> {
 
     fn touches(mut self, elements: &Elements<'a, D>, write: bool) -> Self {
         if !elements.layout.is_empty() {
+            let Elements { allocation, layout, item_bytes } = *elements;
+            let buffer = allocation.buffer();
             self.touches.push(elements.touch(write));
+            self.declared.push(DeclaredAccess { buffer, layout, item_bytes, write });
         }
         self
     }
@@ -104,7 +110,10 @@ impl<'a, D: Device> ForeignWork<'a, D> {
         // Noted when the work is on the stream: an event recorded before then does not cover it. Nothing that conflicts can
         // come between, because the views are borrowed until then.
         let _noted = Noted(&self);
-        enqueue(&stream.raw)
+        match stream.raw.for_foreign_work(&self.declared) {
+            Some(told) => enqueue(&told),
+            None => enqueue(&stream.raw),
+        }
     }
 }
 

@@ -28,8 +28,6 @@ pub(super) trait Arithmetic: Copy {
     fn low(x: Self::B64) -> Self::B32;
     /// Zeros above.
     fn zero_extend(x: Self::B32) -> Self::B64;
-    /// Copies of the sign bit above.
-    fn sign_extend(x: Self::B32) -> Self::B64;
     /// A signed integer, rounded to nearest even.
     fn signed_to_f64(x: Self::B64) -> Self::F64;
     /// An unsigned integer, rounded to nearest even.

@@ -63,9 +63,7 @@ macro_rules! functions {
         fn of_f32<A: Arithmetic>(function: u8, x: A::F32, y: A::F32) -> A::F32 {
             match function {
                 $(f if f == Elementary::$unary as u8 => $f32(x),)*
-                $(f if f == Elementary::$binary as u8 => {
-                    A::narrow($of_f32(A::widen(x), A::widen(y)))
-                })*
+                $(f if f == Elementary::$binary as u8 => $of_f32(x, y),)*
                 _ => x,
             }
         }
@@ -121,9 +119,9 @@ functions! {
         Erfc "erfc" single::erfc::<A>, error_function::erfc::<A>;
     }
     binary {
-        Atan2 "atan2" inverse_trigonometric::atan2::<A>, inverse_trigonometric::atan2::<A>;
-        Hypot "hypot" root::hypot_of_f32::<A>, root::hypot::<A>;
-        Pow "pow" power::pow::<A>, power::pow::<A>;
+        Atan2 "atan2" single::atan2::<A>, inverse_trigonometric::atan2::<A>;
+        Hypot "hypot" single::hypot::<A>, root::hypot::<A>;
+        Pow "pow" single::pow::<A>, power::pow::<A>;
     }
 }
 

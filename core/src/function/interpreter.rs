@@ -3,7 +3,7 @@
 
 mod accumulator;
 mod elements;
-mod environment;
+pub(super) mod environment;
 pub(super) mod kernels;
 mod reduce;
 mod schedule;
@@ -210,5 +210,52 @@ impl Run<'_> {
         let operand = (&self.walk, self.inputs.len());
         // SAFETY: as the caller promises of the result
         unsafe { elements::store(program.result_type(), out, operand, range, result) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        function::{ElementType, Function},
+        layout::Order,
+    };
+
+    /// What processors without the instructions compute; of the kinds that differ: fused, rounded, converted.
+    #[test]
+    fn the_bits_do_not_depend_on_the_instructions_of_the_processor() {
+        let texts = [
+            (ElementType::F32, "fma(x0, x1, x0) * k0 - floor(x0) // x1 + rint(exp(x1))"),
+            (ElementType::F64, "fma(x0, x1, x0) % x1 + cast(cast(x0, i64), f64) * sin(x1)"),
+            (ElementType::F16, "where(x0 < x1, x0 * k0, x1) + tanh(x0)"),
+            (ElementType::I64, "x0 ** (x1 & 7) // k0 - bitwise_count(x0 >> 3) + cast(cast(x0, f32), i64)"),
+        ];
+        const LEN: usize = 5000;
+        let layout = Layout::contiguous(&[LEN], Order::C).expect("it fits");
+        let bits: Vec<u64> = (1..=LEN as u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        for (of, text) in texts {
+            let program = Function::parse(text, &[of; 2], &[of]).expect("it parses").expand();
+            let mut results = [vec![0_u64; LEN], vec![0_u64; LEN]];
+            let inputs =
+                [0, 1].map(|nth| InputElements { start: bits[nth..].as_ptr().cast(), layout: &layout });
+            let layouts = [&layout; 3];
+            let [detected, plain] = &mut results;
+            let result = ResultElements { start: plain.as_mut_ptr().cast(), layout: &layout };
+            let run = Run {
+                schedule: Schedule::of(&program),
+                walk: Walk::new(&layouts),
+                inputs: &inputs,
+                scalars: &[3],
+                result,
+            };
+            // SAFETY: the operands have 8 bytes an element, of which the second input starts one later; the last element
+            // is left out
+            unsafe { run.blocks(0..LEN - 1) };
+            let result = ResultElements { start: detected.as_mut_ptr().cast(), layout: &layout };
+            // SAFETY: as before
+            unsafe { interpret_range(&program, &inputs, &[3], result, 0..LEN - 1) };
+            assert!(plain.iter().any(|&bits| bits != 0));
+            assert_eq!(plain, detected, "{text}");
+        }
     }
 }

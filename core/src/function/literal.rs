@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::{
     ElementType, FunctionError, FunctionErrorKind,
     halves::{f32_to_bfloat, f32_to_half, f64_to_f32_odd, half_to_f32},
+    interpreter::environment::FloatEnvironment,
 };
 
 /// A number as it is written, without a type.
@@ -40,6 +41,7 @@ impl Literal {
     ///
     /// The number does not fit: an integer must be exact, a float must not overflow nor stand beside integers.
     pub(super) fn bits_in(&self, element_type: ElementType) -> Result<u64, FunctionError> {
+        let _standard = FloatEnvironment::standard();
         let bits = match (&self.magnitude, element_type) {
             (_, ElementType::Bool) => None,
             (Magnitude::Integer(digits), _) => match digits.parse() {
@@ -250,7 +252,7 @@ mod tests {
     fn hexadecimal_floats_round_to_nearest_even() {
         let cases = [
             (0x18, false, -4, 1.5),
-            (0x1921_fb6, false, 1 - 24, 3.141_592_741_012_573_2),
+            (0x0192_1fb6, false, 1 - 24, 3.141_592_741_012_573_2),
             (1, false, -1074, f64::from_bits(1)),
             (3, false, -1075, f64::from_bits(2)),
             (1, false, -1075, 0.0),

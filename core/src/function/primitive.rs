@@ -246,8 +246,8 @@ struct Parts {
     types: Vec<RegisterType>,
     result: Register,
     result_type: ElementType,
-    /// Of all the others.
-    hash: u64,
+    /// A hash of all the others.
+    digest: u64,
 }
 
 impl Program {
@@ -308,14 +308,20 @@ impl Program {
     ) -> Self {
         // Fixed keys: a program has one hash in every process.
         let mut hasher = DefaultHasher::new();
-        (&inputs, &scalars, &instructions, result_type).hash(&mut hasher);
-        let hash = hasher.finish();
-        Self(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, hash }))
+        (&inputs, &scalars, &instructions, result, result_type).hash(&mut hasher);
+        let digest = hasher.finish();
+        Self(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, digest }))
     }
 
     /// The types of all registers, in order.
     pub(crate) fn types(&self) -> &[RegisterType] {
         &self.0.types
+    }
+
+    /// A hash, worked out once: equal programs have equal ones in one process.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.0.digest
     }
 
     /// The register that is stored.
@@ -341,7 +347,7 @@ impl Eq for Program {}
 
 impl Hash for Program {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash.hash(state);
+        self.0.digest.hash(state);
     }
 }
 

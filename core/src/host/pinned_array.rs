@@ -59,7 +59,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     #[doc(alias = "pinned_array")]
     #[doc(alias = "pagelocked_zeros")]
     pub fn zeros(context: &Context<D>, shape: &[usize]) -> Result<Self> {
-        Ok(Self::new(shape, context.pinned(Layout::contiguous(shape, Order::C)?.len())?)?)
+        Self::new(shape, context.pinned(Layout::contiguous(shape, Order::C)?.len())?)
     }
 
     /// As [`zeros`](Self::zeros), of the kind that `flags` say.
@@ -72,7 +72,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     where
         D: AllocHost,
     {
-        Ok(Self::new(shape, context.pinned_with(Layout::contiguous(shape, Order::C)?.len(), flags)?)?)
+        Self::new(shape, context.pinned_with(Layout::contiguous(shape, Order::C)?.len(), flags)?)
     }
 
     /// As [`zeros`](Self::zeros), with the shape and the elements of a host array.
@@ -83,7 +83,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     #[track_caller]
     #[doc(alias = "pinned_array_like")]
     pub fn from_host_array(context: &Context<D>, host: &HostArray<T>) -> Result<Self> {
-        Ok(Self::new(host.shape(), context.pinned_from(host.as_slice())?)?)
+        Self::new(host.shape(), context.pinned_from(host.as_slice())?)
     }
 
     /// All elements in C order.

@@ -56,7 +56,7 @@ impl Origin {
         let (backend, process) = (reader.text()?.to_owned(), reader.number()?);
         let (known, device) = (reader.number()?, reader.array()?);
         let device = match known {
-            0 => None,
+            0 if device == [0; 16] => None,
             1 => Some(DeviceUuid(device)),
             _ => return None,
         };

@@ -13,7 +13,8 @@ use super::{Extents, IndexItem, Layout, LayoutError, Order, Slice, Split};
 ///
 /// Questions and transforms are answered on the [`Layout`] that the three required methods describe. A transform moves
 /// no element and returns a new `Layout`; where it exists on `Layout` itself under the same name, that is the one meant
-/// here, with the same errors. Axes are signed: −1 is the last one. Nothing here panics, whatever it is given.
+/// here, with the same errors. Arrays and views of device memory have methods of the same names that give views, and
+/// those are called on them. Axes are signed: −1 is the last one. Nothing here panics, whatever it is given.
 ///
 /// If the three answers are no valid layout, every transform fails with the error of [`Layout::new`], and every question
 /// is answered as if there were no elements and no contiguity: `len` is 0, `is_empty` is true, the others are false.

@@ -1,7 +1,8 @@
 //! Telling the program of its allocations.
 
 use std::{
-    cell::Cell,
+    cell::RefCell,
+    collections::VecDeque,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -16,7 +17,8 @@ use crate::{Context, Error, backend::Device, context::lock};
 /// What a program wants to be told of a context's memory.
 ///
 /// Methods are called on the thread that allocates or gives back, with no lock of the library held: they may use the
-/// context, its streams and arrays. What a method allocates or gives back itself, it is not told of. A method that panics
+/// context, its streams and arrays. What a method allocates or gives back itself, its hook is not told of; but if it drops the last
+/// context and stream of a device, the hook is told that it is [closed](Self::closed) when the method has returned. A method that panics
 /// is stopped there, and [`Error::HookPanicked`] goes to [`Context::take_errors`]: an allocation, or a drop, never unwinds
 /// for it.
 ///
@@ -62,7 +64,7 @@ pub trait MemoryHook: Send + Sync {
     }
 
     /// The last context and stream of the device are gone; these are live, held by arrays that nothing can be done with any
-    /// more, or leaked. Told again if a context is made of such an array, and dropped.
+    /// more, or leaked. Told again if a context is made of such an array, and dropped; but not of what this method itself closes.
     fn closed(&self, live: &[AllocationRecord]) {
         let _ = live;
     }
@@ -88,9 +90,18 @@ pub(crate) struct Watch {
     errors: Mutex<Vec<Error>>,
 }
 
+/// A method of a hook that runs: which hook, and whether it is `closed`.
+type Running = (*const (), bool);
+
+/// What a hook is told of when none runs any more.
+type Later = Box<dyn FnOnce()>;
+
+// Gone when the thread ends: what drops memory even later has nothing around it.
 thread_local! {
-    /// Whether a hook runs on this thread.
-    static IN_HOOK: Cell<bool> = const { Cell::new(false) };
+    /// Methods that run on this thread, one inside the other.
+    static RUNNING: RefCell<Vec<Running>> = const { RefCell::new(Vec::new()) };
+    /// What was closed meanwhile.
+    static LATER: RefCell<VecDeque<Later>> = const { RefCell::new(VecDeque::new()) };
 }
 
 impl Watch {
@@ -128,10 +139,22 @@ impl Watch {
         }
     }
 
-    /// Tells of what is live in the end. No lock is held.
-    pub(crate) fn closed(&self, live: impl FnOnce() -> Vec<AllocationRecord>) {
-        if self.is_hooked() {
-            self.tell("closed", |hook| hook.closed(&live()));
+    /// Tells of what is live in the end; if the hook itself closed the device, when it has returned. No lock is held.
+    pub(crate) fn closed(self: &Arc<Self>, live: impl FnOnce() -> Vec<AllocationRecord>) {
+        if !self.is_hooked() {
+            return;
+        }
+        let Some(hook) = self.hook() else { return };
+        let (is_running, closes) = running(&hook);
+        if closes {
+            return;
+        }
+        let (watch, live) = (Arc::clone(self), live());
+        let tell = move || watch.call("closed", hook, |hook| hook.closed(&live));
+        if is_running {
+            let _ = LATER.try_with(|later| later.borrow_mut().push_back(Box::new(tell)));
+        } else {
+            tell();
         }
     }
 
@@ -142,19 +165,47 @@ impl Watch {
 
     #[cold]
     fn tell(&self, operation: &'static str, call: impl FnOnce(&dyn MemoryHook)) {
-        if IN_HOOK.get() {
-            return;
+        let Some(hook) = self.hook() else { return };
+        if !running(&hook).0 {
+            self.call(operation, hook, call);
         }
-        let Some(hook) = lock(&self.hook).clone() else { return };
+    }
+
+    fn hook(&self) -> Option<Arc<dyn MemoryHook>> {
+        lock(&self.hook).clone()
+    }
+
+    /// Calls a method, and then tells of what was closed meanwhile if it was the outermost.
+    fn call(&self, operation: &'static str, hook: Arc<dyn MemoryHook>, call: impl FnOnce(&dyn MemoryHook)) {
         // The hook's last owner may be this one, so its drop is a call of the program's code too.
         let told = stopping_panics(move || {
-            let _outer = Flag(IN_HOOK.replace(true));
+            let _running = Runs::begin((address(&hook), operation == "closed"));
             call(&*hook);
         });
         if let Err(message) = told {
             self.report(Error::HookPanicked { backend: self.backend, operation, message });
         }
+        while RUNNING.try_with(|all| all.borrow().is_empty()) == Ok(true)
+            && let Ok(Some(tell)) = LATER.try_with(|later| later.borrow_mut().pop_front())
+        {
+            tell();
+        }
     }
+}
+
+/// What tells hooks apart.
+fn address(hook: &Arc<dyn MemoryHook>) -> *const () {
+    Arc::as_ptr(hook).cast()
+}
+
+/// Whether a method of a hook runs on this thread, and whether one is `closed`.
+fn running(hook: &Arc<dyn MemoryHook>) -> (bool, bool) {
+    let asked = RUNNING.try_with(|all| {
+        let all = all.borrow();
+        let mut own = all.iter().filter(|(running, _)| *running == address(hook)).peekable();
+        (own.peek().is_some(), own.any(|(_, closes)| *closes))
+    });
+    asked.unwrap_or_default()
 }
 
 /// Runs code of the program's that may panic where that must not be.
@@ -170,12 +221,19 @@ fn stopping_panics(call: impl FnOnce()) -> Result<(), String> {
     })
 }
 
-/// Puts the flag back.
-struct Flag(bool);
+/// A method that runs, until this is dropped.
+struct Runs;
 
-impl Drop for Flag {
+impl Runs {
+    fn begin(running: Running) -> Self {
+        let _ = RUNNING.try_with(|all| all.borrow_mut().push(running));
+        Self
+    }
+}
+
+impl Drop for Runs {
     fn drop(&mut self) {
-        IN_HOOK.set(self.0);
+        let _ = RUNNING.try_with(|all| all.borrow_mut().pop());
     }
 }
 

@@ -63,7 +63,7 @@ impl<D: Compute> StreamCore<D> {
             .map(|(input, layout)| Operand { buffer: input.allocation.buffer(), layout })
             .collect();
         let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
-        let op = MapOp { program, inputs: &operands, scalars, result: written };
+        let op = MapOp { program, inputs: &operands, scalars, result: written, checked: true };
         let len_bytes = result.layout.len() * result.item_bytes;
         let _submission = self.admit(Work::Map { len_bytes }, &touches)?;
         self.core.device.map(&self.raw, &op)

@@ -46,7 +46,8 @@ impl<D: PeerAccess> StreamCore<D> {
         let (reads, writes) = ([src.touch(false)], [dst.touch(true)]);
         let written = src_stream.ordered(&reads)?;
 
-        let op = CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan: &plan };
+        let op =
+            CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan: &plan, checked: true };
         let mut timeline = lock(&self.core.timeline);
         timeline.order(self.lane.index, self.mode, OPERATION, &writes)?;
         here.wait_for_peer(&self.raw, &written)?;

@@ -52,7 +52,7 @@ impl<D: Compute> StreamCore<D> {
             .map(|(input, layout)| Operand { buffer: input.allocation.buffer(), layout })
             .collect();
         let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
-        let op = ReduceOp { work, form, shape, inputs: &operands, result: written };
+        let op = ReduceOp { work, form, shape, inputs: &operands, result: written, checked: true };
         let len_bytes = result.layout.len() * result.item_bytes;
         let _submission = self.admit(Work::Reduce { len_bytes }, &touches)?;
         self.core.device.reduce(&self.raw, &op)

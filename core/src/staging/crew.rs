@@ -149,7 +149,9 @@ impl<W: Work> Queue<W> {
 
     /// The oldest piece with shares that nobody has begun.
     fn oldest(&mut self) -> Option<Arc<Piece<W>>> {
-        while self.pieces.pop_front_if(|piece| piece.unclaimed() == 0).is_some() {}
+        while self.pieces.front().is_some_and(|piece| piece.unclaimed() == 0) {
+            self.pieces.pop_front();
+        }
         self.pieces.front().cloned()
     }
 

@@ -36,18 +36,22 @@ pub(crate) struct HostCopy {
     plan: Plan,
     src: *const u8,
     dst: *mut u8,
-    how: How,
+    by: By,
+    /// Of [`By::Parts`], the shares.
+    parts: Vec<Plan>,
 }
 
-#[derive(Debug)]
-enum How {
-    /// One share.
-    Plainly,
-    /// One share, the destination better not kept in the caches.
-    PastCaches,
-    /// The same, a share a part of the plan. They share no byte of the destination.
-    Parts(Vec<Plan>),
-    /// A share is every page whose number has the same remainder, of [`SHARES`].
+/// Who copies a piece, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The calling thread.
+    Caller,
+    /// The first thread that has time, past the caches.
+    Thread,
+    /// The threads that have time, each parts that lie together, past the caches. They share no byte of the destination.
+    Parts,
+    /// The threads that have time, a page each in turn, so that what lies next to each other lies in the caches of different
+    /// processors: a share is every page whose number has the same remainder, of [`SHARES`]. Shorter runs as [`Parts`](Self::Parts).
     Pages,
 }
 
@@ -63,30 +67,30 @@ impl HostCopy {
     /// # Safety
     ///
     /// What [`execute`] asks of its arguments holds until then; parts are of the plan.
-    unsafe fn new(plan: Plan, src: *const u8, dst: *mut u8, how: How) -> Self {
-        Self { plan, src, dst, how }
+    unsafe fn new(plan: Plan, src: *const u8, dst: *mut u8, by: By, parts: Vec<Plan>) -> Self {
+        Self { plan, src, dst, by, parts }
     }
 }
 
 impl Work for HostCopy {
     fn shares(&self) -> usize {
-        match &self.how {
-            How::Plainly | How::PastCaches => 1,
-            How::Parts(parts) => parts.len(),
-            How::Pages => SHARES,
+        match self.by {
+            By::Caller | By::Thread => 1,
+            By::Parts => self.parts.len(),
+            By::Pages => SHARES,
         }
     }
 
     fn run(&self, share: usize) {
-        match &self.how {
+        match self.by {
             // SAFETY: promised to `new`.
-            How::Plainly => unsafe { execute(&self.plan, self.src, self.dst) },
+            By::Caller => unsafe { execute(&self.plan, self.src, self.dst) },
             // SAFETY: promised to `new`.
-            How::PastCaches => unsafe { execute_past_caches(&self.plan, self.src, self.dst) },
+            By::Thread => unsafe { execute_past_caches(&self.plan, self.src, self.dst) },
             // SAFETY: promised to `new`.
-            How::Parts(parts) => unsafe { execute_past_caches(&parts[share], self.src, self.dst) },
+            By::Parts => unsafe { execute_past_caches(&self.parts[share], self.src, self.dst) },
             // SAFETY: promised to `new`.
-            How::Pages => unsafe { execute_pages(&self.plan, share, SHARES, self.src, self.dst) },
+            By::Pages => unsafe { execute_pages(&self.plan, share, SHARES, self.src, self.dst) },
         }
     }
 }
@@ -98,20 +102,6 @@ pub(crate) struct WorkedSlot<'a, D: Device> {
     /// Until it is finished.
     slot: Option<Slot<D>>,
     staging: &'a Staging<D>,
-}
-
-/// Who copies a piece, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
-    /// The calling thread.
-    Caller,
-    /// The first thread that has time, past the caches.
-    Thread,
-    /// The threads that have time, each parts that lie together, past the caches.
-    Parts,
-    /// The threads that have time, a page each in turn, so that what lies next to each other lies in the caches of different
-    /// processors; shorter runs as [`Parts`](Self::Parts).
-    Pages,
 }
 
 impl<D: Device> WorkedSlot<'_, D> {
@@ -178,16 +168,12 @@ impl<D: Device> Staging<D> {
     ///
     /// What [`execute`] asks of its arguments holds until the ticket is finished or dropped.
     unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: By) -> Ticket<HostCopy> {
-        let how = match by {
-            By::Caller => How::Plainly,
-            By::Thread => How::PastCaches,
-            By::Pages if plan.run_bytes() >= MIN_PAGED_RUN_BYTES => How::Pages,
-            By::Parts | By::Pages => {
-                How::Parts(parts(&plan, plan.len_bytes().div_ceil(SHARES).next_multiple_of(PAGE_BYTES)))
-            }
-        };
+        let short = by == By::Pages && plan.run_bytes() < MIN_PAGED_RUN_BYTES;
+        let by = if short { By::Parts } else { by };
+        let most_bytes = plan.len_bytes().div_ceil(SHARES).next_multiple_of(PAGE_BYTES);
+        let parts = if by == By::Parts { parts(&plan, most_bytes) } else { Vec::new() };
         // SAFETY: the caller's promise. Blocks of a plan are parts of it, and share no byte of its destination.
-        let copy = unsafe { HostCopy::new(plan, src, dst, how) };
+        let copy = unsafe { HostCopy::new(plan, src, dst, by, parts) };
         if by == By::Caller { Ticket::new(copy) } else { self.crew.give(copy) }
     }
 }

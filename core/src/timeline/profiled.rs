@@ -68,7 +68,8 @@ impl<D: Timing> Profiled<D> {
         self.log.set_recording(on);
     }
 
-    /// Gives the next operation this number. They count from 0 otherwise.
+    /// Gives the next operation this number, and those that follow the next ones; after `u64::MAX` comes 0. They count from 0
+    /// otherwise.
     pub fn number_next(&self, number: u64) {
         self.log.number_next(number);
     }

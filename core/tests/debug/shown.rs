@@ -38,12 +38,12 @@ impl Shown {
 
 /// The names that are declared `pub` in a folder.
 fn collect(folder: &Path, declared: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("a file of it").path();
         if path.is_dir() {
             collect(&path, declared);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
+            let text = fs::read_to_string(&path).expect("a source");
             declared.extend(text.lines().filter_map(name).map(str::to_owned));
         }
     }

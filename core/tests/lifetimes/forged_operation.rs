@@ -5,7 +5,7 @@ use devarray::{*, backend::*};
 use devarray_mock::{MockBuffer, MockDevice};
 
 fn attempt<'a>(buffer: &'a MockBuffer, plan: &'a copy::Plan) -> CopyOp<'a, MockBuffer> {
-    CopyOp { dst: buffer, src: buffer, plan }
+    CopyOp { dst: buffer, src: buffer, plan, checked: true }
 }
 
 fn main() {}

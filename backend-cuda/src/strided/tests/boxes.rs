@@ -6,16 +6,18 @@ use devarray::Layout;
 
 use super::{
     super::{
-        emulate::{Memory, measure, tile},
-        launch::{Block, LINE_BYTES},
+        Params,
+        emulate::{measure, tile},
+        launch::LINE_BYTES,
         tile::Scale,
     },
-    Random, check,
+    Host, Random, check,
     selected::{AT, few_rows, launch, tile_between, tile_of},
     transposed,
 };
 
-/// Sectors of which two tiles write a part each, inside stretches of so many bytes of the destination.
+/// Sectors of which two tiles write a part each, inside stretches of so many bytes of the
+/// destination.
 pub(super) fn shared_sectors(
     scale: Scale,
     layouts: &(Layout, Layout),
@@ -29,7 +31,7 @@ pub(super) fn shared_sectors(
     let mut shared = BTreeSet::new();
     for block in 0..launch.grid {
         let mut found = vec![0; source.len()];
-        let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+        let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
         tile::run_block(&launch, block, &mut memory);
         for (sector, bytes) in found.chunks(SECTOR_BYTES).enumerate() {
             let (first, last) = (sector * SECTOR_BYTES, sector * SECTOR_BYTES + bytes.len() - 1);
@@ -61,7 +63,8 @@ fn tiles_of_large_copies_share_no_sector_of_a_run() {
         let shared = |scale| shared_sectors(scale, &transposed(rows, columns), width, rows * width);
         assert_eq!(shared(Scale::Large), 0, "{rows} x {columns}, {width} bytes");
         assert_eq!(shared(Scale::Stream), 0, "{rows} x {columns}, {width} bytes");
-        // It is not so by itself: caches put them together in smaller ones, whose tiles do not overlap unless elements start anywhere.
+        // It is not so by itself: caches put them together in smaller ones, whose tiles do not
+        // overlap unless elements start anywhere.
         let any = !(rows * width).is_multiple_of(4);
         assert_eq!(shared(Scale::Middle) == 0, any, "{rows} x {columns}, {width} bytes");
     }
@@ -74,7 +77,8 @@ fn turned_round(side: usize) -> (Layout, Layout) {
     (dst, Layout::new(&shape, &[square, n, 1], 0).unwrap())
 }
 
-/// Bytes of runs that start anywhere: where both strides are odd, four runs would read the same words of their 16 bytes.
+/// Bytes of runs that start anywhere: where both strides are odd, four runs would read the same
+/// words of their 16 bytes.
 #[test]
 fn threads_begin_with_words_in_different_banks() {
     let mut random = Random(53);
@@ -83,8 +87,8 @@ fn threads_begin_with_words_in_different_banks() {
         let mut launch = launch(Scale::Large, layouts, 1);
         let block = launch.grid / 2;
         assert_eq!(measure::accesses(&launch, block, 0), 1.0, "{:?}", layouts.0);
-        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
-        (params.turn_by_run, params.turn_by_vector) = (0, 0);
+        let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
+        (params.rotate_by_run, params.rotate_by_vector) = (0, 0);
         assert!(measure::accesses(&launch, block, 0) >= 4.0, "{:?}", layouts.0);
     }
     // Vectors of one run would begin in two places, so fewer threads share a run.
@@ -92,8 +96,8 @@ fn threads_begin_with_words_in_different_banks() {
         let mut launch = launch(Scale::Large, &layouts, 1);
         let block = launch.grid / 2;
         assert_eq!(measure::accesses(&launch, block, 0), 2.0, "{:?}", layouts.0);
-        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
-        assert_eq!((params.turn_by_run, params.turn_by_vector, params.lanes_log2), (0, 0, 2));
+        let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
+        assert_eq!((params.rotate_by_run, params.rotate_by_vector, params.lanes_log2), (0, 0, 2));
         params.lanes_log2 = 3;
         assert!(measure::accesses(&launch, block, 0) >= 4.0, "{:?}", layouts.0);
     }
@@ -139,12 +143,13 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
         for scale in [Scale::Middle, Scale::Large, Scale::Stream] {
             let params = tile_between(scale, &layouts, width);
             assert!(params.span as usize <= columns * width, "{columns} of {width} bytes");
-            assert!(params.skew > 0, "{columns} of {width} bytes");
+            assert!(params.overlap > 0, "{columns} of {width} bytes");
             assert_eq!(shared(scale), 0, "{columns} of {width} bytes at {scale:?}");
         }
         check(&mut random, &layouts.0, &layouts.1, width, 0);
     }
-    // Not small results, which stay in the cache; nor long runs of few columns, nor those of whole sectors.
+    // Not small results, which stay in the cache; nor long runs of few columns, nor those of whole
+    // sectors.
     let (small, large) = (Scale::Small, Scale::Large);
     for (scale, rows, columns, width) in [
         (small, 4001, 36, 1),
@@ -185,7 +190,8 @@ fn gaps_are_left_between_vectors_that_would_begin_in_one_bank() {
     assert_eq!(tile_of(Scale::Large, 4096, 9, 1).pad_chunks.divisor, 0);
 }
 
-/// A matrix alone is a box, if it is large enough for a block: of several, all elements would be tabulated.
+/// A matrix alone is a box, if it is large enough for a block: of several, all elements would be
+/// tabulated.
 #[test]
 fn small_matrices_are_boxes_of_their_own() {
     let mut random = Random(53);
@@ -218,8 +224,9 @@ fn lines_of_lone_rows_are_not_fetched_ahead() {
     assert!([cut(96, 128), cut(40, 80), cut(1024, 4096)].iter().all(|&ahead| ahead >= LINE_BYTES));
 }
 
-/// So that the next tile finds what it shares in the cache, and pages of memory are left when all of them was read. Not if the next one
-/// comes soon anyway, nor if the destination would be all over memory.
+/// So that the next tile finds what it shares in the cache, and pages of memory are left when all
+/// of them was read. Not if the next one comes soon anyway, nor if the destination would be all
+/// over memory.
 #[test]
 fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
     let first = |layouts: &(Layout, Layout), width| {

@@ -6,22 +6,23 @@ use devarray::Layout;
 
 use super::{
     super::{
-        emulate::{Memory, measure, run},
-        launch::{Block, Launch},
+        Launch, Params,
+        emulate::{measure, run},
         tile::Scale,
     },
-    Random,
+    Host, Random,
     boxes::shared_sectors,
-    check,
+    check, name_of,
     selected::{AT, few_rows, launch},
     transposed,
 };
 
 fn is_periodic(launch: &Launch) -> bool {
-    launch.kernel.name.to_str().unwrap().starts_with("tile_periodic")
+    name_of(launch).starts_with("tile_periodic")
 }
 
-/// Matrices of bytes that follow each other, each transposed: of any alignment, rows apart, either side of the source backwards.
+/// Matrices of bytes that follow each other, each transposed: of any alignment, rows apart, either
+/// side of the source backwards.
 fn any(random: &mut Random, [d, rows, columns]: [usize; 3]) -> (Layout, Layout) {
     let mut gap = |most: usize| if random.one_in(3) { random.below(most) } else { 0 };
     let (pitch, matrix, run, to) = (columns + gap(40), gap(40), rows * columns + gap(40), gap(40));
@@ -50,7 +51,7 @@ fn runs_over_all_rows_are_right() {
         for scale in [Scale::Small, Scale::Middle, Scale::Large] {
             let launch = launch(scale, &layouts, 1);
             found += usize::from(is_periodic(&launch));
-            kernels.insert(launch.kernel.name.to_str().unwrap());
+            kernels.insert(name_of(&launch));
         }
         check(&mut random, &layouts.0, &layouts.1, 1, seed);
     }
@@ -63,30 +64,30 @@ fn runs_over_all_rows_are_right() {
 fn a_period_that_ends_elsewhere_is_wrong() {
     let (rows, columns) = (141, 301);
     let source: Vec<u8> = (0..rows * columns).map(|i| u8::try_from(i % 251).unwrap()).collect();
-    let copied = |change: &dyn Fn(&mut Block)| {
+    let copied = |change: &dyn Fn(&mut Params)| {
         let mut launch = launch(Scale::Middle, &transposed(rows, columns), 1);
         assert!(is_periodic(&launch), "{}", launch.explain());
-        change(&mut launch.params.0);
+        change(&mut launch.params);
         let mut found = vec![0; source.len()];
-        let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+        let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
         run(&launch, &mut memory);
         let right = |(i, &byte): (usize, &u8)| byte == source[i % rows * columns + i / rows];
         found.iter().enumerate().all(right)
     };
     assert!(copied(&|_| ()));
     assert!(!copied(&|block| {
-        let Block::Tile(params) = block else { panic!("a tile") };
-        params.wrap_x = params.wrap_x.wrapping_add(1);
+        let Params::Tile(params) = block else { panic!("a tile") };
+        params.fused_x = params.fused_x.wrapping_add(1);
     }));
     assert!(!copied(&|block| {
-        let Block::Tile(params) = block else { panic!("a tile") };
+        let Params::Tile(params) = block else { panic!("a tile") };
         params.period_x += 1;
     }));
 }
 
 /// Mean accesses for one byte of each vector of a warp, all over a tile.
 fn accesses(launch: &Launch) -> f64 {
-    let Block::Tile(p) = &launch.params.0 else { panic!("a tile") };
+    let Params::Tile(p) = &launch.params else { panic!("a tile") };
     let chunks = (0..p.run_chunks - 32).step_by(32);
     let count = chunks.len() as f64;
     chunks.map(|from| measure::accesses(launch, launch.grid / 2, from)).sum::<f64>() / count
@@ -103,14 +104,14 @@ fn threads_read_from_different_banks() {
         assert!(is_periodic(&launch), "{rows} x {columns}: {}", launch.explain());
         let found = accesses(&launch);
         assert!(found < 3.1, "{rows} x {columns}: {found}");
-        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
+        let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
         assert!(params.share.is_multiple_of(2), "groups of threads store whole sectors");
-        if (params.turn_by_run, params.turn_by_vector) == (0, 0) {
+        if (params.rotate_by_run, params.rotate_by_vector) == (0, 0) {
             plain += 1;
             continue;
         }
         turned += 1;
-        (params.turn_by_run, params.turn_by_vector) = (0, 0);
+        (params.rotate_by_run, params.rotate_by_vector) = (0, 0);
         let unturned = accesses(&launch);
         assert!(unturned > 3.0 && unturned > found + 1.0, "{rows} x {columns}: {found}, {unturned}");
     }
@@ -119,7 +120,7 @@ fn threads_read_from_different_banks() {
 
 /// Bytes that tiles load, chunk by chunk, for each of the source.
 fn loaded(launch: &Launch, len_bytes: usize) -> f64 {
-    let Block::Tile(p) = &launch.params.0 else { panic!("a tile") };
+    let Params::Tile(p) = &launch.params else { panic!("a tile") };
     measure::chunks_loaded(p) as f64 * 16.0 / len_bytes as f64
 }
 
@@ -157,16 +158,16 @@ fn bytes_are_turned_where_vectors_begin_in_one_bank() {
         assert!(is_periodic(&launch), "{rows} x {columns}: {}", launch.explain());
         let found = accesses(&launch);
         assert!(found < 4.6, "{rows} x {columns}: {found}");
-        let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
-        assert_eq!((params.turn_bytes, params.row_pitch % 8), (1, 0), "{rows} x {columns}");
-        params.turn_bytes = 0;
+        let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
+        assert_eq!((params.rotate_bytes, params.row_pitch % 8), (1, 0), "{rows} x {columns}");
+        params.rotate_bytes = 0;
         let unturned = accesses(&launch);
         assert!(unturned > found + 1.5, "{rows} x {columns}: {found}, {unturned}");
         check(&mut random, &layouts.0, &layouts.1, 1, 0);
     }
     // Rows of 256 bytes would all begin in one.
     let launch = launch(Scale::Large, &transposed(77, 3200), 1);
-    let Block::Tile(params) = &launch.params.0 else { panic!("a tile") };
+    let Params::Tile(params) = &launch.params else { panic!("a tile") };
     assert_eq!((is_periodic(&launch), params.span, params.row_pitch % 32), (true, 256, 16));
 }
 
@@ -174,7 +175,7 @@ fn bytes_are_turned_where_vectors_begin_in_one_bank() {
 #[test]
 fn quarters_of_the_columns_are_in_different_banks() {
     let span_of = |launch: &Launch| {
-        let Block::Tile(params) = &launch.params.0 else { panic!("a tile") };
+        let Params::Tile(params) = &launch.params else { panic!("a tile") };
         (is_periodic(launch), params.span)
     };
     let span = |rows, columns| span_of(&launch(Scale::Large, &transposed(rows, columns), 1));
@@ -186,9 +187,9 @@ fn quarters_of_the_columns_are_in_different_banks() {
 
 #[test]
 fn others_are_found_otherwise() {
-    let name = |scale, layouts: &(Layout, Layout), width| launch(scale, layouts, width).kernel.name;
-    // Vectors that end with their period; elements of two bytes; periods shorter than a vector; short tables; words of middle results,
-    // and small results of more rows than a tile has anyway.
+    let name = |scale, layouts: &(Layout, Layout), width| name_of(&launch(scale, layouts, width));
+    // Vectors that end with their period; elements of two bytes; periods shorter than a vector;
+    // short tables; words of middle results, and small results of more rows than a tile has anyway.
     for (scale, rows, columns, width) in [
         (Scale::Large, 256, 1001, 1),
         (Scale::Large, 253, 1009, 2),
@@ -198,10 +199,10 @@ fn others_are_found_otherwise() {
         (Scale::Middle, 248, 1000, 1),
         (Scale::Small, 253, 1009, 1),
     ] {
-        let found = name(scale, &transposed(rows, columns), width).to_str().unwrap();
+        let found = name(scale, &transposed(rows, columns), width);
         assert!(!found.starts_with("tile_periodic"), "{rows} x {columns} of {width} bytes: {found}");
     }
-    assert_eq!(name(Scale::Large, &few_rows(37, 301), 1), c"tile_periodic_shifted");
+    assert_eq!(name(Scale::Large, &few_rows(37, 301), 1), "tile_periodic_shifted");
     // Matrices that are whole in a tile, with rows in one bank.
-    assert_eq!(name(Scale::Large, &few_rows(77, 160), 1), c"tile_table");
+    assert_eq!(name(Scale::Large, &few_rows(77, 160), 1), "tile_table");
 }

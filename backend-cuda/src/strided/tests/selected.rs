@@ -4,12 +4,13 @@ use devarray::{Layout, backend::Capabilities, copy::Plan};
 
 use super::{
     super::{
-        Addresses, Launch,
-        emulate::{Memory, measure, run},
-        launch::{Block, LINE_BYTES},
-        tile::{Scale, TileParams},
+        Addresses, Launch, Params,
+        emulate::{measure, run},
+        launch::LINE_BYTES,
+        params::TileParams,
+        tile::Scale,
     },
-    Random, check, launches, transposed,
+    Host, Random, check, launches, name_of, transposed,
 };
 
 pub(super) const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
@@ -29,8 +30,8 @@ pub(super) fn tile_of(scale: Scale, rows: usize, columns: usize, width: usize) -
 
 /// Those of any copy, given as its destination and source.
 pub(super) fn tile_between(scale: Scale, layouts: &(Layout, Layout), width: usize) -> TileParams {
-    match launch(scale, layouts, width).params.0 {
-        Block::Tile(params) => params,
+    match launch(scale, layouts, width).params {
+        Params::Tile(params) => params,
         other => panic!("{other:?} instead of tiles"),
     }
 }
@@ -45,7 +46,7 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
                 let layouts = transposed(rows * step, columns * other);
                 check(&mut random, &layouts.0, &layouts.1, width, 0);
                 for scale in [Scale::Middle, Scale::Large] {
-                    kernels.insert((width, launch(scale, &layouts, width).kernel.name.to_str().unwrap()));
+                    kernels.insert((width, name_of(&launch(scale, &layouts, width))));
                 }
             }
         }
@@ -66,8 +67,8 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
 fn whole_lines_of_large_copies_are_held() {
     let of = |scale: Scale, layouts: (Layout, Layout), width: usize| {
         let launch = launch(scale, &layouts, width);
-        let hold = matches!(&launch.params.0, Block::Rows(params) if params.hold != 0);
-        (launch.kernel.name.to_str().unwrap(), hold)
+        let hold = matches!(&launch.params, Params::Rows(params) if params.evict_last != 0);
+        (name_of(&launch), hold)
     };
     for width in [1, 2, 4, 8] {
         let square = || transposed(1024, 512);
@@ -91,7 +92,8 @@ fn whole_lines_of_large_copies_are_held() {
     assert_eq!(of(Scale::Stream, rows([2049, 2], 0), 4), ("rows_stride_4", false));
 }
 
-/// Few rows make short runs. These end with the last row, if vectors fill them, instead of going on with the next element of each.
+/// Few rows make short runs. These end with the last row, if vectors fill them, instead of going on
+/// with the next element of each.
 #[test]
 fn runs_that_fill_vectors_end_where_rows_go_on() {
     let mut random = Random(23);
@@ -104,13 +106,15 @@ fn runs_that_fill_vectors_end_where_rows_go_on() {
     {
         assert_eq!(kernel(rows, width), expected, "{rows} rows of {width} bytes");
     }
-    // An axis between the rows, which the tile takes several steps of, is of the run and stays there.
+    // An axis between the rows, which the tile takes several steps of, is of the run and stays
+    // there.
     let dst = Layout::new(&[94, 5, 12], &[5, 1, 470], 0).unwrap();
     let src = Layout::new(&[94, 5, 12], &[1, 14256, -198], 2178).unwrap();
     check(&mut random, &dst, &src, 16, 0);
 }
 
-/// Where the first two tiles lie: apart along the source's rows if these are the short side, or else along the destination's runs.
+/// Where the first two tiles lie: apart along the source's rows if these are the short side, or
+/// else along the destination's runs.
 #[test]
 fn whole_lines_are_worked_on_along_the_narrow_side_first() {
     let first = |scale: Scale, rows: usize, columns: usize, width: usize| {
@@ -135,7 +139,8 @@ fn whole_lines_are_worked_on_along_the_narrow_side_first() {
     assert!(!along_the_source(4096, 512, 2));
 }
 
-/// Runs of one element each, too short for the kernels of rows, that start anywhere in the destination.
+/// Runs of one element each, too short for the kernels of rows, that start anywhere in the
+/// destination.
 #[test]
 fn elements_repeat_in_runs_of_any_alignment() {
     let mut random = Random(31);
@@ -176,7 +181,7 @@ fn elements_that_take_turns_are_picked_apart() {
         (8, 1030, 4),
     ] {
         let layouts = transposed(pixels, channels);
-        let name = launch(Scale::Large, &layouts, width).kernel.name.to_str().unwrap();
+        let name = name_of(&launch(Scale::Large, &layouts, width));
         let (dst, src) = layouts;
         let whole = (pixels * width).is_multiple_of(16);
         assert_eq!(name == format!("tile_split_{channels}"), whole, "{name}: {pixels} of {width} bytes");
@@ -212,7 +217,8 @@ fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
     }
 }
 
-/// Few rows, whose runs go on along them: matrices of `rows` by `columns` that follow each other, each transposed.
+/// Few rows, whose runs go on along them: matrices of `rows` by `columns` that follow each other,
+/// each transposed.
 pub(super) fn few_rows(rows: usize, columns: usize) -> (Layout, Layout) {
     let shape = [9, columns, rows];
     let [_, c, r] = shape.map(usize::cast_signed);
@@ -278,7 +284,7 @@ fn short_rows_are_taken_in_squares() {
         check(&mut random, &dst, &src, 4, 0);
         let layouts = (dst, src);
         for (scale, loops) in [(Scale::Stream, loops), (Scale::FastStream, 2), (Scale::Large, 2)] {
-            let Block::Rows(params) = launch(scale, &layouts, 4).params.0 else { panic!("rows") };
+            let Params::Rows(params) = launch(scale, &layouts, 4).params else { panic!("rows") };
             assert_eq!(params.axes, loops, "{shape:?}, {scale:?}");
         }
     }
@@ -289,15 +295,16 @@ fn a_wrong_pitch_is_seen() {
     let (dst, src) = transposed(128, 128);
     let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
     let mut launch = launch(Scale::Large, &(dst, src), 4);
-    let Block::Tile(params) = &mut launch.params.0 else { panic!("a tile") };
-    params.set_step(params.element_x + 16);
+    let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
+    params.element_at = params.element_at.map(|x| x + 16);
+    params.element_x += 16;
     let source: Vec<u8> = (0..=255).cycle().take(plan.len_bytes()).collect();
     let mut found = vec![0; plan.len_bytes()];
     let mut expected = found.clone();
     for (from, to, len) in plan.runs() {
         expected[to..to + len].copy_from_slice(&source[from..from + len]);
     }
-    let mut memory = Memory { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+    let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
     run(&launch, &mut memory);
     assert!(found != expected);
 }

@@ -1,243 +1,150 @@
-//! Parameters of the tile kernels, as `tile.cuh` declares and explains them.
+//! A tile as the kernels take it. `tile.cuh` explains each field.
 
-use std::fmt;
-
-use super::super::{
-    fast_div::FastDiv,
-    launch::{Loop, Operands},
+use super::{SHARED_BYTES, order::Order, place::Placement, sides::Sides, threads::Threads};
+use crate::strided::{
+    kernel::Find,
+    params::{FastDiv, Loop, MAX_INNER, MAX_OUTER, Operands, RowLoop, RunLoop, StoreLoop, TileParams},
 };
 
-/// Loops around tiles a launch can have.
-pub(in crate::strided) const MAX_OUTER: usize = 20;
-/// Loops around rows, around runs, and along a run that a tile can have.
-pub(in crate::strided) const MAX_INNER: usize = 8;
-/// "No axis" for the counters of pieces.
-pub(in crate::strided) const NO_AXIS: u32 = u32::MAX;
-
-/// A loop around rows or runs: its byte step in the tile, and in global memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
-pub(in crate::strided) struct Step {
-    pub(in crate::strided) extent: FastDiv,
-    pub(in crate::strided) x: i32,
-    pub(in crate::strided) global: i64,
+/// How shared memory is divided: tables first, data last, from these bytes on.
+pub(super) struct SharedMemory {
+    store_table: u32,
+    run_table: u32,
+    data: u32,
+    /// All of it.
+    pub(super) bytes: u32,
 }
 
-impl Step {
-    pub(super) const NONE: Self = Self { extent: FastDiv::NONE, x: 0, global: 0 };
-}
-
-/// A loop along a run: its byte step in the tile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
-pub(in crate::strided) struct RunStep {
-    pub(in crate::strided) extent: FastDiv,
-    pub(in crate::strided) x: i32,
-}
-
-impl RunStep {
-    pub(super) const NONE: Self = Self { extent: FastDiv::NONE, x: 0 };
-}
-
-/// Parameters of the kernels of `tile.cu`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[repr(C)]
-pub(in crate::strided) struct TileParams {
-    pub(in crate::strided) at: Operands,
-    pub(in crate::strided) tiles: u32,
-    pub(in crate::strided) outer_axes: u32,
-    pub(in crate::strided) a_outer: u32,
-    pub(in crate::strided) b_outer: u32,
-    pub(in crate::strided) outer: [Loop; MAX_OUTER],
-    pub(in crate::strided) c_outer: u32,
-    pub(in crate::strided) c_extent: u32,
-    pub(in crate::strided) c_piece: u32,
-    pub(in crate::strided) ahead: u32,
-    pub(in crate::strided) a_extent: u32,
-    pub(in crate::strided) a_piece: u32,
-    pub(in crate::strided) b_extent: u32,
-    pub(in crate::strided) b_piece: u32,
-    pub(in crate::strided) a_src: i64,
-    pub(in crate::strided) a_in_run: u32,
-    pub(in crate::strided) b_in_rows: u32,
-    pub(in crate::strided) skew: u32,
-    pub(in crate::strided) skew_mask: u32,
-    pub(in crate::strided) low: i64,
-    pub(in crate::strided) high: i64,
-    pub(in crate::strided) span: u32,
-    pub(in crate::strided) span_inner: u32,
-    pub(in crate::strided) rows: u32,
-    pub(in crate::strided) rows_inner: u32,
-    pub(in crate::strided) row_step: u32,
-    pub(in crate::strided) swizzle_shift: u32,
-    pub(in crate::strided) swizzle_mask: u32,
-    pub(in crate::strided) run_in_classes: u32,
-    pub(in crate::strided) chunks: FastDiv,
-    pub(in crate::strided) pad_chunks: FastDiv,
-    pub(in crate::strided) pad_log2: u32,
-    pub(in crate::strided) row_axes: u32,
-    pub(in crate::strided) classes_log2: u32,
-    pub(in crate::strided) row_pitch: u32,
-    pub(in crate::strided) class_pitch: u32,
-    pub(in crate::strided) row: [Step; MAX_INNER],
-    pub(in crate::strided) run: u32,
-    pub(in crate::strided) run_inner: u32,
-    pub(in crate::strided) stores: u32,
-    pub(in crate::strided) stores_inner: u32,
-    pub(in crate::strided) store_groups: FastDiv,
-    pub(in crate::strided) run_chunks: u32,
-    pub(in crate::strided) lanes_log2: u32,
-    pub(in crate::strided) passes: u32,
-    pub(in crate::strided) columns: FastDiv,
-    pub(in crate::strided) store_axes: u32,
-    pub(in crate::strided) store_x: i32,
-    pub(in crate::strided) run_dst: i64,
-    pub(in crate::strided) store: [Step; MAX_INNER],
-    pub(in crate::strided) wrap: FastDiv,
-    pub(in crate::strided) wrap_x: u32,
-    pub(in crate::strided) wrap_src: i64,
-    pub(in crate::strided) vector_x: i32,
-    pub(in crate::strided) element_x: i32,
-    pub(in crate::strided) period: FastDiv,
-    pub(in crate::strided) period_x: i32,
-    pub(in crate::strided) run_axes: u32,
-    pub(in crate::strided) run_axis: [RunStep; MAX_INNER],
-    pub(in crate::strided) element_at: [i32; 8],
-    pub(in crate::strided) turn_by_run: u32,
-    pub(in crate::strided) turn_by_vector: u32,
-    pub(in crate::strided) row_table: u32,
-    pub(in crate::strided) store_table: u32,
-    pub(in crate::strided) run_table: u32,
-    pub(in crate::strided) data: u32,
-    pub(in crate::strided) turn_bytes: u32,
-    pub(in crate::strided) share: u32,
-}
-
-const _: () = assert!(size_of::<TileParams>() == 1544, "the size tile.cuh asserts too");
-
-impl TileParams {
-    /// Everything absent.
-    pub(super) fn new(at: Operands) -> Self {
-        Self {
-            at,
-            tiles: 1,
-            outer_axes: 0,
-            a_outer: NO_AXIS,
-            b_outer: NO_AXIS,
-            outer: std::array::from_fn(|_| Loop::new(1, 0, 0)),
-            c_outer: NO_AXIS,
-            c_extent: 0,
-            c_piece: 0,
-            ahead: 0,
-            a_extent: 0,
-            a_piece: 0,
-            b_extent: 0,
-            b_piece: 0,
-            a_src: 0,
-            a_in_run: 0,
-            b_in_rows: 0,
-            skew: 0,
-            skew_mask: 15,
-            low: 0,
-            high: 0,
-            span: 0,
-            span_inner: 0,
-            rows: 1,
-            rows_inner: 1,
-            row_step: 0,
-            swizzle_shift: 0,
-            swizzle_mask: 0,
-            run_in_classes: 0,
-            chunks: FastDiv::NONE,
-            pad_chunks: FastDiv::NONE,
-            pad_log2: 0,
-            row_axes: 0,
-            classes_log2: 0,
-            row_pitch: 0,
-            class_pitch: 0,
-            row: [Step::NONE; MAX_INNER],
-            run: 1,
-            run_inner: 1,
-            stores: 1,
-            stores_inner: 1,
-            store_groups: FastDiv::NONE,
-            run_chunks: 0,
-            lanes_log2: 0,
-            passes: 0,
-            columns: FastDiv::NONE,
-            store_axes: 0,
-            store_x: 0,
-            run_dst: 0,
-            store: [Step::NONE; MAX_INNER],
-            wrap: FastDiv::NONE,
-            wrap_x: 0,
-            wrap_src: 0,
-            vector_x: 0,
-            element_x: 0,
-            period: FastDiv::NONE,
-            period_x: 0,
-            run_axes: 0,
-            run_axis: [RunStep::NONE; MAX_INNER],
-            element_at: [0; 8],
-            turn_by_run: 0,
-            turn_by_vector: 0,
-            row_table: 0,
-            store_table: 0,
-            run_table: 0,
-            data: 0,
-            turn_bytes: 0,
-            share: 0,
-        }
+impl SharedMemory {
+    pub(super) fn of(sides: &Sides<'_>, placement: &Placement) -> Option<Self> {
+        const ENTRY_BYTES: u32 = 16;
+        let entries = if sides.across_rows.len() > 1 { sides.rows } else { 0 };
+        let store_table = entries * ENTRY_BYTES;
+        let entries = if placement.store.len() > 1 { placement.stores } else { 0 };
+        let run_table = store_table + entries.checked_mul(ENTRY_BYTES)?;
+        let tabulated = placement.find == Find::Table;
+        let entries = if tabulated { placement.period + 2 * sides.problem.vector() } else { 0 };
+        let data = (run_table + entries * 2 + placement.before).next_multiple_of(128);
+        let bytes = data + placement.bytes;
+        (bytes <= SHARED_BYTES).then_some(Self { store_table, run_table, data, bytes })
     }
+}
 
-    /// Sets how many bytes of shared memory are from element to element of a run.
-    pub(in crate::strided) fn set_step(&mut self, element_x: i32) {
-        self.element_x = element_x;
-        self.element_at = [0, 1, 2, 3, 4, 5, 6, 7].map(|times| element_x.wrapping_mul(times));
-    }
+/// Division by `divisor`, or "not used".
+fn division(divisor: u32) -> FastDiv {
+    if divisor == 0 { FastDiv::default() } else { FastDiv::new(divisor) }
+}
 
-    pub(in crate::strided) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} rows of {} B to {} runs of {} elements, {} threads along a run",
-            self.rows,
-            self.span,
-            self.stores,
-            self.run,
-            if self.columns.divisor > 0 { self.columns.divisor } else { 1 << self.lanes_log2 }
-        )?;
-        if self.c_extent > 0 {
-            write!(f, ", {} boxes a tile", self.c_piece)?;
-        }
-        if self.skew > 0 {
-            write!(f, ", skewed by up to {}", self.skew)?;
-        }
-        if self.wrap.divisor != 0 {
-            write!(f, ", over the ends of {} steps", self.wrap.divisor)?;
-        }
-        if self.period.divisor != 0 && self.run_axes == 0 {
-            write!(f, ", in periods of {}", self.period.divisor)?;
-        } else if self.period.divisor != 0 {
-            write!(f, ", tabulated for {}", self.period.divisor)?;
-        }
-        if self.run_in_classes != 0 {
-            write!(f, ", rows in groups of {}", 1 << self.classes_log2)?;
-        } else if self.classes_log2 != 0 {
-            write!(f, ", rows permuted")?;
-        }
-        if self.swizzle_mask != 0 {
-            write!(f, ", swizzled")?;
-        }
-        if (self.turn_by_run, self.turn_by_vector) != (0, 0) {
-            let (run, vector) = (self.turn_by_run, self.turn_by_vector);
-            write!(f, ", words turned by {run} a run and {vector} a vector")?;
-        }
-        if self.turn_bytes != 0 {
-            write!(f, ", bytes by 1 a vector")?;
-        }
-        if self.pad_chunks.divisor != 0 {
-            write!(f, ", padded")?;
-        }
-        Ok(())
+/// The parameters of a launch.
+pub(super) fn of(
+    sides: &Sides<'_>,
+    order: &Order,
+    placement: &Placement,
+    threads: &Threads,
+    memory: &SharedMemory,
+) -> Option<TileParams> {
+    let Sides { problem, shape, row_split, run_split, .. } = *sides;
+    let axis = |axis: Option<usize>| axis.map(|axis| (shape.axes[axis], shape.steps[axis]));
+    let batch = shape.batch.filter(|&axis| shape.is_cut(axis));
+    let (a, b, c) = (axis(row_split), axis(run_split), axis(batch));
+    let span_inner = a.map_or(Some(sides.span), |(of, steps)| {
+        let cut = u64::from(steps - 1) * of.src.unsigned_abs();
+        Some(sides.span - u32::try_from(cut).ok()?)
+    })?;
+    let (mut low, mut high) = (0, i64::from(sides.span));
+    let mut row = [RowLoop::default(); MAX_INNER];
+    for (k, &axis) in sides.across_rows.iter().enumerate() {
+        let (src, steps) = (shape.axes[axis].src, sides.loaded[axis]);
+        row[k] = RowLoop { extent: FastDiv::new(steps), x: placement.row_x[k], src };
+        let reach = i64::from(steps - 1) * src;
+        low += reach.min(0);
+        high += reach.max(0);
     }
+    let mut outer = [Loop::new(1, 0, 0); MAX_OUTER];
+    outer[..order.outer.len()].copy_from_slice(&order.outer);
+    let mut store = [StoreLoop::default(); MAX_INNER];
+    store[..placement.store.len()].copy_from_slice(&placement.store);
+    let mut run_axis = [RunLoop::default(); MAX_INNER];
+    for (to, &(steps, x)) in run_axis.iter_mut().zip(&placement.run_loops) {
+        *to = RunLoop { extent: FastDiv::new(steps.min(sides.run)), x };
+    }
+    let step = placement.element_x;
+    Some(TileParams {
+        at: Operands { src: sides.src, dst: shape.dst, ..problem.operands() },
+        // Order.
+        tiles: order.tiles,
+        outer_axes: u32::try_from(order.outer.len()).ok()?,
+        outer,
+        a_outer: order.number_of(row_split),
+        b_outer: order.number_of(run_split),
+        c_outer: order.number_of(shape.batch),
+        ahead: order.ahead,
+        // What of the last tile along an axis is not there.
+        a_extent: a.map_or(0, |(of, _)| of.extent),
+        a_piece: a.map_or(0, |(_, steps)| steps),
+        a_src: a.map_or(0, |(of, _)| of.src),
+        a_in_run: u32::from(run_split.is_some() && row_split == run_split),
+        b_extent: b.map_or(0, |(of, _)| of.extent),
+        b_piece: b.map_or(0, |(_, steps)| steps),
+        b_in_rows: u32::from(run_split.is_some_and(|axis| sides.across_rows.contains(&axis))),
+        c_extent: c.map_or(0, |(of, _)| of.extent),
+        c_piece: c.map_or(0, |(_, steps)| steps),
+        // Rows.
+        low,
+        high,
+        span: sides.span,
+        span_inner,
+        rows: sides.rows,
+        rows_inner: sides.steps(&sides.across_rows, run_split.or(shape.batch)),
+        row_step: threads.row_step,
+        chunks: FastDiv::new(sides.chunks),
+        row_axes: u32::try_from(sides.across_rows.len()).ok()?,
+        row,
+        classes_log2: placement.classes_log2,
+        row_pitch: placement.row_pitch,
+        class_pitch: placement.class_pitch,
+        swizzle_shift: placement.swizzle_shift,
+        swizzle_mask: placement.swizzle_mask,
+        pad_chunks: division(placement.pad_chunks),
+        pad_log2: placement.pad_log2,
+        // Runs.
+        overlap: sides.overlap,
+        start_mask: placement.start_mask,
+        run: sides.run,
+        run_inner: sides.steps(&shape.run, run_split),
+        run_dst: shape.axes[0].dst,
+        stores: placement.stores,
+        stores_inner: sides.steps(&sides.across_runs, row_split.or(shape.batch)),
+        store_axes: u32::try_from(placement.store.len()).ok()?,
+        // Along a run the source may go backwards: the first element is then the last of the row.
+        store_x: i32::try_from(shape.src.wrapping_sub(shape.first_row())).ok()?,
+        store,
+        fused: division(shape.fused.map_or(0, |fused| fused.extent)),
+        fused_x: placement.fused_x,
+        fused_src: shape.fused.map_or(0, |fused| fused.src),
+        store_groups: FastDiv::new(threads.store_groups),
+        run_chunks: threads.run_chunks,
+        lanes_log2: threads.lanes_log2,
+        passes: threads.passes,
+        columns: division(threads.columns),
+        share: placement.share,
+        // Elements of a run.
+        vector_x: placement.vector_x,
+        element_x: step,
+        element_at: [0, 1, 2, 3, 4, 5, 6, 7].map(|times| step.wrapping_mul(times)),
+        period: division(placement.period),
+        period_x: placement.period_x,
+        run_axes: u32::try_from(placement.run_loops.len()).ok()?,
+        run_axis,
+        run_in_classes: u32::from(placement.run_in_classes),
+        rotate_by_run: placement.rotation.by_run,
+        rotate_by_vector: placement.rotation.by_vector,
+        rotate_bytes: u32::from(placement.rotation.bytes),
+        // Shared memory.
+        row_table: 0,
+        store_table: memory.store_table,
+        run_table: memory.run_table,
+        data: memory.data,
+        ..TileParams::default()
+    })
 }

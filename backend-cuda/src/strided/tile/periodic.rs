@@ -1,19 +1,24 @@
 //! Runs over all rows of a tile and then along them.
 //!
-//! A matrix that is turned round, whose rows are all in the tile, is one run in the destination: no two tiles write parts of one run, and
-//! vectors are whole. Its elements are a step apart for a period, as many as there are rows, and from period to period it is another step.
-//! Elements of one byte take no table: one period at most ends within a vector. For wider ones a table is as fast.
+//! A transposed matrix whose rows are all in the tile, is one run in the destination: no two tiles
+//! write parts of one run, and vectors are whole. Its elements are a step apart for a period, as
+//! many as there are rows, and from period to period it is another step. Elements of one byte take
+//! no table: one period at most ends within a vector. For wider ones a table is as fast.
+
+use devarray::Axes;
 
 use super::{
-    Layout, SECTOR_BYTES,
-    place::{Find, MAX_TABLE, VECTOR_WORDS, in_words},
+    SECTOR_BYTES,
+    boxes::of_all_rows,
+    place::{MAX_TABLE, Placement, VECTOR_WORDS, in_words},
+    rotate::{Banks, Rotation, WARP},
     scale::Scale,
-    shape::{Shape, of_all_rows},
-    turn::{Banks, WARP},
+    shape::Shape,
+    sides::Sides,
 };
 use crate::strided::{
     axes::{Axis, Problem},
-    fast_div::FastDiv,
+    kernel::Find,
 };
 
 /// Bytes of a vector, and how many elements of one byte it has.
@@ -28,9 +33,10 @@ const SAMPLES: u32 = 8;
 /// What threads that meet may cost each of those warps; more costs more than to look bytes up.
 const MUCH: u32 = 5 * SAMPLES;
 
-/// Boxes of all rows, the best first, for runs that end anywhere, if they are cut in `without` or would be read from one bank. Tiles of cut runs overlap, so that rows are
-/// loaded twice, and of a run the last piece may be short; tiles of all rows have sectors in common at the ends of rows only
-/// (`NOTES.md`, version 14).
+/// Boxes of all rows, the best first, for runs that end anywhere, if they are cut in `without` or
+/// would be read from one bank. Tiles of cut runs overlap, so that rows are loaded twice, and of a
+/// run the last piece may be short; tiles of all rows have sectors in common at the ends of rows
+/// only.
 pub(super) fn boxes<'a>(
     problem: &'a Problem,
     without: &Shape,
@@ -50,7 +56,8 @@ pub(super) fn boxes<'a>(
     // Words of a middle result are as fast.
     let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && in_words(problem, without);
     let cut = without.run[..] == [0] && without.run_unit() < VECTOR && !words;
-    // Groups of threads, a quarter of the columns apart, then read from different banks, not from one as with a power of two.
+    // Groups of threads, a quarter of the columns apart, then read from different banks, not from
+    // one as with a power of two.
     let apart = problem.width == 1 && src % 16 == 0 && rows % 8 != 0 && rows > LEAST_ROWS;
     let apart = apart && without.split(&without.row).is_some();
     let fits = (cut || apart) && rows <= MOST_ROWS;
@@ -58,58 +65,65 @@ pub(super) fn boxes<'a>(
     columns.filter_map(|columns| of_all_rows(problem, columns))
 }
 
-/// Lays out a run given by its loops as (steps, bytes), if it is of that kind: `bytes` from the first row to the end of the last.
+/// Places a run given by its loops as (steps, bytes), if it is of that kind: `bytes` from the first
+/// row to the end of the last.
 pub(super) fn place(
-    layout: &mut Layout<'_>,
-    levels: &[(u32, i32)],
+    sides: &Sides<'_>,
+    nested: &Placement,
+    loops: &[(u32, i32)],
     bytes: u32,
-) -> Option<(Find, (u32, u32))> {
-    let &[(rows, step), (_, next)] = levels else { return None };
+) -> Option<Placement> {
+    let &[(rows, step), (_, next)] = loops else { return None };
     let pitch = u32::try_from(step).ok()?;
-    let across = layout.across_rows[..] == layout.shape.run[..1];
-    if layout.problem.width != 1 || layout.scattered || !across || rows < VECTOR {
+    let across = sides.across_rows[..] == sides.shape.run[..1];
+    if sides.problem.width != 1 || sides.scattered || !across || rows < VECTOR {
         return None;
     }
-    // Vectors that begin in one bank are looked up as fast, if the table is short, or if the tile is a matrix: all its sectors are whole.
+    // Vectors that begin in one bank are looked up as fast, if the table is short, or if the tile
+    // is a matrix: all its sectors are whole.
     let meet = pitch.is_multiple_of(8);
     let short = rows.is_multiple_of(8) && rows < 128;
-    if meet && (short || layout.row_split.is_none()) {
+    if meet && (short || sides.row_split.is_none()) {
         return None;
     }
     // Rows an odd number of 16 bytes apart are in different banks, if their vectors are not.
     let apart = if pitch.is_multiple_of(2 * VECTOR) { VECTOR } else { 0 };
     let (pitch, bytes) = (pitch + apart, bytes + rows * apart);
     let step = pitch.cast_signed();
-    let shifted = !layout.shape.runs_keep(SECTOR_BYTES.into());
+    let shifted = !sides.shape.runs_keep(SECTOR_BYTES.into());
     let over = if shifted { SECTOR_BYTES - 1 } else { 0 };
-    let p = &mut layout.params;
-    if p.stores == 1 && layout.across_runs.is_empty() {
-        let run = Run { rows, pitch, next, vectors: (p.run + over).div_ceil(VECTOR) };
-        let (dealt, cost) = run.best(meet);
+    let mut placement = Placement {
+        find: Find::Periodic,
+        // Of the word in which a period ends, all is gathered from both sides.
+        before: over.max(VECTOR_WORDS - 1) * pitch,
+        bytes: bytes + (VECTOR - 1) * pitch,
+        row_pitch: pitch,
+        period: rows,
+        period_x: next,
+        element_x: step,
+        fused_x: next.wrapping_sub(step.wrapping_mul(rows.cast_signed())).cast_unsigned(),
+        // Vectors are counted from a sector on, so that groups of threads store whole ones.
+        shifted,
+        start_mask: over,
+        store: nested.store.clone(),
+        run_loops: Axes::new(),
+        ..*nested
+    };
+    placement.row_x[0] = step;
+    if sides.stores == 1 && sides.across_runs.is_empty() {
+        let run = Run { rows, pitch, next, vectors: (sides.run + over).div_ceil(VECTOR) };
+        let ((share, rotation), cost) = run.best(meet);
         let table = rows.checked_mul(VECTOR >> rows.trailing_zeros().min(VECTOR.ilog2()));
         if meet && cost >= MUCH && table.is_some_and(|entries| entries <= MAX_TABLE) {
             return None;
         }
-        (p.turn_by_run, p.turn_by_vector) = (dealt.by_run, dealt.by_vector);
-        p.turn_bytes = u32::from(dealt.bytes);
-        if dealt.share > 0 {
-            p.share = dealt.share;
-            p.stores = GROUPS;
-            layout.most_lanes_log2 = LANES_LOG2;
+        placement.rotation = rotation;
+        if share > 0 {
+            (placement.share, placement.stores) = (share, GROUPS);
+            placement.most_lanes_log2 = LANES_LOG2;
         }
     }
-    // Vectors are counted from a sector on, so that groups of threads store whole ones.
-    layout.shifted = shifted;
-    p.skew_mask = over;
-    p.row_pitch = pitch;
-    p.row[0].x = step;
-    p.period = FastDiv::new(rows);
-    p.period_x = next;
-    p.set_step(step);
-    p.wrap_x = next.wrapping_sub(step.wrapping_mul(rows.cast_signed())).cast_unsigned();
-    // Of the word in which a period ends, all is gathered from both sides.
-    let before = over.max(VECTOR_WORDS - 1) * pitch;
-    Some((Find::Periodic, (before, bytes + (VECTOR - 1) * pitch)))
+    Some(placement)
 }
 
 /// A run of so many vectors, as its elements lie in shared memory.
@@ -120,63 +134,58 @@ struct Run {
     vectors: u32,
 }
 
-/// How the vectors of a run are dealt out to the threads of a warp.
-#[derive(Clone, Copy)]
-struct Dealt {
-    /// Vectors of each group of threads; 0: all threads have neighbouring ones.
-    share: u32,
-    /// As in [`super::params::TileParams`].
-    by_run: u32,
-    by_vector: u32,
-    bytes: bool,
-}
+/// Vectors of each group of threads, or 0 if all threads have neighbouring ones, and with which
+/// word they begin.
+type Share = (u32, Rotation);
 
 impl Run {
-    /// What costs least, and how much: as many accesses as a byte takes a warp, one more to turn words, two to turn bytes as well
-    /// (`NOTES.md`, version 14). `meet`: whether vectors of neighbouring threads begin in one bank.
-    fn best(&self, meet: bool) -> (Dealt, u32) {
+    /// What costs least, and how much: as many accesses as a byte takes a warp, one more to rotate
+    /// words, two to rotate bytes as well. `meet`: whether vectors of neighbouring threads begin in
+    /// one bank.
+    fn best(&self, meet: bool) -> (Share, u32) {
         let share = self.vectors.div_ceil(GROUPS).next_multiple_of(2);
-        let dealt = |share, by_run, by_vector, bytes| Dealt { share, by_run, by_vector, bytes };
-        // Neighbouring vectors are 16 rows apart: in all banks of a kind if the pitch is odd, in fewer if it is even.
+        // Neighbouring vectors are 16 rows apart: in all banks of a kind if the pitch is odd, in
+        // fewer if it is even.
         let by_vector = [0, 2, 4][self.pitch.trailing_zeros().min(2) as usize];
+        let words = Rotation::new;
+        let bytes = |by_run, by_vector| Rotation { bytes: true, ..words(by_run, by_vector) };
         let all = if meet {
             [
-                (0, 0, 2, false),
-                (0, 0, 4, false),
-                (0, 0, 1, true),
-                (0, 0, 2, true),
-                (share, 0, 1, true),
-                (share, 1, 1, true),
+                (0, words(0, 2)),
+                (0, words(0, 4)),
+                (0, bytes(0, 1)),
+                (0, bytes(0, 2)),
+                (share, bytes(0, 1)),
+                (share, bytes(1, 1)),
             ]
-            .map(|(share, by_run, by_vector, bytes)| dealt(share, by_run, by_vector, bytes))
         } else {
             [(0, 0), (1, 0), (0, by_vector), (1, by_vector), (2, by_vector), (3, by_vector)]
-                .map(|(by_run, by_vector)| dealt(share, by_run, by_vector, false))
+                .map(|(by_run, by_vector)| (share, words(by_run, by_vector)))
         };
-        let cost = |dealt: &Dealt| {
-            let turns = match (dealt.by_run | dealt.by_vector, dealt.bytes) {
+        let cost = |&(share, rotation): &Share| {
+            let instructions = match (rotation.by_run | rotation.by_vector, rotation.bytes) {
                 (0, _) => 0,
                 (_, false) => SAMPLES,
                 (_, true) => 2 * SAMPLES,
             };
-            turns + (0..SAMPLES).map(|sample| self.accesses(*dealt, sample)).sum::<u32>()
+            instructions + (0..SAMPLES).map(|sample| self.accesses(share, rotation, sample)).sum::<u32>()
         };
-        let plain = dealt(0, 0, 0, false);
-        let costs = [plain].into_iter().chain(all).map(|dealt| (dealt, cost(&dealt)));
+        let plain = (0, words(0, 0));
+        let costs = [plain].into_iter().chain(all).map(|way| (way, cost(&way)));
         costs.min_by_key(|&(_, cost)| cost).unwrap_or((plain, u32::MAX))
     }
 
-    /// How often a warp accesses banks for the first byte of its vectors' first words: one of [`SAMPLES`] warps, as far from each other.
-    fn accesses(&self, dealt: Dealt, sample: u32) -> u32 {
-        let Dealt { share, by_run, by_vector, bytes } = dealt;
+    /// How often a warp accesses banks for the first byte of its vectors' first words: one of
+    /// [`SAMPLES`] warps, as far from each other.
+    fn accesses(&self, share: u32, rotation: Rotation, sample: u32) -> u32 {
         let (lanes_log2, all) = if share > 0 { (LANES_LOG2, share) } else { (WARP.ilog2(), self.vectors) };
         let first = ((all >> lanes_log2) * sample / SAMPLES) << lanes_log2;
         let mut banks = Banks::new();
         for thread in 0..WARP {
             let run = thread >> lanes_log2;
             let vector = run * share + first + thread % (1 << lanes_log2);
-            let turned = (run * by_run + ((vector * by_vector) >> 2)) % VECTOR_WORDS;
-            let element = vector * VECTOR + turned * 4 + if bytes { vector % 4 } else { 0 };
+            let word = (run * rotation.by_run + ((vector * rotation.by_vector) >> 2)) % VECTOR_WORDS;
+            let element = vector * VECTOR + word * 4 + if rotation.bytes { vector % 4 } else { 0 };
             let (period, row) = (element / self.rows, element % self.rows);
             banks.access(i64::from(period) * i64::from(self.next) + i64::from(row * self.pitch));
         }

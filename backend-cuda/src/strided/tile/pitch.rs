@@ -2,14 +2,17 @@
 //!
 //! Three things want something of it:
 //!
-//! - **Alignment.** Whole chunks of 16 bytes are copied, so a row lies as it does in memory modulo 16.
-//! - **Sectors.** What is copied from one sector of 32 bytes to parts of two in shared memory is asked for twice. So a row
-//!   lies as it does in memory modulo 32 or, so that lines are asked for as a whole, modulo 128 (`NOTES.md`, version 9).
-//! - **Banks.** Eight neighbouring threads read neighbouring vectors of a run, each from a row of its own: those begin in
-//!   different 16 bytes of the 128 that all banks have. Rows an odd number of 16 bytes apart do. Others are swizzled: the 16
-//!   bytes are moved about within the line, by what the row's number tells.
+//! - **Alignment.** Whole chunks of 16 bytes are copied, so a row lies as it does in memory modulo
+//!   16.
+//! - **Sectors.** What is copied from one sector of 32 bytes to parts of two in shared memory is
+//!   asked for twice. So a row lies as it does in memory modulo 32 or, so that lines are asked for
+//!   as a whole, modulo 128.
+//! - **Banks.** Eight neighbouring threads read neighbouring vectors of a run, each from a row of
+//!   its own: those begin in different 16 bytes of the 128 that all banks have. Rows an odd number
+//!   of 16 bytes apart do. Others are swizzled: the 16 bytes are moved about within the line, by
+//!   what the row's number tells.
 
-use super::{Layout, SECTOR_BYTES, place::CHUNK_BYTES, wrap::Wrap};
+use super::{SECTOR_BYTES, fused::Fused, place::CHUNK_BYTES, sides::Sides};
 use crate::strided::launch::LINE_BYTES;
 
 /// What aligns a tile as a whole, before and after its rows.
@@ -25,14 +28,14 @@ pub(super) fn in_sectors(least: u32, stride: i64) -> u32 {
     at_least(least, stride, SECTOR_BYTES)
 }
 
-/// Bytes from row to row, for rows that lie in order: those of few that spread neighbouring threads over the banks best, of
-/// those that keep sectors if one of them does so well enough.
-pub(super) fn in_order(layout: &Layout<'_>, axis: usize) -> u32 {
-    let stride = layout.shape.axes[axis].src;
-    let least = at_least(layout.params.chunks.divisor * CHUNK_BYTES, stride, CHUNK_BYTES);
-    let step = if layout.scattered || layout.problem.width == 16 { 1 } else { layout.problem.vector() };
+/// Bytes from row to row, for rows that lie in order: those of few that spread neighbouring threads
+/// over the banks best, of those that keep sectors if one of them does so well enough.
+pub(super) fn in_order(sides: &Sides<'_>, axis: usize) -> u32 {
+    let stride = sides.shape.axes[axis].src;
+    let least = at_least(sides.chunks * CHUNK_BYTES, stride, CHUNK_BYTES);
+    let step = if sides.scattered || sides.problem.width == 16 { 1 } else { sides.problem.vector() };
     let cost = |&pitch: &u32| {
-        let conflicts = conflicts(pitch * step, layout.problem.width);
+        let conflicts = conflicts(pitch * step, sides.problem.width);
         let keeps = in_sectors(pitch, stride) == pitch && conflicts <= 2;
         (!keeps, conflicts, pitch)
     };
@@ -60,17 +63,17 @@ pub(super) struct Pitches {
 }
 
 /// The pitches of rows in `classes` classes.
-pub(super) fn in_classes(layout: &Layout<'_>, classes: u32) -> Pitches {
-    let rows = layout.params.rows.div_ceil(classes);
-    let bytes = layout.params.chunks.divisor * CHUNK_BYTES;
-    let wrap = layout.shape.wrap.map(|wrap| wrap.src);
-    let strides = || layout.across_rows.iter().map(|&axis| layout.shape.axes[axis].src).chain(wrap);
+pub(super) fn in_classes(sides: &Sides<'_>, classes: u32) -> Pitches {
+    let rows = sides.rows.div_ceil(classes);
+    let bytes = sides.chunks * CHUNK_BYTES;
+    let fused = sides.shape.fused.map(|fused| fused.src);
+    let strides = || sides.across_rows.iter().map(|&axis| sides.shape.axes[axis].src).chain(fused);
     // The last rows of a class lie further than their number tells.
-    let room = layout.shape.wrap.map_or(0, Wrap::x);
-    let single = strides().next().filter(|_| layout.across_rows.len() == 1);
+    let room = sides.shape.fused.map_or(0, Fused::x);
+    let single = strides().next().filter(|_| sides.across_rows.len() == 1);
     let plain = |row, class| Pitches { row, class, swizzle_shift: 0, swizzle_mask: 0 };
-    // Neighbours in a class are so many rows of the source apart. If that is an odd number of 16 bytes, rows that lie as in
-    // their lines begin in different banks.
+    // Neighbours in a class are so many rows of the source apart. If that is an odd number of 16
+    // bytes, rows that lie as in their lines begin in different banks.
     if let Some(stride) = single {
         let next = stride * i64::from(classes);
         if next.rem_euclid(SECTOR_BYTES.into()) == i64::from(CHUNK_BYTES) {
@@ -78,16 +81,16 @@ pub(super) fn in_classes(layout: &Layout<'_>, classes: u32) -> Pitches {
             return plain(row, at_least(rows * row + room, stride, LINE_BYTES));
         }
     }
-    // Otherwise a power of two that all rows keep: a line if possible, or a part of one. Vectors that start anywhere reach from
-    // row to row of a class, which a swizzle does not allow.
+    // Otherwise a power of two that all rows keep: a line if possible, or a part of one. Vectors
+    // that start anywhere reach from row to row of a class, which a swizzle does not allow.
     let keeps = |&granule: &u32| strides().all(|stride| stride % i64::from(granule) == 0);
     let granule = [LINE_BYTES, LINE_BYTES / 2, SECTOR_BYTES].into_iter().find(keeps);
-    if let Some(granule) = granule.filter(|_| !layout.shifted) {
-        let begins =
-            layout.shape.rows_keep(granule.into()) && layout.params.at.src.is_multiple_of(granule.into());
+    if let Some(granule) = granule.filter(|_| !sides.shifted) {
+        let begins = sides.shape.rows_keep(granule.into()) && sides.src.is_multiple_of(granule.into());
         let granules = (if begins { bytes } else { bytes + granule - CHUNK_BYTES }).div_ceil(granule);
-        // Eight rows an odd number of granules apart begin in as many places as a line has granules. The bits of their
-        // number that do not tell there choose a place within the granule.
+        // Eight rows an odd number of granules apart begin in as many places as a line has
+        // granules. The bits of their number that do not tell there choose a place within the
+        // granule.
         let row = granule * if granule == LINE_BYTES { granules } else { granules | 1 };
         let told = (LINE_BYTES / granule).ilog2();
         return Pitches {
@@ -97,9 +100,9 @@ pub(super) fn in_classes(layout: &Layout<'_>, classes: u32) -> Pitches {
             swizzle_mask: granule - CHUNK_BYTES,
         };
     }
-    // Otherwise sectors before banks: that two threads meet in a bank costs less, but for elements of one byte, of which a
-    // vector takes sixteen.
-    let keep = if single.is_some() && layout.problem.width > 1 { SECTOR_BYTES } else { CHUNK_BYTES };
+    // Otherwise sectors before banks: that two threads meet in a bank costs less, but for elements
+    // of one byte, of which a vector takes sixteen.
+    let keep = if single.is_some() && sides.problem.width > 1 { SECTOR_BYTES } else { CHUNK_BYTES };
     let row = keep * (bytes.div_ceil(keep) | 1);
     plain(row, at_least(rows * row + room, single.unwrap_or(0), keep))
 }

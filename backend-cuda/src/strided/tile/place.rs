@@ -1,94 +1,21 @@
 //! Where rows lie in shared memory, and how the elements of a run are found there.
 
-use std::ffi::CStr;
-
 use devarray::Axes;
 
 use super::{
-    Layout,
-    params::{RunStep, Step},
+    fused::Fused,
     periodic,
     pitch::{self, MARGIN},
+    rotate::{self, Rotation},
     shape::Shape,
-    turn::Turn,
-    wrap::Wrap,
+    sides::Sides,
 };
-use crate::strided::{axes::Problem, fast_div::FastDiv, launch::LINE_BYTES};
-
-/// How the byte of an element of a run is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Find {
-    /// One step.
-    Linear,
-    /// A step for a period, and another from period to period.
-    Periodic,
-    /// A table that repeats with a step.
-    Table,
-    /// One step, in words that hold an element of several runs.
-    Pairs,
-    /// As they lie: elements of so many runs take turns in a row.
-    Split(u32),
-    /// One step, and elements stored one by one.
-    Scatter,
-}
-
-/// In what kernels that find elements the same way differ.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Variant {
-    /// Runs start at any alignment.
-    pub(super) shifted: bool,
-    /// Table entries are read as vectors, which only elements of one byte have kernels for.
-    pub(super) wide: bool,
-    /// Bytes of a store, of words.
-    pub(super) store_bytes: u32,
-    /// Tiles overlap.
-    pub(super) skewed: bool,
-    /// Runs go over two axes as one; tiles may overlap then.
-    pub(super) wraps: bool,
-}
-
-impl Find {
-    /// The kernel for it.
-    pub(super) fn kernel(self, variant: &Variant) -> &'static CStr {
-        let &Variant { shifted, wide, store_bytes, skewed, wraps } = variant;
-        match (self, shifted) {
-            (Self::Table, true) if wide && wraps => c"tile_table_shifted_wide_wrapped",
-            (Self::Table, true) if wraps => c"tile_table_shifted_wrapped",
-            (Self::Linear, true) if wraps => c"tile_linear_shifted_wrapped",
-            (Self::Table, true) if wide => c"tile_table_shifted_wide",
-            (Self::Periodic, false) => c"tile_periodic",
-            (Self::Periodic, true) => c"tile_periodic_shifted",
-            (Self::Linear, false) => c"tile_linear",
-            (Self::Linear, true) => c"tile_linear_shifted",
-            (Self::Table, false) => c"tile_table",
-            (Self::Table, true) => c"tile_table_shifted",
-            (Self::Pairs, _) => match (store_bytes, skewed, wraps) {
-                (16, false, false) => c"tile_pairs",
-                (8, false, false) => c"tile_pairs_8",
-                (_, false, false) => c"tile_pairs_4",
-                (16, true, false) => c"tile_pairs_skewed",
-                (8, true, false) => c"tile_pairs_skewed_8",
-                (_, true, false) => c"tile_pairs_skewed_4",
-                (16, _, true) => c"tile_pairs_wrapped",
-                (8, _, true) => c"tile_pairs_wrapped_8",
-                (_, _, true) => c"tile_pairs_wrapped_4",
-            },
-            (Self::Split(2), _) => c"tile_split_2",
-            (Self::Split(3), _) => c"tile_split_3",
-            (Self::Split(_), _) => c"tile_split_4",
-            (Self::Scatter, _) => c"tile_scatter",
-        }
-    }
-
-    /// The kernel that holds rows in the cache until they were read, for runs of whole vectors.
-    pub(super) fn held(self) -> Option<&'static CStr> {
-        match self {
-            Self::Linear => Some(c"tile_linear_held"),
-            Self::Pairs => Some(c"tile_pairs_held"),
-            Self::Periodic | Self::Table | Self::Split(_) | Self::Scatter => None,
-        }
-    }
-}
+use crate::strided::{
+    axes::Problem,
+    kernel::Find,
+    launch::LINE_BYTES,
+    params::{MAX_INNER, StoreLoop},
+};
 
 /// What a thread copies to shared memory at once.
 pub(super) const CHUNK_BYTES: u32 = 16;
@@ -100,98 +27,153 @@ pub(super) const MAX_TABLE: u32 = 2048;
 /// Fewer rows are not worth a permutation.
 const FEW_ROWS: u32 = 8;
 
-/// Places the rows. Returns how elements are found, and bytes before and from the first row.
-pub(super) fn place(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
-    let axes = &layout.shape.axes;
-    let one_by_one = layout.scattered || layout.problem.width == 16;
-    let regular =
-        layout.across_rows.len() == 1 || layout.across_rows.iter().all(|&axis| axes[axis].src % 16 == 0);
-    for (to, &axis) in layout.params.row.iter_mut().zip(&layout.across_rows) {
-        *to = Step { extent: FastDiv::new(layout.loaded[axis]), x: 0, global: axes[axis].src };
-    }
-    layout.params.row_axes = u32::try_from(layout.across_rows.len()).ok()?;
-    if !layout.shape.runs_cross_rows() || !regular {
-        return nested(layout);
-    }
-    let few = layout.params.rows < FEW_ROWS && !layout.shifted;
-    let pitch = || pitch::in_order(layout, layout.across_rows[0]);
-    if one_by_one || few {
-        let pitch = pitch();
-        return Some(linear(layout, pitch));
-    }
-    // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in order.
-    if layout.shifted && layout.problem.width == 1 {
-        let pitch = pitch();
-        if let Some(turn) = Turn::best(layout, pitch) {
-            (layout.params.turn_by_run, layout.params.turn_by_vector) = (turn.by_run, turn.by_vector);
-            layout.most_lanes_log2 = turn.lanes_log2;
-            return Some(linear(layout, pitch));
+/// Where a tile lies in shared memory. What is 0 is not there.
+#[derive(Default)]
+pub(super) struct Placement {
+    pub(super) find: Find,
+    /// Bytes before the first row, and from it to the end.
+    pub(super) before: u32,
+    pub(super) bytes: u32,
+    /// Bytes from step to step of each loop around rows.
+    pub(super) row_x: [i32; MAX_INNER],
+    /// Rows are permuted into, or gaps left after, as many classes of rows; from row to row of one,
+    /// and from class to class.
+    pub(super) classes_log2: u32,
+    pub(super) row_pitch: u32,
+    pub(super) class_pitch: u32,
+    /// Whether the first loop of a run counts rows in classes.
+    pub(super) run_in_classes: bool,
+    pub(super) swizzle_shift: u32,
+    pub(super) swizzle_mask: u32,
+    /// Chunks after which 16 bytes are left free, those of so many vectors.
+    pub(super) pad_chunks: u32,
+    pub(super) pad_log2: u32,
+    /// Bytes from vector to vector of a run, and from element to element.
+    pub(super) vector_x: i32,
+    pub(super) element_x: i32,
+    /// Elements after which what finds them repeats, and bytes from there to there.
+    pub(super) period: u32,
+    pub(super) period_x: i32,
+    /// Loops along a run that is tabulated: steps, and bytes of each.
+    pub(super) run_loops: Axes<(u32, i32)>,
+    /// Bytes further than a step, after the end of the first of two axes or of a period.
+    pub(super) fused_x: u32,
+    pub(super) rotation: Rotation,
+    /// What of the sides the placement has its own way with: where runs start, and of how many
+    /// parts they consist, for how many threads along each.
+    pub(super) shifted: bool,
+    pub(super) start_mask: u32,
+    pub(super) store: Axes<StoreLoop>,
+    pub(super) stores: u32,
+    /// Vectors of each part of a run.
+    pub(super) share: u32,
+    pub(super) most_lanes_log2: u32,
+}
+
+impl Placement {
+    /// What the sides say, and nothing else.
+    fn of(sides: &Sides<'_>) -> Self {
+        Self {
+            fused_x: sides.shape.fused.map_or(0, Fused::x),
+            shifted: sides.shifted,
+            start_mask: sides.start_mask,
+            store: sides.store.clone(),
+            stores: sides.stores,
+            most_lanes_log2: 5,
+            ..Self::default()
         }
     }
-    permuted(layout)
+}
+
+/// Places the rows.
+pub(super) fn place(sides: &Sides<'_>) -> Option<Placement> {
+    let axes = &sides.shape.axes;
+    let across_rows = &sides.across_rows;
+    let regular = across_rows.len() == 1 || across_rows.iter().all(|&axis| axes[axis].src % 16 == 0);
+    if !sides.shape.runs_cross_rows() || !regular {
+        return nested(sides);
+    }
+    let one_by_one = sides.scattered || sides.problem.width == 16;
+    let few = sides.rows < FEW_ROWS && !sides.shifted;
+    let pitch = || pitch::in_order(sides, across_rows[0]);
+    if one_by_one || few {
+        return Some(linear(sides, pitch()));
+    }
+    // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in
+    // order.
+    if sides.shifted && sides.problem.width == 1 {
+        let pitch = pitch();
+        if let Some((rotation, most_lanes_log2)) = rotate::best(sides, pitch) {
+            return Some(Placement { rotation, most_lanes_log2, ..linear(sides, pitch) });
+        }
+    }
+    permuted(sides)
 }
 
 /// Rows one after the other.
-fn linear(layout: &mut Layout<'_>, pitch: u32) -> (Find, (u32, u32)) {
-    let vector = layout.problem.vector();
-    let p = &mut layout.params;
-    p.row_pitch = pitch;
-    p.set_step(pitch.cast_signed());
-    p.vector_x = (vector * pitch).cast_signed();
+fn linear(sides: &Sides<'_>, pitch: u32) -> Placement {
+    let vector = sides.problem.vector();
+    let vectors = (vector - 1) * pitch;
     // Tables of rows of several axes count rows by their position.
-    let bytes = p.rows * pitch + layout.shape.wrap.map_or(0, Wrap::x) + MARGIN;
-    let room = if layout.shifted && layout.skew == 0 { (vector - 1) * pitch } else { 0 };
-    let after = if layout.scattered { 0 } else { (vector - 1) * pitch };
-    row_positions(layout, |k, before| if k == 0 { pitch } else { before });
-    let find = if layout.scattered { Find::Scatter } else { Find::Linear };
-    (find, (room, bytes + after))
-}
-
-/// Rows in as many classes as a vector has elements, each class together: the rows of a vector are then a class apart, and
-/// those of neighbouring vectors are neighbours in a class.
-fn permuted(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
-    let vector = layout.store_bytes / layout.problem.width;
-    let pitches = pitch::in_classes(layout, vector);
-    let p = &mut layout.params;
-    p.classes_log2 = vector.ilog2();
-    (p.row_pitch, p.class_pitch) = (pitches.row, pitches.class);
-    (p.swizzle_shift, p.swizzle_mask) = (pitches.swizzle_shift, pitches.swizzle_mask);
-    p.vector_x = p.row_pitch.cast_signed();
-    p.set_step(p.class_pitch.cast_signed());
-    let bytes = vector * p.class_pitch + MARGIN;
-    if !layout.shifted {
-        let find = if words(layout.problem, layout.shape) { Find::Pairs } else { Find::Linear };
-        return Some((find, (0, bytes)));
+    let bytes = sides.rows * pitch + sides.shape.fused.map_or(0, Fused::x) + MARGIN;
+    Placement {
+        find: if sides.scattered { Find::Scatter } else { Find::Linear },
+        before: if sides.shifted && sides.overlap == 0 { vectors } else { 0 },
+        bytes: bytes + if sides.scattered { 0 } else { vectors },
+        row_x: row_positions(sides, |k, before| if k == 0 { pitch } else { before }).0,
+        row_pitch: pitch,
+        element_x: pitch.cast_signed(),
+        vector_x: (vector * pitch).cast_signed(),
+        ..Placement::of(sides)
     }
-    let room = if layout.skew == 0 { layout.params.row_pitch } else { 0 };
-    let after = 2 * layout.params.row_pitch;
-    let (class, row) = (layout.params.class_pitch.cast_signed(), layout.params.row_pitch.cast_signed());
-    tabulate(layout, &[(vector, class), (u32::MAX, row)]).map(|_| (Find::Table, (room, bytes + after)))
 }
 
-/// Describes a run by a table, given its loops as (steps, bytes). The last one repeats what the others tabulate, if it is long
-/// enough. Returns the bytes a vector that reaches over the end of the run
-/// may be away from it.
-fn tabulate(layout: &mut Layout<'_>, levels: &[(u32, i32)]) -> Option<u32> {
-    let vector = layout.problem.vector();
-    let p = &mut layout.params;
-    let (&(_, last_x), inner) = levels.split_last()?;
+/// Rows in as many classes as a vector has elements, each class together: the rows of a vector are
+/// then a class apart, and those of neighbouring vectors are neighbours in a class.
+fn permuted(sides: &Sides<'_>) -> Option<Placement> {
+    let vector = sides.store_bytes / sides.problem.width;
+    let pitches = pitch::in_classes(sides, vector);
+    let (row, class) = (pitches.row.cast_signed(), pitches.class.cast_signed());
+    let bytes = vector * pitches.class + MARGIN;
+    let placement = Placement {
+        find: if words(sides.problem, sides.shape) { Find::Packed } else { Find::Linear },
+        bytes,
+        classes_log2: vector.ilog2(),
+        row_pitch: pitches.row,
+        class_pitch: pitches.class,
+        swizzle_shift: pitches.swizzle_shift,
+        swizzle_mask: pitches.swizzle_mask,
+        vector_x: row,
+        element_x: class,
+        ..Placement::of(sides)
+    };
+    if !sides.shifted {
+        return Some(placement);
+    }
+    let (placement, _) = tabulated(sides, placement, &[(vector, class), (u32::MAX, row)])?;
+    let before = if sides.overlap == 0 { pitches.row } else { 0 };
+    Some(Placement { before, bytes: bytes + 2 * pitches.row, ..placement })
+}
+
+/// Describes a run by a table, given its loops as (steps, bytes). The last one repeats what the
+/// others tabulate, if it is long enough. Returns the bytes a vector that reaches over the end of
+/// the run may be away from it, too.
+fn tabulated(sides: &Sides<'_>, placement: Placement, loops: &[(u32, i32)]) -> Option<(Placement, u32)> {
+    let vector = sides.problem.vector();
+    let (&(_, last_x), inner) = loops.split_last()?;
     let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
-    // Whole vectors, if each finds its entries aligned; those that start anywhere do not. The limit is the same for both: a smaller
-    // box was faster than a longer table.
+    // Whole vectors, if each finds its entries aligned; those that start anywhere do not. The limit
+    // is the same for both: a smaller box was faster than a longer table.
     let whole = vector >> below.trailing_zeros().min(vector.trailing_zeros());
-    if below.checked_mul(whole)?.min(p.run) > MAX_TABLE {
+    if below.checked_mul(whole)?.min(sides.run) > MAX_TABLE {
         return None;
     }
-    let times = if layout.shifted { 1 } else { whole };
-    let period = (below * times).min(p.run);
-    p.period = FastDiv::new(period);
-    p.period_x = if period < p.run { last_x * times.cast_signed() } else { 0 };
-    p.run_axes = u32::try_from(levels.len()).ok()?;
-    for (to, &(steps, x)) in p.run_axis.iter_mut().zip(levels) {
-        *to = RunStep { extent: FastDiv::new(steps.min(p.run)), x };
-    }
-    Some(if period < p.run { (vector.div_ceil(below) + 1) * last_x.unsigned_abs() } else { 0 })
+    let times = if sides.shifted { 1 } else { whole };
+    let period = (below * times).min(sides.run);
+    let repeats = period < sides.run;
+    let room = if repeats { (vector.div_ceil(below) + 1) * last_x.unsigned_abs() } else { 0 };
+    let period_x = if repeats { last_x * times.cast_signed() } else { 0 };
+    Some((Placement { find: Find::Table, period, period_x, run_loops: loops.into(), ..placement }, room))
 }
 
 /// Neighbouring runs whose elements make a word of at least 4 bytes.
@@ -199,8 +181,8 @@ pub(super) fn group(width: u32) -> u32 {
     if width == 1 { 4 } else { 2 }
 }
 
-/// Whether elements of neighbouring runs can be fetched as one word: they lie next to each other in a row, and all words
-/// are aligned.
+/// Whether elements of neighbouring runs can be fetched as one word: they lie next to each other in
+/// a row, and all words are aligned.
 fn words(problem: &Problem, shape: &Shape) -> bool {
     let width = problem.width;
     let word = i64::from(width * group(width));
@@ -216,8 +198,9 @@ fn words(problem: &Problem, shape: &Shape) -> bool {
         && shape.first_row().is_multiple_of(word.unsigned_abs())
 }
 
-/// Whether elements along one axis are fetched as words, [`Find::Pairs`]. Of one byte they are where runs start at multiples of 4
-/// or 8 bytes only, too, and are stored in such: that is faster than to shift them into place, which for two is as fast.
+/// Whether elements along one axis are fetched as words, [`Find::Packed`]. Of one byte they are
+/// where runs start at multiples of 4 or 8 bytes only, too, and are stored in such: that is faster
+/// than to shift them into place, which for two is as fast.
 pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
     let unit = shape.run_unit();
     let [axis] = shape.run[..] else { return false };
@@ -232,126 +215,126 @@ pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
         && words(problem, shape)
 }
 
-/// Gives each axis that counts rows its pitch, the innermost first; `of(k, bytes of the axes before)`.
-fn row_positions(layout: &mut Layout<'_>, of: impl Fn(usize, u32) -> u32) -> u32 {
-    let mut bytes = 0;
-    for (k, &axis) in layout.across_rows.iter().enumerate() {
+/// Gives each axis that counts rows its pitch, the innermost first: `of(k, bytes of the axes
+/// before)`. Returns the bytes of all, too.
+fn row_positions(sides: &Sides<'_>, of: impl Fn(usize, u32) -> u32) -> ([i32; MAX_INNER], u32) {
+    let (mut row_x, mut bytes) = ([0; MAX_INNER], 0);
+    for (k, &axis) in sides.across_rows.iter().enumerate() {
         let pitch = of(k, bytes);
-        layout.params.row[k].x = pitch.cast_signed();
-        bytes = pitch * layout.loaded[axis];
+        row_x[k] = pitch.cast_signed();
+        bytes = pitch * sides.loaded[axis];
     }
-    bytes
+    (row_x, bytes)
 }
 
 /// Rows nested as the axes are, each pitch congruent to its stride; runs over rows and along them.
-fn nested(layout: &mut Layout<'_>) -> Option<(Find, (u32, u32))> {
-    let shape = layout.shape;
-    let vector = layout.problem.vector();
-    let row_bytes = CHUNK_BYTES * layout.params.chunks.divisor;
-    let strides: Axes<i64> = layout.across_rows.iter().map(|&axis| shape.axes[axis].src).collect();
-    let first = layout.across_rows.first().map(|&axis| pitch::in_order(layout, axis));
-    let rows_bytes = row_positions(layout, |k, before| match first {
+fn nested(sides: &Sides<'_>) -> Option<Placement> {
+    let (shape, vector, across_rows) = (sides.shape, sides.problem.vector(), &sides.across_rows);
+    let first = across_rows.first().map(|&axis| pitch::in_order(sides, axis));
+    let (row_x, rows_bytes) = row_positions(sides, |k, before| match first {
         Some(pitch) if k == 0 => pitch,
-        _ => pitch::in_sectors(before, strides[k]),
+        _ => pitch::in_sectors(before, shape.axes[across_rows[k]].src),
     });
-    if layout.across_rows.len() == 1 {
-        layout.params.row_pitch = first?;
+    let mut placement = Placement { row_x, ..Placement::of(sides) };
+    if across_rows.len() == 1 {
+        placement.row_pitch = first?;
     }
     if shape.batch.is_some() {
         // Counts rows as it counts runs, after all others.
-        let (row, run) = (layout.across_rows.len() - 1, layout.across_runs.len() - 1);
-        layout.params.store[run].x = layout.params.row[row].x;
+        placement.store.last_mut()?.x = row_x[across_rows.len() - 1];
     }
-    // The byte of an element: a sum over the axes of the run, neighbours merged where they continue each other.
-    let mut levels: Axes<(u32, i32)> = Axes::new();
+    // The byte of an element: a sum over the axes of the run, neighbours merged where they continue
+    // each other.
+    let mut loops: Axes<(u32, i32)> = Axes::new();
     for &axis in &shape.run {
-        let across = layout.across_rows.iter().position(|&other| other == axis);
-        let x = match across {
-            Some(k) => layout.params.row[k].x,
+        let x = match across_rows.iter().position(|&other| other == axis) {
+            Some(k) => row_x[k],
             None => i32::try_from(shape.axes[axis].src).ok()?,
         };
-        match levels.last_mut() {
-            Some(last) if i64::from(last.0) * i64::from(last.1) == i64::from(x) => {
-                last.0 *= layout.loaded[axis]
+        match loops.last_mut() {
+            Some((steps, last)) if i64::from(*steps) * i64::from(*last) == i64::from(x) => {
+                *steps *= sides.loaded[axis];
             }
-            _ => levels.push((layout.loaded[axis], x)),
+            _ => loops.push((sides.loaded[axis], x)),
         }
     }
-    let widest = levels.iter().map(|&(_, x)| x.unsigned_abs()).max()?;
-    let p = &mut layout.params;
-    let bytes = rows_bytes.max(row_bytes) + MARGIN;
-    let steps = (vector - 1) * widest;
-    if let [(_, x)] = levels[..] {
-        p.set_step(x);
-        p.vector_x = x * vector.cast_signed();
-        if let Some(runs) = turns(layout) {
-            return Some((Find::Split(runs), (0, bytes + runs * CHUNK_BYTES)));
-        }
-        let pad = padding(layout);
-        let find = if layout.scattered { Find::Scatter } else { Find::Linear };
-        return Some((find, (steps, bytes + steps + pad)));
+    let bytes = rows_bytes.max(CHUNK_BYTES * sides.chunks) + MARGIN;
+    if let [(_, x)] = loops[..] {
+        let placement = Placement { element_x: x, vector_x: x * vector.cast_signed(), ..placement };
+        return Some(one_step(sides, placement, bytes));
     }
-    if let Some(all) = periodic::place(layout, &levels, bytes) {
+    if let Some(all) = periodic::place(sides, &placement, &loops, bytes) {
         return Some(all);
     }
-    let room = tabulate(layout, &levels)?;
-    let bytes = bytes + part_vectors(layout);
+    let (placement, room) = tabulated(sides, placement, &loops)?;
+    let (placement, gaps) = part_vectors(sides, placement);
     // On the side it goes to: a source that runs backwards leads to lower bytes.
-    let before = if layout.params.period_x < 0 { room } else { 0 };
-    Some((Find::Table, (before, bytes + room)))
+    let before = if placement.period_x < 0 { room } else { 0 };
+    Some(Placement { before, bytes: bytes + gaps + room, ..placement })
 }
 
-/// Leaves 16 bytes free after every vector of rows, where a run begins across them and neighbouring vectors of it would meet in one
-/// bank or two: sixteen, although half of the groups then tear their sectors (`NOTES.md`, versions 10 and 14). Returns the bytes that adds.
-fn part_vectors(layout: &mut Layout<'_>) -> u32 {
-    let vector = layout.problem.vector();
-    let p = &mut layout.params;
-    let begins_across = layout.across_rows[..] == layout.shape.run[..1];
-    let meet = (vector * p.row_pitch).is_multiple_of(LINE_BYTES / 2);
-    if vector == 1 || p.rows <= vector || !begins_across || !meet {
-        return 0;
+/// Runs whose elements are one step apart, in rows of so many bytes.
+fn one_step(sides: &Sides<'_>, placement: Placement, bytes: u32) -> Placement {
+    if let Some(runs) = interleaved(sides, &placement) {
+        return Placement { find: Find::Split(runs), bytes: bytes + runs * CHUNK_BYTES, ..placement };
     }
-    p.run_in_classes = 1;
-    p.classes_log2 = vector.ilog2();
-    p.class_pitch = p.row_pitch;
-    p.row_pitch = vector * p.class_pitch + CHUNK_BYTES;
-    p.rows / vector * CHUNK_BYTES
+    let before = (sides.problem.vector() - 1) * placement.element_x.unsigned_abs();
+    let find = if sides.scattered { Find::Scatter } else { Find::Linear };
+    let (placement, pad) = padded(sides, placement);
+    Placement { find, before, bytes: bytes + before + pad, ..placement }
 }
 
-/// How many runs take turns in one row of whole vectors, if there is a kernel for as many.
-fn turns(layout: &Layout<'_>) -> Option<u32> {
-    let (p, width) = (&layout.params, layout.problem.width);
-    let runs = u32::try_from(p.element_x).ok()? / width;
-    let take_turns = p.store_axes == 1 && p.stores == runs && p.store[0].x == width.cast_signed();
-    (take_turns && one_row(layout) && width < 16 && (2..=4).contains(&runs)).then_some(runs)
+/// Leaves 16 bytes free after every vector of rows, where a run begins across them and neighbouring
+/// vectors of it would meet in one bank or two: sixteen, although half of the groups then tear
+/// their sectors. Returns the bytes that adds, too.
+fn part_vectors(sides: &Sides<'_>, placement: Placement) -> (Placement, u32) {
+    let vector = sides.problem.vector();
+    let begins_across = sides.across_rows[..] == sides.shape.run[..1];
+    let pitch = placement.row_pitch;
+    let meet = (vector * pitch).is_multiple_of(LINE_BYTES / 2);
+    if vector == 1 || sides.rows <= vector || !begins_across || !meet {
+        return (placement, 0);
+    }
+    let placement = Placement {
+        run_in_classes: true,
+        classes_log2: vector.ilog2(),
+        class_pitch: pitch,
+        row_pitch: vector * pitch + CHUNK_BYTES,
+        ..placement
+    };
+    (placement, sides.rows / vector * CHUNK_BYTES)
+}
+
+/// How many runs are interleaved in one row of whole vectors, if there is a kernel for as many.
+fn interleaved(sides: &Sides<'_>, placement: &Placement) -> Option<u32> {
+    let width = sides.problem.width;
+    let runs = u32::try_from(placement.element_x).ok()? / width;
+    let [store] = placement.store[..] else { return None };
+    let alternate = sides.stores == runs && store.x == width.cast_signed();
+    (alternate && one_row(sides) && width < 16 && (2..=4).contains(&runs)).then_some(runs)
 }
 
 /// Whether tiles are single rows that begin with a chunk, to runs of whole vectors.
-fn one_row(layout: &Layout<'_>) -> bool {
-    let single = layout.params.rows == 1 && layout.params.row_axes == 0;
-    single && layout.start == Some(0) && !layout.shifted && !layout.scattered
+fn one_row(sides: &Sides<'_>) -> bool {
+    let single = sides.rows == 1 && sides.across_rows.is_empty();
+    single && sides.start == Some(0) && !sides.shifted && !sides.scattered
 }
 
-/// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless eight do, so that the next ones begin
-/// in others. No vector is torn. Returns the bytes that adds.
-fn padding(layout: &mut Layout<'_>) -> u32 {
-    let width = layout.problem.width;
-    let p = &layout.params;
-    let Ok(step) = u32::try_from(p.element_x) else { return 0 };
-    let reach: u32 = layout
-        .across_runs
-        .iter()
-        .map(|&axis| {
-            (layout.shape.steps[axis] - 1) * p.store.iter().map(|s| s.x.unsigned_abs()).max().unwrap_or(0)
-        })
-        .sum();
+/// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless
+/// eight do, so that the next ones begin in others. No vector is torn. Returns the bytes that adds,
+/// too.
+fn padded(sides: &Sides<'_>, placement: Placement) -> (Placement, u32) {
+    const LINE_CHUNKS: u32 = LINE_BYTES / CHUNK_BYTES;
+    let width = sides.problem.width;
+    let Ok(step) = u32::try_from(placement.element_x) else { return (placement, 0) };
+    let widest = placement.store.iter().map(|store| store.x.unsigned_abs()).max().unwrap_or(0);
+    let reach: u32 = sides.across_runs.iter().map(|&axis| (sides.shape.steps[axis] - 1) * widest).sum();
     let vector_chunks = step / width;
-    let banks = (LINE_BYTES / CHUNK_BYTES) >> vector_chunks.trailing_zeros().min(3);
-    if !one_row(layout) || step <= width || reach + width > step || banks == LINE_BYTES / CHUNK_BYTES {
-        return 0;
+    let banks = LINE_CHUNKS >> vector_chunks.trailing_zeros().min(3);
+    if !one_row(sides) || step <= width || reach + width > step || banks == LINE_CHUNKS {
+        return (placement, 0);
     }
-    let chunks = banks * vector_chunks;
-    layout.params.pad_log2 = banks.ilog2();
-    layout.params.pad_chunks = FastDiv::new(chunks);
-    layout.params.chunks.divisor.div_ceil(chunks) * 16
+    let pad_chunks = banks * vector_chunks;
+    let bytes = sides.chunks.div_ceil(pad_chunks) * CHUNK_BYTES;
+    (Placement { pad_log2: banks.ilog2(), pad_chunks, ..placement }, bytes)
 }

@@ -2,12 +2,14 @@
 
 use crate::strided::MemorySpeed;
 
-/// A copy by its size. Large ones are fastest when a thread has two vectors under way and a block half a thousand threads: enough to
-/// hide the memory behind, and few enough blocks to begin. A small copy is over before that matters: it needs many small
-/// blocks, so that every multiprocessor has some, and a short way through each.
+/// A copy by its size. Large ones are fastest when a thread has two vectors under way and a block
+/// half a thousand threads: enough to hide the memory behind, and few enough blocks to begin. A
+/// small copy is over before that matters: it needs many small blocks, so that every multiprocessor
+/// has some, and a short way through each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::strided) enum Scale {
-    /// One vector a thread is all there is: 2^18 threads, about what the largest devices have at a time.
+    /// One vector a thread is all there is: 2^18 threads, about what the largest devices have at a
+    /// time.
     Small,
     /// A few times that.
     Middle,
@@ -83,7 +85,8 @@ impl Scale {
         Size { row_bytes, run_bytes, tile_bytes }
     }
 
-    /// Vectors of 16 bytes a thread loads, or stores, at least. More make smaller blocks, of which more are under way.
+    /// Vectors of 16 bytes a thread loads, or stores, at least. More make smaller blocks, of which
+    /// more are under way.
     pub(super) fn vectors(self, vector: Vector) -> u32 {
         match (self, vector) {
             (Self::Small, _) => 1,

@@ -18,18 +18,9 @@ pub(in crate::judge) fn every_byte(set: &Strided) -> Vec<usize> {
     starts.into_iter().flat_map(|start| start..start + set.run).collect()
 }
 
-/// Whether it is what its type promises.
-fn is_sound(set: &Strided) -> bool {
-    let bytes = every_byte(set);
-    let first_stride = set.levels.first().is_none_or(|level| level.stride > set.run);
-    let many = set.run > 0 && set.levels.iter().all(|level| level.count > 1);
-    many && first_stride && bytes.windows(2).all(|pair| pair[0] < pair[1])
-}
-
 fn bytes_of<'a>(parts: impl IntoIterator<Item = &'a Strided>) -> HashSet<usize> {
     let mut all = HashSet::new();
     for part in parts {
-        assert!(is_sound(part), "{part:?}");
         for byte in every_byte(part) {
             assert!(all.insert(byte), "{byte} is in two parts");
         }
@@ -51,49 +42,85 @@ fn random_set(rng: &mut SplitMix64, grain: usize) -> Strided {
     set
 }
 
-#[test]
-fn what_is_common_and_what_is_left_are_those_of_the_bytes() {
-    let mut rng = SplitMix64::new(5);
+/// A flag for each of the bytes that random sets can have.
+type Flags = [bool; 1024];
+
+/// The bytes of sound sets that share none.
+fn flags_of(parts: &[Strided]) -> Flags {
+    let mut flags = [false; 1024];
+    for part in parts {
+        assert!(part.run > 0 && part.levels.iter().all(|level| level.count > 1), "{part:?}");
+        assert!(part.levels.first().is_none_or(|level| level.stride > part.run), "{part:?}");
+        let mut next = 0;
+        for_each_run(part, part.levels.len(), part.start, &mut |start| {
+            assert!(next <= start, "runs are ascending: {part:?}");
+            next = start + part.run;
+            for flag in &mut flags[start..next] {
+                assert!(!*flag, "a byte is in two parts: {parts:?}");
+                *flag = true;
+            }
+        });
+    }
+    flags
+}
+
+fn for_each_run(set: &Strided, levels: usize, start: usize, run: &mut impl FnMut(usize)) {
+    let Some(level) = levels.checked_sub(1).map(|at| set.levels[at]) else { return run(start) };
+    (0..level.count).for_each(|index| for_each_run(set, levels - 1, start + index * level.stride, run));
+}
+
+fn both(one: &Flags, two: &Flags, keep: fn(bool, bool) -> bool) -> Flags {
+    std::array::from_fn(|at| keep(one[at], two[at]))
+}
+
+fn pairs_of_sets(seed: u64, cases: usize) {
+    let mut rng = SplitMix64::new(seed);
     let (mut common_cases, mut parts_seen) = (0, 0);
-    for case in 0..60_000 {
+    for case in 0..cases {
         let grain = [1, 1, 2, 4][case % 4];
         let (one, two) = (random_set(&mut rng, grain), random_set(&mut rng, 1 + case % 3));
-        assert!(is_sound(&one), "{one:?}");
-        let (ones, twos) = (bytes_of([&one]), bytes_of([&two]));
+        let (ones, twos) = (flags_of(std::slice::from_ref(&one)), flags_of(std::slice::from_ref(&two)));
 
         let (mut common, mut left) = (Parts::new(), Parts::new());
         one.common(&two, &mut common);
         one.without(&two, &mut left);
-        let both: HashSet<usize> = ones.intersection(&twos).copied().collect();
-        let rest: HashSet<usize> = ones.difference(&twos).copied().collect();
-        assert_eq!(bytes_of(&common), both, "{one:?} {two:?}");
-        assert_eq!(bytes_of(&left), rest, "{one:?} {two:?}");
-        common_cases += usize::from(!both.is_empty() && !rest.is_empty());
+        let shared = both(&ones, &twos, |one, two| one && two);
+        assert_eq!(flags_of(&common), shared, "{one:?} {two:?}");
+        assert_eq!(flags_of(&left), both(&ones, &twos, |one, two| one && !two), "{one:?} {two:?}");
+        common_cases += usize::from(!common.is_empty() && !left.is_empty());
         parts_seen += common.len() + left.len();
 
-        // The first range without a gap.
-        let first = both.iter().min().copied();
-        let mut end = first.unwrap_or(0);
-        while both.contains(&end) {
-            end += 1;
-        }
-        assert_eq!(first_range(&common), first.map(|first| first..end), "{common:?}");
+        let first = shared.iter().position(|flag| *flag);
+        let end = first.map(|first| first + shared[first..].iter().take_while(|flag| **flag).count());
+        assert_eq!(first_range(&common), first.zip(end).map(|(first, end)| first..end), "{common:?}");
 
         let range = rng.below(60)..60 + rng.below(100);
         let mut within = Parts::new();
         one.within(&range, &mut within);
-        assert_eq!(bytes_of(&within), ones.iter().copied().filter(|byte| range.contains(byte)).collect());
+        let inside: Flags = std::array::from_fn(|at| ones[at] && range.contains(&at));
+        assert_eq!(flags_of(&within), inside, "{one:?} {range:?}");
 
-        // Everything that is left and common is the set again, also when joined.
+        // What is left and what is common are the set again, also when joined.
         let mut all: Parts = common.into_iter().chain(left).collect();
         all.sort_unstable_by_key(Strided::start);
         joined(&mut all);
-        assert_eq!(bytes_of(&all), ones, "{one:?} {two:?}");
+        assert_eq!(flags_of(&all), ones, "{one:?} {two:?}");
         compress(&mut all, 0);
-        assert_eq!(bytes_of(&all), ones, "{one:?} {two:?}");
+        assert_eq!(flags_of(&all), ones, "{one:?} {two:?}");
     }
-    assert!(common_cases > 20_000, "{common_cases}");
-    assert!(parts_seen < 60_000 * 12, "{parts_seen}");
+    assert!(common_cases > cases / 3, "{common_cases}");
+    assert!(parts_seen < cases * 12, "{parts_seen}");
+}
+
+#[test]
+fn what_is_common_and_what_is_left_are_those_of_the_bytes() {
+    pairs_of_sets(5, 60_000);
+}
+
+#[test]
+#[ignore = "takes half a minute: cargo test --release -p devarray-mock --lib strided -- --ignored"]
+fn millions_of_pairs() {
+    pairs_of_sets(6, 5_000_000);
 }
 
 /// Many taken from one, as shadows do.

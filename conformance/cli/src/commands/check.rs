@@ -136,13 +136,17 @@ pub fn check<
 ) -> Result<Status> {
     let wanted = |name: &str| arguments.filter.as_deref().is_none_or(|filter| name.contains(filter));
     let extras = [timing(), registered(), mapped(), managed(), foreign(), peer(), ipc(), pool()];
-    let laws = all().into_iter().chain(extras.into_iter().flatten());
-    let laws: Vec<Law<D>> = laws.filter(|law| wanted(&law.full_name())).collect();
-    if laws.is_empty() {
-        bail!("no law is called {:?}", arguments.filter.as_deref().unwrap_or_default());
+    let mut laws: Vec<Law<D>> = all().into_iter().chain(extras.into_iter().flatten()).collect();
+    let all_laws = laws.len();
+    laws.retain(|law| wanted(&law.full_name()));
+    if let Some(filter) = &arguments.filter {
+        if laws.is_empty() {
+            bail!("no law is called {filter:?}");
+        }
+        output.news(ran(filter, &laws, all_laws))?;
     }
     // Draws on a terminal only.
-    let bar = ProgressBar::new(laws.len() as u64);
+    let bar = if output.is_quiet() { ProgressBar::hidden() } else { ProgressBar::new(laws.len() as u64) };
     // A check that panics is reported like any other; the trace would only hide the report.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
@@ -177,15 +181,26 @@ pub fn check<
     Ok(if run.tally().failed == 0 { Status::Success } else { Status::Failed })
 }
 
+/// What a filter chose, so that nobody takes it for what was meant.
+fn ran<D: Device>(filter: &str, laws: &[Law<D>], of: usize) -> String {
+    /// Names that a line has room for.
+    const MOST: usize = 6;
+
+    let names: Vec<String> = laws.iter().take(MOST).map(Law::full_name).collect();
+    let more = laws.len().checked_sub(MOST + 1).map(|more| format!(" and {} more", more + 1));
+    let (count, names, more) = (laws.len(), names.join(", "), more.unwrap_or_default());
+    format!("filter {filter:?} runs {count} of {of} laws: {names}{more}")
+}
+
 /// The table by group, and what broke.
 fn show(run: &Run, output: &mut Output<'_>) -> Result<()> {
-    output.line(format_args!("{}: {}", run.backend, run.device))?;
+    output.news(format_args!("{}: {}", run.backend, run.device))?;
     output
-        .line(format_args!("{:<14}{:>8}{:>8}{:>6}{:>10}", "group", "passed", "failed", "n/a", "seconds"))?;
+        .news(format_args!("{:<14}{:>8}{:>8}{:>6}{:>10}", "group", "passed", "failed", "n/a", "seconds"))?;
     for group in run.laws.chunk_by(|a, b| a.group == b.group) {
         let Tally { passed, failed, not_applicable, .. } = Tally::of(group);
         let (name, seconds) = (&group[0].group, group.iter().map(|law| law.seconds).sum::<f64>());
-        output.line(format_args!("{name:<14}{passed:>8}{failed:>8}{not_applicable:>6}{seconds:>10.2}"))?;
+        output.news(format_args!("{name:<14}{passed:>8}{failed:>8}{not_applicable:>6}{seconds:>10.2}"))?;
     }
     for law in run.laws.iter().filter(|law| law.violation.is_some()) {
         let (violation, again) = (law.violation.as_deref(), law.reproduce.as_deref());

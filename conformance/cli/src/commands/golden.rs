@@ -1,4 +1,4 @@
-//! `devarray golden`: cases computed by NumPy, run on a backend.
+//! `devarray golden`: cases computed elsewhere, run on a backend.
 
 use std::{
     io::Write,
@@ -7,13 +7,17 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
-use devarray::{Context, Device};
-use serde::Serialize;
+use devarray::{Context, Device, StreamHandle, backend::Compute};
+use devarray_mock::MockDevice;
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use crate::{
     Status,
     backend::{Backend, Job},
-    golden::{self, Case, Found, Outcome},
+    golden::{
+        self, Case, Found, Outcome,
+        compute::{self, ComputeCase, ComputeFound, ComputeOutcome, ErrorKind},
+    },
     limits,
     lines::Lines,
     output::{AtomicFile, Output},
@@ -24,6 +28,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
   devarray golden conformance/golden/layout.jsonl
+  devarray golden --backend mock conformance/golden/compute.jsonl
   devarray golden --backend cuda --out results.jsonl conformance/golden/*.jsonl
 
 Exit status: 0 if no case failed, 1 if one did, 2 if a file cannot be read.")]
@@ -57,7 +62,7 @@ struct Golden<'a, 'o> {
 impl Job for Golden<'_, '_> {
     type Output = Status;
 
-    fn run<D: Device>(self, device: D) -> Result<Status> {
+    fn run<D: Compute>(self, device: D) -> Result<Status> {
         check(device, self.arguments, self.output)
     }
 }
@@ -67,23 +72,38 @@ impl Job for Golden<'_, '_> {
 /// # Errors
 ///
 /// As [`run`].
-pub fn check<D: Device>(device: D, arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
+pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     let stream = Context::new(device)?.stream()?;
     let mut results = arguments.out.as_deref().map(Results::create).transpose()?;
+    let simulator = Simulator::beside(&stream)?;
     let (mut passed, mut failed) = (0_usize, 0_usize);
     for path in &arguments.files {
         let mut cases = Cases(Lines::open(path)?);
         while let Some(case) = cases.next_case()? {
-            let outcome = golden::run_case(&stream, &case).with_context(|| cases.0.place())?;
-            let differences = golden::differences(&case.expect, &outcome);
+            let (differences, id) = match &case {
+                AnyCase::Layout(case) => {
+                    let outcome = golden::run_case(&stream, case).with_context(|| cases.0.place())?;
+                    if let Some(results) = &mut results {
+                        results.push(&ResultLine::of_layout(&case.id, &outcome))?;
+                    }
+                    (golden::differences(&case.expect, &outcome), &case.id)
+                }
+                AnyCase::Compute(case) => {
+                    let outcome = compute::run_case(&stream, case).with_context(|| cases.0.place())?;
+                    if let Some(results) = &mut results {
+                        results.push(&ComputeLine::new(&case.id, &outcome))?;
+                    }
+                    let mut differences = compute::differences(&case.expect, &outcome);
+                    differences
+                        .extend(simulator.differences(case, &outcome).with_context(|| cases.0.place())?);
+                    (differences, &case.id)
+                }
+            };
             if differences.is_empty() {
                 passed += 1;
             } else {
                 failed += 1;
-                output.line(format_args!("{}: {}", case.id, differences.join("; ")))?;
-            }
-            if let Some(results) = &mut results {
-                results.push(&case.id, &outcome)?;
+                output.line(format_args!("{id}: {}", differences.join("; ")))?;
             }
         }
     }
@@ -94,15 +114,56 @@ pub fn check<D: Device>(device: D, arguments: &Arguments, output: &mut Output<'_
     Ok(if failed == 0 { Status::Success } else { Status::Failed })
 }
 
+/// The simulator beside another device, which must give the same bits.
+struct Simulator(Option<StreamHandle<MockDevice>>);
+
+impl Simulator {
+    fn beside<D: Compute>(stream: &StreamHandle<D>) -> Result<Self> {
+        if stream.context().device().info().backend == MockDevice::new().info().backend {
+            return Ok(Self(None));
+        }
+        let device = MockDevice::builder().memory_limit_bytes(limits::CASE_BYTES).build();
+        Ok(Self(Some(Context::new(device)?.stream()?)))
+    }
+
+    fn differences(&self, case: &ComputeCase, outcome: &ComputeOutcome) -> Result<Vec<String>> {
+        let Some(stream) = &self.0 else { return Ok(Vec::new()) };
+        Ok(compute::differences_of_backends(outcome, &compute::run_case(stream, case)?))
+    }
+}
+
+/// A case of either kind.
+enum AnyCase {
+    Layout(Case),
+    Compute(Box<ComputeCase>),
+}
+
+/// What tells the kinds apart.
+#[derive(Deserialize)]
+struct Kind {
+    expr: Option<IgnoredAny>,
+}
+
+impl AnyCase {
+    fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        match serde_json::from_slice(line) {
+            Ok(Kind { expr: Some(_) }) => serde_json::from_slice(line).map(Self::Compute),
+            _ => serde_json::from_slice(line).map(Self::Layout),
+        }
+    }
+}
+
 /// The cases of one file.
 struct Cases(Lines);
 
 impl Cases {
     /// The case on the next line that is not blank.
-    fn next_case(&mut self) -> Result<Option<Case>> {
-        let Some(parsed) = self.0.next_line()?.map(serde_json::from_slice::<Case>) else { return Ok(None) };
+    fn next_case(&mut self) -> Result<Option<AnyCase>> {
+        let Some(parsed) = self.0.next_line()?.map(AnyCase::parse) else { return Ok(None) };
         let case = parsed.map_err(|error| self.fault(&error))?;
-        limits::check_steps(&case.steps).with_context(|| self.0.place())?;
+        if let AnyCase::Layout(case) = &case {
+            limits::check_steps(&case.steps).with_context(|| self.0.place())?;
+        }
         Ok(Some(case))
     }
 
@@ -142,16 +203,42 @@ struct ErrorLine<'a> {
     message: &'a str,
 }
 
+/// One line of it, of a function.
+#[derive(Serialize)]
+struct ComputeLine<'a> {
+    id: &'a str,
+    #[serde(flatten)]
+    found: Option<&'a ComputeFound>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+impl<'a> ResultLine<'a> {
+    fn of_layout(id: &'a str, outcome: &'a Outcome) -> Self {
+        let error = outcome.as_ref().err().map(|message| ErrorLine { error: true, message });
+        Self { id, found: outcome.as_ref().ok(), error }
+    }
+}
+
+impl<'a> ComputeLine<'a> {
+    fn new(id: &'a str, outcome: &'a ComputeOutcome) -> Self {
+        let failed = outcome.as_ref().err();
+        let (error, message) =
+            (failed.and_then(|failed| failed.kind), failed.map(|failed| &failed.message[..]));
+        Self { id, found: outcome.as_ref().ok(), error, message }
+    }
+}
+
 impl<'a> Results<'a> {
     fn create(path: &'a Path) -> Result<Self> {
         let file = AtomicFile::create(path).with_context(|| path.display().to_string())?;
         Ok(Self { path, file })
     }
 
-    fn push(&mut self, id: &str, outcome: &Outcome) -> Result<()> {
-        let error = outcome.as_ref().err().map(|message| ErrorLine { error: true, message });
-        let line = ResultLine { id, found: outcome.as_ref().ok(), error };
-        let mut text = serde_json::to_vec(&line)?;
+    fn push(&mut self, line: &impl Serialize) -> Result<()> {
+        let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         self.file.write_all(&text).with_context(|| self.path.display().to_string())
     }

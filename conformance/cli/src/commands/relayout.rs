@@ -1,12 +1,10 @@
 //! `devarray relayout`: an array file through a device.
 
+mod input;
+mod sink;
 mod stage;
 
-use std::{
-    fs::File,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
@@ -14,12 +12,16 @@ use devarray::{
     Context, Device, ErasedArray, ErasedView, Layout, LayoutError, NdLayout, Order, Reshaped, StreamHandle,
 };
 
-use self::stage::Stage;
+use self::{
+    input::{Input, piece_buffer, pieces},
+    sink::Sink,
+    stage::Stage,
+};
 use crate::{
     Status,
     backend::{Backend, Job},
-    npy::{self, Header, NpyError},
-    output::{AtomicFile, Output, Progress},
+    npy::Header,
+    output::{Output, Progress},
     steps::{self, Step, StepError},
 };
 
@@ -34,13 +36,14 @@ Steps, separated by `/`:
 Examples:
   devarray relayout volume.npy -o slices.npy --steps \"permute(2,0,1)/index(::2)\"
   devarray relayout volume.npy -o volume.npy --order F
-  devarray relayout image.npy -o mirrored.npy --steps \"flip(1)\" --backend mock")]
+  devarray relayout image.npy -o mirrored.npy --steps \"flip(1)\" --backend mock
+  devarray relayout image.npy -o - --steps \"flip(1)\" --quiet | sha256sum")]
 #[non_exhaustive]
 pub struct Arguments {
     /// The array file to read
     #[arg(value_name = "IN.npy")]
     pub input: PathBuf,
-    /// The array file to write
+    /// The array file to write; `-` is standard output, and what is said goes to standard error
     #[arg(short, long = "out", value_name = "OUT.npy")]
     pub output: PathBuf,
     /// What to do to the array
@@ -102,65 +105,44 @@ pub fn relayout<D: Device>(
     steps: &[Step],
     output: &mut Output<'_>,
 ) -> Result<Status> {
-    output.line(format_args!("{}: {}", device.info().backend, device.info().name))?;
-    let context = Context::new(device)?;
-    let stream = context.stream()?;
-    let input_name = arguments.input.display();
+    let input_name = || arguments.input.display().to_string();
     let order = match arguments.order {
         FileOrder::C => Order::C,
         FileOrder::F => Order::F,
     };
+    // Everything that can be wrong is looked for before the first element is read.
+    let input = Input::open(&arguments.input).with_context(input_name)?;
+    let header = input.header().clone();
+    let at_fault = |StepError { index, cause, .. }: StepError| {
+        let text = arguments.steps.split('/').nth(index).unwrap_or_default().trim();
+        anyhow::Error::new(*cause).context(format!("{}: step {} `{text}`", input_name(), index + 1))
+    };
+    steps::check(&header.layout()?, steps).map_err(at_fault)?;
+    let mut sink = Sink::create(&arguments.output, output)?;
+    sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
+    let context = Context::new(device)?;
+    let stream = context.stream()?;
 
-    let stage = Stage::begin("read");
-    let (header, elements) = read(&arguments.input).with_context(|| input_name.to_string())?;
-    stage.end(elements.len(), output)?;
+    let (mut read, mut upload) = (Stage::new("read"), Stage::new("upload"));
+    let base = input.upload(&stream, (&mut read, &mut upload), sink.is_quiet()).with_context(input_name)?;
+    upload.time(0, || stream.synchronize())?;
+    sink.news(read)?;
+    sink.news(upload)?;
 
-    let stage = Stage::begin("upload");
-    let host = header.layout()?;
-    let base = ErasedArray::from_host(&stream, &elements, &host, header.item_bytes, header.order)
-        .with_context(|| input_name.to_string())?;
-    stream.synchronize()?;
-    stage.end(elements.len(), output)?;
-    drop(elements);
-
-    let stage = Stage::begin("steps");
-    let result = steps::apply(&stream, &base, steps, |view, _| {
+    let (begun, mut stage) = (Instant::now(), Stage::new("steps"));
+    let written = steps::apply(&stream, &base, steps, |view, _| {
         let dense = dense(&stream, view, order)?;
         stream.synchronize()?;
-        stage.end(usize::try_from(context.statistics().copied_bytes)?, output)?;
-        let stage = Stage::begin("download");
-        let elements = download(&stream, &dense.view(), order)?;
-        stage.end(elements.len(), output)?;
-        anyhow::Ok((view.shape().to_vec(), elements))
+        stage.lasted(begun.elapsed(), usize::try_from(context.statistics().copied_bytes)?);
+        sink.news(&stage)?;
+        let header =
+            Header { order: file_order(view.shape(), order)?, shape: view.shape().to_vec(), ..header };
+        download(&stream, &dense.view(), &header, order, &mut sink)
     });
-    let (shape, elements) = match result {
-        Ok(result) => result.with_context(|| input_name.to_string())?,
-        Err(StepError { index, cause, .. }) => {
-            let text = arguments.steps.split('/').nth(index).unwrap_or_default().trim();
-            return Err(*cause).with_context(|| format!("{input_name}: step {} `{text}`", index + 1));
-        }
-    };
-
-    let stage = Stage::begin("write");
-    let header = Header { order: file_order(&shape, order)?, shape, ..header };
-    write(&arguments.output, &header, &elements).with_context(|| arguments.output.display().to_string())?;
-    stage.end(elements.len(), output)?;
+    let (download, write) = written.map_err(at_fault)?.with_context(input_name)?;
+    sink.news(download)?;
+    sink.news(write)?;
     Ok(Status::Success)
-}
-
-fn read(path: &Path) -> Result<(Header, Vec<u8>), NpyError> {
-    let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
-    let file_bytes = metadata.is_file().then_some(metadata.len());
-    let progress = Progress::new("read", file_bytes.unwrap_or(0));
-    npy::read(&mut file, file_bytes, |done_bytes| progress.at(done_bytes))
-}
-
-fn write(path: &Path, header: &Header, elements: &[u8]) -> io::Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    let progress = Progress::new("write", elements.len() as u64);
-    npy::write(&mut file, header, elements, |done_bytes| progress.at(done_bytes))?;
-    file.commit()
 }
 
 /// The elements dense in `order`: as they are, or copied on the device.
@@ -180,15 +162,30 @@ fn dense<'a, D: Device>(
     })
 }
 
-fn download<D: Device>(stream: &StreamHandle<D>, view: &ErasedView<'_, D>, order: Order) -> Result<Vec<u8>> {
-    let host = Layout::contiguous(view.shape(), order)?;
+/// Brings the elements of a view, dense in `order`, to the output in pieces.
+fn download<D: Device>(
+    stream: &StreamHandle<D>,
+    view: &ErasedView<'_, D>,
+    header: &Header,
+    order: Order,
+    sink: &mut Sink<'_, '_>,
+) -> Result<(Stage, Stage)> {
+    let (mut download, mut write) = (Stage::new("download"), Stage::new("write"));
+    let elements = view.ravel(order)?;
     // Cannot overflow: the device holds as many.
-    let len_bytes = host.len() * view.item_bytes();
-    let mut elements = Vec::new();
-    elements.try_reserve_exact(len_bytes).map_err(|_| NpyError::NoMemory { len_bytes })?;
-    elements.resize(len_bytes, 0);
-    view.copy_to_host(stream, &mut elements, &host)?;
-    Ok(elements)
+    let len_bytes = elements.len() * view.item_bytes();
+    let progress = Progress::new("write", len_bytes as u64, sink.is_quiet());
+    let mut buffer = piece_buffer(len_bytes, view.item_bytes())?;
+    write.time(0, || sink.header(header))?;
+    for piece in pieces(elements.len(), view.item_bytes()) {
+        let bytes = &mut buffer[..piece.len() * view.item_bytes()];
+        let end_bytes = piece.end * view.item_bytes();
+        download.time(bytes.len(), || elements.slice_axis(0, piece)?.copy_to_bytes(stream, bytes))?;
+        write.time(bytes.len(), || sink.bytes(bytes))?;
+        progress.at(end_bytes);
+    }
+    write.time(0, || sink.commit())?;
+    Ok((download, write))
 }
 
 /// The order a file names: C if both are right, as NumPy has it.

@@ -26,7 +26,7 @@ pub fn write(
     elements: &[u8],
     mut progress: impl FnMut(usize),
 ) -> io::Result<()> {
-    writer.write_all(&header_bytes(header)?)?;
+    write_header(writer, header)?;
     let mut done = 0;
     for chunk in elements.chunks(CHUNK_BYTES) {
         writer.write_all(chunk)?;
@@ -34,6 +34,15 @@ pub fn write(
         progress(done);
     }
     writer.flush()
+}
+
+/// Writes `header` alone; the elements are to follow, in its order.
+///
+/// # Errors
+///
+/// As [`write`](fn@write).
+pub fn write_header(writer: &mut impl Write, header: &Header) -> io::Result<()> {
+    writer.write_all(&header_bytes(header)?)
 }
 
 /// The header in the oldest version that can hold it: Latin-1 below 64 KiB, Latin-1, UTF-8.

@@ -12,10 +12,10 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A stage of this name over so many bytes.
+    /// A stage of this name over so many bytes; without a bar if the user wants quiet.
     #[must_use]
-    pub fn new(stage: &'static str, len_bytes: u64) -> Self {
-        if len_bytes < LONG_BYTES {
+    pub fn new(stage: &'static str, len_bytes: u64, is_quiet: bool) -> Self {
+        if is_quiet || len_bytes < LONG_BYTES {
             return Self { bar: ProgressBar::hidden() };
         }
         let style = ProgressStyle::with_template(

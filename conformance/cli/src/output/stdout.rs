@@ -17,12 +17,13 @@ pub struct Closed;
 /// Lines for whoever runs a command.
 pub struct Output<'a> {
     writer: &'a mut dyn Write,
+    is_quiet: bool,
 }
 
 impl<'a> Output<'a> {
     /// Lines into `writer`.
     pub fn new(writer: &'a mut dyn Write) -> Self {
-        Self { writer }
+        Self { writer, is_quiet: false }
     }
 
     /// Prints one line.
@@ -32,6 +33,35 @@ impl<'a> Output<'a> {
     /// [`Closed`] if nobody reads any more, and whatever else writing fails with.
     pub fn line(&mut self, line: impl fmt::Display) -> anyhow::Result<()> {
         check(writeln!(self.writer, "{line}"))
+    }
+
+    /// From now on prints results and nothing about how they come to be.
+    pub fn be_quiet(&mut self) {
+        self.is_quiet = true;
+    }
+
+    /// Whether only results are printed.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
+    /// Prints one line about how things go, unless only results are wanted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::line`].
+    pub fn news(&mut self, line: impl fmt::Display) -> anyhow::Result<()> {
+        if self.is_quiet { Ok(()) } else { self.line(line) }
+    }
+
+    /// Writes bytes of a result as they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::line`].
+    pub fn bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        check(self.writer.write_all(bytes))
     }
 
     /// Prints everything that is still held back.

@@ -72,16 +72,16 @@ fn one<'a, D: Device>(
 }
 
 /// The part with this number, from 0.
-fn part<T>(mut parts: impl ExactSizeIterator<Item = T>, take: isize) -> Result<T, LayoutError> {
+pub(super) fn part<T>(mut parts: impl ExactSizeIterator<Item = T>, take: isize) -> Result<T, LayoutError> {
     let extent = parts.len();
     let found = usize::try_from(take).ok().and_then(|take| parts.nth(take));
     found.ok_or(LayoutError::IndexOutOfRange { axis: 0, index: take, extent })
 }
 
-fn extents(numbers: &[isize]) -> Result<Vec<usize>, LayoutError> {
+pub(super) fn extents(numbers: &[isize]) -> Result<Vec<usize>, LayoutError> {
     numbers.iter().map(|&number| extent(number)).collect()
 }
 
-fn extent(number: isize) -> Result<usize, LayoutError> {
+pub(super) fn extent(number: isize) -> Result<usize, LayoutError> {
     usize::try_from(number).map_err(|_| LayoutError::NegativeExtent { extent: number })
 }

@@ -3,7 +3,7 @@
 use devarray::Order;
 use thiserror::Error;
 
-use super::{Cut, Step, index_text::parse_item};
+use super::{Cut, Step, index_text::parse_item, suggest::suggest};
 use crate::limits;
 
 /// A chain of steps that cannot be read.
@@ -80,7 +80,10 @@ fn parse_step(text: &str) -> Result<Step, String> {
             let cut = Cut::At { axis: arguments.axis()?, at: arguments.integers()? };
             Step::Split(cut, arguments.take()?)
         }
-        _ => return Err("no operation has that name".to_owned()),
+        unknown => {
+            let meant = suggest(unknown).map(|step| format!("; did you mean `{step}`?"));
+            return Err(format!("no operation has that name{}", meant.unwrap_or_default()));
+        }
     };
     arguments.finish()?;
     Ok(step)

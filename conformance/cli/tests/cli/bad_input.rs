@@ -2,12 +2,15 @@
 
 use std::{
     fs,
-    io::Read as _,
+    io::{Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-use crate::run::{Finished, devarray, relayout};
+use crate::{
+    npy_file::with_header,
+    run::{Finished, devarray, relayout},
+};
 
 fn volume() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/volume.npy")
@@ -23,6 +26,8 @@ fn steps_that_cannot_be_read_are_named() {
         ("flip(0", "flip(0"),
         ("reshape(-1,order=K)", "reshape(-1,order=K)"),
         ("split(3)", "take="),
+        ("transpose(2,0,1)", "did you mean `permute`?"),
+        ("reshap(-1)", "did you mean `reshape`?"),
     ] {
         let output = directory.path().join("out.npy");
         relayout(&volume(), &output, &["--steps", steps]).refused(&["volume.npy: bad step", at_fault]);
@@ -62,6 +67,34 @@ fn results_too_large_for_the_device_are_refused() {
     relayout(&volume(), &output, &["--steps", "broadcast(100000000,24,32,40)"]).refused(&["out of memory"]);
     relayout(&volume(), &output, &["--steps", "broadcast(9000000000000000000,24,32,40)"])
         .refused(&["overflow"]);
+}
+
+/// What is wrong with the steps or the output is told by a file that has a header and promises more than there is time to read.
+#[cfg(target_os = "linux")]
+#[test]
+fn steps_and_output_are_checked_before_any_element_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let (pipe, output) = (directory.path().join("pipe"), directory.path().join("out.npy"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000, 1000)}\n";
+    for (output, steps, cause) in [
+        (&output, "flip(0)/flip(2)", "step 2 `flip(2)`"),
+        (&directory.path().join("missing/out.npy"), "flip(0)", "missing/out.npy"),
+    ] {
+        std::thread::scope(|scope| {
+            // Elements never come, and the pipe stays open until the command has ended.
+            let (ended, wait) = std::sync::mpsc::channel::<()>();
+            let pipe = &pipe;
+            scope.spawn(move || {
+                let mut writer = fs::File::options().write(true).open(pipe).unwrap();
+                writer.write_all(&with_header(header, &[])).unwrap();
+                let _ = wait.recv();
+            });
+            relayout(pipe, output, &["--steps", steps]).refused(&[cause]);
+            drop(ended);
+        });
+    }
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing is left");
 }
 
 #[test]

@@ -74,6 +74,18 @@ fn a_device_that_does_not_open_fails_every_law() {
 }
 
 #[test]
+fn a_filter_says_what_it_chose_and_quiet_says_less() {
+    let arguments = ["check", "--filter", "copies::", "--cases", "2"];
+    let run = devarray(arguments).succeeded();
+    let first = run.stdout.lines().next().unwrap();
+    assert!(first.starts_with("filter \"copies::\" runs ") && first.contains(": copies::"), "{first}");
+    let chosen: usize = first.split(' ').nth(3).unwrap().parse().unwrap();
+    let last = format!("{chosen} passed, 0 failed\n");
+    assert!(chosen > 1 && run.stdout.ends_with(&last), "{run:?}");
+    assert_eq!(devarray(arguments.into_iter().chain(["--quiet"])).succeeded().stdout, last);
+}
+
+#[test]
 fn what_cannot_be_checked_is_the_callers_fault() {
     devarray(["check", "--filter", "no such law"]).refused(&["no law is called", "no such law"]);
     devarray(["check", "--filter", "layouts::overflow", "--report", "md=/no such folder/r.md"])

@@ -93,6 +93,24 @@ fn golden_cases_have_a_size() {
 }
 
 #[test]
+fn golden_cases_of_functions_have_a_size() {
+    let vector = |shape: Value| json!({"dtype": "u8", "shape": shape, "data": "00".repeat(8192)});
+    let case = |inputs: Value, out: Value| {
+        let expect = json!({"error": "shape"});
+        json!({"id": "a", "expr": "x0 + x1", "inputs": inputs, "out": out, "expect": expect, "reduce": {"op": "sum"}})
+    };
+    let far = json!([vector(json!([8192, 1])), vector(json!([8192]))]);
+    golden(&case(far, Value::Null))
+        .refused(&["input:1: 67108864 elements to compute are more than the 16777216"]);
+    let near = json!([vector(json!([8192])), vector(json!([8192]))]);
+    for shape in [json!([1_u64 << 40]), json!([65536, 0, 65536])] {
+        golden(&case(near.clone(), json!({"shape": shape})))
+            .refused(&["more than the 16777216 elements allowed"]);
+    }
+    golden(&case(near, json!({"shape": vec![1; 65]}))).refused(&["65 axes are more than the 64 allowed"]);
+}
+
+#[test]
 fn programs_have_a_size() {
     let program = |buffer: u64, host: u64| {
         json!({"id": "p", "buffers": [{"id": "b", "bytes": buffer, "init": true}], "hosts": [{"id": "h", "bytes": host}],

@@ -7,6 +7,7 @@ mod bad_programs;
 mod bench;
 mod check;
 mod golden;
+mod golden_compute;
 mod in_process;
 #[cfg(target_os = "linux")]
 mod limits;

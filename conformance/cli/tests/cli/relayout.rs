@@ -1,6 +1,6 @@
 //! `relayout` on good files: every element type, rank, order and step, against the oracle.
 
-use std::fs;
+use std::{fs, process::Command};
 
 use crate::{model::Model, npy_file::NpyFile, rng::Rng, run::relayout};
 
@@ -202,4 +202,44 @@ fn every_stage_is_reported() {
         assert_eq!((words[4], words[6]), ("s", "GB/s"));
     }
     assert_eq!(lines.next(), None);
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = directory.path().join("in.npy");
+    let base = Model::numbered(&[3, 5]);
+    let text = file("'<f4'", 4, &base, false).to_bytes();
+    fs::write(&input, text).unwrap();
+    for quiet in [false, true] {
+        let result = directory.path().join("result.npy");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_devarray"));
+        command.arg("relayout").arg(&input).args(["-o", "-", "--backend", "mock", "--steps", "flip(0)"]);
+        command.args(quiet.then_some("--quiet")).current_dir(&directory);
+        let run = command.stdout(fs::File::create(&result).unwrap()).output().unwrap();
+        assert!(run.status.success(), "{run:?}");
+        assert_eq!(NpyFile::read(&result), file("'<f4'", 4, &base.flip(0), false));
+        let news = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(news.lines().count(), if quiet { 0 } else { 6 }, "{news}");
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 2, "there is no file of that name");
+    }
+}
+
+#[test]
+fn quiet_says_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("in.npy"), directory.path().join("out.npy"));
+    fs::write(&input, file("'<f4'", 4, &Model::numbered(&[3, 5]), false).to_bytes()).unwrap();
+    assert_eq!(relayout(&input, &output, &["--quiet"]).succeeded().stdout, "");
+    assert!(output.exists());
+}
+
+/// More than one piece, the last one shorter, in both orders; elements that no piece holds a whole number of.
+#[test]
+fn what_is_larger_than_a_piece_arrives_whole() {
+    let shape = [7, 300, 1_001];
+    let base = Model::numbered(&shape);
+    for fortran in [false, true] {
+        check(("'|S5'", 5), &shape, (fortran, !fortran), "permute(2,0,1)", &base.permute(&[2, 0, 1]));
+    }
 }

@@ -38,6 +38,7 @@ pub struct MapOp<'a, B> {
     pub(crate) inputs: &'a [Operand<'a, B>],
     pub(crate) scalars: &'a [u64],
     pub(crate) result: Operand<'a, B>,
+    pub(crate) checked: bool,
 }
 
 impl<'a, B> MapOp<'a, B> {
@@ -56,7 +57,13 @@ impl<'a, B> MapOp<'a, B> {
         scalars: &'a [u64],
         result: Operand<'a, B>,
     ) -> Self {
-        Self { program, inputs, scalars, result }
+        Self { program, inputs, scalars, result, checked: false }
+    }
+
+    /// Whether it is about arrays, and was checked: not made through the raw door.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.checked
     }
 
     /// What is computed.

@@ -27,6 +27,7 @@ pub struct ReduceOp<'a, B> {
     pub(crate) shape: &'a [usize],
     pub(crate) inputs: &'a [Operand<'a, B>],
     pub(crate) result: Operand<'a, B>,
+    pub(crate) checked: bool,
 }
 
 impl<'a, B> ReduceOp<'a, B> {
@@ -48,7 +49,13 @@ impl<'a, B> ReduceOp<'a, B> {
         inputs: &'a [Operand<'a, B>],
         result: Operand<'a, B>,
     ) -> Self {
-        Self { work, form, shape, inputs, result }
+        Self { work, form, shape, inputs, result, checked: false }
+    }
+
+    /// Whether it is about arrays, and was checked: not made through the raw door.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.checked
     }
 
     /// What is computed for each element, and how that is combined.

@@ -36,11 +36,6 @@ impl Arithmetic for Host {
     }
 
     #[inline(always)]
-    fn sign_extend(x: u32) -> u64 {
-        i64::from(x.cast_signed()).cast_unsigned()
-    }
-
-    #[inline(always)]
     fn signed_to_f64(x: u64) -> f64 {
         x.cast_signed() as f64
     }
@@ -96,7 +91,7 @@ macro_rules! bits {
             }
 
             #[inline(always)]
-            #[expect(clippy::cast_possible_truncation, reason = "the high half")]
+            #[allow(clippy::cast_possible_truncation, reason = "the high half")]
             fn times_high(self, other: $bits) -> $bits {
                 (($wide::from(self) * $wide::from(other)) >> $bits::BITS) as $bits
             }

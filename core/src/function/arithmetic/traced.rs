@@ -91,10 +91,6 @@ impl<'t, 'b> Arithmetic for Traced<'t, 'b> {
         x.unary(Unary::ZeroExtend)
     }
 
-    fn sign_extend(x: Self::B32) -> Self::B64 {
-        x.unary(Unary::SignExtend)
-    }
-
     fn signed_to_f64(x: Self::B64) -> Self::F64 {
         x.unary(Unary::SignedToF64)
     }

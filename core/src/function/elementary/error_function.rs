@@ -5,7 +5,7 @@ use super::pair::{Pair, clamp, fast_two_sum, quotient, reciprocal, scale, two_pr
 use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};
 
 /// `erf x / x - 1` as a polynomial in `x²`, for `|x| <= 1`; the error is 2^-56.
-const ERF: [f64; 13] = [
+pub(super) const ERF: [f64; 13] = [
     0.128_379_167_095_512_6,
     -0.376_126_389_031_838_76,
     0.112_837_916_709_587_83,

@@ -1,6 +1,6 @@
 //! `exp`, `exp2`, `expm1`: `x = k ln 2 + r` with `|r| <= ln 2 / 2`, a polynomial for `e^r`, a power of two.
 
-use super::pair::{Pair, SHIFT, clamp, fast_two_sum, nearest, power_of_two, scale};
+use super::pair::{Pair, SHIFT, clamp, fast_two_sum, nearest, power_of_two, scale, two_product};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -25,8 +25,8 @@ pub(super) const EXP: [f64; 11] = [
 #[inline(always)]
 pub(super) fn reduce<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let (k_float, k) = nearest::<A>(x, LOG2_E);
-    let r = (-k_float).fma_by(LN_2, x);
-    (k, fast_two_sum::<A>(r, -k_float * LN_2_LOW))
+    let r = k_float.fma_by(-LN_2, x);
+    (k, fast_two_sum::<A>(r, k_float * -LN_2_LOW))
 }
 
 /// `e^r`.
@@ -54,19 +54,26 @@ pub(super) fn exp2<A: Arithmetic>(x: A::F64) -> A::F64 {
     let x = clamp::<A>(x, -1080.0, 1025.0);
     let shifted = x + SHIFT;
     let r = x - (shifted - SHIFT);
-    scale::<A>(exp_of_small::<A>(r * LN_2), A::low(shifted.bits()))
+    let (r, r_lo) = two_product::<A>(r, r.constant(LN_2));
+    let (sum, tail) = exp_pair_of_small::<A>((r, r_lo));
+    scale::<A>(sum + tail, A::low(shifted.bits()))
 }
 
 /// `(e^x - 1) / 2` as a pair that is not normalized, for `-700 < x < 710`.
 #[inline(always)]
 pub(super) fn half_expm1<A: Arithmetic>(x: A::F64) -> Pair<A> {
     let (k, (r, r_lo)) = reduce::<A>(x);
-    let tail = (r * r).fma(polynomial::<A, 11>(r, &EXP), r_lo);
+    // r + r² / 2, exact, and what is left.
+    let (square, square_lo) = two_product::<A>(r, r * 0.5);
+    let cubic = polynomial::<A, 10>(r, EXP.last_chunk().expect("ten of eleven"));
+    let rest = (square * r * 2.0).fma(cubic, square_lo + r_lo);
     let power = power_of_two::<A>(k.minus_literal(1));
     let offset = power - 0.5;
-    let sum = power.fma(r, offset);
-    let error = power.fma(r, offset - sum);
-    (sum, power.fma(tail, error))
+    let offset_lo = (power - offset) - 0.5;
+    let linear = power.fma(r, offset);
+    let error = power.fma(r, offset - linear);
+    let (sum, sum_error) = fast_two_sum::<A>(linear, power * square);
+    (sum, power.fma(rest, (error + sum_error) + offset_lo))
 }
 
 #[inline(always)]

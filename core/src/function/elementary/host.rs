@@ -53,3 +53,29 @@ evaluate! {
     /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the bits of a NaN.
     evaluate_f64 each_f64 each_f64_fma each_f64_plain f64 of_f64
 }
+
+impl Elementary {
+    /// The function of one `x`, or of `x` and `y`, on the host: the bits that a device computes, but for the bits of a
+    /// NaN. A function of one number does not look at `y`.
+    ///
+    /// ```
+    /// use devarray::function::elementary::Elementary;
+    ///
+    /// assert_eq!(Elementary::Exp.of_f32(1.0, 0.0), std::f32::consts::E);
+    /// assert_eq!(Elementary::Hypot.of_f32(3.0, 4.0), 5.0);
+    /// ```
+    #[must_use]
+    pub fn of_f32(self, x: f32, y: f32) -> f32 {
+        let mut results = [0.0];
+        evaluate_f32(self, &[x], &[y], &mut results);
+        results[0]
+    }
+
+    /// As [`of_f32`](Self::of_f32), of `f64`.
+    #[must_use]
+    pub fn of_f64(self, x: f64, y: f64) -> f64 {
+        let mut results = [0.0];
+        evaluate_f64(self, &[x], &[y], &mut results);
+        results[0]
+    }
+}

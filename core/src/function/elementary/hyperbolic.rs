@@ -5,7 +5,7 @@ use super::pair::{Pair, clamp, fast_two_sum, power_of_two, quotient, two_sum, wi
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 
 /// `(cosh r - 1) / r²` as a polynomial in `r²`, for `|r| <= 0.3467`; the error is 2^-57.
-const COSH: [f64; 5] = [
+pub(super) const COSH: [f64; 5] = [
     0.500_000_000_000_001_3,
     0.041_666_666_666_511_48,
     0.001_388_888_894_790_624_9,
@@ -14,7 +14,7 @@ const COSH: [f64; 5] = [
 ];
 
 /// `(sinh r - r) / r³` as a polynomial in `r²`, for `|r| <= 0.3467`; the error is 2^-61.
-const SINH: [f64; 5] = [
+pub(super) const SINH: [f64; 5] = [
     0.166_666_666_666_666_77,
     0.008_333_333_333_321_445,
     0.000_198_412_698_865_542_26,

@@ -6,7 +6,7 @@ use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 /// `(atan z / z - 1) / z²` as a polynomial in `z²`, for `|z| <= 7/16`; the error is 2^-61.
-const ATAN: [f64; 12] = [
+pub(super) const ATAN: [f64; 12] = [
     -0.333_333_333_333_333_15,
     0.199_999_999_999_931_95,
     -0.142_857_142_848_509_12,
@@ -22,7 +22,7 @@ const ATAN: [f64; 12] = [
 ];
 
 /// `(asin z / z - 1) / z²` as a polynomial in `z²`, for `|z| <= 1/2`; the error is 2^-58.
-const ASIN: [f64; 13] = [
+pub(super) const ASIN: [f64; 13] = [
     0.166_666_666_666_667_6,
     0.074_999_999_999_710_91,
     0.044_642_857_174_230_784,

@@ -90,6 +90,9 @@ pub(super) fn nearest<A: Arithmetic>(x: A::F64, factor: f64) -> (A::F64, A::B32)
 /// A sum with it, for numbers below 2^51, has the nearest integer in its low bits.
 pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
+/// The same, and the low bits, 52 places higher, are 2 to the power of the integer.
+pub(super) const POWER_SHIFT: f64 = SHIFT + 1023.0;
+
 /// A signed integer as `f64`, for magnitudes below 2^31. Exact.
 #[inline(always)]
 pub(super) fn integer<A: Arithmetic>(k: A::B32) -> A::F64 {

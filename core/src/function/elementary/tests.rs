@@ -195,7 +195,7 @@ fn functions_stay_small() {
                     }
                     _ => false,
                 };
-                arithmetic && program.types[at] == RegisterType::F64
+                arithmetic && program.types()[at] == RegisterType::F64
             });
             let count = floats.count();
             let all =

@@ -9,7 +9,7 @@ pub(super) const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
 const FRAC_PI_2_LOWEST: f64 = -1.497_384_904_859_169_8e-33;
 
 /// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the sine is 2^-57.
-const SIN: [f64; 6] = [
+pub(super) const SIN: [f64; 6] = [
     -0.166_666_666_666_666_3,
     0.008_333_333_333_321_96,
     -0.000_198_412_698_295_046_62,
@@ -35,7 +35,7 @@ const HUGE: f64 = 1_073_741_824.0;
 #[inline(always)]
 fn reduce_moderate<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let (k, q) = nearest::<A>(x, FRAC_2_PI);
-    let r = (-k).fma_by(FRAC_PI_2, x);
+    let r = k.fma_by(-FRAC_PI_2, x);
     let (product, product_lo) = two_product::<A>(k, x.constant(FRAC_PI_2_LOW));
     let (hi, lo) = two_sum::<A>(r, -product);
     (q, fast_two_sum::<A>(hi, k.fma_by(-FRAC_PI_2_LOWEST, lo - product_lo)))
@@ -65,7 +65,9 @@ fn cos_of_small<A: Arithmetic>((r, r_lo): Pair<A>) -> Pair<A> {
     let half = r2 * 0.5;
     let one = r.constant(1.0);
     let sum = one - half;
-    let tail = (r2 * r2).fma(polynomial::<A, 6>(r2, &COS), -(r * r_lo));
+    // What rounding r² leaves out, and r_lo.
+    let low = r.fma(r, -r2).fma_by(-0.5, -(r * r_lo));
+    let tail = (r2 * r2).fma(polynomial::<A, 6>(r2, &COS), low);
     (sum, ((one - sum) - half) + tail)
 }
 

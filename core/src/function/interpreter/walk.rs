@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::layout::{Layout, NdLayout};
+use crate::layout::{Axes, Layout, NdLayout};
 
 /// The axes of a result, joined where all operands allow it, with the strides of every operand.
 pub(super) struct Walk {
@@ -57,21 +57,40 @@ impl Walk {
         range: Range<usize>,
         mut run: impl FnMut(isize, isize, Range<usize>),
     ) {
+        if range.is_empty() {
+            return;
+        }
         let Operand { offset, ref strides } = self.operands[operand];
         let last = self.extents.len() - 1;
         let (inner, stride) = (self.extents[last], strides[last]);
-        let mut at = range.start;
-        while at < range.end {
-            let (mut row, within) = (at / inner, at % inner);
-            // Positions that exist do not overflow; nothing else is asked for.
-            let mut position = offset.wrapping_add(within.cast_signed().wrapping_mul(stride));
-            for (&extent, &stride) in self.extents[..last].iter().zip(strides).rev() {
-                position = position.wrapping_add((row % extent).cast_signed().wrapping_mul(stride));
-                row /= extent;
-            }
+        // Positions that exist do not overflow; nothing else is asked for.
+        let scaled = |at: usize, stride: isize| at.cast_signed().wrapping_mul(stride);
+        let (mut row, mut within, mut at) = (range.start / inner, range.start % inner, range.start);
+        let mut indices: Axes<usize> = Axes::from_elem(0, last);
+        let mut start = offset;
+        for axis in (0..last).rev() {
+            indices[axis] = row % self.extents[axis];
+            start = start.wrapping_add(scaled(indices[axis], strides[axis]));
+            row /= self.extents[axis];
+        }
+        loop {
             let count = (inner - within).min(range.end - at);
-            run(position, stride, at - range.start..at - range.start + count);
+            let part = at - range.start..at - range.start + count;
+            run(start.wrapping_add(scaled(within, stride)), stride, part);
             at += count;
+            if at >= range.end {
+                return;
+            }
+            within = 0;
+            for axis in (0..last).rev() {
+                indices[axis] += 1;
+                start = start.wrapping_add(strides[axis]);
+                if indices[axis] < self.extents[axis] {
+                    break;
+                }
+                start = start.wrapping_sub(scaled(self.extents[axis], strides[axis]));
+                indices[axis] = 0;
+            }
         }
     }
 }

@@ -3,7 +3,10 @@
 use super::{Binary, Constant, Instruction, ProgramBuilder, Register, RegisterType};
 use crate::function::{
     ElementType,
-    interpreter::kernels::{self, Slot},
+    interpreter::{
+        environment::FloatEnvironment,
+        kernels::{self, Slot},
+    },
 };
 
 /// What an instruction can be replaced by.
@@ -76,6 +79,7 @@ fn unchanged(
 
 /// What the interpreter computes of constants, as a block of one element.
 fn computed(instruction: Instruction, operands: &[Constant], register_type: RegisterType) -> Constant {
+    let _standard = FloatEnvironment::standard();
     let slots: Vec<Slot> = operands
         .iter()
         .map(|&constant| {

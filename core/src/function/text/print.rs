@@ -30,11 +30,28 @@ impl Function {
         let mut sizes: Vec<(usize, usize)> = Vec::with_capacity(self.nodes().len());
         for node in self.nodes() {
             let operands = || node.operation.operands().map(|operand| sizes[operand.index()]);
-            let size = operands().fold(2_usize, |sum, (size, _)| sum.saturating_add(size));
-            // Parentheses and the call itself are a level each.
-            sizes.push((size, operands().map(|(_, depth)| depth).max().unwrap_or(0) + 2));
+            // A literal can need a cast.
+            let own = 1 + usize::from(matches!(node.operation, Operation::Constant(_)));
+            let size = operands().fold(own, |sum, (size, _)| sum.saturating_add(size));
+            // Parentheses and the call itself are a level each; a chain of operators is as deep as its operands.
+            let chained = self.chained(node.operation).map(|left| sizes[left.index()].1);
+            let deepest = match node.operation {
+                Operation::Binary(_, _, right) if chained.is_some() => sizes[right.index()].1,
+                _ => operands().map(|(_, depth)| depth).max().unwrap_or(0),
+            };
+            sizes.push((size, (deepest + 2).max(chained.unwrap_or(0))));
         }
         sizes.last().is_some_and(|&(size, depth)| size <= MAX_NODES && depth < MAX_DEPTH)
+    }
+
+    /// The left operand, if it is an operation itself and is written without parentheses: `a + b` of `a + b - c`.
+    fn chained(&self, operation: Operation) -> Option<Value> {
+        let Operation::Binary(operation, left, _) = operation else { return None };
+        let (weakest, _) = sides(operation, operation.binding()?);
+        match self.nodes()[left.index()].operation {
+            Operation::Binary(inner, ..) => inner.binding().filter(|&inner| inner >= weakest).map(|_| left),
+            _ => None,
+        }
     }
 
     fn is_literal(&self, value: Value) -> bool {
@@ -76,21 +93,10 @@ fn write(
             write(function, f, a, BinaryOperation::UNARY_BINDING, false)
         }
         Operation::Unary(operation, a) => call(f, operation.name(), &[a], &[false]),
-        Operation::Binary(operation, a, b) => {
-            // One literal can be bare, not two.
-            let bare = [function.is_literal(a) && !function.is_literal(b), !function.is_literal(a)];
-            let Some(binding) = operation.binding() else {
-                return call(f, operation.name(), &[a, b], &bare);
-            };
-            let (left, right) = match operation {
-                BinaryOperation::Power => (binding + 1, BinaryOperation::UNARY_BINDING),
-                _ if binding == BinaryOperation::COMPARISON_BINDING => (binding + 1, binding + 1),
-                _ => (binding, binding + 1),
-            };
-            write(function, f, a, left, bare[0])?;
-            write!(f, " {} ", operation.name())?;
-            write(function, f, b, right, bare[1])
+        Operation::Binary(operation, a, b) if operation.binding().is_none() => {
+            call(f, operation.name(), &[a, b], &bare_beside_one(function, a, b))
         }
+        Operation::Binary(..) => chain(function, f, value),
         Operation::Fma(a, b, c) => call(f, "fma", &[a, b, c], &bare_beside(function, [a, b, c])),
         Operation::Clip(a, b, c) => call(f, "clip", &[a, b, c], &bare_beside(function, [a, b, c])),
         Operation::Where(condition, a, b) => {
@@ -103,6 +109,33 @@ fn write(
     if binding < weakest { f.write_str(")") } else { Ok(()) }
 }
 
+/// Writes an operator with what is left of it, which can be a long chain: from its first operand on, not by recursion.
+fn chain(function: &Function, f: &mut fmt::Formatter<'_>, last: Value) -> fmt::Result {
+    let operation = |value: Value| function.nodes()[value.index()].operation;
+    let links: Vec<Value> =
+        std::iter::successors(Some(last), |&link| function.chained(operation(link))).collect();
+    for (nth, &link) in links.iter().rev().enumerate() {
+        let Operation::Binary(operation, a, b) = operation(link) else { continue };
+        let (left, right) = sides(operation, operation.binding().unwrap_or(ATOM));
+        let bare = bare_beside_one(function, a, b);
+        if nth == 0 {
+            write(function, f, a, left, bare[0])?;
+        }
+        write!(f, " {} ", operation.name())?;
+        write(function, f, b, right, bare[1])?;
+    }
+    Ok(())
+}
+
+/// How strongly the operands of an operator must bind to be written without parentheses.
+fn sides(operation: BinaryOperation, binding: u8) -> (u8, u8) {
+    match operation {
+        BinaryOperation::Power => (binding + 1, BinaryOperation::UNARY_BINDING),
+        _ if binding == BinaryOperation::COMPARISON_BINDING => (binding + 1, binding + 1),
+        _ => (binding, binding + 1),
+    }
+}
+
 fn cast(
     function: &Function,
     f: &mut fmt::Formatter<'_>,
@@ -113,6 +146,11 @@ fn cast(
     write!(f, "{name}(")?;
     write(function, f, a, 0, false)?;
     write!(f, ", {element_type})")
+}
+
+/// Of two literals one says the type, so that only one is bare.
+fn bare_beside_one(function: &Function, a: Value, b: Value) -> [bool; 2] {
+    [function.is_literal(a) && !function.is_literal(b), !function.is_literal(a)]
 }
 
 /// Literals are bare if at least one of the values beside them is none.

@@ -163,7 +163,8 @@ impl<D: Timing> Log<D> {
         let returned = Instant::now();
         let mut state = lock(&self.state);
         let number = state.next;
-        state.next += 1;
+        // After the last number comes the first.
+        state.next = state.next.wrapping_add(1);
         let place = Place { epoch: state.epoch, lane, span: state.lanes[lane].len() };
         let span = operation.span(number, state.host_time(called), state.host_time(returned));
         state.call(Call { span, place: Some(place), enqueues: true });

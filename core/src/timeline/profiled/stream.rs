@@ -6,7 +6,9 @@ use std::{num::NonZeroUsize, panic::Location, sync::Arc, time::Instant};
 use super::{Profiled, ProfiledEvent, log::Operation};
 use crate::{
     Result,
-    backend::{Buffer as _, CopyOp, DownloadOp, FillOp, FreeOp, Quiesced, Stream, Timing, UploadOp},
+    backend::{
+        Buffer as _, CopyOp, DeclaredAccess, DownloadOp, FillOp, FreeOp, Quiesced, Stream, Timing, UploadOp,
+    },
 };
 
 /// A stream of a [`Profiled`] device.
@@ -120,6 +122,11 @@ unsafe impl<D: Timing> Stream for ProfiledStream<D> {
         let place = event.place.filter(|_| of_this);
         let operation = Operation::new("wait", Location::caller()).after(place);
         self.enqueue(operation, |stream| stream.wait(&event.event))
+    }
+
+    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
+        let stream = self.stream.for_foreign_work(declared)?;
+        Some(Self { device: self.device.clone(), stream, lane: self.lane })
     }
 
     fn synchronize(&self) -> Quiesced {

@@ -1,29 +1,45 @@
 //! One line a stage: bytes, seconds, GB/s.
 
-use std::time::Instant;
-
-use anyhow::Result;
-
-use crate::output::Output;
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 /// A part of the work that is timed by itself.
 #[derive(Debug)]
 pub(super) struct Stage {
     name: &'static str,
-    begun: Instant,
+    took: Duration,
+    len_bytes: usize,
 }
 
 impl Stage {
-    pub(super) fn begin(name: &'static str) -> Self {
-        Self { name, begun: Instant::now() }
+    pub(super) fn new(name: &'static str) -> Self {
+        Self { name, took: Duration::ZERO, len_bytes: 0 }
     }
 
-    /// Prints what it took to move `len_bytes`.
-    pub(super) fn end(self, len_bytes: usize, output: &mut Output<'_>) -> Result<()> {
-        let seconds = self.begun.elapsed().as_secs_f64();
+    /// Does a piece of it, which moves so many bytes.
+    pub(super) fn time<R>(&mut self, len_bytes: usize, piece: impl FnOnce() -> R) -> R {
+        let begun = Instant::now();
+        let result = piece();
+        self.lasted(begun.elapsed(), len_bytes);
+        result
+    }
+
+    /// A piece of it took so long, and moved so many bytes.
+    pub(super) fn lasted(&mut self, took: Duration, len_bytes: usize) {
+        self.took += took;
+        self.len_bytes += len_bytes;
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, took, len_bytes } = self;
+        let seconds = took.as_secs_f64();
         // Exact to 2^53 bytes, and a rate is rounded anyway.
-        let gigabytes = len_bytes as f64 / 1e9;
-        let rate = if len_bytes == 0 { 0.0 } else { gigabytes / seconds };
-        output.line(format_args!("{:<8} {len_bytes:>14} bytes {seconds:>12.6} s {rate:>9.3} GB/s", self.name))
+        let gigabytes = *len_bytes as f64 / 1e9;
+        let rate = if *len_bytes == 0 { 0.0 } else { gigabytes / seconds };
+        write!(f, "{name:<8} {len_bytes:>14} bytes {seconds:>12.6} s {rate:>9.3} GB/s")
     }
 }

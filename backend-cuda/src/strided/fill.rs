@@ -1,0 +1,59 @@
+//! A pattern, repeated: one element a thread.
+
+use devarray::copy::Plan;
+
+use super::{
+    kernel::{Entry, Kernel},
+    launch::{Launch, THREADS},
+    params::{FastDiv, FillLoop, FillParams, MAX_FILL_AXES},
+};
+
+/// Most elements that 32 bits count, and most of what [`FastDiv`] divides by.
+const MAX_NARROW: u64 = 1 << 31;
+/// Most blocks of a grid along x (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability").
+const MAX_GRID: u64 = (1 << 31) - 1;
+
+/// The launch that writes `pattern` over the destination of `plan`, whose width is a multiple of
+/// it, in the memory at `dst`.
+///
+/// `None` if a plan had more loops than memory has bytes for, which none has.
+pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<Launch<FillParams>> {
+    let width = plan.width_bytes();
+    let total = (plan.len_bytes() / width) as u64;
+    let narrow = total <= MAX_NARROW;
+    let mut bytes = pattern.iter().copied().cycle();
+    let mut word = || [(); 4].map(|()| bytes.next().unwrap_or(0));
+    let pattern = [(); 4].map(|()| u32::from_le_bytes(word()));
+    let run = (plan.run_bytes() / width, isize::try_from(width).ok()?);
+    let loops = plan.axes().iter().rev().map(|axis| (axis.extent, axis.dst_stride_bytes));
+    let none = FillLoop { extent: 1, ..FillLoop::default() };
+    let mut axis = [none; MAX_FILL_AXES];
+    let mut axes = 0;
+    for (extent, stride) in [run].into_iter().chain(loops).filter(|&(extent, _)| extent > 1) {
+        // The 64-bit kernels divide by the extent itself.
+        let by = if narrow { FastDiv::checked(extent as u64)? } else { FastDiv::default() };
+        let FastDiv { multiplier, shift, .. } = by;
+        let dst = stride as i64;
+        *axis.get_mut(axes)? = FillLoop { extent: extent as u64, dst, unused: 0, multiplier, shift };
+        axes += 1;
+    }
+    let dst = dst + plan.dst_offset_bytes() as u64;
+    Some(Launch {
+        kernel: Kernel::new(if narrow { Entry::Fill32 } else { Entry::Fill64 }, u32::try_from(width).ok()?),
+        // The 32-bit kernels need one thread an element; the 64-bit kernels loop.
+        grid: u32::try_from(total.div_ceil(THREADS.into()).min(MAX_GRID)).ok()?,
+        threads: THREADS,
+        shared_bytes: 0,
+        params: FillParams {
+            dst,
+            // Where a copy has its source.
+            unused: dst,
+            total,
+            axes: u32::try_from(axes).ok()?,
+            unused_after_axes: 0,
+            pattern,
+            axis,
+        },
+    })
+}

@@ -1,0 +1,96 @@
+//! Launches that are looked up are those that would be chosen.
+
+use devarray::{Layout, backend::Capabilities, copy::Plan};
+
+use super::super::{
+    Addresses,
+    axes::Problem,
+    choose,
+    chosen::{Choice, Chosen, KEPT},
+    tile::Scale,
+};
+
+const DST: u64 = 1 << 41;
+const SRC: u64 = 1 << 40;
+
+fn problem(shape: &[usize], dst: &[isize], src: &[isize], width: usize, (to, from): (u64, u64)) -> Problem {
+    let layout = |strides| Layout::new(shape, strides, 0).unwrap();
+    let plan = Plan::new(&layout(dst), &layout(src), width, &Capabilities::default()).unwrap();
+    Problem::of(&plan, Addresses { dst: to, src: from }).unwrap()
+}
+
+/// Copies of each family, at these addresses.
+fn problems(at: (u64, u64)) -> Vec<Problem> {
+    let mut all = Vec::new();
+    for width in [1, 2, 4, 8, 16] {
+        for (rows, columns) in [(512, 512), (520, 264), (401, 123), (1000, 24)] {
+            let [r, c] = [rows, columns].map(usize::cast_signed);
+            all.push(problem(&[columns, rows], &[r, 1], &[1, c], width, at));
+            all.push(problem(&[rows, columns], &[c, 1], &[2 * c, 1], width, at));
+            all.push(problem(&[rows, columns], &[c, 1], &[2 * c, 2], width, at));
+            all.push(problem(&[rows, columns], &[3 * c, 3], &[7 * c, 7], width, at));
+        }
+        // Runs over two axes.
+        all.push(problem(&[120, 4, 200], &[800, 200, 1], &[1, 120, 480], width, at));
+        all.push(problem(&[121, 4, 201], &[804, 201, 1], &[1, 121, 484], width, at));
+    }
+    all
+}
+
+const SCALES: [Scale; 5] = [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream, Scale::FastStream];
+
+#[test]
+fn what_is_looked_up_is_what_would_be_chosen() {
+    let mut chosen = Chosen::default();
+    for scale in SCALES {
+        for lines in [(0, 0), (1, 0), (0, 3), (1000, 7)] {
+            let at = (DST + 128 * lines.0, SRC + 128 * lines.1);
+            for (number, problem) in problems(at).into_iter().enumerate() {
+                // One after the other, so that none is found, and three in turn, so that all are.
+                let fresh = choose(&problem, scale);
+                assert_eq!(*chosen.launch(problem.clone(), scale), fresh, "{number} at {scale:?}");
+                let moved = problems((DST + (5 << 20), SRC - 128)).swap_remove(number);
+                let fresh_moved = choose(&moved, scale);
+                assert_eq!(*chosen.launch(moved, scale), fresh_moved, "{number} at {scale:?}");
+                assert_eq!(*chosen.launch(problem, scale), fresh, "{number} at {scale:?}");
+                assert!(chosen.0.len() <= KEPT);
+            }
+        }
+    }
+}
+
+#[test]
+fn addresses_that_lie_otherwise_in_their_lines_do_not_fit() {
+    let mut others = 0;
+    for (mine, other) in problems((DST, SRC)).into_iter().zip(problems((DST + 16, SRC + 48))) {
+        let mut choice = Choice::new(mine, Scale::Large);
+        assert!(!choice.fits(&other, Scale::Large));
+        choice.move_to(&other);
+        others += usize::from(choice.launch != choose(&other, Scale::Large));
+    }
+    assert!(others > 0, "each would have been right");
+}
+
+#[test]
+fn a_copy_that_is_made_again_is_chosen_once() {
+    let mut chosen = Chosen::default();
+    let several = |shift: u64| problems((DST + shift, SRC)).into_iter().take(KEPT);
+    for problem in several(0) {
+        chosen.launch(problem, Scale::Large);
+    }
+    // What is found has the mark, what is chosen anew has not.
+    for choice in &mut chosen.0 {
+        choice.launch.grid = 0;
+    }
+    for shift in [0, 1 << 20, 128] {
+        assert!(several(shift).all(|problem| chosen.launch(problem, Scale::Large).grid == 0));
+    }
+    assert!(several(16).all(|problem| chosen.launch(problem, Scale::Large).grid > 0));
+    assert_eq!(chosen.0.len(), KEPT);
+    // The same loops at another scale, and of elements of another width, are other copies.
+    let first = problems((DST, SRC)).swap_remove(0);
+    assert!(!Choice::new(first.clone(), Scale::Large).fits(&first, Scale::Small));
+    for second in &problems((DST, SRC))[1..] {
+        assert!(!Choice::new(first.clone(), Scale::Large).fits(second, Scale::Large));
+    }
+}

@@ -1,0 +1,188 @@
+//! The parameter blocks of the host are those of the kernels: every field of the sources, by name,
+//! type and offset.
+
+use std::collections::BTreeMap;
+
+use super::super::params::{
+    Field, MAX_FILL_AXES, MAX_GATHER_AXES, MAX_INNER, MAX_OUTER, MAX_ROW_AXES, SHARED,
+};
+
+const SOURCES: [&str; 5] = [
+    include_str!("../../../kernels/strided/common.cuh"),
+    include_str!("../../../kernels/strided/rows.cu"),
+    include_str!("../../../kernels/strided/gather.cu"),
+    include_str!("../../../kernels/strided/tile.cuh"),
+    include_str!("../../../kernels/strided/fill.cu"),
+];
+
+/// A member of a struct as a source declares it: its type as the host names it, the bytes of one,
+/// and how many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Member {
+    name: String,
+    type_name: String,
+    size: usize,
+    align: usize,
+    count: usize,
+}
+
+/// Members with their offsets, size and alignment of a struct.
+type Struct = (Vec<(usize, Member)>, usize, usize);
+
+/// Structs of the sources, laid out as C++ does.
+#[derive(Debug, Default)]
+struct Declared {
+    structs: BTreeMap<String, Struct>,
+    constants: BTreeMap<String, usize>,
+}
+
+impl Declared {
+    fn read(source: &str) -> Self {
+        let mut all = Self::default();
+        let code: String =
+            source.lines().map(|line| line.split("//").next().unwrap().to_owned() + "\n").collect();
+        all.constants = constants(&code);
+        for part in code.split("\nstruct ").skip(1) {
+            let Some((name, rest)) =
+                part.split_once(" {").filter(|(name, _)| !name.contains(['\n', '<', ';']))
+            else {
+                continue; // A template.
+            };
+            let body = rest.split("\n}").next().unwrap();
+            all.declare(name, body);
+        }
+        all
+    }
+
+    /// The name on the host, size and alignment of a type.
+    fn measured(&self, of: &str) -> (String, usize, usize) {
+        let plain = |name: &str, size| (name.to_owned(), size, size);
+        match of {
+            "u32" => plain("u32", 4),
+            "int" => plain("i32", 4),
+            "u64" | "const char*" | "char*" => plain("u64", 8),
+            "i64" => plain("i64", 8),
+            other => {
+                let (_, size, align) = self.structs.get(other).unwrap_or_else(|| panic!("{other}?"));
+                (other.to_owned(), *size, *align)
+            }
+        }
+    }
+
+    fn declare(&mut self, name: &str, body: &str) {
+        if body.contains('(') || body.contains("typedef") || body.contains("bool") {
+            return; // Not a parameter.
+        }
+        let (mut members, mut at, mut most) = (Vec::new(), 0_usize, 1);
+        for line in body.split(';').map(str::trim).filter(|line| !line.is_empty()) {
+            let start = if line.starts_with("const ") { "const ".len() } else { 0 };
+            let (of, names) = line.split_at(start + line[start..].find(' ').unwrap());
+            let (type_name, size, align) = self.measured(of);
+            for text in names.split(',').map(str::trim) {
+                let (name, count) = match text.split_once('[') {
+                    None => (text, None),
+                    Some((name, count)) => (name, Some(count.trim_end_matches(']'))),
+                };
+                let type_name = count.map_or(type_name.clone(), |count| format!("[{type_name}; {count}]"));
+                let count = count.map_or(1, |count| self.number(count));
+                let name = name.to_owned();
+                at = at.next_multiple_of(align);
+                members.push((at, Member { name, type_name, size, align, count }));
+                at += size * count;
+                most = most.max(align);
+            }
+        }
+        self.structs.insert(name.to_owned(), (members, at.next_multiple_of(most), most));
+    }
+
+    fn number(&self, text: &str) -> usize {
+        text.parse().unwrap_or_else(|_| self.constants[text])
+    }
+}
+
+/// What is defined as a number.
+fn constants(code: &str) -> BTreeMap<String, usize> {
+    let defined = code.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
+    defined.filter_map(|(name, value)| Some((name.to_owned(), value.trim().parse().ok()?))).collect()
+}
+
+/// Everything, `common.cuh` before what includes it.
+fn declared(change: impl Fn(&str) -> String) -> Declared {
+    Declared::read(&SOURCES.map(change).join("\n"))
+}
+
+/// In what a struct of the host differs from the sources' one of its name.
+fn differences(declared: &Declared) -> Vec<String> {
+    let mut found = Vec::new();
+    for &(name, len_bytes, fields) in SHARED {
+        let Some((members, size, _)) = declared.structs.get(name) else {
+            found.push(format!("{name} is in no source"));
+            continue;
+        };
+        if len_bytes != *size {
+            found.push(format!("{name} has {len_bytes} bytes, not {size}"));
+        }
+        // Padding is a field here only.
+        let padding = |field: &&Field| {
+            let covered = |(at, member): &(usize, Member)| {
+                (*at..at + member.size * member.count).contains(&field.offset)
+            };
+            field.name.starts_with("unused") && !members.iter().any(covered)
+        };
+        let shown = |name: &str, of: &str, at: usize, len_bytes: usize| {
+            format!("{name}: {of} at {at}, {len_bytes} bytes")
+        };
+        let host = fields.iter().filter(|field| !padding(field));
+        let host: Vec<_> =
+            host.map(|field| shown(field.name, field.type_name, field.offset, field.len_bytes)).collect();
+        let theirs = members
+            .iter()
+            .map(|(at, member)| shown(&member.name, &member.type_name, *at, member.size * member.count));
+        let theirs: Vec<_> = theirs.collect();
+        let pairs = host.iter().zip(&theirs).filter(|(host, theirs)| host != theirs);
+        found.extend(pairs.map(|(host, theirs)| format!("{name}: {host}; {theirs}")));
+        if host.len() != theirs.len() {
+            found.push(format!("{name}: {} fields, not {}", host.len(), theirs.len()));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_field_is_where_the_kernels_expect_it() {
+    let declared = declared(str::to_owned);
+    assert_eq!(differences(&declared), Vec::<String>::new());
+    assert_eq!(SHARED.len(), 11);
+    let fields: usize = SHARED.iter().map(|(.., fields)| fields.len()).sum();
+    assert!(fields > 100, "{fields}");
+    for (name, value) in [
+        ("MAX_GATHER_AXES", MAX_GATHER_AXES),
+        ("MAX_ROW_AXES", MAX_ROW_AXES),
+        ("MAX_OUTER", MAX_OUTER),
+        ("MAX_INNER", MAX_INNER),
+        ("MAX_FILL_AXES", MAX_FILL_AXES),
+    ] {
+        assert_eq!(declared.constants[name], value, "{name}");
+    }
+}
+
+/// Two fields of one type in each other's place, in the sources; a field of another type, or too
+/// many.
+#[test]
+fn a_field_elsewhere_is_seen() {
+    for (from, to) in [
+        ("u32 tiles, outer_axes;", "u32 outer_axes, tiles;"),
+        ("i64 low, high;", "i64 high, low;"),
+        ("u32 overlap;", "i64 overlap;"),
+        ("int vector_x, element_x;", "int element_x, vector_x;"),
+        ("u32 row_bytes;", "u32 group_bytes;"),
+        ("i64 src, dst;", "i64 dst, src;"),
+        ("#define MAX_OUTER 20", "#define MAX_OUTER 19"),
+        ("u32 share;", "u32 share, more;"),
+        ("u64 dst, unused;", "u64 unused, dst;"),
+    ] {
+        assert!(SOURCES.iter().any(|source| source.contains(from)), "{from}");
+        let changed = declared(|source| source.replacen(from, to, 1));
+        assert_ne!(differences(&changed), Vec::<String>::new(), "{from}");
+    }
+}

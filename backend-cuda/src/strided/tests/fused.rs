@@ -1,0 +1,151 @@
+//! Runs that go over two axes as if they were one.
+
+use std::collections::BTreeSet;
+
+use devarray::Layout;
+
+use super::{
+    super::{Params, emulate::run, tile::Scale},
+    Host, Random,
+    boxes::shared_sectors,
+    check, name_of,
+    selected::{AT, launch},
+};
+
+/// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for what is left free
+/// after rows and planes of the source.
+fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards: bool) -> (Layout, Layout) {
+    let row = c + row_gap;
+    let [plane, rows] = [row * b * a + gap, row * b].map(usize::cast_signed);
+    let shape = [d, c, b, a];
+    let dst = [c * b * a, b * a, a, 1].map(usize::cast_signed);
+    let (last, offset) = if backwards { (-rows, row * b * (a - 1)) } else { (rows, 0) };
+    let src = [plane, 1, row.cast_signed(), last];
+    (Layout::new(&shape, &dst, 0).unwrap(), Layout::new(&shape, &src, offset).unwrap())
+}
+
+/// Any copy of that kind: with gaps on both sides, from and to any place, the other axes of the
+/// source repeated, stepped or backwards.
+fn any(random: &mut Random, [d, c, b, a]: [usize; 4]) -> (Layout, Layout) {
+    let shape = [d, c, b, a];
+    let mut gap = |most: usize| if random.one_in(3) { random.below(most) } else { 0 };
+    let (row_gap, plane_gap, to) = (gap(9), gap(40), gap(20));
+    let run = b * a + 16 * gap(3);
+    let dst = [c * run + gap(30), run, a, 1].map(usize::cast_signed);
+    let step = if random.one_in(6) { 2 + random.below(2) } else { 1 };
+    let row = c * step + row_gap;
+    let mut from = random.below(3);
+    let mut axis = |extent: usize, stride: usize| match random.below(8) {
+        0 => {
+            from += (extent - 1) * stride;
+            -stride.cast_signed()
+        }
+        _ => stride.cast_signed(),
+    };
+    let (columns, mut rows) = (axis(c, step), axis(b, row));
+    if random.one_in(8) {
+        (rows, from) = (0, from);
+    }
+    let planes = [row * b * a + plane_gap, row * b].map(usize::cast_signed);
+    let src = [planes[0], columns, rows, planes[1]];
+    (Layout::new(&shape, &dst, to).unwrap(), Layout::new(&shape, &src, from).unwrap())
+}
+
+#[test]
+fn runs_over_two_axes_are_right() {
+    let mut kernels = BTreeSet::new();
+    for seed in 1..=500_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let width = [1, 1, 2, 4, 8][random.below(5)];
+        let unit = [1, 2, 4, 8][random.below(4)];
+        let a = (60 + random.below(250)).next_multiple_of(unit);
+        let b = 2 + random.below(4);
+        let c = (4 + random.below(80_000 / a / b)).next_multiple_of(unit);
+        let shape = [1 + random.below(2), c, b, a];
+        let layouts = if random.one_in(2) { any(&mut random, shape) } else { reversed(shape, (0, 0), false) };
+        for scale in [Scale::Middle, Scale::Large] {
+            let launch = launch(scale, &layouts, width);
+            kernels.insert(name_of(&launch));
+        }
+        check(&mut random, &layouts.0, &layouts.1, width, seed);
+    }
+    for name in ["pairs", "pairs_8", "pairs_4", "linear_shifted", "table_shifted", "table_shifted_wide"] {
+        let name = match name.strip_prefix("pairs") {
+            Some(store) => format!("tile_pairs_wrapped{store}"),
+            None => format!("tile_{name}_wrapped"),
+        };
+        assert!(kernels.contains(name.as_str()), "{name} was never selected: {kernels:?}");
+    }
+}
+
+/// What the parameters of wrapping say is what happens.
+#[test]
+fn a_run_that_wraps_elsewhere_is_wrong() {
+    let shape = [1, 100, 4, 200];
+    let layouts = reversed(shape, (0, 0), false);
+    let source: Vec<u8> = (0..80_000_u32).map(|i| (i % 251) as u8).collect();
+    let copied = |change: &dyn Fn(&mut Params)| {
+        let mut launch = launch(Scale::Large, &layouts, 1);
+        assert_eq!(name_of(&launch), "tile_pairs_wrapped");
+        change(&mut launch.params);
+        let mut found = vec![0; source.len()];
+        let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+        run(&launch, &mut memory);
+        found
+    };
+    let right = copied(&|_| ());
+    let expected = |i: usize| source[i % 200 * 400 + i / 200 % 4 * 100 + i / 800];
+    assert!(right.iter().enumerate().all(|(i, &byte)| byte == expected(i)));
+    let further = copied(&|params| {
+        let Params::Tile(params) = params else { panic!("tiles") };
+        params.fused_src -= 32;
+    });
+    assert_ne!(further, right);
+}
+
+#[test]
+fn tiles_share_no_sector_at_the_ends_of_an_axis() {
+    for (a, b, c, width) in [
+        (200, 4, 100, 1),
+        (204, 6, 100, 1),
+        (205, 4, 101, 1),
+        (212, 6, 60, 2),
+        (209, 4, 61, 2),
+        (202, 4, 30, 4),
+    ] {
+        let stretch_bytes = a * b * width;
+        let shared = |scale, backwards| {
+            let layouts = reversed([1, c, b, a], (0, 0), backwards);
+            shared_sectors(scale, &layouts, width, stretch_bytes)
+        };
+        assert_eq!(shared(Scale::Large, false), 0, "{a} x {b} x {c}, {width} bytes");
+        // It is not so by itself: a source that runs backwards does not wrap.
+        assert!(shared(Scale::Large, true) > 0, "{a} x {b} x {c}, {width} bytes");
+    }
+}
+
+#[test]
+fn runs_end_with_their_axis_where_nothing_is_gained() {
+    let wraps = |scale, shape, gaps, width| {
+        name_of(&launch(scale, &reversed(shape, gaps, false), width)).contains("_wrapped")
+    };
+    assert!(wraps(Scale::Large, [1, 200, 200, 200], (0, 0), 1));
+    assert!(wraps(Scale::Middle, [1, 200, 200, 200], (0, 0), 1));
+    // Small results; whole sectors; an axis shorter than a tile; rows that go on along the other
+    // axis.
+    assert!(!wraps(Scale::Small, [1, 200, 200, 200], (0, 0), 1));
+    assert!(!wraps(Scale::Large, [1, 256, 256, 256], (0, 0), 1));
+    assert!(!wraps(Scale::Large, [1, 200, 200, 104], (0, 0), 1));
+    assert!(!wraps(Scale::Large, [1, 24, 500, 600], (0, 0), 1));
+}
+
+/// Where no memory reaches, but layouts do.
+#[test]
+fn strides_as_far_as_numbers_go_do_not_overflow() {
+    let dst = Layout::new(&[200_000, 4], &[4, 1], 1).unwrap();
+    let src = Layout::new(&[200_000, 4], &[1, 312_500_000_000_000_000], 0).unwrap();
+    for scale in [Scale::Middle, Scale::Large] {
+        let name = name_of(&launch(scale, &(dst.clone(), src.clone()), 8));
+        assert!(!name.contains("_wrapped"), "{name:?}");
+    }
+}

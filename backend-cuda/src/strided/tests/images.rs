@@ -1,0 +1,158 @@
+//! What the images hold: every listed kernel and no other, and the waits that overlapping launches
+//! rely on.
+
+use std::collections::BTreeSet;
+
+use super::super::{
+    image::waits_for_the_launch_before,
+    kernel::{Entry, Family, Kernel, Module},
+};
+
+/// The machine code of each kernel of an image, by section.
+fn kernels(elf: &[u8]) -> Vec<(&str, &[u8])> {
+    let number = |at: usize, len: usize| {
+        let bytes = elf[at..at + len].iter().rev();
+        bytes.fold(0_usize, |sum, &byte| sum << 8 | usize::from(byte))
+    };
+    let (table, entry_len, entries, names) = (number(40, 8), number(58, 2), number(60, 2), number(62, 2));
+    let section = |index: usize| {
+        let at = table + index * entry_len;
+        (number(at, 4), number(at + 24, 8), number(at + 32, 8))
+    };
+    let (_, names, _) = section(names);
+    let name = |at: usize| {
+        let text = &elf[names + at..];
+        let end = text.iter().position(|&byte| byte == 0).unwrap();
+        std::str::from_utf8(&text[..end]).unwrap()
+    };
+    let all = (0..entries).map(|index| {
+        let (at, start, len_bytes) = section(index);
+        (name(at), start, len_bytes)
+    });
+    all.filter(|(name, ..)| name.starts_with(".text."))
+        .map(|(name, start, len_bytes)| (name, &elf[start..start + len_bytes]))
+        .collect()
+}
+
+/// The operation of each instruction: of generations 8 and 9 they are 16 bytes long, and begin with
+/// 12 bits that say which.
+fn operations(code: &[u8]) -> impl Iterator<Item = u16> + '_ {
+    code.chunks_exact(16).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]) & 0xfff)
+}
+
+/// `ACQBULK`, what `griddepcontrol.wait` is compiled to.
+const WAIT: u16 = 0x82e;
+/// `LD`, `LDG`, `LDGSTS`, `ST`, `STG`, `CCTL`, and `EXIT`.
+const TOUCHES: [u16; 7] = [0x980, 0x981, 0xfae, 0x985, 0x986, 0x98f, 0x94d];
+
+/// An instruction names the predicate that it depends on in the next 4 bits; 7 is none.
+const ALWAYS: u16 = 0x7000;
+
+/// `LDGSTS` at a sum of two registers, one of them uniform. With a policy, NVRTC 12.0 compiles it
+/// to what the device refuses.
+const REFUSED: u16 = 0xdae;
+
+/// Generations with machine code, and those without.
+const CODE: [u32; 2] = [8, 9];
+const TEXT: [u32; 2] = [7, 10];
+
+/// Modules with machine code.
+fn coded() -> impl Iterator<Item = Module> {
+    Module::ALL.iter().copied().filter(|&module| module != Module::Fill)
+}
+
+#[test]
+fn every_kernel_waits_before_it_touches_memory_where_launches_overlap() {
+    let mut kernels_seen = 0;
+    for module in coded() {
+        for (name, code) in kernels(module.image(9)) {
+            let name = format!("{} {name}", module.name());
+            let waits = code.chunks_exact(16).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
+            let waits: Vec<u16> = waits.filter(|word| word & 0xfff == WAIT).collect();
+            assert_eq!(waits, [ALWAYS | WAIT], "{name}");
+            let first = operations(code).find(|operation| *operation == WAIT || TOUCHES.contains(operation));
+            assert_eq!(first, Some(WAIT), "{name}");
+            assert!(operations(code).all(|operation| operation != REFUSED), "{name}");
+            assert!(
+                operations(code).any(|operation| matches!(operation, 0x985 | 0x986)),
+                "{name} stores something"
+            );
+            kernels_seen += 1;
+        }
+        // The others do not, and their launches must not overlap.
+        let waits = |(_, code)| operations(code).any(|operation| operation == WAIT);
+        assert!(!kernels(module.image(8)).into_iter().any(waits), "{}", module.name());
+        for major in TEXT {
+            let text = String::from_utf8_lossy(module.image(major));
+            assert!(!text.contains("griddepcontrol"), "{}", module.name());
+        }
+    }
+    assert!(kernels_seen > 50, "{kernels_seen}");
+    for major in 0..16 {
+        for &entry in Entry::ALL {
+            let waits = major == 9 && entry.family() != Family::Fill;
+            assert_eq!(waits_for_the_launch_before(Kernel::new(entry, 1), major), waits, "{entry:?}");
+        }
+    }
+}
+
+#[test]
+fn machine_code_is_an_elf_file_and_text_ends_with_a_zero() {
+    for &module in Module::ALL {
+        let generations = if module == Module::Fill { TEXT.into() } else { [TEXT, CODE].concat() };
+        for major in generations {
+            let image = module.image(major);
+            let zero = image.iter().position(|&byte| byte == 0);
+            match image.starts_with(b"\x7fELF") {
+                true => assert!(CODE.contains(&major), "{}", module.name()),
+                false => assert_eq!((zero, CODE.contains(&major)), (Some(image.len() - 1), false)),
+            }
+        }
+    }
+}
+
+/// The kernels of an image, by name.
+fn names(image: &[u8]) -> BTreeSet<String> {
+    if image.starts_with(b"\x7fELF") {
+        return kernels(image).into_iter().map(|(name, _)| name.replace(".text.", "")).collect();
+    }
+    let text = String::from_utf8_lossy(image);
+    text.split(".entry ").skip(1).map(|rest| rest.split('(').next().unwrap().to_owned()).collect()
+}
+
+/// Each kernel of the list, for each of its widths.
+fn listed() -> Vec<Kernel> {
+    let of = |&entry: &Entry| {
+        let widths = entry.listed().widths;
+        let widths = if widths.is_empty() { &[16] } else { widths };
+        widths.iter().map(move |&width| Kernel::new(entry, width))
+    };
+    Entry::ALL.iter().flat_map(of).collect()
+}
+
+#[test]
+fn the_list_is_what_the_images_hold() {
+    assert_eq!(listed().len(), 103);
+    for &module in Module::ALL {
+        let of = listed().into_iter().filter(|kernel| kernel.module() == module);
+        let expected: BTreeSet<String> =
+            of.map(|kernel| kernel.name().unwrap().to_str().unwrap().to_owned()).collect();
+        assert!(!expected.is_empty());
+        for major in 7..=10 {
+            assert_eq!(names(module.image(major)), expected, "{} of generation {major}", module.name());
+        }
+    }
+}
+
+/// No two lines say the same, and what a kernel of tiles is said to do leads to it.
+#[test]
+fn each_kernel_of_tiles_is_found_by_what_it_does() {
+    for &entry in Entry::ALL {
+        let tile = entry.tile();
+        assert_eq!(tile.is_some(), entry.family() == Family::Tile, "{entry:?}");
+        assert!(tile.is_none_or(|tile| tile.entry() == entry), "{entry:?}");
+    }
+    // Not for every width.
+    assert_eq!(Kernel::new(Entry::Packed8, 2).name(), None);
+    assert_eq!(Kernel::new(Entry::RowsReverse, 16).name(), None);
+}

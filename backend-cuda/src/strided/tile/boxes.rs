@@ -1,0 +1,280 @@
+//! Which box of the copy becomes a tile.
+
+use devarray::Axes;
+
+use super::{
+    ends::ends,
+    scale::{Scale, Size},
+    shape::Shape,
+};
+use crate::strided::axes::{Axis, Problem};
+
+/// What fits shared memory with room for tables.
+const MAX_TILE_BYTES: u64 = 40 << 10;
+
+/// What memory is read in.
+const SECTOR_BYTES: u64 = 32;
+/// What a thread stores at once.
+const VECTOR_BYTES: u64 = 16;
+/// Smaller boxes are not worth a block.
+pub(super) const LEAST_BOX_BYTES: u64 = 2 << 10;
+
+/// What a tile aims at.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    size: Size,
+    /// Whether a row may reach over gaps of a sector. The elements of a run are then further from
+    /// regular.
+    gaps: bool,
+    /// Whether rows end where runs along them would tear sectors.
+    sectors: bool,
+}
+
+/// Axes of the source, fastest first, repeated ones left out.
+fn by_source(axes: &[Axis]) -> Axes<usize> {
+    let mut order: Axes<usize> = (0..axes.len()).filter(|&axis| axes[axis].src != 0).collect();
+    order.sort_by_key(|&axis| axes[axis].src.unsigned_abs());
+    order
+}
+
+/// Steps of an axis so that it covers about `bytes`: all of them up to half as many again, which is
+/// cheaper than a small rest.
+fn steps_for(axis: &Axis, stride: u64, bytes: u64) -> u32 {
+    let wanted = u32::try_from(bytes.div_ceil(stride)).unwrap_or(u32::MAX);
+    if wanted.saturating_mul(3) / 2 >= axis.extent { axis.extent } else { wanted }
+}
+
+/// Marks out the box for the given targets.
+fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
+    let axes = &problem.axes;
+    let order = by_source(axes);
+    let mut steps = Axes::from_elem(1_u32, axes.len());
+    let (mut row, mut run, mut ended) = (Axes::new(), Axes::new(), false);
+    // A row takes in axes as long as each continues the ones before it, or nearly so: gaps of a
+    // sector are read anyway.
+    let mut span = u64::from(problem.width);
+    for (at, &axis) in order.iter().enumerate() {
+        let stride = axes[axis].src.unsigned_abs();
+        let reach = if target.gaps { (span * 5 / 4).max(span + SECTOR_BYTES) } else { span };
+        let close = stride <= reach;
+        if at > 0 && (stride < span || !close || span >= target.size.row_bytes) {
+            break;
+        }
+        ended =
+            at > 0 && axis == 0 && !scattered && ends(problem, span, target.size.tile_bytes, target.sectors);
+        if ended {
+            break;
+        }
+        row.push(axis);
+        steps[axis] = steps_for(&axes[axis], stride, target.size.row_bytes);
+        if steps[axis] < axes[axis].extent {
+            break;
+        }
+        span += u64::from(axes[axis].extent - 1) * stride;
+    }
+    // A run takes in axes as long as each continues the ones before it exactly.
+    let mut length = 0;
+    for (axis, of) in axes.iter().enumerate() {
+        let stride = of.dst.unsigned_abs();
+        if axis > 0 && (stride != length || length >= target.size.run_bytes || scattered) {
+            break;
+        }
+        run.push(axis);
+        let per_step = if scattered { u64::from(problem.width) } else { stride };
+        steps[axis] = steps[axis].max(steps_for(of, per_step, target.size.run_bytes));
+        if steps[axis] < of.extent {
+            break;
+        }
+        length = stride * u64::from(of.extent);
+    }
+    if row.is_empty() || (scattered && row.contains(&0)) {
+        return None;
+    }
+    // A run that ends unaligned goes on over axes that the tile has anyway.
+    let last = *run.last()?;
+    if !scattered && steps[last] == axes[last].extent && !length.is_multiple_of(16) {
+        for axis in last + 1..axes.len() {
+            if axes[axis].dst.unsigned_abs() != length || !row.contains(&axis) {
+                break;
+            }
+            run.push(axis);
+            if steps[axis] < axes[axis].extent {
+                break;
+            }
+            length *= u64::from(axes[axis].extent);
+        }
+    }
+    end_before_row(problem, &steps, &row, &mut run);
+    let mut shape = Shape {
+        axes: axes.clone(),
+        src: problem.src,
+        dst: problem.dst,
+        steps,
+        row,
+        run,
+        batch: None,
+        fused: None,
+        ended,
+    };
+    even_out(&mut shape);
+    Some(shape)
+}
+
+/// Ends runs where they would go on along the rows, if they are long enough by then: one step, or
+/// words of several runs, then lead from element to element, not a table. The tile stays the same,
+/// of which the same bytes are written.
+fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axes<usize>) {
+    let Some(at) = run.iter().position(|axis| row.contains(axis)).filter(|&at| at > 0) else { return };
+    let elements: u64 = run[..at].iter().map(|&axis| u64::from(steps[axis])).product();
+    let bytes = elements * u64::from(problem.width);
+    let rows_have_the_rest = run[at..].iter().all(|axis| row.contains(axis));
+    if rows_have_the_rest && bytes >= SECTOR_BYTES && bytes.is_multiple_of(VECTOR_BYTES) {
+        run.truncate(at);
+    }
+}
+
+/// Makes the pieces of cut axes equally long, in multiples of 32 bytes.
+fn even_out(shape: &mut Shape) {
+    let unit = |stride: i64| 32 >> (stride.unsigned_abs() | 32).trailing_zeros();
+    for axis in 0..shape.axes.len() {
+        let (of, steps) = (shape.axes[axis], shape.steps[axis]);
+        if steps == 1 || steps >= of.extent {
+            continue;
+        }
+        let mut multiple = 1;
+        if shape.in_row(axis) {
+            multiple = unit(of.src);
+        }
+        if shape.in_run(axis) {
+            multiple = multiple.max(unit(of.dst));
+        }
+        let even = of.extent.div_ceil(of.extent.div_ceil(steps)).next_multiple_of(multiple);
+        let even = if even > steps.saturating_mul(3) / 2 { steps } else { even };
+        shape.steps[axis] = even.min(of.extent);
+    }
+}
+
+/// Reverses axes so that the source runs forward along a row, except along those whose destination
+/// must.
+fn forward_rows(shape: &mut Shape) {
+    for at in 0..shape.row.len() {
+        let axis = shape.row[at];
+        let of = shape.axes[axis];
+        if of.src < 0 && !shape.in_run(axis) {
+            let last = i64::from(of.extent - 1);
+            shape.src = shape.src.wrapping_add_signed(last * of.src);
+            shape.dst = shape.dst.wrapping_add_signed(last * of.dst);
+            shape.axes[axis] = Axis::new(of.extent, -of.src, -of.dst);
+        }
+    }
+}
+
+/// Halves or doubles the targets until the tile has about the size it should have.
+fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> {
+    const LEAST: u64 = 32;
+    let width = problem.width;
+    let most = (2 * target.size.tile_bytes).min(MAX_TILE_BYTES);
+    let mut shape = mark(problem, target, scattered)?;
+    while shape.tile_bytes(width) > most {
+        if target.size.row_bytes.max(target.size.run_bytes) <= LEAST {
+            return None;
+        }
+        if target.size.row_bytes >= target.size.run_bytes {
+            target.size.row_bytes /= 2;
+        } else {
+            target.size.run_bytes /= 2;
+        }
+        shape = mark(problem, target, scattered)?;
+    }
+    for _ in 0..24 {
+        if shape.tile_bytes(width) >= target.size.tile_bytes * 3 / 4 {
+            break;
+        }
+        if target.size.row_bytes <= target.size.run_bytes {
+            target.size.row_bytes *= 2;
+        } else {
+            target.size.run_bytes *= 2;
+        }
+        let larger = mark(problem, target, scattered)?;
+        let enough = larger.run.len() > shape.run.len() && stands_alone(&larger, shape.tile_bytes(width));
+        if larger.tile_bytes(width) > most || enough {
+            break;
+        }
+        shape = larger;
+    }
+    Some(shape)
+}
+
+/// Whether a box of so many bytes, whose rows were ended so that each vector of a run is found from
+/// its row, is better left as it is: with one more axis along runs that go over rows and along
+/// them, all of its elements would be tabulated.
+fn stands_alone(shape: &Shape, bytes: u64) -> bool {
+    shape.ended && shape.run.iter().any(|&axis| shape.in_row(axis)) && bytes >= LEAST_BOX_BYTES
+}
+
+/// Lets a small box repeat along one more axis, so that the work of a block is worth its start.
+fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
+    let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
+    let bytes = shape.tile_bytes(width);
+    let cut = (0..shape.axes.len()).any(|axis| in_box(axis) && shape.is_cut(axis));
+    if cut || bytes * 2 > tile_bytes || stands_alone(shape, bytes) {
+        return;
+    }
+    let Some(axis) = (0..shape.axes.len()).find(|&axis| !in_box(axis) && shape.axes[axis].src != 0) else {
+        return;
+    };
+    let steps = u32::try_from(tile_bytes / bytes).unwrap_or(u32::MAX);
+    shape.steps[axis] = steps.min(shape.axes[axis].extent);
+    shape.batch = Some(axis);
+}
+
+/// The box of all rows and so many columns, if runs that end with their axis go on along the
+/// source.
+pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
+    let (of, width) = (problem.axes[0], problem.width);
+    let fastest = *by_source(&problem.axes).first()?;
+    let next = problem.axes[fastest];
+    let follows = of.dst == problem.step() && next.dst == i64::from(of.extent) * of.dst;
+    if !follows || fastest == 0 || next.src.unsigned_abs() != u64::from(width) || next.extent < 2 * columns {
+        return None;
+    }
+    let (row_bytes, run_bytes) = (u64::from(columns * width), u64::from(of.extent * width));
+    let size = Size { row_bytes, run_bytes, tile_bytes: row_bytes * run_bytes / u64::from(width) };
+    let mut shape = mark(problem, Target { size, gaps: false, sectors: false }, false)?;
+    if shape.run[..] != [0, fastest] || shape.row[..] != [fastest] {
+        return None;
+    }
+    shape.steps[fastest] = columns;
+    forward_rows(&mut shape);
+    Some(shape)
+}
+
+/// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink`
+/// halves the size that often: shared memory was short, or the table of a run too long.
+pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape> {
+    let (width, step) = (problem.width, u64::from(problem.width));
+    let fastest = *by_source(&problem.axes).first()?;
+    if problem.axes[fastest].src.unsigned_abs() > 4 * step {
+        return None;
+    }
+    let scattered = problem.axes[0].dst != problem.step();
+    let halved = Size {
+        row_bytes: size.row_bytes >> shrink,
+        run_bytes: size.run_bytes >> shrink,
+        tile_bytes: size.tile_bytes >> shrink,
+    };
+    // Small results stay in the cache, which puts sectors together.
+    let sectors = size.tile_bytes > Scale::Small.size(width).tile_bytes;
+    let target = Target { size: halved, gaps: shrink < 3, sectors };
+    let mut shape = fit(problem, target, scattered)?;
+    if !scattered && !shape.runs_keep(VECTOR_BYTES) && !shape.can_overlap(width) && shrink == 0 {
+        // Every run has two partial chunks: make runs longer.
+        let tile_bytes = size.tile_bytes.max(8 << 10) * 7 / 8;
+        let longer = Size { row_bytes: 256, run_bytes: 512, tile_bytes };
+        shape = fit(problem, Target { size: longer, gaps: true, sectors }, scattered).unwrap_or(shape);
+    }
+    // A box made small only because its table was too long still fills a tile by repeating.
+    add_batch(&mut shape, size.tile_bytes >> (shrink % 3), width);
+    forward_rows(&mut shape);
+    Some(shape)
+}

@@ -1,0 +1,189 @@
+//! In which order tiles are worked on.
+//!
+//! What matters is what the blocks under way at one time touch: how much of a row of memory on each
+//! side, on how many pages, and whether the tile that shares a sector with this one comes while
+//! that is still in the cache.
+
+use devarray::Axes;
+
+use super::{Scale, sides::Sides};
+use crate::strided::{
+    axes::Axis,
+    launch::LINE_BYTES,
+    params::{Loop, MAX_OUTER, NO_AXIS},
+};
+
+/// Rows at least this long use their memory pages and sectors well by themselves.
+const LONG_ROW_BYTES: u32 = 1024;
+/// Memory whose addresses a large device translates without waiting, wherever they lie.
+const TRANSLATED_BYTES: u64 = 224 << 20;
+/// Runs, each on pages of its own, whose addresses it translates so, too.
+const RUNS_TRANSLATED: u32 = 1024;
+/// What one address translation is for.
+const PAGE_BYTES: u64 = 2 << 20;
+/// What surely stays in the cache of a large device for a while.
+const CACHED_BYTES: u64 = 8 << 20;
+/// Shorter pieces of runs are slower if the next one does not follow at once.
+const LEAST_PIECE_BYTES: u64 = 256;
+/// What memory is fetched in beyond a line, if told.
+const AHEAD_BYTES: u32 = 256;
+/// Rows that are no longer, and further apart than half a line, leave most of their lines unread.
+const LONE_ROW_BYTES: u32 = LINE_BYTES;
+
+/// The loops around tiles.
+pub(super) struct Order {
+    /// The axes they are along, the fastest first.
+    axes: Axes<usize>,
+    pub(super) outer: Axes<Loop>,
+    pub(super) tiles: u32,
+    /// Bytes fetched into the cache with each chunk.
+    pub(super) ahead: u32,
+}
+
+impl Order {
+    pub(super) fn of(sides: &Sides<'_>) -> Option<Self> {
+        let axes = order(sides);
+        let shape = sides.shape;
+        if axes.len() > MAX_OUTER {
+            return None;
+        }
+        let (mut outer, mut tiles) = (Axes::new(), 1_u32);
+        for &axis in &axes {
+            let (of, steps, pieces) = (shape.axes[axis], shape.steps[axis], pieces(sides, axis));
+            let step = i64::from(steps);
+            outer.push(Axis::new(pieces, of.src * step, of.dst * step).lowered());
+            tiles = tiles.checked_mul(pieces)?;
+        }
+        let ahead = ahead(sides, &axes);
+        (tiles < 1 << 31).then_some(Self { axes, outer, tiles, ahead })
+    }
+
+    /// Which loop counts the pieces of an axis.
+    pub(super) fn number_of(&self, axis: Option<usize>) -> u32 {
+        let number = self.axes.iter().position(|&other| Some(other) == axis);
+        number.and_then(|number| u32::try_from(number).ok()).unwrap_or(NO_AXIS)
+    }
+}
+
+/// Bytes to fetch with each chunk: more than a line if rows are no multiples of that and the tile
+/// that wants them comes soon; none if nobody reads what lies between rows, and that is a good part
+/// of their lines.
+fn ahead(sides: &Sides<'_>, order: &[usize]) -> u32 {
+    let (shape, span) = (sides.shape, sides.span);
+    let mut strides = sides.across_rows.iter().map(|&axis| shape.axes[axis].src);
+    let whole =
+        span.is_multiple_of(AHEAD_BYTES) && strides.all(|stride| stride % i64::from(AHEAD_BYTES) == 0);
+    let others = (0..shape.axes.len()).filter(|&axis| !shape.in_row(axis));
+    let next = others.map(|axis| shape.axes[axis].src.unsigned_abs()).filter(|&stride| stride > 0).min();
+    let apart = next.is_some_and(|next| next >= u64::from(span + LINE_BYTES / 2));
+    match sides.row_split {
+        Some(row) if !whole && bytes_between(sides, order, row) <= CACHED_BYTES => AHEAD_BYTES,
+        None if span <= LONE_ROW_BYTES && apart => 0,
+        _ => LINE_BYTES,
+    }
+}
+
+/// Tiles along an axis.
+fn pieces(sides: &Sides<'_>, axis: usize) -> u32 {
+    let overlap = if sides.run_split == Some(axis) { sides.overlap } else { 0 };
+    (sides.shape.axes[axis].extent + overlap).div_ceil(sides.shape.steps[axis])
+}
+
+/// The loops, fastest first. The next tile goes on along the destination's runs, so that what
+/// neighbouring blocks write is close together; short source rows then go on along the source, so
+/// that sectors two tiles share are still cached. It is the other way round if the source would
+/// come back to a row too late for that, and the destination not, unless that spreads what is under
+/// way over too many pages; for runs over two axes; and where whole lines are moved and the source
+/// is the narrower side.
+fn order(sides: &Sides<'_>) -> Axes<usize> {
+    let (run, row) = (sides.run_split, sides.row_split);
+    let by_run = by_destination(sides, [run, continuing(sides)]);
+    if let (Some(a), Some(b)) = (run, row)
+        && a != b
+    {
+        let by_row = by_destination(sides, [row, run]);
+        let late = |order: &[usize], axis| bytes_between(sides, order, axis) > CACHED_BYTES;
+        let returns_late = late(&by_run, b) && !late(&by_row, a);
+        if sides.shape.fuses() || (returns_late && !spread(sides, b, a)) {
+            return by_row;
+        }
+        if by_run.get(1) == Some(&b) && narrow(sides, b, a) {
+            return by_row;
+        }
+    }
+    by_run
+}
+
+/// Whether what is under way, if tiles follow each other along rows, is spread over more pages than
+/// are found without waiting: rows all over the source to runs all over the destination, or to very
+/// many. Less is lost by that than where tiles share lines of rows, which come back too late
+/// otherwise.
+fn spread(sides: &Sides<'_>, row: usize, run: usize) -> bool {
+    let axes = &sides.shape.axes;
+    let far = axes[run].src.unsigned_abs().saturating_mul(sides.rows.into()) > PAGE_BYTES;
+    sides.begins_lines() && reach(sides) > TRANSLATED_BYTES && (far || axes[row].extent > RUNS_TRANSLATED)
+}
+
+/// Whether a source of whole lines has rows at most half as long as the destination's runs, but
+/// long. What is under way then reaches from end to end of many rows, and over as long a piece of
+/// each run, not over all of a few runs and a tile of each row. Faster memory was slower so.
+fn narrow(sides: &Sides<'_>, row: usize, run: usize) -> bool {
+    let axes = &sides.shape.axes;
+    let row_bytes = axes[row].src.unsigned_abs().saturating_mul(axes[row].extent.into());
+    let run_bytes = axes[run].dst.unsigned_abs().saturating_mul(axes[run].extent.into());
+    let piece = u64::from(sides.run) * u64::from(sides.problem.width);
+    sides.scale == Scale::Stream
+        && (LONG_ROW_BYTES.into()..=run_bytes / 2).contains(&row_bytes)
+        && piece >= LEAST_PIECE_BYTES
+        && sides.whole_lines()
+        && sides.shape.runs_keep(LINE_BYTES.into())
+}
+
+/// The loops in the order of the destination, but for the first two.
+fn by_destination(sides: &Sides<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
+    let shape = sides.shape;
+    let mut order: Axes<usize> = (0..shape.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
+    order.sort_by_key(|&axis| {
+        let rank = first.iter().position(|&this| this == Some(axis)).unwrap_or(first.len());
+        (rank, shape.axes[axis].dst.unsigned_abs())
+    });
+    order
+}
+
+/// Bytes from the first to the last element of the side that reaches further.
+fn reach(sides: &Sides<'_>) -> u64 {
+    let dst: u64 = sides
+        .shape
+        .axes
+        .iter()
+        .map(|axis| u64::from(axis.extent - 1).saturating_mul(axis.dst.unsigned_abs()))
+        .sum();
+    dst.max(sides.problem.src_end - sides.problem.src_begin)
+}
+
+/// Bytes read, and as many written, between a tile and the next one along an axis.
+fn bytes_between(sides: &Sides<'_>, order: &[usize], axis: usize) -> u64 {
+    let tile = u64::from(sides.rows) * u64::from(sides.span);
+    let before = order.iter().take_while(|&&other| other != axis);
+    before.map(|&other| u64::from(pieces(sides, other))).product::<u64>().saturating_mul(tile)
+}
+
+/// The loop whose next tile continues the rows of this one, if rows are short enough for that to
+/// matter.
+fn continuing(sides: &Sides<'_>) -> Option<usize> {
+    let shape = sides.shape;
+    let span = sides.span;
+    if span >= LONG_ROW_BYTES {
+        return None;
+    }
+    let ragged = !span.is_multiple_of(64);
+    let odd = (0..shape.axes.len()).any(|axis| !shape.in_row(axis) && shape.axes[axis].src % 32 != 0);
+    if sides.row_split.is_some() {
+        return sides.row_split.filter(|_| ragged || odd);
+    }
+    let follows = |&axis: &usize| {
+        let distance = shape.axes[axis].src.unsigned_abs();
+        shape.steps[axis] == 1 && distance >= u64::from(span) && distance <= u64::from(span) * 5 / 4
+    };
+    (0..shape.axes.len()).filter(|_| ragged).find(follows)
+}

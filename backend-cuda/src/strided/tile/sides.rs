@@ -1,0 +1,133 @@
+//! The two sides of a tile: the rows that are loaded, and the runs that are stored.
+
+use devarray::Axes;
+
+use super::{SECTOR_BYTES, Scale, can_overlap, place::in_words, shape::Shape, tears_sectors};
+use crate::strided::{
+    axes::Problem,
+    launch::LINE_BYTES,
+    params::{FastDiv, MAX_INNER, StoreLoop},
+};
+
+/// What a tile loads and stores.
+pub(super) struct Sides<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) shape: &'a Shape,
+    pub(super) scale: Scale,
+    /// The axis cut along the row, and the one cut along the run.
+    pub(super) row_split: Option<usize>,
+    pub(super) run_split: Option<usize>,
+    /// Steps of each axis that are loaded: those of the tile and the overlap.
+    pub(super) loaded: Axes<u32>,
+    /// Axes that count rows, along the run; axes that count runs, along the row.
+    pub(super) across_rows: Axes<usize>,
+    pub(super) across_runs: Axes<usize>,
+    /// Whether runs start at any alignment.
+    pub(super) shifted: bool,
+    /// How many elements a tile reaches back along the run, so that each run can start at an
+    /// aligned address.
+    pub(super) overlap: u32,
+    /// Alignment of a run's start, in bytes, less one; 0: as it is.
+    pub(super) start_mask: u32,
+    /// Bytes of a store.
+    pub(super) store_bytes: u32,
+    /// Whether elements of a run are apart in the destination.
+    pub(super) scattered: bool,
+    /// Where the first tile begins.
+    pub(super) src: u64,
+    /// Where every tile starts modulo 16, if that is the same for all.
+    pub(super) start: Option<u32>,
+    /// Bytes of a row, and chunks of 16 bytes.
+    pub(super) span: u32,
+    pub(super) chunks: u32,
+    /// Rows and runs of a tile, and elements of a run.
+    pub(super) rows: u32,
+    pub(super) stores: u32,
+    pub(super) run: u32,
+    /// The loops around runs; what of them is in a batch, rows of which are not as far apart in the
+    /// tile, is not known yet.
+    pub(super) store: Axes<StoreLoop>,
+}
+
+impl<'a> Sides<'a> {
+    pub(super) fn of(problem: &'a Problem, shape: &'a Shape, scale: Scale) -> Option<Self> {
+        let scattered = problem.axes[0].dst != problem.step();
+        let unit = shape.run_unit();
+        let words = in_words(problem, shape);
+        // Shifting them, too, is not worth it for elements of which a vector has few.
+        let torn = !scattered && (words || problem.width <= 2) && tears_sectors(problem, shape, scale);
+        let shifted = !scattered && !words && (unit < 16 || torn || shape.fuses());
+        let overlaps = torn || (shifted && can_overlap(problem, shape));
+        let overlap = if overlaps { (SECTOR_BYTES - unit) / problem.width } else { 0 };
+        let start_mask = match (overlap, shifted) {
+            (1.., _) => SECTOR_BYTES - 1,
+            (0, true) => 15,
+            (0, false) => 0,
+        };
+        let run_split = shape.split(&shape.run);
+        let (mut loaded, mut src) = (shape.steps.clone(), shape.first_row());
+        if let Some(axis) = run_split {
+            loaded[axis] += overlap;
+            src = src.wrapping_add_signed(-i64::from(overlap) * shape.axes[axis].src);
+        }
+        let counts_rows = |&axis: &usize| shape.counts_rows(axis);
+        let counts_runs = |&axis: &usize| !shape.in_run(axis);
+        let across_rows: Axes<usize> =
+            shape.run.iter().copied().filter(counts_rows).chain(shape.batch).collect();
+        let across_runs: Axes<usize> =
+            shape.row.iter().copied().filter(counts_runs).chain(shape.batch).collect();
+        if across_rows.len().max(across_runs.len()).max(shape.run.len()) > MAX_INNER {
+            return None;
+        }
+        let span = u32::try_from(shape.span_bytes(problem.width)).ok()?;
+        let mut store = Axes::new();
+        for &axis in &across_runs {
+            let of = shape.axes[axis];
+            let extent = FastDiv::new(shape.steps[axis]);
+            store.push(StoreLoop { extent, x: i32::try_from(of.src).ok()?, dst: of.dst });
+        }
+        let start = if shape.rows_keep(16) { Some(u32::try_from(src % 16).ok()?) } else { None };
+        let mut sides = Self {
+            problem,
+            shape,
+            scale,
+            row_split: shape.split(&shape.row),
+            run_split,
+            loaded,
+            across_rows,
+            across_runs,
+            shifted,
+            overlap,
+            start_mask,
+            store_bytes: if words { unit } else { 16 },
+            scattered,
+            src,
+            start,
+            span,
+            chunks: (span + start.unwrap_or(16 - problem.width)).div_ceil(16),
+            rows: 0,
+            stores: 0,
+            run: 0,
+            store,
+        };
+        sides.rows = sides.steps(&sides.across_rows, None);
+        sides.stores = sides.steps(&sides.across_runs, None);
+        sides.run = sides.steps(&shape.run, None);
+        Some(sides)
+    }
+
+    /// Steps that are loaded of the axes of a list, one left out.
+    pub(super) fn steps(&self, list: &[usize], without: Option<usize>) -> u32 {
+        list.iter().filter(|&&axis| Some(axis) != without).map(|&axis| self.loaded[axis]).product()
+    }
+
+    /// Whether every row consists of whole lines of the cache.
+    pub(super) fn whole_lines(&self) -> bool {
+        self.span.is_multiple_of(LINE_BYTES) && self.begins_lines()
+    }
+
+    /// Whether every row begins with a line.
+    pub(super) fn begins_lines(&self) -> bool {
+        self.src.is_multiple_of(LINE_BYTES.into()) && self.shape.rows_keep(LINE_BYTES.into())
+    }
+}

@@ -1,0 +1,92 @@
+//! What work of other code said that it touches, and what it touches.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use devarray::{
+    Layout, NdLayout, Order,
+    backend::{Capabilities, DeclaredAccess},
+    copy::Plan,
+};
+
+use super::{bytes::Bytes, initialized::Initialized};
+use crate::{
+    buffer::{BufferId, MockBuffer},
+    engine::{Place, Touch},
+    finding::Access,
+};
+
+/// The bytes that were declared, of each memory.
+#[derive(Debug, Default)]
+pub(crate) struct Declared {
+    read: BTreeMap<BufferId, Initialized>,
+    written: BTreeMap<BufferId, Initialized>,
+    /// The same for people: what is done to which bytes of which memory, in the order in which it was declared.
+    told: Vec<(Access, BufferId, Range<usize>)>,
+}
+
+impl Declared {
+    pub(crate) fn of(accesses: &[DeclaredAccess<'_, MockBuffer>]) -> Self {
+        let mut declared = Self::default();
+        for access in accesses {
+            let (id, bytes) = (access.buffer.id, bytes_of(access));
+            // Who says that it writes may read, too.
+            declared.read.entry(id).or_default().set(&bytes, true);
+            if access.write {
+                declared.written.entry(id).or_default().set(&bytes, true);
+            }
+            let what = if access.write { Access::Write } else { Access::Read };
+            declared.told.push((what, id, bytes.span()));
+        }
+        declared
+    }
+
+    /// The first bytes of device memory that an operation touches without their being declared. `is_known`: whether a memory is one of
+    /// arrays; of others, only what was declared in part is looked at.
+    pub(crate) fn missing(
+        &self,
+        touch: &Touch,
+        is_known: impl Fn(BufferId) -> bool,
+    ) -> Option<(BufferId, Range<usize>)> {
+        let Place::Device(id) = touch.place else { return None };
+        let allowed = match touch.access {
+            Access::Read => self.read.get(&id),
+            Access::Write => self.written.get(&id),
+            Access::Lifetime => return None,
+        };
+        let missing = match allowed {
+            Some(allowed) => allowed.first_missing(&touch.bytes)?,
+            None if self.read.contains_key(&id) || is_known(id) => {
+                // Nothing of it may be touched so: the first run is as far as anybody looks.
+                Initialized::default().first_missing(&touch.bytes)?
+            }
+            None => return None,
+        };
+        Some((id, missing))
+    }
+
+    /// What was declared, in one line.
+    pub(crate) fn told(&self) -> String {
+        let each = self.told.iter().map(|(access, id, Range { start, end })| {
+            let verb = if *access == Access::Write { "writes" } else { "reads" };
+            format!("{verb} bytes {start:#x}..{end:#x} of buffer {id}")
+        });
+        let all: Vec<String> = each.collect();
+        if all.is_empty() { "declared: nothing".to_owned() } else { format!("declared: {}", all.join(", ")) }
+    }
+}
+
+/// The bytes in the memory that the buffer is part of.
+fn bytes_of(access: &DeclaredAccess<'_, MockBuffer>) -> Bytes {
+    let (layout, start) = (access.layout, access.buffer.start_bytes());
+    let plan = Layout::contiguous(layout.shape(), Order::C)
+        .and_then(|dense| Plan::new(&dense, layout, access.item_bytes, &Capabilities::default()));
+    match plan.ok().and_then(|plan| plan.moved(0, start)) {
+        Some(plan) => Bytes::source(&plan),
+        // Elements repeated more often than can be counted: all from the first to the last.
+        None => {
+            let span = layout.span();
+            let at = |element: usize| (element * access.item_bytes).saturating_add_signed(start);
+            Bytes::range(at(span.start)..at(span.end))
+        }
+    }
+}

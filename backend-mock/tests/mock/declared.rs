@@ -1,0 +1,191 @@
+//! Work of other code is compared with what it declared.
+#![allow(unsafe_code, clippy::unwrap_used)] // stands for other code; helpers of tests
+
+use devarray::{
+    Array, Context, Layout, StreamHandle,
+    backend::{Capabilities, CopyOp, Device, FillOp, Stream},
+    copy::Plan,
+    ix,
+};
+use devarray_mock::{Access, Code, Explore, Finding, MockBuffer, MockDevice, MockStream};
+
+type Bytes = Array<u8, MockDevice>;
+
+/// As if a kernel of other code set these bytes.
+fn set(stream: &MockStream, to: &MockBuffer, layout: &Layout) -> devarray::Result<()> {
+    let plan = Plan::new(layout, layout, 1, &Capabilities::default())?;
+    // SAFETY: inside the buffer; whether it is declared is what is looked at.
+    stream.fill(&unsafe { FillOp::new_unchecked(to, &plan, &[7]) })
+}
+
+/// As if a kernel of other code copied these bytes.
+fn copy(
+    stream: &MockStream,
+    to: (&MockBuffer, &Layout),
+    from: (&MockBuffer, &Layout),
+) -> devarray::Result<()> {
+    let plan = Plan::new(to.1, from.1, 1, &Capabilities::default())?;
+    // SAFETY: inside both buffers; whether it is declared is what is looked at.
+    stream.copy(&unsafe { CopyOp::new_unchecked(to.0, from.0, &plan) })
+}
+
+fn line(len: usize, offset: usize) -> Layout {
+    Layout::new(&[len], &[1], offset).unwrap()
+}
+
+/// A program on two streams, and what is found.
+fn found(program: impl Fn(&StreamHandle<MockDevice>, &mut Bytes, &mut Bytes)) -> Vec<Finding> {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let mut arrays = [8, 100].map(|len| Array::zeros(&one, &[len]).unwrap());
+    let [first, second] = &mut arrays;
+    program(&two, first, second);
+    drop((arrays, one, two, context));
+    device.report().findings
+}
+
+fn buffer(array: &Bytes) -> MockBuffer {
+    array.view().buffer().unwrap().twin()
+}
+
+#[test]
+fn one_element_declared_and_all_filled_is_found_under_every_schedule() {
+    for whole in [false, true] {
+        let runs = Explore::new().run(|device| {
+            let context = Context::new(device).unwrap();
+            let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+            let mut array = Array::<u8, _>::zeros(&one, &[100]).unwrap();
+            let target = buffer(&array);
+            let mut declared = array.view_mut().slice_axis(0, if whole { 0..100 } else { 40..41 }).unwrap();
+            two.foreign_work().writes(&mut declared).enqueue(|raw| set(raw, &target, &line(100, 0))).unwrap();
+        });
+        if whole {
+            runs.unwrap();
+        } else {
+            let text = runs.unwrap_err().to_string();
+            let due = "error[DA13]: written by work of other code that did not declare it: buffer 0.0, bytes 0x0..0x28 of 0x64";
+            assert!(text.contains(due), "{text}");
+            assert!(text.contains("touched: bytes 0x0..0x64 of buffer 0.0"), "{text}");
+            assert!(text.contains("declared: writes bytes 0x28..0x29 of buffer 0.0"), "{text}");
+            assert!(text.contains("tests/mock/declared.rs"), "{text}");
+        }
+    }
+}
+
+/// Exact to the byte, in layouts with gaps; each with its twin.
+#[test]
+fn what_lies_between_declared_elements_is_not_declared() {
+    let grid = Layout::new(&[10, 3], &[10, 1], 2).unwrap();
+    for (touched, missing) in [
+        (grid.clone(), None),
+        (grid.flip(&[0, 1]).unwrap(), None),
+        (grid.index(&ix![..;3, 1]).unwrap(), None),
+        (Layout::new(&[10, 4], &[10, 1], 2).unwrap(), Some(5..6)),
+        (Layout::new(&[10, 3], &[10, 1], 1).unwrap(), Some(1..2)),
+        (line(3, 42), None),
+        (line(4, 42), Some(45..46)),
+        (line(100, 0), Some(0..2)),
+    ] {
+        let findings = found(|stream, _, array| {
+            let target = buffer(array);
+            let mut view = array.view_mut().reshape(&[10, 10], devarray::Order::C).unwrap();
+            let mut declared = view.reborrow().index(&ix![.., 2..5]).unwrap();
+            stream.foreign_work().writes(&mut declared).enqueue(|raw| set(raw, &target, &touched)).unwrap();
+        });
+        let bytes = findings.first().map(|finding| finding.bytes.clone());
+        assert_eq!((bytes, findings.len()), (missing.clone(), usize::from(missing.is_some())), "{touched:?}");
+        assert!(
+            findings
+                .iter()
+                .all(|finding| (finding.code, finding.access) == (Code::Undeclared, Access::Write))
+        );
+    }
+}
+
+#[test]
+fn reading_is_declared_by_either_and_writing_by_writing() {
+    for (declares, due) in [
+        ("nothing", &[Access::Read, Access::Write][..]),
+        ("read", &[Access::Write]),
+        ("written", &[Access::Read]),
+        ("both, the target written", &[]),
+        ("both, read", &[Access::Write]),
+    ] {
+        let findings = found(|stream, small, large| {
+            let (from, to) = (buffer(large), buffer(small));
+            let kernel = |raw: &MockStream| copy(raw, (&to, &line(8, 0)), (&from, &line(8, 50)));
+            let source = large.view().slice_axis(0, 50..58).unwrap();
+            let done = if declares == "both, read" {
+                let target = small.view();
+                stream.foreign_work().reads(&source).reads(&target).enqueue(kernel)
+            } else {
+                let mut target = small.view_mut();
+                let work = stream.foreign_work();
+                match declares {
+                    "nothing" => work.enqueue(kernel),
+                    "read" => work.reads(&source).enqueue(kernel),
+                    "written" => work.writes(&mut target).enqueue(kernel),
+                    _ => work.reads(&source).writes(&mut target).enqueue(kernel),
+                }
+            };
+            done.unwrap();
+        });
+        let undeclared = findings.iter().filter(|finding| finding.code == Code::Undeclared);
+        let accesses: Vec<Access> = undeclared.map(|finding| finding.access).collect();
+        assert_eq!(accesses, due, "{declares}");
+    }
+}
+
+/// Memory that other code has for itself, and what the library does meanwhile on the same stream, need no declaration.
+#[test]
+fn only_work_of_other_code_on_arrays_is_compared() {
+    let findings = found(|stream, small, large| {
+        let own = stream.raw().alloc(16.try_into().unwrap()).unwrap();
+        let (target, mut view) = (buffer(small), small.view_mut());
+        let work = stream.foreign_work().writes(&mut view);
+        work.enqueue(|raw| {
+            set(raw, &own, &line(16, 0))?;
+            copy(raw, (&target, &line(8, 0)), (&own, &line(8, 8)))?;
+            large.view_mut().fill(stream, 3)?; // of the library, ordered by itself
+            let event = raw.record()?;
+            raw.wait(&event)
+        })
+        .unwrap();
+        // After the work the stream is what it was.
+        large.view_mut().fill(stream, 4).unwrap();
+        assert_eq!(large.to_vec(stream).unwrap(), [4; 100]);
+        // SAFETY: the last use of it is in the order of the stream.
+        stream.raw().free(unsafe { devarray::backend::FreeOp::new_unchecked(own) }).unwrap();
+    });
+    assert_eq!(findings, []);
+}
+
+/// A view that repeats its elements declares them once; an empty one declares nothing.
+#[test]
+fn repeated_and_empty_views_declare_what_they_reach() {
+    for (from, due) in [(0, 0), (1, 1)] {
+        let findings = found(|stream, small, large| {
+            let (source, target) = (buffer(large), buffer(small));
+            let one = large.view().slice_axis(0, 0..4).unwrap();
+            let many = one.broadcast_to(&[1 << 40, 1 << 20, 4]).unwrap();
+            let nothing = large.view().slice_axis(0, 7..7).unwrap();
+            let work = stream.foreign_work().reads(&many).reads(&nothing);
+            let mut all = small.view_mut();
+            let work = work.writes(&mut all);
+            work.enqueue(|raw| copy(raw, (&target, &line(4, 0)), (&source, &line(4, from)))).unwrap();
+        });
+        assert_eq!(findings.len(), due, "{findings:?}");
+    }
+}
+
+/// The judge that is off finds nothing, and the device of a stream is what it was.
+#[test]
+fn without_a_judge_nothing_is_compared() {
+    let device = MockDevice::builder().judge(false).build();
+    let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+    let array = Array::<u8, _>::zeros(&stream, &[4]).unwrap();
+    let target = buffer(&array);
+    stream.foreign_work().enqueue(|raw| set(raw, &target, &line(4, 0))).unwrap();
+    assert_eq!((device.report().findings.len(), device.info().ordinal), (0, 0));
+}

@@ -1,0 +1,9 @@
+//! Golden cases of functions, reductions and running forms.
+
+mod case;
+mod compare;
+mod run;
+
+pub use case::{ComputeCase, ComputeExpect, ComputeFound, ErrorKind, Failed, Input, OfElements, Out, Scalar};
+pub use compare::{differences, differences_of_backends};
+pub use run::{ComputeOutcome, run_case};

@@ -1,0 +1,220 @@
+//! One case through the public API, its data in device memory.
+
+use anyhow::{Result, ensure};
+use devarray::{
+    ErasedArray, ErasedView, ErasedViewMut, Error, Layout, LayoutError, NdLayout, StreamHandle,
+    backend::Compute,
+    function::{ElementType, Function, FunctionErrorKind, ReduceOperation, ScanOperation},
+};
+
+use super::case::{ComputeCase, ComputeFound, ErrorKind, Failed, Input, OfElements, Out};
+use crate::{
+    limits,
+    steps::{self, Step, StepError},
+};
+
+/// What fills an array before it receives a result.
+const UNTOUCHED: u8 = 0xab;
+
+/// What came of a case: an array, or an error of the library.
+pub type ComputeOutcome = std::result::Result<ComputeFound, Failed>;
+
+/// Runs one case: the inputs go to the device, the steps act there, the result comes back.
+///
+/// A function that is refused is an outcome.
+///
+/// # Errors
+///
+/// The function has more than [`limits::CASE_ELEMENTS`] elements to compute; anything else that the library answers: no
+/// memory, a driver error.
+pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<ComputeOutcome> {
+    let error = match compute(stream, case) {
+        Ok(found) => return Ok(Ok(found)),
+        Err(error) => error.downcast::<Error>()?,
+    };
+    let kind = match &error {
+        Error::Layout(_) => Some(ErrorKind::Shape),
+        Error::Function(error) => match error.kind() {
+            FunctionErrorKind::Text => Some(ErrorKind::Text),
+            FunctionErrorKind::Type => Some(ErrorKind::Type),
+            FunctionErrorKind::Shape => Some(ErrorKind::Shape),
+            FunctionErrorKind::Empty => Some(ErrorKind::Empty),
+            _ => None,
+        },
+        _ => return Err(error.into()),
+    };
+    Ok(Err(Failed { kind, message: error.to_string() }))
+}
+
+fn compute<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<ComputeFound> {
+    let input_types: Vec<ElementType> = case.inputs.iter().map(|input| input.element_type).collect();
+    let scalar_types: Vec<ElementType> = case.scalars.iter().map(|scalar| scalar.element_type).collect();
+    let scalars: Vec<u64> = case.scalars.iter().map(|scalar| scalar.bits).collect();
+    let parsed = Function::parse(&case.expr, &input_types, &scalar_types);
+    let function = parsed.map_err(Error::from)?;
+    let upload = |input: &Input| {
+        ErasedArray::from_bytes(stream, &input.shape, input.element_type.len_bytes(), &input.bytes)
+    };
+    let bases = case.inputs.iter().map(upload).collect::<devarray::Result<Vec<_>>>()?;
+    let steps: Vec<&[Step]> = case.inputs.iter().map(|input| &input.steps[..]).collect();
+    with_views(stream, &bases, &steps, Vec::new(), &mut |inputs| {
+        check_len(inputs.iter().map(NdLayout::shape))?;
+        let call =
+            Call { function: &function, inputs, scalars: &scalars, of_elements: case.of_elements.as_ref() };
+        let element_type = call.result_type();
+        match &case.out {
+            None => {
+                let result = call.compute(stream)?;
+                let (shape, bytes) = (result.shape().to_vec(), result.view().to_bytes(stream)?);
+                Ok(ComputeFound { element_type, shape, bytes, spilled: false })
+            }
+            Some(out) => into_view(stream, &call, element_type, out),
+        }
+    })
+}
+
+/// The steps of one input after another; `finish` gets the views of all.
+fn with_views<D: Compute, R>(
+    stream: &StreamHandle<D>,
+    bases: &[ErasedArray<D>],
+    steps: &[&[Step]],
+    views: Vec<ErasedView<'_, D>>,
+    finish: &mut dyn FnMut(&[ErasedView<'_, D>]) -> Result<R>,
+) -> Result<R> {
+    let ([base, bases @ ..], [own, steps @ ..]) = (bases, steps) else { return finish(&views) };
+    let next = steps::apply(stream, base, own, |view, _| {
+        let mut views = views.clone();
+        views.push(view.clone());
+        with_views(stream, bases, steps, views, finish)
+    });
+    next.unwrap_or_else(|StepError { cause, .. }| Err((*cause).into()))
+}
+
+/// Refuses shapes that broadcast to more elements than are computed in a case.
+fn check_len<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone) -> Result<()> {
+    let rank = shapes.clone().map(<[usize]>::len).max().unwrap_or(0);
+    // Extents that do not fit each other are an outcome, and none makes it larger.
+    let extent = |from_last: usize| {
+        let own = |shape: &[usize]| shape.len().checked_sub(from_last + 1).map_or(1, |axis| shape[axis]);
+        let all = shapes.clone().map(own).filter(|&extent| extent != 1);
+        all.min().unwrap_or(1)
+    };
+    let len = (0..rank).map(extent).fold(1_usize, usize::saturating_mul);
+    let most = limits::CASE_ELEMENTS;
+    ensure!(len <= most, "{len} elements to compute are more than the {most} allowed");
+    Ok(())
+}
+
+/// A function with its operands, and what is made of what it gives.
+struct Call<'a, 'v, D: Compute> {
+    function: &'a Function,
+    inputs: &'a [ErasedView<'v, D>],
+    scalars: &'a [u64],
+    of_elements: Option<&'a OfElements>,
+}
+
+impl<D: Compute> Call<'_, '_, D> {
+    fn compute(&self, stream: &StreamHandle<D>) -> devarray::Result<ErasedArray<D>> {
+        match self.of_elements {
+            None => self.function.apply(stream, self.inputs, self.scalars),
+            Some(OfElements::Reduced(reduction, ..)) => {
+                self.function.reduce(stream, self.inputs, self.scalars, reduction)
+            }
+            Some(OfElements::Running(scan, _)) => {
+                self.function.scan(stream, self.inputs, self.scalars, *scan)
+            }
+        }
+    }
+
+    fn compute_into(
+        &self,
+        stream: &StreamHandle<D>,
+        result: &mut ErasedViewMut<'_, D>,
+    ) -> devarray::Result<()> {
+        match self.of_elements {
+            None => self.function.apply_into(stream, self.inputs, self.scalars, result),
+            Some(OfElements::Reduced(reduction, ..)) => {
+                self.function.reduce_into(stream, self.inputs, self.scalars, reduction, result)
+            }
+            Some(OfElements::Running(scan, _)) => {
+                self.function.scan_into(stream, self.inputs, self.scalars, *scan, result)
+            }
+        }
+    }
+
+    /// The type of the result's elements, by the rules of the language.
+    fn result_type(&self) -> ElementType {
+        let computed = self.function.result_type();
+        match self.of_elements {
+            None => computed,
+            Some(OfElements::Running(_, ScanOperation::Sum | ScanOperation::Product)) => total_type(computed),
+            Some(OfElements::Running(..)) => computed,
+            Some(&OfElements::Reduced(_, operation, cast)) => {
+                let of = cast.unwrap_or(computed);
+                match operation {
+                    ReduceOperation::Sum | ReduceOperation::Product => total_type(of),
+                    ReduceOperation::Any | ReduceOperation::All => ElementType::Bool,
+                    ReduceOperation::ArgMinimum
+                    | ReduceOperation::ArgMaximum
+                    | ReduceOperation::CountNonzero => ElementType::I64,
+                    _ => of,
+                }
+            }
+        }
+    }
+}
+
+/// The type of sums and products.
+fn total_type(of: ElementType) -> ElementType {
+    match of {
+        _ if of.is_float() => of,
+        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => ElementType::U64,
+        _ => ElementType::I64,
+    }
+}
+
+/// The result through a view of a fresh array; what is outside the view must stay as it was.
+fn into_view<D: Compute>(
+    stream: &StreamHandle<D>,
+    call: &Call<'_, '_, D>,
+    element_type: ElementType,
+    out: &Out,
+) -> Result<ComputeFound> {
+    let item_bytes = element_type.len_bytes();
+    let untouched = vec![UNTOUCHED; out.shape.iter().product::<usize>() * item_bytes];
+    let mut base = ErasedArray::from_bytes(stream, &out.shape, item_bytes, &untouched)?;
+    let mut view = base.view_mut();
+    for step in &out.steps {
+        view = match step {
+            Step::Index(items) => view.index(items)?,
+            Step::Permute(axes) => view.permute(axes)?,
+            Step::Flip(axes) => view.flip(axes)?,
+            Step::Squeeze(None) => view.squeeze(),
+            Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
+            // A result is written through one view of its array: no copy, no repeated element, no part of a split.
+            _ => return Err(Error::from(LayoutError::NeedsCopy).into()),
+        };
+    }
+    call.compute_into(stream, &mut view)?;
+    let (layout, shape) = (view.layout().clone(), view.shape().to_vec());
+    let mut rest = base.view().to_bytes(stream)?;
+    let mut bytes = Vec::with_capacity(layout.len() * item_bytes);
+    for place in places(&layout) {
+        let element = &mut rest[place * item_bytes..(place + 1) * item_bytes];
+        bytes.extend_from_slice(element);
+        element.fill(UNTOUCHED);
+    }
+    Ok(ComputeFound { element_type, shape, bytes, spilled: rest != untouched })
+}
+
+/// The positions of the elements in C order.
+fn places(layout: &Layout) -> impl Iterator<Item = usize> + '_ {
+    (0..layout.len()).map(|index| {
+        let (mut row, mut place) = (index, layout.offset().cast_signed());
+        for (&extent, &stride) in layout.shape().iter().zip(layout.strides()).rev() {
+            place += (row % extent).cast_signed() * stride;
+            row /= extent;
+        }
+        place.cast_unsigned()
+    })
+}

@@ -1,0 +1,97 @@
+//! Steps carried out on a layout alone, before there is any memory.
+
+use devarray::{Layout, LayoutError, NdLayout};
+
+use super::{
+    Cut, Step, StepError,
+    apply::{extent, extents, part},
+};
+
+/// The layout that `steps` give, each on the result of the one before, as [`apply`](super::apply()) will give it. Touches no device.
+///
+/// # Errors
+///
+/// The first step that has no result.
+pub fn check(base: &Layout, steps: &[Step]) -> Result<Layout, StepError> {
+    let mut layout = base.clone();
+    for (index, step) in steps.iter().enumerate() {
+        layout = one(&layout, step).map_err(|cause| StepError { index, cause: Box::new(cause.into()) })?;
+    }
+    Ok(layout)
+}
+
+fn one(layout: &Layout, step: &Step) -> Result<Layout, LayoutError> {
+    match step {
+        Step::Index(items) => layout.index(items),
+        Step::Permute(axes) => layout.permute(axes),
+        Step::Flip(axes) => layout.flip(axes),
+        Step::Squeeze(None) => NdLayout::squeeze(layout),
+        Step::Squeeze(Some(axes)) => layout.squeeze_axes(axes),
+        Step::Broadcast(shape) => layout.broadcast_to(&extents(shape)?),
+        Step::Reshape(shape, order) => match layout.reshape(&shape[..], *order) {
+            Err(LayoutError::NeedsCopy) => {
+                layout.dense_like(*order)?.reshape(&shape[..], layout.resolve(*order))
+            }
+            view => view,
+        },
+        Step::Ravel(order) => match layout.ravel(*order) {
+            Err(LayoutError::NeedsCopy) => layout.dense_like(*order)?.ravel(devarray::Order::K),
+            view => view,
+        },
+        Step::Copy(order) => layout.dense_like(*order),
+        Step::Split(Cut::Every(section), take) => part(layout.split(extent(*section)?)?, *take),
+        Step::Split(Cut::Into { axis, sections }, take) => {
+            part(layout.array_split(*axis, extent(*sections)?)?, *take)
+        }
+        Step::Split(Cut::At { axis, at }, take) => part(layout.split_at(*axis, &extents(at)?)?, *take),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use devarray::{Context, ErasedArray, Layout, NdLayout as _, Order};
+    use devarray_mock::MockDevice;
+
+    use super::check;
+    use crate::steps::{apply, parse_steps};
+
+    /// What is foretold is what the device gives, copies and errors included.
+    #[test]
+    fn foretells_what_the_device_gives() {
+        let context = Context::new(MockDevice::new()).unwrap();
+        let stream = context.stream().unwrap();
+        let base = ErasedArray::zeros(&stream, &[4, 6, 5], 3).unwrap();
+        let layout = Layout::contiguous(&[4, 6, 5], Order::C).unwrap();
+        let mut results = 0;
+        for text in [
+            "",
+            "permute(2,0,1)/index(::2)",
+            "permute(2,0,1)/reshape(-1,8)/flip(0)",
+            "permute(1,2,0)/reshape(30,-1,F)",
+            "permute(2,1,0)/ravel(F)/split(7,take=3)",
+            "index(:,::-2,None)/squeeze()/copy(K)/ravel(K)",
+            "broadcast(2,4,6,5)/ravel(C)/array_split(7,take=-0)",
+            "flip(0,1)/reshape(24,5)/split_at(3,9,take=2)/copy(F)",
+            "permute(0,0,1)",
+            "ravel()/split(0,take=0)",
+            "reshape(7,-1)",
+            "index(4)",
+        ] {
+            let steps = parse_steps(text).unwrap();
+            let given = apply(&stream, &base, &steps, |view, _| view.layout().clone());
+            let foretold = check(&layout, &steps);
+            match (given, foretold) {
+                (Ok(given), Ok(foretold)) => {
+                    assert_eq!(
+                        (given.shape(), given.strides()),
+                        (foretold.shape(), foretold.strides()),
+                        "{text}"
+                    );
+                    results += 1;
+                }
+                (given, foretold) => assert_eq!(given.unwrap_err(), foretold.unwrap_err(), "{text}"),
+            }
+        }
+        assert_eq!(results, 8);
+    }
+}

@@ -1,0 +1,157 @@
+//! `golden` of functions: the cases of the repository pass, a case that is wrong fails, a line that is no case is named.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::run::{Finished, devarray};
+
+/// The lines of a file of the repository.
+fn lines(name: &str) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(name);
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Runs these lines as a file; results go into another.
+fn golden(lines: &[impl ToString]) -> (Finished, Vec<Value>) {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, out) = (directory.path().join("cases.jsonl"), directory.path().join("out.jsonl"));
+    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    fs::write(&path, text.join("\n")).unwrap();
+    let arguments = ["golden", "--backend", "mock", "--out", out.to_str().unwrap(), path.to_str().unwrap()];
+    let finished = devarray(arguments);
+    let results = fs::read_to_string(out).unwrap_or_default();
+    (finished, results.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn axpy() -> Value {
+    json!({
+        "id": "a", "expr": "x0 * k0 + x1",
+        "inputs": [
+            {"dtype": "i16", "shape": [2], "steps": "flip(0)", "data": "01000200"},
+            {"dtype": "i16", "shape": [1], "data": "0300"}
+        ],
+        "scalars": [{"dtype": "i16", "data": "0a00"}],
+        "out": {"shape": [4], "steps": "index(1::2)"},
+        "expect": {"dtype": "i16", "shape": [2], "data": "17000d00", "ulp": 0}
+    })
+}
+
+/// The same case with one entry replaced.
+fn with(pointer: &str, value: Value) -> Value {
+    let mut case = axpy();
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    match case.pointer_mut(parent).unwrap() {
+        Value::Object(object) => {
+            object.insert(name.to_owned(), value);
+        }
+        parent => parent[name.parse::<usize>().unwrap()] = value,
+    }
+    case
+}
+
+#[test]
+fn every_case_of_the_repository_passes() {
+    for (name, count) in [("compute.jsonl", 605), ("reductions.jsonl", 295)] {
+        let cases = lines(name);
+        let (finished, results) = golden(&cases);
+        assert_eq!(finished.succeeded().stdout, format!("{count} passed, 0 failed\n"));
+        assert_eq!(results.len(), count);
+        for (result, case) in results.iter().zip(&cases) {
+            assert_eq!(result["id"], case["id"]);
+            for name in ["error", "dtype", "shape"] {
+                assert_eq!(result[name], case["expect"][name], "{}", case["id"]);
+            }
+            if case["expect"]["ulp"] == 0 {
+                assert_eq!(result["data"], case["expect"]["data"], "{}", case["id"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_expectation_is_found_out_whatever_is_wrong() {
+    let expected = |dtype: &str, shape: &[usize], data: &str| json!({"dtype": dtype, "shape": shape, "data": data, "ulp": 0});
+    let cases = [
+        axpy(),
+        with("/expect", expected("u16", &[2], "17000d00")),
+        with("/expect", expected("i16", &[1, 2], "17000d00")),
+        with("/expect", expected("i16", &[2], "17000e00")),
+        with("/expect", json!({"error": "type"})),
+        with("/expr", json!("x0 * k0 +")),
+        with("/out/steps", json!("")),
+        with("/expect/ulp", json!(9)),
+    ];
+    let (finished, results) = golden(&cases);
+    assert_eq!((finished.status, finished.stderr.as_str()), (1, ""));
+    let expected = [
+        "a: dtype: found i16, expected u16",
+        "a: shape: found [2], expected [1, 2]",
+        "a: element 1: found 0d00, expected 0e00 (1 elements differ)",
+        "a: found i16 [2], expected a Type error",
+        "a: error: the text ends, where an operand is expected",
+        "a: error: ",
+        "2 passed, 6 failed",
+    ];
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line:?}, expected {expected:?}");
+    }
+    assert_eq!(results[5]["error"], "text");
+    assert_eq!(results[6]["error"], "shape");
+}
+
+#[test]
+fn errors_are_told_apart() {
+    let kinds = [
+        ("/expr", json!("x2"), "text"),
+        ("/expr", json!("x0 + 1.5"), "type"),
+        ("/expr", json!("x0 + cast(i1, i16)"), "shape"),
+        ("/reduce", json!({"op": "sum", "axes": [1]}), "shape"),
+        ("/reduce", json!({"op": "mean"}), "type"),
+        ("/inputs/0", json!({"dtype": "i16", "shape": [3], "data": "010002000300"}), "shape"),
+    ];
+    let cases: Vec<Value> = kinds
+        .iter()
+        .map(|(pointer, value, kind)| {
+            let mut case = with(pointer, value.clone());
+            case["expect"] = json!({ "error": kind });
+            case
+        })
+        .collect();
+    let (finished, _) = golden(&cases);
+    assert_eq!(finished.succeeded().stdout, "6 passed, 0 failed\n");
+}
+
+#[test]
+fn a_line_that_is_no_case_is_named() {
+    let good = axpy();
+    let mut bad = vec![
+        with("/inputs/0/dtype", json!("f8")),
+        with("/inputs/0/data", json!("0100020")),
+        with("/inputs/0/data", json!("0100zz00")),
+        with("/inputs/0/data", json!("010002")),
+        with("/inputs/0/data", json!("éé")),
+        with("/inputs/0/steps", json!("bend(1)")),
+        with("/inputs/0/shape", json!([-2])),
+        with("/scalars/0/data", json!("0a")),
+        with("/out/shape", json!([1_u64 << 40])),
+        with("/out/shape", json!([0, 1_u64 << 40])),
+        with("/expect", json!({})),
+        with("/expect", json!({"dtype": "i16", "shape": [2]})),
+        with("/expect", json!({"error": "other"})),
+        with("/expect", json!({"error": true})),
+        with("/reduce", json!({"op": "median"})),
+        with("/scan", json!({"op": "mean", "axis": 0})),
+        with("/scan", json!({"op": "sum"})),
+    ];
+    let mut both = with("/scan", json!({"op": "sum", "axis": 0}));
+    both["reduce"] = json!({"op": "sum"});
+    bad.push(both);
+    for bad in bad {
+        // A blank line is no case, and counts.
+        let lines = [good.to_string(), String::new(), bad.to_string()];
+        golden(&lines).0.refused(&["cases.jsonl:3"]);
+    }
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Time and memory of `devarray relayout` on the simulator beside NumPy, on one file, alternating.
+
+    cargo build --release -p devarray-cli
+    python3 conformance/cli/tests/relayout_cost.py target/release/devarray --mib 2048 --folder /some/folder
+
+NumPy: np.load, transpose, slice, np.ascontiguousarray, np.save. Prints seconds, those of a processor, and peak resident memory of each run, and fails if the files
+differ, or if the better run of the command needs more time than the better run of NumPy, or more than 1.2 times its memory.
+"""
+
+import argparse
+import filecmp
+import os
+import sys
+import time
+from pathlib import Path
+
+NUMPY = """
+import sys, numpy as np
+a = np.load(sys.argv[1])
+np.save(sys.argv[2], np.ascontiguousarray(a.transpose(2, 0, 1)[::2]))
+"""
+
+MOST_MEMORY = 1.2
+
+
+def make(path, mib):
+    import numpy as np
+
+    rows = mib // 4
+    a = np.lib.format.open_memmap(path, mode="w+", dtype="<f4", shape=(rows, 1024, 1024))
+    for i in range(rows):
+        a[i] = np.arange(1 << 20, dtype="<f4").reshape(1024, 1024) + i
+    a.flush()
+
+
+def cost(command):
+    begun = time.perf_counter()
+    child = os.spawnvp(os.P_NOWAIT, command[0], command)
+    _, status, usage = os.wait4(child, 0)
+    if status:
+        sys.exit(f"failed: {command}")
+    return time.perf_counter() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--mib", type=int, default=256)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=Path("target"))
+    arguments = parser.parse_args()
+    source, ours, theirs = (arguments.folder / f"relayout_cost_{name}.npy" for name in ("in", "ours", "numpy"))
+    commands = {
+        "numpy": [sys.executable, "-c", NUMPY, str(source), str(theirs)],
+        "devarray": [arguments.binary, "relayout", str(source), "-o", str(ours), "--backend", "mock", "--quiet",
+                     "--steps", "permute(2,0,1)/index(::2)"],
+    }
+    best = {}
+    try:
+        make(source, arguments.mib)
+        for _ in range(arguments.runs):
+            for name, command in commands.items():
+                seconds, processor, mib = cost(command)
+                print(f"{name:<10} {seconds:8.2f} s {processor:8.2f} s of a processor {mib:10.0f} MiB", flush=True)
+                known = best.get(name, (seconds, processor, mib))
+                best[name] = (min(known[0], seconds), min(known[1], processor), max(known[2], mib))
+        if not filecmp.cmp(ours, theirs, shallow=False):
+            sys.exit("the files differ")
+    finally:
+        for path in (source, ours, theirs):
+            path.unlink(missing_ok=True)
+    time_ratio, processor_ratio, memory_ratio = (best["devarray"][k] / best["numpy"][k] for k in (0, 1, 2))
+    print(f"devarray / numpy: {time_ratio:.2f} of the time, {processor_ratio:.2f} of the processor, {memory_ratio:.2f} of the memory")
+    if time_ratio > 1 or memory_ratio > MOST_MEMORY:
+        sys.exit("more than allowed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+//! What other code says that it is about to touch.
+
+use crate::layout::Layout;
+
+/// Elements of a buffer that work of other code reads, or reads and writes; from
+/// [`StreamHandle::foreign_work`](crate::StreamHandle::foreign_work).
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DeclaredAccess<'a, B> {
+    /// The buffer.
+    pub buffer: &'a B,
+    /// The elements, counted from its start. There are some, and they lie inside it.
+    pub layout: &'a Layout,
+    /// Bytes of one.
+    pub item_bytes: usize,
+    /// Whether the work writes them, too.
+    pub write: bool,
+}

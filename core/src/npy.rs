@@ -1,0 +1,44 @@
+//! NumPy's array files, `.npy` and `.npz`, to and from arrays on the host and on a device. Needs the feature `npy`; archives
+//! need `npz`.
+//!
+//! | | from a file | to a file |
+//! |---|---|---|
+//! | on the host | [`read`] | [`write`](fn@write) |
+//! | on a device, in pieces | [`read_array`] | [`write_array`] |
+//! | header and elements apart | [`Header::read`] | [`Header::write`] |
+//! | archives | [`NpzReader`](npz::NpzReader) | [`NpzWriter`](npz::NpzWriter) |
+//!
+//! A header is NumPy's own, byte for byte. What a file says is checked: a header that claims more than there is costs an
+//! error, not memory. Pickled objects are refused.
+//!
+//! ```
+//! use devarray::{Array, Context, npy};
+//!
+//! let context = Context::new(devarray_mock::MockDevice::new())?;
+//! let stream = context.stream()?;
+//! let a = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let mut file = Vec::new(); // or a `BufWriter` of a `File`
+//! npy::write_array(&stream, &mut file, &a.view())?;
+//! let b = npy::read_array::<f32, _>(&stream, &mut &file[..])?;
+//! assert_eq!(b.to_vec(&stream)?, a.to_vec(&stream)?);
+//! assert_eq!(npy::read::<f32>(&mut &file[..])?[[1, 2]], 6.0);
+//! # Ok::<(), npy::NpyError>(())
+//! ```
+
+mod device;
+mod element;
+mod error;
+mod header;
+mod host;
+mod literal;
+#[cfg(feature = "npz")]
+pub mod npz;
+mod pieces;
+mod type_text;
+mod write;
+
+pub use device::{read_array, write_array};
+pub use element::NpyElement;
+pub use error::NpyError;
+pub use header::Header;
+pub use host::{read, write};

@@ -1,0 +1,83 @@
+//! Files to and from arrays on a device, in pieces.
+
+use std::io::{Read, Write};
+
+use super::{
+    Header, NpyElement, NpyError,
+    element::words_of,
+    host::header_of,
+    pieces::{PIECE_BYTES, Pieces, piece_len},
+};
+use crate::{Array, ArrayView, backend::Device, layout::Order, stream::StreamHandle};
+
+/// Reads an array to a device, dense in the order of the file: header and elements, of either byte order. The reader is
+/// left after the last element.
+///
+/// The elements pass through host memory some MiB at a time. Does not synchronize (see
+/// [staging](crate::manual::_3_host_memory) for when it may wait).
+///
+/// # Errors
+///
+/// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold elements of `T`. The header and the
+/// first elements are read before memory is taken on the device.
+#[track_caller]
+pub fn read_array<T: NpyElement, D: Device>(
+    stream: &StreamHandle<D>,
+    reader: &mut (impl Read + ?Sized),
+) -> Result<Array<T, D>, NpyError> {
+    let header = Header::read(reader)?;
+    let words = words_of::<T>(&header)?;
+    let mut pieces = Pieces::new(reader, &header, words)?;
+    let (mut piece, mut start) = (Vec::new(), 0);
+    // Read before memory is taken on the device: most files that claim too much end here.
+    let mut more = pieces.append_to(&mut piece)?;
+    let mut array = Array::uninit_in(stream, &header.shape, header.order)?;
+    while more {
+        let end = start + piece.len() / T::BYTES;
+        // Dense: in the order of memory it is one axis.
+        let part = array.view_mut().ravel(Order::K)?.slice_axis(0, start..end)?;
+        part.into_erased().copy_from_bytes(stream, &piece)?;
+        piece.clear();
+        start = end;
+        more = pieces.append_to(&mut piece)?;
+    }
+    Ok(array)
+}
+
+/// Writes an array from a device: in F order if it is contiguous in that alone, else in C order. Does not flush. Blocks until
+/// the elements are on the host.
+///
+/// They pass through host memory some MiB at a time. An array that is not contiguous is first copied on the device.
+///
+/// # Errors
+///
+/// - [`NpyError::Io`]: whatever the writer fails with; what was written until then is of no use.
+/// - [`NpyError::Device`]: out of memory, another context's stream, and what else the device says.
+#[track_caller]
+pub fn write_array<T: NpyElement, D: Device>(
+    stream: &StreamHandle<D>,
+    writer: &mut (impl Write + ?Sized),
+    array: &ArrayView<'_, T, D>,
+) -> Result<(), NpyError> {
+    let layout = array.layout();
+    let order = if layout.is_f_contiguous() && !layout.is_c_contiguous() { Order::F } else { Order::C };
+    let header = header_of::<T>(order, array.shape())?;
+    let dense;
+    let dense_view;
+    let view = if layout.is_c_contiguous() || order == Order::F {
+        array
+    } else {
+        dense = array.to_contiguous(stream, Order::C)?;
+        dense_view = dense.view();
+        &dense_view
+    };
+    header.write(writer)?;
+    let flat = view.ravel(Order::K)?;
+    let mut bytes = vec![0; header.len_bytes()?.min(PIECE_BYTES.max(T::BYTES))];
+    for part in flat.axis_chunks(0, piece_len(T::BYTES))? {
+        let bytes = &mut bytes[..part.len() * T::BYTES];
+        part.as_erased().copy_to_bytes(stream, bytes)?;
+        writer.write_all(bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! The header: element type, order and shape.
+
+use std::io::{self, Read, Write};
+
+use super::{
+    NpyError,
+    literal::{self, Literal},
+    type_text, write,
+};
+use crate::layout::{Layout, LayoutError, Order};
+
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// Longest header read. NumPy's own are below 200 bytes, or 40 a field.
+const LIMIT_BYTES: usize = 1 << 20;
+
+/// What a file says of the elements that follow: read and written apart from them, so that they can be moved in pieces.
+///
+/// ```
+/// use std::io::Read;
+///
+/// use devarray::{Order, npy::Header};
+///
+/// let header = Header::new("'<u2'", Order::C, &[2, 3])?;
+/// let mut file = Vec::new();
+/// header.write(&mut file)?;
+/// file.extend([0; 12]);
+///
+/// let mut reader = &file[..];
+/// assert_eq!(Header::read(&mut reader)?, header);
+/// assert_eq!(reader.len(), header.len_bytes()?);
+/// # Ok::<(), devarray::npy::NpyError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Header {
+    /// The element type in Python's syntax, as the file has it.
+    pub descr: String,
+    /// Bytes of one element, at least 1.
+    pub item_bytes: usize,
+    /// Whether elements lie in C or F order.
+    pub order: Order,
+    /// Extents, outermost axis first.
+    pub shape: Vec<usize>,
+}
+
+impl Header {
+    /// The header of elements of a type, described in Python's syntax as NumPy does: `'<f4'` with its quotes, or a list of
+    /// fields.
+    ///
+    /// # Errors
+    ///
+    /// - [`NpyError::Header`], [`NpyError::Dtype`], [`NpyError::Objects`]: no type, or none that can be read back.
+    /// - [`NpyError::Header`]: the order is neither C nor F.
+    /// - [`NpyError::TooLarge`].
+    pub fn new(descr: &str, order: Order, shape: &[usize]) -> Result<Self, NpyError> {
+        let literal = literal::parse(descr).map_err(NpyError::Header)?;
+        if !matches!(order, Order::C | Order::F) {
+            return Err(NpyError::Header(format!("elements cannot lie in order {order:?}")));
+        }
+        let item_bytes = type_text::item_bytes(&literal, descr)?;
+        let header = Self { descr: descr.to_owned(), item_bytes, order, shape: shape.to_vec() };
+        header.len_bytes()?;
+        Ok(header)
+    }
+
+    /// Writes the header as NumPy does, in the oldest version that can hold it; the elements follow.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the writer fails with.
+    pub fn write(&self, writer: &mut (impl Write + ?Sized)) -> Result<(), NpyError> {
+        Ok(writer.write_all(&write::header_bytes(self)?)?)
+    }
+
+    /// Reads a header of version 1, 2 or 3; the reader is left at the first element.
+    ///
+    /// # Errors
+    ///
+    /// As [`NpyError`] lists them, except those about elements.
+    pub fn read(reader: &mut (impl Read + ?Sized)) -> Result<Self, NpyError> {
+        let mut start = [0; 8];
+        reader.read_exact(&mut start).map_err(|e| ended(e, NpyError::NotNpy))?;
+        if &start[..6] != MAGIC {
+            return Err(NpyError::NotNpy);
+        }
+        let [major, minor] = [start[6], start[7]];
+        let mut len = [0; 4];
+        let len_width = match (major, minor) {
+            (1, 0) => 2,
+            (2 | 3, 0) => 4,
+            _ => return Err(NpyError::Version { major, minor }),
+        };
+        reader.read_exact(&mut len[..len_width]).map_err(|e| ended(e, NpyError::TruncatedHeader))?;
+        let len_bytes = usize::try_from(u32::from_le_bytes(len)).unwrap_or(usize::MAX);
+        if len_bytes > LIMIT_BYTES {
+            return Err(NpyError::LongHeader { len_bytes, limit_bytes: LIMIT_BYTES });
+        }
+        let mut text = vec![0; len_bytes];
+        reader.read_exact(&mut text).map_err(|e| ended(e, NpyError::TruncatedHeader))?;
+        let text = if major < 3 {
+            text.into_iter().map(char::from).collect() // Latin-1
+        } else {
+            String::from_utf8(text).map_err(|_| NpyError::Header("it is not UTF-8".to_owned()))?
+        };
+        Self::parse(&text)
+    }
+
+    /// The dense layout of the elements in the file.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::Overflow`]: elements or bytes exceed `isize::MAX`.
+    pub fn layout(&self) -> Result<Layout, LayoutError> {
+        let layout = Layout::contiguous(&self.shape, self.order)?;
+        let bytes = layout.len().checked_mul(self.item_bytes).ok_or(LayoutError::Overflow)?;
+        isize::try_from(bytes).map_err(|_| LayoutError::Overflow)?;
+        Ok(layout)
+    }
+
+    /// Bytes of the elements.
+    ///
+    /// # Errors
+    ///
+    /// [`NpyError::TooLarge`]: they exceed `isize::MAX`.
+    pub fn len_bytes(&self) -> Result<usize, NpyError> {
+        match self.layout() {
+            Ok(layout) => Ok(layout.len() * self.item_bytes),
+            Err(_) => Err(NpyError::TooLarge { shape: self.shape.clone(), item_bytes: self.item_bytes }),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, NpyError> {
+        let Literal::Dict(entries) = literal::parse(text).map_err(NpyError::Header)? else {
+            return Err(NpyError::Header("it is not a dictionary".to_owned()));
+        };
+        let entry = |name: &str| {
+            let found = entries.iter().find(|(key, ..)| matches!(key, Literal::Text(text) if text == name));
+            found.ok_or_else(|| NpyError::Header(format!("it has no '{name}'")))
+        };
+        let (_, descr, span) = entry("descr")?;
+        let descr_text = &text[span.clone()];
+        let order = match entry("fortran_order")?.1 {
+            Literal::Bool(true) => Order::F,
+            Literal::Bool(false) => Order::C,
+            _ => return Err(NpyError::Header("'fortran_order' is neither True nor False".to_owned())),
+        };
+        let Literal::Sequence(extents) = &entry("shape")?.1 else {
+            return Err(NpyError::Header("'shape' is not a tuple".to_owned()));
+        };
+        let extent = |value: &Literal| match value {
+            Literal::Integer(value) => value.and_then(|n| usize::try_from(n).ok()),
+            _ => None,
+        };
+        let shape: Option<Vec<usize>> = extents.iter().map(extent).collect();
+        let shape = shape.ok_or_else(|| NpyError::Header("'shape' holds what is no extent".to_owned()))?;
+        let item_bytes = type_text::item_bytes(descr, descr_text)?;
+        Ok(Self { descr: descr_text.to_owned(), item_bytes, order, shape })
+    }
+}
+
+fn ended(error: io::Error, otherwise: NpyError) -> NpyError {
+    if error.kind() == io::ErrorKind::UnexpectedEof { otherwise } else { error.into() }
+}

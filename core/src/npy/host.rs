@@ -1,0 +1,70 @@
+//! Files to and from arrays on the host.
+
+use std::io::{Read, Write};
+
+use super::{Header, NpyElement, NpyError, element::words_of, pieces::Pieces};
+use crate::{
+    HostArray,
+    array::Element,
+    backend::Capabilities,
+    copy::{Plan, copy_bytes},
+    layout::{Layout, NdLayout, Order},
+};
+
+/// Reads an array: header and elements, of either byte order, in C or F order. The reader is left after the last element.
+///
+/// Memory grows with what was read, whatever the header claims.
+///
+/// # Errors
+///
+/// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold elements of `T`.
+pub fn read<T: NpyElement>(reader: &mut (impl Read + ?Sized)) -> Result<HostArray<T>, NpyError> {
+    let header = Header::read(reader)?;
+    let words = words_of::<T>(&header)?;
+    let mut pieces = Pieces::new(reader, &header, words)?;
+    let layout = header.layout()?;
+    let (mut piece, mut data) = (Vec::new(), Vec::new());
+    while pieces.append_to(&mut piece)? {
+        let elements = piece.chunks_exact(T::BYTES).map(bytemuck::pod_read_unaligned::<T>);
+        let no_memory = |_| NpyError::NoMemory { len_bytes: layout.len() * T::BYTES };
+        data.try_reserve(elements.len()).map_err(no_memory)?;
+        data.extend(elements);
+        piece.clear();
+    }
+    if !layout.is_c_contiguous() {
+        data = in_c_order(&data, &layout)?;
+    }
+    Ok(HostArray::new(&header.shape, data)?)
+}
+
+fn in_c_order<T: Element>(data: &[T], layout: &Layout) -> Result<Vec<T>, NpyError> {
+    let dense = Layout::contiguous(layout.shape(), Order::C)?;
+    let plan = Plan::new(&dense, layout, T::BYTES, &Capabilities::default())?;
+    let turned = bytemuck::allocation::try_zeroed_vec(data.len());
+    let mut turned = turned.map_err(|()| NpyError::NoMemory { len_bytes: plan.len_bytes() })?;
+    copy_bytes(&plan, bytemuck::cast_slice(data), bytemuck::cast_slice_mut(&mut turned))?;
+    Ok(turned)
+}
+
+/// Writes an array, header and elements, as `numpy.save` does. Does not flush.
+///
+/// # Errors
+///
+/// - [`NpyError::Io`]: whatever the writer fails with; what was written until then is of no use.
+/// - [`NpyError::Dtype`] and its like: the name of `T` is none.
+pub fn write<T: NpyElement>(
+    writer: &mut (impl Write + ?Sized),
+    array: &HostArray<T>,
+) -> Result<(), NpyError> {
+    header_of::<T>(Order::C, array.shape())?.write(writer)?;
+    Ok(writer.write_all(bytemuck::cast_slice(array.as_slice()))?)
+}
+
+/// The header of elements of `T`.
+pub(super) fn header_of<T: NpyElement>(order: Order, shape: &[usize]) -> Result<Header, NpyError> {
+    let header = Header::new(&T::descr(), order, shape)?;
+    if header.item_bytes != T::BYTES {
+        return Err(NpyError::Dtype(header.descr));
+    }
+    Ok(header)
+}

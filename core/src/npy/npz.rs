@@ -1,0 +1,183 @@
+//! NumPy's archives: zip files of array files, stored or deflated. Needs the feature `npz`.
+
+use std::{
+    fmt,
+    io::{Read, Seek, Write},
+};
+
+use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
+
+use super::{NpyElement, NpyError, read, read_array, write, write_array};
+use crate::{Array, ArrayView, HostArray, backend::Device, stream::StreamHandle};
+
+/// What the name of an array ends with in the archive.
+const ENDING: &str = ".npy";
+
+/// An archive that is read.
+///
+/// ```
+/// use std::io::Cursor;
+///
+/// use devarray::{HostArray, npy::npz::{NpzReader, NpzWriter}};
+///
+/// let mut archive = NpzWriter::compressed(Cursor::new(Vec::new()));
+/// archive.write("weights", &HostArray::new(&[2], vec![0.5_f32, 2.0])?)?;
+/// archive.write("counts", &HostArray::new(&[], vec![7_u64])?)?;
+/// let file = archive.finish()?;
+///
+/// let mut archive = NpzReader::new(file)?;
+/// assert_eq!(archive.names(), ["weights", "counts"]);
+/// assert_eq!(archive.read::<f32>("weights")?.as_slice(), [0.5, 2.0]);
+/// # Ok::<(), devarray::npy::NpyError>(())
+/// ```
+pub struct NpzReader<R> {
+    archive: ZipArchive<R>,
+}
+
+impl<R: Read + Seek> NpzReader<R> {
+    /// Reads the table of an archive.
+    ///
+    /// # Errors
+    ///
+    /// [`NpyError::Archive`], [`NpyError::Io`]: it is no zip file, or cannot be read.
+    pub fn new(reader: R) -> Result<Self, NpyError> {
+        Ok(Self { archive: ZipArchive::new(reader).map_err(refused)? })
+    }
+
+    /// The names of the arrays, in the order of the table.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let files = self.archive.file_names().flatten();
+        files.filter_map(|file| file.strip_suffix(ENDING).map(str::to_owned)).collect()
+    }
+
+    /// Reads an array to the host, as [`npy::read`](fn@super::read). The checksum is compared.
+    ///
+    /// # Errors
+    ///
+    /// [`NpyError::NoArray`], and as [`npy::read`](fn@super::read).
+    pub fn read<T: NpyElement>(&mut self, name: &str) -> Result<HostArray<T>, NpyError> {
+        let mut file = self.open(name)?;
+        let array = read(&mut file)?;
+        ended(file, array.as_slice().len() * T::BYTES)?;
+        Ok(array)
+    }
+
+    /// Reads an array to a device, as [`npy::read_array`](super::read_array). The checksum is compared.
+    ///
+    /// # Errors
+    ///
+    /// [`NpyError::NoArray`], and as [`npy::read_array`](super::read_array).
+    #[track_caller]
+    pub fn read_array<T: NpyElement, D: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        name: &str,
+    ) -> Result<Array<T, D>, NpyError> {
+        let mut file = self.open(name)?;
+        let array: Array<T, D> = read_array(stream, &mut file)?;
+        ended(file, array.len() * T::BYTES)?;
+        Ok(array)
+    }
+
+    /// The array file of a name as bytes, header first: for [`Header::read`](super::Header::read).
+    ///
+    /// # Errors
+    ///
+    /// [`NpyError::NoArray`], [`NpyError::Archive`], [`NpyError::Io`].
+    pub fn open(&mut self, name: &str) -> Result<impl Read + '_, NpyError> {
+        match self.archive.by_name(&format!("{name}{ENDING}")) {
+            Err(ZipError::FileNotFound) => Err(NpyError::NoArray(name.to_owned())),
+            file => file.map_err(refused),
+        }
+    }
+}
+
+impl<R> fmt::Debug for NpzReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NpzReader").finish_non_exhaustive()
+    }
+}
+
+/// Reads to the end, which compares the checksum, and wants nothing more there.
+fn ended(mut file: impl Read, expected: usize) -> Result<(), NpyError> {
+    if file.read(&mut [0])? > 0 { Err(NpyError::TooLong { expected }) } else { Ok(()) }
+}
+
+/// An archive that is written. [`finish`](Self::finish) makes it complete.
+pub struct NpzWriter<W: Write + Seek> {
+    archive: ZipWriter<W>,
+    method: CompressionMethod,
+}
+
+impl<W: Write + Seek> NpzWriter<W> {
+    /// An archive of arrays as they are, as `numpy.savez` writes it.
+    #[must_use]
+    pub fn new(writer: W) -> Self {
+        Self { archive: ZipWriter::new(writer), method: CompressionMethod::Stored }
+    }
+
+    /// An archive of compressed arrays, as `numpy.savez_compressed` writes it.
+    #[must_use]
+    pub fn compressed(writer: W) -> Self {
+        Self { archive: ZipWriter::new(writer), method: CompressionMethod::Deflated }
+    }
+
+    /// Adds an array from the host.
+    ///
+    /// # Errors
+    ///
+    /// - [`NpyError::Archive`]: the name is there already.
+    /// - As [`npy::write`](fn@super::write).
+    pub fn write<T: NpyElement>(&mut self, name: &str, array: &HostArray<T>) -> Result<(), NpyError> {
+        self.begin(name)?;
+        write(&mut self.archive, array)
+    }
+
+    /// Adds an array from a device. Blocks until the elements are on the host.
+    ///
+    /// # Errors
+    ///
+    /// - [`NpyError::Archive`]: the name is there already.
+    /// - As [`npy::write_array`](super::write_array).
+    #[track_caller]
+    pub fn write_array<T: NpyElement, D: Device>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        name: &str,
+        array: &ArrayView<'_, T, D>,
+    ) -> Result<(), NpyError> {
+        self.begin(name)?;
+        write_array(stream, &mut self.archive, array)
+    }
+
+    /// Writes the table, and gives the writer back, flushed.
+    ///
+    /// # Errors
+    ///
+    /// [`NpyError::Io`]: whatever the writer fails with.
+    pub fn finish(self) -> Result<W, NpyError> {
+        let mut writer = self.archive.finish().map_err(refused)?;
+        writer.flush()?;
+        Ok(writer)
+    }
+
+    /// Begins the file of an array. Its length is not known, so there is room for any, as NumPy has it.
+    fn begin(&mut self, name: &str) -> Result<(), NpyError> {
+        let options = SimpleFileOptions::default().compression_method(self.method).large_file(true);
+        self.archive.start_file(format!("{name}{ENDING}"), options).map_err(refused)
+    }
+}
+
+impl<W: Write + Seek> fmt::Debug for NpzWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NpzWriter").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+fn refused(error: ZipError) -> NpyError {
+    match error {
+        ZipError::Io(error) => error.into(),
+        other => NpyError::Archive(other.to_string()),
+    }
+}

@@ -18,6 +18,7 @@ mod launch;
 mod lines;
 mod modules;
 mod problem;
+mod quick;
 mod recent;
 mod regions;
 mod text;

@@ -115,7 +115,6 @@ impl Driver {
         info.capabilities.max_width_bytes = info.capabilities.max_pitch_bytes;
         let extras = [
             (true, Capability::EventTiming),
-            (true, Capability::Functions),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),
             (true, Capability::PeerAccess),

@@ -23,9 +23,9 @@ use std::{
     time::Instant,
 };
 
-use cases::{alloc, free};
+use cases::{alloc, free, read};
 use devarray::{
-    Layout,
+    Layout, Order,
     backend::{Compute, Device, Event, MapOp, Operand, Quiesced, Stream, Timing},
     function::{
         ElementType::{self, BF16, Bool, F16, F32, F64, U8},
@@ -96,6 +96,49 @@ fn functions_of_floats() {
         }
     }
     println!("functions of floats in {:.1} s", began.elapsed().as_secs_f64());
+}
+
+/// More elements, and distances, than 32 bits count.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn beyond_32_bits() {
+    let device = CudaDevice::open(0).expect("a CUDA device is needed");
+    let stream = device.open_stream().unwrap();
+    let far = (1_usize << 32) + 48;
+    let len = far + 5_000;
+    let (large, small) = (alloc(&stream, len), alloc(&stream, 3_000));
+    let hashed = Function::parse("cast((i0 * 2654435761) >> 24, u8)", &[], &[]).unwrap().expand();
+    let all = Layout::new(&[len], &[1], 0).unwrap();
+    // SAFETY: the layout lies inside the buffer.
+    let op = unsafe { MapOp::new_unchecked(&hashed, &[], &[], Operand::new(&large, &all)) };
+    device.map(&stream, &op).unwrap();
+    let expected = |at: usize| ((at as u64).wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0];
+    for from in [0, (1 << 30) - 500, (1 << 31) - 500, 3 << 30, (1 << 32) - 500, len - 1_000] {
+        let found = read(&stream, &large, from, 1_000);
+        assert!((from..from + 1_000).map(expected).eq(found), "from {from}");
+    }
+    // Rows that are farther apart, forwards and backwards, and columns.
+    for (strides, offset) in [([far.cast_signed(), 1], 7), ([-far.cast_signed(), 1], far + 3)] {
+        for turned in [false, true] {
+            let shape = if turned { [1_500, 2] } else { [2, 1_500] };
+            let strides = if turned { [strides[1], strides[0]] } else { strides };
+            let (from, to) = (
+                Layout::new(&shape, &strides, offset).unwrap(),
+                Layout::contiguous(&shape, Order::C).unwrap(),
+            );
+            let copied = program("x0 + x0", &[U8]);
+            let inputs = [Operand::new(&large, &from)];
+            // SAFETY: both layouts lie inside their buffers.
+            let op = unsafe { MapOp::new_unchecked(&copied, &inputs, &[], Operand::new(&small, &to)) };
+            device.map(&stream, &op).unwrap();
+            let doubled = |at: usize| expected(at).wrapping_mul(2);
+            let found = read(&stream, &small, 0, 3_000);
+            assert!(cases::positions(&from).into_iter().map(doubled).eq(found), "{from:?}");
+        }
+    }
+    free(&stream, large);
+    free(&stream, small);
+    assert_eq!(stream.synchronize(), Quiesced::Done);
 }
 
 /// A function to time, its shape, and for the result and each input the strides and offset.

@@ -113,10 +113,26 @@ pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded
             text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bits}, 0"))
         }
         Loaded::Part { word, byte } => {
-            let sign = matches!(element_type, ElementType::I8 | ElementType::I16);
-            let operation = if sign { "bfe.s32" } else { "bfe.u32" };
-            let bits = 8 * element_type.len_bytes();
-            text.set(Bank::B32, operation, format_args!("{word}, {}, {bits}", 8 * byte))
+            // Not `bfe.s32`: assemblers up to at least CUDA 13.0 make `cvt.rn.f64.u32` of its 16 bits a conversion of a
+            // signed number. 8 more than a byte's number stands for its sign, eight times.
+            match element_type {
+                ElementType::I8 => {
+                    let sign = byte + 8;
+                    text.set(
+                        Bank::B32,
+                        "prmt.b32",
+                        format_args!("{word}, 0, 0x{sign:x}{sign:x}{sign:x}{byte}"),
+                    )
+                }
+                ElementType::I16 => {
+                    let (high, sign) = (byte + 1, byte + 9);
+                    text.set(Bank::B32, "prmt.b32", format_args!("{word}, 0, 0x{sign:x}{sign:x}{high}{byte}"))
+                }
+                _ => {
+                    let bits = 8 * element_type.len_bytes();
+                    text.set(Bank::B32, "bfe.u32", format_args!("{word}, {}, {bits}", 8 * byte))
+                }
+            }
         }
     }
 }

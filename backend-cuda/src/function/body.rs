@@ -5,14 +5,26 @@
 
 use devarray::function::{
     ElementType,
-    primitive::{Binary, Constant, Instruction, Program, Register, Unary},
+    primitive::{Binary, Constant, Instruction, Program, Register, RegisterType, Unary},
 };
 
 use super::{
     access::load_one,
+    quick,
     regions::{Region, Regions},
     text::{Bank, Reg, Text},
 };
+
+/// What differs within a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Differs {
+    /// Nothing: it is the same for all elements of a thread.
+    Never,
+    /// From one line of elements side by side to the next.
+    ByLine,
+    /// From element to element.
+    ByElement,
+}
 
 /// The program of a kernel, written as often as a thread computes elements.
 #[derive(Debug)]
@@ -20,47 +32,103 @@ pub(super) struct Body<'p> {
     program: &'p Program,
     /// Where the scalars begin in the parameter, in words.
     scalars: usize,
-    /// Whether the elements of one thread may differ in the register.
-    varies: Vec<bool>,
+    differs: Vec<Differs>,
     /// What only one side of a selection needs.
     regions: Regions,
-    /// What the elements of a thread have in common.
-    common: Vec<Option<Reg>>,
+    common: Known,
+}
+
+/// The text's registers of the program's, as far as they are written; and inverses of divisors that have been.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub(super) values: Vec<Option<Reg>>,
+    pub(super) inverses: Vec<Option<Reg>>,
 }
 
 impl<'p> Body<'p> {
-    /// `varies`: whether an input, or the position along an axis, may differ within a thread.
-    pub(super) fn new(program: &'p Program, scalars: usize, varies: impl Fn(Instruction) -> bool) -> Self {
-        let mut all: Vec<bool> = Vec::with_capacity(program.instructions().len());
+    /// `reads`: how an input, or the position along an axis, differs within a thread.
+    pub(super) fn new(program: &'p Program, scalars: usize, reads: impl Fn(Instruction) -> Differs) -> Self {
+        let mut all: Vec<Differs> = Vec::with_capacity(program.instructions().len());
         for &instruction in program.instructions() {
             let of = |register: Register| all[register.index()];
-            let reads = matches!(instruction, Instruction::Input(_) | Instruction::Position(_));
-            let one = if reads { varies(instruction) } else { instruction.operands().any(of) };
+            let one = match instruction {
+                Instruction::Input(_) | Instruction::Position(_) => reads(instruction),
+                _ => instruction.operands().map(of).max().unwrap_or(Differs::Never),
+            };
             all.push(one);
         }
-        let common = vec![None; all.len()];
-        let regions = Regions::of(program, |at| !all[at]);
-        Self { program, scalars, varies: all, regions, common }
+        let nothing = vec![None; all.len()];
+        let regions = Regions::of(program, |at| all[at] < Differs::ByElement);
+        let common = Known { values: nothing.clone(), inverses: nothing };
+        Self { program, scalars, differs: all, regions, common }
     }
 
     /// Writes what the elements of a thread have in common. `source`: the register of an input or a position.
     pub(super) fn common(&mut self, text: &mut Text, mut source: impl FnMut(&mut Text, Instruction) -> Reg) {
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
-            if !self.varies[at] {
+            if self.differs[at] == Differs::Never {
                 let register = self.instruction(text, &self.common, instruction, &mut source);
-                self.common[at] = Some(register);
+                self.common.values[at] = Some(register);
             }
         }
     }
 
-    /// Writes the rest for one element, and answers the register of the result.
+    /// Writes what a line of elements has in common, with the inverses of its divisors if divisions are to be `quick`.
+    pub(super) fn line(
+        &self,
+        text: &mut Text,
+        quick: Option<Reg>,
+        mut source: impl FnMut(&mut Text, Instruction) -> Reg,
+    ) -> Known {
+        let mut known = self.common.clone();
+        for (at, &instruction) in self.program.instructions().iter().enumerate() {
+            if self.differs[at] == Differs::ByLine {
+                known.values[at] = Some(self.instruction(text, &known, instruction, &mut source));
+            }
+        }
+        for (_, by) in self.quick_divisions().filter(|_| quick.is_some()) {
+            if known.inverses[by.index()].is_none() {
+                let divisor = register(&known, by);
+                let is_constant = matches!(self.program.instructions()[by.index()], Instruction::Constant(_));
+                let sound = quick.filter(|_| !is_constant);
+                known.inverses[by.index()] = Some(quick::inverse(text, divisor, sound));
+            }
+        }
+        known
+    }
+
+    /// Whether a division can be quick, and so whether [`element`](Self::element) needs to be told what is sound.
+    pub(super) fn has_quick_divisions(&self) -> bool {
+        self.quick_divisions().next().is_some()
+    }
+
+    /// Divisions of `f32` that differ, by what a line of elements has in common, with the divisors.
+    fn quick_divisions(&self) -> impl Iterator<Item = (usize, Register)> {
+        let instructions = self.program.instructions();
+        instructions.iter().enumerate().filter_map(move |(at, &instruction)| match instruction {
+            Instruction::Binary(Binary::Divide, _, by)
+                if self.differs[at] == Differs::ByElement
+                    && self.differs[by.index()] < Differs::ByElement
+                    && self.program.register_type(by) == RegisterType::F32
+                    && quick::may_divide(instructions[by.index()]) =>
+            {
+                Some((at, by))
+            }
+            _ => None,
+        })
+    }
+
+    /// Writes the rest for one element of a line, and answers the register of the result. `quick`: divisions may be, where
+    /// that is sound; the register becomes false where it is not.
     pub(super) fn element(
         &self,
         text: &mut Text,
+        line: &Known,
+        quick: Option<Reg>,
         mut source: impl FnMut(&mut Text, Instruction) -> Reg,
     ) -> Reg {
-        let mut known = self.common.clone();
-        self.region(text, &mut known, 0, &mut source);
+        let mut known = line.clone();
+        self.region(text, &mut known, (0, quick), &mut source);
         register(&known, self.program.result())
     }
 
@@ -68,29 +136,38 @@ impl<'p> Body<'p> {
     fn region(
         &self,
         text: &mut Text,
-        known: &mut [Option<Reg>],
-        region: Region,
+        known: &mut Known,
+        (region, quick): (Region, Option<Reg>),
         source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
     ) {
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
-            if !self.varies[at] || self.regions.region(at) != region {
+            if self.differs[at] < Differs::ByElement || self.regions.region(at) != region {
                 continue;
             }
-            known[at] = Some(match (instruction, self.regions.sides(at)) {
+            let value = match (instruction, self.regions.sides(at)) {
                 (Instruction::Select(condition, a, b), Some(sides)) => {
                     let to = text.register(Bank::of(self.program.register_type(a)));
                     let (otherwise, end) = (text.label(), text.label());
                     let condition = register(known, condition);
                     text.line(format_args!("@!{condition} bra {otherwise}"));
-                    self.side(text, known, sides[0], (to, a), source);
+                    self.side(text, known, (sides[0], quick), (to, a), source);
                     text.line(format_args!("bra {end}"));
                     text.place(&otherwise);
-                    self.side(text, known, sides[1], (to, b), source);
+                    self.side(text, known, (sides[1], quick), (to, b), source);
                     text.place(&end);
                     to
                 }
+                (Instruction::Binary(Binary::Divide, a, b), _) => {
+                    match quick.zip(known.inverses[b.index()]) {
+                        Some((sound, inverse)) => {
+                            quick::divide(text, register(known, a), register(known, b), inverse, sound)
+                        }
+                        None => self.instruction(text, known, instruction, source),
+                    }
+                }
                 _ => self.instruction(text, known, instruction, source),
-            });
+            };
+            known.values[at] = Some(value);
         }
     }
 
@@ -98,8 +175,8 @@ impl<'p> Body<'p> {
     fn side(
         &self,
         text: &mut Text,
-        known: &mut [Option<Reg>],
-        region: Region,
+        known: &mut Known,
+        region: (Region, Option<Reg>),
         (to, value): (Reg, Register),
         source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
     ) {
@@ -111,7 +188,7 @@ impl<'p> Body<'p> {
     fn instruction(
         &self,
         text: &mut Text,
-        known: &[Option<Reg>],
+        known: &Known,
         instruction: Instruction,
         source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
     ) -> Reg {
@@ -147,8 +224,8 @@ impl<'p> Body<'p> {
 }
 
 /// The text's register of one of the program's, which is set before it is read.
-fn register(known: &[Option<Reg>], at: Register) -> Reg {
-    known[at.index()].expect("a register is set before it is read")
+fn register(known: &Known, at: Register) -> Reg {
+    known.values[at.index()].expect("a register is set before it is read")
 }
 
 fn constant(text: &mut Text, constant: Constant) -> Reg {

@@ -231,3 +231,106 @@ impl Problem {
         rest.parts(scalars, submit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use devarray::{
+        Order,
+        function::primitive::{Binary, ProgramBuilder, Unary},
+    };
+
+    use super::*;
+
+    /// `x0` plus the position along an axis, of `u8`.
+    fn program(axis: u8) -> Program {
+        let mut b = ProgramBuilder::new(&[ElementType::U8], &[]);
+        let (x, at) = (b.push(Instruction::Input(0)), b.push(Instruction::Position(axis)));
+        let at = b.unary(Unary::Wrap, at);
+        let sum = b.binary(Binary::Add, x, at);
+        b.finish(sum, ElementType::U8)
+    }
+
+    fn problem(axis: u8, result: &Layout, input: &Layout) -> Problem {
+        let operand = |at: Option<usize>| Some(if at.is_some() { (1 << 40, input) } else { (0, result) });
+        Problem::new(&program(axis), operand).unwrap()
+    }
+
+    /// The parts of a problem, each small enough.
+    fn parts(problem: Problem) -> Vec<Problem> {
+        let mut all = Vec::new();
+        let kept: Result<(), ()> = problem.parts(0, &mut |part| {
+            assert!(part.elements() <= LAUNCH_ELEMENTS);
+            all.push(part.clone());
+            Ok(())
+        });
+        assert_eq!(kept, Ok(()));
+        all
+    }
+
+    #[test]
+    fn axes_are_merged_where_all_operands_agree() {
+        let shape = [6, 5, 1, 4];
+        let dense = Layout::contiguous(&shape, Order::C).unwrap();
+        let flat = problem(2, &dense, &dense);
+        // The position along an axis of extent 1 is 0.
+        assert_eq!(
+            (flat.extents.as_slice(), flat.strides.as_slice()),
+            ([120].as_slice(), [1, 1, 0].as_slice())
+        );
+        let rows = problem(3, &dense, &dense);
+        assert_eq!((rows.extents, rows.strides), (vec![30, 4], vec![4, 4, 0, 1, 1, 1]));
+        let reversed = Layout::new(&shape, &[-20, -4, 0, -1], 119).unwrap();
+        let flipped = problem(2, &reversed, &reversed);
+        assert_eq!((flipped.bases, flipped.strides), (vec![0, 1 << 40, 0], vec![1, 1, 0]));
+        let against = problem(0, &reversed, &dense);
+        assert_eq!((against.extents, against.strides), (vec![6, 20], vec![20, -20, -1, 1, -1, 0]));
+        assert_eq!(against.bases, [0, (1 << 40) + 119, 5]);
+    }
+
+    #[test]
+    fn large_problems_come_in_parts() {
+        let (rows, len) = (3_usize, (1_usize << 31) + 1_000);
+        let dense = Layout::contiguous(&[rows, len], Order::C).unwrap();
+        let mut parts = parts(problem(1, &dense, &dense));
+        parts.sort_by_key(|part| part.bases[0]);
+        let mut next = 0;
+        for part in &parts {
+            // All rows, from where the part before ends, which is also the position.
+            assert_eq!(
+                (part.extents[0], part.bases.as_slice()),
+                (3, [next, (1 << 40) + next, next].as_slice())
+            );
+            assert_eq!(part.strides, [len.cast_signed() as i64, len.cast_signed() as i64, 0, 1, 1, 1]);
+            next += part.extents[1];
+        }
+        assert_eq!(next, len as u64);
+    }
+
+    #[test]
+    fn many_axes_of_many_inputs_come_in_parts() {
+        let mut b = ProgramBuilder::new(&[ElementType::U8; 16], &[]);
+        let inputs: Vec<_> = (0..16).map(|at| b.push(Instruction::Input(at))).collect();
+        let sum = inputs.into_iter().reduce(|sum, x| b.binary(Binary::Add, sum, x)).unwrap();
+        let program = b.finish(sum, ElementType::U8);
+        let shape = [2; 30];
+        let c = Layout::contiguous(&shape, Order::C).unwrap();
+        let f = Layout::contiguous(&shape, Order::F).unwrap();
+        let whole = |f| {
+            Problem::new(&program, |at| Some((at.map_or(0, |_| 1 << 40), if at.is_some() { f } else { &c })))
+        };
+        let parts = parts(whole(&f).unwrap());
+        assert_eq!(parts.len(), 128);
+        let mut starts: Vec<u64> = parts.iter().map(|part| part.bases[0]).collect();
+        starts.dedup();
+        assert_eq!(starts, (0..128).map(|at| at << 23).collect::<Vec<_>>());
+        for part in &parts {
+            assert_eq!(
+                (part.rank(), part.bases[1]),
+                (23, (1 << 40) + (part.bases[0] >> 23).reverse_bits() / (1 << 57))
+            );
+            assert!(crate::function::launch::choose(&program, part, &[]).is_some());
+        }
+        // The twin: with one axis more in a launch, the parameter is too long.
+        assert!(crate::function::launch::choose(&program, &whole(&f).unwrap(), &[]).is_none());
+    }
+}

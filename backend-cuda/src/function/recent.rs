@@ -16,12 +16,12 @@ use super::{
 use crate::memory::CudaBuffer;
 
 /// Functions that a stream remembers.
-const MOST: usize = 4;
+const MOST: usize = 32;
 
 /// Alignment of the widest accesses, on which kernels depend.
 const ALIGNMENT: u64 = 16;
 
-/// The most recently used last.
+/// The one used last at the end, the others in any order.
 #[derive(Debug, Default)]
 pub(crate) struct Recent(Vec<Prepared>);
 
@@ -57,10 +57,8 @@ impl Recent {
     /// A launch of the same program on the same layouts, with the addresses and scalars of `op`.
     pub(super) fn find(&mut self, op: &Op<'_>) -> Option<&Prepared> {
         let at = self.0.iter().rposition(|prepared| prepared.serves(op))?;
-        if at + 1 < self.0.len() {
-            let prepared = self.0.remove(at);
-            self.0.push(prepared);
-        }
+        let last = self.0.len() - 1;
+        self.0.swap(at, last);
         let prepared = self.0.last_mut()?;
         for (operand, (kind, &offset)) in prepared.kinds.iter().zip(&prepared.offsets).enumerate() {
             let buffer = match *kind {
@@ -84,7 +82,7 @@ impl Recent {
         };
         let offsets = problem.kinds.iter().zip(&problem.bases);
         if self.0.len() >= MOST {
-            self.0.remove(0);
+            self.0.swap_remove(0);
         }
         self.0.push(Prepared {
             program: op.program().clone(),
@@ -105,8 +103,9 @@ impl Prepared {
         let same = |(operand, (layout, place_of)): (&Operand<'_, CudaBuffer>, (&Layout, &u64))| {
             place(operand.buffer().address(), result) == *place_of && operand.layout() == layout
         };
-        op.inputs().len() + 1 == self.layouts.len()
+        // Other programs differ early, and the same one is mostly at the same place.
+        self.program == *op.program()
+            && op.inputs().len() + 1 == self.layouts.len()
             && operands(op).zip(self.layouts.iter().zip(&self.places)).all(same)
-            && self.program == *op.program()
     }
 }

@@ -1,5 +1,6 @@
 //! Functions on the fake: the text is run thread by thread, and every byte compared.
 #![allow(unsafe_code)] // makes operations without core
+#![allow(clippy::cast_possible_truncation, reason = "bits are bits")]
 
 use std::num::NonZeroUsize;
 
@@ -119,6 +120,51 @@ fn a_function_is_compiled_once() {
     let statistics = device.function_statistics();
     assert_eq!((statistics.kept, statistics.launches, statistics.evicted), (2, 6, 0));
     assert_eq!(device.driver().calls(driver::Function::ModuleLoadDataEx), 2);
+    close(&fake, device, stream);
+}
+
+/// Divisions by what many elements are divided by, of every kind of number.
+#[test]
+fn divisions_without_division() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let case_of = |text: &str, strides: [isize; 2], divisors: Option<&[f32]>| {
+        let (inputs, scalars) = ([ElementType::F32; 2], [ElementType::F32]);
+        let program = Function::parse(text, &inputs, &scalars).unwrap().expand();
+        let mut case = Case::of(&mut Dice(text.len() as u64), program, &[40, 64]);
+        let mut dice = Dice(strides[0].unsigned_abs() as u64);
+        for bytes in case.inputs[0].1.chunks_exact_mut(4) {
+            // Every exponent, and most elements in range.
+            let bits = match dice.below(40) {
+                0 => dice.next() as u32,
+                1 => dice.pick(&[0, 1 << 31]),
+                _ => (dice.next() as u32 & 0x8fff_ffff) + 0x3000_0000,
+            };
+            bytes.copy_from_slice(&bits.to_le_bytes());
+        }
+        case.inputs[1].0 = Layout::new(&[40, 64], &strides, 0).unwrap();
+        for (bytes, divisor) in
+            case.inputs[1].1.chunks_exact_mut(4).zip(divisors.into_iter().flatten().cycle())
+        {
+            bytes.copy_from_slice(&divisor.to_le_bytes());
+        }
+        case.scalars = vec![0x4040_0000];
+        case.compare(&case.run(&device, &stream), &case.interpreted(), 0);
+    };
+    let nice = [255.0, 3.0, 0.1, 1e-10, 1.999_999_9, 0.229, 1e8, 1.0];
+    let nasty = [0.0, -3.0, f32::INFINITY, f32::NAN, 1e-42, 1e30, -0.0, 7.0];
+    for text in
+        ["x0 / 255.0 + x1 * 0", "x0 / 1e-6 - x1 * 0", "x0 / k0 + x1 * 0", "x0 / -3.0 + x1 * 0", "x0 / x1"]
+    {
+        for strides in [[1, 0], [0, 0]] {
+            case_of(text, strides, Some(&nice));
+            case_of(text, strides, Some(&nasty));
+        }
+        case_of(text, [64, 1], None);
+    }
+    let texts = fake.state(|state| state.written.clone());
+    let quick = |text: &&String| text.contains("rcp.rn.f32") && text.contains("neg.f32");
+    assert!(texts.iter().filter(quick).count() >= 5);
     close(&fake, device, stream);
 }
 

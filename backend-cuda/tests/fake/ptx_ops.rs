@@ -63,7 +63,12 @@ pub(crate) fn compute(name: &[&str], (class, bits): (char, u32), inputs: &[u64])
         }
         ("prmt", _) => {
             let bytes = (of(0) & 0xffff_ffff) | of(1) << 32;
-            let byte = |nth: u32| (bytes >> (8 * ((inputs[2] >> (4 * nth)) & 7))) & 0xff;
+            // The highest bit of a selector asks for the sign of the byte, eight times.
+            let byte = |nth: u32| {
+                let selector = (inputs[2] >> (4 * nth)) & 15;
+                let byte = (bytes >> (8 * (selector & 7))) & 0xff;
+                if selector < 8 { byte } else { (byte >> 7) * 0xff }
+            };
             (0..4).map(|nth| byte(nth) << (8 * nth)).sum()
         }
         _ => panic!("{name:?} is not known"),

@@ -4,7 +4,7 @@ use devarray::function::primitive::{Instruction, Program};
 
 use crate::function::{
     access::{Loaded, element, load_one, load_span, store_span},
-    body::Body,
+    body::{Body, Differs},
     class::{Access, Class, Words},
     index::{divided, moved, moved_by, rows, thread},
     problem::Kind,
@@ -40,11 +40,7 @@ pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize
     };
     let rows = rows(&mut text, class, words, row);
 
-    let varies = |instruction| {
-        let access = class.operands.iter().find(|(kind, _)| kind.is_read_by(instruction));
-        access.is_none_or(|(_, access)| *access != Access::Uniform)
-    };
-    let mut body = Body::new(program, words.scalars(), varies);
+    let mut body = Body::new(program, words.scalars(), |instruction| differs(class, instruction));
     body.common(&mut text, |text, instruction| kernel.uniform(text, &rows, instruction));
 
     if vector == 1 && deal == 1 {
@@ -55,6 +51,15 @@ pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize
     text.place(&exit);
     text.line(format_args!("ret"));
     text.finish(words.count(), 0)
+}
+
+/// How what an instruction reads differs within a thread.
+pub(in crate::function) fn differs(class: &Class, instruction: Instruction) -> Differs {
+    match class.operands.iter().find(|(kind, _)| kind.is_read_by(instruction)) {
+        Some((_, Access::Uniform)) => Differs::Never,
+        Some((_, Access::Each)) => Differs::ByLine,
+        _ => Differs::ByElement,
+    }
 }
 
 /// Memory that nobody writes during a launch may be read through the cache that does not see writes.
@@ -95,7 +100,7 @@ impl Kernel<'_> {
         let beyond = text.set(Bank::Predicate, above, format_args!("{end}, {extent}"));
         let partial = text.set(Bank::Predicate, "or.pred", format_args!("{before}, {beyond}"));
         text.line(format_args!("@{partial} bra {tail}"));
-        self.whole(text, body, rows, first);
+        self.whole(text, body, rows, first, &tail);
         text.line(format_args!("bra {done}"));
 
         text.place(&tail);
@@ -126,7 +131,7 @@ impl Kernel<'_> {
             let short = self.short(text, operand, addresses[operand]);
             loaded.push(short.into_iter().map(|address| vec![alone(text, kind, address)]).collect());
         }
-        let results = self.results(text, body, &loaded, 1);
+        let results = self.results(text, body, &loaded, (1, None));
         let Some(result_type) = self.class.operands[0].0.element_type() else { return };
         let places = self.short(text, 0, addresses[0]);
         for (place, values) in places.into_iter().zip(results) {
@@ -139,8 +144,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// All elements of a thread, loaded and stored side by side.
-    fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg) {
+    /// All elements of a thread, loaded and stored side by side. They are left to the tail if a quick division is not exact.
+    fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg, tail: &str) {
         let loaded: Vec<Elements> = (0..rows.len())
             .map(|operand| {
                 if operand == 0 || self.class.operands[operand].1 == Access::Uniform {
@@ -150,7 +155,12 @@ impl Kernel<'_> {
                 }
             })
             .collect();
-        let results = self.results(text, body, &loaded, self.vector);
+        let quick =
+            body.has_quick_divisions().then(|| text.set(Bank::Predicate, "mov.pred", format_args!("1")));
+        let results = self.results(text, body, &loaded, (self.vector, quick));
+        if let Some(sound) = quick {
+            text.line(format_args!("@!{sound} bra {tail}"));
+        }
         let (kind, access) = self.class.operands[0];
         let Some(element_type) = kind.element_type() else { return };
         let bytes = kind.len_bytes();
@@ -257,14 +267,24 @@ impl Kernel<'_> {
     }
 
     /// The results of `vector` elements at each position along the short axis.
-    fn results(&self, text: &mut Text, body: &Body<'_>, loaded: &[Elements], vector: usize) -> Vec<Vec<Reg>> {
-        let mut result = |short: usize, at: usize| {
-            body.element(text, |text, instruction| {
-                let operand = self.operand(instruction);
-                unpacked(text, self.class.operands[operand].0, loaded[operand][short][at])
-            })
+    fn results(
+        &self,
+        text: &mut Text,
+        body: &Body<'_>,
+        loaded: &[Elements],
+        (vector, quick): (usize, Option<Reg>),
+    ) -> Vec<Vec<Reg>> {
+        let read = |text: &mut Text, instruction, short: usize, at: usize| {
+            let operand = self.operand(instruction);
+            unpacked(text, self.class.operands[operand].0, loaded[operand][short][at])
         };
-        (0..self.deal).map(|short| (0..vector).map(|at| result(short, at)).collect()).collect()
+        let mut line = |short: usize| {
+            let line = body.line(text, quick, |text, instruction| read(text, instruction, short, 0));
+            let mut one =
+                |at| body.element(text, &line, quick, |text, instruction| read(text, instruction, short, at));
+            (0..vector).map(&mut one).collect()
+        };
+        (0..self.deal).map(&mut line).collect()
     }
 }
 

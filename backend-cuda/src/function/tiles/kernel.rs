@@ -12,7 +12,7 @@ use crate::function::{
     body::Body,
     class::{Access, Class, Words},
     index::{divided, moved, rows},
-    lines::kernel::space,
+    lines::kernel::{differs, space},
     problem::Kind,
     text::{BLOCK, Bank, Reg, Text},
     tiles::{VECTOR, shared_words},
@@ -60,11 +60,7 @@ pub(in crate::function) fn write(program: &Program, class: &Class, wide: usize, 
     let mut text = Text::default();
     let kernel = Kernel::begin(&mut text, class, words, wide, high);
 
-    let varies = |instruction| {
-        let access = class.operands.iter().find(|(kind, _)| kind.is_read_by(instruction));
-        access.is_none_or(|(_, access)| *access != Access::Uniform)
-    };
-    let mut body = Body::new(program, words.scalars(), varies);
+    let mut body = Body::new(program, words.scalars(), |instruction| differs(class, instruction));
     body.common(&mut text, |text, instruction| {
         let operand = kernel.operand(instruction);
         let (kind, corner) = (class.operands[operand].0, kernel.corners[operand]);
@@ -297,17 +293,16 @@ impl<'a> Kernel<'a> {
             text.guard(None);
             base += 4 * words;
         }
-        let values: Vec<Reg> = (0..SIDE)
-            .map(|at| {
-                body.element(text, |text, instruction| {
-                    let operand = self.operand(instruction);
-                    match (self.class.operands[operand].0.element_type(), loaded[operand][at]) {
-                        (Some(element_type), loaded) => element(text, element_type, loaded),
-                        (None, Loaded::Whole(register) | Loaded::Part { word: register, .. }) => register,
-                    }
-                })
-            })
-            .collect();
+        let read = |text: &mut Text, instruction, at: usize| {
+            let operand = self.operand(instruction);
+            match (self.class.operands[operand].0.element_type(), loaded[operand][at]) {
+                (Some(element_type), loaded) => element(text, element_type, loaded),
+                (None, Loaded::Whole(register) | Loaded::Part { word: register, .. }) => register,
+            }
+        };
+        let line = body.line(text, None, |text, instruction| read(text, instruction, 0));
+        let mut one = |at| body.element(text, &line, None, |text, instruction| read(text, instruction, at));
+        let values: Vec<Reg> = (0..SIDE).map(&mut one).collect();
         let (kind, access) = self.class.operands[0];
         let (Some(element_type), Access::Span { width }) = (kind.element_type(), access) else { return };
         let width = usize::from(width);

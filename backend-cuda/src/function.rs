@@ -19,12 +19,13 @@ mod lines;
 mod modules;
 mod problem;
 mod recent;
+mod reduce;
 mod text;
 mod tiles;
 
 use devarray::{
     Result,
-    backend::{Buffer, Compute, MapOp},
+    backend::{Buffer, Compute, MapOp, ReduceOp},
 };
 
 pub use modules::FunctionStatistics;
@@ -68,6 +69,10 @@ unsafe impl Compute for CudaDevice {
             }
             Ok(())
         })
+    }
+
+    fn reduce(&self, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
+        reduce::reduce(self.context(), stream, op)
     }
 }
 

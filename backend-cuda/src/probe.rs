@@ -116,6 +116,7 @@ impl Driver {
         let extras = [
             (true, Capability::EventTiming),
             (true, Capability::Functions),
+            (true, Capability::Reductions),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),
             (true, Capability::PeerAccess),

@@ -20,20 +20,21 @@ mod modules;
 mod problem;
 mod quick;
 mod recent;
+mod reduce;
 mod regions;
 mod text;
 mod tiles;
 
 use devarray::{
-    Error, Result,
-    backend::{Buffer, Capability, Compute, MapOp, ReduceOp},
+    Result,
+    backend::{Buffer, Compute, MapOp, ReduceOp},
 };
 
 pub use modules::FunctionStatistics;
 pub(crate) use modules::Functions;
 pub(crate) use recent::Recent;
 
-use crate::{BACKEND, CudaDevice, CudaStream, driver::INVALID_VALUE, memory::CudaBuffer};
+use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, memory::CudaBuffer};
 use problem::Problem;
 
 // SAFETY: the launches are enqueued on the stream, which runs them in order. They compute every element of the result once:
@@ -72,8 +73,8 @@ unsafe impl Compute for CudaDevice {
         })
     }
 
-    fn reduce(&self, _: &CudaStream, _: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
-        Err(Error::Unsupported { backend: BACKEND, operation: "reduce", capability: Capability::Functions })
+    fn reduce(&self, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
+        reduce::reduce(self.context(), stream, op)
     }
 }
 

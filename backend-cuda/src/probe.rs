@@ -115,11 +115,12 @@ impl Driver {
         info.capabilities.max_width_bytes = info.capabilities.max_pitch_bytes;
         let extras = [
             (true, Capability::EventTiming),
+            (true, Capability::Functions),
+            (true, Capability::Reductions),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),
             (true, Capability::PeerAccess),
             (true, Capability::DeviceSymbols),
-            (true, Capability::Functions),
             (shares, Capability::Ipc),
             (true, Capability::MemoryPool),
             (registers, Capability::RegisteredMemory),

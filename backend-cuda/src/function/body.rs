@@ -132,6 +132,11 @@ impl<'p> Body<'p> {
         register(&known, self.program.result())
     }
 
+    /// Writes the rest for one element of a thread without lines, and answers the register of the result.
+    pub(super) fn alone(&self, text: &mut Text, source: impl FnMut(&mut Text, Instruction) -> Reg) -> Reg {
+        self.element(text, &self.common, None, source)
+    }
+
     /// Writes the instructions of a region, and behind branches those of the regions in it.
     fn region(
         &self,

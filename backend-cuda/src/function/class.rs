@@ -1,6 +1,8 @@
 //! What of a problem decides the text of its kernel; all else is in the parameter.
 
-use super::problem::Kind;
+use std::sync::Arc;
+
+use super::{problem::Kind, reduce};
 
 /// The kernel for a program and one kind of layouts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -14,7 +16,7 @@ pub(super) struct Class {
 }
 
 /// How threads are dealt to elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Family {
     /// A thread computes `vector` elements one after another along the inner axis, at each of the `deal` positions of
     /// another, short axis.
@@ -22,6 +24,8 @@ pub(super) enum Family {
     /// A block computes a box: `wide` elements along the result's inner axis by `high` along another, along which some
     /// inputs are fastest; those go through shared memory.
     Tiles { wide: u16, high: u16 },
+    /// Elements are combined.
+    Reduce(Arc<reduce::Kernel>),
 }
 
 /// How a thread reaches the elements of an operand. Widths are in elements an access.

@@ -56,6 +56,11 @@ impl Parameter {
         Some((parameter, words))
     }
 
+    /// Words as a kernel of another kind reads them.
+    pub(super) fn from_words(words: Vec<u64>) -> Self {
+        Self(words)
+    }
+
     /// Sets both halves of a word.
     pub(super) fn halves(&mut self, word: usize, low: u64, high: u64) {
         self.0[word] = low & 0xffff_ffff | high << 32;
@@ -100,5 +105,6 @@ pub(super) fn write(program: &Program, class: &Class) -> String {
         super::class::Family::Tiles { wide, high } => {
             super::tiles::kernel::write(program, class, wide.into(), high.into())
         }
+        super::class::Family::Reduce(ref kernel) => super::reduce::write(program, class, kernel),
     }
 }

@@ -47,7 +47,7 @@ fn shape(dice: &mut Dice, most: usize) -> Vec<usize> {
 }
 
 /// A layout of a shape: mostly dense, or with another order of axes, gaps, steps, negative strides, repeated axes.
-fn layout(dice: &mut Dice, shape: &[usize], may_repeat: bool) -> Layout {
+pub(crate) fn layout(dice: &mut Dice, shape: &[usize], may_repeat: bool) -> Layout {
     let rank = shape.len();
     let mut order: Vec<usize> = (0..rank).rev().collect();
     if dice.below(2) == 0 {
@@ -76,7 +76,7 @@ fn layout(dice: &mut Dice, shape: &[usize], may_repeat: bool) -> Layout {
     Layout::new(shape, &strides, offset).unwrap()
 }
 
-fn contents(dice: &mut Dice, layout: &Layout, element_type: ElementType) -> Vec<u8> {
+pub(crate) fn contents(dice: &mut Dice, layout: &Layout, element_type: ElementType) -> Vec<u8> {
     let size = element_type.len_bytes();
     let mut bytes = Vec::new();
     for _ in 0..layout.span().end {

@@ -10,6 +10,8 @@ mod evaluate;
 mod maps;
 #[path = "../common/programs.rs"]
 mod programs;
+#[path = "../common/reductions.rs"]
+mod reductions_of;
 
 #[path = "../../../core/tests/doors/numba.rs"]
 mod doors_numba;
@@ -51,6 +53,7 @@ mod peer;
 mod properties;
 mod ptx;
 mod ptx_ops;
+mod reductions;
 mod release;
 mod results;
 mod state;

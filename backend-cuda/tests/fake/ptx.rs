@@ -54,12 +54,12 @@ enum Base {
 }
 
 /// The words of all instructions, so that names are compared as pointers to one of these.
-const WORDS: [&str; 62] = [
+const WORDS: [&str; 65] = [
     "mov", "mad", "mul", "add", "sub", "div", "rem", "and", "or", "xor", "not", "neg", "abs", "sqrt", "rcp",
     "fma", "shl", "shr", "popc", "clz", "cvt", "setp", "selp", "bfe", "prmt", "min", "max", "ld", "st",
     "bra", "bar", "ret", "lo", "hi", "wide", "rn", "rzi", "rmi", "rpi", "rni", "eq", "ne", "lt", "le", "gt",
     "ge", "num", "global", "nc", "param", "shared", "sync", "v2", "v4", "pred", "u8", "s8", "u16", "s16",
-    "b16", "f16", "x",
+    "b16", "f16", "x", "shfl", "down", "bfly",
 ];
 const TYPES: [&str; 10] = ["u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64", "uni", "v1"];
 
@@ -180,11 +180,11 @@ impl Text {
         for block in 0..blocks {
             let mut shared = vec![0xa5; self.shared_bytes];
             let mut all: Vec<Thread> = (0..threads)
-                .map(|index| Thread { block, index, at: 0, set: vec![0; self.registers] })
+                .map(|index| Thread { block, index, at: 0, exchange: None, set: vec![0; self.registers] })
                 .collect();
             while all.iter().any(|thread| thread.at < self.code.len()) {
-                for thread in &mut all {
-                    if thread.run(self, state, parameter, &mut shared).is_none() {
+                for warp in all.chunks_mut(32) {
+                    if self.run_warp(warp, state, parameter, &mut shared).is_none() {
                         return 700;
                     }
                 }
@@ -196,6 +196,40 @@ impl Text {
             }
         }
         0
+    }
+}
+
+impl Text {
+    /// Runs a warp up to a barrier, or the end: its threads exchange values together.
+    fn run_warp(
+        &self,
+        warp: &mut [Thread],
+        state: &mut State,
+        parameter: &[u8],
+        shared: &mut [u8],
+    ) -> Option<()> {
+        loop {
+            for thread in &mut *warp {
+                thread.run(self, state, parameter, shared)?;
+            }
+            let at = warp[0].exchange.take();
+            if warp[1..].iter_mut().any(|thread| thread.exchange.take() != at) {
+                state.misuse.push("threads of one warp do not exchange together".to_owned());
+                return None;
+            }
+            let Some(at) = at else { return Some(()) };
+            let line = &self.code[at];
+            let [Operand::Register(to), Operand::Register(from), by, last, all] = &line.operands[..] else {
+                unreachable!("registers are exchanged")
+            };
+            let by = warp[0].get(by) as usize;
+            assert!(warp.len() == 32 && warp[0].get(last) == 31 && warp[0].get(all) as u32 == u32::MAX);
+            let values: Vec<u64> = warp.iter().map(|thread| thread.set[*from]).collect();
+            for (lane, thread) in warp.iter_mut().enumerate() {
+                let source = if line.name.contains(&"down") { lane + by } else { lane ^ by };
+                thread.set[*to] = *values.get(source).unwrap_or(&values[lane]) & 0xffff_ffff;
+            }
+        }
     }
 }
 
@@ -212,6 +246,8 @@ struct Thread {
     block: u32,
     index: u32,
     at: usize,
+    /// The line at which it waits for its warp.
+    exchange: Option<usize>,
     set: Vec<u64>,
 }
 
@@ -236,6 +272,10 @@ impl Thread {
                 "bra" => self.at = line.target,
                 "ret" => self.at = text.code.len(),
                 "bar" => return Some(()),
+                "shfl" => {
+                    self.exchange = Some(self.at - 1);
+                    return Some(());
+                }
                 "ld" | "st" => self.memory(line, state, parameter, shared)?,
                 _ => {
                     let Operand::Register(to) = line.operands[0] else { unreachable!("a register is set") };

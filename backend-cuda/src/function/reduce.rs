@@ -1,0 +1,221 @@
+//! Reductions and running forms: PTX text written from the program, the finish and the kind of layouts.
+//!
+//! | form | takes | idea |
+//! |---|---|---|
+//! | rows | elements of a row side by side, and everything else | neighbouring threads have neighbouring lanes of a segment; short rows share a block |
+//! | columns | elements of neighbouring rows side by side | a thread has lanes of a few columns, one after another |
+//! | running | running forms | a block has a tile of a row; totals go up a tree, what precedes comes down |
+//!
+//! All of them combine in the order that [`Combine`] states. A row of more than one segment, or tile, takes more than one
+//! launch, which hand parts over in memory from the pool.
+#![allow(unsafe_code)] // frees memory that the launches before have used
+
+mod columns;
+mod combining;
+mod kernel;
+mod plan;
+mod rows;
+mod running;
+mod site;
+mod space;
+
+use std::{num::NonZeroUsize, sync::Arc};
+
+use devarray::{
+    Error, Result,
+    backend::{Buffer, FreeOp, ReduceForm, ReduceOp, Stream},
+    function::{Combine, ElementType, primitive::Program},
+};
+
+pub(super) use kernel::Kernel;
+
+use super::{
+    class::{Class, Family},
+    launch::Parameter,
+    problem::Kind,
+};
+use crate::{CudaStream, context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
+use combining::Combining;
+use kernel::{Form, Running};
+use plan::{Output, Pass};
+use space::{Axis, Space};
+
+/// Most rows times segments of one launch.
+const UNITS: u64 = 1 << 30;
+
+/// Bytes that parts in memory are aligned to.
+const ALIGNMENT: u64 = 256;
+
+/// Enqueues a reduction or a running form. Does not synchronize.
+pub(super) fn reduce(
+    context: &Arc<Context>,
+    stream: &CudaStream,
+    op: &ReduceOp<'_, CudaBuffer>,
+) -> Result<()> {
+    let running = op.form() != ReduceForm::Total;
+    let of_position = matches!(op.combine(), Combine::ArgMinimum | Combine::ArgMaximum);
+    let of_nothing =
+        op.form() == ReduceForm::Exclusive && !matches!(op.combine(), Combine::Sum | Combine::Product);
+    let space = Space::new(op).filter(|_| !(running && of_position || of_nothing));
+    let space = space.ok_or_else(|| context.error("reduce", INVALID_VALUE))?;
+    Reduction { context, stream, op }.halved(space)
+}
+
+/// A reduction that is being enqueued.
+struct Reduction<'a> {
+    context: &'a Arc<Context>,
+    stream: &'a CudaStream,
+    op: &'a ReduceOp<'a, CudaBuffer>,
+}
+
+/// Memory for parts, given away piece by piece.
+struct Room {
+    next: u64,
+    end: u64,
+}
+
+impl Room {
+    fn take(&mut self, len_bytes: u64) -> Option<u64> {
+        let start = self.next;
+        self.next = start.checked_add(padded(len_bytes)).filter(|end| *end <= self.end)?;
+        Some(start)
+    }
+}
+
+fn padded(len_bytes: u64) -> u64 {
+    len_bytes.next_multiple_of(ALIGNMENT)
+}
+
+impl Reduction<'_> {
+    fn invalid(&self) -> Error {
+        self.context.error("reduce", INVALID_VALUE)
+    }
+
+    /// One half of the rows after the other, if there are very many.
+    fn halved(&self, space: Space) -> Result<()> {
+        let row_len = space.row_len();
+        let (segment_len, is_total) = match self.op.form() {
+            ReduceForm::Total => (Combine::SEGMENT as u64, true),
+            _ => (plan::tile(row_len, self.op.program().instructions().len()).len(), false),
+        };
+        if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / row_len.div_ceil(segment_len))
+        {
+            return halves.into_iter().try_for_each(|half| self.halved(half));
+        }
+        let units = space.rows().checked_mul(row_len.div_ceil(segment_len)).filter(|units| *units <= UNITS);
+        let units = units.ok_or_else(|| self.invalid())?;
+        if row_len <= segment_len {
+            return self.forms(&space, is_total, &mut Room { next: 0, end: 0 });
+        }
+        // Each part again has its parts, less than half as many; a running form has what precedes besides.
+        let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
+        let len_bytes = usize::try_from(levels.sum::<u64>()).ok().and_then(NonZeroUsize::new);
+        let buffer = self.stream.alloc(len_bytes.ok_or_else(|| self.invalid())?)?;
+        let start = buffer.address();
+        let mut room = Room { next: start, end: start + buffer.len_bytes() as u64 };
+        let done = self.forms(&space, is_total, &mut room);
+        // SAFETY: everything that uses the memory is in front of this in the stream.
+        let freed = self.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
+        done.and(freed)
+    }
+
+    fn forms(&self, space: &Space, is_total: bool, room: &mut Room) -> Result<()> {
+        let element_type = self.op.program().result_type();
+        let combining = Combining::new(self.op.combine(), element_type, true);
+        if is_total {
+            return self.totals(space, combining, room);
+        }
+        let mut space = space.clone();
+        if space.reduced.is_empty() {
+            space.reduced.push(Axis { extent: 1, strides: vec![0; space.operands()] });
+        }
+        self.running(&space, combining.value_type(), (false, self.op.form()), room)
+    }
+
+    /// Totals of segments, then of these, until each row has one.
+    fn totals(&self, space: &Space, combining: Combining, room: &mut Room) -> Result<()> {
+        let mut space = space.clone();
+        let mut of_parts = false;
+        loop {
+            let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
+            if segments == 1 {
+                return self.enqueue(&space, of_parts, Output::Finished);
+            }
+            let units = space.rows() * segments;
+            let size = combining.value_type().len_bytes() as u64;
+            let values = room.take(units * size).ok_or_else(|| self.invalid())?;
+            let mut operands = vec![(Kind::Input(0, combining.value_type()), values)];
+            let mut indices = 0;
+            if combining.index.is_some() {
+                indices = room.take(units * 8).ok_or_else(|| self.invalid())?;
+                operands.push((Kind::Input(1, ElementType::I64), indices));
+            }
+            self.enqueue(&space, of_parts, Output::Parts { values, indices })?;
+            space = space.of_parts(&operands, segments);
+            of_parts = true;
+        }
+    }
+
+    /// Totals of tiles, what precedes each of these, and with that the elements.
+    fn running(
+        &self,
+        space: &Space,
+        value_type: ElementType,
+        (of_parts, form): (bool, ReduceForm),
+        room: &mut Room,
+    ) -> Result<()> {
+        let instructions = if of_parts { 1 } else { self.op.program().instructions().len() };
+        let tiles = space.row_len().div_ceil(plan::tile(space.row_len(), instructions).len());
+        let what = |carried| Running::Elements { form, carried };
+        if tiles == 1 {
+            return self.enqueue(space, of_parts, Output::Running { what: what(false), address: 0 });
+        }
+        let rows = space.rows();
+        let size = value_type.len_bytes() as u64;
+        let totals = room.take(rows * tiles * size).ok_or_else(|| self.invalid())?;
+        let before = room.take(rows * tiles * size).ok_or_else(|| self.invalid())?;
+        self.enqueue(space, of_parts, Output::Running { what: Running::Totals, address: totals })?;
+        let row = (tiles * size).cast_signed();
+        let parts = Space {
+            kinds: vec![Kind::Result(value_type), Kind::Input(0, value_type)],
+            bases: vec![before, totals],
+            kept: vec![Axis { extent: rows, strides: vec![row; 2] }],
+            reduced: vec![Axis { extent: tiles, strides: vec![size.cast_signed(); 2] }],
+        };
+        self.running(&parts, value_type, (true, ReduceForm::Exclusive), room)?;
+        self.enqueue(space, of_parts, Output::Running { what: what(true), address: before })
+    }
+
+    fn enqueue(&self, space: &Space, of_parts: bool, output: Output) -> Result<()> {
+        let Pass { class, grid, parameter, program } =
+            Pass::new(self.op, space, of_parts, output).ok_or_else(|| self.invalid())?;
+        let driver = self.context.bind().map_err(|failure| self.context.error("reduce", failure))?;
+        let functions = self.context.functions();
+        let loaded = functions.kernel(self.context, driver, program, &class)?;
+        let (raw, _recent) = self.stream.computing();
+        functions
+            .launch(driver, raw, &loaded, grid, &parameter)
+            .map_err(|failure| self.context.error("reduce", failure))
+    }
+}
+
+/// The text of the kernel of a class.
+pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String {
+    match kernel.form {
+        Form::Rows { threads, steps, vector } => {
+            rows::write(program, class, kernel, threads.into(), steps.into(), vector)
+        }
+        Form::Columns { across, lanes, at_once, vector } => {
+            let division = columns::Division {
+                across: across.into(),
+                lanes: lanes.into(),
+                at_once: at_once.into(),
+                vector: vector.into(),
+            };
+            columns::write(program, class, kernel, division)
+        }
+        Form::Running { threads, pieces, what } => {
+            running::write(program, class, kernel, (threads.into(), pieces.into()), what)
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! How two parts of a reduction become one, in registers.
+//!
+//! Sums and products are combined as they are. The least and the greatest of any type are found among integers, its
+//! keys, which are ordered as the elements are, NaN before or behind all others, so that one instruction combines two.
+//! Something that is absent is the neutral element: −0 for a sum of floats, 1 for a product, the last key; combined
+//! with it, each value stays the same.
+
+use devarray::function::{Combine, ElementType, primitive::RegisterType};
+
+use crate::function::text::{Bank, Reg, Text};
+
+/// What a part of the elements combines to: a value or a key, and where that is if that is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub(super) value: Reg,
+    pub(super) index: Option<Reg>,
+}
+
+/// How parts of elements of one type are combined.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Combining {
+    pub(super) combine: Combine,
+    pub(super) element_type: ElementType,
+    /// The bank of indices: 32 bits inside a segment.
+    pub(super) index: Option<Bank>,
+}
+
+/// Where parts lie in shared memory: values, then indices.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared {
+    pub(super) slots: usize,
+}
+
+impl Combining {
+    /// `whole`: indices count the elements of a row, not of a segment.
+    pub(super) fn new(combine: Combine, element_type: ElementType, whole: bool) -> Self {
+        let of_position = matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum);
+        let bank = if whole { Bank::B64 } else { Bank::B32 };
+        Self { combine, element_type, index: of_position.then_some(bank) }
+    }
+
+    fn is_sum(self) -> bool {
+        matches!(self.combine, Combine::Sum | Combine::Product)
+    }
+
+    fn greater(self) -> bool {
+        matches!(self.combine, Combine::Maximum | Combine::ArgMaximum)
+    }
+
+    /// The type that holds values and keys in memory.
+    pub(super) fn value_type(self) -> ElementType {
+        match self.element_type {
+            ElementType::F64 if self.is_sum() => ElementType::F64,
+            ElementType::F32 if self.is_sum() => ElementType::F32,
+            ElementType::F64 | ElementType::I64 | ElementType::U64 => ElementType::U64,
+            _ => ElementType::U32,
+        }
+    }
+
+    pub(super) fn bank(self) -> Bank {
+        Bank::of(RegisterType::of(self.value_type()))
+    }
+
+    /// The integer type of keys.
+    fn key(self) -> &'static str {
+        match self.element_type {
+            ElementType::U64 => "u64",
+            ElementType::F64 | ElementType::I64 => "s64",
+            ElementType::U32 => "u32",
+            _ => "s32",
+        }
+    }
+
+    /// The key behind all others, or before all others.
+    fn last_key(self, behind: bool) -> String {
+        match (self.key(), behind) {
+            ("u64" | "u32", false) => "0".to_owned(),
+            ("u64", true) => format!("{:#x}", u64::MAX),
+            ("u32", true) => format!("{:#x}", u32::MAX),
+            ("s64", true) => format!("{:#x}", i64::MAX),
+            ("s64", false) => format!("{:#x}", i64::MIN),
+            (_, true) => format!("{:#x}", i32::MAX),
+            (_, false) => format!("{:#x}", i32::MIN),
+        }
+    }
+
+    /// A new register with the neutral element.
+    pub(super) fn neutral_value(self, text: &mut Text) -> Reg {
+        let bank = self.bank();
+        let bits = match (self.combine, bank) {
+            (Combine::Sum, Bank::F32) => "0f80000000".to_owned(),
+            (Combine::Sum, Bank::F64) => "0d8000000000000000".to_owned(),
+            (Combine::Product, Bank::F32) => "0f3F800000".to_owned(),
+            (Combine::Product, Bank::F64) => "0d3FF0000000000000".to_owned(),
+            (Combine::Sum, _) => "0".to_owned(),
+            (Combine::Product, _) => "1".to_owned(),
+            _ => self.last_key(!self.greater()),
+        };
+        text.set(bank, &format!("mov.{}", bank.type_name()), format_args!("{bits}"))
+    }
+
+    /// New registers with the neutral element, which has an index behind all others.
+    pub(super) fn neutral(self, text: &mut Text) -> Part {
+        let index = self.index.map(|bank| {
+            let last = if bank == Bank::B64 { i64::MAX } else { i32::MAX.into() };
+            text.set(bank, &format!("mov.{}", bank.type_name()), format_args!("{last}"))
+        });
+        Part { value: self.neutral_value(text), index }
+    }
+
+    /// What an element that a program computed is combined as.
+    pub(super) fn encoded(self, text: &mut Text, element: Reg) -> Reg {
+        if self.is_sum() {
+            return element;
+        }
+        let nan = self.last_key(self.greater());
+        match self.element_type {
+            ElementType::Bool => text.set(Bank::B32, "selp.b32", format_args!("1, 0, {element}")),
+            ElementType::F32 | ElementType::F64 => {
+                let (bank, bits, zero) = if element.bank == Bank::F32 {
+                    (Bank::B32, 32, "0f00000000")
+                } else {
+                    (Bank::B64, 64, "0d0000000000000000")
+                };
+                let name = element.bank.type_name();
+                let number = text.set(
+                    Bank::Predicate,
+                    &format!("setp.num.{name}"),
+                    format_args!("{element}, {element}"),
+                );
+                // Zeros of either sign are equal where the position is asked for.
+                let value = match self.index {
+                    Some(_) => {
+                        text.set(element.bank, &format!("add.rn.{name}"), format_args!("{element}, {zero}"))
+                    }
+                    None => element,
+                };
+                let raw = text.set(bank, &format!("mov.b{bits}"), format_args!("{value}"));
+                let key = turned(text, raw);
+                text.set(bank, &format!("selp.b{bits}"), format_args!("{key}, {nan}, {number}"))
+            }
+            ElementType::F16 | ElementType::BF16 => {
+                let magnitude = text.set(Bank::B32, "and.b32", format_args!("{element}, 0x7fff"));
+                let number = text.set(
+                    Bank::Predicate,
+                    "setp.le.u32",
+                    format_args!("{magnitude}, {}", self.infinity()),
+                );
+                let signed = text.set(Bank::B32, "bfe.s32", format_args!("{element}, 0, 16"));
+                let mut key = turned_half(text, signed);
+                if self.index.is_some() {
+                    let zero = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{magnitude}, 0"));
+                    key = text.set(Bank::B32, "selp.b32", format_args!("0, {key}, {zero}"));
+                }
+                text.set(Bank::B32, "selp.b32", format_args!("{key}, {nan}, {number}"))
+            }
+            // Only the low bits of a narrow integer count.
+            ElementType::I8 => text.set(Bank::B32, "bfe.s32", format_args!("{element}, 0, 8")),
+            ElementType::I16 => text.set(Bank::B32, "bfe.s32", format_args!("{element}, 0, 16")),
+            ElementType::U8 => text.set(Bank::B32, "and.b32", format_args!("{element}, 0xff")),
+            ElementType::U16 => text.set(Bank::B32, "and.b32", format_args!("{element}, 0xffff")),
+            _ => element,
+        }
+    }
+
+    /// The bits of infinity, of halves.
+    fn infinity(self) -> u32 {
+        if self.element_type == ElementType::F16 { 0x7c00 } else { 0x7f80 }
+    }
+
+    /// What the finish takes of a part: the value, or the position.
+    pub(super) fn decoded(self, text: &mut Text, part: Part) -> Reg {
+        if let Some(index) = part.index {
+            return index;
+        }
+        let key = part.value;
+        if self.is_sum() {
+            return key;
+        }
+        let nan = self.last_key(self.greater());
+        match self.element_type {
+            ElementType::Bool => text.set(Bank::Predicate, "setp.ne.u32", format_args!("{key}, 0")),
+            ElementType::F32 | ElementType::F64 => {
+                let (bank, bits, canonical) = if key.bank == Bank::B32 {
+                    (Bank::F32, 32, "0x7fc00000")
+                } else {
+                    (Bank::F64, 64, "0x7ff8000000000000")
+                };
+                let is_nan =
+                    text.set(Bank::Predicate, &format!("setp.eq.u{bits}"), format_args!("{key}, {nan}"));
+                let raw = turned(text, key);
+                let raw = text.set(
+                    key.bank,
+                    &format!("selp.b{bits}"),
+                    format_args!("{canonical}, {raw}, {is_nan}"),
+                );
+                text.set(bank, &format!("mov.b{bits}"), format_args!("{raw}"))
+            }
+            ElementType::F16 | ElementType::BF16 => {
+                let canonical = if self.element_type == ElementType::F16 { 0x7e00 } else { 0x7fc0 };
+                let is_nan = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{key}, {nan}"));
+                let signed = turned_half(text, key);
+                let raw = text.set(Bank::B32, "and.b32", format_args!("{signed}, 0xffff"));
+                text.set(Bank::B32, "selp.b32", format_args!("{canonical:#x}, {raw}, {is_nan}"))
+            }
+            _ => key,
+        }
+    }
+
+    /// What a sum begins with, combined with a total.
+    pub(super) fn begun(self, text: &mut Text, total: Part) -> Part {
+        match (self.combine, total.value.bank) {
+            (Combine::Sum, Bank::F32 | Bank::F64) => {
+                let zero = self.identity(text);
+                self.combined(text, Part { value: zero, index: None }, total)
+            }
+            _ => total,
+        }
+    }
+
+    /// What nothing combines to: +0, 1, or the neutral key.
+    pub(super) fn identity(self, text: &mut Text) -> Reg {
+        match (self.combine, self.bank()) {
+            (Combine::Sum, Bank::F32) => text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),
+            (Combine::Sum, Bank::F64) => text.set(Bank::F64, "mov.f64", format_args!("0d0000000000000000")),
+            _ => self.neutral_value(text),
+        }
+    }
+
+    /// Both, in new registers.
+    pub(super) fn combined(self, text: &mut Text, a: Part, b: Part) -> Part {
+        let (first, second) = (a.value, b.value);
+        let bank = first.bank;
+        let name = bank.type_name();
+        let operation = match (self.combine, bank) {
+            (Combine::Sum, Bank::F32 | Bank::F64) => format!("add.rn.{name}"),
+            (Combine::Product, Bank::F32 | Bank::F64) => format!("mul.rn.{name}"),
+            (Combine::Sum, _) => "add.u64".to_owned(),
+            (Combine::Product, _) => "mul.lo.u64".to_owned(),
+            (Combine::Minimum, _) => format!("min.{}", self.key()),
+            (Combine::Maximum, _) => format!("max.{}", self.key()),
+            (Combine::ArgMinimum | Combine::ArgMaximum, _) => return self.first(text, a, b),
+        };
+        Part { value: text.set(bank, &operation, format_args!("{first}, {second}")), index: None }
+    }
+
+    /// The one that goes before by its key, else by its index.
+    fn first(self, text: &mut Text, a: Part, b: Part) -> Part {
+        let (Some(index_a), Some(index_b)) = (a.index, b.index) else { return a };
+        let (key, wide) = (self.key(), if index_a.bank == Bank::B64 { "s64" } else { "s32" });
+        let before = self.before(text, b.value, a.value);
+        let same =
+            text.set(Bank::Predicate, &format!("setp.eq.{key}"), format_args!("{}, {}", b.value, a.value));
+        let earlier =
+            text.set(Bank::Predicate, &format!("setp.lt.{wide}"), format_args!("{index_b}, {index_a}"));
+        let tie = text.set(Bank::Predicate, "and.pred", format_args!("{same}, {earlier}"));
+        let takes = text.set(Bank::Predicate, "or.pred", format_args!("{before}, {tie}"));
+        chosen(text, takes, b, a)
+    }
+
+    fn before(self, text: &mut Text, a: Reg, b: Reg) -> Reg {
+        let by = if self.greater() { "gt" } else { "lt" };
+        text.set(Bank::Predicate, &format!("setp.{by}.{}", self.key()), format_args!("{a}, {b}"))
+    }
+
+    /// Both, where all indices of the first precede that of the second, or the first is neutral with an index that is
+    /// present or behind all others.
+    pub(super) fn followed(self, text: &mut Text, a: Part, b: Part) -> Part {
+        if self.index.is_none() {
+            return self.combined(text, a, b);
+        }
+        let takes = self.before(text, b.value, a.value);
+        chosen(text, takes, b, a)
+    }
+
+    /// The part of another thread of the warp: `down` or `bfly`, so many threads away.
+    pub(super) fn shuffled(self, text: &mut Text, mode: &str, part: Part, by: usize) -> Part {
+        let index = part.index.map(|index| shuffled(text, mode, index, by));
+        Part { value: shuffled(text, mode, part.value, by), index }
+    }
+
+    /// The address of a slot in shared memory, of values and of indices.
+    fn slot(self, text: &mut Text, shared: Shared, slot: Reg) -> (Reg, Option<Reg>) {
+        let bytes = self.value_type().len_bytes();
+        let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
+        let value = text.set(Bank::B32, "mad.lo.s32", format_args!("{slot}, {bytes}, {tile}"));
+        let index = self.index.map(|bank| {
+            let each = if bank == Bank::B64 { 8 } else { 4 };
+            let start = text.set(Bank::B32, "add.s32", format_args!("{tile}, {}", shared.slots * bytes));
+            text.set(Bank::B32, "mad.lo.s32", format_args!("{slot}, {each}, {start}"))
+        });
+        (value, index)
+    }
+
+    pub(super) fn store_shared(self, text: &mut Text, shared: Shared, slot: Reg, part: Part) {
+        let (value, index) = self.slot(text, shared, slot);
+        text.line(format_args!("st.shared.{} [{value}], {}", part.value.bank.type_name(), part.value));
+        if let (Some(place), Some(index)) = (index, part.index) {
+            text.line(format_args!("st.shared.{} [{place}], {index}", index.bank.type_name()));
+        }
+    }
+
+    /// Some parts that lie one after another.
+    pub(super) fn load_shared(self, text: &mut Text, shared: Shared, slot: Reg, count: usize) -> Vec<Part> {
+        let (value, index) = self.slot(text, shared, slot);
+        let (bank, bytes) = (self.bank(), self.value_type().len_bytes());
+        let load = |text: &mut Text, bank: Bank, address: Reg, at: usize| {
+            text.set(bank, &format!("ld.shared.{}", bank.type_name()), format_args!("[{address}+{at}]"))
+        };
+        (0..count)
+            .map(|nth| {
+                let value = load(text, bank, value, nth * bytes);
+                let index = index.zip(self.index).map(|(address, bank)| {
+                    load(text, bank, address, nth * if bank == Bank::B64 { 8 } else { 4 })
+                });
+                Part { value, index }
+            })
+            .collect()
+    }
+
+    /// Words of 4 bytes that slots take.
+    pub(super) fn shared_words(self, slots: usize) -> usize {
+        let index = self.index.map_or(0, |bank| if bank == Bank::B64 { 8 } else { 4 });
+        (slots * (self.value_type().len_bytes() + index)).div_ceil(4)
+    }
+
+    /// Neighbours in pairs, the results again, until one is left.
+    pub(super) fn tree(self, text: &mut Text, mut parts: Vec<Part>) -> Part {
+        while parts.len() > 1 {
+            parts = parts
+                .chunks(2)
+                .map(|pair| match *pair {
+                    [a, b] => self.combined(text, a, b),
+                    _ => pair[0],
+                })
+                .collect();
+        }
+        parts[0]
+    }
+}
+
+/// Sets registers that were written before.
+pub(super) fn assign(text: &mut Text, to: Part, from: Part) {
+    text.line(format_args!("mov.{} {}, {}", to.value.bank.type_name(), to.value, from.value));
+    if let (Some(to), Some(from)) = (to.index, from.index) {
+        text.line(format_args!("mov.{} {to}, {from}", to.bank.type_name()));
+    }
+}
+
+/// The first if the condition is true, else the second.
+pub(super) fn chosen(text: &mut Text, condition: Reg, a: Part, b: Part) -> Part {
+    let choose = |text: &mut Text, a: Reg, b: Reg| {
+        text.set(a.bank, &format!("selp.{}", a.bank.type_name()), format_args!("{a}, {b}, {condition}"))
+    };
+    let value = choose(text, a.value, b.value);
+    Part { value, index: a.index.zip(b.index).map(|(a, b)| choose(text, a, b)) }
+}
+
+/// Bits of floats as integers in the order of floats, and back: the magnitude is turned if the sign is set.
+fn turned(text: &mut Text, bits: Reg) -> Reg {
+    let (wide, mask) = if bits.bank == Bank::B64 { (64, "0x7fffffffffffffff") } else { (32, "0x7fffffff") };
+    let sign = text.set(bits.bank, &format!("shr.s{wide}"), format_args!("{bits}, {}", wide - 1));
+    let mask = text.set(bits.bank, &format!("and.b{wide}"), format_args!("{sign}, {mask}"));
+    text.set(bits.bank, &format!("xor.b{wide}"), format_args!("{bits}, {mask}"))
+}
+
+/// The same, of 16 bits that are extended by their sign.
+fn turned_half(text: &mut Text, bits: Reg) -> Reg {
+    let sign = text.set(Bank::B32, "shr.s32", format_args!("{bits}, 31"));
+    let mask = text.set(Bank::B32, "and.b32", format_args!("{sign}, 0x7fff"));
+    text.set(Bank::B32, "xor.b32", format_args!("{bits}, {mask}"))
+}
+
+fn shuffled(text: &mut Text, mode: &str, from: Reg, by: usize) -> Reg {
+    let word = |text: &mut Text, word: Reg| {
+        text.set(Bank::B32, &format!("shfl.sync.{mode}.b32"), format_args!("{word}, {by}, 31, -1"))
+    };
+    match from.bank {
+        Bank::B64 => {
+            let low = text.set(Bank::B32, "cvt.u32.u64", format_args!("{from}"));
+            let high = text.set(Bank::B64, "shr.u64", format_args!("{from}, 32"));
+            let high = text.set(Bank::B32, "cvt.u32.u64", format_args!("{high}"));
+            let (low, high) = (word(text, low), word(text, high));
+            let low = text.set(Bank::B64, "cvt.u64.u32", format_args!("{low}"));
+            let high = text.set(Bank::B64, "cvt.u64.u32", format_args!("{high}"));
+            let high = text.set(Bank::B64, "shl.b64", format_args!("{high}, 32"));
+            text.set(Bank::B64, "or.b64", format_args!("{low}, {high}"))
+        }
+        Bank::F64 => {
+            let bits = text.set(Bank::B64, "mov.b64", format_args!("{from}"));
+            let bits = shuffled(text, mode, bits, by);
+            text.set(Bank::F64, "mov.b64", format_args!("{bits}"))
+        }
+        Bank::F32 => {
+            let bits = text.set(Bank::B32, "mov.b32", format_args!("{from}"));
+            let bits = word(text, bits);
+            text.set(Bank::F32, "mov.b32", format_args!("{bits}"))
+        }
+        _ => word(text, from),
+    }
+}

@@ -1,0 +1,333 @@
+//! One launch of a reduction: its form, how operands are reached, and the parameter.
+
+use std::sync::Arc;
+
+use devarray::{
+    backend::ReduceOp,
+    function::{Combine, primitive::Program},
+};
+
+use super::{
+    Class, Family, Parameter,
+    kernel::{Form, Kernel, Running, Words},
+    rows,
+    running::SIDE,
+    space::{Axis, Space},
+};
+use crate::{
+    function::{class::Access, problem::Kind, text::BLOCK},
+    memory::CudaBuffer,
+    strided::params::FastDiv,
+};
+
+/// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
+const MAX_WORDS: usize = 512;
+
+/// Bytes of the widest access.
+const ACCESS_BYTES: u64 = 16;
+
+/// Most instructions of the program that are written one after another.
+const INSTRUCTIONS: usize = 1_024;
+
+/// Most registers that a thread loads elements into before it adds them.
+const EARLY: u64 = 64;
+
+/// Bytes that threads side by side should cover: a line of the cache; and at least, if that fills the device better.
+const LINE_BYTES: u64 = 128;
+const SECTOR_BYTES: u64 = 32;
+
+/// Blocks that fill a large device twice.
+const MANY_BLOCKS: u64 = 264;
+
+const LANES: u64 = Combine::LANES as u64;
+const THREADS: u64 = BLOCK as u64;
+
+/// What a launch writes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Output {
+    /// The result.
+    Finished,
+    /// Parts, and where they are.
+    Parts { values: u64, indices: u64 },
+    /// Of a running form: the address is of totals that are stored, or of what precedes tiles.
+    Running { what: Running, address: u64 },
+}
+
+/// One launch.
+pub(super) struct Pass<'a> {
+    /// What the kernel is kept under besides its class.
+    pub(super) program: &'a Program,
+    pub(super) class: Class,
+    pub(super) grid: u32,
+    pub(super) parameter: Parameter,
+}
+
+/// How many threads a tile of a running form has, and how often each has four elements.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tile {
+    threads: u64,
+    pieces: u64,
+}
+
+impl Tile {
+    pub(super) fn len(self) -> u64 {
+        self.threads * self.pieces * SIDE as u64
+    }
+}
+
+pub(super) fn tile(row_len: u64, instructions: usize) -> Tile {
+    let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
+    let long = row_len > THREADS * SIDE as u64 && instructions <= INSTRUCTIONS / 32;
+    Tile { threads, pieces: if long { 4 } else { 1 } }
+}
+
+/// The form of a launch, with what depends on it.
+struct Chosen {
+    form: Form,
+    segment_len: u64,
+    /// The axis of columns.
+    column: Option<Axis>,
+    grid: u64,
+    /// Blocks side by side.
+    across: u64,
+    /// Elements that a thread reaches side by side along the axis where it does.
+    count: u64,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(
+        op: &ReduceOp<'a, CudaBuffer>,
+        space: &Space,
+        of_parts: bool,
+        output: Output,
+    ) -> Option<Self> {
+        let work = op.work();
+        let instructions = if of_parts { 1 } else { work.program.instructions().len() };
+        let mut space = space.clone();
+        let chosen = match output {
+            Output::Running { what, .. } => running(&space, instructions, what),
+            _ if of_parts => in_rows(&space, instructions),
+            _ => in_columns(&mut space, instructions).unwrap_or_else(|| in_rows(&space, instructions)),
+        };
+        let segments = space.row_len().div_ceil(chosen.segment_len);
+        let finished = match output {
+            Output::Finished => true,
+            Output::Parts { .. } => false,
+            Output::Running { what, .. } => what != Running::Totals && !of_parts,
+        };
+        let kernel = Kernel {
+            form: chosen.form,
+            combine: work.combine,
+            element_type: work.program.result_type(),
+            of_parts,
+            finish: finished.then(|| work.finish.clone()),
+            kept: u8::try_from(space.kept.len()).ok()?,
+            reduced: u8::try_from(space.reduced.len()).ok()?,
+            segmented: segments > 1,
+            long: space.row_len() >= 1 << 31,
+        };
+        let scalars = if of_parts { &[] } else { work.scalars };
+        let finish_scalars = if finished { work.finish_scalars } else { &[] };
+        let parameter = parameter(&space, &chosen, (scalars, finish_scalars), segments, output)?;
+        let accesses = (0..space.operands()).map(|operand| access(&space, &chosen, operand));
+        let class = Class {
+            outer: kernel.kept,
+            wide: true,
+            operands: space.kinds.iter().copied().zip(accesses).collect(),
+            family: Family::Reduce(Arc::new(kernel)),
+        };
+        let program = if of_parts { work.finish } else { work.program };
+        Some(Self { program, class, grid: u32::try_from(chosen.grid).ok()?, parameter })
+    }
+}
+
+/// Registers of 4 bytes that one element of all inputs takes.
+fn registers(space: &Space) -> u64 {
+    let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
+    types.map(|element_type| element_type.len_bytes().div_ceil(4) as u64).sum::<u64>().max(1)
+}
+
+fn in_rows(space: &Space, instructions: usize) -> Chosen {
+    let row_len = space.row_len();
+    let lanes = rows::LANES as u64;
+    let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(lanes).next_power_of_two() };
+    let vector = match space.reduced.as_slice() {
+        [] => false,
+        [_] => true,
+        [.., inner] => inner.extent.is_multiple_of(lanes),
+    };
+    let most = (INSTRUCTIONS as u64 / lanes / instructions.max(1) as u64)
+        .min(EARLY / lanes / registers(space))
+        .min(row_len / LANES)
+        .clamp(1, 16);
+    let segments = row_len.div_ceil(Combine::SEGMENT as u64);
+    Chosen {
+        form: Form::Rows { threads: threads as u16, steps: 1 << most.ilog2(), vector },
+        segment_len: Combine::SEGMENT as u64,
+        column: None,
+        grid: (space.rows() * segments).div_ceil(THREADS / threads),
+        across: 1,
+        count: lanes,
+    }
+}
+
+/// If inputs are nearer along an axis that is kept, and that keeps most threads at work: takes that axis out.
+fn in_columns(space: &mut Space, instructions: usize) -> Option<Chosen> {
+    let (column, inner) = (space.kept.last()?, space.reduced.last()?);
+    let votes = |operand: usize| {
+        let Some(element_type) = space.kinds[operand].element_type() else { return 0 };
+        let size = element_type.len_bytes() as i64;
+        match (column.strides[operand].abs(), inner.strides[operand].abs()) {
+            (column, inner) if column > 0 && column < inner => size,
+            (column, inner) if inner > 0 && inner < column => -size,
+            _ => 0,
+        }
+    };
+    if (1..space.operands()).map(votes).sum::<i64>() <= 0 {
+        return None;
+    }
+    let row_len = space.row_len();
+    let size = space.kinds.iter().skip(1).map(|kind| kind.len_bytes().cast_unsigned()).max().unwrap_or(1);
+    let mut vector = 4;
+    while vector > 1
+        && (column.extent % vector > 0
+            || vector * size > ACCESS_BYTES
+            || 4 * vector as usize * instructions > INSTRUCTIONS)
+    {
+        vector /= 2;
+    }
+    let threads = column.extent / vector;
+    let segments = row_len.div_ceil(Combine::SEGMENT as u64);
+    let lanes = row_len.min(LANES).next_power_of_two();
+    let blocks = |across: u64| threads.div_ceil(across) * segments * (space.rows() / column.extent);
+    // As many as cover a line; more if there are few lanes, fewer if there are few blocks.
+    let few = THREADS / (lanes / 8).clamp(1, THREADS);
+    let mut across =
+        (LINE_BYTES / (vector * size)).max(few).min(threads.next_power_of_two()).clamp(1, THREADS);
+    while across > 1 && across > few && blocks(across) < MANY_BLOCKS && across * vector * size > SECTOR_BYTES
+    {
+        across /= 2;
+    }
+    let groups = THREADS / across;
+    let of_thread = (lanes / groups).max(1);
+    let used = threads * lanes.min(groups * of_thread) * 4;
+    if used < threads.next_multiple_of(across) * groups * of_thread {
+        return None;
+    }
+    let at_once = if 4 * vector as usize * instructions > INSTRUCTIONS { 1 } else { of_thread.min(4) };
+    let column = space.kept.pop()?;
+    let tiles = threads.div_ceil(across);
+    Some(Chosen {
+        form: Form::Columns {
+            across: across as u16,
+            lanes: of_thread as u16,
+            at_once: at_once as u8,
+            vector: vector as u8,
+        },
+        segment_len: Combine::SEGMENT as u64,
+        column: Some(column),
+        grid: tiles * segments * space.rows(),
+        across: tiles,
+        count: vector,
+    })
+}
+
+fn running(space: &Space, instructions: usize, what: Running) -> Chosen {
+    let tile = tile(space.row_len(), instructions);
+    let tiles = space.row_len().div_ceil(tile.len());
+    Chosen {
+        form: Form::Running { threads: tile.threads as u16, pieces: tile.pieces as u8, what },
+        segment_len: tile.len(),
+        column: None,
+        grid: (space.rows() * tiles).div_ceil(THREADS / tile.threads),
+        across: 1,
+        count: SIDE as u64,
+    }
+}
+
+/// How a thread reaches the elements of an operand.
+fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
+    let kind = space.kinds[operand];
+    let along = |axis: &Axis| axis.strides[operand];
+    let column = chosen.column.as_ref().map_or(0, along);
+    if operand > 0 && column == 0 && space.reduced.iter().all(|axis| along(axis) == 0) {
+        let tiled = matches!(chosen.form, Form::Running { .. });
+        return if tiled { Access::Each } else { Access::Uniform };
+    }
+    let (inner, others) = match (&chosen.column, space.reduced.split_last()) {
+        (Some(_), _) => (column, space.reduced.as_slice()),
+        (None, Some((inner, others))) => (along(inner), others),
+        (None, None) => return Access::Single,
+    };
+    let size = kind.len_bytes();
+    match inner {
+        0 => Access::Each,
+        _ if inner == size && !matches!(kind, Kind::Position(_)) => {
+            let rows = space.kept.iter().chain(others).map(|axis| along(axis).cast_unsigned());
+            let bits = rows.fold(space.bases[operand] | ACCESS_BYTES, |bits, stride| bits | stride);
+            let width = ((1 << bits.trailing_zeros()) / size.cast_unsigned()).clamp(1, chosen.count);
+            Access::Span { width: width as u8 }
+        }
+        _ => Access::Single,
+    }
+}
+
+fn parameter(
+    space: &Space,
+    chosen: &Chosen,
+    (scalars, finish_scalars): (&[u64], &[u64]),
+    segments: u64,
+    output: Output,
+) -> Option<Parameter> {
+    let words = Words {
+        operands: space.operands(),
+        scalars: scalars.len(),
+        finish_scalars: finish_scalars.len(),
+        kept: space.kept.len(),
+        reduced: space.reduced.len(),
+    };
+    if words.count() > MAX_WORDS {
+        return None;
+    }
+    let mut all = vec![0; words.count()];
+    all[..space.operands()].copy_from_slice(&space.bases);
+    match output {
+        Output::Finished => {}
+        Output::Parts { values, indices } => {
+            all[words.base(0)] = values;
+            all[words.indices()] = indices;
+        }
+        Output::Running { what: Running::Totals, address } => all[words.base(0)] = address,
+        Output::Running { address, .. } => all[words.carry()] = address,
+    }
+    all[words.row_len()] = space.row_len();
+    all[words.units()] = space.rows() * segments;
+    all[words.segments_divider()] = divider(segments)?;
+    all[words.segments()] = segments;
+    all[words.across()] = chosen.across;
+    all[words.across_divider()] = divider(chosen.across)?;
+    if let Some(column) = &chosen.column {
+        all[words.columns()] = column.extent;
+        for (operand, &stride) in column.strides.iter().enumerate() {
+            all[words.column(operand)] = stride.cast_unsigned();
+        }
+    }
+    all[words.scalars()..][..scalars.len()].copy_from_slice(scalars);
+    all[words.finish_scalars()..][..finish_scalars.len()].copy_from_slice(finish_scalars);
+    let kept = space.kept.iter().rev().enumerate().map(|(at, axis)| (words.kept(at), axis));
+    let reduced = space.reduced.iter().rev().enumerate().map(|(at, axis)| (words.reduced(at), axis));
+    for (at, axis) in kept.chain(reduced) {
+        // The outermost is not divided by, and may be longer.
+        all[at] = divider(axis.extent).unwrap_or(0);
+        all[at + 1] = axis.extent;
+        for (operand, &stride) in axis.strides.iter().enumerate() {
+            all[at + 2 + operand] = stride.cast_unsigned();
+        }
+    }
+    Some(Parameter::from_words(all))
+}
+
+fn divider(by: u64) -> Option<u64> {
+    let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
+    Some(u64::from(multiplier) | u64::from(shift) << 32)
+}

@@ -1,0 +1,153 @@
+//! The text of kernels whose threads lie along the elements of a row.
+//!
+//! A thread has four lanes of a segment side by side, and adds their elements in rising order; neighbouring lanes are
+//! in one thread, neighbouring threads in one warp, so that lanes are combined in registers, by exchange in the warp, and
+//! last through shared memory.
+
+use devarray::function::{Combine, primitive::Program};
+
+use super::{
+    combining::{Part, Shared, assign},
+    kernel::Kernel,
+    site::Site,
+};
+use crate::function::{
+    class::Class,
+    text::{BLOCK, Bank, Reg, Text},
+};
+
+/// Lanes of a thread.
+pub(super) const LANES: usize = 4;
+
+const WARP: usize = 32;
+
+/// The text of a kernel: `threads` have a segment of a row.
+pub(super) fn write(
+    program: &Program,
+    class: &Class,
+    kernel: &Kernel,
+    threads: usize,
+    steps: usize,
+    vector: bool,
+) -> String {
+    let site = Site::new(program, class, kernel);
+    let words = site.words;
+    let mut text = Text::default();
+    let (block, thread) = Site::numbers(&mut text);
+    let units_of_block = BLOCK as usize / threads;
+    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{block}, {units_of_block}"));
+    let within = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
+    let unit = text.set(Bank::B32, "add.u32", format_args!("{first}, {within}"));
+    let place = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", threads - 1));
+    let units = text.parameter(Bank::B32, words.units());
+    let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{unit}, {units}"));
+    // Threads beyond the end go along with the others, without elements.
+    let unit = text.set(Bank::B32, "selp.b32", format_args!("{unit}, 0, {inside}"));
+    let (row, segment) = site.segment(&mut text, unit);
+    let start = site.start(&mut text, segment, Combine::SEGMENT);
+    let len = site.len(&mut text, start, Combine::SEGMENT, inside);
+    let rows = site.row(&mut text, row);
+
+    let lanes = lanes(&mut text, &site, &rows, (start, len, place), steps, vector);
+    let mut part = site.combining.tree(&mut text, lanes);
+    let mut by = 1;
+    while by < threads.min(WARP) {
+        let other = site.combining.shuffled(&mut text, "down", part, by);
+        part = site.combining.combined(&mut text, part, other);
+        by *= 2;
+    }
+    let shared = Shared { slots: BLOCK as usize / WARP };
+    let slot = text.set(Bank::B32, "shr.u32", format_args!("{thread}, 5"));
+    if threads > WARP {
+        let lane = text.set(Bank::B32, "and.b32", format_args!("{thread}, 31"));
+        let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{lane}, 0"));
+        text.guard(Some(leads));
+        site.combining.store_shared(&mut text, shared, slot, part);
+        text.guard(None);
+        text.line(format_args!("bar.sync 0"));
+    }
+    let exit = text.label();
+    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{place}, 0"));
+    text.line(format_args!("@{other} bra {exit}"));
+    let beyond = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{len}, 0"));
+    text.line(format_args!("@{beyond} bra {exit}"));
+    if threads > WARP {
+        // The first thread is in the first warp.
+        let parts = site.combining.load_shared(&mut text, shared, slot, threads / WARP);
+        part = site.combining.tree(&mut text, parts);
+    }
+    site.conclude(&mut text, part, start, unit, rows[0]);
+    text.place(&exit);
+    text.line(format_args!("ret"));
+    let shared_words = if threads > WARP { site.combining.shared_words(shared.slots) } else { 0 };
+    text.finish(words.count(), shared_words)
+}
+
+/// What each lane of a thread combines to, of those elements of a segment that are there.
+fn lanes(
+    text: &mut Text,
+    site: &Site<'_>,
+    rows: &[Reg],
+    (start, len, place): (Reg, Reg, Reg),
+    steps: usize,
+    vector: bool,
+) -> Vec<Part> {
+    let body = site.body(text, rows);
+    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{place}, {LANES}"));
+    let local = text.set(Bank::B32, "mov.b32", format_args!("{first}"));
+    let lanes: Vec<Part> = (0..LANES)
+        .map(|lane| {
+            let at = text.set(Bank::B32, "add.u32", format_args!("{first}, {lane}"));
+            site.neutral(text, at)
+        })
+        .collect();
+    let (again, one_by_one, done) = (text.label(), text.label(), text.label());
+    text.place(&again);
+    let beyond = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{local}, {len}"));
+    text.line(format_args!("@{beyond} bra {done}"));
+    if vector {
+        let last = (steps - 1) * Combine::LANES + LANES;
+        let end = text.set(Bank::B32, "add.u32", format_args!("{local}, {last}"));
+        let partial = text.set(Bank::Predicate, "setp.gt.u32", format_args!("{end}, {len}"));
+        text.line(format_args!("@{partial} bra {one_by_one}"));
+        let position = site.position(text, start, local);
+        let mut addresses = site.along(text, rows, position);
+        let mut loaded = Vec::with_capacity(steps);
+        for step in 0..steps {
+            if step > 0 {
+                addresses = site.further(text, (rows, &addresses), (start, local), step);
+            }
+            loaded.push(site.several(text, &addresses, LANES, Some(site.words.reduced(0) + 2), None));
+        }
+        for (step, elements) in loaded.iter().enumerate() {
+            for (at, &lane) in lanes.iter().enumerate() {
+                let index = site.index(text, local, step * Combine::LANES + at);
+                let part = site.part(text, body.as_ref(), elements, at, index);
+                let sum = site.added(text, lane, part);
+                assign(text, lane, sum);
+            }
+        }
+        text.line(format_args!("add.u32 {local}, {local}, {}", steps * Combine::LANES));
+        text.line(format_args!("bra {again}"));
+    }
+    text.place(&one_by_one);
+    let mut loaded = Vec::with_capacity(LANES);
+    for at in 0..LANES {
+        let local = text.set(Bank::B32, "add.u32", format_args!("{local}, {at}"));
+        let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {len}"));
+        let position = site.position(text, start, local);
+        let addresses = site.along(text, rows, position);
+        loaded.push((local, inside, site.one(text, &addresses, Some(inside))));
+    }
+    for ((local, inside, elements), &lane) in loaded.iter().zip(&lanes) {
+        let part = site.part(text, body.as_ref(), elements, 0, Some(*local));
+        let sum = site.added(text, lane, part);
+        text.guard(Some(*inside));
+        assign(text, lane, sum);
+        text.guard(None);
+    }
+    text.line(format_args!("add.u32 {local}, {local}, {}", Combine::LANES));
+    text.line(format_args!("bra {again}"));
+    text.place(&done);
+    lanes
+}

@@ -1,0 +1,317 @@
+//! The text of kernels of running forms: a tile of a row goes through the threads of a block, or of a part of one.
+//!
+//! Totals of aligned blocks of elements grow upwards: in a thread, in its warp by exchange, in the block through shared
+//! memory. What precedes an element comes downwards: what precedes the tile, with the totals of the blocks to the left
+//! of the element, the largest first.
+
+use devarray::{backend::ReduceForm, function::primitive::Program};
+
+use super::{
+    combining::{Part, Shared, assign, chosen},
+    kernel::{Kernel, Running},
+    site::Site,
+};
+use crate::function::{
+    access::store_span,
+    class::{Access, Class},
+    text::{BLOCK, Bank, Reg, Text},
+};
+
+/// Elements of a thread that lie side by side.
+pub(super) const SIDE: usize = 4;
+
+const WARP: usize = 32;
+
+/// Where a thread is.
+struct Place {
+    /// Addresses of the tile's first elements.
+    tile: Vec<Reg>,
+    /// The thread's first element in the tile.
+    first: Reg,
+    len: Reg,
+    /// The thread's number among those of the tile, in its warp, and the warp's first slot in shared memory.
+    thread: Reg,
+    lane: Reg,
+    slot: Reg,
+}
+
+/// The text of a kernel.
+pub(super) fn write(
+    program: &Program,
+    class: &Class,
+    kernel: &Kernel,
+    (threads, pieces): (usize, usize),
+    what: Running,
+) -> String {
+    let site = Site::new(program, class, kernel);
+    let combining = site.combining;
+    let words = site.words;
+    let mut text = Text::default();
+    let (block, thread) = Site::numbers(&mut text);
+    let of_block = BLOCK as usize / threads;
+    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{block}, {of_block}"));
+    let within = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
+    let unit = text.set(Bank::B32, "add.u32", format_args!("{first}, {within}"));
+    let units = text.parameter(Bank::B32, words.units());
+    let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{unit}, {units}"));
+    let unit = text.set(Bank::B32, "selp.b32", format_args!("{unit}, 0, {inside}"));
+    let (row, tile) = site.segment(&mut text, unit);
+    let tile_len = threads * pieces * SIDE;
+    let start = site.start(&mut text, tile, tile_len);
+    let len = site.len(&mut text, start, tile_len, inside);
+    let rows = site.row(&mut text, row);
+    let body = site.body(&mut text, &rows);
+    let number = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", threads - 1));
+    let place = Place {
+        tile: site.tile(&mut text, &rows, start),
+        first: text.set(Bank::B32, "mul.lo.u32", format_args!("{number}, {SIDE}")),
+        len,
+        lane: text.set(Bank::B32, "and.b32", format_args!("{thread}, 31")),
+        // A tile that has warps of its own begins at the first of them.
+        slot: text.set(Bank::B32, "shr.u32", format_args!("{thread}, 5")),
+        thread: number,
+    };
+    let elements = load(&mut text, &site, body.as_ref(), &place, (threads, pieces));
+
+    // Upwards.
+    let pairs: Vec<Vec<Part>> = elements
+        .iter()
+        .map(|four| four.chunks(2).map(|pair| combining.combined(&mut text, pair[0], pair[1])).collect())
+        .collect();
+    let mut totals: Vec<Part> =
+        pairs.iter().map(|pairs| combining.combined(&mut text, pairs[0], pairs[1])).collect();
+    let mut beside: Vec<Vec<Part>> = Vec::new();
+    let mut by = 1;
+    while by < threads.min(WARP) {
+        let others: Vec<Part> =
+            totals.iter().map(|&total| combining.shuffled(&mut text, "bfly", total, by)).collect();
+        for (total, &other) in totals.iter_mut().zip(&others) {
+            *total = combining.combined(&mut text, *total, other);
+        }
+        beside.push(others);
+        by *= 2;
+    }
+    let warps = threads.div_ceil(WARP);
+    let shared = Shared { slots: pieces * BLOCK as usize / WARP };
+    if threads > WARP {
+        let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{}, 0", place.lane));
+        for (piece, &total) in totals.iter().enumerate() {
+            let behind = piece * BLOCK as usize / WARP;
+            let slot = text.set(Bank::B32, "add.u32", format_args!("{}, {behind}", place.slot));
+            text.guard(Some(leads));
+            combining.store_shared(&mut text, shared, slot, total);
+            text.guard(None);
+        }
+        text.line(format_args!("bar.sync 0"));
+    }
+    let exit = text.label();
+    let beyond = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{len}, 0"));
+    text.line(format_args!("@{beyond} bra {exit}"));
+    match what {
+        Running::Totals => {
+            let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{number}, 0"));
+            text.line(format_args!("@{other} bra {exit}"));
+            let totals = if threads > WARP {
+                let mut all = Vec::new();
+                for piece in 0..pieces {
+                    all.extend(of_warps(&mut text, &site, shared, &place, (piece, warps)));
+                }
+                all
+            } else {
+                totals
+            };
+            let total = combining.tree(&mut text, totals);
+            site.conclude(&mut text, total, start, unit, rows[0]);
+        }
+        Running::Elements { form, carried } => {
+            let before = if carried {
+                let base = text.parameter(Bank::B64, words.carry());
+                let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
+                let bank = combining.bank();
+                let bytes = combining.value_type().len_bytes();
+                let at = text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, {bytes}, {base}"));
+                text.set(bank, &format!("ld.global.nc.{}", bank.type_name()), format_args!("[{at}]"))
+            } else {
+                combining.identity(&mut text)
+            };
+            let before = Part { value: before, index: None };
+            let before = before_pieces(&mut text, &site, before, &place, (pieces, warps), shared);
+            for (piece, mut before) in before.into_iter().enumerate() {
+                for (level, beside) in beside.iter().enumerate().rev() {
+                    before = after(&mut text, &site, before, beside[piece], place.lane, 1 << level);
+                }
+                let elements = &elements[piece];
+                let second = combining.combined(&mut text, before, elements[0]);
+                let third = combining.combined(&mut text, before, pairs[piece][0]);
+                let fourth = combining.combined(&mut text, third, elements[2]);
+                let mut values = vec![before, second, third, fourth];
+                if form == ReduceForm::Inclusive {
+                    for (value, &element) in values.iter_mut().zip(elements) {
+                        *value = combining.combined(&mut text, *value, element);
+                    }
+                }
+                store(&mut text, &site, &place, values, piece * threads * SIDE);
+            }
+        }
+    }
+    text.place(&exit);
+    text.line(format_args!("ret"));
+    let shared_words = if threads > WARP { combining.shared_words(shared.slots) } else { 0 };
+    text.finish(words.count(), shared_words)
+}
+
+/// The totals of the warps of a tile, of one piece.
+fn of_warps(
+    text: &mut Text,
+    site: &Site<'_>,
+    shared: Shared,
+    place: &Place,
+    (piece, warps): (usize, usize),
+) -> Vec<Part> {
+    let first = text.set(Bank::B32, "and.b32", format_args!("{}, {}", place.slot, -(warps as i64)));
+    let first = text.set(Bank::B32, "add.u32", format_args!("{first}, {}", piece * BLOCK as usize / WARP));
+    site.combining.load_shared(text, shared, first, warps)
+}
+
+/// What precedes the warp, in each piece.
+fn before_pieces(
+    text: &mut Text,
+    site: &Site<'_>,
+    before: Part,
+    place: &Place,
+    (pieces, warps): (usize, usize),
+    shared: Shared,
+) -> Vec<Part> {
+    if warps == 1 {
+        return vec![before; pieces];
+    }
+    let warp = text.set(Bank::B32, "shr.u32", format_args!("{}, 5", place.thread));
+    let totals: Vec<Vec<Part>> =
+        (0..pieces).map(|piece| of_warps(text, site, shared, place, (piece, warps))).collect();
+    let whole: Vec<Part> = if pieces > 1 {
+        totals.iter().map(|totals| site.combining.tree(text, totals.clone())).collect()
+    } else {
+        Vec::new()
+    };
+    (0..pieces)
+        .map(|piece| {
+            let mut before = before;
+            let mut size = pieces / 2;
+            while size > 0 {
+                if piece & size != 0 {
+                    let left = piece & !(2 * size - 1);
+                    let total = site.combining.tree(text, whole[left..left + size].to_vec());
+                    before = site.combining.combined(text, before, total);
+                }
+                size /= 2;
+            }
+            let mut size = warps / 2;
+            while size > 0 {
+                // The left of two blocks of warps, in the one of these pairs where the warp is.
+                let blocks: Vec<Part> = totals[piece]
+                    .chunks(2 * size)
+                    .map(|pair| site.combining.tree(text, pair[..size].to_vec()))
+                    .collect();
+                let mut left = blocks[0];
+                for (nth, &block) in blocks.iter().enumerate().skip(1) {
+                    let from = nth * 2 * size;
+                    let behind = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{warp}, {from}"));
+                    left = chosen(text, behind, block, left);
+                }
+                before = after(text, site, before, left, warp, size);
+                size /= 2;
+            }
+            before
+        })
+        .collect()
+}
+
+/// What precedes, with the block to the left if the number has that bit.
+fn after(text: &mut Text, site: &Site<'_>, before: Part, left: Part, number: Reg, bit: usize) -> Part {
+    let with = site.combining.combined(text, before, left);
+    let bit = text.set(Bank::B32, "and.b32", format_args!("{number}, {bit}"));
+    let set = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bit}, 0"));
+    chosen(text, set, with, before)
+}
+
+/// The elements of a thread, what is beyond the end as nothing.
+fn load(
+    text: &mut Text,
+    site: &Site<'_>,
+    body: Option<&crate::function::body::Body<'_>>,
+    place: &Place,
+    (threads, pieces): (usize, usize),
+) -> Vec<Vec<Part>> {
+    let elements: Vec<Vec<Part>> =
+        (0..pieces).map(|_| (0..SIDE).map(|_| site.combining.neutral(text)).collect()).collect();
+    for (piece, parts) in elements.iter().enumerate() {
+        let (one_by_one, done) = (text.label(), text.label());
+        let local =
+            text.set(Bank::B32, "add.u32", format_args!("{}, {}", place.first, piece * threads * SIDE));
+        let end = text.set(Bank::B32, "add.u32", format_args!("{local}, {SIDE}"));
+        let partial = text.set(Bank::Predicate, "setp.gt.u32", format_args!("{end}, {}", place.len));
+        text.line(format_args!("@{partial} bra {one_by_one}"));
+        let addresses = site.along(text, &place.tile, local);
+        let loaded = site.several(text, &addresses, SIDE, Some(site.words.reduced(0) + 2), None);
+        for (at, &part) in parts.iter().enumerate() {
+            let element = site.part(text, body, &loaded, at, None);
+            assign(text, part, element);
+        }
+        text.line(format_args!("bra {done}"));
+        text.place(&one_by_one);
+        for (at, &part) in parts.iter().enumerate() {
+            let local = text.set(Bank::B32, "add.u32", format_args!("{local}, {at}"));
+            let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {}", place.len));
+            let addresses = site.along(text, &place.tile, local);
+            let loaded = site.one(text, &addresses, Some(inside));
+            let element = site.part(text, body, &loaded, 0, None);
+            text.guard(Some(inside));
+            assign(text, part, element);
+            text.guard(None);
+        }
+        text.place(&done);
+    }
+    elements
+}
+
+/// Stores four elements of a running form, those that are there.
+fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: Vec<Part>, behind: usize) {
+    let local = text.set(Bank::B32, "add.u32", format_args!("{}, {behind}", place.first));
+    let result_type = site.kernel.finish.as_ref().map_or(site.combining.value_type(), Program::result_type);
+    let values: Vec<Reg> = values
+        .into_iter()
+        .map(|value| match &site.kernel.finish {
+            None => value.value,
+            Some(finish) => {
+                let value = site.combining.decoded(text, value);
+                site.finished(text, finish, value)
+            }
+        })
+        .collect();
+    let stride = site.words.reduced(0) + 2;
+    let first = if site.words.reduced > 0 {
+        super::site::moved(text, place.tile[0], local, stride)
+    } else {
+        place.tile[0]
+    };
+    let (one_by_one, done) = (text.label(), text.label());
+    if let Access::Span { width } = site.class.operands[0].1 {
+        let end = text.set(Bank::B32, "add.u32", format_args!("{local}, {SIDE}"));
+        let partial = text.set(Bank::Predicate, "setp.gt.u32", format_args!("{end}, {}", place.len));
+        text.line(format_args!("@{partial} bra {one_by_one}"));
+        store_span(text, result_type, first, &values, width.into(), &[]);
+        text.line(format_args!("bra {done}"));
+    }
+    text.place(&one_by_one);
+    let mut address = first;
+    for (at, value) in values.into_iter().enumerate() {
+        if at > 0 && site.words.reduced > 0 {
+            let stride = text.parameter(Bank::B64, stride);
+            address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+        }
+        let local = text.set(Bank::B32, "add.u32", format_args!("{local}, {at}"));
+        let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {}", place.len));
+        store_span(text, result_type, address, &[value], 1, &[inside]);
+    }
+    text.place(&done);
+}

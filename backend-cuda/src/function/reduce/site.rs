@@ -1,0 +1,373 @@
+//! What all kernels that reduce have in common: addresses along axes, elements from memory, and what becomes of a total.
+
+use devarray::function::{
+    Combine,
+    primitive::{Instruction, Program},
+};
+
+use super::{
+    combining::{Combining, Part},
+    kernel::{Kernel, Words},
+};
+use crate::function::{
+    access::{Loaded, element, load_guarded, load_span, store_span},
+    body::{Body, Differs},
+    class::{Access, Class},
+    index::divided,
+    lines::kernel::space,
+    problem::Kind,
+    text::{Bank, Reg, Text},
+};
+
+/// A kernel that is being written.
+pub(super) struct Site<'a> {
+    pub(super) class: &'a Class,
+    pub(super) kernel: &'a Kernel,
+    pub(super) words: Words,
+    pub(super) combining: Combining,
+    program: &'a Program,
+}
+
+/// Elements of each operand, side by side.
+pub(super) type Elements = Vec<Vec<Loaded>>;
+
+impl<'a> Site<'a> {
+    pub(super) fn new(program: &'a Program, class: &'a Class, kernel: &'a Kernel) -> Self {
+        let words = Words {
+            operands: class.operands.len(),
+            scalars: if kernel.of_parts { 0 } else { program.scalars().len() },
+            finish_scalars: kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len()),
+            kept: kernel.kept.into(),
+            reduced: kernel.reduced.into(),
+        };
+        let combining = Combining::new(kernel.combine, kernel.element_type, kernel.of_parts);
+        Self { class, kernel, words, combining, program }
+    }
+
+    /// The program of the elements, with what all of a thread's have in common; `None` for parts.
+    pub(super) fn body(&self, text: &mut Text, rows: &[Reg]) -> Option<Body<'a>> {
+        if self.kernel.of_parts {
+            return None;
+        }
+        let differs = |instruction| match self.class.operands[self.operand(instruction)].1 {
+            Access::Uniform => Differs::Never,
+            _ => Differs::ByElement,
+        };
+        let mut body = Body::new(self.program, self.words.scalars(), differs);
+        body.common(text, |text, instruction| {
+            let operand = self.operand(instruction);
+            let kind = self.class.operands[operand].0;
+            let loaded = load(text, kind, rows[operand], None);
+            unpacked(text, kind, loaded)
+        });
+        Some(body)
+    }
+
+    fn operand(&self, instruction: Instruction) -> usize {
+        let found = self.class.operands.iter().position(|(kind, _)| kind.is_read_by(instruction));
+        found.expect("what a program reads is an operand")
+    }
+
+    /// The addresses of all operands, moved along the axes that are kept to a row.
+    pub(super) fn row(&self, text: &mut Text, row: Reg) -> Vec<Reg> {
+        let mut addresses: Vec<Reg> = (0..self.words.operands)
+            .map(|operand| text.parameter(Bank::B64, self.words.base(operand)))
+            .collect();
+        let mut rest = row;
+        for axis in 0..self.words.kept {
+            let at = self.words.kept(axis);
+            let step = if axis + 1 == self.words.kept {
+                rest
+            } else {
+                let (quotient, remainder) = divided(text, rest, at, at + 1);
+                rest = quotient;
+                remainder
+            };
+            for (operand, address) in addresses.iter_mut().enumerate() {
+                *address = moved(text, *address, step, at + 2 + operand);
+            }
+        }
+        addresses
+    }
+
+    /// The position in the row of the first element of a segment.
+    pub(super) fn start(&self, text: &mut Text, segment: Reg, segment_len: usize) -> Reg {
+        if self.kernel.long {
+            let segment = text.set(Bank::B64, "cvt.u64.u32", format_args!("{segment}"));
+            return text.set(Bank::B64, "mul.lo.u64", format_args!("{segment}, {segment_len}"));
+        }
+        text.set(Bank::B32, "mul.lo.u32", format_args!("{segment}, {segment_len}"))
+    }
+
+    /// How many elements of a row lie in a segment that begins at a position; 0 unless `inside`.
+    pub(super) fn len(&self, text: &mut Text, start: Reg, segment_len: usize, inside: Reg) -> Reg {
+        let row_len = text.parameter(start.bank, self.words.row_len());
+        let (kind, bank) = if self.kernel.long { ("64", Bank::B64) } else { ("32", Bank::B32) };
+        let rest = text.set(bank, &format!("sub.s{kind}"), format_args!("{row_len}, {start}"));
+        let len = text.set(bank, &format!("min.s{kind}"), format_args!("{rest}, {segment_len}"));
+        let len =
+            if self.kernel.long { text.set(Bank::B32, "cvt.u32.u64", format_args!("{len}")) } else { len };
+        text.set(Bank::B32, "selp.b32", format_args!("{len}, 0, {inside}"))
+    }
+
+    /// Addresses of a row, moved to a position along the axes that are reduced. The result stays.
+    pub(super) fn along(&self, text: &mut Text, row: &[Reg], position: Reg) -> Vec<Reg> {
+        let mut addresses = row.to_vec();
+        let mut rest = position;
+        for axis in 0..self.words.reduced {
+            let at = self.words.reduced(axis);
+            let step = if axis + 1 == self.words.reduced {
+                rest
+            } else if rest.bank == Bank::B64 {
+                let extent = text.parameter(Bank::B64, at + 1);
+                let quotient = text.set(Bank::B64, "div.u64", format_args!("{rest}, {extent}"));
+                let whole = text.set(Bank::B64, "mul.lo.u64", format_args!("{quotient}, {extent}"));
+                let remainder = text.set(Bank::B64, "sub.u64", format_args!("{rest}, {whole}"));
+                rest = quotient;
+                remainder
+            } else {
+                let (quotient, remainder) = divided(text, rest, at, at + 1);
+                rest = quotient;
+                remainder
+            };
+            for (operand, address) in addresses.iter_mut().enumerate().skip(1) {
+                if self.class.operands[operand].1 != Access::Uniform {
+                    *address = moved(text, *address, step, at + 2 + operand);
+                }
+            }
+        }
+        addresses
+    }
+
+    /// Addresses of a row of one axis, the result's too, moved to the start of a tile.
+    pub(super) fn tile(&self, text: &mut Text, row: &[Reg], start: Reg) -> Vec<Reg> {
+        if self.words.reduced == 0 {
+            return row.to_vec();
+        }
+        let at = self.words.reduced(0) + 2;
+        row.iter().enumerate().map(|(operand, &address)| moved(text, address, start, at + operand)).collect()
+    }
+
+    /// A position in the row: some elements behind a start.
+    pub(super) fn position(&self, text: &mut Text, start: Reg, local: Reg) -> Reg {
+        if start.bank == Bank::B64 {
+            let local = text.set(Bank::B64, "cvt.u64.u32", format_args!("{local}"));
+            return text.set(Bank::B64, "add.u64", format_args!("{start}, {local}"));
+        }
+        text.set(Bank::B32, "add.u32", format_args!("{start}, {local}"))
+    }
+
+    /// Addresses of a position, moved on by one step of all lanes of a segment; `step` counts from `local`.
+    pub(super) fn further(
+        &self,
+        text: &mut Text,
+        (row, before): (&[Reg], &[Reg]),
+        (start, local): (Reg, Reg),
+        step: usize,
+    ) -> Vec<Reg> {
+        if self.words.reduced != 1 {
+            let local = text.set(Bank::B32, "add.u32", format_args!("{local}, {}", step * Combine::LANES));
+            let position = self.position(text, start, local);
+            return self.along(text, row, position);
+        }
+        let mut addresses = before.to_vec();
+        for (operand, address) in addresses.iter_mut().enumerate().skip(1) {
+            let (kind, access) = self.class.operands[operand];
+            let bytes = Combine::LANES as i64 * kind.len_bytes();
+            *address = match access {
+                Access::Uniform | Access::Each => continue,
+                Access::Span { .. } => text.set(Bank::B64, "add.s64", format_args!("{address}, {bytes}")),
+                _ => {
+                    let stride = text.parameter(Bank::B64, self.words.reduced(0) + 2 + operand);
+                    text.set(Bank::B64, "mad.lo.s64", format_args!("{stride}, {}, {address}", Combine::LANES))
+                }
+            };
+        }
+        addresses
+    }
+
+    /// The position in the segment of an element behind `local`, if that is asked for.
+    pub(super) fn index(&self, text: &mut Text, local: Reg, behind: usize) -> Option<Reg> {
+        let asked = self.combining.index.is_some() && !self.kernel.of_parts;
+        asked.then(|| text.set(Bank::B32, "add.u32", format_args!("{local}, {behind}")))
+    }
+
+    /// One element of each operand, if the guard is true.
+    pub(super) fn one(&self, text: &mut Text, addresses: &[Reg], guard: Option<Reg>) -> Elements {
+        let operands = self.class.operands.iter().enumerate();
+        operands
+            .map(|(operand, &(kind, access))| match access {
+                _ if operand == 0 => Vec::new(),
+                Access::Uniform => Vec::new(),
+                _ => vec![load(text, kind, addresses[operand], guard)],
+            })
+            .collect()
+    }
+
+    /// Some elements side by side: `stride` is the word with an operand's stride, less its number.
+    pub(super) fn several(
+        &self,
+        text: &mut Text,
+        addresses: &[Reg],
+        count: usize,
+        stride: Option<usize>,
+        guard: Option<Reg>,
+    ) -> Elements {
+        let operands = self.class.operands.iter().enumerate();
+        operands
+            .map(|(operand, &(kind, access))| match (access, kind.element_type()) {
+                (Access::Uniform, _) => Vec::new(),
+                _ if operand == 0 => Vec::new(),
+                (Access::Span { width }, Some(element_type)) => {
+                    let (width, from) = (usize::from(width), space(kind));
+                    match guard {
+                        None => load_span(text, from, element_type, addresses[operand], count, width),
+                        Some(guard) => {
+                            let guards = vec![guard; count / width];
+                            load_guarded(
+                                text,
+                                from,
+                                element_type,
+                                addresses[operand],
+                                (count, width),
+                                &guards,
+                            )
+                        }
+                    }
+                }
+                (Access::Each, _) => vec![load(text, kind, addresses[operand], guard); count],
+                _ => {
+                    let mut address = addresses[operand];
+                    let mut loaded = Vec::with_capacity(count);
+                    for at in 0..count {
+                        if let Some(word) = stride.filter(|_| at > 0) {
+                            let stride = text.parameter(Bank::B64, word + operand);
+                            address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                        }
+                        loaded.push(load(text, kind, address, guard));
+                    }
+                    loaded
+                }
+            })
+            .collect()
+    }
+
+    /// What is combined for one of the elements; `index`: its position in the segment.
+    pub(super) fn part(
+        &self,
+        text: &mut Text,
+        body: Option<&Body<'_>>,
+        elements: &Elements,
+        at: usize,
+        index: Option<Reg>,
+    ) -> Part {
+        let get = |text: &mut Text, operand: usize| {
+            unpacked(text, self.class.operands[operand].0, elements[operand][at])
+        };
+        let Some(body) = body else {
+            let value = get(text, 1);
+            return Part { value, index: self.combining.index.map(|_| get(text, 2)) };
+        };
+        let value = body.alone(text, |text, instruction| get(text, self.operand(instruction)));
+        let value = self.combining.encoded(text, value);
+        Part { value, index: self.combining.index.and(index) }
+    }
+
+    /// What stands for no element of a lane: `first` is the position of its first.
+    pub(super) fn neutral(&self, text: &mut Text, first: Reg) -> Part {
+        let mut part = self.combining.neutral(text);
+        if part.index.is_some() && !self.kernel.of_parts {
+            part.index = Some(text.set(Bank::B32, "mov.b32", format_args!("{first}")));
+        }
+        part
+    }
+
+    /// A lane with its next element.
+    pub(super) fn added(&self, text: &mut Text, lane: Part, next: Part) -> Part {
+        if self.kernel.of_parts {
+            self.combining.combined(text, lane, next)
+        } else {
+            self.combining.followed(text, lane, next)
+        }
+    }
+
+    /// Stores the total of a segment: finished, at the address of the result; or as a part, at the number of the unit.
+    pub(super) fn conclude(&self, text: &mut Text, total: Part, start: Reg, unit: Reg, result: Reg) {
+        let mut total = total;
+        if let Some(index) = total.index.filter(|index| index.bank == Bank::B32) {
+            let index = text.set(Bank::B64, "cvt.u64.u32", format_args!("{index}"));
+            let start = if start.bank == Bank::B64 {
+                start
+            } else {
+                text.set(Bank::B64, "cvt.u64.u32", format_args!("{start}"))
+            };
+            total.index = Some(text.set(Bank::B64, "add.u64", format_args!("{index}, {start}")));
+        }
+        let Some(finish) = &self.kernel.finish else {
+            let address = text.parameter(Bank::B64, self.words.base(0));
+            self.store_part(text, address, unit, total.value);
+            if let Some(index) = total.index {
+                let address = text.parameter(Bank::B64, self.words.indices());
+                self.store_part(text, address, unit, index);
+            }
+            return;
+        };
+        let total = self.combining.begun(text, total);
+        let value = self.combining.decoded(text, total);
+        let value = self.finished(text, finish, value);
+        store_span(text, finish.result_type(), result, &[value], 1, &[]);
+    }
+
+    fn store_part(&self, text: &mut Text, base: Reg, unit: Reg, value: Reg) {
+        let bytes = if matches!(value.bank, Bank::B64 | Bank::F64) { 8 } else { 4 };
+        let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
+        let address = text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, {bytes}, {base}"));
+        text.line(format_args!("st.global.{} [{address}], {value}", value.bank.type_name()));
+    }
+
+    /// What the finish makes of a total.
+    pub(super) fn finished(&self, text: &mut Text, finish: &Program, value: Reg) -> Reg {
+        let mut body = Body::new(finish, self.words.finish_scalars(), |_| Differs::ByElement);
+        body.common(text, |_, _| value);
+        body.alone(text, |_, _| value)
+    }
+
+    /// The number of the block, and of the thread in it.
+    pub(super) fn numbers(text: &mut Text) -> (Reg, Reg) {
+        let block = text.set(Bank::B32, "mov.u32", format_args!("%ctaid.x"));
+        (block, text.set(Bank::B32, "mov.u32", format_args!("%tid.x")))
+    }
+
+    /// The quotient by the number of segments, and the segment.
+    pub(super) fn segment(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
+        if self.kernel.segmented {
+            divided(text, unit, self.words.segments_divider(), self.words.segments())
+        } else {
+            (unit, text.set(Bank::B32, "mov.b32", format_args!("0")))
+        }
+    }
+}
+
+/// An address, some steps of the stride in a word of the parameter further.
+pub(super) fn moved(text: &mut Text, address: Reg, steps: Reg, stride: usize) -> Reg {
+    let stride = text.parameter(Bank::B64, stride);
+    let steps = if steps.bank == Bank::B64 {
+        steps
+    } else {
+        text.set(Bank::B64, "cvt.s64.s32", format_args!("{steps}"))
+    };
+    text.set(Bank::B64, "mad.lo.s64", format_args!("{steps}, {stride}, {address}"))
+}
+
+fn load(text: &mut Text, kind: Kind, address: Reg, guard: Option<Reg>) -> Loaded {
+    let Some(element_type) = kind.element_type() else { return Loaded::Whole(address) };
+    let guards: Vec<Reg> = guard.into_iter().collect();
+    load_guarded(text, space(kind), element_type, address, (1, 1), &guards)[0]
+}
+
+fn unpacked(text: &mut Text, kind: Kind, loaded: Loaded) -> Reg {
+    match (kind.element_type(), loaded) {
+        (Some(element_type), loaded) => element(text, element_type, loaded),
+        (None, Loaded::Whole(register) | Loaded::Part { word: register, .. }) => register,
+    }
+}

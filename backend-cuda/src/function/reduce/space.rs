@@ -1,0 +1,140 @@
+//! The operands of a reduction, over axes that are kept and axes that are reduced.
+
+use devarray::{
+    Layout, NdLayout,
+    backend::{Buffer, ReduceForm, ReduceOp},
+    function::primitive::Instruction,
+};
+
+use crate::{function::problem::Kind, memory::CudaBuffer};
+
+/// An axis, with the distance in bytes from one step to the next for each operand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Axis {
+    pub(super) extent: u64,
+    pub(super) strides: Vec<i64>,
+}
+
+/// What is reduced where. The result is the first operand; its strides along the axes of a total that are reduced are 0.
+#[derive(Debug, Clone)]
+pub(super) struct Space {
+    pub(super) kinds: Vec<Kind>,
+    /// Address of the first element of each operand.
+    pub(super) bases: Vec<u64>,
+    /// In any order, the same for all passes. Outermost first, as the next.
+    pub(super) kept: Vec<Axis>,
+    /// In row-major order, which decides the order of additions; of a running form one.
+    pub(super) reduced: Vec<Axis>,
+}
+
+impl Space {
+    pub(super) fn new(op: &ReduceOp<'_, CudaBuffer>) -> Option<Self> {
+        let shape = op.shape();
+        let result = op.result();
+        let is_total = op.form() == ReduceForm::Total;
+        let kept = if is_total { result.layout().shape().len() } else { shape.len().saturating_sub(1) };
+        let mut space = Self { kinds: Vec::new(), bases: Vec::new(), kept: Vec::new(), reduced: Vec::new() };
+        let mut strides: Vec<Vec<i64>> = Vec::new();
+        let mut add = |kind: Kind, address: u64, layout: &Layout| {
+            let size = kind.len_bytes();
+            space.kinds.push(kind);
+            space.bases.push(address + layout.offset() as u64 * size.cast_unsigned());
+            let mut along: Vec<i64> = layout.strides().iter().map(|&stride| stride as i64 * size).collect();
+            along.resize(shape.len(), 0);
+            strides.push(along);
+        };
+        let result_type = op.work().finish.result_type();
+        add(Kind::Result(result_type), result.buffer().address(), result.layout());
+        for &instruction in op.program().instructions() {
+            if let Instruction::Input(at) = instruction {
+                let operand = op.inputs().get(usize::from(at))?;
+                let kind = Kind::Input(at, *op.program().inputs().get(usize::from(at))?);
+                add(kind, operand.buffer().address(), operand.layout());
+            }
+        }
+        for &instruction in op.program().instructions() {
+            if let Instruction::Position(axis) = instruction {
+                space.kinds.push(Kind::Position(axis));
+                space.bases.push(0);
+                strides.push((0..shape.len()).map(|at| i64::from(at == usize::from(axis))).collect());
+            }
+        }
+        for (axis, &extent) in shape.iter().enumerate().filter(|(_, extent)| **extent > 1) {
+            let along = strides.iter().map(|strides| strides[axis]).collect();
+            let axis_of = if axis < kept { &mut space.kept } else { &mut space.reduced };
+            axis_of.push(Axis { extent: extent as u64, strides: along });
+        }
+        let first = usize::from(space.kinds.len() > 1);
+        let key = |axis: &Axis| (axis.strides[first].abs(), axis.strides[0].abs());
+        space.kept.sort_by_key(|axis| std::cmp::Reverse(key(axis)));
+        join(&mut space.kept);
+        join(&mut space.reduced);
+        Some(space)
+    }
+
+    /// Number of operands.
+    pub(super) fn operands(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Number of rows.
+    pub(super) fn rows(&self) -> u64 {
+        self.kept.iter().map(|axis| axis.extent).product()
+    }
+
+    /// Elements of a row.
+    pub(super) fn row_len(&self) -> u64 {
+        self.reduced.iter().map(|axis| axis.extent).product()
+    }
+
+    /// Both halves of the rows, if there is more than one.
+    pub(super) fn halves(&self) -> Option<[Self; 2]> {
+        let longest = (0..self.kept.len()).max_by_key(|&axis| self.kept[axis].extent)?;
+        let Axis { extent, strides } = &self.kept[longest];
+        // A multiple of what any block takes at once, so that the second half is aligned as the first is.
+        let half = (extent / 2).next_multiple_of(1_024).min(extent - 1);
+        let mut halves = [self.clone(), self.clone()];
+        halves[0].kept[longest].extent = half;
+        halves[1].kept[longest].extent = extent - half;
+        for (base, stride) in halves[1].bases.iter_mut().zip(strides) {
+            *base = base.wrapping_add_signed(stride.wrapping_mul(half.cast_signed()));
+        }
+        Some(halves)
+    }
+
+    /// Parts of rows, which lie in memory of their own: operands behind the result, of which each row has so many.
+    pub(super) fn of_parts(&self, operands: &[(Kind, u64)], each: u64) -> Self {
+        let sizes: Vec<i64> = operands.iter().map(|(kind, _)| kind.len_bytes()).collect();
+        let mut kept = self.kept.clone();
+        let mut step = each.cast_signed();
+        for axis in kept.iter_mut().rev() {
+            axis.strides.truncate(1);
+            axis.strides.extend(sizes.iter().map(|size| size * step));
+            step *= axis.extent.cast_signed();
+        }
+        join(&mut kept);
+        let strides = std::iter::once(0).chain(sizes).collect();
+        let reduced = if each > 1 { vec![Axis { extent: each, strides }] } else { Vec::new() };
+        let kinds = operands.iter().map(|(kind, _)| *kind);
+        let bases = operands.iter().map(|(_, base)| *base);
+        Self {
+            kinds: std::iter::once(self.kinds[0]).chain(kinds).collect(),
+            bases: std::iter::once(self.bases[0]).chain(bases).collect(),
+            kept,
+            reduced,
+        }
+    }
+}
+
+/// Makes one of neighbours along which all operands go on evenly.
+fn join(axes: &mut Vec<Axis>) {
+    for at in (1..axes.len()).rev() {
+        let extent = axes[at].extent.cast_signed();
+        let even = |(&outer, &inner): (&i64, &i64)| inner.checked_mul(extent) == Some(outer);
+        if axes[at - 1].strides.iter().zip(&axes[at].strides).all(even) {
+            let inner = axes.remove(at);
+            axes[at - 1].extent *= inner.extent;
+            axes[at - 1].strides = inner.strides;
+        }
+    }
+}

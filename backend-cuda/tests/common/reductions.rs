@@ -1,0 +1,261 @@
+//! Random reductions and running forms of random layouts, and what they must give.
+#![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
+
+use std::fmt;
+
+use devarray::{
+    Layout, NdLayout,
+    backend::{Compute, Operand, ReduceForm, ReduceOp},
+    function::{
+        Combine,
+        ElementType::{self, BF16, F16, F32, F64, I64, U64},
+        interpreter::{InputElements, Reducing, ResultElements, interpret_reduction},
+        primitive::{Binary, Constant, Instruction, Program, ProgramBuilder},
+    },
+};
+use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
+
+use super::{
+    cases::{download, free, upload},
+    maps::{contents, layout},
+    programs::{Dice, program},
+};
+
+const COMBINES: [Combine; 6] = [
+    Combine::Sum,
+    Combine::Product,
+    Combine::Minimum,
+    Combine::Maximum,
+    Combine::ArgMinimum,
+    Combine::ArgMaximum,
+];
+
+/// What is reduced, its operands' layouts, and what their memory holds before.
+pub(crate) struct Reduced {
+    pub(crate) program: Program,
+    pub(crate) scalars: Vec<u64>,
+    pub(crate) combine: Combine,
+    pub(crate) form: ReduceForm,
+    pub(crate) finish: Program,
+    pub(crate) finish_scalars: Vec<u64>,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) inputs: Vec<(Layout, Vec<u8>)>,
+    pub(crate) result: (Layout, Vec<u8>),
+}
+
+/// The program that answers its one input.
+pub(crate) fn same(element_type: ElementType) -> Program {
+    let mut builder = ProgramBuilder::new(&[element_type], &[]);
+    let input = builder.push(Instruction::Input(0));
+    builder.finish(input, element_type)
+}
+
+/// The program that answers its one input, and the canonical NaN for any.
+pub(crate) fn canonical(element_type: ElementType) -> Program {
+    let mut b = ProgramBuilder::new(&[element_type], &[]);
+    let input = b.push(Instruction::Input(0));
+    let (nan, number) = match element_type {
+        F32 => (Constant::F32(0x7fc0_0000), b.binary(Binary::Equal, input, input)),
+        F64 => (Constant::F64(0x7ff8_0000_0000_0000), b.binary(Binary::Equal, input, input)),
+        F16 | BF16 => {
+            let (nan, infinity) = if element_type == F16 { (0x7e00, 0x7c01) } else { (0x7fc0, 0x7f81) };
+            let (mask, infinity) = (b.constant(Constant::B32(0x7fff)), b.constant(Constant::B32(infinity)));
+            let magnitude = b.binary(Binary::And, input, mask);
+            (Constant::B32(nan), b.binary(Binary::LessUnsigned, magnitude, infinity))
+        }
+        _ => return same(element_type),
+    };
+    let nan = b.constant(nan);
+    let result = b.select(number, input, nan);
+    b.finish(result, element_type)
+}
+
+/// Numbers whose sums and products are rounded everywhere, and overflow late; or all zeros of either sign.
+fn numbers(dice: &mut Dice, layout: &Layout, element_type: ElementType) -> Vec<u8> {
+    let (zeros, rare) = (dice.below(12) == 0, dice.below(4) == 0);
+    let mut bytes = Vec::new();
+    for _ in 0..layout.span().end {
+        let any = dice.next();
+        let sign = any >> 63;
+        let special = rare && any % 4_099 == 0;
+        match element_type {
+            F32 if zeros => bytes.extend_from_slice(&(0x8000_0000_u32 >> (any % 40 / 39 * 31)).to_le_bytes()),
+            F32 if special => bytes.extend_from_slice(&0x7fc0_0000_u32.to_le_bytes()),
+            F32 => {
+                let bits = 0x3f00_0000 | (any as u32 & 0x00ff_ffff) | (sign as u32) << 31;
+                bytes.extend_from_slice(&bits.to_le_bytes());
+            }
+            F64 if zeros => bytes.extend_from_slice(&(1_u64 << 63).to_le_bytes()),
+            F64 => {
+                let bits = 0x3fe0_0000_0000_0000 | (any & 0x001f_ffff_ffff_ffff) | sign << 63;
+                bytes.extend_from_slice(&bits.to_le_bytes());
+            }
+            _ => return contents(dice, layout, element_type),
+        }
+    }
+    bytes
+}
+
+/// A number that is often small, and up to `most`.
+fn extent(dice: &mut Dice, most: usize) -> usize {
+    let limits = [3, 20, 70, 300, 1_100, 5_000, 20_000, 70_000, 1_000_000, usize::MAX];
+    let limit = dice.pick(&limits).min(most).max(1);
+    1 + dice.below(limit)
+}
+
+/// Axes with about so many elements.
+fn axes(dice: &mut Dice, elements: usize) -> Vec<usize> {
+    match dice.below(4) {
+        0 | 1 => vec![elements],
+        2 => {
+            let first = 1 + dice.below(elements.isqrt());
+            if dice.below(2) == 0 { vec![first, elements / first] } else { vec![elements / first, first] }
+        }
+        _ => {
+            let side = 1 + dice.below((elements as f64).cbrt() as usize + 1);
+            vec![side, 1 + dice.below(4), (elements / side / 4).max(1)]
+        }
+    }
+}
+
+impl Reduced {
+    pub(crate) fn random(dice: &mut Dice, most: usize) -> Self {
+        let form = dice.pick(&[
+            ReduceForm::Total,
+            ReduceForm::Total,
+            ReduceForm::Total,
+            ReduceForm::Inclusive,
+            ReduceForm::Exclusive,
+        ]);
+        let combine = match form {
+            ReduceForm::Total => dice.pick(&COMBINES),
+            ReduceForm::Inclusive => dice.pick(&COMBINES[..4]),
+            ReduceForm::Exclusive => dice.pick(&COMBINES[..2]),
+        };
+        let row_len = extent(dice, most);
+        let rows = if dice.below(3) == 0 { 1 } else { extent(dice, most / row_len) };
+        let mut shape = if rows == 1 && dice.below(2) == 0 { Vec::new() } else { axes(dice, rows) };
+        let kept = shape.len();
+        match form {
+            ReduceForm::Total => shape.extend(axes(dice, row_len)),
+            _ => shape.push(row_len),
+        }
+        let simple = dice.below(2) == 0;
+        let types: Vec<ElementType> = if simple {
+            let sum = matches!(combine, Combine::Sum | Combine::Product);
+            vec![if sum { dice.pick(&[F32, F32, F64, I64, U64]) } else { dice.pick(&ElementType::ALL) }]
+        } else {
+            (0..dice.below(4)).map(|_| dice.pick(&ElementType::ALL)).collect()
+        };
+        let program = if simple {
+            same(types[0])
+        } else {
+            loop {
+                let steps = dice.below(12);
+                let program = program(dice, &types, shape.len(), steps);
+                if combine.takes(program.result_type()) {
+                    break program;
+                }
+            }
+        };
+        let combined = combine.result_type(program.result_type());
+        let steps = dice.below(6);
+        // The bits of a half that is a NaN are not specified; random programs would show them.
+        let finish = if simple || matches!(combined, F16 | BF16) {
+            canonical(combined)
+        } else {
+            self::program(dice, &[combined], 0, steps)
+        };
+        let mut inputs = Vec::new();
+        for &element_type in &types {
+            let layout = layout(dice, &shape, true);
+            let bytes = if simple && !matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum) {
+                numbers(dice, &layout, element_type)
+            } else {
+                contents(dice, &layout, element_type)
+            };
+            inputs.push((layout, bytes));
+        }
+        let of_result = if form == ReduceForm::Total { &shape[..kept] } else { &shape[..] };
+        let result = layout(dice, of_result, false);
+        let before = contents(dice, &result, finish.result_type());
+        let bits = |program: &Program, dice: &mut Dice| -> Vec<u64> {
+            program.scalars().iter().map(|&element_type| dice.bits(element_type)).collect()
+        };
+        let (scalars, finish_scalars) = (bits(&program, dice), bits(&finish, dice));
+        Self {
+            program,
+            scalars,
+            combine,
+            form,
+            finish,
+            finish_scalars,
+            shape,
+            inputs,
+            result: (result, before),
+        }
+    }
+
+    fn work(&self) -> Reducing<'_> {
+        Reducing {
+            program: &self.program,
+            scalars: &self.scalars,
+            combine: self.combine,
+            finish: &self.finish,
+            finish_scalars: &self.finish_scalars,
+        }
+    }
+
+    /// The bytes of the result's memory afterwards, by core's interpreter.
+    pub(crate) fn expected(&self) -> Vec<u8> {
+        let mut bytes = self.result.1.clone();
+        let inputs: Vec<InputElements<'_>> =
+            self.inputs.iter().map(|(layout, own)| InputElements { start: own.as_ptr(), layout }).collect();
+        let result = ResultElements { start: bytes.as_mut_ptr(), layout: &self.result.0 };
+        let kept = match self.form {
+            ReduceForm::Total => self.result.0.shape().len(),
+            _ => self.shape.len() - 1,
+        };
+        let rows = self.shape[..kept].iter().product();
+        // SAFETY: layouts lie inside their bytes, which are apart.
+        unsafe { interpret_reduction(&self.work(), self.form, &inputs, &self.shape, result, 0..rows) };
+        bytes
+    }
+
+    /// Computes it on a device.
+    pub(crate) fn run(&self, device: &CudaDevice, stream: &CudaStream) -> Vec<u8> {
+        let result = upload(stream, &self.result.1);
+        let own: Vec<CudaBuffer> = self.inputs.iter().map(|(_, bytes)| upload(stream, bytes)).collect();
+        let operands: Vec<Operand<'_, CudaBuffer>> =
+            own.iter().zip(&self.inputs).map(|(buffer, (layout, _))| Operand::new(buffer, layout)).collect();
+        let to = Operand::new(&result, &self.result.0);
+        // SAFETY: layouts lie inside their buffers, which are apart.
+        let op = unsafe { ReduceOp::new_unchecked(self.work(), self.form, &self.shape, &operands, to) };
+        device.reduce(stream, &op).unwrap();
+        let found = download(stream, &result);
+        own.into_iter().for_each(|buffer| free(stream, buffer));
+        free(stream, result);
+        found
+    }
+
+    /// Panics unless every byte of the result's memory is as expected.
+    pub(crate) fn compare(&self, found: &[u8], expected: &[u8], which: u64) {
+        assert_eq!(found.len(), expected.len());
+        if let Some(wrong) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
+            let size = self.finish.result_type().len_bytes();
+            let element = wrong / size;
+            let bytes = element * size..(element + 1) * size;
+            let (found, expected) = (&found[bytes.clone()], &expected[bytes]);
+            panic!("case {which}: element {element} is {found:x?}, not {expected:x?}, of {self}");
+        }
+    }
+}
+
+impl fmt::Display for Reduced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { combine, form, shape, program, finish, .. } = self;
+        writeln!(f, "{form:?} {combine:?} of {shape:?} by {program:?}, finish {finish:?}")?;
+        writeln!(f, "result: {:?}", self.result.0)?;
+        self.inputs.iter().try_for_each(|(layout, _)| writeln!(f, "input: {layout:?}"))
+    }
+}

@@ -218,6 +218,11 @@ impl Kernel<'_> {
                 let address = moved_by(text, row, first, bytes);
                 spans(text, address, vector, width)
             }
+            Access::Row { width } => {
+                let address = moved_by(text, row, first, bytes);
+                let loaded = load_span(text, space(kind), element_type, address, vector, width.into());
+                vec![loaded; self.deal]
+            }
             Access::Reversed { width } => {
                 let address = moved_by(text, row, first, -bytes);
                 let back = bytes * (signed(vector) - 1);

@@ -88,6 +88,33 @@ pub(crate) fn of_copy<T: PartialEq + Debug>(
     Err(Violation::new(told))
 }
 
+/// Nothing if a view shows what is due, else a violation that tells the first difference: its layout, the index, both values, and which
+/// element was read instead.
+///
+/// # Errors
+///
+/// Where they differ.
+pub(crate) fn of_read<T: PartialEq + Debug>(
+    found: &[T],
+    due: &[T],
+    source: &Side<'_, T>,
+    what: &str,
+) -> Outcome {
+    if found.len() != due.len() {
+        return Err(Violation::new(format!("{what}: {} elements, {} are due", found.len(), due.len())));
+    }
+    let Some(at) = found.iter().zip(due).position(|(a, b)| a != b) else { return Ok(()) };
+    let (value, expected) = (&found[at], &due[at]);
+    let index = index(&source.pattern.picture().shape, at);
+    let origin = source.holding(value, "view").map(|from| format!("what was read is {from}"));
+    let origin = origin.unwrap_or_else(|| "no element of the array has that value".to_owned());
+    Err(Violation::new(format!(
+        "{what}: element {index:?} is {value:?}, {expected:?} is due; {origin}\n  view: {}, by {:?}",
+        source.told(),
+        source.pattern.steps
+    )))
+}
+
 /// The index that comes `at`-th in C order.
 fn index(shape: &[usize], at: usize) -> Vec<usize> {
     let (mut index, mut rest) = (vec![0; shape.len()], at);
@@ -117,6 +144,23 @@ mod tests {
         let source = Side { pattern: &source, layout: &from_layout, elements: &from };
         let target = Side { pattern: &target, layout: &to_layout, elements: &before };
         of_copy(&found, &due, &target, &source, "a copy")
+    }
+
+    #[test]
+    fn so_it_is_for_a_view_that_is_read() {
+        let elements: Vec<u16> = (10..22).collect();
+        let pattern = Pattern { base: vec![3, 4], steps: vec![Step::Permute(vec![1, 0])] };
+        let layout = Layout::new(&[4, 3], &[1, 4], 0).expect("small");
+        let view = Side { pattern: &pattern, layout: &layout, elements: &elements };
+        let due = pattern.picture().read(&elements);
+        assert_eq!(of_read(&due, &due, &view, "a view"), Ok(()));
+        let message = of_read(&elements, &due, &view, "a view").expect_err("not turned").message;
+        let told = "a view: element [0, 1] is 11, 14 is due; what was read is element [1, 0] of the view (position 1)";
+        assert!(message.starts_with(told), "{message}");
+        assert!(
+            message.contains("shape [4, 3] strides [1, 4] offset 0 in an array of shape [3, 4]"),
+            "{message}"
+        );
     }
 
     #[test]

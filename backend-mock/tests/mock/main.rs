@@ -1,5 +1,6 @@
 //! What the simulator promises: legal schedules and all of them, reproducible runs, visible mistakes, typed failures.
 
+mod allocated_at;
 mod declared;
 mod default_streams;
 mod explore;

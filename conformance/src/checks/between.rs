@@ -4,6 +4,7 @@ use devarray::{Array, Device, Error};
 
 use crate::{
     Harness, Outcome, Pattern,
+    difference::{self, Side},
     harness::no_background_errors,
     patterns::{SHAPES, elements},
     violation::{ensure, same},
@@ -21,8 +22,12 @@ pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
         let mut to = Array::from_slice(&s, &target.base, &due)?;
         let src = Array::from_slice(&t, &source.base, &from)?;
         target.view_mut(&mut to)?.copy_across(&s, &t, &source.view(&src)?)?;
+        let before = due.clone();
         target.picture().write(&mut due, &source.picture().read(&from));
-        same(&to.to_vec(&s)?, &due, &format!("{target:?} from {source:?} of another device"))?;
+        let layouts = [target.view(&to)?.layout().clone(), source.view(&src)?.layout().clone()];
+        let written = Side { pattern: &target, layout: &layouts[0], elements: &before };
+        let read = Side { pattern: &source, layout: &layouts[1], elements: &from };
+        difference::of_copy(&to.to_vec(&s)?, &due, &written, &read, "a copy from another device")?;
         same(&src.to_vec(&t)?, &from, "the source of a copy to another device")?;
     }
     no_background_errors(&here)?;

@@ -4,6 +4,7 @@ use devarray::{Array, Device, Error, LayoutError, Order, layout::IndexItem};
 
 use crate::{
     Harness, Outcome, Pattern, Picture, Violation,
+    difference::{self, Side},
     patterns::{SHAPES, elements},
     violation::{ensure, same},
 };
@@ -17,7 +18,8 @@ pub fn views<D: Device>(harness: &Harness<D>) -> Outcome {
         let array = Array::from_slice(&stream, &pattern.base, &data)?;
         let (view, picture) = (pattern.view(&array)?, pattern.picture());
         same(view.shape(), &picture.shape, &format!("the shape of {pattern:?}"))?;
-        same(&view.to_vec(&stream)?, &picture.read(&data), &format!("{pattern:?}"))?;
+        let side = Side { pattern: &pattern, layout: view.layout(), elements: &data };
+        difference::of_read(&view.to_vec(&stream)?, &picture.read(&data), &side, "a view")?;
     }
     Ok(())
 }
@@ -33,7 +35,10 @@ pub fn orders<D: Device>(harness: &Harness<D>) -> Outcome {
         for order in [Order::C, Order::F, Order::A, Order::K] {
             let copy = pattern.view(&array)?.to_contiguous(&stream, order)?;
             same(copy.shape(), &pattern.picture().shape, "the shape of a copy")?;
-            same(&copy.to_vec(&stream)?, &due, &format!("a copy in order {order:?} of {pattern:?}"))?;
+            let view = pattern.view(&array)?;
+            let side = Side { pattern: &pattern, layout: view.layout(), elements: &data };
+            let what = format!("a copy in order {order:?}");
+            difference::of_read(&copy.to_vec(&stream)?, &due, &side, &what)?;
             let dense = match order {
                 Order::C => copy.layout().is_c_contiguous(),
                 Order::F => copy.layout().is_f_contiguous(),

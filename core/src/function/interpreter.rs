@@ -16,7 +16,7 @@ use crate::layout::{Layout, NdLayout};
 use environment::FloatEnvironment;
 use kernels::Slot;
 pub use reduce::{Reducing, interpret_reduction};
-use schedule::{Schedule, is_fixed};
+use schedule::{Schedule, is_fixed, same_bits};
 use walk::Walk;
 
 /// Elements that are read: where the memory starts, and how the elements lie in it, in elements of the program's type.
@@ -170,7 +170,7 @@ impl Run<'_> {
     unsafe fn block(&self, slots: &mut [Slot], range: Range<usize>) {
         let (program, len) = (self.schedule.program, range.len());
         for (at, &instruction) in program.instructions().iter().enumerate() {
-            if is_fixed(instruction) {
+            if is_fixed(instruction) || same_bits(instruction).is_some() {
                 continue;
             }
             // Taken out while it is written: it is never an operand's.

@@ -116,6 +116,47 @@ fn of_lists(digests: &mut Digests) {
     }
 }
 
+/// Permuted arrays around thresholds that no list comes near: many rows, pages, large tiles.
+fn of_thresholds(digests: &mut Digests) {
+    const SHAPES: [&[usize]; 18] = [
+        &[481, 901],
+        &[641, 901],
+        &[700, 200_001],
+        &[1000, 100_000],
+        &[1100, 256_000],
+        &[1500, 256_000],
+        &[2048, 126_912],
+        &[4096, 70_016],
+        &[126_912, 2048],
+        &[1_249_984, 208],
+        &[300_000, 211],
+        &[512, 384, 640],
+        &[512, 384, 648],
+        &[1100, 2000, 300],
+        &[64, 3000, 1024],
+        &[3, 700, 7, 90, 41],
+        &[40, 5, 300, 6, 60],
+        &[37, 11, 13, 17, 19, 5],
+    ];
+    for shape in SHAPES {
+        let dst = Layout::contiguous(shape, devarray::Order::C).unwrap();
+        let mut orders = vec![Layout::contiguous(shape, devarray::Order::F).unwrap()];
+        if let [a, b, c] = *shape {
+            let [a, b, c] = [a, b, c].map(usize::cast_signed);
+            orders.extend(
+                [[1, a, a * b], [1, a * c, a], [b, 1, a * b]]
+                    .map(|strides| Layout::new(shape, &strides, 0).unwrap()),
+            );
+            // Few runs, pages apart.
+            orders.push(Layout::new(shape, &[c, a * c * 16, 1], 0).unwrap());
+            orders.push(Layout::new(shape, &[16 * b * c, 1, b], 0).unwrap());
+        }
+        for src in &orders {
+            WIDTHS.into_iter().for_each(|width| digests.copy("thresholds", (&dst, src), width, AT));
+        }
+    }
+}
+
 /// Random layouts of two kinds, from few elements to many, at any addresses.
 fn of_random_layouts(digests: &mut Digests) {
     const EXTENTS: [usize; 20] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 31, 32, 33, 48, 64, 96, 100, 128, 256];
@@ -156,6 +197,7 @@ fn of_random_layouts(digests: &mut Digests) {
 fn every_launch_is_as_it_was() {
     let mut digests = Digests::default();
     of_lists(&mut digests);
+    of_thresholds(&mut digests);
     of_random_layouts(&mut digests);
     let mut found = String::new();
     for (name, Digest { hash, launches }) in &digests.0 {

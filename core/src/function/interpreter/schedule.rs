@@ -1,7 +1,9 @@
 //! Which slot holds which register, and when: slots are used again once their register is read no more.
 
+use smallvec::SmallVec;
+
 use super::kernels::{Slot, slot};
-use crate::function::primitive::{Instruction, Program, Register};
+use crate::function::primitive::{Instruction, Program, Register, Unary};
 
 /// Bytes that the slots of a block take together, about: they should stay in a core's caches.
 const BLOCK_BYTES: usize = 128 << 10;
@@ -22,35 +24,36 @@ pub(super) struct Schedule<'a> {
 impl<'a> Schedule<'a> {
     pub(super) fn of(program: &'a Program) -> Self {
         let instructions = program.instructions();
+        let mut roots: Vec<usize> = Vec::with_capacity(instructions.len());
+        for (at, &instruction) in instructions.iter().enumerate() {
+            roots.push(same_bits(instruction).map_or(at, |register| roots[register.index()]));
+        }
         let mut last_use: Vec<usize> = (0..instructions.len()).collect();
         for (at, &instruction) in instructions.iter().enumerate() {
             for register in instruction.operands() {
-                last_use[register.index()] = at;
+                last_use[roots[register.index()]] = at;
             }
         }
-        last_use[program.result().index()] = usize::MAX;
+        last_use[roots[program.result().index()]] = usize::MAX;
         let mut free: Vec<usize> = Vec::new();
         let (mut places, mut slots) = (Vec::with_capacity(instructions.len()), 0);
         for (at, &instruction) in instructions.iter().enumerate() {
+            if roots[at] != at {
+                places.push(places[roots[at]]);
+                continue;
+            }
             // What is the same in every block keeps its slot for good, which is filled before the first.
-            let place = match is_fixed(instruction) {
-                true => None,
-                false => free.pop(),
-            };
+            let place = if is_fixed(instruction) { None } else { free.pop() };
             places.push(place.unwrap_or_else(|| {
                 slots += 1;
                 slots - 1
             }));
             // The result's slot is another than the operands', which are free only afterwards.
-            let mut operands: Vec<Register> = instruction.operands().collect();
-            operands.dedup();
-            for (nth, register) in operands.iter().enumerate() {
-                let repeated = operands[..nth].contains(register);
-                let fixed = is_fixed(instructions[register.index()]);
-                if last_use[register.index()] == at && !fixed && !repeated {
-                    free.push(places[register.index()]);
-                }
-            }
+            let mut ending: SmallVec<[usize; 3]> = instruction.operands().map(|r| roots[r.index()]).collect();
+            ending.retain(|root| last_use[*root] == at && !is_fixed(instructions[*root]));
+            ending.sort_unstable();
+            ending.dedup();
+            free.extend(ending.into_iter().map(|root| places[root]));
         }
         Self { program, places, slots }
     }
@@ -68,6 +71,14 @@ impl<'a> Schedule<'a> {
 
     pub(super) fn place(&self, register: Register) -> usize {
         self.places[register.index()]
+    }
+}
+
+/// The operand whose slot holds the result, too: nothing is to be done.
+pub(super) fn same_bits(instruction: Instruction) -> Option<Register> {
+    match instruction {
+        Instruction::Unary(Unary::ToBits | Unary::FromBits | Unary::BoolToB32, register) => Some(register),
+        _ => None,
     }
 }
 

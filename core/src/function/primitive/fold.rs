@@ -1,6 +1,6 @@
 //! Instructions that need not be computed for every element: what has only constants to read, and what changes nothing.
 
-use super::{Binary, Constant, Instruction, ProgramBuilder, Register, RegisterType};
+use super::{Binary, Constant, Instruction, ProgramBuilder, Register, RegisterType, Unary};
 use crate::function::{
     ElementType,
     interpreter::{
@@ -32,6 +32,7 @@ pub(super) fn simplified(
             Some(Constant::Bool(condition)) => Simplified::Register(if condition { a } else { b }),
             _ => Simplified::No,
         },
+        Instruction::Unary(op, a) => undone(builder, op, a),
         Instruction::Binary(op, a, b) => unchanged(op, a, integer(builder, a), b, integer(builder, b)),
         _ => Simplified::No,
     }
@@ -44,6 +45,27 @@ fn integer(builder: &ProgramBuilder, register: Register) -> Option<(u64, u64)> {
         Constant::B32(bits) => Some((bits.into(), u32::MAX.into())),
         Constant::B64(bits) => Some((bits, u64::MAX)),
         _ => None,
+    }
+}
+
+/// Operations that take back the one before. No bits of a NaN are promised, so those of another do as well.
+fn undone(builder: &ProgramBuilder, op: Unary, a: Register) -> Simplified {
+    let before = |register| match builder.instruction(register) {
+        Instruction::Unary(op, a) => Some((op, a)),
+        _ => None,
+    };
+    match (op, before(a)) {
+        (Unary::ToBits, Some((Unary::FromBits, bits))) => Simplified::Register(bits),
+        (Unary::FromBits, Some((Unary::ToBits, float))) => Simplified::Register(float),
+        (Unary::Not, Some((Unary::Not, inner))) | (Unary::Negate, Some((Unary::Negate, inner))) => {
+            Simplified::Register(inner)
+        }
+        // Only what has zeros above is the same 32 bits again.
+        (Unary::F32ToHalf, Some((Unary::HalfToF32, half))) => match before(half) {
+            Some((Unary::F32ToHalf, _)) => Simplified::Register(half),
+            _ => Simplified::No,
+        },
+        _ => Simplified::No,
     }
 }
 

@@ -1,0 +1,55 @@
+//! Findings name the place where their memory was allocated.
+#![allow(unsafe_code, clippy::unwrap_used)] // opens unchecked streams and uses memory that is gone, to make what is to be found
+
+use std::panic::Location;
+
+use devarray::{
+    Array, Context,
+    backend::{Device, DownloadOp, HostBuffer, Stream},
+};
+use devarray_mock::{Access, Code, MockDevice};
+
+/// The line of the caller.
+#[track_caller]
+fn line_here() -> u32 {
+    Location::caller().line()
+}
+
+/// Whatever is found about a memory, where it was allocated is told with it: by arrays, on the host, and after its free.
+#[test]
+fn findings_say_where_the_memory_was_allocated() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    // SAFETY: that nothing orders the two is what is to be found.
+    let [one, two] = [(); 2].map(|()| unsafe { context.unchecked_stream() }.unwrap());
+    let (mut array, in_line) = (Array::<u8, _>::zeros(&one, &[100]).unwrap(), line_here());
+    array.view_mut().fill(&two, 1).unwrap();
+    let (host, host_line) = (device.alloc_host(64.try_into().unwrap()).unwrap(), line_here());
+    let target = array.view().buffer().unwrap().twin();
+    drop(array);
+    // SAFETY: the simulator defines what the use of memory that is gone does.
+    let op = unsafe { DownloadOp::new_unchecked(&target, 0, host.as_ptr(), 64) };
+    one.raw().download(&op).unwrap();
+    device.host_access(&host, 0..64, Access::Read);
+    let findings = device.report().findings;
+    let told: Vec<_> = findings.iter().map(|finding| (finding.code, finding.allocated_at.unwrap())).collect();
+    assert!(told.len() >= 3, "{findings:?}");
+    for (finding, (code, location)) in findings.iter().zip(&told) {
+        let due = if *code == Code::HostRead { host_line } else { in_line };
+        assert_eq!((location.file(), location.line()), (file!(), due), "{finding}");
+        assert!(finding.to_string().contains(&format!(" was allocated at {location}")), "{finding}");
+    }
+    // The twin: memory that nobody allocated here has no such place.
+    let mut own = [0_u8; 8];
+    let array = Array::<u8, _>::zeros(&one, &[8]).unwrap();
+    let source = array.view().buffer().unwrap().twin();
+    // SAFETY: as above; the memory lives until the stream was waited for.
+    let op = unsafe { DownloadOp::new_unchecked(&source, 0, own.as_mut_ptr(), 8) };
+    one.raw().download(&op).unwrap();
+    device.host_access_at(own.as_ptr_range(), Access::Read);
+    let last = device.report().findings.pop().unwrap();
+    // Copies of memory that is not pinned are done when they return, on some machines.
+    assert_eq!((last.code, last.allocated_at), (Code::ReliesOnProfile, None), "{last}");
+    assert!(!last.to_string().contains("was allocated"), "{last}");
+    one.synchronize().unwrap();
+}

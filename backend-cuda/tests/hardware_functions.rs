@@ -30,7 +30,7 @@ use devarray::{
     function::{
         ElementType::{self, BF16, Bool, F16, F32, F64, U8},
         Function,
-        primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, Unary},
+        primitive::Program,
     },
 };
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
@@ -78,24 +78,44 @@ fn random_functions_on_random_layouts() {
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn functions_of_floats() {
-    const ONE: &str = "sqrt rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh \
-        asinh acosh atanh erf erfc sigmoid floor ceil trunc rint abs sign square reciprocal";
-    const TWO: &str = "atan2 hypot copysign minimum maximum fmin fmax fmod";
     let device = CudaDevice::open(0).expect("a CUDA device is needed");
     let stream = device.open_stream().unwrap();
-    let one = ONE.split_whitespace().map(|name| format!("{name}(x0)"));
-    let two = TWO.split_whitespace().map(|name| format!("{name}(x0, x1)"));
-    let operators = ["x0 ** x1", "x0 / x1", "x0 // x1", "x0 % x1"].map(str::to_owned);
     let began = Instant::now();
-    for (nth, text) in one.chain(two).chain(operators).enumerate() {
+    for (nth, text) in texts_of_floats().into_iter().enumerate() {
         for of in [F16, BF16, F32, F64] {
-            let program = program(&text, &[of, of]);
-            let case = Case::of(&mut Dice(nth as u64), program, &[100_003]);
+            let case = Case::of(&mut Dice(nth as u64), program(&text, &[of, of]), &[100_003]);
             println!("{text} of {of}");
             case.compare(&case.run(&device, &stream), &case.interpreted(), nth as u64);
         }
     }
     println!("functions of floats in {:.1} s", began.elapsed().as_secs_f64());
+}
+
+fn texts_of_floats() -> Vec<String> {
+    const ONE: &str = "sqrt rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh \
+        asinh acosh atanh erf erfc sigmoid floor ceil trunc rint abs sign square reciprocal";
+    const TWO: &str = "atan2 hypot copysign minimum maximum fmin fmax fmod";
+    let one = ONE.split_whitespace().map(|name| format!("{name}(x0)"));
+    let two = TWO.split_whitespace().map(|name| format!("{name}(x0, x1)"));
+    let operators = ["x0 ** x1", "x0 / x1", "x0 // x1", "x0 % x1"].map(str::to_owned);
+    one.chain(two).chain(operators).collect()
+}
+
+/// Without a device: what is written here is a function.
+#[test]
+fn every_text_here_is_a_function() {
+    for text in texts_of_floats() {
+        for of in [F16, BF16, F32, F64] {
+            assert_eq!(program(&text, &[of, of]).result_type(), of);
+        }
+    }
+    assert!(speeds().iter().all(|speed| speed.layouts.len() == speed.program.inputs().len() + 1));
+    assert_eq!(hashed().result_type(), U8);
+}
+
+/// Bytes that tell where they are.
+fn hashed() -> Program {
+    program("cast((i0 * 2654435761) >> 24, u8)", &[])
 }
 
 /// More elements, and distances, than 32 bits count.
@@ -107,7 +127,7 @@ fn beyond_32_bits() {
     let far = (1_usize << 32) + 48;
     let len = far + 5_000;
     let (large, small) = (alloc(&stream, len), alloc(&stream, 3_000));
-    let hashed = Function::parse("cast((i0 * 2654435761) >> 24, u8)", &[], &[]).unwrap().expand();
+    let hashed = hashed();
     let all = Layout::new(&[len], &[1], 0).unwrap();
     // SAFETY: the layout lies inside the buffer.
     let op = unsafe { MapOp::new_unchecked(&hashed, &[], &[], Operand::new(&large, &all)) };
@@ -292,16 +312,8 @@ impl Speed {
 
 /// Numbers that look random, and are no NaN as `f32`.
 fn fill_with_noise(device: &CudaDevice, stream: &CudaStream, buffer: &CudaBuffer, words: usize) {
-    let mut b = ProgramBuilder::new(&[], &[]);
-    let at = b.push(Instruction::Position(0));
-    let low = b.unary(Unary::Wrap, at);
-    let factor = b.constant(Constant::B32(0x9e37_79b1));
-    let mixed = b.binary(Binary::Multiply, low, factor);
-    let (fourteen, mask) = (b.constant(Constant::B32(14)), b.constant(Constant::B32(0x3fbf_bfbf)));
-    let shifted = b.binary(Binary::ShiftRight, mixed, fourteen);
-    let mixed = b.binary(Binary::Xor, mixed, shifted);
-    let mixed = b.binary(Binary::And, mixed, mask);
-    let program = b.finish(mixed, ElementType::U32);
+    let mixed = "cast(i0 * 2654435761, u32)";
+    let program = program(&format!("({mixed} ^ {mixed} >> 14) & 1069531071"), &[]);
     let layout = Layout::new(&[words], &[1], 0).unwrap();
     // SAFETY: the layout lies inside the buffer.
     let op = unsafe { MapOp::new_unchecked(&program, &[], &[], Operand::new(buffer, &layout)) };

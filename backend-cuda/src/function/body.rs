@@ -10,7 +10,7 @@ use devarray::function::{
 
 use super::{
     access::load_one,
-    quick,
+    quick::{self, Quick},
     regions::{Region, Regions},
     text::{Bank, Reg, Text},
 };
@@ -77,7 +77,7 @@ impl<'p> Body<'p> {
     pub(super) fn line(
         &self,
         text: &mut Text,
-        quick: Option<Reg>,
+        quick: Option<Quick>,
         mut source: impl FnMut(&mut Text, Instruction) -> Reg,
     ) -> Known {
         let mut known = self.common.clone();
@@ -86,24 +86,26 @@ impl<'p> Body<'p> {
                 known.values[at] = Some(self.instruction(text, &known, instruction, &mut source));
             }
         }
-        for (_, by) in self.quick_divisions().filter(|_| quick.is_some()) {
-            if known.inverses[by.index()].is_none() {
-                let divisor = register(&known, by);
-                let is_constant = matches!(self.program.instructions()[by.index()], Instruction::Constant(_));
-                let sound = quick.filter(|_| !is_constant);
-                known.inverses[by.index()] = Some(quick::inverse(text, divisor, sound));
+        if let Some(quick) = quick {
+            for by in self.quick_divisors() {
+                if known.inverses[by.index()].is_none() {
+                    let divisor = self.program.instructions()[by.index()];
+                    let is_constant = matches!(divisor, Instruction::Constant(_));
+                    let inverse = quick.inverse(text, register(&known, by), is_constant);
+                    known.inverses[by.index()] = Some(inverse);
+                }
             }
         }
         known
     }
 
-    /// Whether a division can be quick, and so whether [`element`](Self::element) needs to be told what is sound.
+    /// Whether a division can be quick.
     pub(super) fn has_quick_divisions(&self) -> bool {
-        self.quick_divisions().next().is_some()
+        self.quick_divisors().next().is_some()
     }
 
-    /// Divisions of `f32` that differ, by what a line of elements has in common, with the divisors.
-    fn quick_divisions(&self) -> impl Iterator<Item = (usize, Register)> {
+    /// What a line of elements has in common, and others of `f32` are divided by.
+    fn quick_divisors(&self) -> impl Iterator<Item = Register> {
         let instructions = self.program.instructions();
         instructions.iter().enumerate().filter_map(move |(at, &instruction)| match instruction {
             Instruction::Binary(Binary::Divide, _, by)
@@ -112,19 +114,19 @@ impl<'p> Body<'p> {
                     && self.program.register_type(by) == RegisterType::F32
                     && quick::may_divide(instructions[by.index()]) =>
             {
-                Some((at, by))
+                Some(by)
             }
             _ => None,
         })
     }
 
-    /// Writes the rest for one element of a line, and answers the register of the result. `quick`: divisions may be, where
-    /// that is sound; the register becomes false where it is not.
+    /// Writes the rest for one element of a line, and answers the register of the result. `quick`: the quick way of divisions,
+    /// which is asked in the end whether it was sound.
     pub(super) fn element(
         &self,
         text: &mut Text,
         line: &Known,
-        quick: Option<Reg>,
+        quick: Option<Quick>,
         mut source: impl FnMut(&mut Text, Instruction) -> Reg,
     ) -> Reg {
         let mut known = line.clone();
@@ -142,7 +144,7 @@ impl<'p> Body<'p> {
         &self,
         text: &mut Text,
         known: &mut Known,
-        (region, quick): (Region, Option<Reg>),
+        (region, quick): (Region, Option<Quick>),
         source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
     ) {
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
@@ -164,8 +166,10 @@ impl<'p> Body<'p> {
                 }
                 (Instruction::Binary(Binary::Divide, a, b), _) => {
                     match quick.zip(known.inverses[b.index()]) {
-                        Some((sound, inverse)) => {
-                            quick::divide(text, register(known, a), register(known, b), inverse, sound)
+                        Some((quick, inverse)) => {
+                            let in_range = quick::is_in_range(self.program.instructions()[a.index()]);
+                            let number = (register(known, a), in_range);
+                            quick.divide(text, number, register(known, b), inverse)
                         }
                         None => self.instruction(text, known, instruction, source),
                     }
@@ -181,7 +185,7 @@ impl<'p> Body<'p> {
         &self,
         text: &mut Text,
         known: &mut Known,
-        region: (Region, Option<Reg>),
+        region: (Region, Option<Quick>),
         (to, value): (Reg, Register),
         source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
     ) {

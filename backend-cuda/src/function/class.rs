@@ -37,7 +37,9 @@ pub(super) enum Access {
     Each,
     /// Elements side by side along the inner axis.
     Span { width: u8 },
-    /// The same, against the direction of the axis.
+    /// The same, of which all positions along the short axis have the same.
+    Row { width: u8 },
+    /// Elements side by side, against the direction of the axis.
     Reversed { width: u8 },
     /// Every second, third or fourth of elements that lie side by side, all of which are loaded.
     Picked { step: u8, width: u8 },

@@ -18,6 +18,9 @@ const INSTRUCTIONS: u64 = 1_024;
 /// The longest axis that a thread goes along besides the inner one.
 const DEAL: u64 = 4;
 
+/// Fewest elements of which a thread takes several rows: fewer would leave multiprocessors idle.
+const GROUPED: u64 = 1 << 18;
+
 /// The inner axis, and the short one, of a problem that keeps its other axes.
 pub(super) struct Axes {
     outer: Problem,
@@ -30,6 +33,7 @@ pub(super) struct Axes {
 /// The launch for any problem; `None` if it has more operands and axes than a parameter holds.
 pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) -> Option<Launch> {
     let (axes, vector, lead, accesses) = vectored(dealt(problem), instructions)
+        .or_else(|| vectored(grouped(problem, instructions), instructions))
         .or_else(|| vectored(Some(rows(problem)), instructions))
         .unwrap_or_else(|| one_by_one(problem));
     let Axes { outer, extent, inner, deal, short } = &axes;
@@ -92,6 +96,27 @@ pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
     Some(Axes { outer, extent, inner, deal, short: short_strides })
 }
 
+/// The innermost axis with a few rows as the short one, where operands are repeated along one of them: what is repeated is
+/// loaded once for all, and a thread works out once where it is.
+fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
+    let inner = problem.rank().checked_sub(1)?;
+    let rows = inner.checked_sub(1)?;
+    let repeated = |operand: usize| {
+        problem.kinds[operand].element_type().is_some()
+            && (problem.along(inner)[operand] == 0 || problem.along(rows)[operand] == 0)
+    };
+    let all = instructions as u64 * ACCESS_BYTES * DEAL;
+    let worth = problem.elements() >= GROUPED && all <= INSTRUCTIONS && (1..problem.operands()).any(repeated);
+    if !worth || !problem.extents[rows].is_multiple_of(DEAL) {
+        return None;
+    }
+    let mut outer = problem.clone();
+    let (extent, inner) = outer.remove(inner);
+    let short = outer.along(rows).to_vec();
+    outer.lengthen(rows, DEAL);
+    Some(Axes { outer, extent, inner, deal: DEAL, short })
+}
+
 /// How many elements a thread takes, how many the first leaves out, and how each operand is reached.
 type Vectored = (Axes, u64, u64, Vec<Access>);
 
@@ -111,6 +136,7 @@ fn vectored(axes: Option<Axes>, instructions: usize) -> Option<Vectored> {
                 Access::Span { width } | Access::Reversed { width } | Access::Picked { width, .. } => {
                     u64::from(width) == vector
                 }
+                Access::Row { width } => u64::from(width) == vector,
                 Access::Dealt { width, .. } => width > 1,
                 _ => false,
             };
@@ -168,6 +194,7 @@ fn access(axes: &Axes, operand: usize, vector: u64, lead: u64) -> Access {
         0 if short == 0 => Access::Uniform,
         0 => Access::Each,
         _ if matches!(kind, Kind::Position(_)) => Access::Single,
+        _ if inner == size && short == 0 && *deal > 1 => Access::Row { width: width(first, vector, 0) },
         _ if inner == size => Access::Span { width: width(first, vector, short) },
         _ if inner == -size => {
             Access::Reversed { width: width(first.wrapping_add_signed(-last * size), vector, short) }

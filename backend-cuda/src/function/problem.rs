@@ -152,6 +152,12 @@ impl Problem {
         (self.extents.remove(axis), strides)
     }
 
+    /// Makes steps along an axis so many times longer, of which its extent is a multiple.
+    pub(super) fn lengthen(&mut self, axis: usize, times: u64) {
+        self.extents[axis] /= times;
+        self.along_mut(axis).iter_mut().for_each(|stride| *stride *= times.cast_signed());
+    }
+
     fn insert(&mut self, axis: usize, (extent, strides): (u64, Vec<i64>)) {
         let at = axis * self.operands();
         self.extents.insert(axis, extent);

@@ -5,14 +5,25 @@
 //! IBM RISC System/6000 processor", 1990). So the operands are looked at: the divisor once, what is divided each time. Where
 //! they are out of range the thread divides the plain way. The plain way takes a branch for a 0, which images are full of.
 
-use devarray::function::primitive::{Constant, Instruction};
+use devarray::function::primitive::{Constant, Instruction, Unary};
 
 use super::text::{Bank, Reg, Text};
 
-/// Divisors from 2^-60 to 2^30, and what is divided: 0, or from 2^-95 to below 2^60. Quotients are from 2^-125 to 2^120, and
+/// Divisors from 2^-60 to 2^30, and what is divided: 0, or from 2^-95 to below 2^65. Quotients are from 2^-125 to 2^125, and
 /// the last place of a remainder is at least 2^-143.
 const DIVISORS: [u32; 2] = [0x2180_0000, 0x4e80_0000];
-const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x5d80_0000];
+const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
+
+/// Whether the divisions so far were sound.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quick {
+    /// Whether divisors were in range.
+    sound: Reg,
+    /// The largest absolute value that was divided.
+    largest: Reg,
+    /// The smallest, in an order of bits that begins with the smallest of the range and ends with 0 and what is below it.
+    smallest: Reg,
+}
 
 /// Whether a divisor may be in range. It is positive, so that the sign of a quotient of 0 comes out right.
 pub(super) fn may_divide(divisor: Instruction) -> bool {
@@ -23,35 +34,71 @@ pub(super) fn may_divide(divisor: Instruction) -> bool {
     }
 }
 
-/// The inverse of a divisor; `sound` becomes false if that is out of range.
-pub(super) fn inverse(text: &mut Text, divisor: Reg, sound: Option<Reg>) -> Reg {
-    if let Some(sound) = sound {
-        let [low, high] = DIVISORS;
-        let above = text.set(Bank::Predicate, "setp.ge.f32", format_args!("{divisor}, 0f{low:08X}"));
-        let below = text.set(Bank::Predicate, "setp.le.f32", format_args!("{divisor}, 0f{high:08X}"));
-        text.line(format_args!("and.pred {sound}, {sound}, {above}"));
-        text.line(format_args!("and.pred {sound}, {sound}, {below}"));
-    }
-    text.set(Bank::F32, "rcp.rn.f32", format_args!("{divisor}"))
+/// Whether a number is in range in any case: an integer is.
+pub(super) fn is_in_range(number: Instruction) -> bool {
+    matches!(number, Instruction::Unary(Unary::SignedToF32 | Unary::UnsignedToF32, _))
 }
 
-/// The quotient; `sound` becomes false if it may not be exact.
-pub(super) fn divide(text: &mut Text, number: Reg, divisor: Reg, inverse: Reg, sound: Reg) -> Reg {
-    let [low, high] = DIVIDENDS;
-    let size = text.set(Bank::F32, "abs.f32", format_args!("{number}"));
-    let above = text.set(Bank::Predicate, "setp.ge.f32", format_args!("{size}, 0f{low:08X}"));
-    let zero = text.set(Bank::Predicate, "setp.eq.f32", format_args!("{number}, 0f00000000"));
-    let inside = text.set(Bank::Predicate, "or.pred", format_args!("{above}, {zero}"));
-    let below = text.set(Bank::Predicate, "setp.lt.f32", format_args!("{size}, 0f{high:08X}"));
-    text.line(format_args!("and.pred {sound}, {sound}, {inside}"));
-    text.line(format_args!("and.pred {sound}, {sound}, {below}"));
-    let minus = text.set(Bank::F32, "neg.f32", format_args!("{number}"));
-    let mut quotient = text.set(Bank::F32, "mul.rn.f32", format_args!("{number}, {inverse}"));
-    for _ in 0..2 {
-        // In this order of signs a quotient of 0 keeps its own.
-        let excess = text.set(Bank::F32, "fma.rn.f32", format_args!("{quotient}, {divisor}, {minus}"));
-        let lack = text.set(Bank::F32, "neg.f32", format_args!("{excess}"));
-        quotient = text.set(Bank::F32, "fma.rn.f32", format_args!("{lack}, {inverse}, {quotient}"));
+impl Quick {
+    /// Before the first division.
+    pub(super) fn begin(text: &mut Text) -> Self {
+        Self {
+            sound: text.set(Bank::Predicate, "mov.pred", format_args!("1")),
+            largest: text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),
+            smallest: text.set(Bank::B32, "mov.b32", format_args!("0")),
+        }
     }
-    quotient
+
+    /// Whether all divisions were sound.
+    pub(super) fn end(self, text: &mut Text) -> Reg {
+        let [low, high] = DIVIDENDS;
+        let Self { sound, largest, smallest } = self;
+        let below = text.set(Bank::Predicate, "setp.lt.f32", format_args!("{largest}, 0f{high:08X}"));
+        let limit = (2 * low).wrapping_neg();
+        let above = text.set(Bank::Predicate, "setp.le.u32", format_args!("{smallest}, {limit:#x}"));
+        let both = text.set(Bank::Predicate, "and.pred", format_args!("{below}, {above}"));
+        text.set(Bank::Predicate, "and.pred", format_args!("{both}, {sound}"))
+    }
+
+    /// The inverse of a divisor, which is looked at unless it `is_constant`.
+    pub(super) fn inverse(self, text: &mut Text, divisor: Reg, is_constant: bool) -> Reg {
+        if !is_constant {
+            let ([low, high], sound) = (DIVISORS, self.sound);
+            let above = text.set(Bank::Predicate, "setp.ge.f32", format_args!("{divisor}, 0f{low:08X}"));
+            let below = text.set(Bank::Predicate, "setp.le.f32", format_args!("{divisor}, 0f{high:08X}"));
+            text.line(format_args!("and.pred {sound}, {sound}, {above}"));
+            text.line(format_args!("and.pred {sound}, {sound}, {below}"));
+        }
+        text.set(Bank::F32, "rcp.rn.f32", format_args!("{divisor}"))
+    }
+
+    /// The quotient by a divisor of this inverse. The number is looked at unless it `is_in_range`.
+    pub(super) fn divide(
+        self,
+        text: &mut Text,
+        (number, is_in_range): (Reg, bool),
+        divisor: Reg,
+        inverse: Reg,
+    ) -> Reg {
+        if !is_in_range {
+            let Self { largest, smallest, .. } = self;
+            // Of a NaN the quotient is one in any case.
+            let size = text.set(Bank::F32, "abs.f32", format_args!("{number}"));
+            text.line(format_args!("max.f32 {largest}, {largest}, {size}"));
+            // Without the sign, and turned so that 0 is the first that is still allowed.
+            let bits = text.set(Bank::B32, "mov.b32", format_args!("{number}"));
+            let turn = (2 * DIVIDENDS[0]).wrapping_neg();
+            let turned = text.set(Bank::B32, "mad.lo.u32", format_args!("{bits}, 2, {turn:#x}"));
+            text.line(format_args!("max.u32 {smallest}, {smallest}, {turned}"));
+        }
+        let minus = text.set(Bank::F32, "neg.f32", format_args!("{number}"));
+        let mut quotient = text.set(Bank::F32, "mul.rn.f32", format_args!("{number}, {inverse}"));
+        for _ in 0..2 {
+            // In this order of signs a quotient of 0 keeps its own.
+            let excess = text.set(Bank::F32, "fma.rn.f32", format_args!("{quotient}, {divisor}, {minus}"));
+            let lack = text.set(Bank::F32, "neg.f32", format_args!("{excess}"));
+            quotient = text.set(Bank::F32, "fma.rn.f32", format_args!("{lack}, {inverse}, {quotient}"));
+        }
+        quotient
+    }
 }

@@ -27,6 +27,7 @@ fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
     values(&mut shown, &device)?;
     launches(&mut shown, &device)?;
     shown.add("CudaDevice", &device);
+    shown.add("FunctionStatistics", &device.function_statistics());
     shown.add("Driver", &driver);
     shown.add("Table", driver.table());
     shown.add("Function", &Function::ALL[0]);

@@ -123,6 +123,26 @@ fn a_function_is_compiled_once() {
     close(&fake, device, stream);
 }
 
+/// Where rows or columns are repeated in a large result, a thread takes several rows.
+#[test]
+fn large_results_of_repeated_rows_and_columns() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let program = Function::parse("x0 * 3 - x1", &[ElementType::U8; 2], &[]).unwrap().expand();
+    let (rows, len) = (520, 512);
+    for strides in
+        [[[0, 1], [1, 0]], [[len, 1], [0, 1]], [[1, 0], [len, 1]], [[len, -1], [0, 1]], [[0, 2], [len, 1]]]
+    {
+        let mut case = Case::of(&mut Dice(7), program.clone(), &[rows, 512]);
+        for (input, strides) in case.inputs.iter_mut().zip(strides) {
+            let offset = if strides[1] < 0 { 511 } else { 0 };
+            input.0 = Layout::new(&[rows, 512], &strides, offset).unwrap();
+        }
+        case.compare(&case.run(&device, &stream), &case.interpreted(), 0);
+    }
+    close(&fake, device, stream);
+}
+
 /// Divisions by what many elements are divided by, of every kind of number.
 #[test]
 fn divisions_without_division() {

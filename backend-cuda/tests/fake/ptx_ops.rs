@@ -48,6 +48,10 @@ pub(crate) fn compute(name: &[&str], (class, bits): (char, u32), inputs: &[u64])
         ("min", _) if class == 'u' => of(0).min(of(1)),
         ("max", _) if class == 'u' => of(0).max(of(1)),
         ("min", _) => signed(0).min(signed(1)) as u64,
+        ("max", _) if float => {
+            f32::from_bits(of(0) as u32).max(f32::from_bits(of(1) as u32)).to_bits().into()
+        }
+        ("max", _) if class == 'u' => of(0).max(of(1)),
         ("max", _) => signed(0).max(signed(1)) as u64,
         ("setp", Some(by)) => return compared(by, (class, bits), of(0), of(1), signed(0), signed(1)).into(),
         ("selp", _) => {

@@ -8,6 +8,7 @@ use crate::function::{
     class::{Access, Class, Words},
     index::{divided, moved, moved_by, rows, thread},
     problem::Kind,
+    quick::Quick,
     text::{Bank, Reg, Text},
 };
 
@@ -155,10 +156,10 @@ impl Kernel<'_> {
                 }
             })
             .collect();
-        let quick =
-            body.has_quick_divisions().then(|| text.set(Bank::Predicate, "mov.pred", format_args!("1")));
+        let quick = body.has_quick_divisions().then(|| Quick::begin(text));
         let results = self.results(text, body, &loaded, (self.vector, quick));
-        if let Some(sound) = quick {
+        if let Some(quick) = quick {
+            let sound = quick.end(text);
             text.line(format_args!("@!{sound} bra {tail}"));
         }
         let (kind, access) = self.class.operands[0];
@@ -217,6 +218,11 @@ impl Kernel<'_> {
                 let address = moved_by(text, row, first, bytes);
                 spans(text, address, vector, width)
             }
+            Access::Row { width } => {
+                let address = moved_by(text, row, first, bytes);
+                let loaded = load_span(text, space(kind), element_type, address, vector, width.into());
+                vec![loaded; self.deal]
+            }
             Access::Reversed { width } => {
                 let address = moved_by(text, row, first, -bytes);
                 let back = bytes * (signed(vector) - 1);
@@ -272,7 +278,7 @@ impl Kernel<'_> {
         text: &mut Text,
         body: &Body<'_>,
         loaded: &[Elements],
-        (vector, quick): (usize, Option<Reg>),
+        (vector, quick): (usize, Option<Quick>),
     ) -> Vec<Vec<Reg>> {
         let read = |text: &mut Text, instruction, short: usize, at: usize| {
             let operand = self.operand(instruction);

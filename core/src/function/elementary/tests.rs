@@ -180,7 +180,7 @@ fn a_program_computes_what_the_host_computes() {
 }
 
 #[test]
-fn functions_stay_small() {
+fn functions_stay_short() {
     for &function in Elementary::ALL {
         for element_type in [ElementType::F32, ElementType::F64] {
             let program = program(function, element_type);
@@ -201,7 +201,15 @@ fn functions_stay_small() {
             let all =
                 program.instructions().iter().filter(|i| !matches!(i, Instruction::Constant(_))).count();
             println!("{} {element_type:?}: {count} of f64, {all} in all", function.name());
-            assert!(all < 400, "{}", function.name());
+            assert!(all < 240, "{}: {all} instructions", function.name());
+            // A device computes about 28 of f64 while it moves an element of f32, and the functions used most stay below.
+            let limit = match (function, element_type) {
+                (Elementary::Exp | Elementary::Sin | Elementary::Cos, ElementType::F32) => 18,
+                (Elementary::Log, ElementType::F32) => 20,
+                (Elementary::Tanh, ElementType::F32) => 26,
+                _ => 120,
+            };
+            assert!(count <= limit, "{} {element_type:?}: {count} instructions of f64", function.name());
         }
     }
 }

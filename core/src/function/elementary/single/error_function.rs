@@ -48,7 +48,7 @@ const ERFC: [f64; 19] = [
 ];
 
 const HARD_ERF: &Hard = &[];
-const HARD_ERFC: &Hard = &[];
+const HARD_ERFC: &Hard = &[(0xb76c_9f62, 0x3f80_0085)];
 
 #[inline(always)]
 pub(in super::super) fn erf<A: Arithmetic>(x: A::F32) -> A::F32 {

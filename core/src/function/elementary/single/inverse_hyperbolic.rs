@@ -6,8 +6,9 @@ use super::{Hard, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::LN_2;
 
-const HARD_ASINH: &Hard = &[];
-const HARD_ACOSH: &Hard = &[];
+const HARD_ASINH: &Hard =
+    &[(0x4bdd_65a5, 0x418f_034b), (0x6558_90d3, 0x4254_d1f9), (0x6eb1_a8ec, 0x4284_5a89)];
+const HARD_ACOSH: &Hard = &[(0x6558_90d3, 0x4254_d1f9), (0x6eb1_a8ec, 0x4284_5a89)];
 const HARD_ATANH: &Hard = &[];
 
 /// `e ln 2 + log((d + n) / (d - n))`, where the last is between √½ and √2.

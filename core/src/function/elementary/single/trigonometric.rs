@@ -41,6 +41,12 @@ const TWO_OVER_PI: [u32; 6] = [0x1b72_7220, 0xa94f_e13a, 0xbe8f_a9a6, 0xee06_db1
 
 const EXP2_M64: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
+/// As the magnitude, from bits that are at hand.
+#[inline(always)]
+fn without_sign<A: Arithmetic>(x: A::F32) -> A::F32 {
+    A::F32::of_bits(x.bits() & !SIGN)
+}
+
 /// Not of ∞, which the other way makes NaN.
 #[inline(always)]
 fn is_huge<A: Arithmetic>(a: A::F32) -> A::Bool {
@@ -81,31 +87,32 @@ fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
     let multiple = if cosine { k + 0.5 } else { k };
     let r = multiple.fma_by(-PI, wide);
     let r = multiple.fma_by(FRAC_PI_2_LOW * -2.0, r);
-    let odd = A::low(shifted.bits());
-    let odd = if cosine { odd.plus_literal(1) } else { odd };
+    // The sign, in its place.
+    let parity = A::low(shifted.bits());
+    let sign = if cosine { parity.plus_literal(1) } else { parity }.shl(31);
 
     let huge = is_huge::<A>(a);
     let angle = right_angles::<A>(x);
     let angle = if cosine { angle.plus_literal(1 << 62) } else { angle };
     let huge_r = A::signed_to_f64(angle.shl(1)) * (PI * EXP2_M64);
-    let huge_odd = A::high(angle.plus_literal(1 << 62)).shr(31);
+    let huge_sign = A::high(angle.plus_literal(1 << 62));
 
     let r = huge_r.when(huge, r);
-    let odd = huge_odd.when(huge, odd);
+    let sign = huge_sign.when(huge, sign) & SIGN;
     let r2 = r * r;
     let y = r.fma(r2 * polynomial::<A, 8>(r2, &SIN_WIDE), r);
-    A::F32::of_bits(A::narrow(y).bits() ^ odd.shl(31))
+    A::F32::of_bits(A::narrow(y).bits() ^ sign)
 }
 
 #[inline(always)]
 pub(in super::super) fn sin<A: Arithmetic>(x: A::F32) -> A::F32 {
-    let y = mended::<A>(x.magnitude(), sine::<A>(x, false), HARD_SIN);
+    let y = mended::<A>(without_sign::<A>(x), sine::<A>(x, false), HARD_SIN);
     A::F32::of_bits(y.bits() ^ (x.bits() & SIGN))
 }
 
 #[inline(always)]
 pub(in super::super) fn cos<A: Arithmetic>(x: A::F32) -> A::F32 {
-    mended::<A>(x.magnitude(), sine::<A>(x, true), HARD_COS)
+    mended::<A>(without_sign::<A>(x), sine::<A>(x, true), HARD_COS)
 }
 
 #[inline(always)]
@@ -132,6 +139,6 @@ pub(in super::super) fn tan<A: Arithmetic>(x: A::F32) -> A::F32 {
     let quotient = n * inverse;
     let rest = (-quotient).fma(d, n);
     let y = A::narrow(rest.fma(inverse, quotient));
-    let y = mended::<A>(a, y, HARD_TAN);
+    let y = mended::<A>(without_sign::<A>(x), y, HARD_TAN);
     A::F32::of_bits(y.bits() ^ (x.bits() & SIGN))
 }

@@ -31,7 +31,7 @@ pub use element_type::ElementType;
 pub use error::{FunctionError, FunctionErrorKind};
 pub use expression::{Arguments, Expression, IntoExpression};
 pub(crate) use expression::{Parameter, trace};
-pub use number::{Bits, Computable, Float, Integer, Number, Signed};
+pub use number::{Bits, Computable, Float, Number, Signed, WholeNumber};
 pub use operation::{BinaryOperation, UnaryOperation};
 pub(crate) use reduction::{Lowered, lower_reduction, lower_scan};
 pub use reduction::{ReduceOperation, Reduction, Scan, ScanOperation};

@@ -24,7 +24,7 @@
 use crate::{
     Array, ArrayViewMut, Bool, Result,
     backend::Compute,
-    function::{Bits, Computable, Float, Integer, Number, Operand, Operands, Signed},
+    function::{Bits, Computable, Float, Number, Operand, Operands, Signed, WholeNumber},
     stream::StreamHandle,
 };
 
@@ -178,11 +178,11 @@ calls! {
     /// Every bit turned.
     invert invert_into (x) Bits -> T: !x;
     /// `x << y`; 0 if `y` is negative or at least the width.
-    left_shift left_shift_into (x, y) Integer -> T: x << y;
+    left_shift left_shift_into (x, y) WholeNumber -> T: x << y;
     /// `x >> y`; 0 or −1 if `y` is negative or at least the width.
-    right_shift right_shift_into (x, y) Integer -> T: x >> y;
+    right_shift right_shift_into (x, y) WholeNumber -> T: x >> y;
     /// The number of bits set, of two's complement.
-    bitwise_count bitwise_count_into (x) Integer -> T: x.count_ones();
+    bitwise_count bitwise_count_into (x) WholeNumber -> T: x.count_ones();
 
     /// `x == y`
     equal equal_into (x, y) Computable -> Bool: x.equal(y);

@@ -33,7 +33,7 @@ pub trait Signed: Number {}
 
 /// An integer.
 #[diagnostic::on_unimplemented(message = "`{Self}` is no integer")]
-pub trait Integer: Bits + Number {}
+pub trait WholeNumber: Bits + Number {}
 
 /// An integer, or [`Bool`]: what `&`, `|`, `^` and `!` take.
 #[diagnostic::on_unimplemented(message = "`{Self}` is neither an integer nor `Bool`")]
@@ -62,14 +62,14 @@ macro_rules! computable {
 
 computable! {
     Bool: Bool, |value| u64::from(bool::from(value)), [Bits];
-    i8: I8, |value| u64::from(value.cast_unsigned()), [Number, Signed, Bits, Integer];
-    u8: U8, |value| u64::from(value), [Number, Bits, Integer];
-    i16: I16, |value| u64::from(value.cast_unsigned()), [Number, Signed, Bits, Integer];
-    u16: U16, |value| u64::from(value), [Number, Bits, Integer];
-    i32: I32, |value| u64::from(value.cast_unsigned()), [Number, Signed, Bits, Integer];
-    u32: U32, |value| u64::from(value), [Number, Bits, Integer];
-    i64: I64, |value| value.cast_unsigned(), [Number, Signed, Bits, Integer];
-    u64: U64, |value| value, [Number, Bits, Integer];
+    i8: I8, |value| u64::from(value.cast_unsigned()), [Number, Signed, Bits, WholeNumber];
+    u8: U8, |value| u64::from(value), [Number, Bits, WholeNumber];
+    i16: I16, |value| u64::from(value.cast_unsigned()), [Number, Signed, Bits, WholeNumber];
+    u16: U16, |value| u64::from(value), [Number, Bits, WholeNumber];
+    i32: I32, |value| u64::from(value.cast_unsigned()), [Number, Signed, Bits, WholeNumber];
+    u32: U32, |value| u64::from(value), [Number, Bits, WholeNumber];
+    i64: I64, |value| value.cast_unsigned(), [Number, Signed, Bits, WholeNumber];
+    u64: U64, |value| value, [Number, Bits, WholeNumber];
     f32: F32, |value| u64::from(value.to_bits()), [Number, Signed, Float];
     f64: F64, |value| value.to_bits(), [Number, Signed, Float];
 }

@@ -3,7 +3,7 @@
 use super::{Expression, IntoExpression};
 use crate::{
     Bool,
-    function::{BinaryOperation, Computable, Float, Integer, Number, UnaryOperation},
+    function::{BinaryOperation, Computable, Float, Number, UnaryOperation, WholeNumber},
 };
 
 /// Methods of one argument.
@@ -75,7 +75,7 @@ of_one! { Number:
     sign Sign;
 }
 
-of_one! { Integer:
+of_one! { WholeNumber:
     /// The number of bits set, of two's complement.
     count_ones BitwiseCount;
 }

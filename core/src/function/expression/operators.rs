@@ -5,7 +5,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 use super::{Expression, IntoExpression};
 use crate::{
     Bool,
-    function::{BinaryOperation, Bits, Float, Integer, Number, Signed, UnaryOperation},
+    function::{BinaryOperation, Bits, Float, Number, Signed, UnaryOperation, WholeNumber},
 };
 
 /// An operator between two expressions, and between an expression and a literal.
@@ -29,8 +29,8 @@ operator! {
     BitAnd bitand And Bits;
     BitOr bitor Or Bits;
     BitXor bitxor Xor Bits;
-    Shl shl ShiftLeft Integer;
-    Shr shr ShiftRight Integer;
+    Shl shl ShiftLeft WholeNumber;
+    Shr shr ShiftRight WholeNumber;
 }
 
 impl<T: Signed> Neg for Expression<T> {

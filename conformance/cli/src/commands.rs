@@ -1,9 +1,11 @@
 //! The command line: one file a command.
 
+mod array_files;
 pub mod bench;
 pub mod check;
 pub mod devices;
 pub mod golden;
+pub mod map;
 pub mod relayout;
 pub mod replay;
 
@@ -12,7 +14,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{Status, output::Output};
 
-/// Arrays in device memory: look at devices, rearrange array files, check a backend.
+/// Arrays in device memory: look at devices, rearrange array files, compute on them, check a backend.
 #[derive(Debug, Parser)]
 #[command(name = "devarray", version, max_term_width = 100)]
 #[command(
@@ -46,11 +48,17 @@ pub enum Command {
     /// Each with its name, generation, driver, and memory free and in total. A backend without a device says why in one
     /// line; that is no error.
     Devices(devices::Arguments),
-    /// Run golden layout cases on a backend
+    /// Run golden cases of layouts and of functions on a backend
     ///
-    /// Runs every case through the public API, the data living in device memory. Prints one line for each case that
-    /// differs, and a last line `N passed, M failed`.
+    /// Runs every case through the public API, the data living in device memory: layout cases, and cases of functions,
+    /// reductions and running forms. Prints one line for each case that differs, and a last line `N passed, M failed`.
     Golden(golden::Arguments),
+    /// Compute a function of .npy files on a device
+    ///
+    /// Reads the files, moves the arrays to the device, computes the function there, reduces the result if asked to, and
+    /// writes it. Inputs are `x0`, `x1` and so on, broadcast together as NumPy does. Types never mix silently. OUT is
+    /// replaced when the result is complete, and not before; it may be one of the inputs.
+    Map(map::Arguments),
     /// Rearrange a .npy file on a device
     ///
     /// Reads the file, moves the array to the device, carries out the steps there, brings the result back and writes it,
@@ -79,6 +87,7 @@ impl Cli {
             Command::Check(arguments) => check::run(arguments, output),
             Command::Devices(arguments) => devices::run(arguments, output),
             Command::Golden(arguments) => golden::run(arguments, output),
+            Command::Map(arguments) => map::run(arguments, output),
             Command::Relayout(arguments) => relayout::run(arguments, output),
             Command::Replay(arguments) => replay::run(arguments, output),
         }

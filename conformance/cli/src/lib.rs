@@ -4,6 +4,7 @@ pub mod backend;
 pub mod bench;
 pub mod check;
 pub mod commands;
+pub mod functions;
 pub mod golden;
 pub mod limits;
 pub mod lines;

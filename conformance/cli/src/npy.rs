@@ -3,6 +3,7 @@
 //! Elements are moved as bytes and the type description is kept as the text it was, so every element type of a known
 //! size passes unchanged: byte order, field names, padding and all.
 
+mod element_type;
 mod error;
 mod header;
 mod literal;
@@ -10,6 +11,7 @@ mod read;
 mod type_text;
 mod write;
 
+pub use element_type::{DtypeError, descr, element_type};
 pub use error::NpyError;
 pub use header::Header;
 pub use read::{ArrayReader, read};

@@ -98,7 +98,7 @@ fn parse(text: &str) -> Result<Case, String> {
 }
 
 /// `3x4x5`; nothing for an array of no axes.
-fn parse_shape(text: &str) -> Result<Vec<usize>, String> {
+pub(super) fn parse_shape(text: &str) -> Result<Vec<usize>, String> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
@@ -108,7 +108,7 @@ fn parse_shape(text: &str) -> Result<Vec<usize>, String> {
     Ok(shape)
 }
 
-fn is_measured(step: &Step) -> bool {
+pub(super) fn is_measured(step: &Step) -> bool {
     use devarray::Order::{C, F};
     match step {
         Step::Reshape(_, order) => matches!(order, C | F),

@@ -63,6 +63,64 @@ impl Line {
     }
 }
 
+/// One measured function.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::exhaustive_structs, reason = "the fields are a format that other programs read")]
+pub struct ComputeLine {
+    /// The name of the case.
+    pub case: String,
+    /// The least traffic: what is read once, and what is written.
+    pub bytes: usize,
+    /// Median of the time of one call.
+    pub median_s: f64,
+    /// `bytes` a second, in units of 10⁹.
+    pub gbps: f64,
+    /// The same of a contiguous copy that moves as many bytes.
+    pub memcpy_gbps: f64,
+    /// `gbps / memcpy_gbps`.
+    pub ratio: f64,
+    /// Milliseconds of the first call, with nothing compiled before, by the host's clock.
+    pub first_ms: f64,
+}
+
+/// What a table has rows of.
+pub trait Row: Serialize {
+    /// `gbps / memcpy_gbps`.
+    fn ratio(&self) -> f64;
+
+    /// The row as people read it, and lines below it.
+    fn text(&self) -> Vec<String>;
+}
+
+impl Row for Line {
+    fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
+    fn text(&self) -> Vec<String> {
+        let Self { case, result_bytes, median_s, gbps, memcpy_gbps, ratio, .. } = self;
+        let row = columns(case, *result_bytes, *median_s, [*gbps, *memcpy_gbps, *ratio]);
+        let below = self.explain.iter().flatten().map(|text| format!("    {text}"));
+        std::iter::once(row).chain(below).collect()
+    }
+}
+
+impl Row for ComputeLine {
+    fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
+    fn text(&self) -> Vec<String> {
+        let Self { case, bytes, median_s, gbps, memcpy_gbps, ratio, first_ms } = self;
+        let row = columns(case, *bytes, *median_s, [*gbps, *memcpy_gbps, *ratio]);
+        vec![format!("{row}{first_ms:>10.1}")]
+    }
+}
+
+fn columns(case: &str, bytes: usize, median_s: f64, [gbps, memcpy_gbps, ratio]: [f64; 3]) -> String {
+    format!("{case:<56}{bytes:>14}{:>12.1}{gbps:>10.1}{memcpy_gbps:>10.1}{ratio:>8.3}", median_s * 1e6)
+}
+
 /// Lines as they are printed: JSON, or a table for people.
 #[derive(Debug)]
 pub struct Table {
@@ -77,10 +135,20 @@ impl Table {
     ///
     /// Standard output fails.
     pub fn begin(json: bool, heading: &str, output: &mut Output<'_>) -> Result<Self> {
+        Self::begin_with(json, heading, "", output)
+    }
+
+    /// As [`begin`](Self::begin), where rows end with a further column of that title.
+    ///
+    /// # Errors
+    ///
+    /// Standard output fails.
+    pub fn begin_with(json: bool, heading: &str, last: &str, output: &mut Output<'_>) -> Result<Self> {
         if !json {
             output.line(heading)?;
+            let last = if last.is_empty() { String::new() } else { format!("{last:>10}") };
             output.line(format_args!(
-                "{:<56}{:>14}{:>12}{:>10}{:>10}{:>8}",
+                "{:<56}{:>14}{:>12}{:>10}{:>10}{:>8}{last}",
                 "case", "bytes", "median µs", "GB/s", "memcpy", "ratio"
             ))?;
         }
@@ -92,18 +160,13 @@ impl Table {
     /// # Errors
     ///
     /// Standard output fails.
-    pub fn line(&mut self, line: &Line, output: &mut Output<'_>) -> Result<()> {
-        self.ratios.push(line.ratio);
+    pub fn line(&mut self, line: &impl Row, output: &mut Output<'_>) -> Result<()> {
+        self.ratios.push(line.ratio());
         if self.json {
             output.line(serde_json::to_string(line)?)?;
         } else {
-            let Line { case, result_bytes, median_s, gbps, memcpy_gbps, ratio, .. } = line;
-            output.line(format_args!(
-                "{case:<56}{result_bytes:>14}{:>12.1}{gbps:>10.1}{memcpy_gbps:>10.1}{ratio:>8.3}",
-                median_s * 1e6
-            ))?;
-            for text in line.explain.iter().flatten() {
-                output.line(format_args!("    {text}"))?;
+            for text in line.text() {
+                output.line(text)?;
             }
         }
         // A long list is watched while it runs.

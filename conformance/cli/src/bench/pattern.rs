@@ -17,7 +17,7 @@ const BLOCK_BYTES: usize = 64 << 20;
 const POISON: u8 = 0xa5;
 
 /// 64 bits that neighbours, and elements far apart, do not share.
-fn mix(number: u64) -> u64 {
+pub(super) fn mix(number: u64) -> u64 {
     let bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (bits ^ (bits >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
@@ -140,19 +140,23 @@ impl Pattern {
 }
 
 /// Element ranges of at most [`BLOCK_BYTES`].
-fn blocks(len: usize, item_bytes: usize) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn blocks(len: usize, item_bytes: usize) -> impl Iterator<Item = (usize, usize)> {
     let step = BLOCK_BYTES / item_bytes;
     (0..len).step_by(step).map(move |start| (start, len.min(start + step)))
 }
 
 /// Elements `start..end` of a C-contiguous array.
-fn flat<D: Device>(array: ErasedViewMut<'_, D>, start: usize, end: usize) -> Result<ErasedViewMut<'_, D>> {
+pub(super) fn flat<D: Device>(
+    array: ErasedViewMut<'_, D>,
+    start: usize,
+    end: usize,
+) -> Result<ErasedViewMut<'_, D>> {
     let range = Slice { start: Some(start.cast_signed()), stop: Some(end.cast_signed()), step: 1 };
     Ok(array.reshape(&[-1_isize][..], Order::C)?.index(&[IndexItem::Slice(range)])?)
 }
 
 /// Runs `work` on parts of a block, each with the number of its first element, on every core; the first finding.
-fn in_parts<R: Send>(
+pub(super) fn in_parts<R: Send>(
     block: &mut [u8],
     item_bytes: usize,
     start: usize,

@@ -3,7 +3,7 @@
 use std::{hint::black_box, time::Instant};
 
 use anyhow::Result;
-use devarray::{Device, StreamHandle, copy::Plan};
+use devarray::{StreamHandle, backend::Compute, copy::Plan};
 use devarray_cuda::{MemorySpeed, explain_copy};
 use devarray_mock::MockDevice;
 
@@ -52,7 +52,7 @@ pub trait RawCalls {
 pub type Reference = Box<dyn FnMut(usize) -> Result<()>>;
 
 /// A device whose copies can be timed.
-pub trait Target: Device {
+pub trait Target: Compute {
     /// Seconds from the start to the end of what `work` enqueues on `stream`, on the device's own clock if it has one.
     /// Blocks.
     ///

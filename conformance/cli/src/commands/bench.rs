@@ -1,5 +1,6 @@
 //! `devarray bench`: how fast a backend is.
 
+pub mod compute;
 pub mod copy;
 pub mod joins;
 pub mod overhead;
@@ -17,6 +18,7 @@ use crate::{Status, bench::Target, output::Output};
 #[command(after_help = "\
 Examples:
   devarray bench copy --backend cuda
+  devarray bench compute --backend cuda --json
   devarray bench joins --backend cuda
   devarray bench transfer --backend cuda --json
   devarray bench overhead --backend mock")]
@@ -31,6 +33,10 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum Subject {
+    /// Functions, reductions and running forms beside a contiguous copy of as many bytes
+    ///
+    /// Each result is compared with the simulator's before it is timed.
+    Compute(compute::Arguments),
     /// Copies on the device beside a contiguous copy of as many bytes
     ///
     /// Each result is compared with an index-by-index oracle before it is timed.
@@ -58,11 +64,13 @@ pub enum Measurable {
 
 /// A measurement of any device.
 trait Measurement {
-    fn measure<D: Target>(self, device: D) -> Result<Status>;
+    type Output;
+
+    fn measure<D: Target>(self, device: D) -> Result<Self::Output>;
 }
 
 impl Measurable {
-    fn run(self, measurement: impl Measurement) -> Result<Status> {
+    fn run<M: Measurement>(self, measurement: M) -> Result<M::Output> {
         match self {
             Self::Cuda => measurement.measure(CudaDevice::open(0).context("no CUDA device can be used")?),
             Self::Mock => measurement.measure(MockDevice::new()),
@@ -77,6 +85,7 @@ impl Measurable {
 /// A case cannot be read, a result is wrong, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     match &arguments.subject {
+        Subject::Compute(arguments) => compute::run(arguments, output),
         Subject::Copy(arguments) => copy::run(arguments, output),
         Subject::Joins(arguments) => joins::run(arguments, output),
         Subject::Transfer(arguments) => transfer::run(arguments, output),

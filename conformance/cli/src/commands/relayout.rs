@@ -1,27 +1,17 @@
 //! `devarray relayout`: an array file through a device.
 
-mod input;
-mod sink;
-mod stage;
-
 use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
-use devarray::{
-    Context, Device, ErasedArray, ErasedView, Layout, LayoutError, NdLayout, Order, Reshaped, StreamHandle,
-};
+use devarray::{Context, Device, Order};
 
-use self::{
-    input::{Input, piece_buffer, pieces},
-    sink::Sink,
-    stage::Stage,
-};
+use super::array_files::{Input, Sink, Stage, dense, download, file_order};
 use crate::{
     Status,
     backend::{Backend, Job},
     npy::Header,
-    output::{Output, Progress},
+    output::Output,
     steps::{self, Step, StepError},
 };
 
@@ -143,53 +133,4 @@ pub fn relayout<D: Device>(
     sink.news(download)?;
     sink.news(write)?;
     Ok(Status::Success)
-}
-
-/// The elements dense in `order`: as they are, or copied on the device.
-fn dense<'a, D: Device>(
-    stream: &StreamHandle<D>,
-    view: &ErasedView<'a, D>,
-    order: Order,
-) -> devarray::Result<Reshaped<ErasedView<'a, D>, ErasedArray<D>>> {
-    let is_dense = match order {
-        Order::F => view.is_f_contiguous(),
-        _ => view.is_c_contiguous(),
-    };
-    Ok(if is_dense {
-        Reshaped::View(view.clone())
-    } else {
-        Reshaped::Copied(view.to_contiguous(stream, order)?)
-    })
-}
-
-/// Brings the elements of a view, dense in `order`, to the output in pieces.
-fn download<D: Device>(
-    stream: &StreamHandle<D>,
-    view: &ErasedView<'_, D>,
-    header: &Header,
-    order: Order,
-    sink: &mut Sink<'_, '_>,
-) -> Result<(Stage, Stage)> {
-    let (mut download, mut write) = (Stage::new("download"), Stage::new("write"));
-    let elements = view.ravel(order)?;
-    // Cannot overflow: the device holds as many.
-    let len_bytes = elements.len() * view.item_bytes();
-    let progress = Progress::new("write", len_bytes as u64, sink.is_quiet());
-    let mut buffer = piece_buffer(len_bytes, view.item_bytes())?;
-    write.time(0, || sink.header(header))?;
-    for piece in pieces(elements.len(), view.item_bytes()) {
-        let bytes = &mut buffer[..piece.len() * view.item_bytes()];
-        let end_bytes = piece.end * view.item_bytes();
-        download.time(bytes.len(), || elements.slice_axis(0, piece)?.copy_to_bytes(stream, bytes))?;
-        write.time(bytes.len(), || sink.bytes(bytes))?;
-        progress.at(end_bytes);
-    }
-    write.time(0, || sink.commit())?;
-    Ok((download, write))
-}
-
-/// The order a file names: C if both are right, as NumPy has it.
-fn file_order(shape: &[usize], order: Order) -> Result<Order, LayoutError> {
-    let is_c = Layout::contiguous(shape, order)?.is_c_contiguous();
-    Ok(if is_c { Order::C } else { order })
 }

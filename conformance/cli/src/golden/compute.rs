@@ -4,6 +4,6 @@ mod case;
 mod compare;
 mod run;
 
-pub use case::{ComputeCase, ComputeExpect, ComputeFound, ErrorKind, Failed, Input, OfElements, Out, Scalar};
+pub use case::{ComputeCase, ComputeExpect, ComputeFound, ErrorKind, Failed, Input, Out, Scalar};
 pub use compare::{differences, differences_of_backends};
 pub use run::{ComputeOutcome, run_case};

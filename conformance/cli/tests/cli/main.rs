@@ -5,12 +5,15 @@ mod bad_files;
 mod bad_input;
 mod bad_programs;
 mod bench;
+mod bench_compute;
 mod check;
 mod golden;
 mod golden_compute;
 mod in_process;
 #[cfg(target_os = "linux")]
 mod limits;
+mod map;
+mod map_refused;
 mod model;
 mod npy_file;
 mod one_judge;

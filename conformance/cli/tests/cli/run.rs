@@ -18,6 +18,14 @@ pub(crate) fn relayout(input: &Path, output: &Path, extra: &[&str]) -> Finished 
     devarray(paths.into_iter().chain(["--backend", "mock"].map(OsStr::new)).chain(extra))
 }
 
+/// `map` on the mock.
+pub(crate) fn map(expression: &str, inputs: &[&Path], output: &Path, extra: &[&str]) -> Finished {
+    let inputs = inputs.iter().map(|path| path.as_os_str());
+    let output = ["-o".as_ref(), output.as_os_str(), "--backend".as_ref(), "mock".as_ref()];
+    let extra = extra.iter().map(OsStr::new);
+    devarray(["map", expression].map(OsStr::new).into_iter().chain(inputs).chain(output).chain(extra))
+}
+
 /// How a run ended.
 #[derive(Debug)]
 pub(crate) struct Finished {

@@ -99,6 +99,8 @@ struct Copies<'a, 'o> {
 }
 
 impl Measurement for Copies<'_, '_> {
+    type Output = Status;
+
     fn measure<D: Target>(self, device: D) -> Result<Status> {
         let info = device.info();
         let heading = format!("{}: {}, driver {}", info.backend, info.name, info.driver);

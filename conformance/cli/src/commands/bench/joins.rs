@@ -57,6 +57,8 @@ struct Joins<'a, 'o> {
 }
 
 impl Measurement for Joins<'_, '_> {
+    type Output = Status;
+
     fn measure<D: Target>(self, device: D) -> Result<Status> {
         let info = device.info();
         let heading = format!("{}: {}, driver {}", info.backend, info.name, info.driver);

@@ -62,6 +62,8 @@ struct Overhead<'a, 'o> {
 }
 
 impl Measurement for Overhead<'_, '_> {
+    type Output = Status;
+
     fn measure<D: Target>(self, device: D) -> Result<Status> {
         let info = device.info();
         if !self.json {

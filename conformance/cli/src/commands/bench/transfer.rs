@@ -65,6 +65,8 @@ struct Transfers<'a, 'o> {
 }
 
 impl Measurement for Transfers<'_, '_> {
+    type Output = Status;
+
     fn measure<D: Target>(self, device: D) -> Result<Status> {
         let info = device.info();
         let heading = format!("{}: {}, driver {}", info.backend, info.name, info.driver);

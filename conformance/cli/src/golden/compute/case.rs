@@ -1,9 +1,10 @@
 //! The JSON form of a case and of a result.
 
-use devarray::function::{ElementType, ReduceOperation, Reduction, Scan, ScanOperation};
+use devarray::function::ElementType;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{
+    functions::OfElements,
     limits,
     steps::{Step, parse_steps},
 };
@@ -27,16 +28,6 @@ pub struct ComputeCase {
     pub of_elements: Option<OfElements>,
     /// What must result.
     pub expect: ComputeExpect,
-}
-
-/// What is made of the elements that a function gives.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum OfElements {
-    /// They are reduced, of the type given, or of the function's.
-    Reduced(Reduction, ReduceOperation, Option<ElementType>),
-    /// Their running form.
-    Running(Scan, ScanOperation),
 }
 
 /// An array that a function reads.
@@ -234,29 +225,14 @@ impl TryFrom<RawCase> for ComputeCase {
 
 impl RawReduce {
     fn into_parts(self) -> Result<OfElements, String> {
-        let unknown = || format!("{:?} is no reduction", self.op);
-        let operation = ReduceOperation::from_name(&self.op).ok_or_else(unknown)?;
-        let mut reduction = Reduction::new(operation).ddof(self.ddof);
-        if let Some(axes) = &self.axes {
-            reduction = reduction.axes(axes);
-        }
-        if self.keepdims {
-            reduction = reduction.keep_axes();
-        }
         let element_type = self.dtype.map(|Named(element_type)| element_type);
-        if let Some(element_type) = element_type {
-            reduction = reduction.cast(element_type);
-        }
-        Ok(OfElements::Reduced(reduction, operation, element_type))
+        OfElements::reduced(&self.op, self.axes.as_deref(), self.keepdims, element_type, self.ddof)
     }
 }
 
 impl RawScan {
     fn into_parts(self) -> Result<OfElements, String> {
-        let unknown = || format!("{:?} is no running form", self.op);
-        let operation = ScanOperation::from_name(&self.op).ok_or_else(unknown)?;
-        let scan = Scan::new(operation, self.axis);
-        Ok(OfElements::Running(if self.exclusive { scan.exclusive() } else { scan }, operation))
+        OfElements::running(&self.op, self.axis, self.exclusive)
     }
 }
 

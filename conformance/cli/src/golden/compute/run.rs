@@ -2,15 +2,16 @@
 
 use anyhow::{Result, ensure};
 use devarray::{
-    ErasedArray, ErasedView, ErasedViewMut, Error, Layout, LayoutError, NdLayout, StreamHandle,
+    ErasedArray, Error, Layout, LayoutError, NdLayout, StreamHandle,
     backend::Compute,
-    function::{ElementType, Function, FunctionErrorKind, ReduceOperation, ScanOperation},
+    function::{ElementType, Function, FunctionErrorKind},
 };
 
-use super::case::{ComputeCase, ComputeFound, ErrorKind, Failed, Input, OfElements, Out};
+use super::case::{ComputeCase, ComputeFound, ErrorKind, Failed, Input, Out};
 use crate::{
+    functions::{Call, with_views},
     limits,
-    steps::{self, Step, StepError},
+    steps::Step,
 };
 
 /// What fills an array before it receives a result.
@@ -57,7 +58,7 @@ fn compute<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<C
     };
     let bases = case.inputs.iter().map(upload).collect::<devarray::Result<Vec<_>>>()?;
     let steps: Vec<&[Step]> = case.inputs.iter().map(|input| &input.steps[..]).collect();
-    with_views(stream, &bases, &steps, Vec::new(), &mut |inputs| {
+    with_views(stream, &bases, &steps, &mut |inputs| {
         check_len(inputs.iter().map(NdLayout::shape))?;
         let call =
             Call { function: &function, inputs, scalars: &scalars, of_elements: case.of_elements.as_ref() };
@@ -73,23 +74,6 @@ fn compute<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<C
     })
 }
 
-/// The steps of one input after another; `finish` gets the views of all.
-fn with_views<D: Compute, R>(
-    stream: &StreamHandle<D>,
-    bases: &[ErasedArray<D>],
-    steps: &[&[Step]],
-    views: Vec<ErasedView<'_, D>>,
-    finish: &mut dyn FnMut(&[ErasedView<'_, D>]) -> Result<R>,
-) -> Result<R> {
-    let ([base, bases @ ..], [own, steps @ ..]) = (bases, steps) else { return finish(&views) };
-    let next = steps::apply(stream, base, own, |view, _| {
-        let mut views = views.clone();
-        views.push(view.clone());
-        with_views(stream, bases, steps, views, finish)
-    });
-    next.unwrap_or_else(|StepError { cause, .. }| Err((*cause).into()))
-}
-
 /// Refuses shapes that broadcast to more elements than are computed in a case.
 fn check_len<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone) -> Result<()> {
     let rank = shapes.clone().map(<[usize]>::len).max().unwrap_or(0);
@@ -103,74 +87,6 @@ fn check_len<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone) -> Result<()
     let most = limits::CASE_ELEMENTS;
     ensure!(len <= most, "{len} elements to compute are more than the {most} allowed");
     Ok(())
-}
-
-/// A function with its operands, and what is made of what it gives.
-struct Call<'a, 'v, D: Compute> {
-    function: &'a Function,
-    inputs: &'a [ErasedView<'v, D>],
-    scalars: &'a [u64],
-    of_elements: Option<&'a OfElements>,
-}
-
-impl<D: Compute> Call<'_, '_, D> {
-    fn compute(&self, stream: &StreamHandle<D>) -> devarray::Result<ErasedArray<D>> {
-        match self.of_elements {
-            None => self.function.apply(stream, self.inputs, self.scalars),
-            Some(OfElements::Reduced(reduction, ..)) => {
-                self.function.reduce(stream, self.inputs, self.scalars, reduction)
-            }
-            Some(OfElements::Running(scan, _)) => {
-                self.function.scan(stream, self.inputs, self.scalars, *scan)
-            }
-        }
-    }
-
-    fn compute_into(
-        &self,
-        stream: &StreamHandle<D>,
-        result: &mut ErasedViewMut<'_, D>,
-    ) -> devarray::Result<()> {
-        match self.of_elements {
-            None => self.function.apply_into(stream, self.inputs, self.scalars, result),
-            Some(OfElements::Reduced(reduction, ..)) => {
-                self.function.reduce_into(stream, self.inputs, self.scalars, reduction, result)
-            }
-            Some(OfElements::Running(scan, _)) => {
-                self.function.scan_into(stream, self.inputs, self.scalars, *scan, result)
-            }
-        }
-    }
-
-    /// The type of the result's elements, by the rules of the language.
-    fn result_type(&self) -> ElementType {
-        let computed = self.function.result_type();
-        match self.of_elements {
-            None => computed,
-            Some(OfElements::Running(_, ScanOperation::Sum | ScanOperation::Product)) => total_type(computed),
-            Some(OfElements::Running(..)) => computed,
-            Some(&OfElements::Reduced(_, operation, cast)) => {
-                let of = cast.unwrap_or(computed);
-                match operation {
-                    ReduceOperation::Sum | ReduceOperation::Product => total_type(of),
-                    ReduceOperation::Any | ReduceOperation::All => ElementType::Bool,
-                    ReduceOperation::ArgMinimum
-                    | ReduceOperation::ArgMaximum
-                    | ReduceOperation::CountNonzero => ElementType::I64,
-                    _ => of,
-                }
-            }
-        }
-    }
-}
-
-/// The type of sums and products.
-fn total_type(of: ElementType) -> ElementType {
-    match of {
-        _ if of.is_float() => of,
-        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => ElementType::U64,
-        _ => ElementType::I64,
-    }
 }
 
 /// The result through a view of a fresh array; what is outside the view must stay as it was.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// An array file in the making, or standard output.
-pub(super) struct Sink<'a, 'o> {
+pub(in crate::commands) struct Sink<'a, 'o> {
     output: &'a mut Output<'o>,
     /// None for standard output, and when it is complete.
     file: Option<AtomicFile>,
@@ -24,7 +24,7 @@ pub(super) struct Sink<'a, 'o> {
 
 impl<'a, 'o> Sink<'a, 'o> {
     /// Begins to write the file at `path`, or to standard output if that is `-`.
-    pub(super) fn create(path: &Path, output: &'a mut Output<'o>) -> Result<Self> {
+    pub(in crate::commands) fn create(path: &Path, output: &'a mut Output<'o>) -> Result<Self> {
         let is_standard_output = path == Path::new("-");
         let name = path.display().to_string();
         let create = || AtomicFile::create(path).with_context(|| name.clone());
@@ -32,12 +32,12 @@ impl<'a, 'o> Sink<'a, 'o> {
         Ok(Self { output, file, is_standard_output, name })
     }
 
-    pub(super) fn is_quiet(&self) -> bool {
+    pub(in crate::commands) fn is_quiet(&self) -> bool {
         self.output.is_quiet()
     }
 
     /// Prints one line about how things go: on standard error if the result is on standard output.
-    pub(super) fn news(&mut self, line: impl fmt::Display) -> Result<()> {
+    pub(in crate::commands) fn news(&mut self, line: impl fmt::Display) -> Result<()> {
         if !self.is_standard_output {
             return self.output.news(line);
         }
@@ -48,14 +48,14 @@ impl<'a, 'o> Sink<'a, 'o> {
         Ok(())
     }
 
-    pub(super) fn header(&mut self, header: &Header) -> Result<()> {
+    pub(in crate::commands) fn header(&mut self, header: &Header) -> Result<()> {
         let mut bytes = Vec::new();
         npy::write_header(&mut bytes, header).with_context(|| self.name.clone())?;
         self.bytes(&bytes)
     }
 
     /// Writes elements.
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(in crate::commands) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.file {
             Some(file) => file.write_all(bytes).with_context(|| self.name.clone()),
             None => self.output.bytes(bytes),
@@ -63,7 +63,7 @@ impl<'a, 'o> Sink<'a, 'o> {
     }
 
     /// The file appears in its place.
-    pub(super) fn commit(&mut self) -> Result<()> {
+    pub(in crate::commands) fn commit(&mut self) -> Result<()> {
         match self.file.take() {
             Some(file) => file.commit().with_context(|| self.name.clone()),
             None => self.output.flush(),

@@ -15,21 +15,21 @@ use crate::{
 const PIECE_BYTES: usize = 8 << 20;
 
 /// An array file whose header was read.
-pub(super) struct Input {
+pub(in crate::commands) struct Input {
     file: ArrayReader<File>,
     /// Whether all elements are known to be there.
     is_whole: bool,
 }
 
 impl Input {
-    pub(super) fn open(path: &Path) -> Result<Self, NpyError> {
+    pub(in crate::commands) fn open(path: &Path) -> Result<Self, NpyError> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         let is_whole = metadata.is_file();
         Ok(Self { file: ArrayReader::open(file, is_whole.then_some(metadata.len()))?, is_whole })
     }
 
-    pub(super) fn header(&self) -> &Header {
+    pub(in crate::commands) fn header(&self) -> &Header {
         self.file.header()
     }
 
@@ -37,7 +37,7 @@ impl Input {
     ///
     /// From a file of known length they go piece by piece, and no host memory holds more than one. What may end early, as a pipe may, is read
     /// to its end first: nothing vouches for the size that its header promises.
-    pub(super) fn upload<D: Device>(
+    pub(in crate::commands) fn upload<D: Device>(
         mut self,
         stream: &StreamHandle<D>,
         (read, upload): (&mut Stage, &mut Stage),
@@ -82,13 +82,13 @@ fn put<D: Device>(
 }
 
 /// So many elements in pieces.
-pub(super) fn pieces(len: usize, item_bytes: usize) -> impl Iterator<Item = Range<usize>> {
+pub(in crate::commands) fn pieces(len: usize, item_bytes: usize) -> impl Iterator<Item = Range<usize>> {
     let each = (PIECE_BYTES / item_bytes).max(1);
     (0..len).step_by(each).map(move |start| start..len.min(start.saturating_add(each)))
 }
 
 /// Room for the largest piece.
-pub(super) fn piece_buffer(len_bytes: usize, item_bytes: usize) -> Result<Vec<u8>, NpyError> {
+pub(in crate::commands) fn piece_buffer(len_bytes: usize, item_bytes: usize) -> Result<Vec<u8>, NpyError> {
     let len_bytes = len_bytes.min(PIECE_BYTES.max(item_bytes));
     let mut buffer = Vec::new();
     buffer.try_reserve_exact(len_bytes).map_err(|_| NpyError::NoMemory { len_bytes })?;

@@ -7,19 +7,19 @@ use std::{
 
 /// A part of the work that is timed by itself.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(in crate::commands) struct Stage {
     name: &'static str,
     took: Duration,
     len_bytes: usize,
 }
 
 impl Stage {
-    pub(super) fn new(name: &'static str) -> Self {
+    pub(in crate::commands) fn new(name: &'static str) -> Self {
         Self { name, took: Duration::ZERO, len_bytes: 0 }
     }
 
     /// Does a piece of it, which moves so many bytes.
-    pub(super) fn time<R>(&mut self, len_bytes: usize, piece: impl FnOnce() -> R) -> R {
+    pub(in crate::commands) fn time<R>(&mut self, len_bytes: usize, piece: impl FnOnce() -> R) -> R {
         let begun = Instant::now();
         let result = piece();
         self.lasted(begun.elapsed(), len_bytes);
@@ -27,7 +27,7 @@ impl Stage {
     }
 
     /// A piece of it took so long, and moved so many bytes.
-    pub(super) fn lasted(&mut self, took: Duration, len_bytes: usize) {
+    pub(in crate::commands) fn lasted(&mut self, took: Duration, len_bytes: usize) {
         self.took += took;
         self.len_bytes += len_bytes;
     }

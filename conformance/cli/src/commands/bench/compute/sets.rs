@@ -1,0 +1,171 @@
+//! Inputs and results of one case, and their comparison with the simulator.
+
+use std::{ops::Range, time::Instant};
+
+use anyhow::Result;
+use devarray::{ErasedArray, ErasedView, Order, StreamHandle, backend::Compute, function::ElementType};
+use devarray_mock::MockDevice;
+
+use crate::{
+    bench::{ComputeCase, Numbers, Target, windows},
+    functions::{Call, OfElements, with_views},
+    steps::Step,
+};
+
+/// What a result holds before it is written: a byte no `bool` has, and no element in the check.
+const POISON: u8 = 0xa5;
+
+/// Inputs and results, as many as no cache holds.
+pub(super) struct Sets<'s, D: Target> {
+    stream: &'s StreamHandle<D>,
+    case: &'s ComputeCase,
+    steps: Vec<&'s [Step]>,
+    sets: Vec<(Vec<ErasedArray<D>>, ErasedArray<D>)>,
+}
+
+impl<'s, D: Target> Sets<'s, D> {
+    pub(super) fn new(stream: &'s StreamHandle<D>, case: &'s ComputeCase, count: usize) -> Result<Self> {
+        let result_bytes = case.result_type.len_bytes();
+        let result = || ErasedArray::uninit(stream, &case.result_shape, result_bytes);
+        let input = |(number, input): (usize, &crate::bench::ComputeInput)| {
+            let mut array = ErasedArray::uninit(stream, &input.shape, input.element_type.len_bytes())?;
+            let numbers = Numbers { element_type: input.element_type, input: number, is_mixed: true };
+            numbers.write(stream, &mut array)?;
+            anyhow::Ok(array)
+        };
+        let inputs: Vec<_> = case.inputs.iter().enumerate().map(input).collect::<Result<_>>()?;
+        let mut sets = vec![(inputs, result()?)];
+        for _ in 1..count {
+            let again = sets[0].0.iter().map(|array| array.view().to_contiguous(stream, Order::C));
+            sets.push((again.collect::<devarray::Result<_>>()?, result()?));
+        }
+        sets[0].1.view_mut().fill_bytes(stream, &[POISON; 8][..result_bytes])?;
+        stream.synchronize()?;
+        Ok(Self { stream, case, steps: case.inputs.iter().map(|input| &input.steps[..]).collect(), sets })
+    }
+
+    /// Enqueues the function on one of the sets.
+    pub(super) fn enqueue(&mut self, set: usize) -> Result<()> {
+        let count = self.sets.len();
+        let (bases, result) = &mut self.sets[set % count];
+        let (stream, case) = (self.stream, self.case);
+        with_views(stream, bases, &self.steps, &mut |inputs| {
+            Ok(call(case, inputs).compute_into(stream, &mut result.view_mut())?)
+        })
+    }
+
+    /// Enqueues the function, with a new result.
+    pub(super) fn compute(&self) -> Result<ErasedArray<D>> {
+        let (bases, _) = &self.sets[0];
+        with_views(self.stream, bases, &self.steps, &mut |inputs| {
+            Ok(call(self.case, inputs).compute(self.stream)?)
+        })
+    }
+
+    /// Seconds of the first call, by the host's clock. Blocks.
+    pub(super) fn first(&mut self) -> Result<f64> {
+        let begun = Instant::now();
+        self.enqueue(0)?;
+        self.stream.synchronize()?;
+        Ok(begun.elapsed().as_secs_f64())
+    }
+
+    /// Compares parts of the first set with the simulator: computed of the part alone, and, where a part has all that its
+    /// results depend on, as part of the whole. The inner error is of a wrong result. Blocks.
+    pub(super) fn check(&self, simulator: &StreamHandle<MockDevice>) -> Result<Result<(), String>> {
+        let Self { stream, case, .. } = self;
+        let (bases, whole) = &self.sets[0];
+        // Positions count from the start of what is computed.
+        let is_anywhere = case.function.needed_rank() == 0;
+        with_views(stream, bases, &self.steps, &mut |inputs| {
+            for window in windows(&case.shape, &case.joined) {
+                let parts = inputs.iter().map(|input| part(input, &window));
+                let parts = parts.collect::<devarray::Result<Vec<_>>>()?;
+                let copies = parts.iter().map(|part| on_simulator(stream, part, simulator));
+                let copies = copies.collect::<devarray::Result<Vec<_>>>()?;
+                let views: Vec<_> = copies.iter().map(ErasedArray::view).collect();
+                let expected = call(case, &views).compute(simulator)?.view().to_bytes(simulator)?;
+                let found = call(case, &parts).compute(stream)?.view().to_bytes(stream)?;
+                if let Err(cause) = same(&expected, &found, case.result_type) {
+                    return Ok(Err(format!("computed of {window:?} alone: {cause}")));
+                }
+                let has_all = case.joined.iter().all(|&axis| window[axis] == (0..case.shape[axis]));
+                if has_all && (is_anywhere || window.iter().all(|range| range.start == 0)) {
+                    let found = result_part(case, &whole.view(), &window)?.to_bytes(stream)?;
+                    if let Err(cause) = same(&expected, &found, case.result_type) {
+                        return Ok(Err(format!("{window:?}: {cause}")));
+                    }
+                }
+            }
+            Ok(Ok(()))
+        })
+    }
+
+    /// Makes all sets what is timed. Blocks.
+    pub(super) fn prepare(&mut self) -> Result<()> {
+        for (bases, _) in &mut self.sets {
+            for (number, (array, input)) in bases.iter_mut().zip(&self.case.inputs).enumerate() {
+                if input.element_type == ElementType::Bool {
+                    let numbers =
+                        Numbers { element_type: input.element_type, input: number, is_mixed: false };
+                    numbers.write(self.stream, array)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn call<'a, 'v, D: Compute>(case: &'a ComputeCase, inputs: &'a [ErasedView<'v, D>]) -> Call<'a, 'v, D> {
+    Call { function: &case.function, inputs, scalars: &[], of_elements: case.of_elements.as_ref() }
+}
+
+/// The part of an input that the part of the shape that all broadcast to needs.
+fn part<'v, D: Compute>(
+    input: &ErasedView<'v, D>,
+    window: &[Range<usize>],
+) -> devarray::Result<ErasedView<'v, D>> {
+    let own = &window[window.len() - input.shape().len()..];
+    let axes = own.iter().zip(input.shape()).enumerate();
+    let axes = axes.filter(|&(_, (_, &extent))| extent != 1);
+    axes.into_iter().try_fold(input.clone(), |view, (axis, (range, _))| {
+        view.slice_axis(axis.cast_signed(), range.clone())
+    })
+}
+
+fn on_simulator<D: Compute>(
+    stream: &StreamHandle<D>,
+    view: &ErasedView<'_, D>,
+    simulator: &StreamHandle<MockDevice>,
+) -> devarray::Result<ErasedArray<MockDevice>> {
+    ErasedArray::from_bytes(simulator, view.shape(), view.item_bytes(), &view.to_bytes(stream)?)
+}
+
+/// The part of the result that a part of the shape computes.
+fn result_part<'v, D: Compute>(
+    case: &ComputeCase,
+    whole: &ErasedView<'v, D>,
+    window: &[Range<usize>],
+) -> devarray::Result<ErasedView<'v, D>> {
+    let is_reduced = matches!(case.of_elements, Some(OfElements::Reduced(..)));
+    let kept = (0..window.len()).filter(|axis| !(is_reduced && case.joined.contains(axis)));
+    kept.enumerate().try_fold(whole.clone(), |view, (axis, from)| {
+        view.slice_axis(axis.cast_signed(), window[from].clone())
+    })
+}
+
+/// Whether all elements have the same bits.
+fn same(expected: &[u8], found: &[u8], element_type: ElementType) -> Result<(), String> {
+    let item_bytes = element_type.len_bytes();
+    let (expected, found) = (expected.chunks(item_bytes), found.chunks(item_bytes));
+    let count = (expected.len(), found.len());
+    if count.0 != count.1 {
+        return Err(format!("{} elements, the simulator has {}", count.1, count.0));
+    }
+    let mut wrong = expected.zip(found).enumerate().filter(|(_, (expected, found))| expected != found);
+    let Some((at, (expected, found))) = wrong.next() else { return Ok(()) };
+    let more = wrong.count();
+    Err(format!(
+        "element {at} has the bytes {found:02x?}, the simulator {expected:02x?} ({more} more differ)"
+    ))
+}

@@ -1,0 +1,13 @@
+//! Functions on the command line: what is made of their elements, their scalars, and what is wrong with them.
+
+mod call;
+mod check;
+mod mistake;
+mod of_elements;
+mod scalars;
+
+pub use call::{Call, with_views};
+pub use check::{broadcast, check};
+pub use mistake::{Mistake, parsed};
+pub use of_elements::OfElements;
+pub use scalars::parse_scalars;

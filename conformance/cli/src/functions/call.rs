@@ -1,0 +1,101 @@
+//! A function on views, whatever is made of its elements.
+
+use anyhow::Result;
+use devarray::{
+    ErasedArray, ErasedView, ErasedViewMut, StreamHandle,
+    backend::Compute,
+    function::{ElementType, Function},
+};
+
+use super::OfElements;
+use crate::steps::{self, Step, StepError};
+
+/// A function with its operands, and what is made of what it gives.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Call<'a, 'v, D: Compute> {
+    /// What is computed for each element.
+    pub function: &'a Function,
+    /// What it reads.
+    pub inputs: &'a [ErasedView<'v, D>],
+    /// Its scalars by their bits.
+    pub scalars: &'a [u64],
+    /// None: the elements are the result.
+    pub of_elements: Option<&'a OfElements>,
+}
+
+impl<D: Compute> Call<'_, '_, D> {
+    /// The result in a new array. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// What the library answers.
+    pub fn compute(&self, stream: &StreamHandle<D>) -> devarray::Result<ErasedArray<D>> {
+        match self.of_elements {
+            None => self.function.apply(stream, self.inputs, self.scalars),
+            Some(OfElements::Reduced(reduction, ..)) => {
+                self.function.reduce(stream, self.inputs, self.scalars, reduction)
+            }
+            Some(OfElements::Running(scan, _)) => {
+                self.function.scan(stream, self.inputs, self.scalars, *scan)
+            }
+        }
+    }
+
+    /// The result into elements that exist. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// What the library answers.
+    pub fn compute_into(
+        &self,
+        stream: &StreamHandle<D>,
+        result: &mut ErasedViewMut<'_, D>,
+    ) -> devarray::Result<()> {
+        match self.of_elements {
+            None => self.function.apply_into(stream, self.inputs, self.scalars, result),
+            Some(OfElements::Reduced(reduction, ..)) => {
+                self.function.reduce_into(stream, self.inputs, self.scalars, reduction, result)
+            }
+            Some(OfElements::Running(scan, _)) => {
+                self.function.scan_into(stream, self.inputs, self.scalars, *scan, result)
+            }
+        }
+    }
+
+    /// The type of the result's elements, by the rules of the language.
+    #[must_use]
+    pub fn result_type(&self) -> ElementType {
+        OfElements::result_type(self.of_elements, self.function.result_type())
+    }
+}
+
+/// The steps of one array after another; `finish` gets the views of all.
+///
+/// # Errors
+///
+/// A step that has no result, and those of `finish`.
+pub fn with_views<D: Compute, R>(
+    stream: &StreamHandle<D>,
+    bases: &[ErasedArray<D>],
+    steps: &[&[Step]],
+    finish: &mut dyn FnMut(&[ErasedView<'_, D>]) -> Result<R>,
+) -> Result<R> {
+    further_views(stream, bases, steps, Vec::new(), finish)
+}
+
+fn further_views<D: Compute, R>(
+    stream: &StreamHandle<D>,
+    bases: &[ErasedArray<D>],
+    steps: &[&[Step]],
+    views: Vec<ErasedView<'_, D>>,
+    finish: &mut dyn FnMut(&[ErasedView<'_, D>]) -> Result<R>,
+) -> Result<R> {
+    let ([base, bases @ ..], [own, steps @ ..]) = (bases, steps) else { return finish(&views) };
+    let next = steps::apply(stream, base, own, |view, _| {
+        let mut views = views.clone();
+        views.push(view.clone());
+        further_views(stream, bases, steps, views, finish)
+    });
+    next.unwrap_or_else(|StepError { cause, .. }| Err((*cause).into()))
+}

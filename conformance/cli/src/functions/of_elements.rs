@@ -1,0 +1,84 @@
+//! Reductions and running forms by their names.
+
+use devarray::function::{ElementType, ReduceOperation, Reduction, Scan, ScanOperation};
+
+/// What is made of the elements that a function gives.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum OfElements {
+    /// They are reduced, of the type given, or of the function's.
+    Reduced(Reduction, ReduceOperation, Option<ElementType>),
+    /// Their running form.
+    Running(Scan, ScanOperation),
+}
+
+impl OfElements {
+    /// The reduction of that name over these axes, or all.
+    ///
+    /// # Errors
+    ///
+    /// No reduction has that name.
+    pub fn reduced(
+        name: &str,
+        axes: Option<&[isize]>,
+        keep_axes: bool,
+        element_type: Option<ElementType>,
+        ddof: u64,
+    ) -> Result<Self, String> {
+        let operation =
+            ReduceOperation::from_name(name).ok_or_else(|| format!("{name:?} is no reduction"))?;
+        let mut reduction = Reduction::new(operation).ddof(ddof);
+        if let Some(axes) = axes {
+            reduction = reduction.axes(axes);
+        }
+        if keep_axes {
+            reduction = reduction.keep_axes();
+        }
+        if let Some(element_type) = element_type {
+            reduction = reduction.cast(element_type);
+        }
+        Ok(Self::Reduced(reduction, operation, element_type))
+    }
+
+    /// The running form of that name along an axis.
+    ///
+    /// # Errors
+    ///
+    /// No running form has that name.
+    pub fn running(name: &str, axis: isize, is_exclusive: bool) -> Result<Self, String> {
+        let operation =
+            ScanOperation::from_name(name).ok_or_else(|| format!("{name:?} is no running form"))?;
+        let scan = Scan::new(operation, axis);
+        Ok(Self::Running(if is_exclusive { scan.exclusive() } else { scan }, operation))
+    }
+
+    /// The type of the result where a function gives elements of the type `computed`.
+    #[must_use]
+    pub fn result_type(of_elements: Option<&Self>, computed: ElementType) -> ElementType {
+        match of_elements {
+            None => computed,
+            Some(Self::Running(_, ScanOperation::Sum | ScanOperation::Product)) => total_type(computed),
+            Some(Self::Running(..)) => computed,
+            Some(&Self::Reduced(_, operation, cast)) => {
+                let of = cast.unwrap_or(computed);
+                match operation {
+                    ReduceOperation::Sum | ReduceOperation::Product => total_type(of),
+                    ReduceOperation::Any | ReduceOperation::All => ElementType::Bool,
+                    ReduceOperation::ArgMinimum
+                    | ReduceOperation::ArgMaximum
+                    | ReduceOperation::CountNonzero => ElementType::I64,
+                    _ => of,
+                }
+            }
+        }
+    }
+}
+
+/// The type of sums and products.
+fn total_type(of: ElementType) -> ElementType {
+    match of {
+        _ if of.is_float() => of,
+        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => ElementType::U64,
+        _ => ElementType::I64,
+    }
+}

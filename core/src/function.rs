@@ -5,6 +5,7 @@
 
 #[allow(dead_code, reason = "functions to come use all of it")]
 mod arithmetic;
+mod brief;
 mod builder;
 mod cache;
 mod combine;

@@ -1,6 +1,8 @@
 //! `{:?}` of every public type says in one short line what a value is, and never prints the device behind it.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; names operations that are never submitted
 
+#[path = "debug/computing.rs"]
+mod computing;
 #[path = "debug/shown.rs"]
 mod shown;
 
@@ -84,6 +86,8 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     raw(&mut shown)?;
     layouts(&mut shown)?;
     timelines(&mut shown)?;
+    computing::functions(&mut shown)?;
+    computing::walks_and_files(&mut shown)?;
     shown.are_all_of(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
     Ok(())
 }

@@ -16,8 +16,8 @@ use crate::{Status, output::Output};
 #[derive(Debug, Parser)]
 #[command(name = "devarray", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit status: 0 success, 1 a check failed, 2 the input or the environment is at fault: also where lines, sizes or\n\
-                  counts are beyond the limits that the README lists (a line of a file has at most 16 MiB, an array 64 axes)."
+    after_help = "Exit status: 0 success, 1 a check failed, 2 the input or the environment is at fault.\n\
+                  Lines of input may have 16 MiB, arrays in files 64 axes; the README lists all limits."
 )]
 pub struct Cli {
     /// Print results and errors only: no stages, no tables, no progress

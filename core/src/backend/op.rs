@@ -8,17 +8,23 @@
 //! by itself go through it.
 #![allow(unsafe_code)] // declares unsafe constructors; performs no unsafe operation
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use crate::copy::Plan;
 
 /// A copy from device memory to device memory of one device.
-#[derive(Debug)]
 pub struct CopyOp<'a, B> {
     pub(crate) dst: &'a B,
     pub(crate) src: &'a B,
     pub(crate) plan: &'a Plan,
     pub(crate) checked: bool,
+}
+
+/// Both buffers and the plan, without names: short.
+impl<B: fmt::Debug> fmt::Debug for CopyOp<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CopyOp").field(self.dst).field(self.src).field(self.plan).finish()
+    }
 }
 
 impl<'a, B> CopyOp<'a, B> {

@@ -1,6 +1,6 @@
 //! Building functions, checked step by step.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 use super::{
     BinaryOperation, ElementType, Function, FunctionError, FunctionErrorKind, Node, Operation,
@@ -26,12 +26,19 @@ pub const MAX_NODES: usize = 4096;
 /// assert_eq!(function, Function::parse("x0 * k0", &[ElementType::F32], &[ElementType::F32])?);
 /// # Ok::<(), devarray::function::FunctionError>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FunctionBuilder {
     inputs: Vec<ElementType>,
     scalars: Vec<ElementType>,
     nodes: Vec<Node>,
     known: HashMap<Node, Value>,
+}
+
+/// How much is built.
+impl fmt::Debug for FunctionBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FunctionBuilder({} values of {} inputs)", self.nodes.len(), self.inputs.len())
+    }
 }
 
 type Built = Result<Value, FunctionError>;

@@ -125,7 +125,7 @@ impl Node {
 /// assert_eq!(function.to_string(), "x0 * k0 + where(x1 < 0.0, -x1, x1)");
 /// # Ok::<(), devarray::function::FunctionError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Function {
     inputs: Vec<ElementType>,
     scalars: Vec<ElementType>,

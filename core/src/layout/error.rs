@@ -115,9 +115,6 @@ pub enum LayoutError {
         /// The order given.
         order: Order,
     },
-    /// An input of a function shares memory with its result, without being the same elements.
-    #[error("an input overlaps the result without being the same elements: copy the input first")]
-    OverlappingOperands,
     /// A count of elements or bytes, or an offset, does not fit `isize`.
     #[error("extents, strides or offset overflow")]
     Overflow,

@@ -46,7 +46,7 @@ impl<D: Compute> StreamCore<D> {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;
             let layout = input.layout.broadcast_to(shape)?;
-            check_apart(input, &layout, result, true)?;
+            debug_assert!(is_apart(input, &layout, result, true), "an input overlaps the result");
             layouts.push(layout);
             touches.push(input.touch(false));
         }
@@ -79,26 +79,17 @@ pub(super) fn check_item(element_type: ElementType, item_bytes: usize) -> Result
     Err(Error::Layout(LayoutError::ElementSize { item_bytes, reason }))
 }
 
-/// Refuses an input that shares memory with the result, unless it is the result's own elements and may be.
-pub(super) fn check_apart<D: Compute>(
+/// Whether an input shares no memory with the result, or is the result's own elements and may be. Borrows see to that: a
+/// view to write is alone.
+pub(super) fn is_apart<D: Compute>(
     input: &Elements<'_, D>,
     layout: &Layout,
     result: &Elements<'_, D>,
     in_place: bool,
-) -> Result<(), LayoutError> {
-    if !std::ptr::eq(input.allocation, result.allocation) || layout.is_empty() {
-        return Ok(());
-    }
-    if input.item_bytes == result.item_bytes {
-        let same = in_place && layout == result.layout;
-        if same || input.layout.overlap(result.layout) == Overlap::Disjoint {
-            return Ok(());
-        }
-        return Err(LayoutError::OverlappingOperands);
-    }
-    // Elements of two sizes in one allocation: compared as bytes.
-    if input.touch(false).footprint.meets(&result.touch(true).footprint) {
-        return Err(LayoutError::OverlappingOperands);
-    }
-    Ok(())
+) -> bool {
+    let is_same = in_place && input.item_bytes == result.item_bytes && layout == result.layout;
+    !std::ptr::eq(input.allocation, result.allocation)
+        || is_same
+        || !input.touch(false).footprint.meets(&result.touch(true).footprint)
+        || (input.item_bytes == result.item_bytes && layout.overlap(result.layout) != Overlap::Overlapping)
 }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{
     Elements,
-    map::{check_apart, check_item},
+    map::{check_item, is_apart},
 };
 use crate::{
     LayoutError, Result,
@@ -40,7 +40,7 @@ impl<D: Compute> StreamCore<D> {
         for ((input, layout), &element_type) in inputs.iter().zip(work.program.inputs()) {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;
-            check_apart(input, layout, result, false)?;
+            debug_assert!(is_apart(input, layout, result, false), "an input overlaps the result");
             touches.push(input.touch(false));
         }
         if result.layout.injectivity() != Injectivity::Injective {

@@ -4,7 +4,6 @@
 use crate::{function::primitive::Program, layout::Layout};
 
 /// Elements of one buffer that a function reads or writes.
-#[derive(Debug)]
 pub struct Operand<'a, B> {
     pub(crate) buffer: &'a B,
     pub(crate) layout: &'a Layout,
@@ -32,7 +31,6 @@ impl<'a, B> Operand<'a, B> {
 }
 
 /// A function of one element each of some inputs, for every element of a result.
-#[derive(Debug)]
 pub struct MapOp<'a, B> {
     pub(crate) program: &'a Program,
     pub(crate) inputs: &'a [Operand<'a, B>],

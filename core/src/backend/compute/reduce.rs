@@ -20,7 +20,6 @@ pub enum ReduceForm {
 }
 
 /// A function of elements, combined along axes.
-#[derive(Debug)]
 pub struct ReduceOp<'a, B> {
     pub(crate) work: Reducing<'a>,
     pub(crate) form: ReduceForm,

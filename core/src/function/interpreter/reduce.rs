@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What a reduction, or a running form, does with its elements.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Reducing<'a> {
     /// What is computed for each element: what is combined.
     pub program: &'a Program,

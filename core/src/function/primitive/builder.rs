@@ -1,6 +1,6 @@
 //! Building a program, one instruction at a time.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 use super::{
     Binary, Constant, Instruction, Program, Register, RegisterType, Unary,
@@ -12,13 +12,19 @@ use crate::function::ElementType;
 /// a constant.
 ///
 /// Every method panics on registers of wrong types: that is a mistake of the expansion, never of a user.
-#[derive(Debug)]
 pub struct ProgramBuilder {
     inputs: Vec<ElementType>,
     scalars: Vec<ElementType>,
     instructions: Vec<Instruction>,
     types: Vec<RegisterType>,
     known: HashMap<Instruction, Register>,
+}
+
+/// How much is built.
+impl fmt::Debug for ProgramBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProgramBuilder({} instructions of {} inputs)", self.instructions.len(), self.inputs.len())
+    }
 }
 
 impl ProgramBuilder {

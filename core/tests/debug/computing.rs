@@ -1,0 +1,105 @@
+//! Functions, walks along axes, comparisons and array files.
+
+use std::{error::Error, io::Cursor};
+
+use devarray::{
+    Array, HostArray, Layout, Order, Pad,
+    backend::{Device, MapOp, Operand, ReduceForm, ReduceOp, Stream, StreamOwner},
+    compare::{Tolerance, difference},
+    function::{
+        BinaryOperation, Combine, ElementType, Expression, Function, FunctionBuilder, FunctionErrorKind,
+        ReduceOperation, Reduction, Scan, ScanOperation, UnaryOperation,
+        elementary::Elementary,
+        interpreter::{InputElements, Reducing, ResultElements},
+        primitive::{Binary, Constant, ProgramBuilder, RegisterType, Unary},
+    },
+    npy::{Header, NpyError, npz},
+};
+use devarray_mock::MockDevice;
+
+use super::{NonZeroUsize, Shown, open};
+
+pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
+    let long = (0..40).fold("x0".to_owned(), |text, _| format!("sin({text})"));
+    let function = Function::parse(&long, &[ElementType::F32], &[])?;
+    shown.add("Function", &function);
+    shown.add("Node", &function.nodes()[1]);
+    shown.add("Operation", &function.nodes()[1].operation());
+    shown.add("Value", &function.result());
+    shown.add("FunctionBuilder", &FunctionBuilder::new(&[ElementType::F32; 16], &[])?);
+    let refused = Function::parse("x0 + y", &[ElementType::F32], &[]).err();
+    shown.add("FunctionError", &refused.ok_or("accepted")?);
+    shown.add("FunctionErrorKind", &FunctionErrorKind::Type);
+    shown.add("ElementType", &ElementType::BF16);
+    shown.add("Elementary", &Elementary::Exp);
+    shown.add("BinaryOperation", &BinaryOperation::GreaterEqual);
+    shown.add("UnaryOperation", &UnaryOperation::BitwiseCount);
+    shown.add("Combine", &Combine::ArgMaximum);
+    shown.add("ReduceOperation", &ReduceOperation::StandardDeviation);
+    shown.add("Reduction", &Reduction::new(ReduceOperation::CountNonzero).axes(&[0, -1]).keep_axes());
+    shown.add("ScanOperation", &ScanOperation::Product);
+    shown.add("Scan", &Scan::new(ScanOperation::Sum, -1).exclusive());
+    shown.add("Expression", &Expression::constant(1.0_f32));
+    shown.is_shown_elsewhere(["Arguments", "Call"]);
+
+    let program = function.expand();
+    shown.add("Program", &program);
+    shown.add("ProgramBuilder", &ProgramBuilder::new(&[ElementType::F32], &[]));
+    shown.add("Instruction", &program.instructions()[1]);
+    shown.add("Register", &program.result());
+    shown.add("RegisterType", &RegisterType::B32);
+    shown.add("Constant", &Constant::F64(u64::MAX));
+    shown.add("Unary", &Unary::UnsignedToF64);
+    shown.add("Binary", &Binary::ShiftRightSigned);
+
+    let layout = Layout::contiguous(&[10, 20, 30], Order::C)?;
+    let mut memory = [0_u8; 8];
+    shown.add("InputElements", &InputElements { start: memory.as_ptr(), layout: &layout });
+    shown.add("ResultElements", &ResultElements { start: memory.as_mut_ptr(), layout: &layout });
+    let device = MockDevice::new();
+    let buffer = device.open_stream()?.alloc(NonZeroUsize::MIN)?;
+    let operand = || Operand::new(&buffer, &layout);
+    shown.add("Operand", &operand());
+    let inputs = [operand(), operand()];
+    // SAFETY: named, and never submitted.
+    let op = unsafe { MapOp::new_unchecked(&program, &inputs, &[], operand()) };
+    shown.add("MapOp", &op);
+    let finish = (&program, &[][..]);
+    let work = Reducing {
+        program: &program,
+        scalars: &[],
+        combine: Combine::Sum,
+        finish: finish.0,
+        finish_scalars: finish.1,
+    };
+    shown.add("Reducing", &work);
+    shown.add("ReduceForm", &ReduceForm::Exclusive);
+    // SAFETY: as above.
+    let op = unsafe { ReduceOp::new_unchecked(work, ReduceForm::Total, &[10], &[], operand()) };
+    shown.add("ReduceOp", &op);
+    Ok(())
+}
+
+pub(crate) fn walks_and_files(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
+    let (_, s) = open()?;
+    let array = Array::<f32, _>::zeros(&s, &[4, 5, 6])?;
+    shown.add("AxisViews", &array.axis_iter(0)?);
+    shown.add("AxisIter", &array.layout().axis_iter(0)?);
+    shown.add("Pad", &Pad::<f32>::Reflect);
+    shown.add("StreamOwner", &StreamOwner::new("mock", 7));
+    shown.is_shown_elsewhere(["DeclaredAccess"]);
+
+    shown.add("Tolerance", &Tolerance::relative(1e-6));
+    let ones = HostArray::new(&[4, 5, 6], vec![1.0_f32; 120])?;
+    let found = difference(&array, &ones, &s)?.ok_or("no difference")?;
+    shown.add("Difference", &found);
+    shown.add("Differing", &found.elements);
+
+    shown.add("Header", &Header::new("'<f4'", Order::C, &[4, 5, 6])?);
+    shown.add("NpyError", &NpyError::TooLong { expected: 480 });
+    let mut writer = npz::NpzWriter::new(Cursor::new(Vec::new()));
+    writer.write("ones", &ones)?;
+    shown.add("NpzWriter", &writer);
+    shown.add("NpzReader", &npz::NpzReader::new(writer.finish()?)?);
+    Ok(())
+}

@@ -8,6 +8,8 @@
 //! | [Errors](_4_errors) | what can fail, what is unchanged then, and what to do |
 //! | [Testing with the simulator](_5_testing) | how to find a race on a laptop |
 //! | [Write a backend](_6_write_a_backend) | the shortest backend that keeps every law, explained |
+//! | [Functions](_7_functions) | how elements are computed, and what each operation means to the bit |
+//! | [Reductions](_8_reductions) | sums and their like, and the one order of additions |
 //!
 //! The modules are empty but for their pages.
 
@@ -28,3 +30,9 @@ pub mod _5_testing {}
 
 #[doc = include_str!("manual/write_a_backend.md")]
 pub mod _6_write_a_backend {}
+
+#[doc = include_str!("manual/functions.md")]
+pub mod _7_functions {}
+
+#[doc = include_str!("manual/reductions.md")]
+pub mod _8_reductions {}

@@ -2,7 +2,7 @@
 //!
 //! Each takes arrays, views and numbers of one type, broadcasts them together as NumPy does, and gives a new array; its
 //! twin that ends in `_into` writes elements that exist, of any strides. Nothing is lazy: a call is one launch. What
-//! several calls would do in several passes, one closure does in one: see [`Operands::map`](crate::function::Operands::map).
+//! several calls would do in several passes, one closure does in one: see [`Operands::map`].
 //!
 //! ```
 //! use devarray::{Array, Context, math};

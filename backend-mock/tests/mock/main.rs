@@ -5,6 +5,7 @@ mod declared;
 mod default_streams;
 mod explore;
 mod failures;
+mod functions;
 mod lifetime;
 mod litmus;
 mod memory;

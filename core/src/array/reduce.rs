@@ -272,7 +272,7 @@ impl Lowered {
     /// Elements that nothing is reduced to: all of one value, if there is one.
     #[track_caller]
     fn of_nothing<D: Compute>(&self, stream: &StreamHandle<D>, result: &Elements<'_, D>) -> Result<()> {
-        let Some(identity) = self.combine.identity(self.element.result_type()) else {
+        let Some(identity) = self.of_nothing else {
             let message = "no elements are reduced to an element of the result, which has no value then";
             return Err(FunctionError::new(FunctionErrorKind::Empty, message).into());
         };

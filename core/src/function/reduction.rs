@@ -74,7 +74,7 @@ impl ReduceOperation {
 /// let stream = Context::new(MockDevice::new())?.stream()?;
 /// let x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 /// let square = Function::parse("x0 * x0", &[ElementType::F32], &[])?;
-/// let sums = square.reduce(&stream, &[x.view().into_erased()], &[], &Reduction::new(ReduceOperation::Sum).axes(&[1]))?;
+/// let sums = square.reduce(&stream, &[x.view().as_erased().clone()], &[], &Reduction::new(ReduceOperation::Sum).axes(&[1]))?;
 /// let sums = Array::<f32, _>::from_erased(sums)?;
 /// assert_eq!(sums.to_vec(&stream)?, [14.0, 77.0]);
 /// # Ok::<(), devarray::Error>(())

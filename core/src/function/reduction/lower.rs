@@ -11,6 +11,8 @@ use crate::function::{
 pub(crate) struct Lowered {
     pub(crate) element: Function,
     pub(crate) combine: Combine,
+    /// The bits of what no elements combine to; none if that is an error.
+    pub(crate) of_nothing: Option<u64>,
     /// Of one input; of one scalar if the count is needed.
     pub(crate) finish: Function,
     /// What is taken from the count before it is a scalar of the finish.
@@ -78,7 +80,10 @@ pub(crate) fn lower_reduction(function: &Function, reduction: &Reduction) -> Res
     }
     let done = |builder: FunctionBuilder, value, combine: Combine, finish| {
         let element = builder.finish(value)?;
-        Ok(Lowered { element, combine, finish, ddof: 0, spread: None })
+        // `any` and `all` are extremes that have a value then; the least and the greatest of bool have none.
+        let is_extreme = matches!(reduction.operation, Op::Minimum | Op::Maximum);
+        let of_nothing = if is_extreme { None } else { combine.identity(element.result_type()) };
+        Ok(Lowered { element, combine, of_nothing, finish, ddof: 0, spread: None })
     };
     match reduction.operation {
         Op::Sum | Op::Product => {
@@ -116,6 +121,7 @@ pub(crate) fn lower_reduction(function: &Function, reduction: &Reduction) -> Res
             Ok(Lowered {
                 element: squared_deviation(&element, sum)?,
                 combine: Combine::Sum,
+                of_nothing: Combine::Sum.identity(sum),
                 finish: mean(sum, of, root)?,
                 ddof: reduction.ddof,
                 spread: Some(Spread { element, finish: mean(sum, sum, false)? }),
@@ -142,7 +148,8 @@ pub(crate) fn lower_scan(function: &Function, scan: Scan) -> Result<Lowered, Fun
     };
     let element = builder.cast(value, combined)?;
     let finish = cast(combined, result)?;
-    Ok(Lowered { element: builder.finish(element)?, combine, finish, ddof: 0, spread: None })
+    let element = builder.finish(element)?;
+    Ok(Lowered { element, combine, of_nothing: None, finish, ddof: 0, spread: None })
 }
 
 /// The function of one input that casts it.

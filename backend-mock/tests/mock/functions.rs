@@ -1,0 +1,32 @@
+//! What a function or a reduction reads without anybody having written it is found when it is enqueued.
+
+use devarray::{
+    Array, Context, Result,
+    function::{ElementType, Function, ReduceOperation, Reduction},
+};
+use devarray_mock::{Code, MockDevice};
+
+/// Computes of four elements, the last of them written from `from` on; the code and how many bytes were found.
+fn found(from: isize, reduces: bool) -> Result<Option<(Code, usize)>> {
+    let device = MockDevice::new();
+    let stream = Context::new(device.clone())?.stream()?;
+    let mut x = Array::<f32, _>::uninit(&stream, &[4])?;
+    x.view_mut().slice_axis(0, from..)?.fill(&stream, 1.0)?;
+    if reduces {
+        let square = Function::parse("x0 * x0", &[ElementType::F32], &[])?;
+        let sum = Reduction::new(ReduceOperation::Sum);
+        square.reduce(&stream, &[x.view().as_erased().clone()], &[], &sum)?;
+    } else {
+        x.map(&stream, |x| x + 1.0)?;
+    }
+    Ok(device.first_finding().map(|finding| (finding.code, finding.bytes.len())))
+}
+
+#[test]
+fn functions_and_reductions_of_what_nobody_wrote_are_findings() -> Result<()> {
+    for reduces in [false, true] {
+        assert_eq!(found(1, reduces)?, Some((Code::Uninitialized, 4)));
+        assert_eq!(found(0, reduces)?, None);
+    }
+    Ok(())
+}

@@ -123,10 +123,7 @@ pub(crate) fn gives<D: Compute>(
     if let Some(at) = (0..due.len()).find(|&at| found.bits.get(at) != Some(&due[at])) {
         let of: Vec<_> = inputs.iter().map(|line| format!("{} {:#x}", line.of, line.bits[at])).collect();
         let (bits, wrong) = (due[at], found.bits.get(at));
-        return Err(Violation::new(format!(
-            "{text} of {}: {wrong:#x?}, {bits:#x} is due",
-            of.join(", ")
-        )));
+        return Err(Violation::new(format!("{text} of {}: {wrong:#x?}, {bits:#x} is due", of.join(", "))));
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::fmt;
 use devarray::{
     Device,
     backend::{
-        Capability, Compute, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+        Capability, Compute, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl,
+        RegisterHost, Timing,
     },
 };
 

@@ -10,8 +10,8 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        Compute, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MapOp, MemoryInfo,
-        Quiesced, ReduceOp, Stream, UploadOp,
+        Compute, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MapOp,
+        MemoryInfo, Quiesced, ReduceOp, Stream, UploadOp,
     },
 };
 

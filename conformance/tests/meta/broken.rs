@@ -73,7 +73,14 @@ impl<D: Device> Broken<D> {
         if bug == Bug::ExtrasWorkUndeclared {
             info.capabilities.extras = CapabilitySet::default();
         }
-        Self { inner, info, bug, opened: AtomicUsize::new(0), registered: Mutex::default(), scalars: Mutex::default() }
+        Self {
+            inner,
+            info,
+            bug,
+            opened: AtomicUsize::new(0),
+            registered: Mutex::default(),
+            scalars: Mutex::default(),
+        }
     }
 }
 

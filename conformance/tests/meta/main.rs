@@ -21,7 +21,9 @@ use broken::Broken;
 use bug::{Bug, KILLERS};
 use devarray::{
     Result,
-    backend::{Compute, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing},
+    backend::{
+        Compute, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+    },
 };
 use devarray_conformance::{
     Harness, Instrumented, Law, all, foreign, functions, ipc, managed, mapped, peer, pool, reductions,
@@ -56,7 +58,15 @@ fn simulator(schedule: Schedule) -> Result<MockDevice> {
 /// Every law, those of extras too.
 fn every_law<D>() -> Vec<Law<D>>
 where
-    D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory + PoolControl + PeerAccess + Ipc + Compute,
+    D: Timing
+        + RegisterHost
+        + MapHost
+        + ManagedMemory
+        + ForeignMemory
+        + PoolControl
+        + PeerAccess
+        + Ipc
+        + Compute,
 {
     let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
     let extras = extras.into_iter().chain([functions(), reductions()]);

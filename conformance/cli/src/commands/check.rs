@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use devarray::{
     Device, Error,
     backend::{
-        Compute, DeviceInfo, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+        Compute, DeviceInfo, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl,
+        RegisterHost, Timing,
     },
 };
 use devarray_conformance::{
@@ -127,7 +128,15 @@ impl Arguments {
 ///
 /// As [`run`].
 pub fn check<
-    D: Timing + RegisterHost + MapHost + ForeignMemory + PeerAccess + Ipc + ManagedMemory + PoolControl + Compute,
+    D: Timing
+        + RegisterHost
+        + MapHost
+        + ForeignMemory
+        + PeerAccess
+        + Ipc
+        + ManagedMemory
+        + PoolControl
+        + Compute,
 >(
     arguments: &Arguments,
     info: &DeviceInfo,
@@ -135,7 +144,18 @@ pub fn check<
     output: &mut Output<'_>,
 ) -> Result<Status> {
     let wanted = |name: &str| arguments.filter.as_deref().is_none_or(|filter| name.contains(filter));
-    let extras = [timing(), registered(), mapped(), managed(), foreign(), peer(), ipc(), pool(), functions(), reductions()];
+    let extras = [
+        timing(),
+        registered(),
+        mapped(),
+        managed(),
+        foreign(),
+        peer(),
+        ipc(),
+        pool(),
+        functions(),
+        reductions(),
+    ];
     let mut laws: Vec<Law<D>> = all().into_iter().chain(extras.into_iter().flatten()).collect();
     let all_laws = laws.len();
     laws.retain(|law| wanted(&law.full_name()));

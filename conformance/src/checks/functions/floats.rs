@@ -107,9 +107,8 @@ pub fn not_contracted<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let x: Vec<f32> = (0..1000_u16).map(|k| 1.0 + f32::from(k) / 4096.0 + 1e-6).collect();
     let y: Vec<f32> = x.iter().map(|x| -(x * x)).collect();
-    let each = |right: fn(f32, f32) -> f32| -> Vec<f32> {
-        x.iter().zip(&y).map(|(&x, &y)| right(x, y)).collect()
-    };
+    let each =
+        |right: fn(f32, f32) -> f32| -> Vec<f32> { x.iter().zip(&y).map(|(&x, &y)| right(x, y)).collect() };
     let (twice, once) = (each(|x, y| x * x + y), each(|x, y| x.mul_add(x, y)));
     ensure(twice.iter().zip(&once).any(|(a, b)| a.to_bits() != b.to_bits()), || {
         "the numbers of this law tell no difference".into()
@@ -209,7 +208,12 @@ pub fn extrema<D: Compute>(harness: &Harness<D>) -> Outcome {
 pub fn nan<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let of_types: [(ElementType, ElementType, u64, &[u64]); 4] = [
-        (ElementType::F32, ElementType::U32, 0x7fc0_0000, &[0x7fc0_0001, 0x7f80_0001, 0xffc0_0000, 0xffff_ffff]),
+        (
+            ElementType::F32,
+            ElementType::U32,
+            0x7fc0_0000,
+            &[0x7fc0_0001, 0x7f80_0001, 0xffc0_0000, 0xffff_ffff],
+        ),
         (
             ElementType::F64,
             ElementType::U64,
@@ -221,7 +225,9 @@ pub fn nan<D: Compute>(harness: &Harness<D>) -> Outcome {
     ];
     for (of, integer, nan, bits) in of_types {
         let (input, due) = (Line::new(of, bits), vec![nan; bits.len()]);
-        for text in ["x0", "-x0", "abs(x0)", "x0 + 1", "x0 * 0.0", "maximum(x0, 1.0)", "where(x0 == x0, 1.0, x0)"] {
+        for text in
+            ["x0", "-x0", "abs(x0)", "x0 + 1", "x0 * 0.0", "maximum(x0, 1.0)", "where(x0 == x0, 1.0, x0)"]
+        {
             gives(&stream, text, std::slice::from_ref(&input), &[], &Line::new(of, &due))?;
         }
         let looked = format!("bitcast(x0, {integer})");
@@ -248,8 +254,9 @@ pub fn elementary<D: Compute>(harness: &Harness<D>) -> Outcome {
         })
         .collect();
     for rows in rows.chunk_by(|a, b| a.0 == b.0) {
-        let of = |pick: fn(&(&str, u64, u64)) -> u64| {
-            Line { of: ElementType::F32, bits: rows.iter().map(pick).collect() }
+        let of = |pick: fn(&(&str, u64, u64)) -> u64| Line {
+            of: ElementType::F32,
+            bits: rows.iter().map(pick).collect(),
         };
         gives(&stream, &format!("{}(x0)", rows[0].0), &[of(|row| row.1)], &[], &of(|row| row.2))?;
     }

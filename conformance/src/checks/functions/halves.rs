@@ -29,9 +29,13 @@ pub fn halves<D: Compute>(harness: &Harness<D>) -> Outcome {
         gives(&stream, "x0 * x1 + x0", &inputs, &[], &each(&|a, b| round(a * b) + a))?;
         gives(&stream, "(x0 - x1) * (x0 + x1)", &inputs, &[], &each(&|a, b| round(a - b) * round(a + b)))?;
         gives(&stream, "sqrt(abs(x0)) - x1", &inputs, &[], &each(&|a, b| round(a.abs().sqrt()) - b))?;
-        gives(&stream, "rsqrt(abs(x0)) + x1 * 0.0", &inputs, &[], &each(&|a, b| {
-            round(round(1.0 / round(a.abs().sqrt())) + round(b * 0.0))
-        }))?;
+        gives(
+            &stream,
+            "rsqrt(abs(x0)) + x1 * 0.0",
+            &inputs,
+            &[],
+            &each(&|a, b| round(round(1.0 / round(a.abs().sqrt())) + round(b * 0.0))),
+        )?;
         let doubles: Vec<f64> = inputs[0].bits.iter().map(|&bits| f64::from(half_value(of, bits))).collect();
         gives(&stream, "cast(x0, f64)", &inputs[..1], &[], &Line::of(&doubles))?;
         // Rounded once on the way back, also from between two numbers of `f32`.

@@ -37,7 +37,29 @@ const INTEGERS: [ElementType; 8] = [
 /// Small numbers, and those at the ends of the range.
 fn hard(of: ElementType) -> Vec<i128> {
     let (least, greatest) = range(of);
-    let all = [-101, -7, -3, -2, -1, 0, 1, 2, 3, 5, 7, 8, 9, 31, 33, 64, 100, least, least + 1, greatest, greatest - 1];
+    let all = [
+        -101,
+        -7,
+        -3,
+        -2,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        5,
+        7,
+        8,
+        9,
+        31,
+        33,
+        64,
+        100,
+        least,
+        least + 1,
+        greatest,
+        greatest - 1,
+    ];
     let mut all: Vec<i128> = all.into_iter().filter(|value| (least..=greatest).contains(value)).collect();
     all.push(wrap(of, 0x0123_4567_89ab_cdef));
     all
@@ -130,8 +152,10 @@ pub fn casts<D: Compute>(harness: &Harness<D>) -> Outcome {
     }
     let single: Vec<f32> =
         HARD_F32.into_iter().chain([127.5, 128.0, -129.0, 255.9, 3e9, -3e9, 1e19, -1e19, 2.5]).collect();
-    let double: Vec<f64> =
-        HARD_F64.into_iter().chain([-0.9, 2_147_483_648.5, 1e18 + 1.0, 9.3e18, 1.9e19, 16_777_217.0]).collect();
+    let double: Vec<f64> = HARD_F64
+        .into_iter()
+        .chain([-0.9, 2_147_483_648.5, 1e18 + 1.0, 9.3e18, 1.9e19, 16_777_217.0])
+        .collect();
     casts!(single => i8 u8 i16 u16 i32 u32 i64 u64 f64);
     casts!(double => i8 u8 i16 u16 i32 u32 i64 u64 f32);
     casts!([i64::MIN, -1, 0, 255, 256, (1 << 53) + 1, (1 << 24) + 1, i64::MAX] => i8 u8 i16 u16 i32 u32 u64 f32 f64);

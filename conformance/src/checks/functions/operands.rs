@@ -33,7 +33,8 @@ pub fn positions<D: Compute>(harness: &Harness<D>) -> Outcome {
         let target = Pattern::random(&mut rng, shape, false);
         let mut all = elements::<i64>(1, target.base_len());
         let mut written = Array::from_slice(&stream, &target.base, &all)?;
-        let count = |k: Expression<i64>| (0..shape.len()).fold(k, |sum, axis| sum * 300 + Expression::position(axis));
+        let count =
+            |k: Expression<i64>| (0..shape.len()).fold(k, |sum, axis| sum * 300 + Expression::position(axis));
         (5_i64,).map_into(&stream, &mut target.view_mut(&mut written)?, |(k,)| count(k))?;
         let number = |index: &Vec<usize>| {
             index.iter().fold(5_i64, |sum, &at| sum.wrapping_mul(300).wrapping_add(at.cast_signed() as i64))

@@ -56,7 +56,10 @@ pub fn strict<D: Compute>(harness: &Harness<D>) -> Outcome {
     let refused = |what: &str, error: Option<Error>| {
         ensure(matches!(error, Some(Error::Hazard { .. })), || format!("{what}: {error:?}"))
     };
-    refused("a function of what is being written", (&x,).map_into(&two, &mut y.view_mut(), |(x,)| x + 1).err())?;
+    refused(
+        "a function of what is being written",
+        (&x,).map_into(&two, &mut y.view_mut(), |(x,)| x + 1).err(),
+    )?;
     refused("a function into what is being written", (2,).map_into(&two, &mut x.view_mut(), |(k,)| k).err())?;
     refused("a function in place of it", x.view_mut().map_in_place(&two, |x| x + 1).err())?;
     two.wait(&one.record()?)?;

@@ -67,10 +67,9 @@ impl Grammar {
         if depth == 0 {
             return match self.rng.below(4) {
                 0 => Part { text: format!("k{at}"), values: vec![self.scalars[at]; LEN] },
-                1 if of == ElementType::I64 => Part {
-                    text: "i0".to_owned(),
-                    values: (0..LEN as i128).map(Value::Int).collect(),
-                },
+                1 if of == ElementType::I64 => {
+                    Part { text: "i0".to_owned(), values: (0..LEN as i128).map(Value::Int).collect() }
+                }
                 _ => Part { text: format!("x{at}"), values: self.inputs[at].clone() },
             };
         }
@@ -80,9 +79,8 @@ impl Grammar {
             2 => self.unary(at, depth),
             _ if of == ElementType::Bool => self.truth(depth),
             _ => {
-                let integers: &[&str] = &[
-                    "+", "-", "*", "//", "%", "fmod", "&", "|", "^", "<<", ">>", "minimum", "maximum",
-                ];
+                let integers: &[&str] =
+                    &["+", "-", "*", "//", "%", "fmod", "&", "|", "^", "<<", ">>", "minimum", "maximum"];
                 let floats: &[&str] = &["+", "-", "*", "/", "minimum", "maximum", "fmin", "fmax"];
                 let name = self.choice(if of.is_float() { floats } else { integers });
                 self.binary(name, at, depth)

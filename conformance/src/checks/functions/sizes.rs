@@ -18,7 +18,8 @@ use crate::{
 pub fn sixteen<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let lines: Vec<Vec<u16>> = (0..MAX_INPUTS as u64).map(|salt| elements(salt, 100)).collect();
-    let arrays: Result<Vec<_>, _> = lines.iter().map(|line| Line::of(line).array(&stream, &[10, 10])).collect();
+    let arrays: Result<Vec<_>, _> =
+        lines.iter().map(|line| Line::of(line).array(&stream, &[10, 10])).collect();
     let arrays = arrays?;
     let inputs: Vec<_> = arrays.iter().map(|array| (ElementType::U16, array.view())).collect();
     let text = (1..MAX_INPUTS).fold("x0".to_owned(), |text, at| format!("({text}) * 3 + x{at}"));

@@ -23,7 +23,11 @@ fn magnitude(of: ElementType, bits: u64) -> f64 {
     #[expect(clippy::cast_possible_truncation, reason = "16 bits")]
     let (exponent, fraction) = ((bits >> fraction_bits) as i32, (bits & ((1 << fraction_bits) - 1)) as u32);
     let fraction = f64::from(fraction) / f64::from(1 << fraction_bits);
-    if exponent == 0 { fraction * 2_f64.powi(1 - bias) } else { (1.0 + fraction) * 2_f64.powi(exponent - bias) }
+    if exponent == 0 {
+        fraction * 2_f64.powi(1 - bias)
+    } else {
+        (1.0 + fraction) * 2_f64.powi(exponent - bias)
+    }
 }
 
 /// The bits of infinity.
@@ -158,7 +162,13 @@ impl Value {
             (Self::Single(a), Self::Single(b)) => match float(name, f64::from(a), f64::from(b)) {
                 Some(Self::Double(value)) => {
                     // One of the two, or NaN.
-                    Self::Single(if value.is_nan() { f32::NAN } else if value.to_bits() == f64::from(a).to_bits() { a } else { b })
+                    Self::Single(if value.is_nan() {
+                        f32::NAN
+                    } else if value.to_bits() == f64::from(a).to_bits() {
+                        a
+                    } else {
+                        b
+                    })
                 }
                 Some(truth) => truth,
                 None => {
@@ -271,7 +281,10 @@ mod tests {
             Value::Int(value) => value,
             other => panic!("{other:?}"),
         };
-        assert_eq!([of("//", -7, 2), of("//", 7, -2), of("//", -7, -2), of("//", -128, -1)], [-4, -4, 3, -128]);
+        assert_eq!(
+            [of("//", -7, 2), of("//", 7, -2), of("//", -7, -2), of("//", -128, -1)],
+            [-4, -4, 3, -128]
+        );
         assert_eq!([of("%", -7, 2), of("%", 7, -2), of("fmod", -7, 2), of("fmod", 7, -2)], [1, -1, -1, 1]);
         assert_eq!([of("<<", 1, 8), of(">>", -1, 9), of(">>", 5, -1), of("*", 100, 3)], [0, -1, 0, 44]);
     }

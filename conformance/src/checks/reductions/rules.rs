@@ -113,7 +113,8 @@ pub fn empty<D: Compute>(harness: &Harness<D>) -> Outcome {
         let refused = function("x0", &[ElementType::F64], &[])?
             .reduce(&stream, &[none.view().as_erased().clone()], &[], &along(1))
             .err();
-        let named = matches!(&refused, Some(Error::Function(error)) if error.kind() == FunctionErrorKind::Empty);
+        let named =
+            matches!(&refused, Some(Error::Function(error)) if error.kind() == FunctionErrorKind::Empty);
         ensure(named, || format!("{operation:?} of no elements: {refused:?}"))?;
         let found = reduced(&stream, ElementType::F64, none.view().as_erased(), &along(0))?;
         same(&found, &[], "a result of no elements")?;
@@ -138,22 +139,29 @@ pub fn axes<D: Compute>(harness: &Harness<D>) -> Outcome {
         let shown = source.picture().read(&data);
         let gone: Vec<usize> = (0..shape.len()).filter(|_| rng.below(2) == 0).collect();
         let names = gone.iter().map(|&axis| axis.cast_signed());
-        let names: Vec<isize> = names.map(|axis| if rng.below(2) == 0 { axis } else { axis - shape.len().cast_signed() }).collect();
+        let names: Vec<isize> = names
+            .map(|axis| if rng.below(2) == 0 { axis } else { axis - shape.len().cast_signed() })
+            .collect();
         let mut due = BTreeMap::<Vec<usize>, i64>::new();
-        let kept: Vec<usize> =
-            shape.iter().enumerate().map(|(axis, &extent)| if gone.contains(&axis) { 1 } else { extent }).collect();
+        let kept: Vec<usize> = shape
+            .iter()
+            .enumerate()
+            .map(|(axis, &extent)| if gone.contains(&axis) { 1 } else { extent })
+            .collect();
         for place in crate::Picture::of(&kept).places {
             due.insert(index(&kept, place), 0);
         }
         for (number, &value) in shown.iter().enumerate() {
             let at = index(shape, number);
             let along = at.last().map_or(0, |&position| position as i64);
-            let to: Vec<usize> = at.iter().enumerate().map(|(axis, &at)| if gone.contains(&axis) { 0 } else { at }).collect();
+            let to: Vec<usize> =
+                at.iter().enumerate().map(|(axis, &at)| if gone.contains(&axis) { 0 } else { at }).collect();
             let sum = due.entry(to).or_default();
             *sum = sum.wrapping_add(value.wrapping_mul(3).wrapping_add(along));
         }
         let due: Vec<i64> = due.into_values().collect();
-        let text = if shape.is_empty() { "x0 * 3".to_owned() } else { format!("x0 * 3 + i{}", shape.len() - 1) };
+        let text =
+            if shape.is_empty() { "x0 * 3".to_owned() } else { format!("x0 * 3 + i{}", shape.len() - 1) };
         let sum = function(&text, &[ElementType::I64], &[])?;
         let view = source.view(&array)?;
         for keep in [false, true] {
@@ -241,8 +249,11 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let strict = context.strict_stream()?;
     let x = Array::full(&one, &[5], 2_i64)?;
     let refused = sum.reduce(&strict, &[x.view().as_erased().clone()], &[], &all).err();
-    ensure(matches!(refused, Some(Error::Hazard { .. })), || format!("a sum of what is being written: {refused:?}"))?;
-    let refused = sum.scan(&one, &[x.view().as_erased().clone()], &[], Scan::new(ScanOperation::Sum, 1)).err();
+    ensure(matches!(refused, Some(Error::Hazard { .. })), || {
+        format!("a sum of what is being written: {refused:?}")
+    })?;
+    let refused =
+        sum.scan(&one, &[x.view().as_erased().clone()], &[], Scan::new(ScanOperation::Sum, 1)).err();
     let named = matches!(refused, Some(Error::Layout(LayoutError::AxisOutOfRange { .. })));
     ensure(named, || format!("running sums along an axis that is not there: {refused:?}"))?;
     no_background_errors(&context)

@@ -92,9 +92,17 @@ pub fn layouts<D: Compute>(harness: &Harness<D>) -> Outcome {
         same(&found, &[sum(&values)], &format!("a sum over both axes in {what} order"))?;
     }
     let first = c.slice_axis(0, ..1)?;
-    same(&reduced(&stream, ElementType::F32, first.as_erased(), &along)?, &due[..1], "the sum of one row alone")?;
+    same(
+        &reduced(&stream, ElementType::F32, first.as_erased(), &along)?,
+        &due[..1],
+        "the sum of one row alone",
+    )?;
     let repeated = first.broadcast_to(&[4, len])?;
-    same(&reduced(&stream, ElementType::F32, repeated.as_erased(), &along)?, &[due[0]; 4], "sums of a row repeated")?;
+    same(
+        &reduced(&stream, ElementType::F32, repeated.as_erased(), &along)?,
+        &[due[0]; 4],
+        "sums of a row repeated",
+    )?;
     let ones = Array::from_slice(&stream, &[], &values[..1])?;
     let found = reduced(&stream, ElementType::F32, ones.broadcast_to(&[len])?.as_erased(), &whole)?;
     same(&found, &[sum(&vec![values[0]; len])], "the sum of an element repeated")
@@ -116,7 +124,8 @@ pub fn halves<D: Compute>(harness: &Harness<D>) -> Outcome {
         same(&found, &[rounded(sum / 3000.0)], &format!("a mean of {of}"))?;
         let scan = Scan::new(ScanOperation::Sum, 0);
         let running = function("x0", &[of], &[])?.scan(&stream, &[array.view()], &[], scan)?;
-        let due: Vec<u64> = naive::running(&values, 0.0, false, |a, b| a + b).into_iter().map(rounded).collect();
+        let due: Vec<u64> =
+            naive::running(&values, 0.0, false, |a, b| a + b).into_iter().map(rounded).collect();
         same(&bits_of(&running.view().to_bytes(&stream)?, 2), &due, &format!("running sums of {of}"))?;
     }
     Ok(())
@@ -174,11 +183,19 @@ pub fn running<D: Compute>(harness: &Harness<D>) -> Outcome {
             for (view, what) in [(array.view(), "C"), (across.transpose(), "F")] {
                 let found = function.scan(&stream, &[view.as_erased().clone()], &[], form(-1))?;
                 let found = bits_of(&found.view().to_bytes(&stream)?, 4);
-                same(&found, &due, &format!("{operation:?}, exclusive {exclusive}, of {len} in {what} order"))?;
+                same(
+                    &found,
+                    &due,
+                    &format!("{operation:?}, exclusive {exclusive}, of {len} in {what} order"),
+                )?;
             }
             let found = function.scan(&stream, &[across.view().as_erased().clone()], &[], form(0))?;
             let found = bits_of(&found.view().permute(&[1, 0])?.to_bytes(&stream)?, 4);
-            same(&found, &due, &format!("{operation:?}, exclusive {exclusive}, along the first axis of {len}"))?;
+            same(
+                &found,
+                &due,
+                &format!("{operation:?}, exclusive {exclusive}, along the first axis of {len}"),
+            )?;
         }
     }
     Ok(())

@@ -14,7 +14,14 @@ use super::{Broken, BrokenStream, Bug, Placed, driver, programs};
 
 impl<D: Compute> Broken<D> {
     /// Fills the elements of a result, or all from the first to the last of them, with zeros.
-    fn clear(&self, stream: &D::Stream, to: &D::Buffer, layout: &Layout, item: usize, gaps: bool) -> Result<()> {
+    fn clear(
+        &self,
+        stream: &D::Stream,
+        to: &D::Buffer,
+        layout: &Layout,
+        item: usize,
+        gaps: bool,
+    ) -> Result<()> {
         let span = layout.span();
         let line = Layout::new(&[span.len()], &[1], span.start)?;
         let layout = if gaps { &line } else { layout };
@@ -67,7 +74,9 @@ unsafe impl<D: Compute> Compute for Broken<D> {
         match bug {
             Bug::FunctionsDoNothing => return Ok(()),
             Bug::FunctionsRefuseSixteen if op.inputs().len() > 15 => return Err(driver("map", "TOO_MANY")),
-            Bug::FunctionsWriteGaps if op.inputs().iter().all(|input| !std::ptr::eq(&input.buffer().inner, to)) => {
+            Bug::FunctionsWriteGaps
+                if op.inputs().iter().all(|input| !std::ptr::eq(&input.buffer().inner, to)) =>
+            {
                 self.clear(&stream.inner, to, layout, item, true)?;
             }
             Bug::FunctionsClearFirst => self.clear(&stream.inner, to, layout, item, false)?,

@@ -12,6 +12,7 @@
 
 mod columns;
 mod combining;
+mod exchange;
 mod kernel;
 mod plan;
 mod rows;
@@ -47,10 +48,15 @@ const UNITS: u64 = 1 << 30;
 const ALIGNMENT: u64 = 256;
 
 /// Enqueues a reduction or a running form. Does not synchronize.
-pub(super) fn reduce(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
+pub(super) fn reduce(
+    context: &Arc<Context>,
+    stream: &CudaStream,
+    op: &ReduceOp<'_, CudaBuffer>,
+) -> Result<()> {
     let running = op.form() != ReduceForm::Total;
     let of_position = matches!(op.combine(), Combine::ArgMinimum | Combine::ArgMaximum);
-    let of_nothing = op.form() == ReduceForm::Exclusive && !matches!(op.combine(), Combine::Sum | Combine::Product);
+    let of_nothing =
+        op.form() == ReduceForm::Exclusive && !matches!(op.combine(), Combine::Sum | Combine::Product);
     let space = Space::new(op).filter(|_| !(running && of_position || of_nothing));
     let space = space.ok_or_else(|| context.error("reduce", INVALID_VALUE))?;
     Reduction { context, stream, op }.halved(space)
@@ -91,9 +97,10 @@ impl Reduction<'_> {
         let row_len = space.row_len();
         let (segment_len, is_total) = match self.op.form() {
             ReduceForm::Total => (Combine::SEGMENT as u64, true),
-            _ => (plan::tile(row_len, self.op.program().instructions().len()).len(), false),
+            _ => (plan::tile(row_len, self.op.program().instructions().len() as u64).len(), false),
         };
-        if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / row_len.div_ceil(segment_len)) {
+        if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / row_len.div_ceil(segment_len))
+        {
             return halves.into_iter().try_for_each(|half| self.halved(half));
         }
         let units = space.rows().checked_mul(row_len.div_ceil(segment_len)).filter(|units| *units <= UNITS);
@@ -158,7 +165,7 @@ impl Reduction<'_> {
         (of_parts, form): (bool, ReduceForm),
         room: &mut Room,
     ) -> Result<()> {
-        let instructions = if of_parts { 1 } else { self.op.program().instructions().len() };
+        let instructions = if of_parts { 1 } else { self.op.program().instructions().len() as u64 };
         let tiles = space.row_len().div_ceil(plan::tile(space.row_len(), instructions).len());
         let what = |carried| Running::Elements { form, carried };
         if tiles == 1 {

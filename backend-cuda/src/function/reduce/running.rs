@@ -4,13 +4,11 @@
 //! memory. What precedes an element comes downwards: what precedes the tile, with the totals of the blocks to the left
 //! of the element, the largest first.
 
-use devarray::{
-    backend::ReduceForm,
-    function::primitive::Program,
-};
+use devarray::{backend::ReduceForm, function::primitive::Program};
 
 use super::{
-    combining::{Part, Shared, assign, chosen},
+    combining::{Part, assign, chosen},
+    exchange::Shared,
     kernel::{Kernel, Running},
     site::Site,
 };
@@ -171,7 +169,7 @@ fn of_warps(
     place: &Place,
     (piece, warps): (usize, usize),
 ) -> Vec<Part> {
-    let first = text.set(Bank::B32, "and.b32", format_args!("{}, {}", place.slot, -(warps as i64)));
+    let first = text.set(Bank::B32, "and.b32", format_args!("{}, {}", place.slot, 31 & !(warps - 1)));
     let first = text.set(Bank::B32, "add.u32", format_args!("{first}, {}", piece * BLOCK as usize / WARP));
     site.combining.load_shared(text, shared, first, warps)
 }

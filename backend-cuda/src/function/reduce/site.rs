@@ -67,8 +67,9 @@ impl<'a> Site<'a> {
 
     /// The addresses of all operands, moved along the axes that are kept to a row.
     pub(super) fn row(&self, text: &mut Text, row: Reg) -> Vec<Reg> {
-        let mut addresses: Vec<Reg> =
-            (0..self.words.operands).map(|operand| text.parameter(Bank::B64, self.words.base(operand))).collect();
+        let mut addresses: Vec<Reg> = (0..self.words.operands)
+            .map(|operand| text.parameter(Bank::B64, self.words.base(operand)))
+            .collect();
         let mut rest = row;
         for axis in 0..self.words.kept {
             let at = self.words.kept(axis);
@@ -101,11 +102,8 @@ impl<'a> Site<'a> {
         let (kind, bank) = if self.kernel.long { ("64", Bank::B64) } else { ("32", Bank::B32) };
         let rest = text.set(bank, &format!("sub.s{kind}"), format_args!("{row_len}, {start}"));
         let len = text.set(bank, &format!("min.s{kind}"), format_args!("{rest}, {segment_len}"));
-        let len = if self.kernel.long {
-            text.set(Bank::B32, "cvt.u32.u64", format_args!("{len}"))
-        } else {
-            len
-        };
+        let len =
+            if self.kernel.long { text.set(Bank::B32, "cvt.u32.u64", format_args!("{len}")) } else { len };
         text.set(Bank::B32, "selp.b32", format_args!("{len}, 0, {inside}"))
     }
 
@@ -172,7 +170,7 @@ impl<'a> Site<'a> {
         let mut addresses = before.to_vec();
         for (operand, address) in addresses.iter_mut().enumerate().skip(1) {
             let (kind, access) = self.class.operands[operand];
-            let bytes = Combine::LANES as i64 * kind.len_bytes();
+            let bytes = (Combine::LANES as u64).cast_signed() * kind.len_bytes();
             *address = match access {
                 Access::Uniform | Access::Each => continue,
                 Access::Span { .. } => text.set(Bank::B64, "add.s64", format_args!("{address}, {bytes}")),
@@ -223,7 +221,14 @@ impl<'a> Site<'a> {
                         None => load_span(text, from, element_type, addresses[operand], count, width),
                         Some(guard) => {
                             let guards = vec![guard; count / width];
-                            load_guarded(text, from, element_type, addresses[operand], (count, width), &guards)
+                            load_guarded(
+                                text,
+                                from,
+                                element_type,
+                                addresses[operand],
+                                (count, width),
+                                &guards,
+                            )
                         }
                     }
                 }

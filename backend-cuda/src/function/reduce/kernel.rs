@@ -45,6 +45,8 @@ pub(in crate::function) enum Running {
     Totals,
     /// What precedes each element, or that with the element. `carried`: what precedes a tile is there.
     Elements { form: ReduceForm, carried: bool },
+    /// The same of all tiles in one launch, which wait for one another.
+    Linked { form: ReduceForm },
 }
 
 /// Where things are in the parameter, in words of 8 bytes. Axes are counted from the innermost.

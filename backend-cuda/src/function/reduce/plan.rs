@@ -42,6 +42,9 @@ const MANY_BLOCKS: u64 = 264;
 const LANES: u64 = Combine::LANES as u64;
 const THREADS: u64 = BLOCK as u64;
 
+/// Bytes in front of what tiles tell one another: the number of the next tile.
+pub(super) const LINK_BYTES: u64 = 256;
+
 /// What a launch writes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Output {
@@ -298,6 +301,11 @@ fn parameter(
             all[words.indices()] = indices;
         }
         Output::Running { what: Running::Totals, address } => all[words.base(0)] = address,
+        Output::Running { what: Running::Linked { .. }, address } => {
+            all[words.columns()] = address;
+            all[words.carry()] = address + LINK_BYTES;
+            all[words.indices()] = address + LINK_BYTES + 8 * space.rows() * segments;
+        }
         Output::Running { address, .. } => all[words.carry()] = address,
     }
     all[words.row_len()] = space.row_len();

@@ -39,6 +39,7 @@ mod repeat;
 mod reshaped;
 mod shared;
 mod split_fields;
+mod totals;
 mod transforms;
 mod typed;
 mod typed_view;
@@ -61,6 +62,8 @@ pub(crate) use questions::layout_questions;
 pub use reshaped::Reshaped;
 pub use shared::SharedArray;
 pub use split_fields::Fields;
+pub(crate) use totals::dot;
+pub use totals::{ReducedAxes, Summable};
 pub(crate) use transforms::{
     answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms,
 };

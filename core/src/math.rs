@@ -21,6 +21,10 @@
 //! None of them synchronizes. Each fails if the shapes do not fit, memory runs out, an array is of another context, or
 //! the device says so.
 
+mod compositions;
+
+pub use compositions::{dot, log_softmax, norm, softmax};
+
 use crate::{
     Array, ArrayViewMut, Bool, Result,
     backend::Compute,

@@ -4,11 +4,13 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::{Array, ArrayView, ArrayViewMut, ErasedView, SharedArray};
+use super::{Array, ArrayView, ArrayViewMut, ErasedView, SharedArray, totals::check_result};
 use crate::{
     Result,
     backend::{Compute, Device},
-    function::{Arguments, Computable, Expression, Function, FunctionError, Parameter, trace},
+    function::{
+        Arguments, Computable, Expression, Function, FunctionError, Parameter, Reduction, Scan, trace,
+    },
     stream::StreamHandle,
 };
 
@@ -152,6 +154,45 @@ pub trait Operands<'a, D: Compute>: Sized {
         self.bind_all(&mut call);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         function.apply(stream, &call.inputs, &call.scalars).map(Array::of_erased)
+    }
+
+    /// Computes a function of the arguments and reduces what comes out, in one pass. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Self::map) and [`ArrayView::reduce`].
+    #[track_caller]
+    fn reduce<T: Computable, R: Computable>(
+        self,
+        stream: &StreamHandle<D>,
+        reduction: &Reduction,
+        function: impl FnOnce(Self::Expressions) -> Expression<T>,
+    ) -> Result<Array<R, D>> {
+        let mut call = Call::new();
+        self.bind_all(&mut call);
+        let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
+        check_result::<R>(function.reduced_type(reduction)?)?;
+        function.reduce(stream, &call.inputs, &call.scalars, reduction).map(Array::of_erased)
+    }
+
+    /// Computes a function of the arguments and combines each element of what comes out with those before it. Does not
+    /// synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Self::map) and [`ArrayView::reduce`].
+    #[track_caller]
+    fn scan<T: Computable, R: Computable>(
+        self,
+        stream: &StreamHandle<D>,
+        scan: Scan,
+        function: impl FnOnce(Self::Expressions) -> Expression<T>,
+    ) -> Result<Array<R, D>> {
+        let mut call = Call::new();
+        self.bind_all(&mut call);
+        let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
+        check_result::<R>(function.scanned_type(scan)?)?;
+        function.scan(stream, &call.inputs, &call.scalars, scan).map(Array::of_erased)
     }
 
     /// As [`map`](Self::map), into elements that exist, of any strides. Does not synchronize.

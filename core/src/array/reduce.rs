@@ -6,7 +6,7 @@ use crate::{
     LayoutError, Result,
     backend::{Compute, ReduceForm},
     function::{
-        Combine, Function, FunctionError, FunctionErrorKind, Lowered, Reduction, Scan,
+        Combine, ElementType, Function, FunctionError, FunctionErrorKind, Lowered, Reduction, Scan,
         interpreter::{InputElements, Reducing, ResultElements, interpret},
         lower_reduction, lower_scan,
     },
@@ -155,6 +155,16 @@ impl Function {
         let reduced = self.reduced(inputs, Some(&[scan.axis]))?;
         check_shape(&reduced.shape, result.shape())?;
         lowered.running(stream, inputs, scalars, &reduced, scan.exclusive, &result.elements())
+    }
+
+    /// The type of the elements of a reduction.
+    pub(super) fn reduced_type(&self, reduction: &Reduction) -> Result<ElementType, FunctionError> {
+        Ok(lower_reduction(self, reduction)?.finish.result_type())
+    }
+
+    /// The type of the elements of a running form.
+    pub(super) fn scanned_type(&self, scan: Scan) -> Result<ElementType, FunctionError> {
+        Ok(lower_scan(self, scan)?.finish.result_type())
     }
 
     /// The axes of what the function gives for these inputs.

@@ -16,7 +16,7 @@ use crate::Bool;
 
 use super::{
     BinaryOperation, Computable, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind,
-    UnaryOperation, Value,
+    UnaryOperation, Value, elementary::Elementary,
 };
 
 thread_local! {
@@ -252,6 +252,15 @@ impl<T: Computable> Expression<T> {
     fn binary(self, operation: BinaryOperation, other: impl IntoExpression<T>) -> Self {
         let other = other.into_expression();
         Self::applied([self.part(), other.part()], |builder, [a, b]| builder.binary(operation, a, b))
+    }
+
+    /// An elementary function, by its name in the language.
+    pub(super) fn of_elementary(self, function: Elementary, other: Self) -> Self {
+        match (UnaryOperation::from_name(function.name()), BinaryOperation::from_name(function.name())) {
+            (Some(operation), _) => self.unary(operation),
+            (None, Some(operation)) => self.binary(operation, other),
+            (None, None) => self.binary(BinaryOperation::Power, other),
+        }
     }
 
     fn question(self, operation: UnaryOperation) -> Expression<Bool> {

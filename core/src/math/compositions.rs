@@ -1,0 +1,95 @@
+//! What takes several launches, in as few passes as it takes.
+
+use crate::{
+    Array, ArrayView, Result,
+    array::{Summable, dot as dot_of},
+    backend::Compute,
+    function::{Expression, Float, Number, Operand, Operands, ReduceOperation, Reduction},
+    stream::StreamHandle,
+};
+
+/// `exp(x - max)` over its sum along an axis: each element is read three times and written once.
+///
+/// Does not synchronize.
+///
+/// ```
+/// use devarray::{Array, Context, math};
+/// use devarray_mock::MockDevice;
+///
+/// let stream = Context::new(MockDevice::new())?.stream()?;
+/// let x = Array::from_slice(&stream, &[2, 2], &[0.0_f32, 0.0, 1000.0, 1000.0])?;
+/// assert_eq!(math::softmax(&stream, &x.view(), -1)?.to_vec(&stream)?, [0.5; 4]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// The axis is out of range or has no elements, and as [`Operands::map`].
+#[track_caller]
+pub fn softmax<T: Float, D: Compute>(
+    stream: &StreamHandle<D>,
+    x: &ArrayView<'_, T, D>,
+    axis: isize,
+) -> Result<Array<T, D>> {
+    let (max, sum) = scale(stream, x, axis)?;
+    (x, &max, &sum).map(stream, |(x, max, sum)| (x - max).exp() / sum)
+}
+
+/// The logarithm of [`softmax`], without its rounding: `x - max - log(sum(exp(x - max)))`.
+///
+/// Does not synchronize.
+///
+/// # Errors
+///
+/// As [`softmax`].
+#[track_caller]
+pub fn log_softmax<T: Float, D: Compute>(
+    stream: &StreamHandle<D>,
+    x: &ArrayView<'_, T, D>,
+    axis: isize,
+) -> Result<Array<T, D>> {
+    let (max, sum) = scale(stream, x, axis)?;
+    (x, &max, &sum).map(stream, |(x, max, sum)| x - max - sum.ln())
+}
+
+/// The greatest elements along an axis, which stays, and the sums of `exp(x - max)`.
+fn scale<T: Float, D: Compute>(
+    stream: &StreamHandle<D>,
+    x: &ArrayView<'_, T, D>,
+    axis: isize,
+) -> Result<(Array<T, D>, Array<T, D>)> {
+    let along = |operation| Reduction::new(operation).axes(&[axis]).keep_axes();
+    let max = x.reduce::<T>(stream, &along(ReduceOperation::Maximum))?;
+    let sum = (x, &max)
+        .reduce(stream, &along(ReduceOperation::Sum), |(x, max): (_, Expression<T>)| (x - max).exp())?;
+    Ok((max, sum))
+}
+
+/// The square root of the sum of squares, of all elements. One pass.
+///
+/// Does not synchronize.
+///
+/// # Errors
+///
+/// As [`Operands::map`].
+#[track_caller]
+pub fn norm<T: Float, D: Compute>(stream: &StreamHandle<D>, x: &ArrayView<'_, T, D>) -> Result<Array<T, D>> {
+    let squares: Array<T, D> = (x,).reduce(stream, &Reduction::new(ReduceOperation::Sum), |(x,)| x * x)?;
+    squares.map(stream, Expression::sqrt)
+}
+
+/// The sum of the products of the elements of two arrays, broadcast together. One pass.
+///
+/// Does not synchronize.
+///
+/// # Errors
+///
+/// As [`Operands::map`].
+#[track_caller]
+pub fn dot<'a, T: Number + Summable, D: Compute>(
+    stream: &StreamHandle<D>,
+    x: impl Operand<'a, D, Item = T>,
+    y: impl Operand<'a, D, Item = T>,
+) -> Result<Array<T::Total, D>> {
+    dot_of(stream, (x, y))
+}

@@ -1,0 +1,123 @@
+//! Reductions and running forms as calls on arrays and views, and functions that the host computes too.
+
+use devarray::{
+    Array, Bool, Context, Error, NdLayout, StreamHandle,
+    function::{ElementType, FunctionErrorKind, Operands, Real, ReduceOperation, Reduction},
+    math,
+};
+use devarray_mock::MockDevice;
+
+fn stream() -> StreamHandle<MockDevice> {
+    Context::new(MockDevice::new()).unwrap().stream().unwrap()
+}
+
+#[test]
+fn totals_over_axes_have_numpys_types() {
+    let s = stream();
+    let x = Array::from_slice(&s, &[2, 3], &[3_u8, 1, 2, 250, 7, 9]).unwrap();
+    assert_eq!(x.sum(&s, ..).unwrap().to_vec(&s).unwrap(), [272_u64]);
+    assert_eq!(x.sum(&s, &[0]).unwrap().to_vec(&s).unwrap(), [253_u64, 8, 11]);
+    assert_eq!(x.product(&s, &[-1]).unwrap().to_vec(&s).unwrap(), [6_u64, 15_750]);
+    assert_eq!(x.min(&s, &[1]).unwrap().to_vec(&s).unwrap(), [1_u8, 7]);
+    assert_eq!(x.transpose().max(&s, &[0]).unwrap().to_vec(&s).unwrap(), [3_u8, 250]);
+    assert_eq!(x.argmax(&s, ..).unwrap().to_vec(&s).unwrap(), [3_i64]);
+    assert_eq!(x.argmin(&s, &[0]).unwrap().to_vec(&s).unwrap(), [0_i64, 0, 0]);
+    assert_eq!(x.any(&s, ..).unwrap().to_vec(&s).unwrap(), [Bool::TRUE]);
+    assert_eq!(x.count_nonzero(&s, &[]).unwrap().shape(), [2, 3]);
+    assert_eq!(x.cumsum(&s, 1).unwrap().to_vec(&s).unwrap(), [3_u64, 4, 6, 250, 257, 266]);
+    assert_eq!(x.cummin(&s, 0).unwrap().to_vec(&s).unwrap(), [3_u8, 1, 2, 3, 1, 2]);
+}
+
+#[test]
+fn means_and_variances() {
+    let s = stream();
+    let x = Array::from_slice(&s, &[2, 4], &[1.0_f64, 2.0, 3.0, 6.0, 0.0, 0.0, 0.0, 8.0]).unwrap();
+    assert_eq!(x.mean(&s, &[1]).unwrap().to_vec(&s).unwrap(), [3.0, 2.0]);
+    assert_eq!(x.var(&s, &[1]).unwrap().to_vec(&s).unwrap(), [3.5, 12.0]);
+    let sample = Reduction::new(ReduceOperation::StandardDeviation).axes(&[1]).ddof(1);
+    let deviations: Array<f64, _> = x.reduce(&s, &sample).unwrap();
+    assert_eq!(deviations.to_vec(&s).unwrap(), [(14.0_f64 / 3.0).sqrt(), 4.0]);
+}
+
+/// The one value of a sum, whatever the layout, alone and among others.
+#[test]
+fn a_sum_has_one_value() {
+    let s = stream();
+    let len = 40_000_u32;
+    let numbers: Vec<f32> = (0..len).map(|k| ((k * 7919) % 10_007) as f32 * 1.1e-3 - 5.0).collect();
+    let alone = Array::from_slice(&s, &[len as usize], &numbers).unwrap();
+    let expected = alone.sum(&s, ..).unwrap().to_vec(&s).unwrap()[0];
+    assert_ne!(expected, numbers.iter().sum::<f32>(), "the order is not that of a loop");
+    let both = Array::concatenate(&s, &[alone.view(), alone.flip(&[0]).unwrap()], 0).unwrap();
+    let rows = both.reshape(&[2, -1], devarray::Order::C).unwrap();
+    assert_eq!(rows.sum(&s, &[1]).unwrap().to_vec(&s).unwrap()[0], expected);
+    let columns = rows.transpose().to_contiguous(&s, devarray::Order::C).unwrap();
+    assert_eq!(columns.sum(&s, &[0]).unwrap().to_vec(&s).unwrap()[0], expected);
+    let backwards = rows.flip(&[1]).unwrap();
+    assert_eq!(backwards.sum(&s, &[1]).unwrap().to_vec(&s).unwrap()[1], expected);
+}
+
+#[test]
+fn what_is_reduced_may_be_a_function_of_several_arrays() {
+    let s = stream();
+    let x = Array::from_slice(&s, &[3], &[1_i32, 2, 3]).unwrap();
+    let y = Array::from_slice(&s, &[2, 1], &[10_i32, 100]).unwrap();
+    let dots: Array<i64, _> =
+        (&x, &y).reduce(&s, &Reduction::new(ReduceOperation::Sum).axes(&[1]), |(x, y)| x * y).unwrap();
+    assert_eq!(dots.to_vec(&s).unwrap(), [60, 600]);
+    assert_eq!(math::dot(&s, &x, &x).unwrap().to_vec(&s).unwrap(), [14_i64]);
+    let floats = Array::from_slice(&s, &[2], &[3.0_f32, 4.0]).unwrap();
+    assert_eq!(math::norm(&s, &floats.view()).unwrap().to_vec(&s).unwrap(), [5.0]);
+}
+
+#[test]
+fn softmax_is_a_distribution() {
+    let s = stream();
+    let x = Array::from_slice(&s, &[2, 3], &[1.0_f32, 2.0, 3.0, -500.0, 0.0, 500.0]).unwrap();
+    let y = math::softmax(&s, &x.view(), 1).unwrap().to_vec(&s).unwrap();
+    assert!((y[..3].iter().sum::<f32>() - 1.0).abs() < 1e-6 && y[3..] == [0.0, 0.0, 1.0], "{y:?}");
+    let logs = math::log_softmax(&s, &x.view(), 1).unwrap().to_vec(&s).unwrap();
+    assert_eq!(logs[3..], [-1000.0, -500.0, 0.0]);
+    assert!(logs[..3].iter().zip(&y).all(|(log, y)| (log.exp() - y).abs() < 1e-6), "{logs:?} {y:?}");
+}
+
+#[test]
+fn what_has_no_value_or_another_type_is_an_error() {
+    let s = stream();
+    let nothing = Array::<f32, _>::zeros(&s, &[0, 2]).unwrap();
+    assert_eq!(nothing.sum(&s, &[0]).unwrap().to_vec(&s).unwrap(), [0.0, 0.0]);
+    assert!(nothing.mean(&s, ..).unwrap().to_vec(&s).unwrap()[0].is_nan());
+    let kind = |result: Result<_, Error>| match result {
+        Err(Error::Function(error)) => error.kind(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(kind(nothing.max(&s, ..)), FunctionErrorKind::Empty);
+    let wrong = nothing.reduce::<f64>(&s, &Reduction::new(ReduceOperation::Sum));
+    assert_eq!(wrong.unwrap_err().to_string(), "the result is f32, not f64");
+    let cast = Reduction::new(ReduceOperation::Sum).cast(ElementType::F64);
+    assert_eq!(nothing.reduce::<f64>(&s, &cast).unwrap().to_vec(&s).unwrap(), [0.0]);
+}
+
+/// Everything of `Real`, on a number of the host and in a function.
+fn all_of_real<R: Real>(x: R) -> R {
+    let c = R::constant;
+    let first = x.exp().ln_1p() + x.sin() * x.cos() - x.tan().atan() + x.exp_m1().cbrt();
+    let second = x.abs().sqrt().ln().tanh() + x.sinh().asinh() + (x.cosh()).acosh() + x.erf() + x.erfc();
+    let third = x.atan2(c(2.0)) + x.hypot(c(0.5)) + x.abs().pow(c(1.5)) + x.exp2().log2() + x.abs().log10();
+    let fourth = x.floor() + x.ceil() + x.trunc() + x.round_ties_even() + x.reciprocal() + x.sigmoid();
+    let inside = x.minimum(c(0.9)).maximum(c(-0.9));
+    let fifth = inside.asin() + inside.acos() + inside.atanh() + x.mul_add(c(1.1), c(0.1)) - (-x);
+    let all = first + second * third + fourth + fifth;
+    R::select(x.less(c(0.0)), all, R::select(x.less_equal(c(1.0)), all * c(2.0), all + c(1.0)))
+}
+
+#[test]
+fn a_function_of_real_numbers_has_the_same_bits_on_the_host() {
+    let s = stream();
+    let x: Vec<f32> = (-40..40_i8).map(|k| f32::from(k) * 0.173 + 0.01).collect();
+    let got = Array::from_slice(&s, &[80], &x).unwrap().map(&s, all_of_real).unwrap().to_vec(&s).unwrap();
+    assert_eq!(got, x.iter().copied().map(all_of_real).collect::<Vec<_>>());
+    let x: Vec<f64> = x.into_iter().map(f64::from).collect();
+    let got = Array::from_slice(&s, &[80], &x).unwrap().map(&s, all_of_real).unwrap().to_vec(&s).unwrap();
+    assert_eq!(got, x.iter().copied().map(all_of_real).collect::<Vec<_>>());
+}

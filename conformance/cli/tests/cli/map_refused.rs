@@ -63,28 +63,29 @@ fn types_that_only_one_side_knows() {
 fn shapes_and_axes_that_do_not_fit() {
     let (three, four) = (file("<f4", &[3], 12), file("<f4", &[2, 4], 32));
     refused("x0 + x1", &[three.clone(), four.clone()], &[], &["x0 [3], x1 [2, 4]", "broadcast"]);
-    refused("x0", &[three.clone(), four.clone()], &[], &["broadcast"]);
-    refused("x0", &[four.clone()], &["--reduce", "sum", "--axes", "2"], &["out of range"]);
-    refused("x0", &[four.clone()], &["--reduce", "sum", "--axes", "1,-1"], &["repeated"]);
-    refused("x0", &[four.clone()], &["--scan", "sum", "--axis", "-3"], &["out of range"]);
-    refused("cast(i2, f32)", &[four], &[], &["out of range"]);
+    refused("x0", &[three, four.clone()], &[], &["broadcast"]);
+    let four = [four];
+    refused("x0", &four, &["--reduce", "sum", "--axes", "2"], &["out of range"]);
+    refused("x0", &four, &["--reduce", "sum", "--axes", "1,-1"], &["repeated"]);
+    refused("x0", &four, &["--scan", "sum", "--axis", "-3"], &["out of range"]);
+    refused("cast(i2, f32)", &four, &[], &["out of range"]);
     let empty = file("<f4", &[0, 3], 0);
     refused("x0", &[empty], &["--reduce", "min", "--axes", "0"], &["no value"]);
 }
 
 #[test]
 fn operations_that_do_not_fit() {
-    let (ints, floats) = (file("<i4", &[2], 8), file("<f4", &[2], 8));
-    refused("x0", &[ints], &["--reduce", "mean"], &["i32"]);
-    refused("x0", &[floats.clone()], &["--reduce", "median"], &["--reduce", "median"]);
-    refused("x0", &[floats.clone()], &["--scan", "mean", "--axis", "0"], &["--scan", "mean"]);
-    refused("x0", &[floats.clone()], &["--scan", "min", "--axis", "0", "--exclusive"], &["inputs x0 [2]"]);
-    refused("x0", &[floats.clone()], &["--reduce", "sum", "--axes", "1;2"], &["--axes", "1;2"]);
-    refused("x0", &[floats.clone()], &["--reduce", "sum", "--dtype", "float"], &["--dtype", "float"]);
-    refused("x0", &[floats.clone()], &["--reduce", "sum", "--ddof", "1"], &["--ddof"]);
-    refused("x0", &[floats.clone()], &["--scalar", "k0=f32"], &["k0=f32", "NAME=TYPE:VALUE"]);
-    refused("x0", &[floats.clone()], &["--scalar", "k0=u8:256"], &["k0=u8:256"]);
-    refused("x0", &[floats], &["--scalar", "k1=u8:2"], &["k1=u8:2", "missing"]);
+    let (ints, floats) = ([file("<i4", &[2], 8)], [file("<f4", &[2], 8)]);
+    refused("x0", &ints, &["--reduce", "mean"], &["i32"]);
+    refused("x0", &floats, &["--reduce", "median"], &["--reduce", "median"]);
+    refused("x0", &floats, &["--scan", "mean", "--axis", "0"], &["--scan", "mean"]);
+    refused("x0", &floats, &["--scan", "min", "--axis", "0", "--exclusive"], &["inputs x0 [2]"]);
+    refused("x0", &floats, &["--reduce", "sum", "--axes", "1;2"], &["--axes", "1;2"]);
+    refused("x0", &floats, &["--reduce", "sum", "--dtype", "float"], &["--dtype", "float"]);
+    refused("x0", &floats, &["--reduce", "sum", "--ddof", "1"], &["--ddof"]);
+    refused("x0", &floats, &["--scalar", "k0=f32"], &["k0=f32", "NAME=TYPE:VALUE"]);
+    refused("x0", &floats, &["--scalar", "k0=u8:256"], &["k0=u8:256"]);
+    refused("x0", &floats, &["--scalar", "k1=u8:2"], &["k1=u8:2", "missing"]);
     let out = Path::new("out.npy");
     map("x0", &[], out, &["--axes", "0"]).refused_usage("--reduce");
     map("x0", &[], out, &["--scan", "sum"]).refused_usage("--axis");

@@ -169,3 +169,37 @@ fn same(expected: &[u8], found: &[u8], element_type: ElementType) -> Result<(), 
         "element {at} has the bytes {found:02x?}, the simulator {expected:02x?} ({more} more differ)"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use devarray::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_element_of_a_part_is_found() {
+        let simulator = Context::new(MockDevice::new()).unwrap().stream().unwrap();
+        for (text, at) in [
+            ("small;x0 + x1;f32@4x5/permute(1,0),f32@5x4", 0),
+            ("large;x0 * 2;f32@300x300", 89_999),
+            ("rows;x0;f32@300x300;sum@1", 299),
+            ("total;x0;i32@3x3;sum", 0),
+            ("run;x0;i16@50;cumsum@0", 49),
+            ("all;x0;bool@3;all", 0),
+        ] {
+            let case = ComputeCase::parse(text).unwrap();
+            let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
+            let mut sets = Sets::new(&stream, &case, 1).unwrap();
+            assert!(sets.check(&simulator).unwrap().is_err(), "{text}: nothing was computed yet");
+            sets.first().unwrap();
+            assert_eq!(sets.check(&simulator).unwrap(), Ok(()), "{text}");
+            let result = sets.sets[0].1.view_mut();
+            let mut one =
+                result.reshape(&[-1_isize][..], Order::C).unwrap().slice_axis(0, at..at + 1).unwrap();
+            let bytes: Vec<u8> =
+                one.as_view().to_bytes(&stream).unwrap().iter().map(|byte| byte ^ 1).collect();
+            one.copy_from_bytes(&stream, &bytes).unwrap();
+            assert!(sets.check(&simulator).unwrap().is_err(), "{text}: element {at} is wrong");
+        }
+    }
+}

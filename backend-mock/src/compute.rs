@@ -3,7 +3,7 @@
 
 use devarray::{
     Result,
-    backend::{Compute, MapOp, Operand, ReduceOp},
+    backend::{Capability, Compute, MapOp, Operand, ReduceOp},
 };
 
 use crate::{
@@ -19,12 +19,14 @@ use crate::{
 unsafe impl Compute for MockDevice {
     #[track_caller]
     fn map(&self, stream: &MockStream, op: &MapOp<'_, MockBuffer>) -> Result<()> {
+        self.check("map", Capability::Functions)?;
         let work = Work::Compute(Box::new(Computation::map(op)));
         stream.enqueue(Site::Map, "map", op.is_checked(), &buffers(op.inputs(), op.result()), work)
     }
 
     #[track_caller]
     fn reduce(&self, stream: &MockStream, op: &ReduceOp<'_, MockBuffer>) -> Result<()> {
+        self.check("reduce", Capability::Reductions)?;
         let work = Work::Compute(Box::new(Computation::reduce(op)));
         stream.enqueue(Site::Reduce, "reduce", op.is_checked(), &buffers(op.inputs(), op.result()), work)
     }

@@ -28,7 +28,7 @@ mod eager {
     devarray_conformance::suite!(
         device(Schedule::Eager),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
     );
 }
 
@@ -37,7 +37,7 @@ mod lazy {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
     );
 }
 
@@ -46,7 +46,7 @@ mod reverse_lazy {
     devarray_conformance::suite!(
         device(Schedule::ReverseLazy),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
     );
 }
 
@@ -55,7 +55,7 @@ mod random {
     devarray_conformance::suite!(
         device(Schedule::Random),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
     );
 }
 
@@ -72,7 +72,7 @@ mod without_extras {
 
     devarray_conformance::suite!(
         plain(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
     );
 }
 
@@ -88,6 +88,6 @@ mod another_process {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = other_process(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool]
+        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
     );
 }

@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use devarray_conformance::{Harness, all, foreign, ipc, managed, mapped, peer, pool, registered, timing};
+use devarray_conformance::{
+    Harness, all, foreign, functions, ipc, managed, mapped, peer, pool, reductions, registered, timing,
+};
 use devarray_mock::{Code, MockDevice, Schedule};
 
 /// Laws that forget what they hold, or whose device refuses to take memory back.
@@ -32,7 +34,8 @@ fn no_law_makes_the_judge_find_anything() {
         .with_cases(8);
         let (mut devices, mut leaking) = (0, BTreeSet::new());
         let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
-        for law in all().into_iter().chain(extras.into_iter().flatten()) {
+        let extras = extras.into_iter().chain([functions(), reductions()]);
+        for law in all().into_iter().chain(extras.flatten()) {
             law.check(&harness).unwrap();
             for device in opened.lock().unwrap().drain(..) {
                 devices += 1;

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod checks;
+mod computing;
 mod difference;
 mod harness;
 mod oracle;
@@ -15,7 +16,9 @@ pub mod wrap;
 
 // The suite: the laws, what runs them, and what they return.
 pub use harness::Harness;
-pub use registry::{Law, all, foreign, ipc, managed, mapped, peer, pool, registered, timing};
+pub use registry::{
+    Law, all, foreign, functions, ipc, managed, mapped, peer, pool, reductions, registered, timing,
+};
 #[doc(hidden)]
 pub use suite::again;
 pub use suite::{ExpectedFailure, check_names, run};

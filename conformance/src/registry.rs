@@ -5,7 +5,8 @@ use std::fmt;
 use devarray::{
     Device,
     backend::{
-        Capability, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+        Capability, Compute, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl,
+        RegisterHost, Timing,
     },
 };
 
@@ -225,6 +226,61 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (functions, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            functions {
+                N01 arithmetic "operations on floats are rounded once, and keep subnormals";
+                N02 not_contracted "a product and a sum are rounded twice, fma once";
+                N03 halves "operations on f16 and bf16 are rounded to the type, each";
+                N04 integers "integers wrap";
+                N05 division "division by zero, of the least by -1, and by negative numbers";
+                N06 shifts "shifts by the width or more, or by less than nothing";
+                N07 casts "casts are Rust's as";
+                N08 comparisons "comparisons with NaN are false, != is true";
+                N09 extrema "minimum and maximum of NaN, and of zeros";
+                N10 nan "what is stored is the canonical NaN, or no NaN";
+                N11 truth "every byte but 0 is true, and true is stored as 1";
+                N12 select "where takes one side, whatever the other is";
+                N13 elementary "elementary functions of f32 are correctly rounded";
+                N14 positions "positions count along the axes of the result";
+                N15 scalars "scalars are arguments";
+                N16 broadcast "rows, columns and single elements are repeated";
+                N17 strided "inputs of any layout, element by element";
+                N18 gaps "a result of any layout, and nothing beside it";
+                N19 in_place "a result may be an input";
+                N20 sixteen "sixteen inputs, and no more";
+                N21 empty "a result of no elements enqueues nothing";
+                N22 tails "any number of elements, from any element on";
+                N23 blocks "large arrays, flat and transposed";
+                N24 ordered "functions and copies on other streams wait for each other";
+                N25 strict "a strict stream refuses a function that is not ordered";
+                N26 refused "what does not fit is refused and changes nothing";
+                N27 failed "a call that failed changed nothing, and succeeds when made again";
+                N28 random "random functions give what a scalar evaluator gives";
+            }
+        }
+    };
+    (reductions, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            reductions {
+                R01 sums "a sum of floats has the value that its order gives";
+                R02 layouts "a sum is the same in every layout, alone or among many";
+                R03 halves "f16 and bf16 are added as f32 and rounded once";
+                R04 integers "sums of integers have 64 bits and wrap";
+                R05 extrema "NaN wins, -0 is less than +0";
+                R06 places "the first NaN, else the first of equals, in row-major order";
+                R07 truth "what is not 0 is true";
+                R08 mean "means and variances are quotients of sums";
+                R09 empty "what comes out of nothing";
+                R10 axes "any axes of any layout";
+                R11 gaps "a result of any layout, and nothing beside it";
+                R12 running "running forms, inclusive and exclusive, along any axis";
+                R13 ordered "reductions and copies on other streams wait for each other";
+            }
+        }
+    };
 }
 
 /// One law and the check that enforces it.
@@ -334,6 +390,16 @@ __for_each_law_of! { pool, [define_registry] {
     pool POOL_NAMES [PoolControl] Some(Capability::MemoryPool)
 } }
 
+__for_each_law_of! { functions, [define_registry] {
+    /// The laws of devices that may compute functions.
+    functions FUNCTIONS_NAMES [Compute] Some(Capability::Functions)
+} }
+
+__for_each_law_of! { reductions, [define_registry] {
+    /// The laws of devices that may reduce elements.
+    reductions REDUCTIONS_NAMES [Compute] Some(Capability::Reductions)
+} }
+
 /// Whether a law has this full name.
 pub(crate) fn is_name(name: &str) -> bool {
     let all = [
@@ -346,6 +412,8 @@ pub(crate) fn is_name(name: &str) -> bool {
         PEER_NAMES,
         IPC_NAMES,
         POOL_NAMES,
+        FUNCTIONS_NAMES,
+        REDUCTIONS_NAMES,
     ];
     all.iter().any(|names| names.contains(&name))
 }
@@ -368,7 +436,8 @@ mod tests {
     fn codes_and_names_are_unique() {
         let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
-        let laws: Vec<_> = laws.chain(foreign()).chain(peer()).chain(ipc()).chain(pool()).collect();
+        let laws = laws.chain(foreign()).chain(peer()).chain(ipc()).chain(pool());
+        let laws: Vec<_> = laws.chain(functions()).chain(reductions()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

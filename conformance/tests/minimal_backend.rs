@@ -18,12 +18,13 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        Buffer, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, HostBuffer, MemoryInfo,
-        Quiesced, Stream, UploadOp,
+        Buffer, Capability, Compute, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp,
+        HostBuffer, MapOp, MemoryInfo, Operand, Quiesced, ReduceOp, Stream, UploadOp,
     },
+    function::interpreter::{InputElements, ResultElements, interpret, interpret_reduction},
 };
 
-devarray_conformance::suite!(Ok::<_, Error>(HostDevice::new()));
+devarray_conformance::suite!(Ok::<_, Error>(HostDevice::new()), extras = [functions, reductions]);
 
 const BACKEND: &str = "host";
 const MEMORY_BYTES: usize = 1 << 30;
@@ -39,7 +40,9 @@ struct HostDevice {
 
 impl HostDevice {
     fn new() -> Self {
-        Self { info: Arc::new(DeviceInfo::new(BACKEND, "this host")), used_bytes: Arc::default() }
+        let mut info = DeviceInfo::new(BACKEND, "this host");
+        info.capabilities.extras = [Capability::Functions, Capability::Reductions].into();
+        Self { info: Arc::new(info), used_bytes: Arc::default() }
     }
 }
 
@@ -225,4 +228,32 @@ unsafe impl Stream for HostStream {
     fn synchronize(&self) -> Quiesced {
         Quiesced::Done
     }
+}
+
+// ---- functions ----
+
+// SAFETY: as for the stream; the interpreter reads and writes the elements of the operands and no other byte.
+unsafe impl Compute for HostDevice {
+    fn map(&self, _: &HostStream, op: &MapOp<'_, DeviceMemory>) -> Result<()> {
+        let inputs: Vec<_> = op.inputs().iter().map(elements).collect();
+        // SAFETY: the operation proves that the elements lie inside their buffers, and that nothing else uses them.
+        unsafe { interpret(op.program(), &inputs, op.scalars(), written(op.result())) }
+        Ok(())
+    }
+
+    fn reduce(&self, _: &HostStream, op: &ReduceOp<'_, DeviceMemory>) -> Result<()> {
+        let inputs: Vec<_> = op.inputs().iter().map(elements).collect();
+        let (result, rows) = (written(op.result()), op.rows());
+        // SAFETY: as for `map`.
+        unsafe { interpret_reduction(op.work(), op.form(), &inputs, op.shape(), result, rows) }
+        Ok(())
+    }
+}
+
+fn elements<'a>(of: &Operand<'a, DeviceMemory>) -> InputElements<'a> {
+    InputElements { start: of.buffer().0.at(0), layout: of.layout() }
+}
+
+fn written<'a>(to: &Operand<'a, DeviceMemory>) -> ResultElements<'a> {
+    ResultElements { start: to.buffer().0.at(0), layout: to.layout() }
 }

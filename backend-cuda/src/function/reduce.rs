@@ -12,7 +12,9 @@
 
 mod columns;
 mod combining;
+mod exchange;
 mod kernel;
+mod linked;
 mod plan;
 mod rows;
 mod running;
@@ -96,7 +98,7 @@ impl Reduction<'_> {
         let row_len = space.row_len();
         let (segment_len, is_total) = match self.op.form() {
             ReduceForm::Total => (Combine::SEGMENT as u64, true),
-            _ => (plan::tile(row_len, self.op.program().instructions().len()).len(), false),
+            _ => (plan::tile(row_len, self.op.program().instructions().len() as u64).len(), false),
         };
         if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / row_len.div_ceil(segment_len))
         {
@@ -164,7 +166,7 @@ impl Reduction<'_> {
         (of_parts, form): (bool, ReduceForm),
         room: &mut Room,
     ) -> Result<()> {
-        let instructions = if of_parts { 1 } else { self.op.program().instructions().len() };
+        let instructions = if of_parts { 1 } else { self.op.program().instructions().len() as u64 };
         let tiles = space.row_len().div_ceil(plan::tile(space.row_len(), instructions).len());
         let what = |carried| Running::Elements { form, carried };
         if tiles == 1 {
@@ -172,6 +174,14 @@ impl Reduction<'_> {
         }
         let rows = space.rows();
         let size = value_type.len_bytes() as u64;
+        if size == 4 && !of_parts {
+            // A value and its mark are told by one store.
+            let len_bytes = plan::LINK_BYTES + 16 * rows * tiles;
+            let address = room.take(len_bytes).ok_or_else(|| self.invalid())?;
+            self.clear(address, len_bytes)?;
+            let what = Running::Linked { form };
+            return self.enqueue(space, of_parts, Output::Running { what, address });
+        }
         let totals = room.take(rows * tiles * size).ok_or_else(|| self.invalid())?;
         let before = room.take(rows * tiles * size).ok_or_else(|| self.invalid())?;
         self.enqueue(space, of_parts, Output::Running { what: Running::Totals, address: totals })?;
@@ -184,6 +194,14 @@ impl Reduction<'_> {
         };
         self.running(&parts, value_type, (true, ReduceForm::Exclusive), room)?;
         self.enqueue(space, of_parts, Output::Running { what: what(true), address: before })
+    }
+
+    fn clear(&self, address: u64, len_bytes: u64) -> Result<()> {
+        let words = usize::try_from(len_bytes / 4).map_err(|_| self.invalid())?;
+        self.stream.enqueue("reduce", |driver, stream| {
+            // SAFETY: the memory was allocated for this, and everything else that uses it comes behind.
+            unsafe { driver.memset_d32_async(address, 0, words, stream) }
+        })
     }
 
     fn enqueue(&self, space: &Space, of_parts: bool, output: Output) -> Result<()> {

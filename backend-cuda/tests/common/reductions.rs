@@ -1,4 +1,5 @@
 //! Random reductions and running forms of random layouts, and what they must give.
+#![allow(clippy::cast_possible_truncation, reason = "bits are bits")]
 #![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
 
 use std::fmt;
@@ -77,12 +78,12 @@ fn numbers(dice: &mut Dice, layout: &Layout, element_type: ElementType) -> Vec<u
     for _ in 0..layout.span().end {
         let any = dice.next();
         let sign = any >> 63;
-        let special = rare && any % 4_099 == 0;
+        let special = rare && any.is_multiple_of(4_099);
         match element_type {
             F32 if zeros => bytes.extend_from_slice(&(0x8000_0000_u32 >> (any % 40 / 39 * 31)).to_le_bytes()),
             F32 if special => bytes.extend_from_slice(&0x7fc0_0000_u32.to_le_bytes()),
             F32 => {
-                let bits = 0x3f00_0000 | (any as u32 & 0x00ff_ffff) | (sign as u32) << 31;
+                let bits = 0x3f00_0000 | (any as u32 & 0x00ff_ffff) | ((sign << 31) as u32);
                 bytes.extend_from_slice(&bits.to_le_bytes());
             }
             F64 if zeros => bytes.extend_from_slice(&(1_u64 << 63).to_le_bytes()),
@@ -112,7 +113,7 @@ fn axes(dice: &mut Dice, elements: usize) -> Vec<usize> {
             if dice.below(2) == 0 { vec![first, elements / first] } else { vec![elements / first, first] }
         }
         _ => {
-            let side = 1 + dice.below((elements as f64).cbrt() as usize + 1);
+            let side = 1 + dice.below(elements.isqrt().isqrt() + 1);
             vec![side, 1 + dice.below(4), (elements / side / 4).max(1)]
         }
     }

@@ -54,12 +54,12 @@ enum Base {
 }
 
 /// The words of all instructions, so that names are compared as pointers to one of these.
-const WORDS: [&str; 65] = [
+const WORDS: [&str; 67] = [
     "mov", "mad", "mul", "add", "sub", "div", "rem", "and", "or", "xor", "not", "neg", "abs", "sqrt", "rcp",
     "fma", "shl", "shr", "popc", "clz", "cvt", "setp", "selp", "bfe", "prmt", "min", "max", "ld", "st",
     "bra", "bar", "ret", "lo", "hi", "wide", "rn", "rzi", "rmi", "rpi", "rni", "eq", "ne", "lt", "le", "gt",
     "ge", "num", "global", "nc", "param", "shared", "sync", "v2", "v4", "pred", "u8", "s8", "u16", "s16",
-    "b16", "f16", "x", "shfl", "down", "bfly",
+    "b16", "f16", "x", "shfl", "down", "bfly", "atom", "volatile",
 ];
 const TYPES: [&str; 10] = ["u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64", "uni", "v1"];
 
@@ -276,6 +276,7 @@ impl Thread {
                     self.exchange = Some(self.at - 1);
                     return Some(());
                 }
+                "atom" => self.add(line, state)?,
                 "ld" | "st" => self.memory(line, state, parameter, shared)?,
                 _ => {
                     let Operand::Register(to) = line.operands[0] else { unreachable!("a register is set") };
@@ -285,6 +286,24 @@ impl Thread {
                 }
             }
         }
+        Some(())
+    }
+
+    /// Adds to a word of memory, and answers what it was.
+    fn add(&mut self, line: &Line, state: &mut State) -> Option<()> {
+        let [Operand::Register(to), Operand::Memory(Base::Register(register), offset), by] =
+            &line.operands[..]
+        else {
+            unreachable!("a word of memory is added to")
+        };
+        let at = self.set[*register].wrapping_add_signed(*offset);
+        let word = state.device(at, 4, 4)?.cast::<u32>();
+        // SAFETY: the bytes are allocated, and nobody else has them.
+        let before = unsafe { word.read_unaligned() };
+        self.set[*to] = before.into();
+        let after = before.wrapping_add(self.get(by) as u32);
+        // SAFETY: as above.
+        unsafe { word.write_unaligned(after) };
         Some(())
     }
 

@@ -10,8 +10,8 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MemoryInfo, Quiesced,
-        Stream, UploadOp,
+        Compute, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MapOp,
+        MemoryInfo, Quiesced, ReduceOp, Stream, UploadOp,
     },
 };
 
@@ -45,6 +45,10 @@ pub enum Call {
     Query,
     /// [`Event::synchronize`].
     EventSynchronize,
+    /// [`Compute::map`].
+    Map,
+    /// [`Compute::reduce`].
+    Reduce,
 }
 
 /// The calls that crossed the waist of one [`Instrumented`] device, and which of them is to fail.
@@ -232,6 +236,19 @@ unsafe impl<D: Device> Stream for InstrumentedStream<D> {
 
     fn synchronize(&self) -> Quiesced {
         ended(self.inner.synchronize(), self.note(Call::Synchronize))
+    }
+}
+
+// SAFETY: as for the device.
+unsafe impl<D: Compute> Compute for Instrumented<D> {
+    fn map(&self, stream: &InstrumentedStream<D>, op: &MapOp<'_, D::Buffer>) -> Result<()> {
+        stream.note(Call::Map)?;
+        self.inner.map(&stream.inner, op)
+    }
+
+    fn reduce(&self, stream: &InstrumentedStream<D>, op: &ReduceOp<'_, D::Buffer>) -> Result<()> {
+        stream.note(Call::Reduce)?;
+        self.inner.reduce(&stream.inner, op)
     }
 }
 

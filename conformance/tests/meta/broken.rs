@@ -5,6 +5,7 @@
 #![allow(unsafe_code)] // implements unsafe traits, wrongly on purpose, over a backend whose memory is its own
 
 use std::{
+    collections::HashMap,
     mem,
     num::NonZeroUsize,
     ops::Range,
@@ -25,8 +26,10 @@ use devarray::{
 
 use crate::bug::Bug;
 
+mod compute;
 mod extras;
 mod memory;
+mod programs;
 mod runs;
 
 pub(crate) use memory::{Kept, Placed};
@@ -40,6 +43,8 @@ pub(crate) struct Broken<D> {
     opened: AtomicUsize,
     /// The ranges of host memory that are registered.
     registered: Mutex<Vec<Range<usize>>>,
+    /// The scalars that each function was first called with.
+    scalars: Mutex<HashMap<u64, Vec<u64>>>,
 }
 
 /// A stream of it. `aside` is a second queue, for what the bug takes out of order.
@@ -68,7 +73,14 @@ impl<D: Device> Broken<D> {
         if bug == Bug::ExtrasWorkUndeclared {
             info.capabilities.extras = CapabilitySet::default();
         }
-        Self { inner, info, bug, opened: AtomicUsize::new(0), registered: Mutex::default() }
+        Self {
+            inner,
+            info,
+            bug,
+            opened: AtomicUsize::new(0),
+            registered: Mutex::default(),
+            scalars: Mutex::default(),
+        }
     }
 }
 
@@ -263,7 +275,8 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
             Bug::EveryOtherCopyOutOfOrder
             | Bug::FillsOutOfOrder
             | Bug::UploadsOutOfOrder
-            | Bug::DownloadsOutOfOrder => match self.inner.synchronize() {
+            | Bug::DownloadsOutOfOrder
+            | Bug::FunctionsOutOfOrder => match self.inner.synchronize() {
                 Quiesced::Done => self.aside.synchronize(),
                 failed => failed,
             },

@@ -63,16 +63,47 @@ pub(crate) enum Bug {
     PeerWaitIgnored,
     ExportedEventCapturesNothing,
     ExportedWaitIgnored,
+    FunctionsDoNothing,
+    FunctionsContract,
+    FunctionsSplitFma,
+    FunctionsFlushSubnormals,
+    FunctionsDivideByReciprocal,
+    FunctionsLessIsNotGreater,
+    FunctionsRoundHalvesLast,
+    FunctionsCastsWrap,
+    FunctionsStoreAnyNan,
+    FunctionsReadTheLowestBit,
+    FunctionsCountOtherAxes,
+    FunctionsKeepScalars,
+    FunctionsRepeatTheFirst,
+    FunctionsIgnoreReversal,
+    FunctionsWriteGaps,
+    FunctionsClearFirst,
+    FunctionsRefuseSixteen,
+    FunctionsLoseTail,
+    FunctionsStopAt64Ki,
+    FunctionsOutOfOrder,
+    SumsRunBackwards,
+    SumsFollowMemory,
+    ReductionsTakeTheOtherExtreme,
+    ReductionsArgOfTheOther,
+    ReductionsMiscount,
+    ReductionsExclusiveIsInclusive,
 }
 
 impl Bug {
     /// How many variants there are, `None` among them.
-    pub(crate) const COUNT: usize = Self::ExportedWaitIgnored as usize + 1;
+    pub(crate) const COUNT: usize = Self::ReductionsExclusiveIsInclusive as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may be given memory of
     /// the program's own: one that is finished too late would write into it when it is somebody else's.
     pub(crate) const fn is_of_an_extra(self) -> bool {
         self as usize >= Self::ExtrasDeclaredButRefused as usize || matches!(self, Self::None)
+    }
+
+    /// Whether it is in functions or reductions, which no law of another group computes.
+    pub(crate) const fn is_of_functions(self) -> bool {
+        self as usize >= Self::FunctionsDoNothing as usize
     }
 }
 
@@ -136,4 +167,30 @@ pub(crate) const KILLERS: &[(Bug, &str)] = &[
     (Bug::PeerWaitIgnored, "peer::ordered"),
     (Bug::ExportedEventCapturesNothing, "ipc::one_memory"),
     (Bug::ExportedWaitIgnored, "ipc::one_memory"),
+    (Bug::FunctionsDoNothing, "functions::arithmetic"),
+    (Bug::FunctionsContract, "functions::not_contracted"),
+    (Bug::FunctionsSplitFma, "functions::not_contracted"),
+    (Bug::FunctionsFlushSubnormals, "functions::arithmetic"),
+    (Bug::FunctionsDivideByReciprocal, "functions::arithmetic"),
+    (Bug::FunctionsLessIsNotGreater, "functions::comparisons"),
+    (Bug::FunctionsRoundHalvesLast, "functions::halves"),
+    (Bug::FunctionsCastsWrap, "functions::casts"),
+    (Bug::FunctionsStoreAnyNan, "functions::nan"),
+    (Bug::FunctionsReadTheLowestBit, "functions::truth"),
+    (Bug::FunctionsCountOtherAxes, "functions::positions"),
+    (Bug::FunctionsKeepScalars, "functions::scalars"),
+    (Bug::FunctionsRepeatTheFirst, "functions::broadcast"),
+    (Bug::FunctionsIgnoreReversal, "functions::strided"),
+    (Bug::FunctionsWriteGaps, "functions::gaps"),
+    (Bug::FunctionsClearFirst, "functions::in_place"),
+    (Bug::FunctionsRefuseSixteen, "functions::sixteen"),
+    (Bug::FunctionsLoseTail, "functions::tails"),
+    (Bug::FunctionsStopAt64Ki, "functions::blocks"),
+    (Bug::FunctionsOutOfOrder, "functions::ordered"),
+    (Bug::SumsRunBackwards, "reductions::sums"),
+    (Bug::SumsFollowMemory, "reductions::layouts"),
+    (Bug::ReductionsTakeTheOtherExtreme, "reductions::extrema"),
+    (Bug::ReductionsArgOfTheOther, "reductions::places"),
+    (Bug::ReductionsMiscount, "reductions::mean"),
+    (Bug::ReductionsExclusiveIsInclusive, "reductions::running"),
 ];

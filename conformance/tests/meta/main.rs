@@ -21,10 +21,13 @@ use broken::Broken;
 use bug::{Bug, KILLERS};
 use devarray::{
     Result,
-    backend::{ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing},
+    backend::{
+        Compute, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+    },
 };
 use devarray_conformance::{
-    Harness, Instrumented, Law, all, foreign, ipc, managed, mapped, peer, pool, registered, timing,
+    Harness, Instrumented, Law, all, foreign, functions, ipc, managed, mapped, peer, pool, reductions,
+    registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
@@ -55,15 +58,30 @@ fn simulator(schedule: Schedule) -> Result<MockDevice> {
 /// Every law, those of extras too.
 fn every_law<D>() -> Vec<Law<D>>
 where
-    D: Timing + RegisterHost + MapHost + ManagedMemory + ForeignMemory + PoolControl + PeerAccess + Ipc,
+    D: Timing
+        + RegisterHost
+        + MapHost
+        + ManagedMemory
+        + ForeignMemory
+        + PoolControl
+        + PeerAccess
+        + Ipc
+        + Compute,
 {
     let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
-    all().into_iter().chain(extras.into_iter().flatten()).collect()
+    let extras = extras.into_iter().chain([functions(), reductions()]);
+    all().into_iter().chain(extras.flatten()).collect()
 }
 
 /// Whether a device with this bug is held against a law. The slowest only where it is the one that matters; and only a
-/// device that is wrong in nothing but an extra is given memory of the program's own.
+/// device that is wrong in nothing but an extra is given memory of the program's own. Bugs in functions are tried on the
+/// laws of functions, which hold nothing else but what bugs in the extras themselves break.
 fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
+    let of_functions = law.starts_with("functions::") || law.starts_with("reductions::");
+    let of_all_extras = matches!(bug, Bug::None | Bug::ExtrasDeclaredButRefused | Bug::ExtrasWorkUndeclared);
+    if of_functions != bug.is_of_functions() && !(of_functions && of_all_extras) {
+        return false;
+    }
     (law != SLOWEST || killer == SLOWEST) && (!law.starts_with("registered::") || bug.is_of_an_extra())
 }
 
@@ -176,7 +194,8 @@ fn a_wrapper_without_a_bug_keeps_every_law() {
 fn an_instrumented_device_keeps_every_law() {
     let harness = Harness::new(|| simulator(Schedule::Lazy).map(|device| Instrumented::new(device).0))
         .with_cases(CASES);
-    let broken: Vec<_> = all().into_iter().filter_map(|law| law.check(&harness).err()).collect();
+    let laws = all().into_iter().chain(functions()).chain(reductions());
+    let broken: Vec<_> = laws.filter_map(|law| law.check(&harness).err()).collect();
     assert_eq!(broken, []);
 }
 
@@ -184,7 +203,8 @@ fn an_instrumented_device_keeps_every_law() {
 #[test]
 fn a_device_without_any_overlap_keeps_every_law() {
     let harness = Harness::new(|| simulator(Schedule::Eager)).with_cases(CASES);
-    let broken: Vec<_> = all().into_iter().filter_map(|law| law.check(&harness).err()).collect();
+    let laws = all().into_iter().chain(functions()).chain(reductions());
+    let broken: Vec<_> = laws.filter_map(|law| law.check(&harness).err()).collect();
     assert_eq!(broken, []);
 }
 

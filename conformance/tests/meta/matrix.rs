@@ -40,7 +40,7 @@ impl Matrix<'_> {
              Which law of the suite notices which of {} bugs planted in a backend. `tests/meta` makes this table, and fails\n\
              if a bug survives the law named for it, if a law notices none, or if the table is of other laws or bugs.\n\n\
              `#` the law named for the bug, `+` a law that notices it too, `.` one that does not; blank: not tried, because\n\
-             the law is slow or hands the device memory that a bug would ruin.\n\n```text\n",
+             the law is slow, hands the device memory that a bug would ruin, or computes nothing where the bug is in functions.\n\n```text\n",
             KILLERS.len(),
         );
         for digit in [10, 1] {

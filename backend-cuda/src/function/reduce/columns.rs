@@ -7,7 +7,8 @@
 use devarray::function::{Combine, primitive::Program};
 
 use super::{
-    combining::{Part, Shared, assign},
+    combining::{Part, assign},
+    exchange::Shared,
     kernel::Kernel,
     site::{Site, moved},
 };

@@ -25,12 +25,6 @@ pub(super) struct Combining {
     pub(super) index: Option<Bank>,
 }
 
-/// Where parts lie in shared memory: values, then indices.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shared {
-    pub(super) slots: usize,
-}
-
 impl Combining {
     /// `whole`: indices count the elements of a row, not of a segment.
     pub(super) fn new(combine: Combine, element_type: ElementType, whole: bool) -> Self {
@@ -273,57 +267,6 @@ impl Combining {
         chosen(text, takes, b, a)
     }
 
-    /// The part of another thread of the warp: `down` or `bfly`, so many threads away.
-    pub(super) fn shuffled(self, text: &mut Text, mode: &str, part: Part, by: usize) -> Part {
-        let index = part.index.map(|index| shuffled(text, mode, index, by));
-        Part { value: shuffled(text, mode, part.value, by), index }
-    }
-
-    /// The address of a slot in shared memory, of values and of indices.
-    fn slot(self, text: &mut Text, shared: Shared, slot: Reg) -> (Reg, Option<Reg>) {
-        let bytes = self.value_type().len_bytes();
-        let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
-        let value = text.set(Bank::B32, "mad.lo.s32", format_args!("{slot}, {bytes}, {tile}"));
-        let index = self.index.map(|bank| {
-            let each = if bank == Bank::B64 { 8 } else { 4 };
-            let start = text.set(Bank::B32, "add.s32", format_args!("{tile}, {}", shared.slots * bytes));
-            text.set(Bank::B32, "mad.lo.s32", format_args!("{slot}, {each}, {start}"))
-        });
-        (value, index)
-    }
-
-    pub(super) fn store_shared(self, text: &mut Text, shared: Shared, slot: Reg, part: Part) {
-        let (value, index) = self.slot(text, shared, slot);
-        text.line(format_args!("st.shared.{} [{value}], {}", part.value.bank.type_name(), part.value));
-        if let (Some(place), Some(index)) = (index, part.index) {
-            text.line(format_args!("st.shared.{} [{place}], {index}", index.bank.type_name()));
-        }
-    }
-
-    /// Some parts that lie one after another.
-    pub(super) fn load_shared(self, text: &mut Text, shared: Shared, slot: Reg, count: usize) -> Vec<Part> {
-        let (value, index) = self.slot(text, shared, slot);
-        let (bank, bytes) = (self.bank(), self.value_type().len_bytes());
-        let load = |text: &mut Text, bank: Bank, address: Reg, at: usize| {
-            text.set(bank, &format!("ld.shared.{}", bank.type_name()), format_args!("[{address}+{at}]"))
-        };
-        (0..count)
-            .map(|nth| {
-                let value = load(text, bank, value, nth * bytes);
-                let index = index.zip(self.index).map(|(address, bank)| {
-                    load(text, bank, address, nth * if bank == Bank::B64 { 8 } else { 4 })
-                });
-                Part { value, index }
-            })
-            .collect()
-    }
-
-    /// Words of 4 bytes that slots take.
-    pub(super) fn shared_words(self, slots: usize) -> usize {
-        let index = self.index.map_or(0, |bank| if bank == Bank::B64 { 8 } else { 4 });
-        (slots * (self.value_type().len_bytes() + index)).div_ceil(4)
-    }
-
     /// Neighbours in pairs, the results again, until one is left.
     pub(super) fn tree(self, text: &mut Text, mut parts: Vec<Part>) -> Part {
         while parts.len() > 1 {
@@ -369,33 +312,4 @@ fn turned_half(text: &mut Text, bits: Reg) -> Reg {
     let sign = text.set(Bank::B32, "shr.s32", format_args!("{bits}, 31"));
     let mask = text.set(Bank::B32, "and.b32", format_args!("{sign}, 0x7fff"));
     text.set(Bank::B32, "xor.b32", format_args!("{bits}, {mask}"))
-}
-
-fn shuffled(text: &mut Text, mode: &str, from: Reg, by: usize) -> Reg {
-    let word = |text: &mut Text, word: Reg| {
-        text.set(Bank::B32, &format!("shfl.sync.{mode}.b32"), format_args!("{word}, {by}, 31, -1"))
-    };
-    match from.bank {
-        Bank::B64 => {
-            let low = text.set(Bank::B32, "cvt.u32.u64", format_args!("{from}"));
-            let high = text.set(Bank::B64, "shr.u64", format_args!("{from}, 32"));
-            let high = text.set(Bank::B32, "cvt.u32.u64", format_args!("{high}"));
-            let (low, high) = (word(text, low), word(text, high));
-            let low = text.set(Bank::B64, "cvt.u64.u32", format_args!("{low}"));
-            let high = text.set(Bank::B64, "cvt.u64.u32", format_args!("{high}"));
-            let high = text.set(Bank::B64, "shl.b64", format_args!("{high}, 32"));
-            text.set(Bank::B64, "or.b64", format_args!("{low}, {high}"))
-        }
-        Bank::F64 => {
-            let bits = text.set(Bank::B64, "mov.b64", format_args!("{from}"));
-            let bits = shuffled(text, mode, bits, by);
-            text.set(Bank::F64, "mov.b64", format_args!("{bits}"))
-        }
-        Bank::F32 => {
-            let bits = text.set(Bank::B32, "mov.b32", format_args!("{from}"));
-            let bits = word(text, bits);
-            text.set(Bank::F32, "mov.b32", format_args!("{bits}"))
-        }
-        _ => word(text, from),
-    }
 }

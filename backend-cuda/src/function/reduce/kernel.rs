@@ -30,12 +30,12 @@ pub(in crate::function) struct Kernel {
 pub(in crate::function) enum Form {
     /// `threads` combine a segment of a row, each of them 4 lanes side by side, whose elements are loaded at once where
     /// `vector` says so, `steps` times one after another.
-    Rows { threads: u16, steps: u8, vector: bool },
+    Rows { threads: u16, steps: u16, vector: bool },
     /// A thread combines `lanes` lanes one after another, `at_once` side by side, of each of `vector` columns;
     /// `across` threads lie side by side.
-    Columns { across: u16, lanes: u16, at_once: u8, vector: u8 },
+    Columns { across: u16, lanes: u16, at_once: u16, vector: u16 },
     /// `threads` compute `pieces` times 4 elements each of a running form, or the total of them.
-    Running { threads: u16, pieces: u8, what: Running },
+    Running { threads: u16, pieces: u16, what: Running },
 }
 
 /// What comes out of a pass of a running form.
@@ -45,6 +45,8 @@ pub(in crate::function) enum Running {
     Totals,
     /// What precedes each element, or that with the element. `carried`: what precedes a tile is there.
     Elements { form: ReduceForm, carried: bool },
+    /// The same of all tiles in one launch, which wait for one another.
+    Linked { form: ReduceForm },
 }
 
 /// Where things are in the parameter, in words of 8 bytes. Axes are counted from the innermost.

@@ -27,7 +27,7 @@ const MAX_WORDS: usize = 512;
 const ACCESS_BYTES: u64 = 16;
 
 /// Most instructions of the program that are written one after another.
-const INSTRUCTIONS: usize = 1_024;
+const INSTRUCTIONS: u64 = 1_024;
 
 /// Most registers that a thread loads elements into before it adds them.
 const EARLY: u64 = 64;
@@ -41,6 +41,9 @@ const MANY_BLOCKS: u64 = 264;
 
 const LANES: u64 = Combine::LANES as u64;
 const THREADS: u64 = BLOCK as u64;
+
+/// Bytes in front of what tiles tell one another: the number of the next tile.
+pub(super) const LINK_BYTES: u64 = 256;
 
 /// What a launch writes.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +78,7 @@ impl Tile {
     }
 }
 
-pub(super) fn tile(row_len: u64, instructions: usize) -> Tile {
+pub(super) fn tile(row_len: u64, instructions: u64) -> Tile {
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
     let long = row_len > THREADS * SIDE as u64 && instructions <= INSTRUCTIONS / 32;
     Tile { threads, pieces: if long { 4 } else { 1 } }
@@ -102,7 +105,7 @@ impl<'a> Pass<'a> {
         output: Output,
     ) -> Option<Self> {
         let work = op.work();
-        let instructions = if of_parts { 1 } else { work.program.instructions().len() };
+        let instructions = if of_parts { 1 } else { work.program.instructions().len() as u64 };
         let mut space = space.clone();
         let chosen = match output {
             Output::Running { what, .. } => running(&space, instructions, what),
@@ -147,7 +150,7 @@ fn registers(space: &Space) -> u64 {
     types.map(|element_type| element_type.len_bytes().div_ceil(4) as u64).sum::<u64>().max(1)
 }
 
-fn in_rows(space: &Space, instructions: usize) -> Chosen {
+fn in_rows(space: &Space, instructions: u64) -> Chosen {
     let row_len = space.row_len();
     let lanes = rows::LANES as u64;
     let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(lanes).next_power_of_two() };
@@ -156,13 +159,13 @@ fn in_rows(space: &Space, instructions: usize) -> Chosen {
         [_] => true,
         [.., inner] => inner.extent.is_multiple_of(lanes),
     };
-    let most = (INSTRUCTIONS as u64 / lanes / instructions.max(1) as u64)
+    let most = (INSTRUCTIONS / lanes / instructions.max(1))
         .min(EARLY / lanes / registers(space))
         .min(row_len / LANES)
         .clamp(1, 16);
     let segments = row_len.div_ceil(Combine::SEGMENT as u64);
     Chosen {
-        form: Form::Rows { threads: threads as u16, steps: 1 << most.ilog2(), vector },
+        form: Form::Rows { threads: small(threads), steps: 1 << most.ilog2(), vector },
         segment_len: Combine::SEGMENT as u64,
         column: None,
         grid: (space.rows() * segments).div_ceil(THREADS / threads),
@@ -172,11 +175,11 @@ fn in_rows(space: &Space, instructions: usize) -> Chosen {
 }
 
 /// If inputs are nearer along an axis that is kept, and that keeps most threads at work: takes that axis out.
-fn in_columns(space: &mut Space, instructions: usize) -> Option<Chosen> {
+fn in_columns(space: &mut Space, instructions: u64) -> Option<Chosen> {
     let (column, inner) = (space.kept.last()?, space.reduced.last()?);
     let votes = |operand: usize| {
         let Some(element_type) = space.kinds[operand].element_type() else { return 0 };
-        let size = element_type.len_bytes() as i64;
+        let size = (element_type.len_bytes() as u64).cast_signed();
         match (column.strides[operand].abs(), inner.strides[operand].abs()) {
             (column, inner) if column > 0 && column < inner => size,
             (column, inner) if inner > 0 && inner < column => -size,
@@ -192,7 +195,7 @@ fn in_columns(space: &mut Space, instructions: usize) -> Option<Chosen> {
     while vector > 1
         && (column.extent % vector > 0
             || vector * size > ACCESS_BYTES
-            || 4 * vector as usize * instructions > INSTRUCTIONS)
+            || 4 * vector * instructions > INSTRUCTIONS)
     {
         vector /= 2;
     }
@@ -214,15 +217,15 @@ fn in_columns(space: &mut Space, instructions: usize) -> Option<Chosen> {
     if used < threads.next_multiple_of(across) * groups * of_thread {
         return None;
     }
-    let at_once = if 4 * vector as usize * instructions > INSTRUCTIONS { 1 } else { of_thread.min(4) };
+    let at_once = if 4 * vector * instructions > INSTRUCTIONS { 1 } else { of_thread.min(4) };
     let column = space.kept.pop()?;
     let tiles = threads.div_ceil(across);
     Some(Chosen {
         form: Form::Columns {
-            across: across as u16,
-            lanes: of_thread as u16,
-            at_once: at_once as u8,
-            vector: vector as u8,
+            across: small(across),
+            lanes: small(of_thread),
+            at_once: small(at_once),
+            vector: small(vector),
         },
         segment_len: Combine::SEGMENT as u64,
         column: Some(column),
@@ -232,11 +235,11 @@ fn in_columns(space: &mut Space, instructions: usize) -> Option<Chosen> {
     })
 }
 
-fn running(space: &Space, instructions: usize, what: Running) -> Chosen {
+fn running(space: &Space, instructions: u64, what: Running) -> Chosen {
     let tile = tile(space.row_len(), instructions);
     let tiles = space.row_len().div_ceil(tile.len());
     Chosen {
-        form: Form::Running { threads: tile.threads as u16, pieces: tile.pieces as u8, what },
+        form: Form::Running { threads: small(tile.threads), pieces: small(tile.pieces), what },
         segment_len: tile.len(),
         column: None,
         grid: (space.rows() * tiles).div_ceil(THREADS / tile.threads),
@@ -266,7 +269,7 @@ fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
             let rows = space.kept.iter().chain(others).map(|axis| along(axis).cast_unsigned());
             let bits = rows.fold(space.bases[operand] | ACCESS_BYTES, |bits, stride| bits | stride);
             let width = ((1 << bits.trailing_zeros()) / size.cast_unsigned()).clamp(1, chosen.count);
-            Access::Span { width: width as u8 }
+            Access::Span { width: u8::try_from(width).unwrap_or(1) }
         }
         _ => Access::Single,
     }
@@ -298,6 +301,11 @@ fn parameter(
             all[words.indices()] = indices;
         }
         Output::Running { what: Running::Totals, address } => all[words.base(0)] = address,
+        Output::Running { what: Running::Linked { .. }, address } => {
+            all[words.columns()] = address;
+            all[words.carry()] = address + LINK_BYTES;
+            all[words.indices()] = address + LINK_BYTES + 8 * space.rows() * segments;
+        }
         Output::Running { address, .. } => all[words.carry()] = address,
     }
     all[words.row_len()] = space.row_len();
@@ -325,6 +333,11 @@ fn parameter(
         }
     }
     Some(Parameter::from_words(all))
+}
+
+/// A number of threads, lanes or elements of a block.
+fn small(number: u64) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
 }
 
 fn divider(by: u64) -> Option<u64> {

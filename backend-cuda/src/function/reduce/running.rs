@@ -7,8 +7,10 @@
 use devarray::{backend::ReduceForm, function::primitive::Program};
 
 use super::{
-    combining::{Part, Shared, assign, chosen},
+    combining::{Part, assign, chosen},
+    exchange::Shared,
     kernel::{Kernel, Running},
+    linked,
     site::Site,
 };
 use crate::function::{
@@ -54,7 +56,12 @@ pub(super) fn write(
     let unit = text.set(Bank::B32, "add.u32", format_args!("{first}, {within}"));
     let units = text.parameter(Bank::B32, words.units());
     let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{unit}, {units}"));
-    let unit = text.set(Bank::B32, "selp.b32", format_args!("{unit}, 0, {inside}"));
+    let mut unit = text.set(Bank::B32, "selp.b32", format_args!("{unit}, 0, {inside}"));
+    let shared = Shared { slots: pieces * BLOCK as usize / WARP };
+    let is_linked = matches!(what, Running::Linked { .. });
+    if is_linked {
+        unit = linked::unit(&mut text, &site, shared, thread);
+    }
     let (row, tile) = site.segment(&mut text, unit);
     let tile_len = threads * pieces * SIDE;
     let start = site.start(&mut text, tile, tile_len);
@@ -92,7 +99,6 @@ pub(super) fn write(
         by *= 2;
     }
     let warps = threads.div_ceil(WARP);
-    let shared = Shared { slots: pieces * BLOCK as usize / WARP };
     if threads > WARP {
         let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{}, 0", place.lane));
         for (piece, &total) in totals.iter().enumerate() {
@@ -107,56 +113,62 @@ pub(super) fn write(
     let exit = text.label();
     let beyond = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{len}, 0"));
     text.line(format_args!("@{beyond} bra {exit}"));
-    match what {
+    let total = |text: &mut Text| {
+        if threads > WARP {
+            let of_piece = |text: &mut Text, piece| of_warps(text, &site, shared, &place, (piece, warps));
+            let all = (0..pieces).flat_map(|piece| of_piece(text, piece)).collect();
+            combining.tree(text, all)
+        } else {
+            combining.tree(text, totals)
+        }
+    };
+    let running = match what {
         Running::Totals => {
             let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{number}, 0"));
             text.line(format_args!("@{other} bra {exit}"));
-            let totals = if threads > WARP {
-                let mut all = Vec::new();
-                for piece in 0..pieces {
-                    all.extend(of_warps(&mut text, &site, shared, &place, (piece, warps)));
-                }
-                all
-            } else {
-                totals
-            };
-            let total = combining.tree(&mut text, totals);
+            let total = total(&mut text);
             site.conclude(&mut text, total, start, unit, rows[0]);
+            None
         }
-        Running::Elements { form, carried } => {
-            let before = if carried {
-                let base = text.parameter(Bank::B64, words.carry());
-                let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
-                let bank = combining.bank();
-                let bytes = combining.value_type().len_bytes();
-                let at = text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, {bytes}, {base}"));
-                text.set(bank, &format!("ld.global.nc.{}", bank.type_name()), format_args!("[{at}]"))
-            } else {
-                combining.identity(&mut text)
-            };
-            let before = Part { value: before, index: None };
-            let before = before_pieces(&mut text, &site, before, &place, (pieces, warps), shared);
-            for (piece, mut before) in before.into_iter().enumerate() {
-                for (level, beside) in beside.iter().enumerate().rev() {
-                    before = after(&mut text, &site, before, beside[piece], place.lane, 1 << level);
-                }
-                let elements = &elements[piece];
-                let second = combining.combined(&mut text, before, elements[0]);
-                let third = combining.combined(&mut text, before, pairs[piece][0]);
-                let fourth = combining.combined(&mut text, third, elements[2]);
-                let mut values = vec![before, second, third, fourth];
-                if form == ReduceForm::Inclusive {
-                    for (value, &element) in values.iter_mut().zip(elements) {
-                        *value = combining.combined(&mut text, *value, element);
-                    }
-                }
-                store(&mut text, &site, &place, values, piece * threads * SIDE);
+        Running::Linked { form } => {
+            Some((form, linked::before(&mut text, &site, shared, (unit, tile, number), total)))
+        }
+        Running::Elements { form, carried: true } => {
+            let base = text.parameter(Bank::B64, words.carry());
+            let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
+            let bank = combining.bank();
+            let bytes = combining.value_type().len_bytes();
+            let at = text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, {bytes}, {base}"));
+            let value = text.set(bank, &format!("ld.global.nc.{}", bank.type_name()), format_args!("[{at}]"));
+            Some((form, Part { value, index: None }))
+        }
+        Running::Elements { form, carried: false } => {
+            Some((form, Part { value: combining.identity(&mut text), index: None }))
+        }
+    };
+    if let Some((form, before)) = running {
+        let before = before_pieces(&mut text, &site, before, &place, (pieces, warps), shared);
+        for (piece, mut before) in before.into_iter().enumerate() {
+            for (level, beside) in beside.iter().enumerate().rev() {
+                before = after(&mut text, &site, before, beside[piece], place.lane, 1 << level);
             }
+            let elements = &elements[piece];
+            let second = combining.combined(&mut text, before, elements[0]);
+            let third = combining.combined(&mut text, before, pairs[piece][0]);
+            let fourth = combining.combined(&mut text, third, elements[2]);
+            let mut values = vec![before, second, third, fourth];
+            if form == ReduceForm::Inclusive {
+                for (value, &element) in values.iter_mut().zip(elements) {
+                    *value = combining.combined(&mut text, *value, element);
+                }
+            }
+            store(&mut text, &site, &place, values, piece * threads * SIDE);
         }
     }
     text.place(&exit);
     text.line(format_args!("ret"));
-    let shared_words = if threads > WARP { combining.shared_words(shared.slots) } else { 0 };
+    let slots = if threads > WARP { combining.shared_words(shared.slots) } else { 0 };
+    let shared_words = slots + if is_linked { linked::WORDS } else { 0 };
     text.finish(words.count(), shared_words)
 }
 
@@ -168,7 +180,7 @@ fn of_warps(
     place: &Place,
     (piece, warps): (usize, usize),
 ) -> Vec<Part> {
-    let first = text.set(Bank::B32, "and.b32", format_args!("{}, {}", place.slot, -(warps as i64)));
+    let first = text.set(Bank::B32, "and.b32", format_args!("{}, {}", place.slot, 31 & !(warps - 1)));
     let first = text.set(Bank::B32, "add.u32", format_args!("{first}, {}", piece * BLOCK as usize / WARP));
     site.combining.load_shared(text, shared, first, warps)
 }

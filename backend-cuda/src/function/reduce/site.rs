@@ -173,7 +173,7 @@ impl<'a> Site<'a> {
         let mut addresses = before.to_vec();
         for (operand, address) in addresses.iter_mut().enumerate().skip(1) {
             let (kind, access) = self.class.operands[operand];
-            let bytes = Combine::LANES as i64 * kind.len_bytes();
+            let bytes = (Combine::LANES as u64).cast_signed() * kind.len_bytes();
             *address = match access {
                 Access::Uniform | Access::Each => continue,
                 Access::Span { .. } => text.set(Bank::B64, "add.s64", format_args!("{address}, {bytes}")),

@@ -7,11 +7,12 @@ use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use devarray::{
     Device, Error,
     backend::{
-        DeviceInfo, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+        Compute, DeviceInfo, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl,
+        RegisterHost, Timing,
     },
 };
 use devarray_conformance::{
-    Harness, Law, all, foreign, ipc, managed, mapped, peer, pool, registered, timing,
+    Harness, Law, all, foreign, functions, ipc, managed, mapped, peer, pool, reductions, registered, timing,
 };
 use devarray_cuda::CudaDevice;
 use devarray_mock::{MockDevice, Schedule};
@@ -127,7 +128,15 @@ impl Arguments {
 ///
 /// As [`run`].
 pub fn check<
-    D: Timing + RegisterHost + MapHost + ForeignMemory + PeerAccess + Ipc + ManagedMemory + PoolControl,
+    D: Timing
+        + RegisterHost
+        + MapHost
+        + ForeignMemory
+        + PeerAccess
+        + Ipc
+        + ManagedMemory
+        + PoolControl
+        + Compute,
 >(
     arguments: &Arguments,
     info: &DeviceInfo,
@@ -135,7 +144,18 @@ pub fn check<
     output: &mut Output<'_>,
 ) -> Result<Status> {
     let wanted = |name: &str| arguments.filter.as_deref().is_none_or(|filter| name.contains(filter));
-    let extras = [timing(), registered(), mapped(), managed(), foreign(), peer(), ipc(), pool()];
+    let extras = [
+        timing(),
+        registered(),
+        mapped(),
+        managed(),
+        foreign(),
+        peer(),
+        ipc(),
+        pool(),
+        functions(),
+        reductions(),
+    ];
     let mut laws: Vec<Law<D>> = all().into_iter().chain(extras.into_iter().flatten()).collect();
     let all_laws = laws.len();
     laws.retain(|law| wanted(&law.full_name()));

@@ -1,6 +1,8 @@
 //! The operation that reduces elements.
 #![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
 
+use std::ops::Range;
+
 use super::Operand;
 use crate::{
     function::{Combine, interpreter::Reducing, primitive::Program},
@@ -95,6 +97,14 @@ impl<'a, B> ReduceOp<'a, B> {
             ReduceForm::Total => self.shape[self.result.layout.shape().len()..].iter().product(),
             ReduceForm::Inclusive | ReduceForm::Exclusive => self.shape.last().copied().unwrap_or(1),
         }
+    }
+
+    /// All rows, as [`interpret_reduction`](crate::function::interpreter::interpret_reduction) counts them: the elements of
+    /// a total, or the lines that a running form goes along.
+    #[must_use]
+    pub fn rows(&self) -> Range<usize> {
+        let each = if self.form == ReduceForm::Total { 1 } else { self.row_len() };
+        0..self.result.layout.len() / each
     }
 
     /// The inputs, in order, at most 16, each of the shape of the elements.

@@ -1,0 +1,120 @@
+//! What the simulator finds in programs that compute: values that were never given, missing waits, calls that fail.
+#![allow(unsafe_code)] // opens unchecked streams, to make the mistakes that are to be found
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use devarray::{
+    Array, Context, ErasedArray, Error, Result, StreamHandle,
+    function::{ElementType, Function, Operands, ReduceOperation, Reduction},
+};
+use devarray_mock::{Code, Explore, MockDevice, Site, Wrong};
+
+fn codes(device: &MockDevice) -> Vec<Code> {
+    device.finish();
+    device.report().findings.iter().map(|finding| finding.code).collect()
+}
+
+#[test]
+fn a_function_of_what_was_never_given_a_value_is_found() {
+    for written in [false, true] {
+        let device = MockDevice::new();
+        let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+        let mut x = Array::<u32, _>::uninit(&stream, &[8]).unwrap();
+        x.view_mut().slice_axis(0, ..7).unwrap().fill(&stream, 1).unwrap();
+        if written {
+            x.view_mut().slice_axis(0, 7..).unwrap().fill(&stream, 1).unwrap();
+        }
+        let y = x.map(&stream, |x| x + 1).unwrap();
+        drop(y.to_vec(&stream).unwrap());
+        assert_eq!(codes(&device).contains(&Code::Uninitialized), !written, "{}", device.report());
+    }
+}
+
+#[test]
+fn a_function_of_the_part_that_has_values_is_not() {
+    let device = MockDevice::new();
+    let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+    let mut x = Array::<u32, _>::uninit(&stream, &[8]).unwrap();
+    x.view_mut().index(&devarray::ix![..; 2]).unwrap().fill(&stream, 1).unwrap();
+    drop(x.index(&devarray::ix![..; 2]).unwrap().map(&stream, |x| x + 1).unwrap().to_vec(&stream).unwrap());
+    assert_eq!(codes(&device), []);
+}
+
+/// A copy on one stream, a function on another, in this order or the other.
+fn relay(device: MockDevice, waits: bool, function_first: bool) {
+    let context = Context::new(device).unwrap();
+    // SAFETY: deliberately not ordered if `waits` is false; on the simulator that is defined.
+    let one = unsafe { context.unchecked_stream() }.unwrap();
+    // SAFETY: as above.
+    let two = unsafe { context.unchecked_stream() }.unwrap();
+    let x = Array::full(&one, &[16], 1_u32).unwrap();
+    let mut y = Array::full(&one, &[16], 2_u32).unwrap();
+    let mut z = Array::full(&one, &[16], 3_u32).unwrap();
+    one.synchronize().unwrap();
+    let compute = |y: &mut Array<u32, MockDevice>| (&x, 5).map_into(&two, &mut y.view_mut(), |(x, k)| x * k);
+    if function_first {
+        compute(&mut y).unwrap();
+        if waits {
+            one.wait(&two.record().unwrap()).unwrap();
+        }
+        z.view_mut().copy_from(&one, &y.view()).unwrap();
+    } else {
+        z.view_mut().copy_from(&one, &y.view()).unwrap();
+        if waits {
+            two.wait(&one.record().unwrap()).unwrap();
+        }
+        compute(&mut y).unwrap();
+    }
+    // What frees the arrays is the stream of their home.
+    one.wait(&two.record().unwrap()).unwrap();
+    let due = if function_first { 5 } else { 2 };
+    let found = z.to_vec(&one).unwrap();
+    assert!(!waits || found == [due; 16], "{found:?}");
+}
+
+#[test]
+fn a_race_of_a_function_and_a_copy_is_found_and_the_wait_ends_it() {
+    for function_first in [false, true] {
+        let failure = Explore::new().run(|device| relay(device, false, function_first)).unwrap_err();
+        let Wrong::Found(finding) = &failure.wrong else { panic!("{failure}") };
+        assert_eq!(finding.code, Code::Race, "{failure}");
+        assert!(failure.to_string().contains("map"), "the function is named: {failure}");
+        assert!(Explore::new().run(|device| relay(device, true, function_first)).is_ok());
+    }
+}
+
+fn refused(site: Site) -> Error {
+    Error::Driver { backend: "mock", operation: site.name(), code: 1, name: "planned".to_owned() }
+}
+
+/// A call into elements that exist, and what they are before and after.
+fn fails_once(
+    site: Site,
+    call: impl Fn(&StreamHandle<MockDevice>, &ErasedArray<MockDevice>, &mut ErasedArray<MockDevice>) -> Result<()>,
+) {
+    let device = MockDevice::new();
+    let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+    let x = ErasedArray::from_bytes(&stream, &[2, 2], 1, &[1, 2, 3, 4]).unwrap();
+    let mut y = ErasedArray::from_bytes(&stream, &[2], 8, &[9; 16]).unwrap();
+    stream.synchronize().unwrap();
+    device.fail_next(site, refused(site));
+    assert_eq!(call(&stream, &x, &mut y).unwrap_err(), refused(site));
+    assert_eq!(y.view().to_bytes(&stream).unwrap(), [9; 16], "{site:?}");
+    call(&stream, &x, &mut y).unwrap();
+    let sums = [3_u64, 7].map(u64::to_le_bytes).concat();
+    assert_eq!(y.view().to_bytes(&stream).unwrap(), sums, "{site:?}");
+    assert_eq!(codes(&device), []);
+}
+
+#[test]
+fn a_call_that_failed_changed_nothing_and_says_which_it_was() {
+    let sum = Reduction::new(ReduceOperation::Sum).axes(&[1]);
+    fails_once(Site::Reduce, |stream, x, y| {
+        let identity = Function::parse("x0", &[ElementType::U8], &[])?;
+        identity.reduce_into(stream, &[x.view()], &[], &sum, &mut y.view_mut())
+    });
+    fails_once(Site::Map, |stream, x, y| {
+        let pair = Function::parse("cast(x0 + x1, u64)", &[ElementType::U8; 2], &[])?;
+        let column = |at: isize| x.view().slice_axis(1, at..at + 1)?.squeeze_axes(&[1]);
+        pair.apply_into(stream, &[column(0)?, column(1)?], &[], &mut y.view_mut())
+    });
+}

@@ -1,0 +1,23 @@
+//! Functions on elements: each rule of their meaning, what they read and write, and their order among other work.
+//!
+//! What is due comes from the operations of Rust's standard library, from tables, or from the naive evaluator in here;
+//! none of it from core.
+
+mod floats;
+mod halves;
+mod integers;
+mod operands;
+mod order;
+mod random;
+mod sizes;
+mod value;
+
+pub use floats::{arithmetic, comparisons, elementary, extrema, nan, not_contracted};
+pub use halves::halves;
+pub use integers::{casts, division, integers, select, shifts, truth};
+pub use operands::{broadcast, gaps, in_place, positions, scalars, strided};
+pub use order::{failed, ordered, refused, strict};
+pub use random::random;
+pub use sizes::{blocks, empty, sixteen, tails};
+
+pub(crate) use value::half_bits;

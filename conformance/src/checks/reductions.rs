@@ -1,0 +1,11 @@
+//! Reductions and running forms: which value comes out, in whatever layout the elements lie.
+//!
+//! Sums of floats are compared with the order of additions that `devarray::function::Combine` describes, written out in
+//! [`naive`].
+
+mod naive;
+mod rules;
+mod sums;
+
+pub use rules::{axes, empty, extrema, gaps, integers, ordered, places, truth};
+pub use sums::{halves, layouts, mean, running, sums};

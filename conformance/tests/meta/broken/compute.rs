@@ -1,0 +1,160 @@
+//! The functions of a broken device: wrong in what they compute, where they read and write, or when.
+#![allow(unsafe_code)] // implements an unsafe trait, wrongly on purpose, over a backend whose memory is its own
+
+use devarray::{
+    Layout, NdLayout, Result,
+    backend::{
+        Capabilities, Capability, Compute, Device, FillOp, MapOp, Operand, ReduceForm, ReduceOp, Stream,
+    },
+    copy::Plan,
+    function::{Combine, interpreter::Reducing},
+};
+
+use super::{Broken, BrokenStream, Bug, Placed, driver, programs};
+
+impl<D: Compute> Broken<D> {
+    /// Fills the elements of a result, or all from the first to the last of them, with zeros.
+    fn clear(
+        &self,
+        stream: &D::Stream,
+        to: &D::Buffer,
+        layout: &Layout,
+        item: usize,
+        gaps: bool,
+    ) -> Result<()> {
+        let span = layout.span();
+        let line = Layout::new(&[span.len()], &[1], span.start)?;
+        let layout = if gaps { &line } else { layout };
+        let plan = Plan::new(layout, layout, item, &Capabilities::default())?;
+        let zeros = vec![0; item];
+        // SAFETY: inside the result of the operation, in order as it was.
+        stream.fill(&unsafe { FillOp::new_unchecked(to, &plan, &zeros) })
+    }
+
+    /// The queue that a function goes to.
+    fn lane<'a>(&self, stream: &'a BrokenStream<D>) -> &'a D::Stream {
+        stream.unless(self.bug == Bug::FunctionsOutOfOrder)
+    }
+}
+
+/// The layout without its last elements, so that it has a shape that the bug can do; the same for each operand.
+fn shortened(bug: Bug, layout: &Layout) -> Result<Layout> {
+    let Some(&last) = layout.shape().last() else { return Ok(layout.clone()) };
+    Ok(match bug {
+        Bug::FunctionsLoseTail if layout.rank() == 1 && last > 4 => layout.slice_axis(0, ..last / 4 * 4)?,
+        Bug::FunctionsStopAt64Ki if layout.rank() == 1 => layout.slice_axis(0, ..last.min(1 << 16))?,
+        _ => layout.clone(),
+    })
+}
+
+/// An input's layout as a device with the bug takes it: inside the span of the right one.
+fn misread(bug: Bug, layout: &Layout) -> Result<Layout> {
+    let shape = layout.shape();
+    Ok(match bug {
+        Bug::FunctionsIgnoreReversal => {
+            let strides: Vec<isize> = layout.strides().iter().map(|stride| stride.abs()).collect();
+            Layout::new(shape, &strides, layout.span().start)?
+        }
+        Bug::FunctionsRepeatTheFirst if shape.len() > 1 && shape[0] > 1 => {
+            let mut strides = layout.strides().to_vec();
+            strides[0] = if layout.strides()[1] == 0 { 0 } else { strides[0] };
+            Layout::new(shape, &strides, layout.offset())?
+        }
+        _ => layout.clone(),
+    })
+}
+
+// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
+unsafe impl<D: Compute> Compute for Broken<D> {
+    fn map(&self, stream: &BrokenStream<D>, op: &MapOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        self.lie("map", Capability::Functions)?;
+        let bug = self.bug;
+        let (to, layout) = (&op.result().buffer().inner, op.result().layout());
+        let item = op.program().result_type().len_bytes();
+        match bug {
+            Bug::FunctionsDoNothing => return Ok(()),
+            Bug::FunctionsRefuseSixteen if op.inputs().len() > 15 => return Err(driver("map", "TOO_MANY")),
+            Bug::FunctionsWriteGaps
+                if op.inputs().iter().all(|input| !std::ptr::eq(&input.buffer().inner, to)) =>
+            {
+                self.clear(&stream.inner, to, layout, item, true)?;
+            }
+            Bug::FunctionsClearFirst => self.clear(&stream.inner, to, layout, item, false)?,
+            _ => {}
+        }
+        let program = programs::spoilt(bug, op.program(), layout.rank());
+        let mut first = self.scalars.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let kept = first.entry(op.program().digest()).or_insert_with(|| op.scalars().to_vec());
+        let scalars = if bug == Bug::FunctionsKeepScalars { kept.clone() } else { op.scalars().to_vec() };
+        drop(first);
+        let layouts: Result<Vec<Layout>> =
+            op.inputs().iter().map(|input| shortened(bug, &misread(bug, input.layout())?)).collect();
+        let layouts = layouts?;
+        let operands = op.inputs().iter().zip(&layouts);
+        let inputs: Vec<_> =
+            operands.map(|(input, layout)| Operand::new(&input.buffer().inner, layout)).collect();
+        let layout = shortened(bug, layout)?;
+        // SAFETY: the same operation, or one that touches no more of the same buffers.
+        let op = unsafe { MapOp::new_unchecked(&program, &inputs, &scalars, Operand::new(to, &layout)) };
+        self.inner.map(self.lane(stream), &op)
+    }
+
+    fn reduce(&self, stream: &BrokenStream<D>, op: &ReduceOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        self.lie("reduce", Capability::Reductions)?;
+        let bug = self.bug;
+        let (to, result) = (&op.result().buffer().inner, op.result().layout());
+        let work = op.work();
+        if bug == Bug::FunctionsDoNothing {
+            return Ok(());
+        }
+        if bug == Bug::FunctionsWriteGaps {
+            self.clear(&stream.inner, to, result, work.finish.result_type().len_bytes(), true)?;
+        }
+        let combine = match (bug, work.combine) {
+            (Bug::ReductionsArgOfTheOther, Combine::ArgMinimum) => Combine::ArgMaximum,
+            (Bug::ReductionsArgOfTheOther, Combine::ArgMaximum) => Combine::ArgMinimum,
+            (Bug::ReductionsTakeTheOtherExtreme, Combine::Minimum) => Combine::Maximum,
+            (Bug::ReductionsTakeTheOtherExtreme, Combine::Maximum) => Combine::Minimum,
+            (_, combine) => combine,
+        };
+        let form = match (bug, op.form()) {
+            (Bug::ReductionsExclusiveIsInclusive, ReduceForm::Exclusive) => ReduceForm::Inclusive,
+            (_, form) => form,
+        };
+        let finish_scalars: Vec<u64> = match bug {
+            // One more, as neighbouring numbers have neighbouring bits.
+            Bug::ReductionsMiscount => work.finish_scalars.iter().map(|bits| bits + 1).collect(),
+            _ => work.finish_scalars.to_vec(),
+        };
+        let kept = if form == ReduceForm::Total { result.rank() } else { op.shape().len().max(1) - 1 };
+        let layouts: Result<Vec<Layout>> =
+            op.inputs().iter().map(|input| reordered(bug, work.combine, input.layout(), kept)).collect();
+        let layouts = layouts?;
+        let operands = op.inputs().iter().zip(&layouts);
+        let inputs: Vec<_> =
+            operands.map(|(input, layout)| Operand::new(&input.buffer().inner, layout)).collect();
+        let shape: Vec<usize> = layouts.first().map_or(op.shape(), NdLayout::shape).to_vec();
+        let work = Reducing { combine, finish_scalars: &finish_scalars, ..*work };
+        // SAFETY: the same operation, or the same elements in another order.
+        let op = unsafe { ReduceOp::new_unchecked(work, form, &shape, &inputs, Operand::new(to, result)) };
+        self.inner.reduce(self.lane(stream), &op)
+    }
+}
+
+/// The elements of a sum in another order: backwards, or as they lie in memory.
+fn reordered(bug: Bug, combine: Combine, layout: &Layout, kept: usize) -> Result<Layout> {
+    let shape = layout.shape();
+    Ok(match bug {
+        Bug::SumsRunBackwards if combine == Combine::Sum => {
+            let axes: Vec<isize> = (kept..shape.len()).map(usize::cast_signed).collect();
+            layout.flip(&axes)?
+        }
+        Bug::SumsFollowMemory => {
+            let mut axes: Vec<usize> = (kept..shape.len()).collect();
+            axes.sort_by_key(|&axis| std::cmp::Reverse(layout.strides()[axis].abs()));
+            let order: Vec<isize> = (0..kept).chain(axes).map(usize::cast_signed).collect();
+            layout.permute(&order)?
+        }
+        _ => layout.clone(),
+    })
+}

@@ -56,7 +56,7 @@ pub fn empty<D: Compute>(harness: &Harness<D>) -> Outcome {
 }
 
 /// One slice of a line into a slice of another, at offsets that no wide access likes.
-fn slices<T: Computable + devarray::function::Integer + PartialEq + std::fmt::Debug, D: Compute>(
+fn slices<T: Computable + devarray::function::WholeNumber + PartialEq + std::fmt::Debug, D: Compute>(
     stream: &devarray::StreamHandle<D>,
     rng: &mut Rng,
     right: impl Fn(T) -> T,

@@ -1,7 +1,7 @@
 //! Reductions and running forms as calls on arrays and views, and functions that the host computes too.
 
 use devarray::{
-    Array, Bool, Context, Error, NdLayout, StreamHandle,
+    Array, Bool, Context, Error, StreamHandle,
     function::{ElementType, FunctionErrorKind, Operands, Real, ReduceOperation, Reduction},
     math,
 };

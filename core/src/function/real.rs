@@ -188,7 +188,7 @@ macro_rules! on_the_host {
         impl Real for $type {
             type Truth = bool;
 
-            #[expect(clippy::cast_possible_truncation, reason = "rounded to the type, as said")]
+            #[allow(clippy::cast_possible_truncation, reason = "rounded to the type, as said")]
             #[allow(clippy::unnecessary_cast, trivial_numeric_casts, reason = "not of the narrower type")]
             fn constant(value: f64) -> Self {
                 value as Self

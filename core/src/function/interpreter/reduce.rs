@@ -95,36 +95,36 @@ unsafe fn by_type(
     form: ReduceForm,
 ) -> Vec<u8> {
     let rows = Rows { work, inputs, shape, row_len, rows };
+    macro_rules! all {
+        ($combined:ty, $first:expr) => {
+            // SAFETY: as the caller promises; an element is as wide as the type says
+            unsafe { rows.all(<$combined>::new($first, form)) }
+        };
+    }
     let element_type = work.program.result_type();
     if matches!(work.combine, Combine::Sum | Combine::Product) {
         let product = work.combine == Combine::Product;
-        // SAFETY: as the caller promises; each type is as wide as the elements
-        return unsafe {
-            match element_type {
-                ElementType::I64 => rows.all(Totals::<i64>::new(product, form)),
-                ElementType::U64 => rows.all(Totals::<u64>::new(product, form)),
-                ElementType::F32 => rows.all(Totals::<f32>::new(product, form)),
-                ElementType::F64 => rows.all(Totals::<f64>::new(product, form)),
-                other => unreachable!("sums of {other} are refused before"),
-            }
+        return match element_type {
+            ElementType::I64 => all!(Totals<i64>, product),
+            ElementType::U64 => all!(Totals<u64>, product),
+            ElementType::F32 => all!(Totals<f32>, product),
+            ElementType::F64 => all!(Totals<f64>, product),
+            other => unreachable!("sums of {other} are refused before"),
         };
     }
-    // SAFETY: as above
-    unsafe {
-        match element_type {
-            ElementType::Bool | ElementType::U8 => rows.all(Extremes::<u8>::new(work.combine, form)),
-            ElementType::I8 => rows.all(Extremes::<i8>::new(work.combine, form)),
-            ElementType::I16 => rows.all(Extremes::<i16>::new(work.combine, form)),
-            ElementType::U16 => rows.all(Extremes::<u16>::new(work.combine, form)),
-            ElementType::I32 => rows.all(Extremes::<i32>::new(work.combine, form)),
-            ElementType::U32 => rows.all(Extremes::<u32>::new(work.combine, form)),
-            ElementType::I64 => rows.all(Extremes::<i64>::new(work.combine, form)),
-            ElementType::U64 => rows.all(Extremes::<u64>::new(work.combine, form)),
-            ElementType::F16 => rows.all(Extremes::<Half<false>>::new(work.combine, form)),
-            ElementType::BF16 => rows.all(Extremes::<Half<true>>::new(work.combine, form)),
-            ElementType::F32 => rows.all(Extremes::<f32>::new(work.combine, form)),
-            ElementType::F64 => rows.all(Extremes::<f64>::new(work.combine, form)),
-        }
+    match element_type {
+        ElementType::Bool | ElementType::U8 => all!(Extremes<u8>, work.combine),
+        ElementType::I8 => all!(Extremes<i8>, work.combine),
+        ElementType::I16 => all!(Extremes<i16>, work.combine),
+        ElementType::U16 => all!(Extremes<u16>, work.combine),
+        ElementType::I32 => all!(Extremes<i32>, work.combine),
+        ElementType::U32 => all!(Extremes<u32>, work.combine),
+        ElementType::I64 => all!(Extremes<i64>, work.combine),
+        ElementType::U64 => all!(Extremes<u64>, work.combine),
+        ElementType::F16 => all!(Extremes<Half<false>>, work.combine),
+        ElementType::BF16 => all!(Extremes<Half<true>>, work.combine),
+        ElementType::F32 => all!(Extremes<f32>, work.combine),
+        ElementType::F64 => all!(Extremes<f64>, work.combine),
     }
 }
 
@@ -161,7 +161,7 @@ impl Rows<'_> {
                 for part in elements[..len].chunks(piece) {
                     combined.add(part, &mut out);
                     at += part.len();
-                    if at % self.row_len == 0 {
+                    if at.is_multiple_of(self.row_len) {
                         combined.end(&mut out);
                     }
                 }
@@ -186,7 +186,7 @@ struct Extremes<T> {
     greater: bool,
     of_position: bool,
     form: ReduceForm,
-    count: usize,
+    count: i64,
     found: Option<(T, i64)>,
 }
 
@@ -200,7 +200,7 @@ impl<T: Ordered> Extremes<T> {
 
 impl<T: Ordered> Row<T> for Extremes<T> {
     fn add(&mut self, elements: &[T], out: &mut Vec<u8>) {
-        for (at, &element) in (self.count as i64..).zip(elements) {
+        for (at, &element) in (self.count..).zip(elements) {
             self.found = match self.found {
                 None => Some((element, at)),
                 Some((so_far, _)) if self.of_position && takes_place(self.greater, so_far, element) => {
@@ -213,7 +213,7 @@ impl<T: Ordered> Row<T> for Extremes<T> {
                 out.extend(self.found.iter().flat_map(|(found, _)| bytemuck::bytes_of(found)));
             }
         }
-        self.count += elements.len();
+        self.count += elements.len().cast_signed() as i64;
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {

@@ -41,6 +41,10 @@ const MANY_BLOCKS: u64 = 264;
 
 const LANES: u64 = Combine::LANES as u64;
 const THREADS: u64 = BLOCK as u64;
+const WARP: u64 = 32;
+
+/// Most short rows of a thread.
+const ROWS: u64 = 4;
 
 /// Bytes in front of what tiles tell one another: the number of the next tile.
 pub(super) const LINK_BYTES: u64 = 256;
@@ -159,6 +163,9 @@ fn in_rows(space: &Space, instructions: u64) -> Chosen {
         [_] => true,
         [.., inner] => inner.extent.is_multiple_of(lanes),
     };
+    if threads <= WARP {
+        return in_short_rows(space, instructions, threads, vector);
+    }
     let most = (INSTRUCTIONS / lanes / instructions.max(1))
         .min(EARLY / lanes / registers(space))
         .min(row_len / LANES)
@@ -169,6 +176,25 @@ fn in_rows(space: &Space, instructions: u64) -> Chosen {
         segment_len: Combine::SEGMENT as u64,
         column: None,
         grid: (space.rows() * segments).div_ceil(THREADS / threads),
+        across: 1,
+        count: lanes,
+    }
+}
+
+fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -> Chosen {
+    let lanes = rows::LANES as u64;
+    let most = (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space));
+    let mut at_once = 1 << most.clamp(1, ROWS).ilog2();
+    let blocks = |at_once: u64| space.rows().div_ceil(at_once * (THREADS / threads));
+    while at_once > 1 && blocks(at_once) < MANY_BLOCKS {
+        at_once /= 2;
+    }
+    let vector = vector && space.row_len().is_multiple_of(lanes);
+    Chosen {
+        form: Form::Short { threads: small(threads), rows: small(at_once), vector },
+        segment_len: Combine::SEGMENT as u64,
+        column: None,
+        grid: blocks(at_once),
         across: 1,
         count: lanes,
     }

@@ -111,6 +111,11 @@ impl Reduction<'_> {
         if row_len <= segment_len {
             return self.forms(&space, is_total, &mut Room { next: 0, end: 0 });
         }
+        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
+        let instructions = self.op.program().instructions().len() as u64;
+        if is_total && combining.index.is_none() && plan::joins(&space, instructions) {
+            return self.enqueue(&space, false, Output::Joined { address: self.stream.parts()? });
+        }
         // Each part again has its parts, less than half as many; a running form has what precedes besides.
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
         let len_bytes = usize::try_from(levels.sum::<u64>()).ok().and_then(NonZeroUsize::new);

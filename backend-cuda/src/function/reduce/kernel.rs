@@ -21,6 +21,8 @@ pub(in crate::function) struct Kernel {
     pub(super) reduced: u8,
     /// Whether a row has more than one segment.
     pub(super) segmented: bool,
+    /// Whether the last block of a row to end combines the segments.
+    pub(super) joined: bool,
     /// Whether a row has 2^31 elements or more.
     pub(super) long: bool,
 }

@@ -18,6 +18,7 @@ use crate::{
     function::{class::Access, problem::Kind, text::BLOCK},
     kernels::Divider,
     memory::CudaBuffer,
+    stream::COUNTERS_BYTES,
 };
 
 /// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
@@ -56,6 +57,8 @@ pub(super) enum Output {
     Finished,
     /// Parts, and where they are.
     Parts { values: u64, indices: u64 },
+    /// The result; the address is of memory of the stream, for parts of segments.
+    Joined { address: u64 },
     /// Of a running form: the address is of totals that are stored, or of what precedes tiles.
     Running { what: Running, address: u64 },
 }
@@ -118,7 +121,7 @@ impl<'a> Pass<'a> {
         };
         let segments = space.row_len().div_ceil(chosen.segment_len);
         let finished = match output {
-            Output::Finished => true,
+            Output::Finished | Output::Joined { .. } => true,
             Output::Parts { .. } => false,
             Output::Running { what, .. } => what != Running::Totals && !of_parts,
         };
@@ -131,6 +134,7 @@ impl<'a> Pass<'a> {
             kept: u8::try_from(space.kept.len()).ok()?,
             reduced: u8::try_from(space.reduced.len()).ok()?,
             segmented: segments > 1,
+            joined: matches!(output, Output::Joined { .. }),
             long: space.row_len() >= 1 << 31,
         };
         let scalars = if of_parts { &[] } else { work.scalars };
@@ -274,6 +278,15 @@ fn running(space: &Space, instructions: u64, what: Running) -> Chosen {
     }
 }
 
+/// Whether the last block of each row combines its segments, in memory of the stream.
+pub(super) fn joins(space: &Space, instructions: u64) -> bool {
+    let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
+    (2..=LANES).contains(&segments)
+        && space.rows() <= COUNTERS_BYTES / 4
+        && space.rows() * segments <= COUNTERS_BYTES
+        && in_columns(&mut space.clone(), instructions).is_none()
+}
+
 /// How a thread reaches the elements of an operand.
 fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
     let kind = space.kinds[operand];
@@ -322,6 +335,10 @@ fn parameter(
     all[..space.operands()].copy_from_slice(&space.bases);
     match output {
         Output::Finished => {}
+        Output::Joined { address } => {
+            all[words.indices()] = address;
+            all[words.carry()] = address + COUNTERS_BYTES;
+        }
         Output::Parts { values, indices } => {
             all[words.base(0)] = values;
             all[words.indices()] = indices;

@@ -3,6 +3,9 @@
 
 mod copy;
 mod fill;
+mod parts;
+
+pub(crate) use parts::COUNTERS_BYTES;
 
 use std::{
     fmt,
@@ -45,6 +48,7 @@ pub(crate) struct RawStream {
     /// Whether it ever computed functions, so that their kernels may run until it ends.
     computes: AtomicBool,
     recent: Mutex<Recent>,
+    parts: Mutex<parts::Parts>,
 }
 
 /// What strided copies know of a stream. Locked while one is launched, which relies on it.
@@ -75,6 +79,7 @@ impl CudaStream {
             strided: Mutex::default(),
             computes: AtomicBool::new(false),
             recent: Mutex::default(),
+            parts: Mutex::default(),
         });
         context.remember(&raw);
         Ok(Self { raw })
@@ -244,6 +249,7 @@ impl Drop for RawStream {
             self.context
                 .release("destroy stream", |driver| self.context.functions().close(driver, self.raw()));
         }
+        parts::free(self);
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }

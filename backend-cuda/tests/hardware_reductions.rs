@@ -25,16 +25,15 @@ mod speeds;
 use std::time::Instant;
 
 use devarray::{
-    Layout,
     backend::{Device, ReduceForm},
     function::{
         Combine,
-        ElementType::{self, F32, F64, I64, U8},
+        ElementType::{F32, F64, I64, U8},
     },
 };
 use devarray_cuda::CudaDevice;
 use programs::Dice;
-use reductions::{Reduced, canonical, same};
+use reductions::Reduced;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |number| number.parse().unwrap())
@@ -68,66 +67,32 @@ fn random_reductions_of_random_layouts() {
     assert_eq!(device.take_errors(), []);
 }
 
-/// How, of what, and the shape and strides of the input.
-type Long = (Combine, ReduceForm, ElementType, Vec<usize>, Vec<isize>);
-
-/// Rows so long that parts have parts of parts.
+/// Rows so long that parts have parts of parts, or that very many tiles wait for one another.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn long_rows() {
+    use Combine::{ArgMaximum, ArgMinimum, Product, Sum};
+    use ReduceForm::{Exclusive, Inclusive, Total};
     let device = CudaDevice::open(0).expect("a CUDA device is needed");
     let stream = device.open_stream().unwrap();
     let mut dice = Dice(1);
-    let cases: [Long; 8] = [
-        (Combine::Sum, ReduceForm::Total, F32, vec![(1 << 28) + 16_385], vec![0]),
-        (Combine::Sum, ReduceForm::Total, F32, vec![7, 40_000_003], vec![1, 1]),
-        (Combine::Sum, ReduceForm::Total, F64, vec![90_000_000, 2], vec![1, 1]),
-        (Combine::ArgMaximum, ReduceForm::Total, U8, vec![300_000_001], vec![1]),
-        (Combine::ArgMinimum, ReduceForm::Total, F32, vec![2, 20_000_001], vec![1, 1]),
-        (Combine::Sum, ReduceForm::Inclusive, F32, vec![20_000_001], vec![1]),
-        (Combine::Product, ReduceForm::Exclusive, F64, vec![3, 5_000_001], vec![1, 1]),
-        (Combine::Sum, ReduceForm::Inclusive, I64, vec![17_000_001], vec![0]),
+    let cases = [
+        ((Sum, Total), F32, (1, (1 << 28) + 16_385)),
+        ((Sum, Total), F32, (7, 20_000_003)),
+        ((Sum, Total), F64, (2, 16_777_216)),
+        ((Sum, Total), F32, (300, 70_001)),
+        ((ArgMaximum, Total), U8, (1, 300_000_001)),
+        ((ArgMinimum, Total), F32, (2, 20_000_001)),
+        ((Sum, Inclusive), F32, (1, 50_000_001)),
+        ((Product, Exclusive), F32, (1_000, 40_001)),
+        ((Product, Exclusive), F64, (3, 5_000_001)),
+        ((Sum, Inclusive), I64, (1, 17_000_001)),
     ];
-    for (which, (combine, form, element_type, shape, strides)) in cases.into_iter().enumerate() {
-        let layout = Layout::new(&shape, &strides, 0).unwrap();
-        let bytes = maps::contents(&mut dice, &layout, element_type);
-        // Finite, near 1.
-        let bytes: Vec<u8> = match element_type {
-            F32 => {
-                bytes.chunks(4).flat_map(|x| (0x3f00_0000 | u32::from(x[1]) << 13).to_le_bytes()).collect()
-            }
-            F64 => bytes
-                .chunks(8)
-                .flat_map(|x| (0x3fe0_0000_0000_0000 | u64::from(x[1]) << 44 | u64::from(x[2])).to_le_bytes())
-                .collect(),
-            _ => bytes,
-        };
-        let of_result = match form {
-            ReduceForm::Total if shape.len() == 2 && shape[0] < 10 => shape[..1].to_vec(),
-            ReduceForm::Total => Vec::new(),
-            _ => shape.clone(),
-        };
-        let combined = combine.result_type(element_type);
-        let mut steps = vec![1_isize; of_result.len()];
-        for axis in (1..of_result.len()).rev() {
-            steps[axis - 1] = steps[axis] * of_result[axis].cast_signed();
-        }
-        let result = Layout::new(&of_result, &steps, 0).unwrap();
-        let before = vec![0xab; of_result.iter().product::<usize>() * combined.len_bytes()];
-        let case = Reduced {
-            program: same(element_type),
-            scalars: Vec::new(),
-            combine,
-            form,
-            finish: canonical(combined),
-            finish_scalars: Vec::new(),
-            shape,
-            inputs: vec![(layout, bytes)],
-            result: (result, before),
-        };
+    for (which, (how, element_type, rows)) in cases.into_iter().enumerate() {
         let began = Instant::now();
+        let case = Reduced::of_rows(&mut dice, how, element_type, rows);
         case.compare(&case.run(&device, &stream), &case.expected(), which as u64);
-        println!("long row {which}: {:.1} s", began.elapsed().as_secs_f64());
+        println!("{how:?} of {rows:?} {element_type}: {:.1} s", began.elapsed().as_secs_f64());
     }
     assert_eq!(device.take_errors(), []);
 }

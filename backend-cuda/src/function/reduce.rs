@@ -3,6 +3,7 @@
 //! | form | takes | idea |
 //! |---|---|---|
 //! | rows | elements of a row side by side, and everything else | neighbouring threads have neighbouring lanes of a segment; short rows share a block |
+//! | short | the same, of up to 128 elements | a few threads of a warp have a row, and load from some rows at once |
 //! | columns | elements of neighbouring rows side by side | a thread has lanes of a few columns, one after another |
 //! | running | running forms | a block has a tile of a row; totals go up a tree, what precedes comes down |
 //!
@@ -18,6 +19,7 @@ mod linked;
 mod plan;
 mod rows;
 mod running;
+mod short;
 mod site;
 mod space;
 
@@ -108,6 +110,11 @@ impl Reduction<'_> {
         let units = units.ok_or_else(|| self.invalid())?;
         if row_len <= segment_len {
             return self.forms(&space, is_total, &mut Room { next: 0, end: 0 });
+        }
+        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
+        let instructions = self.op.program().instructions().len() as u64;
+        if is_total && combining.index.is_none() && plan::joins(&space, instructions) {
+            return self.enqueue(&space, false, Output::Joined { address: self.stream.parts()? });
         }
         // Each part again has its parts, less than half as many; a running form has what precedes besides.
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
@@ -222,6 +229,9 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String
     match kernel.form {
         Form::Rows { threads, steps, vector } => {
             rows::write(program, class, kernel, threads.into(), steps.into(), vector)
+        }
+        Form::Short { threads, rows, vector } => {
+            short::write(program, class, kernel, (threads.into(), rows.into(), vector))
         }
         Form::Columns { across, lanes, at_once, vector } => {
             let division = columns::Division {

@@ -197,6 +197,35 @@ impl Reduced {
         }
     }
 
+    /// Rows of random numbers, one behind the other.
+    pub(crate) fn of_rows(
+        dice: &mut Dice,
+        (combine, form): (Combine, ReduceForm),
+        element_type: ElementType,
+        (rows, row_len): (usize, usize),
+    ) -> Self {
+        let combined = combine.result_type(element_type);
+        let strides = [row_len.cast_signed(), 1];
+        let input = Layout::new(&[rows, row_len], &strides, 0).unwrap();
+        let result = match form {
+            ReduceForm::Total => Layout::new(&[rows], &[1], 0).unwrap(),
+            _ => input.clone(),
+        };
+        let bytes = numbers(dice, &input, element_type);
+        let before = contents(dice, &result, combined);
+        Self {
+            program: same(element_type),
+            scalars: Vec::new(),
+            combine,
+            form,
+            finish: canonical(combined),
+            finish_scalars: Vec::new(),
+            shape: vec![rows, row_len],
+            inputs: vec![(input, bytes)],
+            result: (result, before),
+        }
+    }
+
     fn work(&self) -> Reducing<'_> {
         Reducing {
             program: &self.program,

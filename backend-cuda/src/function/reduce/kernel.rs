@@ -21,6 +21,8 @@ pub(in crate::function) struct Kernel {
     pub(super) reduced: u8,
     /// Whether a row has more than one segment.
     pub(super) segmented: bool,
+    /// Whether the last block of a row to end combines the segments.
+    pub(super) joined: bool,
     /// Whether a row has 2^31 elements or more.
     pub(super) long: bool,
 }
@@ -31,6 +33,8 @@ pub(in crate::function) enum Form {
     /// `threads` combine a segment of a row, each of them 4 lanes side by side, whose elements are loaded at once where
     /// `vector` says so, `steps` times one after another.
     Rows { threads: u16, steps: u16, vector: bool },
+    /// `threads` of a warp combine a short row, four elements each, and `rows` of these at once.
+    Short { threads: u16, rows: u16, vector: bool },
     /// A thread combines `lanes` lanes one after another, `at_once` side by side, of each of `vector` columns;
     /// `across` threads lie side by side.
     Columns { across: u16, lanes: u16, at_once: u16, vector: u16 },

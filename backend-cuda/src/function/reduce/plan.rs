@@ -17,6 +17,7 @@ use super::{
 use crate::{
     function::{class::Access, problem::Kind, text::BLOCK},
     memory::CudaBuffer,
+    stream::COUNTERS_BYTES,
     strided::params::FastDiv,
 };
 
@@ -41,6 +42,10 @@ const MANY_BLOCKS: u64 = 264;
 
 const LANES: u64 = Combine::LANES as u64;
 const THREADS: u64 = BLOCK as u64;
+const WARP: u64 = 32;
+
+/// Most short rows of a thread.
+const ROWS: u64 = 4;
 
 /// Bytes in front of what tiles tell one another: the number of the next tile.
 pub(super) const LINK_BYTES: u64 = 256;
@@ -52,6 +57,8 @@ pub(super) enum Output {
     Finished,
     /// Parts, and where they are.
     Parts { values: u64, indices: u64 },
+    /// The result; the address is of memory of the stream, for parts of segments.
+    Joined { address: u64 },
     /// Of a running form: the address is of totals that are stored, or of what precedes tiles.
     Running { what: Running, address: u64 },
 }
@@ -114,7 +121,7 @@ impl<'a> Pass<'a> {
         };
         let segments = space.row_len().div_ceil(chosen.segment_len);
         let finished = match output {
-            Output::Finished => true,
+            Output::Finished | Output::Joined { .. } => true,
             Output::Parts { .. } => false,
             Output::Running { what, .. } => what != Running::Totals && !of_parts,
         };
@@ -127,6 +134,7 @@ impl<'a> Pass<'a> {
             kept: u8::try_from(space.kept.len()).ok()?,
             reduced: u8::try_from(space.reduced.len()).ok()?,
             segmented: segments > 1,
+            joined: matches!(output, Output::Joined { .. }),
             long: space.row_len() >= 1 << 31,
         };
         let scalars = if of_parts { &[] } else { work.scalars };
@@ -159,6 +167,9 @@ fn in_rows(space: &Space, instructions: u64) -> Chosen {
         [_] => true,
         [.., inner] => inner.extent.is_multiple_of(lanes),
     };
+    if threads <= WARP {
+        return in_short_rows(space, instructions, threads, vector);
+    }
     let most = (INSTRUCTIONS / lanes / instructions.max(1))
         .min(EARLY / lanes / registers(space))
         .min(row_len / LANES)
@@ -169,6 +180,25 @@ fn in_rows(space: &Space, instructions: u64) -> Chosen {
         segment_len: Combine::SEGMENT as u64,
         column: None,
         grid: (space.rows() * segments).div_ceil(THREADS / threads),
+        across: 1,
+        count: lanes,
+    }
+}
+
+fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -> Chosen {
+    let lanes = rows::LANES as u64;
+    let most = (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space));
+    let mut at_once = 1 << most.clamp(1, ROWS).ilog2();
+    let blocks = |at_once: u64| space.rows().div_ceil(at_once * (THREADS / threads));
+    while at_once > 1 && blocks(at_once) < MANY_BLOCKS {
+        at_once /= 2;
+    }
+    let vector = vector && space.row_len().is_multiple_of(lanes);
+    Chosen {
+        form: Form::Short { threads: small(threads), rows: small(at_once), vector },
+        segment_len: Combine::SEGMENT as u64,
+        column: None,
+        grid: blocks(at_once),
         across: 1,
         count: lanes,
     }
@@ -248,6 +278,15 @@ fn running(space: &Space, instructions: u64, what: Running) -> Chosen {
     }
 }
 
+/// Whether the last block of each row combines its segments, in memory of the stream.
+pub(super) fn joins(space: &Space, instructions: u64) -> bool {
+    let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
+    (2..=LANES).contains(&segments)
+        && space.rows() <= COUNTERS_BYTES / 4
+        && space.rows() * segments <= COUNTERS_BYTES
+        && in_columns(&mut space.clone(), instructions).is_none()
+}
+
 /// How a thread reaches the elements of an operand.
 fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
     let kind = space.kinds[operand];
@@ -296,6 +335,10 @@ fn parameter(
     all[..space.operands()].copy_from_slice(&space.bases);
     match output {
         Output::Finished => {}
+        Output::Joined { address } => {
+            all[words.indices()] = address;
+            all[words.carry()] = address + COUNTERS_BYTES;
+        }
         Output::Parts { values, indices } => {
             all[words.base(0)] = values;
             all[words.indices()] = indices;

@@ -22,6 +22,9 @@ pub(super) const LANES: usize = 4;
 
 const WARP: usize = 32;
 
+/// A part for each warp.
+const SHARED: Shared = Shared { slots: BLOCK as usize / WARP };
+
 /// The text of a kernel: `threads` have a segment of a row.
 pub(super) fn write(
     program: &Program,
@@ -50,38 +53,115 @@ pub(super) fn write(
     let rows = site.row(&mut text, row);
 
     let lanes = lanes(&mut text, &site, &rows, (start, len, place), steps, vector);
-    let mut part = site.combining.tree(&mut text, lanes);
-    let mut by = 1;
-    while by < threads.min(WARP) {
-        let other = site.combining.shuffled(&mut text, "down", part, by);
-        part = site.combining.combined(&mut text, part, other);
-        by *= 2;
-    }
-    let shared = Shared { slots: BLOCK as usize / WARP };
-    let slot = text.set(Bank::B32, "shr.u32", format_args!("{thread}, 5"));
-    if threads > WARP {
-        let lane = text.set(Bank::B32, "and.b32", format_args!("{thread}, 31"));
-        let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{lane}, 0"));
-        text.guard(Some(leads));
-        site.combining.store_shared(&mut text, shared, slot, part);
-        text.guard(None);
-        text.line(format_args!("bar.sync 0"));
-    }
     let exit = text.label();
+    let mut part = whole(&mut text, &site, lanes, (thread, place), threads);
+    if kernel.joined {
+        part = join(&mut text, &site, part, (unit, row), (thread, place), &exit);
+    }
     let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{place}, 0"));
     text.line(format_args!("@{other} bra {exit}"));
     let beyond = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{len}, 0"));
     text.line(format_args!("@{beyond} bra {exit}"));
-    if threads > WARP {
-        // The first thread is in the first warp.
-        let parts = site.combining.load_shared(&mut text, shared, slot, threads / WARP);
-        part = site.combining.tree(&mut text, parts);
-    }
     site.conclude(&mut text, part, start, unit, rows[0]);
     text.place(&exit);
     text.line(format_args!("ret"));
-    let shared_words = if threads > WARP { site.combining.shared_words(shared.slots) } else { 0 };
-    text.finish(words.count(), shared_words)
+    let slots = if threads > WARP { site.combining.shared_words(SHARED.slots) } else { 0 };
+    text.finish(words.count(), slots + if kernel.joined { 1 } else { 0 })
+}
+
+/// What all lanes of a segment combine to, which its first thread knows.
+fn whole(
+    text: &mut Text,
+    site: &Site<'_>,
+    lanes: Vec<Part>,
+    (thread, place): (Reg, Reg),
+    threads: usize,
+) -> Part {
+    let mut part = site.combining.tree(text, lanes);
+    let mut by = 1;
+    while by < threads.min(WARP) {
+        let other = site.combining.shuffled(text, "down", part, by);
+        part = site.combining.combined(text, part, other);
+        by *= 2;
+    }
+    if threads <= WARP {
+        return part;
+    }
+    let slot = text.set(Bank::B32, "shr.u32", format_args!("{thread}, 5"));
+    let lane = text.set(Bank::B32, "and.b32", format_args!("{thread}, 31"));
+    let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{lane}, 0"));
+    text.guard(Some(leads));
+    site.combining.store_shared(text, SHARED, slot, part);
+    text.guard(None);
+    text.line(format_args!("bar.sync 0"));
+    // The first thread is in the first warp.
+    let others = text.label();
+    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{place}, 0"));
+    text.line(format_args!("@{other} bra {others}"));
+    let parts = site.combining.load_shared(text, SHARED, slot, threads / WARP);
+    let total = site.combining.tree(text, parts);
+    assign(text, part, total);
+    text.place(&others);
+    part
+}
+
+/// Stores the part of a segment; the block that is the last of its row to do so goes on with all of them, and others exit.
+fn join(
+    text: &mut Text,
+    site: &Site<'_>,
+    part: Part,
+    (unit, row): (Reg, Reg),
+    (thread, place): (Reg, Reg),
+    exit: &str,
+) -> Part {
+    let (counters, values) = (site.words.indices(), site.words.carry());
+    let counter = text.parameter(Bank::B64, counters);
+    let wide = text.set(Bank::B64, "cvt.u64.u32", format_args!("{row}"));
+    let counter = text.set(Bank::B64, "mad.lo.s64", format_args!("{wide}, 4, {counter}"));
+    let values = text.parameter(Bank::B64, values);
+    let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
+    let behind = 4 * site.combining.shared_words(SHARED.slots);
+    let at = text.set(Bank::B32, "add.u32", format_args!("{tile}, {behind}"));
+    let others = text.label();
+    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{thread}, 0"));
+    text.line(format_args!("@{other} bra {others}"));
+    site.store_part(text, values, unit, part.value);
+    // The part is seen by whoever sees the count.
+    text.line(format_args!("membar.gl"));
+    let count = text.set(Bank::B32, "atom.global.add.u32", format_args!("[{counter}], 1"));
+    text.line(format_args!("st.shared.b32 [{at}], {count}"));
+    text.place(&others);
+    text.line(format_args!("bar.sync 0"));
+    let count = text.set(Bank::B32, "ld.shared.b32", format_args!("[{at}]"));
+    let segments = text.parameter(Bank::B32, site.words.segments());
+    let ended = text.set(Bank::B32, "add.u32", format_args!("{count}, 1"));
+    let earlier = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{ended}, {segments}"));
+    text.line(format_args!("@{earlier} bra {exit}"));
+    text.line(format_args!("membar.gl"));
+    // The next operation finds the counter as this one did.
+    let first = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{thread}, 0"));
+    let zero = text.set(Bank::B32, "mov.b32", format_args!("0"));
+    text.guard(Some(first));
+    text.line(format_args!("st.global.b32 [{counter}], {zero}"));
+    text.guard(None);
+
+    let bank = site.combining.bank();
+    let bytes = site.combining.value_type().len_bytes();
+    let lanes = (0..LANES)
+        .map(|lane| {
+            let local = text.set(Bank::B32, "mad.lo.u32", format_args!("{place}, {LANES}, {lane}"));
+            let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {segments}"));
+            let nth = text.set(Bank::B32, "mad.lo.u32", format_args!("{row}, {segments}, {local}"));
+            let nth = text.set(Bank::B64, "cvt.u64.u32", format_args!("{nth}"));
+            let address = text.set(Bank::B64, "mad.lo.s64", format_args!("{nth}, {bytes}, {values}"));
+            let lane = site.combining.neutral(text);
+            text.guard(Some(inside));
+            text.line(format_args!("ld.volatile.global.{} {}, [{address}]", bank.type_name(), lane.value));
+            text.guard(None);
+            lane
+        })
+        .collect();
+    whole(text, site, lanes, (thread, place), BLOCK as usize)
 }
 
 /// What each lane of a thread combines to, of those elements of a segment that are there.

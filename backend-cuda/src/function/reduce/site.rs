@@ -318,7 +318,8 @@ impl<'a> Site<'a> {
         store_span(text, finish.result_type(), result, &[value], 1, &[]);
     }
 
-    fn store_part(&self, text: &mut Text, base: Reg, unit: Reg, value: Reg) {
+    /// Stores a part at the number of its unit.
+    pub(super) fn store_part(&self, text: &mut Text, base: Reg, unit: Reg, value: Reg) {
         let bytes = if matches!(value.bank, Bank::B64 | Bank::F64) { 8 } else { 4 };
         let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
         let address = text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, {bytes}, {base}"));

@@ -1,0 +1,124 @@
+//! The text of kernels of short rows: one or a few threads of a warp have a row, and a thread loads from some rows before it
+//! combines.
+
+use devarray::function::primitive::Program;
+
+use super::{
+    combining::{Part, assign},
+    kernel::Kernel,
+    rows::LANES,
+    site::{Elements, Site},
+};
+use crate::function::{
+    body::Body,
+    class::Class,
+    text::{BLOCK, Bank, Reg, Text},
+};
+
+/// A row, of which a thread has four elements.
+struct Row<'a> {
+    number: Reg,
+    inside: Reg,
+    addresses: Vec<Reg>,
+    body: Option<Body<'a>>,
+    /// Elements that were loaded together, and which of them is that of each lane.
+    loaded: Vec<(Elements, usize)>,
+}
+
+/// The text of a kernel: `threads` have `rows` rows, and load four elements at once where `vector` says so.
+pub(super) fn write(
+    program: &Program,
+    class: &Class,
+    kernel: &Kernel,
+    (threads, rows, vector): (usize, usize, bool),
+) -> String {
+    let site = Site::new(program, class, kernel);
+    let mut text = Text::default();
+    let (block, thread) = Site::numbers(&mut text);
+    let side = BLOCK as usize / threads;
+    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{block}, {}", rows * side));
+    let within = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
+    let first = text.set(Bank::B32, "add.u32", format_args!("{first}, {within}"));
+    let place = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", threads - 1));
+    let local = text.set(Bank::B32, "mul.lo.u32", format_args!("{place}, {LANES}"));
+    let len = text.parameter(Bank::B32, site.words.row_len());
+    let start = text.set(Bank::B32, "mov.b32", format_args!("0"));
+    let lanes: Vec<(Reg, Reg)> = (0..LANES)
+        .map(|lane| {
+            let at = text.set(Bank::B32, "add.u32", format_args!("{local}, {lane}"));
+            (at, text.set(Bank::Predicate, "setp.lt.u32", format_args!("{at}, {len}")))
+        })
+        .collect();
+
+    let all: Vec<Row<'_>> =
+        (0..rows).map(|nth| row(&mut text, &site, (first, nth * side), &lanes, vector)).collect();
+    for row in all {
+        let parts: Vec<Part> = row
+            .loaded
+            .iter()
+            .zip(&lanes)
+            .map(|((elements, at), &(index, there))| {
+                let lane = site.neutral(&mut text, index);
+                let part = site.part(&mut text, row.body.as_ref(), elements, *at, Some(index));
+                let sum = site.added(&mut text, lane, part);
+                text.guard(Some(there));
+                assign(&mut text, lane, sum);
+                text.guard(None);
+                lane
+            })
+            .collect();
+        let mut part = site.combining.tree(&mut text, parts);
+        let mut by = 1;
+        while by < threads {
+            let other = site.combining.shuffled(&mut text, "down", part, by);
+            part = site.combining.combined(&mut text, part, other);
+            by *= 2;
+        }
+        let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{place}, 0"));
+        let stores = text.set(Bank::Predicate, "and.pred", format_args!("{leads}, {}", row.inside));
+        let not = text.set(Bank::Predicate, "not.pred", format_args!("{stores}"));
+        let next = text.label();
+        text.line(format_args!("@{not} bra {next}"));
+        site.conclude(&mut text, part, start, row.number, row.addresses[0]);
+        text.place(&next);
+    }
+    text.line(format_args!("ret"));
+    text.finish(site.words.count(), 0)
+}
+
+/// Loads a thread's elements of a row, so many behind the first.
+fn row<'a>(
+    text: &mut Text,
+    site: &Site<'a>,
+    (first, behind): (Reg, usize),
+    lanes: &[(Reg, Reg)],
+    vector: bool,
+) -> Row<'a> {
+    let number = text.set(Bank::B32, "add.u32", format_args!("{first}, {behind}"));
+    let rows = text.parameter(Bank::B32, site.words.units());
+    let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{number}, {rows}"));
+    // Threads beyond the end go along with the others, without elements.
+    let number = text.set(Bank::B32, "selp.b32", format_args!("{number}, 0, {inside}"));
+    let addresses = site.row(text, number);
+    let body = site.body(text, &addresses);
+    let guard = |text: &mut Text, there: Reg| {
+        text.set(Bank::Predicate, "and.pred", format_args!("{inside}, {there}"))
+    };
+    let loaded = if vector {
+        // All four are there, or none is.
+        let (at, there) = lanes[0];
+        let guard = guard(text, there);
+        let from = site.along(text, &addresses, at);
+        let stride = Some(site.words.reduced(0) + 2);
+        let elements = site.several(text, &from, LANES, stride, Some(guard));
+        (0..LANES).map(|lane| (elements.clone(), lane)).collect()
+    } else {
+        let one = |&(at, there): &(Reg, Reg)| {
+            let guard = guard(text, there);
+            let from = site.along(text, &addresses, at);
+            (site.one(text, &from, Some(guard)), 0)
+        };
+        lanes.iter().map(one).collect()
+    };
+    Row { number, inside, addresses, body, loaded }
+}

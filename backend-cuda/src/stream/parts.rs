@@ -1,0 +1,55 @@
+//! Memory of a stream for the parts of one small reduction, which operations use one after another.
+#![allow(unsafe_code)] // clears and frees memory of its own
+
+use std::num::NonZeroUsize;
+
+use devarray::{
+    Result,
+    backend::{Buffer, Stream},
+};
+
+use super::RawStream;
+use crate::{CudaStream, driver::sys::CUdeviceptr, handle::locked};
+
+/// Bytes of it; all 0 between operations are the first [`COUNTERS_BYTES`].
+const LEN_BYTES: NonZeroUsize = NonZeroUsize::new(36 * 1024).unwrap();
+
+/// Bytes of counters, of 4 bytes each.
+pub(crate) const COUNTERS_BYTES: u64 = 4 * 1024;
+
+/// The address, once it was needed.
+pub(super) type Parts = Option<CUdeviceptr>;
+
+impl CudaStream {
+    /// Where the memory is, allocated on first use. Does not synchronize.
+    pub(crate) fn parts(&self) -> Result<CUdeviceptr> {
+        let mut parts = locked(&self.raw.parts);
+        if let Some(address) = *parts {
+            return Ok(address);
+        }
+        let address = self.alloc(LEN_BYTES)?.address();
+        *parts = Some(address);
+        let cleared = self.enqueue("reduce", |driver, stream| {
+            // SAFETY: the memory was allocated a moment ago, in front of this in the stream.
+            unsafe { driver.memset_d32_async(address, 0, LEN_BYTES.get() / 4, stream) }
+        });
+        if cleared.is_err() {
+            *parts = None;
+            self.context().release("free", |driver| {
+                // SAFETY: allocated above, freed once.
+                unsafe { driver.mem_free_async(address, self.handle()) }
+            });
+        }
+        cleared.map(|()| address)
+    }
+}
+
+/// Frees it at the end of a stream.
+pub(super) fn free(stream: &RawStream) {
+    if let Some(address) = locked(&stream.parts).take() {
+        stream.context.release("free", |driver| {
+            // SAFETY: allocated by `parts`, freed once; all that uses it is in front of this in the stream.
+            unsafe { driver.mem_free_async(address, stream.raw()) }
+        });
+    }
+}

@@ -11,6 +11,9 @@ use crate::{
     violation::{ensure, same},
 };
 
+/// A context and a stream of it, if its device has the extra.
+pub(crate) type Computing<D> = Option<(Context<D>, StreamHandle<D>)>;
+
 /// Elements in a line, each by its bits.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
@@ -59,9 +62,7 @@ pub(crate) fn canonical(of: ElementType, bits: u64) -> u64 {
 }
 
 /// A stream of a device that computes functions; none if it does not, and then says so by name.
-pub(crate) fn computing<D: Compute>(
-    harness: &Harness<D>,
-) -> Result<Option<(Context<D>, StreamHandle<D>)>, Violation> {
+pub(crate) fn computing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
     if context.device().info().capabilities.extras.has(Capability::Functions) {
@@ -129,9 +130,7 @@ pub(crate) fn gives<D: Compute>(
 }
 
 /// As [`computing`], of a device that reduces elements too.
-pub(crate) fn reducing<D: Compute>(
-    harness: &Harness<D>,
-) -> Result<Option<(Context<D>, StreamHandle<D>)>, Violation> {
+pub(crate) fn reducing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
     if context.device().info().capabilities.extras.has(Capability::Reductions) {

@@ -1,4 +1,5 @@
 //! Functions on arrays through the public API, on the simulator.
+#![allow(clippy::unwrap_used, clippy::cast_precision_loss)] // helpers of tests; small numbers
 
 use devarray::{
     Array, Bool, Context, Error, LayoutError, NdLayout, Order, StreamHandle,

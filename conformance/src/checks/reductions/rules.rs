@@ -153,7 +153,7 @@ pub fn axes<D: Compute>(harness: &Harness<D>) -> Outcome {
         }
         for (number, &value) in shown.iter().enumerate() {
             let at = index(shape, number);
-            let along = at.last().map_or(0, |&position| position as i64);
+            let along = at.last().and_then(|&position| i64::try_from(position).ok()).unwrap_or(0);
             let to: Vec<usize> =
                 at.iter().enumerate().map(|(axis, &at)| if gone.contains(&axis) { 0 } else { at }).collect();
             let sum = due.entry(to).or_default();

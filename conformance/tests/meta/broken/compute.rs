@@ -3,9 +3,7 @@
 
 use devarray::{
     Layout, NdLayout, Result,
-    backend::{
-        Capabilities, Capability, Compute, Device, FillOp, MapOp, Operand, ReduceForm, ReduceOp, Stream,
-    },
+    backend::{Capabilities, Capability, Compute, FillOp, MapOp, Operand, ReduceForm, ReduceOp, Stream},
     copy::Plan,
     function::{Combine, interpreter::Reducing},
 };
@@ -75,7 +73,7 @@ unsafe impl<D: Compute> Compute for Broken<D> {
             Bug::FunctionsDoNothing => return Ok(()),
             Bug::FunctionsRefuseSixteen if op.inputs().len() > 15 => return Err(driver("map", "TOO_MANY")),
             Bug::FunctionsWriteGaps
-                if op.inputs().iter().all(|input| !std::ptr::eq(&input.buffer().inner, to)) =>
+                if op.inputs().iter().all(|input| !std::ptr::eq(&raw const input.buffer().inner, to)) =>
             {
                 self.clear(&stream.inner, to, layout, item, true)?;
             }

@@ -20,7 +20,7 @@ pub(crate) struct Registered<R>(R, Range<usize>);
 
 impl<D: Device> Broken<D> {
     /// Refuses what was declared, if that is the bug.
-    fn lie(&self, operation: &'static str, capability: Capability) -> Result<()> {
+    pub(super) fn lie(&self, operation: &'static str, capability: Capability) -> Result<()> {
         if self.bug == Bug::ExtrasDeclaredButRefused {
             return Err(Error::Unsupported { backend: "broken", operation, capability });
         }

@@ -1,0 +1,146 @@
+//! The laws of what a device may be able to do beyond what every device must.
+
+/// The laws of extras: each a group of its own, for devices that implement the trait of that name. As
+/// [`__for_each_law!`](crate::__for_each_law), the list of one extra.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __for_each_law_of {
+    (timing, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            timing {
+                T01 elapsed "the time between two events is told when both are finished, and grows";
+                T02 orders "a timed event orders as any other";
+                T03 contexts_do_not_mix "events of two contexts have no time between them";
+                T04 profile "a profiled device does the same, and every operation is in its timeline, in order";
+            }
+        }
+    };
+    (registered, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            registered {
+                H01 copies "copies of pinned slices are as any other, nested and side by side";
+                H02 again "pinning ends when the call does";
+            }
+        }
+    };
+    (mapped, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            mapped {
+                H03 one_memory "host and device see what the other wrote to mapped memory";
+                H04 dropped_in_flight "mapped memory may be dropped while operations use it";
+            }
+        }
+    };
+    (foreign, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            foreign {
+                F01 elements "elements of other code's memory are read and written where they are";
+                F02 owner_goes_last "the owner of adopted memory is dropped once, after all work on it";
+                F03 no_elements "an array of no elements adopts nothing";
+                F04 declared_work "work of other code that is declared is ordered with all other";
+                F05 released "memory goes out to other code, and comes back";
+                F06 refused "memory that is not there, or does not fit, is refused by name";
+                S07 legacy_stream "order passes through the legacy default stream";
+                S08 thread_stream "order passes through the default stream of a thread, and from it to the legacy one and back";
+            }
+        }
+    };
+    (peer, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            peer {
+                X01 strided "elements of any layout cross to any layout of a peer, in place or staged";
+                X07 ordered "a copy from a peer waits for both sides, and both wait for it";
+                X08 to_and_fro "copies there and back are one program";
+                X09 refused "each side's stream must be its own, and what does not fit changes nothing";
+            }
+        }
+    };
+    (ipc, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            ipc {
+                I01 exportable "memory that can be exported is memory as any other";
+                I02 one_memory "two processes have the one memory, and events order them";
+                I03 refused "what cannot be opened is refused by name";
+            }
+        }
+    };
+    (managed, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            managed {
+                H05 one_memory "managed memory holds the same wherever it is";
+                H06 no_more_than_is_free "more managed memory than is free is refused";
+            }
+        }
+    };
+    (pool, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            pool {
+                M10 trim "trimming the pool takes nothing that is in use";
+                M11 statistics "the pool counts what is in use, and the most of it";
+            }
+        }
+    };
+    (functions, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            functions {
+                N01 arithmetic "operations on floats are rounded once, and keep subnormals";
+                N02 not_contracted "a product and a sum are rounded twice, fma once";
+                N03 halves "operations on f16 and bf16 are rounded to the type, each";
+                N04 integers "integers wrap";
+                N05 division "division by zero, of the least by -1, and by negative numbers";
+                N06 shifts "shifts by the width or more, or by less than nothing";
+                N07 casts "casts are Rust's as";
+                N08 comparisons "comparisons with NaN are false, != is true";
+                N09 extrema "minimum and maximum of NaN, and of zeros";
+                N10 nan "what is stored is the canonical NaN, or no NaN";
+                N11 truth "every byte but 0 is true, and true is stored as 1";
+                N12 select "where takes one side, whatever the other is";
+                N13 elementary "elementary functions of f32 are correctly rounded";
+                N14 positions "positions count along the axes of the result";
+                N15 scalars "scalars are arguments";
+                N16 broadcast "rows, columns and single elements are repeated";
+                N17 strided "inputs of any layout, element by element";
+                N18 gaps "a result of any layout, and nothing beside it";
+                N19 in_place "a result may be an input";
+                N20 sixteen "sixteen inputs, and no more";
+                N21 empty "a result of no elements enqueues nothing";
+                N22 tails "any number of elements, from any element on";
+                N23 blocks "large arrays, flat and transposed";
+                N24 ordered "functions and copies on other streams wait for each other";
+                N25 strict "a strict stream refuses a function that is not ordered";
+                N26 refused "what does not fit is refused and changes nothing";
+                N27 failed "a call that failed changed nothing, and succeeds when made again";
+                N28 random "random functions give what a scalar evaluator gives";
+            }
+        }
+    };
+    (reductions, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            reductions {
+                R01 sums "a sum of floats has the value that its order gives";
+                R02 layouts "a sum is the same in every layout, alone or among many";
+                R03 halves "f16 and bf16 are added as f32 and rounded once";
+                R04 integers "sums of integers have 64 bits and wrap";
+                R05 extrema "NaN wins, -0 is less than +0";
+                R06 places "the first NaN, else the first of equals, in row-major order";
+                R07 truth "what is not 0 is true";
+                R08 mean "means and variances are quotients of sums";
+                R09 empty "what comes out of nothing";
+                R10 axes "any axes of any layout";
+                R11 gaps "a result of any layout, and nothing beside it";
+                R12 running "running forms, inclusive and exclusive, along any axis";
+                R13 ordered "reductions and copies on other streams wait for each other";
+            }
+        }
+    };
+}

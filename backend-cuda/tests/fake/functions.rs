@@ -209,6 +209,10 @@ fn divisions_without_division() {
     let texts = fake.state(|state| state.written.clone());
     let quick = |text: &&String| text.contains("fma.rn.f32") && text.contains("neg.f32");
     assert!(texts.iter().filter(quick).count() >= 5);
+    // Threads that divide plainly take as many elements, with as wide accesses.
+    let wide =
+        |text: &str| text.matches("div.rn.f32").count() > 4 && text.matches("st.global.v4").count() > 1;
+    assert!(texts.iter().filter(quick).all(|text| wide(text)));
     close(&fake, device, stream);
 }
 

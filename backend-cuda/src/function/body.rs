@@ -90,8 +90,7 @@ impl<'p> Body<'p> {
             for by in self.quick_divisors() {
                 if known.inverses[by.index()].is_none() {
                     let divisor = self.program.instructions()[by.index()];
-                    let is_constant = matches!(divisor, Instruction::Constant(_));
-                    let inverse = quick.inverse(text, register(&known, by), is_constant);
+                    let inverse = quick.inverse(text, register(&known, by), divisor);
                     known.inverses[by.index()] = Some(inverse);
                 }
             }

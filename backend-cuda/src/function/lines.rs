@@ -18,8 +18,11 @@ const INSTRUCTIONS: u64 = 1_024;
 /// The longest axis that a thread goes along besides the inner one.
 const DEAL: u64 = 4;
 
-/// Fewest elements of which a thread takes several rows: fewer would leave multiprocessors idle.
+/// Fewest elements of which a thread takes several rows, or pieces of one: fewer would leave multiprocessors idle.
 const GROUPED: u64 = 1 << 18;
+
+/// Pieces of a row that a thread computes where all that is read is repeated.
+const PIECES: u64 = 2;
 
 /// The inner axis, and the short one, of a problem that keeps its other axes.
 pub(super) struct Axes {
@@ -33,6 +36,7 @@ pub(super) struct Axes {
 /// The launch for any problem; `None` if it has more operands and axes than a parameter holds.
 pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) -> Option<Launch> {
     let (axes, vector, lead, accesses) = vectored(dealt(problem), instructions)
+        .or_else(|| vectored(in_pieces(problem), instructions))
         .or_else(|| vectored(grouped(problem, instructions), instructions))
         .or_else(|| vectored(Some(rows(problem)), instructions))
         .unwrap_or_else(|| one_by_one(problem));
@@ -96,15 +100,41 @@ pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
     Some(Axes { outer, extent, inner, deal, short: short_strides })
 }
 
+/// A part of the innermost axis, with the number of parts as the short one, where all inputs are repeated along one of the
+/// two innermost axes. What is written takes nearly all the time, and is fastest if every block writes one stretch.
+fn in_pieces(problem: &Problem) -> Option<Axes> {
+    let inner = problem.rank().checked_sub(1)?;
+    let rows = inner.checked_sub(1)?;
+    let is_repeated = |operand| is_repeated(problem, operand, [rows, inner]);
+    let extent = u64::from(BLOCK) * widest(problem);
+    let worth = problem.elements() >= GROUPED
+        && problem.extents[inner].is_multiple_of(PIECES * extent)
+        && problem.along(inner)[0] == problem.kinds[0].len_bytes()
+        && problem.bases[0].is_multiple_of(ACCESS_BYTES)
+        && problem.operands() > 1
+        && (1..problem.operands()).all(is_repeated);
+    if !worth {
+        return None;
+    }
+    let mut outer = problem.clone();
+    let strides = problem.along(inner).to_vec();
+    let short = strides.iter().map(|stride| stride * extent.cast_signed()).collect();
+    outer.lengthen(inner, PIECES * extent);
+    Some(Axes { outer, extent, inner: strides, deal: PIECES, short })
+}
+
+/// Whether an operand's elements are the same along one of two axes.
+fn is_repeated(problem: &Problem, operand: usize, axes: [usize; 2]) -> bool {
+    problem.kinds[operand].element_type().is_some()
+        && axes.into_iter().any(|axis| problem.along(axis)[operand] == 0)
+}
+
 /// The innermost axis with a few rows as the short one, where operands are repeated along one of them: what is repeated is
 /// loaded once for all, and a thread works out once where it is.
 fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
     let rows = inner.checked_sub(1)?;
-    let repeated = |operand: usize| {
-        problem.kinds[operand].element_type().is_some()
-            && (problem.along(inner)[operand] == 0 || problem.along(rows)[operand] == 0)
-    };
+    let repeated = |operand| is_repeated(problem, operand, [rows, inner]);
     let all = instructions as u64 * ACCESS_BYTES * DEAL;
     let worth = problem.elements() >= GROUPED && all <= INSTRUCTIONS && (1..problem.operands()).any(repeated);
     if !worth || !problem.extents[rows].is_multiple_of(DEAL) {
@@ -117,14 +147,19 @@ fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     Some(Axes { outer, extent, inner, deal: DEAL, short })
 }
 
+/// Most elements of every operand that one access holds.
+fn widest(problem: &Problem) -> u64 {
+    let sizes = problem.kinds.iter().filter_map(|kind| kind.element_type()).map(|kind| kind.len_bytes());
+    ACCESS_BYTES / sizes.max().unwrap_or(1) as u64
+}
+
 /// How many elements a thread takes, how many the first leaves out, and how each operand is reached.
 type Vectored = (Axes, u64, u64, Vec<Access>);
 
 /// The most elements that fit the accesses and the program; `None` if that is one.
 fn vectored(axes: Option<Axes>, instructions: usize) -> Option<Vectored> {
     let axes = axes?;
-    let sizes = axes.outer.kinds.iter().filter_map(|kind| kind.element_type()).map(|kind| kind.len_bytes());
-    let mut vector = ACCESS_BYTES / sizes.max().unwrap_or(1) as u64;
+    let mut vector = widest(&axes.outer);
     while vector > 1 {
         let fits = instructions as u64 * vector * axes.deal <= INSTRUCTIONS;
         let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;

@@ -14,11 +14,11 @@ use super::text::{Bank, Reg, Text};
 const DIVISORS: [u32; 2] = [0x2180_0000, 0x4e80_0000];
 const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 
-/// Whether the divisions so far were sound.
+/// What is known of the divisions so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quick {
     /// Whether divisors were in range.
-    sound: Reg,
+    divisors: Reg,
     /// The largest absolute value that was divided.
     largest: Reg,
     /// The smallest, in an order of bits that begins with the smallest of the range and ends with 0 and what is below it.
@@ -43,32 +43,38 @@ impl Quick {
     /// Before the first division.
     pub(super) fn begin(text: &mut Text) -> Self {
         Self {
-            sound: text.set(Bank::Predicate, "mov.pred", format_args!("1")),
+            divisors: text.set(Bank::Predicate, "mov.pred", format_args!("1")),
             largest: text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),
             smallest: text.set(Bank::B32, "mov.b32", format_args!("0")),
         }
     }
 
-    /// Whether all divisions were sound.
-    pub(super) fn end(self, text: &mut Text) -> Reg {
+    /// Whether the divisors of all inverses so far were in range.
+    pub(super) fn divisors_are_in_range(self) -> Reg {
+        self.divisors
+    }
+
+    /// Whether all numbers that were divided so far were in range.
+    pub(super) fn numbers_are_in_range(self, text: &mut Text) -> Reg {
         let [low, high] = DIVIDENDS;
-        let Self { sound, largest, smallest } = self;
+        let Self { largest, smallest, .. } = self;
         let below = text.set(Bank::Predicate, "setp.lt.f32", format_args!("{largest}, 0f{high:08X}"));
         let limit = (2 * low).wrapping_neg();
         let above = text.set(Bank::Predicate, "setp.le.u32", format_args!("{smallest}, {limit:#x}"));
-        let both = text.set(Bank::Predicate, "and.pred", format_args!("{below}, {above}"));
-        text.set(Bank::Predicate, "and.pred", format_args!("{both}, {sound}"))
+        text.set(Bank::Predicate, "and.pred", format_args!("{below}, {above}"))
     }
 
-    /// The inverse of a divisor, which is looked at unless it `is_constant`.
-    pub(super) fn inverse(self, text: &mut Text, divisor: Reg, is_constant: bool) -> Reg {
-        if !is_constant {
-            let ([low, high], sound) = (DIVISORS, self.sound);
-            let above = text.set(Bank::Predicate, "setp.ge.f32", format_args!("{divisor}, 0f{low:08X}"));
-            let below = text.set(Bank::Predicate, "setp.le.f32", format_args!("{divisor}, 0f{high:08X}"));
-            text.line(format_args!("and.pred {sound}, {sound}, {above}"));
-            text.line(format_args!("and.pred {sound}, {sound}, {below}"));
+    /// The inverse of a divisor, which is looked at unless it is the constant that `instruction` says.
+    pub(super) fn inverse(self, text: &mut Text, divisor: Reg, instruction: Instruction) -> Reg {
+        if let Instruction::Constant(Constant::F32(bits)) = instruction {
+            let inverse = f32::from_bits(bits).recip().to_bits();
+            return text.set(Bank::F32, "mov.f32", format_args!("0f{inverse:08X}"));
         }
+        let ([low, high], divisors) = (DIVISORS, self.divisors);
+        let above = text.set(Bank::Predicate, "setp.ge.f32", format_args!("{divisor}, 0f{low:08X}"));
+        let below = text.set(Bank::Predicate, "setp.le.f32", format_args!("{divisor}, 0f{high:08X}"));
+        text.line(format_args!("and.pred {divisors}, {divisors}, {above}"));
+        text.line(format_args!("and.pred {divisors}, {divisors}, {below}"));
         text.set(Bank::F32, "rcp.rn.f32", format_args!("{divisor}"))
     }
 

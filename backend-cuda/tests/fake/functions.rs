@@ -143,6 +143,30 @@ fn large_results_of_repeated_rows_and_columns() {
     close(&fake, device, stream);
 }
 
+/// Where all that is read is repeated, a thread takes pieces of a row.
+#[test]
+fn large_results_of_what_is_repeated() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let program = Function::parse("x0 * 3 - x1", &[ElementType::F32; 2], &[]).unwrap().expand();
+    let (rows, len) = (33, 8_192);
+    // The last two are not aligned, and a thread takes one vector.
+    for (along, [offset, gap], stores) in
+        [(1, [0, 0], 2), (1, [0, 4], 2), (0, [0, 0], 2), (-1, [0, 0], 2), (1, [1, 0], 1), (1, [3, 4], 1)]
+    {
+        let mut case = Case::of(&mut Dice(7), program.clone(), &[rows, len]);
+        let of = |strides: [isize; 2], offset| Layout::new(&[rows, len], &strides, offset).unwrap();
+        case.inputs[0].0 = of([0, along], if along < 0 { len - 1 } else { 0 });
+        case.inputs[1].0 = of([1, 0], 0);
+        case.result.0 = of([(len + gap).cast_signed(), 1], offset);
+        case.result.1.resize(4 * (offset + rows * (len + gap)), 0xa5);
+        case.compare(&case.run(&device, &stream), &case.interpreted(), 0);
+        let text = fake.state(|state| state.written.last().cloned().unwrap());
+        assert_eq!(text.matches("st.global.v4").count(), stores, "{case}");
+    }
+    close(&fake, device, stream);
+}
+
 /// Divisions by what many elements are divided by, of every kind of number.
 #[test]
 fn divisions_without_division() {
@@ -183,8 +207,12 @@ fn divisions_without_division() {
         case_of(text, [64, 1], None);
     }
     let texts = fake.state(|state| state.written.clone());
-    let quick = |text: &&String| text.contains("rcp.rn.f32") && text.contains("neg.f32");
+    let quick = |text: &&String| text.contains("fma.rn.f32") && text.contains("neg.f32");
     assert!(texts.iter().filter(quick).count() >= 5);
+    // Threads that divide plainly take as many elements, with as wide accesses.
+    let wide =
+        |text: &str| text.matches("div.rn.f32").count() > 4 && text.matches("st.global.v4").count() > 1;
+    assert!(texts.iter().filter(quick).all(|text| wide(text)));
     close(&fake, device, stream);
 }
 

@@ -4,7 +4,7 @@ use devarray::function::primitive::{Instruction, Program};
 
 use crate::function::{
     access::{Loaded, element, load_one, load_span, store_span},
-    body::{Body, Differs},
+    body::{Body, Differs, Known},
     class::{Access, Class, Words},
     index::{divided, moved, moved_by, rows, thread},
     problem::Kind,
@@ -101,7 +101,13 @@ impl Kernel<'_> {
         let beyond = text.set(Bank::Predicate, above, format_args!("{end}, {extent}"));
         let partial = text.set(Bank::Predicate, "or.pred", format_args!("{before}, {beyond}"));
         text.line(format_args!("@{partial} bra {tail}"));
-        self.whole(text, body, rows, first, &tail);
+        if body.has_quick_divisions() {
+            let plain = text.label();
+            self.whole(text, body, rows, first, Some(&plain));
+            text.line(format_args!("bra {done}"));
+            text.place(&plain);
+        }
+        self.whole(text, body, rows, first, None);
         text.line(format_args!("bra {done}"));
 
         text.place(&tail);
@@ -132,7 +138,8 @@ impl Kernel<'_> {
             let short = self.short(text, operand, addresses[operand]);
             loaded.push(short.into_iter().map(|address| vec![alone(text, kind, address)]).collect());
         }
-        let results = self.results(text, body, &loaded, (1, None));
+        let lines = self.lines(text, body, &loaded, None);
+        let results = self.results(text, body, &loaded, &lines, (1, None));
         let Some(result_type) = self.class.operands[0].0.element_type() else { return };
         let places = self.short(text, 0, addresses[0]);
         for (place, values) in places.into_iter().zip(results) {
@@ -145,8 +152,9 @@ impl Kernel<'_> {
         }
     }
 
-    /// All elements of a thread, loaded and stored side by side. They are left to the tail if a quick division is not exact.
-    fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg, tail: &str) {
+    /// All elements of a thread, loaded and stored side by side. `plain`: divisions are quick, and where one might not be
+    /// exact, all is left to the text at that label.
+    fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg, plain: Option<&str>) {
         let loaded: Vec<Elements> = (0..rows.len())
             .map(|operand| {
                 if operand == 0 || self.class.operands[operand].1 == Access::Uniform {
@@ -156,11 +164,15 @@ impl Kernel<'_> {
                 }
             })
             .collect();
-        let quick = body.has_quick_divisions().then(|| Quick::begin(text));
-        let results = self.results(text, body, &loaded, (self.vector, quick));
-        if let Some(quick) = quick {
-            let sound = quick.end(text);
-            text.line(format_args!("@!{sound} bra {tail}"));
+        let quick = plain.map(|plain| (Quick::begin(text), plain));
+        let lines = self.lines(text, body, &loaded, quick.map(|(quick, _)| quick));
+        if let Some((quick, plain)) = quick {
+            text.line(format_args!("@!{} bra {plain}", quick.divisors_are_in_range()));
+        }
+        let results = self.results(text, body, &loaded, &lines, (self.vector, quick.map(|(quick, _)| quick)));
+        if let Some((quick, plain)) = quick {
+            let sound = quick.numbers_are_in_range(text);
+            text.line(format_args!("@!{sound} bra {plain}"));
         }
         let (kind, access) = self.class.operands[0];
         let Some(element_type) = kind.element_type() else { return };
@@ -272,25 +284,46 @@ impl Kernel<'_> {
         all
     }
 
+    /// What the elements at each position along the short axis have in common.
+    fn lines(
+        &self,
+        text: &mut Text,
+        body: &Body<'_>,
+        loaded: &[Elements],
+        quick: Option<Quick>,
+    ) -> Vec<Known> {
+        let mut line = |short: usize| {
+            body.line(text, quick, |text, instruction| self.read(text, instruction, loaded, (short, 0)))
+        };
+        (0..self.deal).map(&mut line).collect()
+    }
+
     /// The results of `vector` elements at each position along the short axis.
     fn results(
         &self,
         text: &mut Text,
         body: &Body<'_>,
         loaded: &[Elements],
+        lines: &[Known],
         (vector, quick): (usize, Option<Quick>),
     ) -> Vec<Vec<Reg>> {
-        let read = |text: &mut Text, instruction, short: usize, at: usize| {
-            let operand = self.operand(instruction);
-            unpacked(text, self.class.operands[operand].0, loaded[operand][short][at])
+        let mut one = |short: usize, at: usize| {
+            let read = |text: &mut Text, instruction| self.read(text, instruction, loaded, (short, at));
+            body.element(text, &lines[short], quick, read)
         };
-        let mut line = |short: usize| {
-            let line = body.line(text, quick, |text, instruction| read(text, instruction, short, 0));
-            let mut one =
-                |at| body.element(text, &line, quick, |text, instruction| read(text, instruction, short, at));
-            (0..vector).map(&mut one).collect()
-        };
-        (0..self.deal).map(&mut line).collect()
+        (0..self.deal).map(|short| (0..vector).map(|at| one(short, at)).collect()).collect()
+    }
+
+    /// An element that was loaded, or a position, as the program reads it.
+    fn read(
+        &self,
+        text: &mut Text,
+        instruction: Instruction,
+        loaded: &[Elements],
+        (short, at): (usize, usize),
+    ) -> Reg {
+        let operand = self.operand(instruction);
+        unpacked(text, self.class.operands[operand].0, loaded[operand][short][at])
     }
 }
 

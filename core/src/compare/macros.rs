@@ -50,7 +50,7 @@ macro_rules! assert_array_eq {
 /// let found = HostArray::new(&[2], vec![0.1 + 0.2, f64::NAN])?;
 /// let due = HostArray::new(&[2], vec![0.3, f64::NAN])?;
 /// assert_array_close!(found, due, Tolerance::relative(1e-12));
-/// # Ok::<(), devarray::LayoutError>(())
+/// # Ok::<(), devarray::Error>(())
 /// ```
 ///
 /// # Panics

@@ -3,7 +3,7 @@
 //!
 //! Needs a CUDA device, so it is ignored by default:
 //! `cargo test --release -p devarray-cuda --test hardware_digests -- --ignored --nocapture`.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used)] // a test
 
 use devarray::{
     Array, Context,

@@ -70,6 +70,7 @@ impl Function {
     ///
     /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; or nothing is reduced to an
     ///   element of the result, and it has no value then.
+    ///   Also, positions are taken along an axis that comes after more than 255 others once it is reduced.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: of the axes.
     /// - As [`apply`](Self::apply).
     #[track_caller]
@@ -320,7 +321,7 @@ fn submit<D: Compute>(
         operands.push((input.elements(), layout));
     }
     let shape: Axes<usize> = order.iter().map(|&axis| reduced.shape[axis]).collect();
-    let program = element.program().with_positions(&order);
+    let program = element.program().with_positions(&order)?;
     let finish = finish.program();
     let work = Reducing { program: &program, scalars, combine, finish: &finish, finish_scalars };
     stream.0.reduce(work, form, &shape, &operands, result)

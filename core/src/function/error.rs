@@ -86,9 +86,10 @@ impl fmt::Display for FunctionError {
         let Some(Place { text, range }) = &self.place else { return Ok(()) };
         // Tabs and line breaks would move the mark away from its place.
         let shown: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let before = text[..range.start].chars().count();
-        let marked = text[range.clone()].chars().count().max(1);
-        write!(f, "\n  {shown}\n  {:before$}{:^<marked$}", "", "")
+        // A width is at most 65535, and a text may be longer.
+        let before = " ".repeat(text[..range.start].chars().count());
+        let mark = "^".repeat(text[range.clone()].chars().count().max(1));
+        write!(f, "\n  {shown}\n  {before}{mark}")
     }
 }
 

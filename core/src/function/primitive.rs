@@ -26,7 +26,7 @@ use std::{
 
 pub use builder::ProgramBuilder;
 
-use super::ElementType;
+use super::{ElementType, FunctionError, FunctionErrorKind};
 
 /// The type of a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -276,27 +276,30 @@ impl Program {
     }
 
     /// The same program where axis `k` is what axis `order[k]` was.
-    pub(crate) fn with_positions(&self, order: &[usize]) -> Self {
+    pub(crate) fn with_positions(&self, order: &[usize]) -> Result<Self, FunctionError> {
         let instructions = self.instructions();
         let is_same = |instruction: &Instruction| match *instruction {
             Instruction::Position(axis) => order.get(usize::from(axis)) == Some(&usize::from(axis)),
             _ => true,
         };
         if instructions.iter().all(is_same) {
-            return self.clone();
+            return Ok(self.clone());
         }
         let place = |axis: u8| order.iter().position(|&was| was == usize::from(axis));
         let moved = |&instruction: &Instruction| match instruction {
             Instruction::Position(axis) => {
-                let to = place(axis).and_then(|to| u8::try_from(to).ok());
-                Instruction::Position(to.unwrap_or(axis))
+                let to = place(axis).and_then(|to| u8::try_from(to).ok()).ok_or_else(|| {
+                    let message = format!("axis {axis} comes after too many others: no position along it");
+                    FunctionError::new(FunctionErrorKind::Shape, message)
+                })?;
+                Ok(Instruction::Position(to))
             }
-            other => other,
+            other => Ok(other),
         };
-        let instructions = instructions.iter().map(moved).collect();
+        let instructions = instructions.iter().map(moved).collect::<Result<_, FunctionError>>()?;
         let Parts { inputs, scalars, types, result, result_type, .. } = &*self.0;
         let parts = (inputs.clone(), scalars.clone());
-        Self::new(parts, instructions, types.clone(), *result, *result_type)
+        Ok(Self::new(parts, instructions, types.clone(), *result, *result_type))
     }
 
     fn new(

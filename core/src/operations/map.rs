@@ -91,5 +91,13 @@ pub(super) fn is_apart<D: Compute>(
     !std::ptr::eq(input.allocation, result.allocation)
         || is_same
         || !input.touch(false).footprint.meets(&result.touch(true).footprint)
-        || (input.item_bytes == result.item_bytes && layout.overlap(result.layout) != Overlap::Overlapping)
+        || in_bytes(layout, input.item_bytes)
+            .zip(in_bytes(result.layout, result.item_bytes))
+            .is_none_or(|(read, written)| read.overlap(&written) != Overlap::Overlapping)
+}
+
+/// The bytes of elements, which can be compared with the bytes of elements of another size; nothing if they are too many
+/// to be counted.
+fn in_bytes(layout: &Layout, item_bytes: usize) -> Option<Layout> {
+    layout.expand_dims(-1).ok()?.reinterpreted(item_bytes, 1).ok()
 }

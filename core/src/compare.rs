@@ -24,6 +24,10 @@ use crate::{
 };
 
 /// What can be compared: an array on the host, or one that `S`, a [`StreamHandle`], can bring there.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no array that can be compared",
+    note = "two arrays or views come first, then (for numbers that are close) a tolerance; the stream comes last"
+)]
 pub trait Comparable<T: Element, S> {
     /// The elements on the host. Blocks if they come from a device.
     ///

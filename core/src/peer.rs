@@ -1,8 +1,8 @@
 //! Two devices of one backend: who reaches whose memory.
 
 use crate::{
-    ArrayView, ArrayViewMut, Context, Result, StreamHandle,
-    array::{Element, ErasedView, ErasedViewMut},
+    ArrayViewMut, Context, Result, StreamHandle,
+    array::{AsArrayView, Element, ErasedView, ErasedViewMut},
     backend::PeerAccess,
 };
 #[cfg(doc)]
@@ -76,9 +76,9 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
         &mut self,
         stream: &StreamHandle<D>,
         src_stream: &StreamHandle<D>,
-        src: &ArrayView<'_, T, D>,
+        src: &impl AsArrayView<T, D>,
     ) -> Result<Crossing> {
-        stream.0.copy_from_peer(&self.elements(), &src_stream.0, &src.elements())
+        stream.0.copy_from_peer(&self.elements(), &src_stream.0, &src.as_array_view().elements())
     }
 }
 

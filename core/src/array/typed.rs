@@ -149,7 +149,9 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(Self::of_erased(erased))
     }
 
-    pub(crate) fn as_erased(&self) -> &ErasedArray<D> {
+    /// The array, to read, without its element type.
+    #[must_use]
+    pub fn as_erased(&self) -> &ErasedArray<D> {
         &self.erased
     }
 
@@ -182,6 +184,16 @@ impl<T: Element, D: Device> Array<T, D> {
     #[track_caller]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         self.view().to_vec(stream)
+    }
+
+    /// Copies the only element to the host. Blocks until it is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayView::item`].
+    #[track_caller]
+    pub fn item(&self, stream: &StreamHandle<D>) -> Result<T> {
+        self.view().item(stream)
     }
 
     /// The context its memory belongs to.

@@ -46,6 +46,12 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         &self.erased
     }
 
+    /// The view without its element type, by value.
+    #[must_use]
+    pub fn into_erased(self) -> ErasedView<'a, D> {
+        self.erased
+    }
+
     view_transforms!([&self] self => Self);
     view_splits!([&self] self => Self);
     view_broadcasts!(Self);
@@ -123,6 +129,28 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     pub fn copy_to_slice(&self, stream: &StreamHandle<D>, data: &mut [T]) -> Result<()> {
         check_count(self.layout().len(), data)?;
         self.copy_to_host(stream, data, &Layout::contiguous(self.layout().shape(), Order::C)?)
+    }
+
+    /// Copies the only element to the host. Blocks until it is there.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, math};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[3], &[1.0_f32, 2.0, 3.0])?;
+    /// assert_eq!(math::dot(&stream, &x, &x)?.item(&stream)?, 14.0);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): there is not exactly one element.
+    /// - As [`to_vec`](Self::to_vec).
+    #[track_caller]
+    pub fn item(&self, stream: &StreamHandle<D>) -> Result<T> {
+        let mut item = T::zeroed();
+        self.copy_to_slice(stream, std::slice::from_mut(&mut item))?;
+        Ok(item)
     }
 
     /// Copies the elements to the places of a slice that `host` names, and touches no others. Blocks until they are

@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use super::questions::layout_questions;
 use super::{
-    ArrayView, Element, ErasedViewMut,
+    ArrayView, AsArrayView, Element, ErasedViewMut,
     parts::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
     typed::check_count,
@@ -90,8 +90,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "assign")]
     #[track_caller]
-    pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ArrayView<'_, T, D>) -> Result<()> {
-        self.erased.copy_from(stream, src.as_erased())
+    pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &impl AsArrayView<T, D>) -> Result<()> {
+        self.erased.copy_from(stream, src.as_array_view().as_erased())
     }
 
     /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
@@ -106,9 +106,9 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         &mut self,
         stream: &StreamHandle<D>,
         src_stream: &StreamHandle<S>,
-        src: &ArrayView<'_, T, S>,
+        src: &impl AsArrayView<T, S>,
     ) -> Result<()> {
-        self.erased.copy_across(stream, src_stream, src.as_erased())
+        self.erased.copy_across(stream, src_stream, src.as_array_view().as_erased())
     }
 
     /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return (see

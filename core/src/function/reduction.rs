@@ -13,10 +13,13 @@ pub enum ReduceOperation {
     /// The sum: of signed integers and bool an `i64`, of unsigned integers a `u64`, of floats of their type.
     Sum,
     /// The product, of the types of sums.
+    #[doc(alias = "prod")]
     Product,
     /// The least; NaN if one is.
+    #[doc(alias = "min")]
     Minimum,
     /// The greatest; NaN if one is.
+    #[doc(alias = "max")]
     Maximum,
     /// The position of the least, an `i64` counted in row-major order of the reduced axes; of the first NaN if one is.
     ArgMinimum,
@@ -31,8 +34,10 @@ pub enum ReduceOperation {
     /// The sum over the count, of floats.
     Mean,
     /// The mean squared deviation from the mean, in two passes, of floats.
+    #[doc(alias = "var")]
     Variance,
     /// The square root of the variance, of floats.
+    #[doc(alias = "std")]
     StandardDeviation,
 }
 
@@ -58,6 +63,11 @@ impl ReduceOperation {
         Self::NAMES.into_iter().find(|&(known, _)| known == name).map(|(_, operation)| operation)
     }
 
+    /// The names that [`from_name`](Self::from_name) knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().map(|(name, _)| name)
+    }
+
     /// NumPy's name: `sum`, `count_nonzero`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -74,7 +84,7 @@ impl ReduceOperation {
 /// let stream = Context::new(MockDevice::new())?.stream()?;
 /// let x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 /// let square = Function::parse("x0 * x0", &[ElementType::F32], &[])?;
-/// let sums = square.reduce(&stream, &[x.view().as_erased().clone()], &[], &Reduction::new(ReduceOperation::Sum).axes(&[1]))?;
+/// let sums = square.reduce(&stream, &[x.view().into_erased()], &[], &Reduction::new(ReduceOperation::Sum).axes(&[1]))?;
 /// let sums = Array::<f32, _>::from_erased(sums)?;
 /// assert_eq!(sums.to_vec(&stream)?, [14.0, 77.0]);
 /// # Ok::<(), devarray::Error>(())
@@ -142,6 +152,11 @@ impl ScanOperation {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.into_iter().find(|&(known, _)| known == name).map(|(_, operation)| operation)
+    }
+
+    /// The names that [`from_name`](Self::from_name) knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().map(|(name, _)| name)
     }
 
     /// Its name: `sum`.

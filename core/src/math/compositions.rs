@@ -2,7 +2,7 @@
 
 use crate::{
     Array, ArrayView, Result,
-    array::{Summable, dot as dot_of},
+    array::{AsArrayView, Summable, dot as dot_of},
     backend::Compute,
     function::{Expression, Float, Number, Operand, Operands, ReduceOperation, Reduction},
     stream::StreamHandle,
@@ -18,7 +18,7 @@ use crate::{
 ///
 /// let stream = Context::new(MockDevice::new())?.stream()?;
 /// let x = Array::from_slice(&stream, &[2, 2], &[0.0_f32, 0.0, 1000.0, 1000.0])?;
-/// assert_eq!(math::softmax(&stream, &x.view(), -1)?.to_vec(&stream)?, [0.5; 4]);
+/// assert_eq!(math::softmax(&stream, &x, -1)?.to_vec(&stream)?, [0.5; 4]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///
@@ -28,9 +28,10 @@ use crate::{
 #[track_caller]
 pub fn softmax<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
-    x: &ArrayView<'_, T, D>,
+    x: &impl AsArrayView<T, D>,
     axis: isize,
 ) -> Result<Array<T, D>> {
+    let x = &*x.as_array_view();
     let (max, sum) = scale(stream, x, axis)?;
     (x, &max, &sum).map(stream, |(x, max, sum)| (x - max).exp() / sum)
 }
@@ -45,9 +46,10 @@ pub fn softmax<T: Float, D: Compute>(
 #[track_caller]
 pub fn log_softmax<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
-    x: &ArrayView<'_, T, D>,
+    x: &impl AsArrayView<T, D>,
     axis: isize,
 ) -> Result<Array<T, D>> {
+    let x = &*x.as_array_view();
     let (max, sum) = scale(stream, x, axis)?;
     (x, &max, &sum).map(stream, |(x, max, sum)| x - max - sum.ln())
 }
@@ -73,7 +75,11 @@ fn scale<T: Float, D: Compute>(
 ///
 /// As [`Operands::map`].
 #[track_caller]
-pub fn norm<T: Float, D: Compute>(stream: &StreamHandle<D>, x: &ArrayView<'_, T, D>) -> Result<Array<T, D>> {
+pub fn norm<T: Float, D: Compute>(
+    stream: &StreamHandle<D>,
+    x: &impl AsArrayView<T, D>,
+) -> Result<Array<T, D>> {
+    let x = &*x.as_array_view();
     let squares: Array<T, D> = (x,).reduce(stream, &Reduction::new(ReduceOperation::Sum), |(x,)| x * x)?;
     squares.map(stream, Expression::sqrt)
 }

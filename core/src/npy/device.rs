@@ -8,7 +8,7 @@ use super::{
     host::header_of,
     pieces::{PIECE_BYTES, Pieces, piece_len},
 };
-use crate::{Array, ArrayView, backend::Device, layout::Order, stream::StreamHandle};
+use crate::{Array, array::AsArrayView, backend::Device, layout::Order, stream::StreamHandle};
 
 /// Reads an array to a device, dense in the order of the file: header and elements, of either byte order. The reader is
 /// left after the last element.
@@ -57,8 +57,9 @@ pub fn read_array<T: NpyElement, D: Device>(
 pub fn write_array<T: NpyElement, D: Device>(
     stream: &StreamHandle<D>,
     writer: &mut (impl Write + ?Sized),
-    array: &ArrayView<'_, T, D>,
+    array: &impl AsArrayView<T, D>,
 ) -> Result<(), NpyError> {
+    let array = &*array.as_array_view();
     let layout = array.layout();
     let order = if layout.is_f_contiguous() && !layout.is_c_contiguous() { Order::F } else { Order::C };
     let header = header_of::<T>(order, array.shape())?;

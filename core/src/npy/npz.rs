@@ -8,7 +8,7 @@ use std::{
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
 use super::{NpyElement, NpyError, read, read_array, write, write_array};
-use crate::{Array, ArrayView, HostArray, backend::Device, stream::StreamHandle};
+use crate::{Array, HostArray, array::AsArrayView, backend::Device, stream::StreamHandle};
 
 /// What the name of an array ends with in the archive.
 const ENDING: &str = ".npy";
@@ -145,7 +145,7 @@ impl<W: Write + Seek> NpzWriter<W> {
         &mut self,
         stream: &StreamHandle<D>,
         name: &str,
-        array: &ArrayView<'_, T, D>,
+        array: &impl AsArrayView<T, D>,
     ) -> Result<(), NpyError> {
         self.begin(name)?;
         write_array(stream, &mut self.archive, array)

@@ -25,8 +25,9 @@ impl OfElements {
         element_type: Option<ElementType>,
         ddof: u64,
     ) -> Result<Self, String> {
-        let operation =
-            ReduceOperation::from_name(name).ok_or_else(|| format!("{name:?} is no reduction"))?;
+        let operation = ReduceOperation::from_name(name).ok_or_else(|| {
+            format!("{name:?} is no reduction; there are {}", listed(ReduceOperation::names()))
+        })?;
         let mut reduction = Reduction::new(operation).ddof(ddof);
         if let Some(axes) = axes {
             reduction = reduction.axes(axes);
@@ -46,8 +47,9 @@ impl OfElements {
     ///
     /// No running form has that name.
     pub fn running(name: &str, axis: isize, is_exclusive: bool) -> Result<Self, String> {
-        let operation =
-            ScanOperation::from_name(name).ok_or_else(|| format!("{name:?} is no running form"))?;
+        let operation = ScanOperation::from_name(name).ok_or_else(|| {
+            format!("{name:?} is no running form; there are {}", listed(ScanOperation::names()))
+        })?;
         let scan = Scan::new(operation, axis);
         Ok(Self::Running(if is_exclusive { scan.exclusive() } else { scan }, operation))
     }
@@ -81,4 +83,8 @@ fn total_type(of: ElementType) -> ElementType {
         ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => ElementType::U64,
         _ => ElementType::I64,
     }
+}
+
+fn listed(names: impl Iterator<Item = &'static str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }

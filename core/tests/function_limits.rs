@@ -4,7 +4,7 @@
 use devarray::{
     Array, Context, ErasedArray, Error, Result,
     function::{ElementType, Function, FunctionErrorKind, ReduceOperation, Reduction},
-    layout::Slice,
+    layout::{LayoutError, Slice},
 };
 use devarray_mock::MockDevice;
 
@@ -63,5 +63,20 @@ fn a_part_is_computed_from_another_part_of_other_elements() -> Result<()> {
     let mut expected = numbers.clone();
     (expected[0], expected[2]) = (11, 15);
     assert_eq!(array.to_vec(&stream)?, expected);
+    Ok(())
+}
+
+/// Scalars that are missing are counted, not the inputs.
+#[test]
+fn missing_scalars_are_counted() -> Result<()> {
+    let stream = Context::new(MockDevice::new())?.stream()?;
+    let x = ErasedArray::zeros(&stream, &[3], 4)?;
+    let scaled = Function::parse("x0 * k0 * k1", &[ElementType::I32], &[ElementType::I32; 2])?;
+    let expected = LayoutError::RankMismatch { expected: 2, found: 1 };
+    let found = scaled.apply(&stream, &[x.view()], &[7]);
+    assert!(matches!(found, Err(Error::Layout(error)) if error == expected));
+    let sum = Reduction::new(ReduceOperation::Sum);
+    let found = scaled.reduce(&stream, &[x.view()], &[7], &sum);
+    assert!(matches!(found, Err(Error::Layout(error)) if error == expected));
     Ok(())
 }

@@ -35,10 +35,7 @@ impl<D: Compute> StreamCore<D> {
     ) -> Result<()> {
         self.check_context(OPERATION, [&result.allocation.core])?;
         check_item(program.result_type(), result.item_bytes)?;
-        if (inputs.len(), scalars.len()) != (program.inputs().len(), program.scalars().len()) {
-            let (expected, found) = (program.inputs().len(), inputs.len());
-            return Err(LayoutError::RankMismatch { expected, found }.into());
-        }
+        check_counts(program, inputs.len(), scalars.len())?;
         let shape = result.layout.shape();
         let mut layouts: SmallVec<[Layout; 4]> = SmallVec::new();
         let mut touches: SmallVec<[Touch<'_, D>; 4]> = SmallVec::new();
@@ -68,6 +65,16 @@ impl<D: Compute> StreamCore<D> {
         let _submission = self.admit(Work::Map { len_bytes }, &touches)?;
         self.core.device.map(&self.raw, &op)
     }
+}
+
+/// Refuses inputs and scalars that are not as many as the program's.
+pub(super) fn check_counts(program: &Program, inputs: usize, scalars: usize) -> Result<()> {
+    for (expected, found) in [(program.inputs().len(), inputs), (program.scalars().len(), scalars)] {
+        if expected != found {
+            return Err(LayoutError::RankMismatch { expected, found }.into());
+        }
+    }
+    Ok(())
 }
 
 /// Refuses elements of another size than the program's.

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{
     Elements,
-    map::{check_item, is_apart},
+    map::{check_counts, check_item, is_apart},
 };
 use crate::{
     LayoutError, Result,
@@ -32,10 +32,7 @@ impl<D: Compute> StreamCore<D> {
     ) -> Result<()> {
         self.check_context(OPERATION, [&result.allocation.core])?;
         check_item(work.finish.result_type(), result.item_bytes)?;
-        if (inputs.len(), work.scalars.len()) != (work.program.inputs().len(), work.program.scalars().len()) {
-            let (expected, found) = (work.program.inputs().len(), inputs.len());
-            return Err(LayoutError::RankMismatch { expected, found }.into());
-        }
+        check_counts(work.program, inputs.len(), work.scalars.len())?;
         let mut touches: SmallVec<[Touch<'_, D>; 4]> = SmallVec::new();
         for ((input, layout), &element_type) in inputs.iter().zip(work.program.inputs()) {
             self.check_context(OPERATION, [&input.allocation.core])?;

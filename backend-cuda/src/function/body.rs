@@ -138,7 +138,7 @@ impl<'p> Body<'p> {
         self.element(text, &self.common, None, source)
     }
 
-    /// Writes the instructions of a region, and behind branches those of the regions in it.
+    /// Writes the instructions of a region. Regions inside it are written behind branches.
     fn region(
         &self,
         text: &mut Text,

@@ -10,7 +10,7 @@ use devarray::function::primitive::Program;
 
 use super::class::Class;
 
-/// Things of type `T`, the least recently used of which goes when there are too many.
+/// Values of type `T`. The least recently used one goes when there are too many.
 #[derive(Debug)]
 pub(super) struct Cache<T> {
     most: usize,

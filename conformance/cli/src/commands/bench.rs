@@ -8,6 +8,7 @@ pub mod transfer;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand, ValueEnum};
+use devarray::Device;
 use devarray_cuda::CudaDevice;
 use devarray_mock::MockDevice;
 
@@ -76,6 +77,12 @@ impl Measurable {
             Self::Mock => measurement.measure(MockDevice::new()),
         }
     }
+}
+
+/// The device and its driver, above a table.
+fn heading(device: &impl Device) -> String {
+    let info = device.info();
+    format!("{}: {}, driver {}", info.backend, info.name, info.driver)
 }
 
 /// Runs the command.

@@ -79,10 +79,11 @@ impl Measurable {
     }
 }
 
-/// The device and its driver, above a table.
+/// The device and its driver, if it has one, above a table.
 fn heading(device: &impl Device) -> String {
     let info = device.info();
-    format!("{}: {}, driver {}", info.backend, info.name, info.driver)
+    let driver = if info.driver.is_empty() { String::new() } else { format!(", driver {}", info.driver) };
+    format!("{}: {}{driver}", info.backend, info.name)
 }
 
 /// Runs the command.

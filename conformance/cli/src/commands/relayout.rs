@@ -10,6 +10,7 @@ use super::array_files::{Sink, Stage, dense, download, file_order, open, upload}
 use crate::{
     Status,
     backend::{Backend, Job},
+    limits,
     output::Output,
     steps::{self, Step, StepError},
 };
@@ -106,7 +107,8 @@ pub fn relayout<D: Device>(
         let text = arguments.steps.split('/').nth(index).unwrap_or_default().trim();
         anyhow::Error::new(*cause).context(format!("{}: step {} `{text}`", input_name(), index + 1))
     };
-    steps::check(&input.header().layout()?, steps).map_err(at_fault)?;
+    let result = steps::check(&input.header().layout()?, steps).map_err(at_fault)?;
+    limits::check_axes(result.rank()).with_context(|| format!("{}: the result", input_name()))?;
     let mut sink = Sink::create(&arguments.output, output)?;
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
     let context = Context::new(device)?;

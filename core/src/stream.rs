@@ -110,9 +110,19 @@ impl<D: Device> StreamCore<D> {
     /// Orders and notes one operation. The caller checked that all is of this context, and enqueues the operation on this
     /// stream while it holds the submission lock, which it is given: so nothing comes between.
     pub(crate) fn admit(&self, work: Work, touches: &[Touch<'_, D>]) -> Result<MutexGuard<'_, Timeline<D>>> {
+        self.admit_all([(work, touches)].into_iter())
+    }
+
+    /// The same for several operations, which are enqueued one after the other or together.
+    pub(crate) fn admit_all<'t, 'a: 't>(
+        &self,
+        operations: impl Iterator<Item = (Work, &'t [Touch<'a, D>])>,
+    ) -> Result<MutexGuard<'_, Timeline<D>>> {
         let mut timeline = lock(&self.core.timeline);
-        timeline.admit(self.lane.index, self.mode, work.operation(), touches)?;
-        timeline.statistics.count(work);
+        for (work, touches) in operations {
+            timeline.admit(self.lane.index, self.mode, work.operation(), touches)?;
+            timeline.statistics.count(work);
+        }
         Ok(timeline)
     }
 

@@ -7,7 +7,7 @@ use crate::{
     Result,
     backend::{CopyOp, Device, Stream},
     copy::Plan,
-    order::Touch,
+    hazards::AllocationAccess,
     statistics::Work,
     stream::StreamCore,
 };
@@ -28,7 +28,7 @@ impl<D: Device> StreamCore<D> {
             plans.push(self.plan(dst.layout, src.layout, dst.item_bytes)?);
         }
         let mut ops: SmallVec<[CopyOp<'_, D::Buffer>; 4]> = SmallVec::new();
-        let mut touches: SmallVec<[[Touch<'_, D>; 2]; 4]> = SmallVec::new();
+        let mut touches: SmallVec<[[AllocationAccess<'_, D>; 2]; 4]> = SmallVec::new();
         for ([dst, src], plan) in pairs.iter().zip(&plans).filter(|(_, plan)| plan.len_bytes() > 0) {
             let (to, from) = (dst.allocation.buffer(), src.allocation.buffer());
             ops.push(CopyOp { dst: to, src: from, plan, checked: true });

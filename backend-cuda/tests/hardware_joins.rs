@@ -12,7 +12,7 @@ mod programs;
 
 use std::time::Instant;
 
-use devarray::{Array, Context, ErasedArray, StreamHandle};
+use devarray::{Array, Context, ErasedArray, Pad, StreamHandle};
 use devarray_cuda::CudaDevice;
 use joins::{Case, stacks};
 use programs::Dice;
@@ -37,10 +37,10 @@ fn random_joins_of_random_layouts() {
     assert_eq!(context.device().take_errors(), []);
 }
 
-/// Stacks and concatenations along the last axis, of many element sizes and counts: the share of a contiguous copy's speed.
+/// The share of a contiguous copy's speed that joins and paddings of 256 MiB have.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
-fn speeds_of_joins_along_the_last_axis() {
+fn speeds() {
     const BYTES: usize = 256 << 20;
     let (_context, stream) = open();
     let timed = |work: &mut dyn FnMut()| {
@@ -59,39 +59,44 @@ fn speeds_of_joins_along_the_last_axis() {
     let from = Array::<u8, _>::zeros(&stream, &[BYTES]).unwrap();
     let mut to = Array::<u8, _>::zeros(&stream, &[BYTES]).unwrap();
     let memcpy = timed(&mut || to.view_mut().copy_from(&stream, &from.view()).unwrap());
+    drop((from, to));
     println!("memcpy {:.1} GB/s", 2.0 * BYTES as f64 / memcpy / 1e9);
     for item_bytes in [1, 2, 4, 8, 16] {
         for lens in [
             &[1_usize; 2][..],
             &[1; 3],
             &[1; 4],
-            &[1; 5],
             &[1; 8],
             &[1; 16],
             &[1; 40],
-            &[3, 1],
             &[5, 3],
             &[17; 3],
             &[10; 16],
             &[100, 27],
             &[200; 16],
             &[511; 40],
+            &[512; 16],
         ] {
             let rows = BYTES / item_bytes / lens.iter().sum::<usize>();
-            let parts: Vec<_> = lens
-                .iter()
-                .map(|&len| ErasedArray::zeros(&stream, &[rows, len], item_bytes).unwrap())
-                .collect();
+            let zeros = |&len: &usize| ErasedArray::zeros(&stream, &[rows, len], item_bytes).unwrap();
+            let parts: Vec<_> = lens.iter().map(zeros).collect();
             let views: Vec<_> = parts.iter().map(ErasedArray::view).collect();
             let mut whole = ErasedArray::uninit(&stream, &[rows, lens.iter().sum()], item_bytes).unwrap();
             let seconds = timed(&mut || whole.view_mut().concatenate_from(&stream, &views, 1).unwrap());
-            println!(
-                "{item_bytes:2} B, {:2} parts of {:3}, {:3}: {:.3}",
-                lens.len(),
-                lens[0],
-                lens[lens.len() - 1],
-                memcpy / seconds
-            );
+            let (count, first, last) = (lens.len(), lens[0], lens[lens.len() - 1]);
+            println!("concatenate {item_bytes:2} B, {count:2} of {first:3} to {last:3}: {:.3}", memcpy / seconds);
+        }
+        let side = (BYTES / item_bytes).isqrt();
+        let part = ErasedArray::zeros(&stream, &[side, side], item_bytes).unwrap();
+        for width in [1, 2, 16] {
+            let padded = [side + 2 * width; 2];
+            let mut whole = ErasedArray::uninit(&stream, &padded, item_bytes).unwrap();
+            for mode in [Pad::Constant(&[7_u8; 16][..item_bytes]), Pad::Edge, Pad::Reflect, Pad::Wrap] {
+                let seconds = timed(&mut || {
+                    part.view().pad_into(&stream, &[(width, width); 2], mode, &mut whole.view_mut()).unwrap();
+                });
+                println!("pad {item_bytes:2} B by {width:2}, {mode:?}: {:.3}", memcpy / seconds);
+            }
         }
     }
 }

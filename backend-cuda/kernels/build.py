@@ -24,6 +24,7 @@ ONE_TEXT = [suffix for suffix in TARGETS if suffix != ".80.ptx"]
 MODULES = {
     "rows": ("rows.cu", [], ONE_TEXT),
     "gather": ("gather.cu", [], ONE_TEXT),
+    "join": ("join.cu", [], ONE_TEXT),
     "fill": ("fill.cu", [], [".70.ptx"]),
 } | {f"tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}
 

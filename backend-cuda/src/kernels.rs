@@ -10,7 +10,7 @@ use crate::{
     driver::{Answer, Driver, INVALID_VALUE, LaunchAttribute, LaunchConfig, sys},
     handle::{Handle, locked},
     strided::{
-        Addresses, Chosen, Launch, MemorySpeed, fill,
+        Addresses, Chosen, Launch, MemorySpeed, Part, fill, join,
         kernel::{Kernel, Module},
         select_again, waits_for_the_launch_before,
     },
@@ -57,6 +57,18 @@ impl Kernels {
         select_again(chosen, self.memory, plan, addresses, |launch| {
             self.launch(driver, stream, launch, launch.params.as_ptr().0, overlap)
         })
+    }
+
+    /// Carries out those of several copies that one launch, or a few, can do together, on `stream`, whose context is
+    /// bound. Does not synchronize. The numbers of the others; `overlap` as in [`copy`](Self::copy).
+    pub(crate) fn join(
+        &self,
+        driver: &Driver,
+        stream: sys::CUstream,
+        parts: &[Part<'_>],
+        overlap: bool,
+    ) -> Answer<Vec<usize>> {
+        join(parts, |launch| self.launch(driver, stream, launch, launch.params.as_ptr().0, overlap))
     }
 
     /// Repeats `pattern` over the destination of `plan` in the memory at `dst`, on `stream`, whose
@@ -107,7 +119,7 @@ impl Kernels {
             };
         }
         // SAFETY: the kernel has one parameter, of the size of the block, which the driver copies
-        // before it returns; it touches the bytes of the plan that the launch was made from, and
+        // before it returns; it touches the bytes of the plans that the launch was made from, and
         // reads between them; stream and function are of one context.
         unsafe {
             driver.launch_kernel(

@@ -198,6 +198,12 @@ unsafe impl Stream for CudaStream {
         self.copy_reachable("copy", op)
     }
 
+    fn copy_all(&self, ops: &[CopyOp<'_, CudaBuffer>]) -> Result<()> {
+        self.enqueue("copy", |driver, stream| {
+            copy::enqueue_all(driver, stream, &self.raw.strided, self.context(), ops)
+        })
+    }
+
     fn fill(&self, op: &FillOp<'_, CudaBuffer>) -> Result<()> {
         let dst = op.dst().address();
         self.enqueue("fill", |driver, stream| {

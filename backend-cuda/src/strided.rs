@@ -7,6 +7,8 @@
 //! | tile | sides that are fastest along different axes | whole rows of the source into shared memory, whole runs of the destination out of it |
 //! | gather | everything | one element a thread |
 //!
+//! [`join`] makes one launch of several copies to one destination, where that is faster.
+//!
 //! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the
 //! width of an element, the alignment of the addresses and the speed of the device's memory;
 //! [`Launch::explain`] puts the choice in words.
@@ -17,6 +19,7 @@ mod explain;
 mod fill;
 mod gather;
 mod image;
+mod join;
 pub mod kernel;
 pub mod launch;
 mod memory_speed;
@@ -38,6 +41,7 @@ pub use self::chosen::Chosen;
 pub use self::explain::explain_copy;
 pub(crate) use self::fill::fill;
 pub(crate) use self::image::waits_for_the_launch_before;
+pub use self::join::{JoinParams, Part, join};
 pub use self::launch::{Launch, Params};
 pub use self::memory_speed::MemorySpeed;
 

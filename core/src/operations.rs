@@ -3,12 +3,14 @@
 
 mod across;
 mod borrowed;
+mod join;
 mod map;
 mod peer;
 mod reduce;
 
 use std::ops::Range;
 
+pub(crate) use self::join::MAX_TOGETHER;
 use crate::{
     LayoutError, Result,
     allocation::Allocation,

@@ -114,9 +114,19 @@ impl<D: Device> StreamCore<D> {
         work: Work,
         touches: &[AllocationAccess<'_, D>],
     ) -> Result<MutexGuard<'_, HazardTracker<D>>> {
+        self.admit_all([(work, touches)].into_iter())
+    }
+
+    /// The same for several operations, which are enqueued one after the other or together.
+    pub(crate) fn admit_all<'t, 'a: 't>(
+        &self,
+        operations: impl Iterator<Item = (Work, &'t [AllocationAccess<'a, D>])>,
+    ) -> Result<MutexGuard<'_, HazardTracker<D>>> {
         let mut tracker = lock(&self.core.tracker);
-        tracker.admit(self.lane.index, self.mode, work.operation(), touches)?;
-        tracker.statistics.count(work);
+        for (work, touches) in operations {
+            tracker.admit(self.lane.index, self.mode, work.operation(), touches)?;
+            tracker.statistics.count(work);
+        }
         Ok(tracker)
     }
 

@@ -11,7 +11,7 @@
 //   rows_reverse_W  the source row runs backwards, one W-byte element after the other
 //   rows_stride_W   the elements of the source row lie `step` bytes apart
 //   rows_repeat_W   the source row is one element, repeated; several chunks a thread as well
-#include "common.cuh"
+#include "rows.cuh"
 
 #define MAX_ROW_AXES 24
 // Chunks of a thread, where the source repeats.
@@ -65,29 +65,6 @@ __device__ __forceinline__ bool find_chunk(const RowsParams& p, Chunk& found) {
     return find_chunk(p, blockIdx.x * THREADS + threadIdx.x, found);
 }
 
-__device__ __forceinline__ void store_chunk(char* row, int first, int row_bytes, uint4 value) {
-    if (first >= 0 && first + 16 <= row_bytes) {
-        store16(row + first, value);
-    } else {
-        store_part(row + first, value, -first, row_bytes - first);
-    }
-}
-
-// Bytes first to first + 15 of a contiguous source row of which [0, row_bytes) exists; what does not is anything.
-__device__ __forceinline__ uint4 load_unaligned(const RowsParams& p, const char* row, int first, int row_bytes) {
-    const char* at = row + first;
-    const u32 from = static_cast<u32>(reinterpret_cast<u64>(at) & 15);
-    at -= from;
-    uint4 low = make_uint4(0, 0, 0, 0), high = low;
-    if (first + 16 - static_cast<int>(from) > 0) {
-        low = load16_inside(at, p.at.src_begin, p.at.src_end);
-    }
-    if (from != 0 && first + 16 - static_cast<int>(from) < row_bytes) {
-        high = load16_inside(at + 16, p.at.src_begin, p.at.src_end);
-    }
-    return funnel(low, high, from);
-}
-
 // EACH chunks of a thread.
 template <u32 EACH>
 __device__ __forceinline__ void copy_aligned(const RowsParams& p) {
@@ -131,7 +108,7 @@ extern "C" __global__ __launch_bounds__(THREADS) void rows_realign(const __grid_
     Chunk c;
     const int row_bytes = static_cast<int>(p.row_bytes);
     if (find_chunk(p, c) && c.first < row_bytes) {
-        store_chunk(c.dst, c.first, row_bytes, load_unaligned(p, c.src, c.first, row_bytes));
+        store_chunk(c.dst, c.first, row_bytes, load_unaligned(p.at, c.src, c.first, row_bytes));
     }
 }
 
@@ -147,10 +124,10 @@ extern "C" __global__ __launch_bounds__(THREADS) void rows_join(const __grid_con
     const int row_bytes = static_cast<int>(p.row_bytes);
     const int first = c.first - static_cast<int>(row) * row_bytes;
     const char* src = c.src + row * p.step;
-    uint4 value = load_unaligned(p, src, first, row_bytes);
+    uint4 value = load_unaligned(p.at, src, first, row_bytes);
     const int rest = row_bytes - first; // bytes of the chunk that this row has
     if (rest < 16 && c.first + rest < group_bytes) {
-        const uint4 next = load_unaligned(p, src + p.step, -rest, row_bytes);
+        const uint4 next = load_unaligned(p.at, src + p.step, -rest, row_bytes);
         const u32 a[4] = {value.x, value.y, value.z, value.w}, b[4] = {next.x, next.y, next.z, next.w};
         u32 word[4];
 #pragma unroll
@@ -183,7 +160,7 @@ __device__ __forceinline__ void copy_reversed(const RowsParams& p) {
     const int row_bytes = static_cast<int>(p.row_bytes);
     if (find_chunk(p, c) && c.first < row_bytes) {
         const int first = row_bytes - c.first - 16;
-        store_chunk(c.dst, c.first, row_bytes, reversed<WIDTH>(load_unaligned(p, c.src, first, row_bytes)));
+        store_chunk(c.dst, c.first, row_bytes, reversed<WIDTH>(load_unaligned(p.at, c.src, first, row_bytes)));
     }
 }
 

@@ -3,14 +3,18 @@
 
 use std::sync::Mutex;
 
-use devarray::copy::{Class, Plan};
+use devarray::{
+    backend::{Buffer, CopyOp},
+    copy::{Class, Plan},
+};
 
 use crate::{
     context::Context,
     driver::{Answer, Driver, sys},
     handle::locked,
+    memory::CudaBuffer,
     stream::StridedState,
-    strided::Addresses,
+    strided::{Addresses, Part},
 };
 
 /// Enqueues the copy of `plan` from the buffer at `src` to the buffer at `dst`. The context of
@@ -38,4 +42,28 @@ pub(super) fn enqueue(
             context.kernels().copy(driver, stream, plan, Addresses { dst, src }, !*shared, chosen)
         }
     }
+}
+
+/// Enqueues several copies, those together that are faster so. Otherwise as [`enqueue`].
+pub(super) fn enqueue_all(
+    driver: &Driver,
+    stream: sys::CUstream,
+    strided: &Mutex<StridedState>,
+    context: &Context,
+    ops: &[CopyOp<'_, CudaBuffer>],
+) -> Answer {
+    let addresses = |op: &CopyOp<'_, CudaBuffer>| (op.dst().address(), op.src().address());
+    let parts = ops.iter().map(|op| {
+        let (dst, src) = addresses(op);
+        Part { plan: op.plan(), addresses: Addresses { dst, src } }
+    });
+    let parts: Vec<_> = parts.collect();
+    let alone = {
+        let StridedState { shared, .. } = &*locked(strided);
+        context.kernels().join(driver, stream, &parts, !*shared)?
+    };
+    for op in alone.iter().filter_map(|&number| ops.get(number)) {
+        enqueue(driver, stream, strided, context, op.plan(), addresses(op))?;
+    }
+    Ok(())
 }

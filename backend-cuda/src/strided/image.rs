@@ -42,6 +42,7 @@ fn images(module: Module) -> Images {
     match module {
         Module::Rows => with_machine_code!("rows", None),
         Module::Gather => with_machine_code!("gather", None),
+        Module::Join => with_machine_code!("join", None),
         Module::Fill => Images { compute_70: image!("fill" ".70.ptx"), compute_80: None, machine_code: None },
         Module::Tile1 => with_machine_code!("tile_1"),
         Module::Tile2 => with_machine_code!("tile_2"),

@@ -32,6 +32,7 @@ modules! {
     Rows "rows"
     Gather "gather"
     Fill "fill"
+    Join "join"
     Tile1 "tile_1"
     Tile2 "tile_2"
     Tile4 "tile_4"
@@ -45,6 +46,7 @@ pub enum Family {
     Rows,
     Gather,
     Fill,
+    Join,
     Tile,
 }
 
@@ -118,6 +120,7 @@ impl Kernel {
             (Family::Rows, _) => Module::Rows,
             (Family::Gather, _) => Module::Gather,
             (Family::Fill, _) => Module::Fill,
+            (Family::Join, _) => Module::Join,
             (Family::Tile, 1) => Module::Tile1,
             (Family::Tile, 2) => Module::Tile2,
             (Family::Tile, 4) => Module::Tile4,
@@ -227,6 +230,12 @@ kernels! {
         "pieces are too short, or too far apart, for rows and tiles";
     Fill32: Fill ["fill_w" of 1 2 4 8 16; "_n32"] None, "at most 2^31 elements";
     Fill64: Fill ["fill_w" of 1 2 4 8 16; "_n64"] None, "more than 2^31 elements";
+    JoinPieces: Join ["join_pieces_" of 1 2 4 8 16; ""] None,
+        "several copies to one destination: what lies side by side is written at about the same time";
+    JoinInterleave: Join ["join_interleave_" of 1 2 4 8 16; ""] None,
+        "several sources have a few elements of each row: elements are collected into whole stores";
+    JoinZip: Join ["join_zip_" of 1 2 4 8; ""] None,
+        "2, 4, 8 or 16 sources have one element of each row: parts of vectors are put together";
     Linear: Tile ["tile_linear" in 1 2 4 8 16] Some(tile(Linear)), ALIGNED;
     LinearEvictLast: Tile ["tile_linear_held" in 1 2 4 8 16] Some(TileKernel { evict_last: true, ..tile(Linear) }), STREAMED;
     LinearShifted: Tile ["tile_linear_shifted" in 1 2 4 8] Some(TileKernel { shifted: true, ..tile(Linear) }),

@@ -57,6 +57,14 @@ pub const MAX_INNER: usize = 8;
 /// Loops of a fill. Each repeats at least twice, and the elements, of at least one byte, are at
 /// most `isize::MAX` in number.
 pub const MAX_FILL_AXES: usize = 62;
+/// Copies that one launch carries out together.
+pub const MAX_PIECES: usize = 16;
+/// Loops around the rows or elements of each of them.
+pub const MAX_PIECE_AXES: usize = 4;
+/// Sources of short rows, elements of one, and loops around boxes of them.
+pub const MAX_SOURCES: usize = 64;
+pub const MAX_SHORT_ROW: usize = 256;
+pub const MAX_BOX_LOOPS: usize = 2;
 /// "No axis" for the counters of pieces.
 pub const NO_AXIS: u32 = u32::MAX;
 
@@ -131,6 +139,37 @@ shared! {
         rotate_by_run: u32, rotate_by_vector: u32,
         row_table: u32, store_table: u32, run_table: u32, data: u32,
         rotate_bytes: u32, share: u32, unused_3: u32,
+    }
+
+    /// One copy of several.
+    #[derive(Default)]
+    struct Piece {
+        at: Operands,
+        axes: u32, total: u32, row_bytes: u32, share: u32,
+        chunks: FastDiv, begin: u32,
+        axis: [Loop; MAX_PIECE_AXES],
+    }
+
+    /// Of `join.cu`.
+    struct PiecesParams {
+        round: FastDiv, unused: u32,
+        end: [u32; MAX_PIECES],
+        piece: [Piece; MAX_PIECES],
+    }
+
+    /// Where some elements of each short row come from.
+    #[derive(Default)]
+    struct Source { src: u64, row: i64, step: i64, first: u32, count: u32, outer: [i64; MAX_BOX_LOOPS], }
+
+    /// Of `join.cu`.
+    struct InterleaveParams {
+        dst: u64, run: i64,
+        row: FastDiv, run_rows: u32,
+        run_elements: u32, total: u32,
+        chunks: FastDiv, sources: u32,
+        blocks: FastDiv, unused: u32,
+        outer: [Loop; MAX_BOX_LOOPS],
+        source: [Source; MAX_SOURCES],
     }
 
     /// A loop of a fill.

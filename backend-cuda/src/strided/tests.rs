@@ -8,6 +8,7 @@ mod fields;
 mod frozen;
 mod fused;
 mod images;
+mod joined;
 mod memory_speed;
 mod periodic;
 mod selected;

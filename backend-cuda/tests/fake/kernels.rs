@@ -12,9 +12,9 @@ use std::{
 };
 
 use devarray_cuda::strided::{
-    Launch, Params,
+    JoinParams, Launch, Params,
     kernel::{Entry, Family, Kernel, Module},
-    params::{FillParams, GatherParams, RowsParams, TileParams},
+    params::{FillParams, GatherParams, InterleaveParams, PiecesParams, RowsParams, TileParams},
 };
 
 use super::{
@@ -71,6 +71,16 @@ pub(crate) fn run(kernel: Kernel, state: &mut State, call: Call) -> i32 {
             Family::Tile => Params::Tile(unsafe { params.cast::<TileParams>().read() }),
             // SAFETY: what kernels of single elements are launched with.
             Family::Gather => Params::Gather(unsafe { params.cast::<GatherParams>().read() }),
+            Family::Join => {
+                let params = match kernel.entry {
+                    // SAFETY: what kernels of copies side by side are launched with.
+                    Entry::JoinPieces => JoinParams::Pieces(unsafe { params.cast::<PiecesParams>().read() }),
+                    // SAFETY: what kernels of short rows are launched with.
+                    _ => JoinParams::Interleave(unsafe { params.cast::<InterleaveParams>().read() }),
+                };
+                let launch = Launch { kernel, grid, threads, shared_bytes, params };
+                return emulate::join::join(&launch, &mut device);
+            }
             Family::Fill => {
                 // SAFETY: what kernels of fills are launched with.
                 let params = unsafe { params.cast::<FillParams>().read() };

@@ -6,6 +6,8 @@
 mod cases;
 #[path = "../common/evaluate.rs"]
 mod evaluate;
+#[path = "../common/joins.rs"]
+mod joins_of;
 #[path = "../common/maps.rs"]
 mod maps;
 #[path = "../common/programs.rs"]
@@ -47,6 +49,7 @@ mod host_kinds;
 mod host_laws;
 mod interop;
 mod ipc;
+mod joins;
 mod kernels;
 mod memory;
 mod peer;

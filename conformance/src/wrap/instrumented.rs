@@ -27,7 +27,7 @@ pub enum Call {
     Alloc,
     /// [`Stream::free`].
     Free,
-    /// [`Stream::copy`].
+    /// [`Stream::copy`], or one copy of [`Stream::copy_all`].
     Copy,
     /// [`Stream::fill`].
     Fill,
@@ -198,6 +198,13 @@ unsafe impl<D: Device> Stream for InstrumentedStream<D> {
     fn copy(&self, op: &CopyOp<'_, D::Buffer>) -> Result<()> {
         self.note(Call::Copy)?;
         self.inner.copy(op)
+    }
+
+    fn copy_all(&self, ops: &[CopyOp<'_, D::Buffer>]) -> Result<()> {
+        for _ in ops {
+            self.note(Call::Copy)?;
+        }
+        self.inner.copy_all(ops)
     }
 
     fn fill(&self, op: &FillOp<'_, D::Buffer>) -> Result<()> {

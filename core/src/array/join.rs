@@ -1,5 +1,7 @@
 //! Arrays put together along an axis: one copy a part.
 
+use smallvec::SmallVec;
+
 use super::{
     Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut, recipe::check_items,
     records::check_shape,
@@ -8,7 +10,7 @@ use crate::{
     Result,
     backend::Device,
     layout::{Axes, Layout, LayoutError, NdLayout, axis_index},
-    operations::Elements,
+    operations::{Elements, MAX_TOGETHER},
     stream::StreamHandle,
 };
 
@@ -229,11 +231,17 @@ impl<'p, 'a, D: Device> Join<'p, 'a, D> {
             stream.0.check_context("copy", [&dst.allocation.core, &part.allocation.core])?;
         }
         let mut start = 0;
-        for part in self.parts {
-            let end = start + part.layout.shape()[self.axis];
-            let layout = dst.layout.slice_axis(self.axis.cast_signed(), start..end)?;
-            stream.0.copy(&Elements { layout: &layout, ..*dst }, part)?;
-            start = end;
+        for parts in self.parts.chunks(MAX_TOGETHER) {
+            let mut layouts: SmallVec<[Layout; 4]> = SmallVec::new();
+            for part in parts {
+                let end = start + part.layout.shape()[self.axis];
+                layouts.push(dst.layout.slice_axis(self.axis.cast_signed(), start..end)?);
+                start = end;
+            }
+            let pair =
+                |(layout, part): (_, &Elements<'a, D>)| [Elements { layout, ..*dst }, Elements { ..*part }];
+            let pairs: SmallVec<[_; 4]> = layouts.iter().zip(parts).map(pair).collect();
+            stream.0.copy_all(&pairs)?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::{
     Result,
     backend::Device,
     layout::{Axes, Layout, LayoutError, NdLayout},
-    operations::Elements,
+    operations::{Elements, MAX_TOGETHER},
     stream::StreamHandle,
 };
 
@@ -84,9 +84,23 @@ impl Recipe<'_> {
             check_items(dst, item.len())?;
         }
         stream.0.check_context("copy", [&dst.allocation.core, &src.allocation.core])?;
+        let submit = |sides: &[[Layout; 2]]| {
+            let pairs = sides.iter().map(|[to, from]| {
+                let (to, from) = (Elements { layout: to, ..*dst }, Elements { layout: from, ..*src });
+                [to, from]
+            });
+            stream.0.copy_all(&pairs.collect::<SmallVec<[_; 4]>>())
+        };
+        let mut sides: SmallVec<[[Layout; 2]; 4]> = SmallVec::new();
         self.for_each_copy(dst.layout, |to, from| {
-            stream.0.copy(&Elements { layout: to, ..*dst }, &Elements { layout: from, ..*src })
+            sides.push([to, from]);
+            if sides.len() == MAX_TOGETHER {
+                submit(&sides)?;
+                sides.clear();
+            }
+            Ok(())
         })?;
+        submit(&sides)?;
         if let Some(Fill { item, widths }) = &self.fill {
             for layout in super::pad::margins(dst.layout, widths)? {
                 stream.0.fill(&Elements { layout: &layout, ..*dst }, item)?;
@@ -96,11 +110,7 @@ impl Recipe<'_> {
     }
 
     /// Calls back with destination and source of each copy: one walk an axis, in every combination.
-    fn for_each_copy(
-        &self,
-        dst: &Layout,
-        mut each: impl FnMut(&Layout, &Layout) -> Result<()>,
-    ) -> Result<()> {
+    fn for_each_copy(&self, dst: &Layout, mut each: impl FnMut(Layout, Layout) -> Result<()>) -> Result<()> {
         if dst.is_empty() || self.source.is_empty() {
             return Ok(());
         }
@@ -108,7 +118,7 @@ impl Recipe<'_> {
         loop {
             let walks = self.walks.iter().zip(&choice).map(|(walks, &at)| walks[at]);
             let (to, from) = copied(dst, &self.source, walks)?;
-            each(&to, &from)?;
+            each(to, from)?;
             let Some(axis) = (0..choice.len()).rev().find(|&axis| choice[axis] + 1 < self.walks[axis].len())
             else {
                 return Ok(());

@@ -68,6 +68,22 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// Nothing was enqueued, and the destination is unchanged.
     fn copy(&self, op: &CopyOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
 
+    /// Carries out several copies, in any order or together. Does not synchronize.
+    ///
+    /// What one of them writes, no other reads or writes. Joins and paddings consist of such copies. For backends that are
+    /// faster when they know them all; otherwise, as here, one [`copy`](Self::copy) each.
+    ///
+    /// # Errors
+    ///
+    /// Some may have been enqueued, and still run.
+    #[track_caller]
+    fn copy_all(&self, ops: &[CopyOp<'_, <Self::Device as Device>::Buffer>]) -> Result<()> {
+        for op in ops {
+            self.copy(op)?;
+        }
+        Ok(())
+    }
+
     /// Repeats a pattern over device memory, as the plan says. Does not synchronize.
     ///
     /// # Errors

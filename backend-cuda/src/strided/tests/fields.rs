@@ -4,15 +4,17 @@
 use std::collections::BTreeMap;
 
 use super::super::params::{
-    Field, MAX_FILL_AXES, MAX_GATHER_AXES, MAX_INNER, MAX_OUTER, MAX_ROW_AXES, SHARED,
+    Field, MAX_BOX_LOOPS, MAX_FILL_AXES, MAX_GATHER_AXES, MAX_INNER, MAX_OUTER, MAX_PIECE_AXES, MAX_PIECES,
+    MAX_ROW_AXES, MAX_SHORT_ROW, MAX_SOURCES, SHARED,
 };
 
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
     include_str!("../../../kernels/strided/common.cuh"),
     include_str!("../../../kernels/strided/rows.cu"),
     include_str!("../../../kernels/strided/gather.cu"),
     include_str!("../../../kernels/strided/tile.cuh"),
     include_str!("../../../kernels/strided/fill.cu"),
+    include_str!("../../../kernels/strided/join.cu"),
 ];
 
 /// A member of a struct as a source declares it: its type as the host names it, the bytes of one,
@@ -152,7 +154,7 @@ fn differences(declared: &Declared) -> Vec<String> {
 fn every_field_is_where_the_kernels_expect_it() {
     let declared = declared(str::to_owned);
     assert_eq!(differences(&declared), Vec::<String>::new());
-    assert_eq!(SHARED.len(), 11);
+    assert_eq!(SHARED.len(), 15);
     let fields: usize = SHARED.iter().map(|(.., fields)| fields.len()).sum();
     assert!(fields > 100, "{fields}");
     for (name, value) in [
@@ -161,6 +163,11 @@ fn every_field_is_where_the_kernels_expect_it() {
         ("MAX_OUTER", MAX_OUTER),
         ("MAX_INNER", MAX_INNER),
         ("MAX_FILL_AXES", MAX_FILL_AXES),
+        ("MAX_PIECES", MAX_PIECES),
+        ("MAX_PIECE_AXES", MAX_PIECE_AXES),
+        ("MAX_SOURCES", MAX_SOURCES),
+        ("MAX_SHORT_ROW", MAX_SHORT_ROW),
+        ("MAX_BOX_LOOPS", MAX_BOX_LOOPS),
     ] {
         assert_eq!(declared.constants[name], value, "{name}");
     }
@@ -180,6 +187,7 @@ fn a_field_elsewhere_is_seen() {
         ("#define MAX_OUTER 20", "#define MAX_OUTER 19"),
         ("u32 share;", "u32 share, more;"),
         ("u64 dst, unused;", "u64 unused, dst;"),
+        ("u32 first, count;", "u32 count, first;"),
     ] {
         assert!(SOURCES.iter().any(|source| source.contains(from)), "{from}");
         let changed = declared(|source| source.replacen(from, to, 1));

@@ -94,6 +94,13 @@ unsafe impl<D: Timing> Stream for ProfiledStream<D> {
     }
 
     #[track_caller]
+    fn copy_all(&self, ops: &[CopyOp<'_, D::Buffer>]) -> Result<()> {
+        let bytes = ops.iter().map(|op| op.plan().len_bytes()).sum();
+        let operation = Operation::new("copy", Location::caller()).bytes(bytes);
+        self.enqueue(operation, |stream| stream.copy_all(ops))
+    }
+
+    #[track_caller]
     fn fill(&self, op: &FillOp<'_, D::Buffer>) -> Result<()> {
         let operation = Operation::new("fill", Location::caller()).bytes(op.plan().len_bytes());
         self.enqueue(operation, |stream| stream.fill(op))

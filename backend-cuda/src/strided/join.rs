@@ -1,0 +1,108 @@
+//! Several copies to one destination at once, as joins and paddings are made of: launch by launch,
+//! a device would run dry at the end of each, and two copies that write parts of one sector of
+//! memory would do so at different times.
+
+mod interleave;
+mod pieces;
+
+use std::{ffi::c_void, fmt, ptr};
+
+use devarray::copy::{Class, Plan};
+
+use super::{
+    Addresses, LAUNCH_BYTES,
+    axes::{Axis, Problem},
+    launch::Launch,
+    params::{InterleaveParams, PiecesParams},
+};
+
+/// Longer contiguous copies are the driver's.
+const MAX_LINEAR_BYTES: usize = 4 << 20;
+
+/// One copy of several.
+#[derive(Debug)]
+pub struct Part<'a> {
+    pub plan: &'a Plan,
+    pub addresses: Addresses,
+}
+
+/// The parameter block of a launch for several copies.
+#[derive(Clone, PartialEq, Eq)]
+pub enum JoinParams {
+    Pieces(PiecesParams),
+    Interleave(InterleaveParams),
+}
+
+impl JoinParams {
+    /// Address of the block, valid as long as this value is neither moved nor dropped, and its
+    /// size.
+    pub fn as_ptr(&self) -> (*const c_void, usize) {
+        match self {
+            Self::Pieces(params) => (ptr::from_ref(params).cast(), size_of_val(params)),
+            Self::Interleave(params) => (ptr::from_ref(params).cast(), size_of_val(params)),
+        }
+    }
+}
+
+impl fmt::Debug for JoinParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinParams({} bytes)", self.as_ptr().1)
+    }
+}
+
+/// The launches that carry out several copies together, handed to `submit` one by one, and the
+/// numbers of the copies that are better made alone. What one copy writes, no other touches.
+///
+/// # Errors
+///
+/// The first error of `submit`; later launches are not made.
+pub fn join<E>(
+    parts: &[Part<'_>],
+    submit: impl FnMut(&Launch<JoinParams>) -> Result<(), E>,
+) -> Result<Vec<usize>, E> {
+    // 32 bits count the elements of a launch.
+    let fits = |part: &&Part<'_>| part.plan.len_bytes() <= LAUNCH_BYTES;
+    let all = || parts.iter().filter(fits).filter_map(|part| Problem::of(part.plan, part.addresses));
+    let every: Vec<Problem> = all().collect();
+    if every.len() == parts.len()
+        && let Some(launches) = interleave::select(every)
+    {
+        launches.iter().try_for_each(submit)?;
+        return Ok(Vec::new());
+    }
+    let total_bytes = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.plan.len_bytes()));
+    let (mut together, mut alone) = (Vec::new(), Vec::new());
+    for (number, part) in parts.iter().enumerate() {
+        let long = matches!(part.plan.class(), Class::Linear) && part.plan.len_bytes() > MAX_LINEAR_BYTES;
+        let problem = Some(part).filter(|part| fits(part) && !long);
+        let problem = problem.and_then(|part| Problem::of(part.plan, part.addresses));
+        match problem.and_then(|problem| pieces::Way::of(problem, total_bytes)) {
+            Some(way) => together.push((number, way)),
+            None => alone.push(number),
+        }
+    }
+    if together.len() < 2 {
+        alone.extend(together.iter().map(|(number, _)| number));
+        return Ok(alone);
+    }
+    let ways = together.into_iter().map(|(_, way)| way).collect();
+    pieces::launches(ways).iter().try_for_each(submit)?;
+    Ok(alone)
+}
+
+/// The same copy of narrower elements.
+fn narrowed(mut problem: Problem, width: u32) -> Problem {
+    let (own, step) = (problem.step(), i64::from(width));
+    let factor = problem.width / width;
+    if factor <= 1 {
+        return problem;
+    }
+    match problem.axes.first_mut() {
+        Some(inner) if inner.src == own && inner.dst == own => {
+            *inner = Axis::new(inner.extent * factor, step, step);
+        }
+        _ => problem.axes.insert(0, Axis::new(factor, step, step)),
+    }
+    problem.width = width;
+    problem
+}

@@ -1,0 +1,141 @@
+//! Several copies at once, emulated, against the runs of their plans.
+
+use std::{collections::BTreeMap, convert::Infallible};
+
+use devarray::{Layout, Order, backend::Capabilities, copy::Plan};
+
+use super::{
+    super::{Addresses, Part, emulate, join},
+    GUARD, Host, Random, Scale, any_gap, layout, repeated,
+};
+
+/// Where the destination's and the first source's memory is, and bytes from source to source.
+const DST: u64 = 1 << 41;
+const SRC: u64 = 1 << 40;
+const APART: usize = 1 << 16;
+
+/// Copies from sources to one destination: a plan each, and by how much its source is out of line.
+struct Copies {
+    parts: Vec<(Plan, u64)>,
+    dst_len: usize,
+    odd: u64,
+}
+
+impl Copies {
+    /// Carries them out together and one by one; the names of the kernels of several copies, and
+    /// how many copies were left alone.
+    fn check(&self, random: &mut Random, what: &str) -> (Vec<&'static str>, usize) {
+        let mut byte = || u8::try_from(random.below(256)).unwrap();
+        let source: Vec<u8> = (0..APART * self.parts.len()).map(|_| byte()).collect();
+        let before: Vec<u8> = (0..self.dst_len + 2 * GUARD).map(|_| byte()).collect();
+        let start = |number: usize, odd: u64| number * APART + usize::try_from(odd).unwrap();
+        let mut expected = before.clone();
+        for (number, (plan, odd)) in self.parts.iter().enumerate() {
+            for (from, to, len) in plan.runs() {
+                let from = start(number, *odd) + from;
+                let to = GUARD + usize::try_from(self.odd).unwrap() + to;
+                expected[to..to + len].copy_from_slice(&source[from..from + len]);
+            }
+        }
+        let parts = self.parts.iter().enumerate().map(|(number, (plan, odd))| {
+            let addresses = Addresses { dst: DST + self.odd, src: SRC + start(number, *odd) as u64 };
+            Part { plan, addresses }
+        });
+        let parts: Vec<_> = parts.collect();
+        let mut found = before;
+        let mut memory = Host { src: &source, src_base: SRC, dst: &mut found, dst_base: DST - GUARD as u64 };
+        let mut names = Vec::new();
+        let Ok(alone) = join::<Infallible>(&parts, |launch| {
+            names.push(launch.kernel.name().unwrap().to_str().unwrap());
+            assert!(launch.params.as_ptr().1 <= 4096, "the most that a launch takes");
+            emulate::join::join(launch, &mut memory);
+            Ok(())
+        });
+        for &number in &alone {
+            let Part { plan, addresses } = &parts[number];
+            super::launches(Scale::Small, plan, *addresses)
+                .iter()
+                .for_each(|launch| emulate::run(launch, &mut memory));
+        }
+        assert!(found == expected, "{what}: {names:?}, alone {alone:?}");
+        (names, alone.len())
+    }
+}
+
+fn plan(dst: &Layout, src: &Layout, width: usize) -> Option<Plan> {
+    let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
+    (plan.len_bytes() > 0).then_some(plan)
+}
+
+/// Parts along an axis, any of them in any layout.
+fn concatenation(random: &mut Random, width: usize) -> Copies {
+    let rank = 1 + random.below(4);
+    let axis = if random.one_in(3) { random.below(rank) } else { rank - 1 };
+    let most = [1, 1, 3, 9, 40, 300][random.below(6)];
+    let equal = random.one_in(2).then(|| 1 + random.below(most));
+    let count = if random.one_in(3) { [2, 4, 8, 16][random.below(4)] } else { 2 + random.below(39) };
+    let extents: Vec<usize> = (0..count).map(|_| equal.unwrap_or_else(|| random.below(most + 1))).collect();
+    let along = extents.iter().sum::<usize>().max(1);
+    let mut left = 6_000 / along;
+    let other = |_| {
+        let most = [12, 200][random.below(2)];
+        let extent = (1 + random.below(most)).min(left.max(1));
+        left /= extent;
+        extent
+    };
+    let mut shape: Vec<usize> = (0..rank).map(other).collect();
+    shape[axis] = along;
+    let gap: &dyn Fn(&mut Random) -> usize = &any_gap;
+    let dst = if random.one_in(3) {
+        layout(random, &shape, Some(gap))
+    } else {
+        Layout::contiguous(&shape, Order::C).unwrap()
+    };
+    let odd = |random: &mut Random| if random.one_in(4) { (width * random.below(5)) as u64 } else { 0 };
+    let plain = random.one_in(2);
+    let (mut start, mut parts) = (0, Vec::new());
+    for extent in extents {
+        let to = dst.slice_axis(axis.cast_signed(), start..start + extent).unwrap();
+        start += extent;
+        let mut shape = shape.clone();
+        shape[axis] = extent;
+        let mut src = Layout::contiguous(&shape, Order::C).unwrap();
+        if !plain && extent > 0 && random.one_in(2) {
+            let gap = random.one_in(2).then_some(gap);
+            src = layout(random, &shape, gap);
+            if random.one_in(4) {
+                src = repeated(random, &src, &shape);
+            }
+        }
+        if let Some(plan) = plan(&to, &src, width).filter(|plan| plan.src_span().end < APART - 100) {
+            parts.push((plan, odd(random)));
+        }
+    }
+    let odd = odd(random);
+    Copies { parts, dst_len: 4096 + (dst.span().end + 4) * width, odd }
+}
+
+#[test]
+fn random_joins_move_the_bytes_of_their_plans_and_no_others() {
+    let mut kernels = BTreeMap::<&str, usize>::new();
+    let mut alone = 0;
+    for seed in 1..=500_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let width = 1 << random.below(5);
+        let copies = concatenation(&mut random, width);
+        let what = format!("seed {seed}, {width} bytes, {} copies", copies.parts.len());
+        let (names, others) = copies.check(&mut random, &what);
+        names.into_iter().for_each(|name| *kernels.entry(name).or_default() += 1);
+        alone += others;
+    }
+    for family in ["join_pieces_", "join_interleave_"] {
+        for width in [1, 2, 4, 8, 16] {
+            let name = format!("{family}{width}");
+            assert!(kernels.contains_key(&name[..]), "{name} was never launched: {kernels:?}");
+        }
+    }
+    for name in ["join_zip_1", "join_zip_2", "join_zip_4", "join_zip_8"] {
+        assert!(kernels.contains_key(name), "{name} was never launched: {kernels:?}");
+    }
+    assert!(alone > 0, "some are better made alone");
+}

@@ -1,0 +1,44 @@
+//! Copies that belong together: submitted as one, so that a backend may carry them out together.
+
+use smallvec::SmallVec;
+
+use super::Elements;
+use crate::{
+    Result,
+    backend::{CopyOp, Device, Stream},
+    copy::Plan,
+    hazards::AllocationAccess,
+    statistics::Work,
+    stream::StreamCore,
+};
+
+/// Most copies submitted at a time: more are not faster, and would be memory without bound.
+pub(crate) const MAX_TOGETHER: usize = 64;
+
+impl<D: Device> StreamCore<D> {
+    /// Copies the second of each pair to the first, which is of its shape; what one pair writes, no other reads or writes.
+    /// The caller checked that all are of this context. Does not synchronize.
+    #[track_caller]
+    pub(crate) fn copy_all(&self, pairs: &[[Elements<'_, D>; 2]]) -> Result<()> {
+        if let [[dst, src]] = pairs {
+            return self.copy(dst, src);
+        }
+        let mut plans: SmallVec<[Plan; 4]> = SmallVec::new();
+        for [dst, src] in pairs {
+            plans.push(self.plan(dst.layout, src.layout, dst.item_bytes)?);
+        }
+        let mut ops: SmallVec<[CopyOp<'_, D::Buffer>; 4]> = SmallVec::new();
+        let mut touches: SmallVec<[[AllocationAccess<'_, D>; 2]; 4]> = SmallVec::new();
+        for ([dst, src], plan) in pairs.iter().zip(&plans).filter(|(_, plan)| plan.len_bytes() > 0) {
+            let (to, from) = (dst.allocation.buffer(), src.allocation.buffer());
+            ops.push(CopyOp { dst: to, src: from, plan, checked: true });
+            touches.push([dst.touch(true), src.touch(false)]);
+        }
+        if ops.is_empty() {
+            return Ok(());
+        }
+        let works = ops.iter().map(|op| Work::Copy { len_bytes: op.plan().len_bytes() });
+        let _submission = self.admit_all(works.zip(touches.iter().map(|touches| &touches[..])))?;
+        self.raw.copy_all(&ops)
+    }
+}

@@ -144,7 +144,10 @@ fn the_longest_texts_are_answered() {
     // As many literals as there may be, each as long as there is room for.
     let many = sum_of(2_000, |at| format!("0.{at}{}", "7".repeat(110)));
     for of in [ElementType::F16, f64] {
-        assert_eq!(kind(&format!("x0 + ({})", many.replace(" + ", " + x0 * ")), of), Some(FunctionErrorKind::Size));
+        assert_eq!(
+            kind(&format!("x0 + ({})", many.replace(" + ", " + x0 * ")), of),
+            Some(FunctionErrorKind::Size)
+        );
         assert_eq!(kind(&format!("x0 + {}", &many[..many.len() / 2]), of), None);
     }
     for soup in ["(", "x0(", "-", "~", ",", "x0,", "where(", "1e", "x0 < "] {

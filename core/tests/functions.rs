@@ -191,7 +191,7 @@ fn a_closure_may_write_something_else_each_time() {
         calls.set(nth);
         let impure = |x: Expression<f32>| {
             let literal = f32::from(calls.get());
-            if calls.get() % 2 == 0 { x * literal } else { x + literal }
+            if calls.get().is_multiple_of(2) { x * literal } else { x + literal }
         };
         let k = f32::from(nth);
         let expected = [0.0, 1.0, 2.0].map(|x| if nth % 2 == 0 { x * k } else { x + k });

@@ -166,7 +166,7 @@ impl FunctionBuilder {
     /// The operation is not defined for the value's type, or the function is too large.
     pub fn unary(&mut self, operation: UnaryOperation, a: Value) -> Built {
         let of = self.type_of(a)?;
-        in_domain(operation.name(), operation.domain(), of)?;
+        in_domain(|| operation.name(), operation.domain(), of)?;
         self.push(Operation::Unary(operation, a), operation.result_type(of))
     }
 
@@ -176,8 +176,8 @@ impl FunctionBuilder {
     ///
     /// The types differ, the operation is not defined for them, or the function is too large.
     pub fn binary(&mut self, operation: BinaryOperation, a: Value, b: Value) -> Built {
-        let of = self.common(operation.name(), &[a, b])?;
-        in_domain(operation.name(), operation.domain(), of)?;
+        let of = self.common(|| operation.name(), &[a, b])?;
+        in_domain(|| operation.name(), operation.domain(), of)?;
         self.push(Operation::Binary(operation, a, b), operation.result_type(of))
     }
 
@@ -187,8 +187,8 @@ impl FunctionBuilder {
     ///
     /// The types differ or are no floats, or the function is too large.
     pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Built {
-        let of = self.common("fma", &[a, b, c])?;
-        in_domain("fma", Domain::Floats, of)?;
+        let of = self.common(|| "fma", &[a, b, c])?;
+        in_domain(|| "fma", Domain::Floats, of)?;
         self.push(Operation::Fma(a, b, c), of)
     }
 
@@ -198,8 +198,8 @@ impl FunctionBuilder {
     ///
     /// The types differ or are bool, or the function is too large.
     pub fn clip(&mut self, x: Value, low: Value, high: Value) -> Built {
-        let of = self.common("clip", &[x, low, high])?;
-        in_domain("clip", Domain::Numbers, of)?;
+        let of = self.common(|| "clip", &[x, low, high])?;
+        in_domain(|| "clip", Domain::Numbers, of)?;
         self.push(Operation::Clip(x, low, high), of)
     }
 
@@ -213,7 +213,7 @@ impl FunctionBuilder {
         if found != ElementType::Bool {
             return Err(type_error(format!("the condition of where is {found}, not bool")));
         }
-        let of = self.common("where", &[a, b])?;
+        let of = self.common(|| "where", &[a, b])?;
         self.push(Operation::Where(condition, a, b), of)
     }
 
@@ -285,12 +285,16 @@ impl FunctionBuilder {
         self.instructions
     }
 
-    fn common(&self, name: &str, values: &[Value]) -> Result<ElementType, FunctionError> {
+    fn common(
+        &self,
+        name: impl Fn() -> &'static str,
+        values: &[Value],
+    ) -> Result<ElementType, FunctionError> {
         let first = self.type_of(values[0])?;
         for &value in &values[1..] {
             let other = self.type_of(value)?;
             if other != first {
-                return Err(type_error(format!("{name} of {first} and {other}: write a cast")));
+                return Err(type_error(format!("{} of {first} and {other}: write a cast", name())));
             }
         }
         Ok(first)
@@ -361,11 +365,11 @@ fn value(number: usize) -> Value {
     Value(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-fn in_domain(name: &str, domain: Domain, of: ElementType) -> Result<(), FunctionError> {
+fn in_domain(name: impl Fn() -> &'static str, domain: Domain, of: ElementType) -> Result<(), FunctionError> {
     if domain.contains(of) {
         return Ok(());
     }
-    Err(type_error(format!("{name} takes {}, not {of}", domain.name())))
+    Err(type_error(format!("{} takes {}, not {of}", name(), domain.name())))
 }
 
 fn type_error(message: String) -> FunctionError {

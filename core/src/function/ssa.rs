@@ -172,9 +172,8 @@ impl Function {
         while let Some(&value) = waiting.last() {
             let node = nodes[value.index()];
             let before = waiting.len();
-            waiting.extend(
-                node.operation.operands().rev().filter(|operand| places[operand.index()].is_none()),
-            );
+            waiting
+                .extend(node.operation.operands().rev().filter(|operand| places[operand.index()].is_none()));
             if waiting.len() > before {
                 continue;
             }
@@ -182,7 +181,8 @@ impl Function {
             if places[value.index()].is_some() {
                 continue;
             }
-            let operation = node.operation.with_operands(|operand| places[operand.index()].unwrap_or(operand));
+            let operation =
+                node.operation.with_operands(|operand| places[operand.index()].unwrap_or(operand));
             places[value.index()] = Some(Value(u32::try_from(kept.len()).unwrap_or(u32::MAX)));
             kept.push(Node { operation, ..node });
         }

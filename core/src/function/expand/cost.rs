@@ -108,7 +108,8 @@ mod tests {
     fn an_operation_alone_costs_what_it_expands_to() {
         for (text, operation) in [("sin(x0)", UnaryOperation::Sin), ("exp(x0)", UnaryOperation::Exp)] {
             let of = ElementType::F64;
-            let found = Function::parse(text, &[of], &[]).expect("it is a function").expand().instructions().len();
+            let found =
+                Function::parse(text, &[of], &[]).expect("it is a function").expand().instructions().len();
             let cost = instructions(Operation::Unary(operation, Value(0)), of, of);
             assert!(cost > 30 && found >= cost, "{text}: {found}, {cost}");
         }

@@ -22,6 +22,7 @@ mod quick;
 mod recent;
 mod reduce;
 mod regions;
+mod shipped;
 mod text;
 mod tiles;
 

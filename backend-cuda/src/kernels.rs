@@ -37,6 +37,11 @@ impl Kernels {
         Self { major, memory, loaded: Mutex::default() }
     }
 
+    /// First number of the device's generation.
+    pub(crate) fn major(&self) -> u32 {
+        self.major
+    }
+
     /// The modules that were loaded.
     pub(crate) fn modules(&self) -> Vec<Handle<sys::CUmod_st>> {
         locked(&self.loaded).modules.values().copied().collect()

@@ -2,8 +2,9 @@
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test hardware_functions -- --ignored --nocapture --test-threads 1`.
-//! `CASES` and `FIRST` set how many random functions are computed, and the first one's number; `SPEED` selects the timed
-//! cases whose names contain it.
+//! Each random function is computed on `LAYOUTS` random sets of layouts, and every byte compared with the interpreter's.
+//! `CASES` and `FIRST` set how many functions, and the first one's number: 12,500 make 100,000 pairs of function and layouts.
+//! `SPEED` selects the timed cases whose names contain it.
 #![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -16,6 +17,8 @@ mod evaluate;
 mod maps;
 #[path = "common/programs.rs"]
 mod programs;
+#[path = "common/shards.rs"]
+mod shards;
 
 use std::{
     ffi::{CStr, c_void},
@@ -36,42 +39,24 @@ use devarray::{
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 use maps::Case;
 use programs::Dice;
-
-fn number(variable: &str, otherwise: u64) -> u64 {
-    std::env::var(variable).map_or(otherwise, |number| number.parse().unwrap())
-}
+use shards::{every_case, number};
 
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn random_functions_on_random_layouts() {
-    let device = CudaDevice::open(0).expect("a CUDA device is needed");
-    let (first, cases) = (number("FIRST", 0), number("CASES", 2_000));
-    let began = Instant::now();
-    // Most of the time goes into compiling, which threads do side by side.
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for thread in 0..threads as u64 {
-            let device = &device;
-            scope.spawn(move || {
-                let stream = device.open_stream().unwrap();
-                for which in (first + thread..first + cases).step_by(threads) {
-                    let case = Case::random(&mut Dice(which), 12_000);
-                    let expected = case.interpreted();
-                    assert!(
-                        which % 64 > 0 || expected == case.expected(),
-                        "case {which} interpreted: {case}"
-                    );
-                    case.compare(&case.run(device, &stream), &expected, which);
-                }
-            });
+    let layouts = number("LAYOUTS", 8);
+    every_case("random_functions_on_random_layouts", 300, |device, stream, which| {
+        let dice = &mut Dice(which);
+        let mut case = Case::random(dice, 12_000);
+        for nth in 0..layouts {
+            let expected = case.interpreted();
+            let is_checked = which % 64 == 0 && nth == 0;
+            assert!(!is_checked || expected == case.expected(), "case {which} interpreted: {case}");
+            case.compare(&case.run(device, stream), &expected, which);
+            case = case.on_other_layouts(dice, 12_000);
         }
+        layouts
     });
-    println!(
-        "{cases} random functions in {:.1} s: {:?}",
-        began.elapsed().as_secs_f64(),
-        device.function_statistics()
-    );
-    assert_eq!(device.take_errors(), []);
 }
 
 /// Every function of floats, of bits that are often special.

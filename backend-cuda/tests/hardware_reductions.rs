@@ -19,6 +19,8 @@ mod maps;
 mod programs;
 #[path = "common/reductions.rs"]
 mod reductions;
+#[path = "common/shards.rs"]
+mod shards;
 #[path = "common/speeds.rs"]
 mod speeds;
 
@@ -34,37 +36,17 @@ use devarray::{
 use devarray_cuda::CudaDevice;
 use programs::Dice;
 use reductions::Reduced;
-
-fn number(variable: &str, otherwise: u64) -> u64 {
-    std::env::var(variable).map_or(otherwise, |number| number.parse().unwrap())
-}
+use shards::every_case;
 
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn random_reductions_of_random_layouts() {
-    let device = CudaDevice::open(0).expect("a CUDA device is needed");
-    let (first, cases) = (number("FIRST", 0), number("CASES", 2_000));
-    let began = Instant::now();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for thread in 0..threads as u64 {
-            let device = &device;
-            scope.spawn(move || {
-                let stream = device.open_stream().unwrap();
-                for which in (first + thread..first + cases).step_by(threads) {
-                    let most = if which % 8 == 0 { 1_000_000 } else { 100_000 };
-                    let case = Reduced::random(&mut Dice(which), most);
-                    case.compare(&case.run(device, &stream), &case.expected(), which);
-                }
-            });
-        }
+    every_case("random_reductions_of_random_layouts", 2_000, |device, stream, which| {
+        let most = if which % 8 == 0 { 1_000_000 } else { 100_000 };
+        let case = Reduced::random(&mut Dice(which), most);
+        case.compare(&case.run(device, stream), &case.expected(), which);
+        1
     });
-    println!(
-        "{cases} random reductions in {:.1} s: {:?}",
-        began.elapsed().as_secs_f64(),
-        device.function_statistics()
-    );
-    assert_eq!(device.take_errors(), []);
 }
 
 /// Rows so long that parts have parts of parts, or that very many tiles wait for one another.

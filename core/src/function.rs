@@ -30,6 +30,7 @@ pub use builder::{FunctionBuilder, MAX_INPUTS, MAX_NODES, MAX_SCALARS};
 pub use combine::Combine;
 pub use element_type::ElementType;
 pub use error::{FunctionError, FunctionErrorKind};
+pub use expand::cost::MAX_INSTRUCTIONS;
 pub use expression::{Arguments, Expression, IntoExpression};
 pub(crate) use expression::{Parameter, trace};
 pub use number::{Bits, Computable, Float, Number, Signed, WholeNumber};

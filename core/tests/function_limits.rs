@@ -3,7 +3,9 @@
 
 use devarray::{
     Array, Context, ErasedArray, Error, Result,
-    function::{ElementType, Function, FunctionErrorKind, ReduceOperation, Reduction},
+    function::{
+        ElementType, Expression, Function, FunctionErrorKind, MAX_INSTRUCTIONS, ReduceOperation, Reduction,
+    },
     layout::{LayoutError, Slice},
 };
 use devarray_mock::MockDevice;
@@ -79,4 +81,77 @@ fn missing_scalars_are_counted() -> Result<()> {
     let found = scaled.reduce(&stream, &[x.view()], &[7], &sum);
     assert!(matches!(found, Err(Error::Layout(error)) if error == expected));
     Ok(())
+}
+
+/// A sum of terms that are all different.
+fn sum_of(count: usize, term: impl Fn(usize) -> String) -> String {
+    (0..count).map(term).collect::<Vec<_>>().join(" + ")
+}
+
+#[test]
+fn what_a_function_expands_to_is_limited() -> Result<()> {
+    let i64 = ElementType::I64;
+    let powers = |count| sum_of(count, |at| format!("(x0 + {at}) ** x0"));
+    let text = powers(300);
+    let error = Function::parse(&text, &[i64], &[]).unwrap_err();
+    assert_eq!(error.kind(), FunctionErrorKind::Size);
+    let message = error.message();
+    assert!(message.contains(&MAX_INSTRUCTIONS.to_string()) && message.contains("`**`"), "{message}");
+    // The one that is too much is shown.
+    let place = error.place().unwrap();
+    assert!(place.start > 0 && text[place.clone()].contains("**"), "{}", &text[place]);
+    // The same from a closure, before the device is asked.
+    let stream = Context::new(MockDevice::new())?.stream()?;
+    let x = Array::from_slice(&stream, &[1], &[2_i64])?;
+    let long = |count: i64| {
+        let sum = move |x: Expression<i64>| (0..count).fold(x, |sum, at| sum + (x + at).pow(x));
+        x.map(&stream, sum)
+    };
+    let Err(Error::Function(error)) = long(300) else { panic!("accepted") };
+    assert_eq!((error.kind(), error.place()), (FunctionErrorKind::Size, None));
+    // The twin: fewer of them fit.
+    let squares = (0..150).map(|at| (2 + at) * (2 + at)).sum::<i64>();
+    assert_eq!(long(150)?.to_vec(&stream)?, [2 + squares]);
+    assert!(Function::parse(&powers(150), &[i64], &[]).is_ok());
+    Ok(())
+}
+
+/// Hundreds of calls of the longest functions are fine.
+#[test]
+fn hundreds_of_elementary_functions_fit() {
+    for name in ["sin", "exp", "erf", "log10", "asinh"] {
+        for of in [ElementType::F16, ElementType::F32, ElementType::F64] {
+            let text = sum_of(200, |at| format!("{name}(x0 + {at})"));
+            let function = Function::parse(&text, &[of], &[]).unwrap();
+            let found = function.expand().instructions().len();
+            assert!((200..MAX_INSTRUCTIONS).contains(&found), "{name} of {of}: {found}");
+        }
+    }
+}
+
+/// Texts as long as they may be, made of what takes longest to look at.
+#[test]
+fn the_longest_texts_are_answered() {
+    let f64 = ElementType::F64;
+    let len = (1 << 18) - 100;
+    let digits = "123456789".repeat(len / 9);
+    let kind = |text: &str, of| Function::parse(text, &[of], &[]).err().map(|error| error.kind());
+    assert_eq!(kind(&format!("x0 + 0.{digits}"), f64), None);
+    assert_eq!(kind(&format!("x0 + 0.{digits}"), ElementType::F16), None);
+    assert_eq!(kind(&format!("x0 + {digits}"), f64), Some(FunctionErrorKind::Type));
+    assert_eq!(kind(&format!("x0 + {digits}e-{len}"), ElementType::F32), None);
+    assert_eq!(kind(&format!("x0 + 0x{digits}"), f64), Some(FunctionErrorKind::Text));
+    // As many literals as there may be, each as long as there is room for.
+    let many = sum_of(2_000, |at| format!("0.{at}{}", "7".repeat(110)));
+    for of in [ElementType::F16, f64] {
+        assert_eq!(
+            kind(&format!("x0 + ({})", many.replace(" + ", " + x0 * ")), of),
+            Some(FunctionErrorKind::Size)
+        );
+        assert_eq!(kind(&format!("x0 + {}", &many[..many.len() / 2]), of), None);
+    }
+    for soup in ["(", "x0(", "-", "~", ",", "x0,", "where(", "1e", "x0 < "] {
+        let text = soup.repeat(len / soup.len());
+        assert!(kind(&text, f64).is_some(), "{soup}");
+    }
 }

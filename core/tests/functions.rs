@@ -1,6 +1,8 @@
 //! Functions on arrays through the public API, on the simulator.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)] // helpers of tests; small numbers
 
+use std::cell::Cell;
+
 use devarray::{
     Array, Bool, Context, Error, LayoutError, NdLayout, Order, StreamHandle,
     function::{Expression, FunctionErrorKind, Operands},
@@ -176,4 +178,31 @@ fn empty_arrays_and_scalars_alone() {
     assert_eq!(y.shape(), [0, 3]);
     let z = (2.0_f32,).map(&s, |(k,)| k * 3.0).unwrap();
     assert_eq!((z.shape(), z.to_vec(&s).unwrap()), (&[][..], vec![6.0]));
+}
+
+/// A closure is asked at each call: it may write something else, and what was written before is found again.
+#[test]
+fn a_closure_may_write_something_else_each_time() {
+    let s = stream();
+    let x = numbers(&s, &[3]);
+    // More functions than a thread remembers, three times over, in two orders.
+    let calls = Cell::new(0_u8);
+    for nth in (0..40).chain((0..40).rev()).chain([7, 7, 8]) {
+        calls.set(nth);
+        let impure = |x: Expression<f32>| {
+            let literal = f32::from(calls.get());
+            if calls.get().is_multiple_of(2) { x * literal } else { x + literal }
+        };
+        let k = f32::from(nth);
+        let expected = [0.0, 1.0, 2.0].map(|x| if nth % 2 == 0 { x * k } else { x + k });
+        assert_eq!(x.map(&s, impure).unwrap().to_vec(&s).unwrap(), expected, "call {nth}");
+    }
+    // The same nodes with another result, and of inputs of other types, are other functions.
+    let second = |pick: bool| x.map(&s, |x| [x + 1.0, x * 2.0][usize::from(pick)]).unwrap();
+    assert_eq!(second(false).to_vec(&s).unwrap(), [1.0, 2.0, 3.0]);
+    assert_eq!(second(true).to_vec(&s).unwrap(), [0.0, 2.0, 4.0]);
+    let narrow = Array::from_slice(&s, &[2], &[200_u8, 100]).unwrap();
+    let wide = Array::from_slice(&s, &[2], &[200_u16, 100]).unwrap();
+    assert_eq!((&narrow, &narrow).map(&s, |(x, y)| x + y).unwrap().to_vec(&s).unwrap(), [144, 200]);
+    assert_eq!((&wide, &wide).map(&s, |(x, y)| x + y).unwrap().to_vec(&s).unwrap(), [400, 200]);
 }

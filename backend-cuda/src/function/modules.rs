@@ -16,6 +16,7 @@ use super::{
     cache::Cache,
     class::Class,
     launch::{Parameter, write},
+    shipped,
     text::BLOCK,
 };
 use crate::{
@@ -52,6 +53,8 @@ pub struct FunctionStatistics {
     pub kept: usize,
     /// Kernels that were compiled.
     pub compiled: u64,
+    /// Kernels that were loaded as the machine code that is shipped for them.
+    pub shipped: u64,
     /// Launches; all but the first of each kernel found it there.
     pub launches: u64,
     /// Kernels that had to go for others.
@@ -69,6 +72,7 @@ pub(crate) struct Functions {
 struct Kept {
     cache: Cache<Loaded>,
     compiled: u64,
+    shipped: u64,
     evicted: u64,
     /// Evicted, perhaps still running.
     retired: Vec<Arc<Loaded>>,
@@ -86,6 +90,7 @@ impl Default for Functions {
         let kept = Kept {
             cache: Cache::new(MOST),
             compiled: 0,
+            shipped: 0,
             evicted: 0,
             retired: Vec::new(),
             leaving: Vec::new(),
@@ -100,13 +105,9 @@ impl Default for Functions {
 impl Functions {
     pub(crate) fn statistics(&self) -> FunctionStatistics {
         let kept = locked(&self.kept);
-        let (compiled, evicted) = (kept.compiled, kept.evicted);
-        FunctionStatistics {
-            kept: kept.cache.len(),
-            compiled,
-            launches: self.launches.load(Relaxed),
-            evicted,
-        }
+        let (compiled, shipped, evicted) = (kept.compiled, kept.shipped, kept.evicted);
+        let (kept, launches) = (kept.cache.len(), self.launches.load(Relaxed));
+        FunctionStatistics { kept, compiled, shipped, launches, evicted }
     }
 
     /// The kernel of a launch, whose context is bound; it is compiled if it is not there. Does not synchronize.
@@ -121,11 +122,15 @@ impl Functions {
             return Ok(loaded);
         }
         // Without the lock: threads may compile at the same time.
-        let loaded = Arc::new(compile(context, driver, write(program, class))?);
+        let text = write(program, class);
+        let shipped = load_shipped(context, driver, &text);
+        let is_shipped = shipped.is_some();
+        let loaded = Arc::new(shipped.map_or_else(|| compile(context, driver, text), Ok)?);
         // Dropped after the lock: the last owner of a stream takes it.
         let streams = context.open_streams();
         let mut kept = locked(&self.kept);
-        kept.compiled += 1;
+        kept.shipped += u64::from(is_shipped);
+        kept.compiled += u64::from(!is_shipped);
         // First, so that what is retired now waits for the streams that are open next time.
         kept.unload_what_ended(context, driver, &streams);
         if let Some(already) = kept.cache.get(program, class) {
@@ -264,6 +269,15 @@ fn destroy(driver: &Driver, event: Handle<sys::CUevent_st>) -> Answer {
     unsafe { driver.event_destroy(event.raw()) }
 }
 
+/// Loads the machine code that is shipped for a text. What a driver does not take, it compiles.
+fn load_shipped(context: &Context, driver: &Driver, text: &str) -> Option<Loaded> {
+    let code = shipped::machine_code(text, context.kernels().major())?;
+    let mut module = ptr::null_mut();
+    // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a local.
+    unsafe { driver.module_load_data(&raw mut module, code.as_ptr().cast()) }.ok()?;
+    kernel_of(context, driver, module).ok()
+}
+
 /// Loads a text. The error holds what the driver says of it, and the text.
 fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
     let text = CString::new(text).map_err(|_| context.error("map", INVALID_VALUE))?;
@@ -286,6 +300,11 @@ fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
         let log = CStr::from_bytes_until_nul(&log).map(|log| log.to_string_lossy().into_owned());
         refused(context.error("map", failure), &log.unwrap_or_default(), &text.to_string_lossy())
     })?;
+    kernel_of(context, driver, module)
+}
+
+/// The kernel of a module that was loaded a moment ago.
+fn kernel_of(context: &Context, driver: &Driver, module: sys::CUmodule) -> Result<Loaded> {
     let mut function = ptr::null_mut();
     // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a local.
     let found = unsafe { driver.module_get_function(&raw mut function, module, c"map".as_ptr()) };

@@ -111,17 +111,35 @@ impl Case {
         let types: Vec<ElementType> =
             (0..count).map(|_| if same { one_type } else { dice.pick(&ElementType::ALL) }).collect();
         let program = program(dice, &types, shape.len(), steps);
+        Self::on_layouts(dice, program, &shape)
+    }
+
+    /// The same function on other elements, of another shape with as many axes.
+    pub(crate) fn on_other_layouts(&self, dice: &mut Dice, most: usize) -> Self {
+        let rank = self.result.0.shape().len();
+        let shape = loop {
+            let shape = shape(dice, most);
+            if shape.len() == rank {
+                break shape;
+            }
+        };
+        Self::on_layouts(dice, self.program.clone(), &shape)
+    }
+
+    /// A function on random layouts of a shape.
+    fn on_layouts(dice: &mut Dice, program: Program, shape: &[usize]) -> Self {
+        let types = program.inputs();
         let result_type = program.result_type();
-        let result = layout(dice, &shape, false);
+        let result = layout(dice, shape, false);
         let result_bytes = contents(dice, &result, result_type);
         let mut inputs: Vec<(Layout, Vec<u8>)> = Vec::new();
-        for &element_type in &types {
-            let layout = if dice.below(3) == 0 { result.clone() } else { layout(dice, &shape, true) };
+        for &element_type in types {
+            let layout = if dice.below(3) == 0 { result.clone() } else { layout(dice, shape, true) };
             let bytes = contents(dice, &layout, element_type);
             inputs.push((layout, bytes));
         }
         let fits = |at: &usize| types[*at].len_bytes() == result_type.len_bytes();
-        let in_place = (0..count).find(fits).filter(|_| dice.below(3) == 0);
+        let in_place = (0..types.len()).find(fits).filter(|_| dice.below(3) == 0);
         if let Some(at) = in_place {
             inputs[at] = (result.clone(), result_bytes.clone());
         }

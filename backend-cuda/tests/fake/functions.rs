@@ -82,11 +82,14 @@ fn random_functions_on_random_layouts() {
     let number =
         |name: &str, otherwise| std::env::var(name).map_or(otherwise, |value| value.parse().unwrap());
     let first = number("FIRST", 0);
-    for which in first..first + number("CASES", 300) {
-        let case = Case::random(&mut Dice(which), 1500);
-        let expected = case.expected();
-        assert!(case.interpreted() == expected, "case {which} interpreted: {case}");
-        case.compare(&case.run(&device, &stream), &expected, which);
+    for which in first..first + number("CASES", 150) {
+        let dice = &mut Dice(which);
+        let case = Case::random(dice, 1500);
+        for case in [&case, &case.on_other_layouts(dice, 1500)] {
+            let expected = case.expected();
+            assert!(case.interpreted() == expected, "case {which} interpreted: {case}");
+            case.compare(&case.run(&device, &stream), &expected, which);
+        }
     }
     if let Ok(folder) = std::env::var("TEXTS") {
         let texts = fake.state(|state| std::mem::take(&mut state.written));

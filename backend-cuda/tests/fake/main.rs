@@ -59,6 +59,7 @@ mod ptx_ops;
 mod reductions;
 mod release;
 mod results;
+mod shipped;
 mod state;
 mod sweep;
 mod symbols;

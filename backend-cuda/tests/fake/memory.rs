@@ -228,7 +228,11 @@ unsafe extern "C" fn launch(
             // SAFETY: of the size that the text declares.
             let parameter = unsafe { slice::from_raw_parts(parameter, text.parameter_bytes) };
             let plain = flat && shared_bytes == 0;
-            return if plain { text.run(state, parameter, grid_x, block_x) } else { INVALID };
+            return match plain {
+                true if state.idle => 0,
+                true => text.run(state, parameter, grid_x, block_x),
+                false => INVALID,
+            };
         }
         if !flat || !extra.is_null() {
             return INVALID;

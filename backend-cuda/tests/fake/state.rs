@@ -109,6 +109,8 @@ pub(crate) struct State {
     pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,
     /// Every text that was loaded.
     pub(crate) written: Vec<String>,
+    /// Whether machine code of functions is loaded. Its kernels do nothing.
+    pub(crate) machine_code: bool,
     /// What the driver says of every text, which it refuses.
     pub(crate) refusal: Option<String>,
     /// Every kernel asked for, by name.
@@ -160,6 +162,7 @@ impl Default for State {
             texts: HashMap::new(),
             functions: HashMap::new(),
             written: Vec::new(),
+            machine_code: false,
             refusal: None,
             asked: Vec::new(),
             idle: false,

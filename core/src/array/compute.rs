@@ -105,7 +105,7 @@ impl Function {
             return Err(LayoutError::AxisOutOfRange { axis, rank }.into());
         }
         let inputs: SmallVec<[Elements<'_, D>; 4]> = inputs.iter().map(ErasedView::elements).collect();
-        stream.0.map(&self.program(), &inputs, scalars, result)
+        stream.0.map(self.program(), &inputs, scalars, result)
     }
 }
 

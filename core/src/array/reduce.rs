@@ -292,7 +292,7 @@ impl Lowered {
         let input = InputElements { start: identity.as_ptr(), layout: &one };
         let out = ResultElements { start: item.as_mut_ptr(), layout: &one };
         // SAFETY: one element of at most 8 bytes is read and one is written, in arrays of 8 bytes
-        unsafe { interpret(&self.finish.program(), &[input], &self.finish_scalars(0), out) }
+        unsafe { interpret(self.finish.program(), &[input], &self.finish_scalars(0), out) }
         stream.0.fill(result, &item[..result.item_bytes])
     }
 }
@@ -323,6 +323,6 @@ fn submit<D: Compute>(
     let shape: Axes<usize> = order.iter().map(|&axis| reduced.shape[axis]).collect();
     let program = element.program().with_positions(&order)?;
     let finish = finish.program();
-    let work = Reducing { program: &program, scalars, combine, finish: &finish, finish_scalars };
+    let work = Reducing { program: &program, scalars, combine, finish, finish_scalars };
     stream.0.reduce(work, form, &shape, &operands, result)
 }

@@ -4,7 +4,11 @@ use std::{collections::HashMap, fmt};
 
 use super::{
     BinaryOperation, ElementType, Function, FunctionError, FunctionErrorKind, Node, Operation,
-    UnaryOperation, Value, literal::canonical_nan, literal::value_of, operation::Domain,
+    UnaryOperation, Value,
+    expand::cost::{self, MAX_INSTRUCTIONS},
+    literal::canonical_nan,
+    literal::value_of,
+    operation::Domain,
 };
 
 /// Inputs that a function can have.
@@ -13,6 +17,8 @@ pub const MAX_INPUTS: usize = 16;
 pub const MAX_SCALARS: usize = 16;
 /// Different values that a function can compute.
 pub const MAX_NODES: usize = 4096;
+/// Values among which one is found sooner by looking at each than by its hash.
+const FEW: usize = 16;
 
 /// Builds a [`Function`]; every step is checked. A value that is there already is not made again.
 ///
@@ -26,12 +32,15 @@ pub const MAX_NODES: usize = 4096;
 /// assert_eq!(function, Function::parse("x0 * k0", &[ElementType::F32], &[ElementType::F32])?);
 /// # Ok::<(), devarray::function::FunctionError>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct FunctionBuilder {
     inputs: Vec<ElementType>,
     scalars: Vec<ElementType>,
     nodes: Vec<Node>,
+    /// All nodes, once there are more than a few.
     known: HashMap<Node, Value>,
+    /// What the nodes expand to, at most.
+    instructions: usize,
 }
 
 /// How much is built.
@@ -50,14 +59,37 @@ impl FunctionBuilder {
     ///
     /// More than 16 inputs or scalars.
     pub fn new(inputs: &[ElementType], scalars: &[ElementType]) -> Result<Self, FunctionError> {
-        for (what, types, most) in [("inputs", inputs, MAX_INPUTS), ("scalars", scalars, MAX_SCALARS)] {
-            if types.len() > most {
-                let message = format!("{} {what}, at most {most} are possible", types.len());
-                return Err(FunctionError::new(FunctionErrorKind::Size, message));
+        let mut builder = Self::default();
+        builder.begin(inputs.iter().copied(), scalars.iter().copied())?;
+        Ok(builder)
+    }
+
+    /// Another function of such inputs and scalars, without values yet. What was built is gone; its memory is used again.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub(super) fn begin(
+        &mut self,
+        inputs: impl Iterator<Item = ElementType>,
+        scalars: impl Iterator<Item = ElementType>,
+    ) -> Result<(), FunctionError> {
+        let Self { inputs: own_inputs, scalars: own_scalars, nodes, known, instructions } = self;
+        own_inputs.clear();
+        own_inputs.extend(inputs);
+        own_scalars.clear();
+        own_scalars.extend(scalars);
+        nodes.clear();
+        known.clear();
+        *instructions = 0;
+        let limits = [("inputs", own_inputs.len(), MAX_INPUTS), ("scalars", own_scalars.len(), MAX_SCALARS)];
+        match limits.into_iter().find(|&(_, count, most)| count > most) {
+            None => Ok(()),
+            Some((what, count, most)) => {
+                let message = format!("{count} {what}, at most {most} are possible");
+                Err(FunctionError::new(FunctionErrorKind::Size, message))
             }
         }
-        let (inputs, scalars) = (inputs.to_vec(), scalars.to_vec());
-        Ok(Self { inputs, scalars, nodes: Vec::new(), known: HashMap::new() })
     }
 
     /// A function to be built on from the result of another, with more inputs behind its own.
@@ -70,9 +102,9 @@ impl FunctionBuilder {
         more_inputs: &[ElementType],
     ) -> Result<(Self, Value), FunctionError> {
         let mut builder = Self::new(&[function.inputs(), more_inputs].concat(), function.scalars())?;
-        builder.nodes.extend_from_slice(function.nodes());
-        let numbered = (0..).map(Value);
-        builder.known.extend(function.nodes().iter().copied().zip(numbered));
+        for node in function.nodes() {
+            builder.push(node.operation, node.element_type)?;
+        }
         Ok((builder, function.result()))
     }
 
@@ -134,7 +166,7 @@ impl FunctionBuilder {
     /// The operation is not defined for the value's type, or the function is too large.
     pub fn unary(&mut self, operation: UnaryOperation, a: Value) -> Built {
         let of = self.type_of(a)?;
-        in_domain(operation.name(), operation.domain(), of)?;
+        in_domain(|| operation.name(), operation.domain(), of)?;
         self.push(Operation::Unary(operation, a), operation.result_type(of))
     }
 
@@ -144,8 +176,8 @@ impl FunctionBuilder {
     ///
     /// The types differ, the operation is not defined for them, or the function is too large.
     pub fn binary(&mut self, operation: BinaryOperation, a: Value, b: Value) -> Built {
-        let of = self.common(operation.name(), &[a, b])?;
-        in_domain(operation.name(), operation.domain(), of)?;
+        let of = self.common(|| operation.name(), &[a, b])?;
+        in_domain(|| operation.name(), operation.domain(), of)?;
         self.push(Operation::Binary(operation, a, b), operation.result_type(of))
     }
 
@@ -155,8 +187,8 @@ impl FunctionBuilder {
     ///
     /// The types differ or are no floats, or the function is too large.
     pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Built {
-        let of = self.common("fma", &[a, b, c])?;
-        in_domain("fma", Domain::Floats, of)?;
+        let of = self.common(|| "fma", &[a, b, c])?;
+        in_domain(|| "fma", Domain::Floats, of)?;
         self.push(Operation::Fma(a, b, c), of)
     }
 
@@ -166,8 +198,8 @@ impl FunctionBuilder {
     ///
     /// The types differ or are bool, or the function is too large.
     pub fn clip(&mut self, x: Value, low: Value, high: Value) -> Built {
-        let of = self.common("clip", &[x, low, high])?;
-        in_domain("clip", Domain::Numbers, of)?;
+        let of = self.common(|| "clip", &[x, low, high])?;
+        in_domain(|| "clip", Domain::Numbers, of)?;
         self.push(Operation::Clip(x, low, high), of)
     }
 
@@ -181,7 +213,7 @@ impl FunctionBuilder {
         if found != ElementType::Bool {
             return Err(type_error(format!("the condition of where is {found}, not bool")));
         }
-        let of = self.common("where", &[a, b])?;
+        let of = self.common(|| "where", &[a, b])?;
         self.push(Operation::Where(condition, a, b), of)
     }
 
@@ -234,42 +266,110 @@ impl FunctionBuilder {
     ///
     /// The value is not one of this builder.
     pub fn finish(self, result: Value) -> Result<Function, FunctionError> {
-        self.type_of(result)?;
-        Ok(Function::canonical(self.inputs, self.scalars, &self.nodes, result))
+        self.built(result)
     }
 
-    fn common(&self, name: &str, values: &[Value]) -> Result<ElementType, FunctionError> {
+    /// As [`finish`](Self::finish), and the builder stays.
+    pub(super) fn built(&self, result: Value) -> Result<Function, FunctionError> {
+        self.type_of(result)?;
+        Ok(Function::canonical(self.inputs.clone(), self.scalars.clone(), &self.nodes, result))
+    }
+
+    /// What decides the function, but for the result: equal parts and an equal result make equal functions.
+    pub(super) fn parts(&self) -> (&[ElementType], &[ElementType], &[Node]) {
+        (&self.inputs, &self.scalars, &self.nodes)
+    }
+
+    /// Instructions that the function expands to, at most.
+    pub(super) fn instructions(&self) -> usize {
+        self.instructions
+    }
+
+    fn common(
+        &self,
+        name: impl Fn() -> &'static str,
+        values: &[Value],
+    ) -> Result<ElementType, FunctionError> {
         let first = self.type_of(values[0])?;
         for &value in &values[1..] {
             let other = self.type_of(value)?;
             if other != first {
-                return Err(type_error(format!("{name} of {first} and {other}: write a cast")));
+                return Err(type_error(format!("{} of {first} and {other}: write a cast", name())));
             }
         }
         Ok(first)
     }
 
+    fn find(&self, node: &Node) -> Option<Value> {
+        if self.nodes.len() > FEW {
+            return self.known.get(node).copied();
+        }
+        self.nodes.iter().position(|known| known == node).map(value)
+    }
+
     fn push(&mut self, operation: Operation, element_type: ElementType) -> Built {
         let node = Node { operation, element_type };
-        if let Some(&value) = self.known.get(&node) {
+        if let Some(value) = self.find(&node) {
             return Ok(value);
         }
-        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         if self.nodes.len() >= MAX_NODES {
             let message = format!("the function computes more than {MAX_NODES} values");
             return Err(FunctionError::new(FunctionErrorKind::Size, message));
         }
+        let instructions = self.instructions + self.cost(&node);
+        if instructions > MAX_INSTRUCTIONS {
+            return Err(self.too_long(&node));
+        }
+        self.instructions = instructions;
         self.nodes.push(node);
-        self.known.insert(node, Value(number));
-        Ok(Value(number))
+        match self.nodes.len() {
+            0..=FEW => {}
+            len if self.known.is_empty() => {
+                self.known.extend(self.nodes.iter().copied().zip((0..len).map(value)));
+            }
+            len => {
+                self.known.insert(node, value(len - 1));
+            }
+        }
+        Ok(value(self.nodes.len() - 1))
+    }
+
+    /// Instructions that a node expands to, at most.
+    fn cost(&self, node: &Node) -> usize {
+        let first = node.operation.operands().next();
+        let of = first.map_or(node.element_type, |first| self.nodes[first.index()].element_type);
+        cost::instructions(node.operation, of, node.element_type)
+    }
+
+    /// That the function expands to too much, most of it for the operation that is named.
+    fn too_long(&self, last: &Node) -> FunctionError {
+        let mut shares: Vec<(&str, usize, usize)> = Vec::new();
+        for node in self.nodes.iter().chain([last]) {
+            let (name, cost) = (node.operation.name(), self.cost(node));
+            match shares.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, count, sum)) => (*count, *sum) = (*count + 1, *sum + cost),
+                None => shares.push((name, 1, cost)),
+            }
+        }
+        let (name, count, sum) = shares.into_iter().max_by_key(|&(.., sum)| sum).unwrap_or(("nothing", 0, 0));
+        let message = format!(
+            "the function expands to more than {MAX_INSTRUCTIONS} instructions, {sum} of them for `{name}`, \
+             which it computes {count} times"
+        );
+        FunctionError::new(FunctionErrorKind::Size, message)
     }
 }
 
-fn in_domain(name: &str, domain: Domain, of: ElementType) -> Result<(), FunctionError> {
+/// The value of a node by its number, which the limit keeps small.
+fn value(number: usize) -> Value {
+    Value(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+fn in_domain(name: impl Fn() -> &'static str, domain: Domain, of: ElementType) -> Result<(), FunctionError> {
     if domain.contains(of) {
         return Ok(());
     }
-    Err(type_error(format!("{name} takes {}, not {of}", domain.name())))
+    Err(type_error(format!("{} takes {}, not {of}", name(), domain.name())))
 }
 
 fn type_error(message: String) -> FunctionError {

@@ -4,6 +4,7 @@
 //! are held as the `f32` of the same value, and rounded after every operation that could leave their type.
 
 mod cast;
+pub(super) mod cost;
 mod emitter;
 mod float;
 mod integer;

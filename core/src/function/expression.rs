@@ -5,6 +5,7 @@
 
 mod methods;
 mod operators;
+mod recent;
 
 use std::{
     cell::{Cell, RefCell},
@@ -22,7 +23,12 @@ use super::{
 thread_local! {
     /// The functions that are being written on this thread, the innermost last.
     static TRACES: RefCell<Vec<Trace>> = const { RefCell::new(Vec::new()) };
+    /// The builder of the last function, so that the next one needs no memory.
+    static IDLE: RefCell<Option<FunctionBuilder>> = const { RefCell::new(None) };
 }
+
+/// Instructions of a function whose builder is used again, so that a thread keeps little.
+const MAX_IDLE_INSTRUCTIONS: usize = 4096;
 
 /// A function that is being written.
 #[derive(Debug)]
@@ -86,14 +92,18 @@ impl Tracing {
     fn begin(parameters: &[Parameter]) -> Result<Self, FunctionError> {
         thread_local!(static NEXT: Cell<u64> = const { Cell::new(1) });
         let number = NEXT.replace(NEXT.get() + 1);
-        let (mut inputs, mut scalars) = (Vec::new(), Vec::new());
-        for parameter in parameters {
-            match *parameter {
-                Parameter::Input(element_type) => inputs.push(element_type),
-                Parameter::Scalar(element_type) => scalars.push(element_type),
-            }
-        }
-        let trace = Trace { number, builder: FunctionBuilder::new(&inputs, &scalars)?, error: None };
+        let inputs = parameters.iter().filter_map(|parameter| match *parameter {
+            Parameter::Input(element_type) => Some(element_type),
+            Parameter::Scalar(_) => None,
+        });
+        let scalars = parameters.iter().filter_map(|parameter| match *parameter {
+            Parameter::Scalar(element_type) => Some(element_type),
+            Parameter::Input(_) => None,
+        });
+        let idle = IDLE.try_with(|idle| idle.try_borrow_mut().ok()?.take());
+        let mut builder = idle.ok().flatten().unwrap_or_default();
+        builder.begin(inputs, scalars)?;
+        let trace = Trace { number, builder, error: None };
         TRACES.with_borrow_mut(|traces| traces.push(trace));
         Ok(Self(number))
     }
@@ -197,7 +207,11 @@ pub(crate) fn trace<R: Computable>(
         return Err(error);
     }
     let node = result.node.filter(|_| result.trace == number).ok_or_else(of_another_function)?;
-    builder.finish(node)
+    let function = recent::function(&builder, node);
+    if builder.instructions() <= MAX_IDLE_INSTRUCTIONS {
+        let _ = IDLE.try_with(|idle| idle.try_borrow_mut().map(|mut idle| *idle = Some(builder)));
+    }
+    function
 }
 
 impl<T: Computable> Expression<T> {

@@ -1,8 +1,11 @@
 //! A function: typed values, each made of values before it.
 
-use std::collections::HashMap;
+use std::{
+    hash::{Hash, Hasher},
+    sync::{Arc, OnceLock},
+};
 
-use super::{BinaryOperation, ElementType, UnaryOperation};
+use super::{BinaryOperation, ElementType, UnaryOperation, primitive::Program};
 
 /// A value of a [`Function`], or of the [`FunctionBuilder`](super::FunctionBuilder) that makes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,7 +60,25 @@ impl Operation {
         all.into_iter().flatten()
     }
 
-    fn moved(self, at: impl Fn(Value) -> Value) -> Self {
+    /// What it is called in messages: as in a text, where it has a name there.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Input(_) => "input",
+            Self::Scalar(_) => "scalar",
+            Self::Position(_) => "position",
+            Self::Constant(_) => "constant",
+            Self::Unary(operation, _) => operation.name(),
+            Self::Binary(operation, ..) => operation.name(),
+            Self::Fma(..) => "fma",
+            Self::Clip(..) => "clip",
+            Self::Where(..) => "where",
+            Self::Cast(_) => "cast",
+            Self::Bitcast(_) => "bitcast",
+        }
+    }
+
+    /// The same of other values.
+    pub(super) fn with_operands(self, mut at: impl FnMut(Value) -> Value) -> Self {
         match self {
             Self::Input(_) | Self::Scalar(_) | Self::Position(_) | Self::Constant(_) => self,
             Self::Unary(operation, a) => Self::Unary(operation, at(a)),
@@ -125,97 +146,129 @@ impl Node {
 /// assert_eq!(function.to_string(), "x0 * k0 + where(x1 < 0.0, -x1, x1)");
 /// # Ok::<(), devarray::function::FunctionError>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Function {
+#[derive(Clone)]
+pub struct Function(Arc<Parts>);
+
+struct Parts {
     inputs: Vec<ElementType>,
     scalars: Vec<ElementType>,
     nodes: Vec<Node>,
+    needed_rank: usize,
+    /// Once it was asked for.
+    program: OnceLock<Program>,
 }
 
 impl Function {
-    /// The function of what `result` needs of `nodes`, numbered by first use.
+    /// The function of what `result` needs of `nodes`, which all differ, numbered by first use.
     pub(super) fn canonical(
         inputs: Vec<ElementType>,
         scalars: Vec<ElementType>,
         nodes: &[Node],
         result: Value,
     ) -> Self {
-        let mut places: HashMap<Value, Value> = HashMap::new();
-        let mut kept: Vec<Node> = Vec::new();
-        let mut known: HashMap<Node, Value> = HashMap::new();
+        let mut places: Vec<Option<Value>> = vec![None; nodes.len()];
+        let mut kept: Vec<Node> = Vec::with_capacity(nodes.len());
         let mut waiting = vec![result];
         while let Some(&value) = waiting.last() {
             let node = nodes[value.index()];
             let before = waiting.len();
-            waiting.extend(node.operation.operands().rev().filter(|operand| !places.contains_key(operand)));
+            waiting
+                .extend(node.operation.operands().rev().filter(|operand| places[operand.index()].is_none()));
             if waiting.len() > before {
                 continue;
             }
             waiting.pop();
-            let operation = node.operation.moved(|operand| places[&operand]);
-            let node = Node { operation, ..node };
-            let place = *known.entry(node).or_insert_with(|| {
-                kept.push(node);
-                Value(u32::try_from(kept.len() - 1).unwrap_or(u32::MAX))
-            });
-            places.insert(value, place);
+            if places[value.index()].is_some() {
+                continue;
+            }
+            let operation =
+                node.operation.with_operands(|operand| places[operand.index()].unwrap_or(operand));
+            places[value.index()] = Some(Value(u32::try_from(kept.len()).unwrap_or(u32::MAX)));
+            kept.push(Node { operation, ..node });
         }
-        Self { inputs, scalars, nodes: kept }
+        let axes = kept.iter().filter_map(|node| match node.operation {
+            Operation::Position(axis) => Some(usize::from(axis) + 1),
+            _ => None,
+        });
+        let needed_rank = axes.max().unwrap_or(0);
+        Self(Arc::new(Parts { inputs, scalars, nodes: kept, needed_rank, program: OnceLock::new() }))
+    }
+
+    /// Where its program is kept.
+    pub(super) fn kept_program(&self) -> &OnceLock<Program> {
+        &self.0.program
     }
 
     /// The types of the inputs `x0`, `x1` ….
     #[must_use]
     pub fn inputs(&self) -> &[ElementType] {
-        &self.inputs
+        &self.0.inputs
     }
 
     /// The types of the scalar arguments `k0`, `k1` ….
     #[must_use]
     pub fn scalars(&self) -> &[ElementType] {
-        &self.scalars
+        &self.0.scalars
     }
 
     /// What makes the values, in order: each takes values before it, and the last is the result.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
-        &self.nodes
+        &self.0.nodes
     }
 
     /// The value that is the result.
     #[must_use]
     pub fn result(&self) -> Value {
-        Value(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX))
+        Value(u32::try_from(self.nodes().len() - 1).unwrap_or(u32::MAX))
     }
 
     /// The type of the result's elements.
     #[must_use]
     pub fn result_type(&self) -> ElementType {
-        self.nodes[self.result().index()].element_type
+        self.nodes()[self.result().index()].element_type
     }
 
     /// How many axes the result must have at least: one more than the last whose position is taken.
     #[must_use]
     pub fn needed_rank(&self) -> usize {
-        let axes = self.nodes.iter().filter_map(|node| match node.operation {
-            Operation::Position(axis) => Some(usize::from(axis) + 1),
-            _ => None,
-        });
-        axes.max().unwrap_or(0)
+        self.0.needed_rank
     }
 
     /// A number for the function, the same in every process: for keys of caches that are kept.
     #[must_use]
     pub fn digest(&self) -> u128 {
         let types = |types: &[ElementType]| types.iter().map(|&t| t as u64).collect::<Vec<_>>();
-        let lengths = [self.inputs.len() as u64, self.scalars.len() as u64];
-        let nodes = self.nodes.iter().flat_map(|node| {
+        let lengths = [self.inputs().len() as u64, self.scalars().len() as u64];
+        let nodes = self.nodes().iter().flat_map(|node| {
             let code = node.operation.code();
             code.into_iter().chain([node.element_type as u64])
         });
-        let words = lengths.into_iter().chain(types(&self.inputs)).chain(types(&self.scalars)).chain(nodes);
+        let words = lengths.into_iter().chain(types(self.inputs())).chain(types(self.scalars())).chain(nodes);
         // FNV-1a of 128 bits.
         words.flat_map(u64::to_le_bytes).fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
             (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
         })
+    }
+}
+
+impl Parts {
+    /// What tells functions apart.
+    fn identity(&self) -> (&[ElementType], &[ElementType], &[Node]) {
+        (&self.inputs, &self.scalars, &self.nodes)
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.identity() == other.0.identity()
+    }
+}
+
+impl Eq for Function {}
+
+impl Hash for Function {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.identity().hash(state);
     }
 }

@@ -35,6 +35,11 @@ impl ProgramBuilder {
         Self { inputs, scalars, instructions: Vec::new(), types: Vec::new(), known: HashMap::new() }
     }
 
+    /// Instructions so far.
+    pub(in crate::function) fn len(&self) -> usize {
+        self.instructions.len()
+    }
+
     /// The type of a register.
     #[must_use]
     pub fn type_of(&self, register: Register) -> RegisterType {

@@ -1,0 +1,135 @@
+//! The kernels that are shipped as machine code: what they compute, and that they are loaded instead of compiled.
+
+use devarray::{
+    Array, Context, Order, Result, StreamHandle,
+    function::{Computable, Float, Number, ReduceOperation, Reduction, WholeNumber},
+    math,
+};
+use devarray_cuda::CudaDevice;
+
+use super::state::Fake;
+
+type Stream = StreamHandle<CudaDevice>;
+type Elements<T> = Array<T, CudaDevice>;
+
+/// Elements of an array: so many that threads take as much as they do of any larger one.
+const LEN: usize = 1 << 16;
+
+/// Calls functions on two arrays.
+macro_rules! call {
+    ($stream:expr, $x:expr, $y:expr; $($one:ident)*; $($two:ident)*) => {{
+        $(math::$one($stream, $x)?;)*
+        $(math::$two($stream, $x, $y)?;)*
+    }};
+}
+
+/// Of a type of numbers, arrays with arrays and with scalars, into new arrays and in place.
+fn numbers<T: Number>(stream: &Stream, k: T) -> Result<[Elements<T>; 2]> {
+    let [mut x, y] = [Array::zeros(stream, &[LEN])?, Array::zeros(stream, &[LEN])?];
+    call!(stream, &x, &y; abs square;
+        add subtract multiply minimum maximum equal not_equal less less_equal greater greater_equal);
+    call!(stream, &x, k; ; add subtract multiply minimum maximum equal less greater);
+    math::clip(stream, &x, k, k)?;
+    x.view_mut().update(stream, (&y,), |x, (y,)| x + y)?;
+    x.view_mut().update(stream, (&y,), |x, (y,)| x - y)?;
+    x.view_mut().update(stream, (&y,), |x, (y,)| x * y)?;
+    x.view_mut().update(stream, (k,), |x, (k,)| x + k)?;
+    x.view_mut().update(stream, (k,), |x, (k,)| x * k)?;
+    Ok([x, y])
+}
+
+fn whole_numbers<T: WholeNumber>(stream: &Stream, k: T) -> Result<Elements<T>> {
+    let [x, y] = numbers(stream, k)?;
+    call!(stream, &x, &y; ; floor_divide remainder bitwise_and bitwise_or bitwise_xor);
+    Ok(x)
+}
+
+fn floats<T: Float>(stream: &Stream, k: T) -> Result<Elements<T>> {
+    let [mut x, y] = numbers(stream, k)?;
+    call!(stream, &x, &y;
+        negate sign reciprocal sqrt rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh
+        tanh asinh acosh atanh erf erfc sigmoid floor ceil trunc rint is_nan is_infinite is_finite;
+        divide floor_divide remainder power atan2 hypot copysign);
+    call!(stream, &x, k; ; divide power);
+    math::divide(stream, k, &x)?;
+    math::fma(stream, &x, &y, &y)?;
+    math::fma(stream, &x, k, &y)?;
+    math::select(stream, &Array::zeros(stream, &[LEN])?, &x, &y)?;
+    x.view_mut().update(stream, (&y,), |x, (y,)| x / y)?;
+    x.view_mut().update(stream, (&y, k), |x, (y, k)| x + y * k)?;
+    Ok(x)
+}
+
+fn casts<T: Computable>(stream: &Stream, x: &Elements<T>) -> Result<()> {
+    math::cast::<f32, _, _>(stream, x)?;
+    math::cast::<f64, _, _>(stream, x)?;
+    Ok(())
+}
+
+/// Of all elements, and of rows.
+fn reductions<T: Float>(stream: &Stream, x: &Elements<T>) -> Result<()> {
+    use ReduceOperation::{Maximum, Mean, Minimum, Sum};
+    let rows = x.view().reshape(&[1 << 8, LEN >> 8], Order::C)?;
+    for operation in [Sum, Mean, Minimum, Maximum] {
+        x.reduce::<T>(stream, &Reduction::new(operation))?;
+        rows.reduce::<T>(stream, &Reduction::new(operation).axes(&[1]))?;
+    }
+    Ok(())
+}
+
+/// Every call whose kernels are shipped.
+fn every_call(stream: &Stream) -> Result<()> {
+    let x = floats(stream, 0.0_f32)?;
+    math::cast::<f64, _, _>(stream, &x)?;
+    reductions(stream, &x)?;
+    math::cast::<u8, _, _>(stream, &x)?;
+    let x = floats(stream, 0.0_f64)?;
+    math::cast::<f32, _, _>(stream, &x)?;
+    reductions(stream, &x)?;
+    casts(stream, &whole_numbers(stream, 0_i32)?)?;
+    casts(stream, &whole_numbers(stream, 0_i64)?)?;
+    casts(stream, &numbers(stream, 0_u8)?[0])?;
+    casts(stream, &Array::<u16, _>::zeros(stream, &[LEN])?)
+}
+
+/// Makes every call on a fake device, and answers what was loaded: as machine code, and the texts.
+fn loaded(generation: (i32, i32), machine_code: bool) -> (u64, Vec<String>) {
+    let fake = Fake::new();
+    fake.state(|state| {
+        (state.idle, state.total_bytes) = (true, 1 << 30);
+        (state.generation, state.machine_code) = (generation, machine_code);
+    });
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    every_call(&context.stream().unwrap()).unwrap();
+    let statistics = context.device().function_statistics();
+    let texts = fake.state(|state| std::mem::take(&mut state.written));
+    assert_eq!(statistics.compiled, texts.len() as u64);
+    drop(context);
+    fake.assert_proper();
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    (statistics.shipped, texts)
+}
+
+#[test]
+fn shipped_functions_are_not_compiled() {
+    // Texts that were written since are compiled until the file is written again, which another step asks for.
+    let (shipped, compiled) = loaded((9, 0), true);
+    assert!(shipped > 100, "{shipped} are shipped, {} are compiled", compiled.len());
+    assert_eq!(loaded((8, 6), true).0, shipped);
+    // The twins: a driver that refuses machine code, and a device for which there is none, compile all of them.
+    let all = shipped + compiled.len() as u64;
+    for (generation, machine_code) in [((9, 0), false), ((12, 0), true)] {
+        let (shipped, compiled) = loaded(generation, machine_code);
+        assert_eq!((shipped, compiled.len() as u64), (0, all));
+    }
+}
+
+/// Writes the texts to the folder `TEXTS`, for `kernels/shipped.py`.
+#[test]
+#[ignore = "writes files: TEXTS=... cargo test -p devarray-cuda --test fake shipped_texts -- --ignored"]
+fn shipped_texts() {
+    let folder = std::env::var("TEXTS").expect("TEXTS is a folder");
+    for (nth, text) in loaded((9, 0), false).1.into_iter().enumerate() {
+        std::fs::write(format!("{folder}/{nth:04}.ptx"), text).unwrap();
+    }
+}

@@ -5,9 +5,7 @@
 
 use std::ops::Range;
 
-use devarray::function::primitive::{
-    Binary, Constant, Instruction, Program, Register, RegisterType, Unary,
-};
+use devarray::function::primitive::{Binary, Constant, Instruction, Program, Register, RegisterType, Unary};
 
 /// Least cost, in simple instructions, of a side that is worth a branch.
 const WORTH: u32 = 24;
@@ -140,7 +138,7 @@ impl Regions {
         for region in 1..costs.len() {
             let outer = kept[tree.parents[region]];
             // A branch around nearly everything would keep the assembler from mixing the elements' instructions.
-            let is_worth = costs[region] >= WORTH && 4 * costs[region] <= 3 * costs[outer];
+            let is_worth = costs[region] >= WORTH && 3 * costs[region] <= 2 * costs[outer];
             kept.push(if is_worth { region } else { outer });
         }
         let branches = groups.into_iter().filter_map(|group| {
@@ -198,7 +196,9 @@ fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
         Instruction::Binary(Binary::Less, a, b) if is_infinite(a) || is_infinite(b) => Some(true),
         // One number of very many; but a few bits may well be these.
         Instruction::Binary(Binary::Equal, a, b) if constant(b).is_some() => {
-            let Instruction::Binary(Binary::And, _, mask) = instructions[a.index()] else { return Some(false) };
+            let Instruction::Binary(Binary::And, _, mask) = instructions[a.index()] else {
+                return Some(false);
+            };
             match constant(mask) {
                 Some(Constant::B32(bits)) if bits.count_ones() >= FEW_BITS => Some(false),
                 Some(Constant::B64(bits)) if bits.count_ones() >= FEW_BITS => Some(false),

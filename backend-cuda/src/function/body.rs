@@ -3,15 +3,18 @@
 //! Every rounding is spelled out, so that nothing is contracted (PTX ISA, "Floating Point Instructions"); no
 //! instruction is approximate or flushes subnormals.
 
+mod branches;
+
 use devarray::function::{
     ElementType,
     primitive::{Binary, Constant, Instruction, Program, Register, RegisterType, Unary},
 };
 
+use self::branches::Element;
 use super::{
     access::load_one,
     quick::{self, Quick},
-    regions::{Region, Regions},
+    regions::Regions,
     text::{Bank, Reg, Text},
 };
 
@@ -119,78 +122,28 @@ impl<'p> Body<'p> {
         })
     }
 
-    /// Writes the rest for one element of a line, and answers the register of the result. `quick`: the quick way of divisions,
-    /// which is asked in the end whether it was sound.
-    pub(super) fn element(
+    /// Writes the rest for elements of some lines, and answers the registers of the results. `source`: what an element, by
+    /// its number, reads. `quick`: the quick way of divisions, which is asked in the end whether it was sound.
+    pub(super) fn elements<'k>(
         &self,
         text: &mut Text,
-        line: &Known,
+        lines: impl Iterator<Item = &'k Known>,
         quick: Option<Quick>,
-        mut source: impl FnMut(&mut Text, Instruction) -> Reg,
-    ) -> Reg {
-        let mut known = line.clone();
-        self.region(text, &mut known, (0, quick), &mut source);
-        register(&known, self.program.result())
+        mut source: impl FnMut(&mut Text, usize, Instruction) -> Reg,
+    ) -> Vec<Reg> {
+        let mut elements: Vec<Element> = lines.cloned().enumerate().collect();
+        self.region(text, &mut elements, (0, quick), &mut source);
+        elements.iter().map(|(_, known)| register(known, self.program.result())).collect()
     }
 
     /// Writes the rest for one element of a thread without lines, and answers the register of the result.
-    pub(super) fn alone(&self, text: &mut Text, source: impl FnMut(&mut Text, Instruction) -> Reg) -> Reg {
-        self.element(text, &self.common, None, source)
-    }
-
-    /// Writes the instructions of a region. Regions inside it are written behind branches.
-    fn region(
+    pub(super) fn alone(
         &self,
         text: &mut Text,
-        known: &mut Known,
-        (region, quick): (Region, Option<Quick>),
-        source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
-    ) {
-        for (at, &instruction) in self.program.instructions().iter().enumerate() {
-            if self.differs[at] < Differs::ByElement || self.regions.region(at) != region {
-                continue;
-            }
-            let value = match (instruction, self.regions.sides(at)) {
-                (Instruction::Select(condition, a, b), Some(sides)) => {
-                    let to = text.register(Bank::of(self.program.register_type(a)));
-                    let (otherwise, end) = (text.label(), text.label());
-                    let condition = register(known, condition);
-                    text.line(format_args!("@!{condition} bra {otherwise}"));
-                    self.side(text, known, (sides[0], quick), (to, a), source);
-                    text.line(format_args!("bra {end}"));
-                    text.place(&otherwise);
-                    self.side(text, known, (sides[1], quick), (to, b), source);
-                    text.place(&end);
-                    to
-                }
-                (Instruction::Binary(Binary::Divide, a, b), _) => {
-                    match quick.zip(known.inverses[b.index()]) {
-                        Some((quick, inverse)) => {
-                            let in_range = quick::is_in_range(self.program.instructions()[a.index()]);
-                            let number = (register(known, a), in_range);
-                            quick.divide(text, number, register(known, b), inverse)
-                        }
-                        None => self.instruction(text, known, instruction, source),
-                    }
-                }
-                _ => self.instruction(text, known, instruction, source),
-            };
-            known.values[at] = Some(value);
-        }
-    }
-
-    /// Writes a region, and puts the value it is computed for into a register.
-    fn side(
-        &self,
-        text: &mut Text,
-        known: &mut Known,
-        region: (Region, Option<Quick>),
-        (to, value): (Reg, Register),
-        source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
-    ) {
-        self.region(text, known, region, source);
-        let value = register(known, value);
-        text.line(format_args!("mov.{} {to}, {value}", to.bank.type_name()));
+        mut source: impl FnMut(&mut Text, Instruction) -> Reg,
+    ) -> Reg {
+        let one = std::iter::once(&self.common);
+        self.elements(text, one, None, |text, _, instruction| source(text, instruction))[0]
     }
 
     fn instruction(

@@ -1,12 +1,17 @@
 //! Which instructions only one side of a selection needs, so that they are skipped where the other is chosen.
 //!
 //! Programs compute both sides of every selection. Where a side is long, such as the reduction of huge angles, a branch
-//! around it costs less.
+//! around it costs less. Selections by one condition share a branch.
 
-use devarray::function::primitive::{Binary, Instruction, Program, RegisterType, Unary};
+use std::ops::Range;
+
+use devarray::function::primitive::{Binary, Constant, Instruction, Program, Register, RegisterType, Unary};
 
 /// Least cost, in simple instructions, of a side that is worth a branch.
 const WORTH: u32 = 24;
+
+/// Fewer bits than these often happen to be equal to a constant.
+const FEW_BITS: u32 = 8;
 
 /// A group of instructions that are computed together or not at all; 0 is what is always computed.
 pub(super) type Region = usize;
@@ -16,8 +21,27 @@ pub(super) type Region = usize;
 pub(super) struct Regions {
     /// Of each instruction.
     of: Vec<Region>,
-    /// Of the two sides of each selection.
-    sides: Vec<Option<[Region; 2]>>,
+    branches: Vec<Branch>,
+}
+
+/// Selections by one condition, made by a branch where the first of them stands.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub(super) condition: Register,
+    /// The selections, in order.
+    pub(super) selections: Vec<usize>,
+    /// What only the true or the false side needs, where that is long enough to be skipped; one of them is.
+    pub(super) sides: [Option<Region>; 2],
+}
+
+/// Selections by one condition, seen so far.
+#[derive(Debug)]
+struct Group {
+    condition: Register,
+    parent: Region,
+    sides: [Region; 2],
+    /// The last one first.
+    selections: Vec<usize>,
 }
 
 /// Regions as a tree, the root of which is what is always computed.
@@ -32,6 +56,10 @@ impl Tree {
         self.parents.push(parent);
         self.depths.push(self.depths[parent] + 1);
         self.parents.len() - 1
+    }
+
+    fn contains(&self, outer: Region, inner: Region) -> bool {
+        self.join(outer, inner) == outer
     }
 
     /// The innermost region that both are in.
@@ -53,26 +81,47 @@ impl Regions {
         let instructions = program.instructions();
         let mut tree = Tree { parents: vec![0], depths: vec![0] };
         let mut of: Vec<Option<Region>> = vec![None; instructions.len()];
-        let mut sides = vec![None; instructions.len()];
+        let mut groups: Vec<Group> = Vec::new();
         of[program.result().index()] = Some(0);
         // Users come after what they use.
         for at in (0..instructions.len()).rev().filter(|&at| !skipped(at)) {
             let region = of[at].unwrap_or(0);
             of[at] = Some(region);
-            let mut used = |operand: usize, by: Region| {
-                of[operand] = Some(of[operand].map_or(by, |before| tree.join(before, by)));
+            let mut used = |tree: &Tree, operand: Register, by: Region| {
+                let before = &mut of[operand.index()];
+                *before = Some(before.map_or(by, |before| tree.join(before, by)));
             };
             match instructions[at] {
                 Instruction::Select(condition, a, b) => {
-                    used(condition.index(), region);
-                    let pair = [tree.child(region), tree.child(region)];
-                    for (operand, side) in [a, b].into_iter().zip(pair) {
-                        let before = of[operand.index()];
-                        of[operand.index()] = Some(before.map_or(side, |before| tree.join(before, side)));
+                    used(&tree, condition, region);
+                    let known_before =
+                        |at: usize, operand: Register| operand.index() < at || skipped(operand.index());
+                    let found = groups.iter().rposition(|group| {
+                        let is_known = |&of: &usize| {
+                            let Instruction::Select(_, a, b) = instructions[of] else { return false };
+                            known_before(at, a) && known_before(at, b)
+                        };
+                        (group.condition, group.parent) == (condition, region)
+                            && group.selections.iter().all(is_known)
+                            && !has_any(&tree, &of, at + 1..group.selections[0], group.sides)
+                    });
+                    let group = found.unwrap_or_else(|| {
+                        let sides = [tree.child(region), tree.child(region)];
+                        groups.push(Group { condition, parent: region, sides, selections: Vec::new() });
+                        groups.len() - 1
+                    });
+                    groups[group].selections.push(at);
+                    // What is nearly always chosen is not worth a branch around it.
+                    let nearly_always = foreseen(instructions, condition);
+                    for (operand, (side, chosen_if)) in
+                        [a, b].into_iter().zip(groups[group].sides.into_iter().zip([true, false]))
+                    {
+                        let by = if nearly_always == Some(chosen_if) { region } else { side };
+                        let before = &mut of[operand.index()];
+                        *before = Some(before.map_or(by, |before| tree.join(before, by)));
                     }
-                    sides[at] = Some(pair);
                 }
-                other => other.operands().for_each(|operand| used(operand.index(), region)),
+                other => other.operands().for_each(|operand| used(&tree, operand, region)),
             }
         }
         let of: Vec<Region> = of.into_iter().map(|region| region.unwrap_or(0)).collect();
@@ -87,13 +136,18 @@ impl Regions {
         }
         let mut kept: Vec<Region> = vec![0];
         for region in 1..costs.len() {
-            kept.push(if costs[region] >= WORTH { region } else { kept[tree.parents[region]] });
+            let outer = kept[tree.parents[region]];
+            // A branch around nearly everything would keep the assembler from mixing the elements' instructions.
+            let is_worth = costs[region] >= WORTH && 3 * costs[region] <= 2 * costs[outer];
+            kept.push(if is_worth { region } else { outer });
         }
-        let worth = |pair: [Region; 2]| pair.into_iter().any(|side| kept[side] == side);
-        Self {
-            of: of.into_iter().map(|region| kept[region]).collect(),
-            sides: sides.into_iter().map(|pair| pair.filter(|&pair| worth(pair))).collect(),
-        }
+        let branches = groups.into_iter().filter_map(|group| {
+            let Group { condition, sides, mut selections, .. } = group;
+            selections.reverse();
+            let sides = sides.map(|side| Some(side).filter(|&side| kept[side] == side));
+            sides.iter().any(Option::is_some).then_some(Branch { condition, selections, sides })
+        });
+        Self { branches: branches.collect(), of: of.into_iter().map(|region| kept[region]).collect() }
     }
 
     /// The region of an instruction.
@@ -101,9 +155,57 @@ impl Regions {
         self.of[instruction]
     }
 
-    /// The regions of the two sides of a selection, if it is worth a branch. One of them may be empty.
-    pub(super) fn sides(&self, instruction: usize) -> Option<[Region; 2]> {
-        self.sides[instruction]
+    /// The branch that stands where an instruction does, a selection.
+    pub(super) fn branch(&self, instruction: usize) -> Option<&Branch> {
+        self.branches.iter().find(|branch| branch.selections[0] == instruction)
+    }
+}
+
+/// Whether some of these instructions are in one of two regions.
+fn has_any(tree: &Tree, of: &[Option<Region>], among: Range<usize>, sides: [Region; 2]) -> bool {
+    of[among].iter().flatten().any(|&region| sides.into_iter().any(|side| tree.contains(side, region)))
+}
+
+/// What a condition nearly always is, as far as it can be told from its form.
+fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
+    let constant = |register: Register| match instructions[register.index()] {
+        Instruction::Constant(constant) => Some(constant),
+        _ => None,
+    };
+    let is_infinite = |register: Register| {
+        let infinite = |constant| match constant {
+            Constant::F32(bits) => f32::from_bits(bits).is_infinite(),
+            Constant::F64(bits) => f64::from_bits(bits).is_infinite(),
+            _ => false,
+        };
+        constant(register).is_some_and(infinite)
+    };
+    let both = |a, b| (foreseen(instructions, a), foreseen(instructions, b));
+    match instructions[condition.index()] {
+        Instruction::Unary(Unary::Not, of) => foreseen(instructions, of).map(|value| !value),
+        Instruction::Binary(Binary::And, a, b) => match both(a, b) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (a, b) => a.and(b),
+        },
+        Instruction::Binary(Binary::Or, a, b) => match both(a, b) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (a, b) => a.and(b),
+        },
+        // Not NaN.
+        Instruction::Binary(Binary::Equal, a, b) if a == b => Some(true),
+        Instruction::Binary(Binary::Less, a, b) if is_infinite(a) || is_infinite(b) => Some(true),
+        // One number of very many; but a few bits may well be these.
+        Instruction::Binary(Binary::Equal, a, b) if constant(b).is_some() => {
+            let Instruction::Binary(Binary::And, _, mask) = instructions[a.index()] else {
+                return Some(false);
+            };
+            match constant(mask) {
+                Some(Constant::B32(bits)) if bits.count_ones() >= FEW_BITS => Some(false),
+                Some(Constant::B64(bits)) if bits.count_ones() >= FEW_BITS => Some(false),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 

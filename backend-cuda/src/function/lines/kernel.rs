@@ -307,11 +307,13 @@ impl Kernel<'_> {
         lines: &[Known],
         (vector, quick): (usize, Option<Quick>),
     ) -> Vec<Vec<Reg>> {
-        let mut one = |short: usize, at: usize| {
-            let read = |text: &mut Text, instruction| self.read(text, instruction, loaded, (short, at));
-            body.element(text, &lines[short], quick, read)
-        };
-        (0..self.deal).map(|short| (0..vector).map(|at| one(short, at)).collect()).collect()
+        let places: Vec<(usize, usize)> =
+            (0..self.deal).flat_map(|short| (0..vector).map(move |at| (short, at))).collect();
+        let lines = places.iter().map(|&(short, _)| &lines[short]);
+        let results = body.elements(text, lines, quick, |text, nth, instruction| {
+            self.read(text, instruction, loaded, places[nth])
+        });
+        results.chunks(vector).map(<[Reg]>::to_vec).collect()
     }
 
     /// An element that was loaded, or a position, as the program reads it.

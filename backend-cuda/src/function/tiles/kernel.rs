@@ -301,8 +301,8 @@ impl<'a> Kernel<'a> {
             }
         };
         let line = body.line(text, None, |text, instruction| read(text, instruction, 0));
-        let mut one = |at| body.element(text, &line, None, |text, instruction| read(text, instruction, at));
-        let values: Vec<Reg> = (0..SIDE).map(&mut one).collect();
+        let lines = std::iter::repeat_n(&line, SIDE);
+        let values = body.elements(text, lines, None, |text, nth, instruction| read(text, instruction, nth));
         let (kind, access) = self.class.operands[0];
         let (Some(element_type), Access::Span { width }) = (kind.element_type(), access) else { return };
         let width = usize::from(width);

@@ -3,6 +3,7 @@
 //! What `f64` leaves undecided is very rarely the wrong side of a middle between two `f32`: such inputs are found by
 //! trying all 2^32, and listed with their results. `core/prove` does that.
 
+mod division;
 mod error_function;
 mod exponential;
 mod hyperbolic;

@@ -1,7 +1,7 @@
 //! `erf` and `erfc` of one `f32`.
 
 use super::super::error_function::ERF;
-use super::super::pair::reciprocal;
+use super::division::reciprocal;
 use super::exponential::exp_in_range;
 use super::{Hard, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};

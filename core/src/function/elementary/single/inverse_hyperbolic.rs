@@ -1,7 +1,8 @@
 //! `asinh`, `acosh`, `atanh` of one `f32`: `e ln 2` and a polynomial in a quotient that loses nothing near 0.
 
 use super::super::logarithm::{LOG, split};
-use super::super::pair::{integer, power_of_two, reciprocal};
+use super::super::pair::{integer, power_of_two};
+use super::division::quotient;
 use super::{Hard, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::LN_2;
@@ -14,9 +15,7 @@ const HARD_ATANH: &Hard = &[];
 /// `e ln 2 + log((d + n) / (d - n))`, where the last is between √½ and √2.
 #[inline(always)]
 fn log_of_quotient<A: Arithmetic>(e: A::B32, n: A::F64, d: A::F64) -> A::F64 {
-    let inverse = reciprocal::<A>(d);
-    let quotient = n * inverse;
-    let s = (-quotient).fma(d, n).fma(inverse, quotient);
+    let s = quotient::<A>(n, d);
     let s2 = s * s;
     integer::<A>(e).fma_by(LN_2, (s2 * s).fma(polynomial::<A, 7>(s2, &LOG), s * 2.0))
 }

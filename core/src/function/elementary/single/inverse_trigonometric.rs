@@ -1,7 +1,7 @@
 //! `asin`, `acos`, `atan` of one `f32`, and `atan2` of two.
 
 use super::super::inverse_trigonometric::{ASIN, ATAN};
-use super::super::pair::reciprocal;
+use super::division::quotient;
 use super::{Hard, SIGN, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
@@ -36,9 +36,7 @@ pub(in super::super) fn atan<A: Arithmetic>(x: A::F32) -> A::F32 {
         chosen
     });
     let (n, d) = (wide.fma(p, q), wide.fma(r, s));
-    let inverse = reciprocal::<A>(d);
-    let quotient = n * inverse;
-    let z = (-quotient).fma(d, n).fma(inverse, quotient);
+    let z = quotient::<A>(n, d);
     let z2 = z * z;
     let y = angle + (z2 * z).fma(polynomial::<A, 12>(z2, &ATAN), z);
     mended_odd::<A>(x, A::narrow(y), HARD_ATAN)
@@ -100,7 +98,7 @@ pub(in super::super) fn atan2<A: Arithmetic>(y: A::F32, x: A::F32) -> A::F32 {
     let v = one.when(near_half, zero);
     let base = n.constant(FRAC_PI_4).when(near_one, n.constant(ANGLES[1][0])).when(near_half, zero);
     let (top, bottom) = ((-d).fma(v, n * u), n.fma(v, d * u));
-    let z = top * reciprocal::<A>(bottom);
+    let z = quotient::<A>(top, bottom);
     let z2 = z * z;
     let angle = base + (z2 * z).fma(polynomial::<A, 12>(z2, &ATAN), z);
     let angle = (-angle + FRAC_PI_2).when(above, angle);

@@ -1,7 +1,8 @@
 //! `log`, `log2`, `log10`, `log1p` of one `f32`.
 
 use super::super::logarithm::{LOG, split};
-use super::super::pair::{integer, reciprocal};
+use super::super::pair::integer;
+use super::division::quotient;
 use super::{Hard, mended};
 use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};
 use std::f64::consts::{LN_2, LOG2_E, LOG10_2, LOG10_E};
@@ -31,7 +32,7 @@ const HARD_LOG1P: &Hard = &[
 /// `log(1 + f)`, for `1 + f` between √½ and √2.
 #[inline(always)]
 fn log_of_1_plus<A: Arithmetic>(f: A::F64) -> A::F64 {
-    let s = f * reciprocal::<A>(f + 2.0);
+    let s = quotient::<A>(f, f + 2.0);
     let s2 = s * s;
     (-s).fma((-s2).fma(polynomial::<A, 7>(s2, &LOG), f), f)
 }

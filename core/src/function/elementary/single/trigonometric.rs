@@ -1,21 +1,23 @@
 //! `sin`, `cos`, `tan` of one `f32`.
 
-use super::super::pair::{SHIFT, reciprocal};
+use super::super::pair::SHIFT;
 use super::super::trigonometric::{FRAC_PI_2_LOW, SIN};
-use super::{Hard, SIGN, mended};
+use super::SIGN;
+use super::division::quotient;
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2, PI};
 
-/// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 1.572`; the error of the sine is 2^-60.
+/// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 1.572`; the error of the sine is 2^-52. Of the polynomials
+/// next to the best one, whose error is 2^-60, one that leaves no input on the wrong side.
 const SIN_WIDE: [f64; 8] = [
-    -0.166_666_666_666_666_66,
-    0.008_333_333_333_333_207,
-    -0.000_198_412_698_412_124_98,
-    2.755_731_921_157_644e-6,
-    -2.505_210_690_537_829_3e-8,
-    1.605_894_106_448_467_3e-10,
-    -7.643_021_312_901_116e-13,
-    2.721_443_174_782_408_6e-15,
+    -0.166_666_666_666_666_7,
+    0.008_333_333_333_333_288,
+    -0.000_198_412_698_412_149_5,
+    2.755_731_921_158_036_7e-6,
+    -2.505_210_690_538_89e-8,
+    1.605_894_106_346_443_1e-10,
+    -7.643_021_316_985_166e-13,
+    2.721_443_207_959_436e-15,
 ];
 
 /// `(cos r - 1) / r²` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the cosine is 2^-62.
@@ -29,9 +31,7 @@ const COS: [f64; 7] = [
     -1.135_791_076_036_156_6e-11,
 ];
 
-const HARD_SIN: &Hard = &[(0x4619_9998, 0xbeb1_fa5d)];
-const HARD_COS: &Hard = &[(0x5f18_b878, 0x3f7f_14bb), (0x6115_cb11, 0x3f78_142f)];
-const HARD_TAN: &Hard = &[];
+const PI_LOW: f64 = 2.0 * FRAC_PI_2_LOW;
 
 /// From here on, `x` less a multiple of π in two parts is not exact enough.
 const HUGE: f32 = 17_592_186_044_416.0;
@@ -41,16 +41,18 @@ const TWO_OVER_PI: [u32; 6] = [0x1b72_7220, 0xa94f_e13a, 0xbe8f_a9a6, 0xee06_db1
 
 const EXP2_M64: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
-/// As the magnitude, from bits that are at hand.
+/// Not of NaN. Of ∞ too, whose sine is NaN.
 #[inline(always)]
-fn without_sign<A: Arithmetic>(x: A::F32) -> A::F32 {
-    A::F32::of_bits(x.bits() & !SIGN)
+fn is_huge<A: Arithmetic>(x: A::F32) -> A::Bool {
+    let a = x.magnitude();
+    a.constant(HUGE).less_or_same(a)
 }
 
-/// Not of ∞, which the other way makes NaN.
+/// An angle of a huge `x` with another sign where a bit of `sign` says so; NaN for ∞.
 #[inline(always)]
-fn is_huge<A: Arithmetic>(a: A::F32) -> A::Bool {
-    !a.below(HUGE) & a.below(f32::INFINITY)
+fn huge_angle<A: Arithmetic>(x: A::F32, angle: A::F64, sign: A::B32) -> A::F64 {
+    let angle = A::F64::of_bits(angle.bits() ^ A::zero_extend(sign & SIGN).shl(32));
+    angle.when(x.magnitude().below(f32::INFINITY), angle.constant(f64::NAN))
 }
 
 /// `|x|` in right angles, for `HUGE <= |x| < ∞`: two bits before the point, lower ones after it (Payne and Hanek, 1983).
@@ -72,73 +74,67 @@ fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
     high.plus(middle).plus(A::zero_extend(fraction.times_high(window(2))))
 }
 
-/// `sin |x|` or `cos |x|`: `|x|` less the nearest multiple of π, or odd multiple of π/2, and a polynomial.
+/// `sin x` or `cos x`: `x` less the nearest multiple of π, or `|x|` less the nearest odd multiple of π/2; negative where
+/// the sine of the multiple, or its cosine, is; and a polynomial.
+///
+/// The last product keeps the sign of a zero.
 #[inline(always)]
 fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
-    let a = x.magnitude();
-    let wide = A::widen(a);
-    // The angle is (k + offset) π + r.
-    let shifted = if cosine {
-        wide.fma_by(FRAC_1_PI, wide.constant(-0.5)) + SHIFT
+    // Of a cosine the difference is negative, since that of π/2 less a little is positive.
+    let (shifted, r) = if cosine {
+        let a = A::widen(x.magnitude());
+        let shifted = a.fma_by(FRAC_1_PI, a.constant(-0.5)) + SHIFT;
+        let multiple = shifted - SHIFT + 0.5;
+        let r = multiple.fma_by(PI, -a);
+        (shifted, multiple.fma_by(PI_LOW, r))
     } else {
-        wide.fma_by(FRAC_1_PI, wide.constant(SHIFT))
+        let a = A::widen(x);
+        let shifted = a.fma_by(FRAC_1_PI, a.constant(SHIFT));
+        let multiple = shifted - SHIFT;
+        let r = multiple.fma_by(-PI, a);
+        (shifted, multiple.fma_by(-PI_LOW, r))
     };
-    let k = shifted - SHIFT;
-    let multiple = if cosine { k + 0.5 } else { k };
-    let r = multiple.fma_by(-PI, wide);
-    let r = multiple.fma_by(FRAC_PI_2_LOW * -2.0, r);
-    // The sign, in its place.
-    let parity = A::low(shifted.bits());
-    let sign = if cosine { parity.plus_literal(1) } else { parity }.shl(31);
+    let r = A::F64::of_bits(r.bits() ^ shifted.bits().shl(63));
 
-    let huge = is_huge::<A>(a);
     let angle = right_angles::<A>(x);
     let angle = if cosine { angle.plus_literal(1 << 62) } else { angle };
     let huge_r = A::signed_to_f64(angle.shl(1)) * (PI * EXP2_M64);
     let huge_sign = A::high(angle.plus_literal(1 << 62));
+    let huge_sign = if cosine { huge_sign } else { huge_sign ^ x.bits() };
+    let r = huge_angle::<A>(x, huge_r, huge_sign).when(is_huge::<A>(x), r);
 
-    let r = huge_r.when(huge, r);
-    let sign = huge_sign.when(huge, sign) & SIGN;
     let r2 = r * r;
-    let y = r.fma(r2 * polynomial::<A, 8>(r2, &SIN_WIDE), r);
-    A::F32::of_bits(A::narrow(y).bits() ^ sign)
+    A::narrow(r * polynomial::<A, 8>(r2, &SIN_WIDE).fma_plus(r2, 1.0))
 }
 
 #[inline(always)]
 pub(in super::super) fn sin<A: Arithmetic>(x: A::F32) -> A::F32 {
-    let y = mended::<A>(without_sign::<A>(x), sine::<A>(x, false), HARD_SIN);
-    A::F32::of_bits(y.bits() ^ (x.bits() & SIGN))
+    sine::<A>(x, false)
 }
 
 #[inline(always)]
 pub(in super::super) fn cos<A: Arithmetic>(x: A::F32) -> A::F32 {
-    mended::<A>(without_sign::<A>(x), sine::<A>(x, true), HARD_COS)
+    sine::<A>(x, true)
 }
 
 #[inline(always)]
 pub(in super::super) fn tan<A: Arithmetic>(x: A::F32) -> A::F32 {
-    let a = x.magnitude();
-    let wide = A::widen(a);
+    let wide = A::widen(x);
     let shifted = wide.fma_by(FRAC_2_PI, wide.constant(SHIFT));
-    let k = shifted - SHIFT;
+    let (k, quadrant) = (shifted - SHIFT, A::low(shifted.bits()));
     let r = k.fma_by(-FRAC_PI_2, wide);
     let r = k.fma_by(-FRAC_PI_2_LOW, r);
 
-    let huge = is_huge::<A>(a);
+    let huge = is_huge::<A>(x);
     let angle = right_angles::<A>(x);
     let huge_r = A::signed_to_f64(angle.shl(2)) * (FRAC_PI_2 * EXP2_M64);
+    let huge_r = huge_angle::<A>(x, huge_r, x.bits());
     let huge_odd = A::high(angle.plus_literal(1 << 61)).shr(30);
 
-    let r = huge_r.when(huge, r);
-    let odd = (huge_odd.when(huge, A::low(shifted.bits())) & 1).is(1);
+    let (r, quadrant) = (huge_r.when(huge, r), huge_odd.when(huge, quadrant));
+    let odd = (quadrant & 1).is(1);
     let r2 = r * r;
-    let sin = r.fma(r2 * polynomial::<A, 6>(r2, &SIN), r);
+    let sin = r * polynomial::<A, 6>(r2, &SIN).fma_plus(r2, 1.0);
     let cos = polynomial::<A, 7>(r2, &COS).fma_plus(r2, 1.0);
-    let (n, d) = (cos.when(odd, sin), (-sin).when(odd, cos));
-    let inverse = reciprocal::<A>(d);
-    let quotient = n * inverse;
-    let rest = (-quotient).fma(d, n);
-    let y = A::narrow(rest.fma(inverse, quotient));
-    let y = mended::<A>(without_sign::<A>(x), y, HARD_TAN);
-    A::F32::of_bits(y.bits() ^ (x.bits() & SIGN))
+    A::narrow(quotient::<A>(cos.when(odd, sin), (-sin).when(odd, cos)))
 }

@@ -1,0 +1,164 @@
+//! What branches separate: the rest of a program for the elements of a thread, each part for one after the other.
+
+use devarray::function::primitive::{Binary, Instruction};
+
+use super::{Body, Differs, Known, register};
+use crate::function::{
+    quick::{self, Quick},
+    regions::{Branch, Region},
+    text::{Bank, Reg, Text},
+};
+
+/// An element of a thread by its number, and what is known of it.
+pub(super) type Element = (usize, Known);
+
+impl Known {
+    fn learn(&mut self, branch: &Branch, results: &[Reg]) {
+        for (&at, &result) in branch.selections.iter().zip(results) {
+            self.values[at] = Some(result);
+        }
+    }
+}
+
+impl Body<'_> {
+    /// Writes the instructions of a region, up to its next branch for one element after the other: what no branch separates
+    /// is what the assembler can interleave.
+    pub(super) fn region(
+        &self,
+        text: &mut Text,
+        elements: &mut [Element],
+        (region, quick): (Region, Option<Quick>),
+        source: &mut impl FnMut(&mut Text, usize, Instruction) -> Reg,
+    ) {
+        let is_inside =
+            |at: usize| self.differs[at] == Differs::ByElement && self.regions.region(at) == region;
+        let count = self.program.instructions().len();
+        let mut from = 0;
+        while from < count {
+            let branch = (from..count)
+                .filter(|&at| is_inside(at))
+                .find_map(|at| self.regions.branch(at).map(|branch| (at, branch)));
+            let to = branch.map_or(count, |(at, _)| at);
+            for (number, known) in elements.iter_mut() {
+                for at in (from..to).filter(|&at| is_inside(at)) {
+                    if known.values[at].is_none() {
+                        let mut source = |text: &mut Text, instruction| source(text, *number, instruction);
+                        known.values[at] = Some(self.straight(text, known, at, quick, &mut source));
+                    }
+                }
+            }
+            match branch.map(|(_, branch)| (branch, branch.sides)) {
+                Some((branch, [Some(a), Some(b)])) => {
+                    for element in elements.iter_mut() {
+                        self.either(text, element, branch, ([a, b], quick), source);
+                    }
+                }
+                Some((branch, [side, other])) => {
+                    let side = side.map(|side| (side, true)).or(other.map(|side| (side, false)));
+                    let Some((side, chosen_if)) = side else { return };
+                    self.seldom(text, elements, (branch, chosen_if), (side, quick), source);
+                }
+                None => {}
+            }
+            from = to + 1;
+        }
+    }
+
+    /// Writes both sides of a branch, for one element.
+    fn either(
+        &self,
+        text: &mut Text,
+        element: &mut Element,
+        branch: &Branch,
+        (sides, quick): ([Region; 2], Option<Quick>),
+        source: &mut impl FnMut(&mut Text, usize, Instruction) -> Reg,
+    ) {
+        let results = self.results(text, branch);
+        let (otherwise, end) = (text.label(), text.label());
+        text.line(format_args!("@!{} bra {otherwise}", register(&element.1, branch.condition)));
+        for (region, chosen_if) in sides.into_iter().zip([true, false]) {
+            self.region(text, std::slice::from_mut(element), (region, quick), source);
+            self.set(text, &element.1, branch, chosen_if, &results);
+            if chosen_if {
+                text.line(format_args!("bra {end}"));
+                text.place(&otherwise);
+            }
+        }
+        text.place(&end);
+        element.1.learn(branch, &results);
+    }
+
+    /// Writes a branch one side of which is short and computed in any case, for all elements behind one branch around all.
+    fn seldom(
+        &self,
+        text: &mut Text,
+        elements: &mut [Element],
+        (branch, chosen_if): (&Branch, bool),
+        region: (Region, Option<Quick>),
+        source: &mut impl FnMut(&mut Text, usize, Instruction) -> Reg,
+    ) {
+        let (if_not, join) = if chosen_if { ("!", "or.pred") } else { ("", "and.pred") };
+        let mut results: Vec<Vec<Reg>> = Vec::with_capacity(elements.len());
+        let mut conditions = register(&elements[0].1, branch.condition);
+        for (nth, (_, known)) in elements.iter().enumerate() {
+            let registers = self.results(text, branch);
+            self.set(text, known, branch, !chosen_if, &registers);
+            results.push(registers);
+            if nth > 0 {
+                let next = register(known, branch.condition);
+                conditions = text.set(Bank::Predicate, join, format_args!("{conditions}, {next}"));
+            }
+        }
+        let end = text.label();
+        if elements.len() > 1 {
+            text.line(format_args!("@{if_not}{conditions} bra {end}"));
+        }
+        for (element, results) in elements.iter_mut().zip(&results) {
+            let next = text.label();
+            text.line(format_args!("@{if_not}{} bra {next}", register(&element.1, branch.condition)));
+            self.region(text, std::slice::from_mut(element), region, source);
+            self.set(text, &element.1, branch, chosen_if, results);
+            text.place(&next);
+            element.1.learn(branch, results);
+        }
+        text.place(&end);
+    }
+
+    /// Registers for what a branch selects.
+    fn results(&self, text: &mut Text, branch: &Branch) -> Vec<Reg> {
+        let selected = branch.selections.iter().filter_map(|&at| match self.program.instructions()[at] {
+            Instruction::Select(_, a, _) => Some(Bank::of(self.program.register_type(a))),
+            _ => None,
+        });
+        selected.map(|bank| text.register(bank)).collect()
+    }
+
+    /// Sets them to what is selected if the condition is `chosen_if`.
+    fn set(&self, text: &mut Text, known: &Known, branch: &Branch, chosen_if: bool, results: &[Reg]) {
+        for (&at, to) in branch.selections.iter().zip(results) {
+            if let Instruction::Select(_, a, b) = self.program.instructions()[at] {
+                let value = register(known, if chosen_if { a } else { b });
+                text.line(format_args!("mov.{} {to}, {value}", to.bank.type_name()));
+            }
+        }
+    }
+
+    /// Writes an instruction of one element; a division the quick way, if there is one.
+    fn straight(
+        &self,
+        text: &mut Text,
+        known: &Known,
+        at: usize,
+        quick: Option<Quick>,
+        source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
+    ) -> Reg {
+        let instruction = self.program.instructions()[at];
+        if let (Instruction::Binary(Binary::Divide, a, b), Some(quick)) = (instruction, quick)
+            && let Some(inverse) = known.inverses[b.index()]
+        {
+            let in_range = quick::is_in_range(self.program.instructions()[a.index()]);
+            return quick.divide(text, (register(known, a), in_range), register(known, b), inverse);
+        }
+        self.instruction(text, known, instruction, source)
+    }
+}

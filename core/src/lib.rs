@@ -25,6 +25,7 @@ mod operations;
 mod order;
 mod peer;
 mod pinned_pool;
+pub mod random;
 #[cfg(feature = "serde")]
 mod serialize;
 mod staging;

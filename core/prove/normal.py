@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""Prints the coefficients of core/src/random/normal.rs with their errors, and the quantiles of core/tests/random/normal.txt.
+"""Prints the coefficients of core/src/random/normal.rs, with their absolute errors.
 
-    pip install mpmath && python3 normal.py [--quantiles]
+    pip install mpmath && python3 normal.py
 
 Weighted least squares on Chebyshev nodes; the coefficients are rounded to f32 one after the other, lowest first, and those
-that follow are fitted again. A quantile is written with its word: both in hexadecimal, the quantile as the nearest f64.
+that follow are fitted again.
 """
 
-import random
 import struct
-import sys
 
 import mpmath as mp
 
@@ -42,55 +40,19 @@ def fit(function, start, end, middle, terms, weight):
     return fixed, mp.log(max(errors), 2)
 
 
-def quantile(beyond):
-    """The x that |a normal number| is beyond with this probability."""
-    guess = mp.sqrt(2) * mp.erfinv(1 - beyond)
-    if beyond > mp.mpf("0.5"):
-        return guess
-    return mp.findroot(lambda x: mp.log(mp.erfc(x / mp.sqrt(2))) - mp.log(beyond), guess)
-
-
-def of_w(w):
-    """The quantile of `1 - x` over `x`, where `w` is `-log(1 - x²)`."""
-    if w < mp.mpf("1e-12"):
-        return mp.sqrt(mp.pi / 2)
-    x = mp.sqrt(-mp.expm1(-w))
-    return quantile(mp.exp(-w) / (1 + x)) / x
-
-
-def relative(_, value):
-    return 1 / value
-
-
-def tables():
-    yield "CENTRE", fit(of_w, 0, 5, mp.mpf("2.5"), 10, relative)
-    yield "TAIL", fit(lambda s: of_w(s * s), mp.sqrt(5), "4.6", mp.mpf("3.375"), 10, relative)
-    root = mp.sqrt(mp.mpf("0.5"))
-    log = lambda f: mp.log1p(f) / f if abs(f) > 1e-20 else mp.mpf(1)
-    yield "LOG", fit(log, root - 1, 2 * root - 1, 0, 8, lambda f, _: f)
-
-
-def words():
-    chosen = [0, 1, 2, 3, 0x7FFFFFFF, 0x7FFFFFFE, 0x80000000, 0x80000001, 0xFFFFFFFF, 0x3FFFFFFF]
-    # Where one polynomial ends and the other begins.
-    edge = int(mp.sqrt(-mp.expm1(-5)) * 2**31)
-    chosen += [edge + at for at in range(-40, 41, 8)] + [2**32 - edge + at for at in range(-40, 41, 8)]
-    chosen += [sign ^ (bit + at) for sign in (0, 2**31) for bit in (1 << n for n in range(2, 31)) for at in (-1, 1)]
-    generator = random.Random(27)
-    return sorted(set(chosen + [generator.randrange(2**32) for _ in range(400)]))
-
-
 def main():
-    if "--quantiles" not in sys.argv:
-        for name, (coefficients, error) in tables():
-            print(name, ", ".join("%.9e" % float(c) for c in coefficients), "2^%s" % mp.nstr(error, 4))
-        return
-    for word in words():
-        odd = word | 1
-        odd = odd - 2**32 if odd >= 2**31 else odd
-        value = quantile(1 - abs(mp.mpf(odd)) / 2**31)
-        bits = struct.unpack("<Q", struct.pack("<d", float(mp.sign(odd) * value)))[0]
-        print("%08x %016x" % (word, bits))
+    root, quarter = mp.sqrt(mp.mpf("0.5")), mp.pi / 4
+    log = lambda f: -mp.log1p(f) / f if abs(f) > 1e-20 else mp.mpf(-1)
+    even = lambda function: lambda t: function(mp.sqrt(t))
+    sine = lambda v: mp.sin(quarter * v) / v if v > 1e-20 else quarter
+    cosine = lambda v: mp.cos(quarter * v)
+    tables = {
+        "LOG": fit(log, root - 1, 2 * root - 1, 0, 8, lambda f, _: f),
+        "SINE": fit(even(sine), 0, 1, 0, 4, lambda t, _: mp.sqrt(t)),
+        "COSINE": fit(even(cosine), 0, 1, 0, 4, lambda t, _: mp.mpf(1)),
+    }
+    for name, (coefficients, error) in tables.items():
+        print(name, ", ".join("%.9e" % float(c) for c in coefficients), "2^%s" % mp.nstr(error, 4))
 
 
 main()

@@ -32,7 +32,7 @@ mod philox;
 use std::ops::RangeBounds;
 
 pub use draw::Draw;
-pub use normal::normal_quantile;
+pub use normal::normal_pair;
 pub use philox::philox4x32;
 
 use crate::{

@@ -3,7 +3,7 @@
 use devarray::{
     Array, Context, Error, LayoutError, StreamHandle,
     function::{Expression, FunctionErrorKind, Operands},
-    random::{self, Draw, Key, normal_quantile, philox4x32},
+    random::{self, Draw, Key, normal_pair, philox4x32},
 };
 use devarray_mock::MockDevice;
 
@@ -150,36 +150,60 @@ fn halves_have_as_many_bits_as_they_hold() -> Result {
     Ok(())
 }
 
-/// Steps between neighbouring numbers.
-fn ulps(found: f32, due: f64) -> f64 {
-    let nearest = due as f32;
-    let step = f64::from(f32::from_bits(nearest.abs().to_bits() + 1)) - f64::from(nearest.abs());
-    (f64::from(found) - due).abs() / step
+/// Two normal numbers of two words, as they are described, in `f64`.
+fn pair_of(a: u32, b: u32) -> [f64; 2] {
+    let radius = (-2.0 * (f64::from((a | 1) as f32) / 2_f64.powi(32)).ln()).sqrt();
+    let signed = if b >> 29 & 1 == 1 {
+        f64::from(b & 0x3fff_ffff) - 2_f64.powi(30)
+    } else {
+        f64::from(b & 0x3fff_ffff)
+    };
+    let angle = (1.0 + signed / 2_f64.powi(29)) * std::f64::consts::FRAC_PI_4;
+    let sign = |bit: u32| if b >> bit & 1 == 1 { -1.0 } else { 1.0 };
+    [sign(31) * radius * angle.cos(), sign(30) * radius * angle.sin()]
 }
 
 #[test]
-fn normal_numbers_are_quantiles() -> Result {
+fn normal_numbers_are_those_of_box_and_muller() -> Result {
     let stream = stream()?;
-    let lines: Vec<(u32, f64)> = include_str!("random/normal.txt")
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .filter_map(|(word, quantile)| {
-            let quantile = f64::from_bits(u64::from_str_radix(quantile, 16).ok()?);
-            Some((u32::from_str_radix(word, 16).ok()?, quantile))
-        })
-        .collect();
-    assert!(lines.len() > 500);
-    let inputs: Vec<u32> = lines.iter().map(|&(word, _)| word).collect();
-    let found = Array::from_slice(&stream, &[inputs.len()], &inputs)?.map(&stream, normal_quantile)?;
-    let found = found.to_vec(&stream)?;
-    let worst = found.iter().zip(&lines).map(|(&x, &(_, due))| ulps(x, due)).fold(0.0, f64::max);
-    assert!(worst <= 4.0, "{worst} ulp");
-    assert!(worst > 0.5, "{worst} ulp: the measure does not measure");
+    let edges =
+        [0, 1, 2, 3, 0xff, 0x1fff_ffff, 0x2000_0000, 0x2000_0001, 0x3fff_ffff, 0x4000_0000, 0x7fff_ffff];
+    let mut edges: Vec<u32> = edges.into_iter().flat_map(|word| [word, !word]).collect();
+    // Where the logarithm goes from one power of two to the next.
+    edges.extend(
+        (1..32)
+            .flat_map(|n| [-64_i64, 0, 64].map(|at| ((2_f64.powf(f64::from(n) + 0.5)) as i64 + at) as u32)),
+    );
+    let both = edges.iter().flat_map(|&a| edges.iter().map(move |&b| (a, b)));
+    let (a, b): (Vec<u32>, Vec<u32>) =
+        both.chain(words(9, 0, 0, 20_000).chunks(2).map(|w| (w[0], w[1]))).unzip();
+    let shape = [a.len()];
+    let (on_device, other) =
+        (Array::from_slice(&stream, &shape, &a)?, Array::from_slice(&stream, &shape, &b)?);
+    for which in 0..2 {
+        let found =
+            (&on_device, &other).map(&stream, |(a, b)| normal_pair([a, b])[which])?.to_vec(&stream)?;
+        for (at, &x) in found.iter().enumerate() {
+            let due = pair_of(a[at], b[at])[which];
+            assert!((f64::from(x) - due).abs() < 2e-6, "{x} for {due} of {:#x} and {:#x}", a[at], b[at]);
+            assert!(x.abs() < 6.67);
+        }
+    }
 
-    let drawn: Array<f32, _> = random::normal(&stream, &[16_390], Key::new(9))?;
-    let of_words =
-        Array::from_slice(&stream, &[16_390], &words(9, 0, 0, 16_390))?.map(&stream, normal_quantile)?;
-    assert!(same(&drawn.to_vec(&stream)?, &of_words.to_vec(&stream)?));
+    // Elements 2n and 2n + 1 are of words 2n and 2n + 1, computed alone or four together.
+    for len in [100, 16_390] {
+        let drawn: Array<f32, _> = random::normal(&stream, &[len], Key::new(9))?;
+        let words = words(9, 0, 0, len);
+        let columns = |n: usize| words.iter().skip(n).step_by(2).copied().collect::<Vec<u32>>();
+        let (a, b) = (columns(0), columns(1));
+        let (a, b) =
+            (Array::from_slice(&stream, &[len / 2], &a)?, Array::from_slice(&stream, &[len / 2], &b)?);
+        let both = [0, 1].map(|which| (&a, &b).map(&stream, |(a, b)| normal_pair([a, b])[which]));
+        let [first, second] = both;
+        let (first, second) = (first?.to_vec(&stream)?, second?.to_vec(&stream)?);
+        let due: Vec<f32> = first.into_iter().zip(second).flat_map(|(x, y)| [x, y]).collect();
+        assert!(same(&drawn.to_vec(&stream)?, &due), "{len}");
+    }
     Ok(())
 }
 

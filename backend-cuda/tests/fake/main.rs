@@ -10,6 +10,8 @@ mod evaluate;
 mod maps;
 #[path = "../common/programs.rs"]
 mod programs;
+#[path = "../common/random.rs"]
+mod random_of;
 #[path = "../common/reductions.rs"]
 mod reductions_of;
 
@@ -53,6 +55,7 @@ mod peer;
 mod properties;
 mod ptx;
 mod ptx_ops;
+mod random;
 mod reductions;
 mod release;
 mod results;

@@ -167,6 +167,11 @@ impl Arguments<'_> {
 }
 
 impl Trace {
+    fn function_of<R>(&self, result: Expression<R>) -> Result<Function, FunctionError> {
+        let node = result.node.filter(|_| result.trace == self.number).ok_or_else(of_another_function)?;
+        self.builder.clone().finish(node)
+    }
+
     fn keep(&mut self, made: Result<Value, FunctionError>) -> Option<Value> {
         match made {
             Ok(value) => Some(value),
@@ -189,15 +194,32 @@ pub(crate) fn trace<R: Computable>(
     parameters: &[Parameter],
     write: impl FnOnce(&mut Arguments<'_>) -> Expression<R>,
 ) -> Result<Function, FunctionError> {
+    let (result, trace) = written(parameters, write)?;
+    trace.function_of(result)
+}
+
+/// The functions of the mask and of the elements that a closure describes.
+pub(crate) fn trace_masked<R: Computable>(
+    parameters: &[Parameter],
+    write: impl FnOnce(&mut Arguments<'_>) -> (Expression<Bool>, Expression<R>),
+) -> Result<[Function; 2], FunctionError> {
+    let ((mask, result), trace) = written(parameters, write)?;
+    Ok([trace.function_of(mask)?, trace.function_of(result)?])
+}
+
+/// What a closure gives, and what it wrote.
+fn written<R>(
+    parameters: &[Parameter],
+    write: impl FnOnce(&mut Arguments<'_>) -> R,
+) -> Result<(R, Trace), FunctionError> {
     let trace = Tracing::begin(parameters)?;
     let arguments = &mut Arguments { trace: &trace, parameters: parameters.iter(), inputs: 0, scalars: 0 };
     let result = write(arguments);
-    let Some(Trace { number, builder, error }) = trace.end() else { return Err(of_another_function()) };
-    if let Some(error) = error {
-        return Err(error);
+    let mut trace = trace.end().ok_or_else(of_another_function)?;
+    match trace.error.take() {
+        Some(error) => Err(error),
+        None => Ok((result, trace)),
     }
-    let node = result.node.filter(|_| result.trace == number).ok_or_else(of_another_function)?;
-    builder.finish(node)
 }
 
 impl<T: Computable> Expression<T> {

@@ -57,7 +57,7 @@ impl Operation {
         all.into_iter().flatten()
     }
 
-    fn moved(self, at: impl Fn(Value) -> Value) -> Self {
+    pub(super) fn moved(self, at: impl Fn(Value) -> Value) -> Self {
         match self {
             Self::Input(_) | Self::Scalar(_) | Self::Position(_) | Self::Constant(_) => self,
             Self::Unary(operation, a) => Self::Unary(operation, at(a)),

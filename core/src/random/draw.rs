@@ -1,8 +1,8 @@
 //! The random numbers of one element, inside a function.
 
-use crate::function::{ElementType, Expression, Float, IntoExpression, WholeNumber};
+use crate::function::{Computable, ElementType, Expression, Float, IntoExpression, WholeNumber};
 
-use super::{normal, normal_quantile, philox4x32};
+use super::{normal, normal_pair, philox4x32};
 
 /// The random numbers of one element, inside a function: [`uniform`](super::uniform) and its like as expressions.
 ///
@@ -84,9 +84,7 @@ impl Draw {
     /// A quarter of a counter's words.
     fn word(self) -> Expression<u32> {
         let (counter, part) = self.counter(2);
-        let [a, b, c, d] = self.words(counter);
-        let is = |number: u32| part.equal(number);
-        is(0).select(a, is(1).select(b, is(2).select(c, d)))
+        chosen(part, self.words(counter))
     }
 
     /// Half of a counter's words.
@@ -111,19 +109,27 @@ impl Draw {
             ElementType::F64 => return ((self.two_words() >> 11).cast::<f64>() * 2.0_f64.powi(-53)).cast(),
             _ => 24,
         };
-        ((self.word() >> (32 - digits)).cast::<f32>() / (1_u32 << digits) as f32).cast()
+        ((self.word() >> (32 - digits)).cast::<f32>() * (1.0 / (1_u32 << digits) as f32)).cast()
     }
 
     /// As [`normal`](super::normal).
     #[must_use]
     pub fn normal<T: Float>(self) -> Expression<T> {
-        if T::TYPE != ElementType::F64 {
-            return normal_quantile(self.word()).cast();
+        if T::TYPE == ElementType::F64 {
+            let (counter, part) = self.counter(1);
+            let [first, second] = normal::wide_pair(self.pairs(counter));
+            return part.equal(0).select(first, second).cast();
         }
-        let (counter, part) = self.counter(1);
-        let [first, second] = self.pairs(counter);
-        let [a, b] = normal::pair(first, second);
-        part.equal(0).select(a, b).cast()
+        let (counter, part) = self.counter(2);
+        let [a, b, c, d] = self.words(counter);
+        if let Place::Split { .. } = self.place {
+            // All four are computed once, for the four elements.
+            let ([a, b], [c, d]) = (normal_pair([a, b]), normal_pair([c, d]));
+            return chosen(part, [a, b, c, d]).cast();
+        }
+        let is_first = part.less(2);
+        let [first, second] = normal_pair([is_first.select(a, c), is_first.select(b, d)]);
+        (part & 1).equal(0).select(first, second).cast()
     }
 
     /// As [`integers`](super::integers), of so many numbers from `low` on; a count of 0 stands for 2^64.
@@ -146,4 +152,10 @@ impl Draw {
         };
         (low.cast::<u64>() + count.equal(0).select(bits, above)).cast()
     }
+}
+
+/// One of four, by its number.
+fn chosen<T: Computable>(number: Expression<u32>, [a, b, c, d]: [Expression<T>; 4]) -> Expression<T> {
+    let is = |other: u32| number.equal(other);
+    is(0).select(a, is(1).select(b, is(2).select(c, d)))
 }

@@ -28,6 +28,7 @@ mod field;
 mod interop_ndarray;
 mod iterate;
 mod join;
+mod masked;
 mod operands;
 mod pad;
 mod recipe;

@@ -25,6 +25,7 @@ pub mod npy;
 mod operations;
 mod peer;
 mod pinned_pool;
+pub mod random;
 #[cfg(feature = "serde")]
 mod serialize;
 mod staging;

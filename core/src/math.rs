@@ -23,7 +23,7 @@
 
 mod compositions;
 
-pub use compositions::{dot, log_softmax, norm, softmax};
+pub use compositions::{dot, linspace, log_softmax, norm, softmax};
 
 use crate::{
     Array, ArrayViewMut, Bool, Result,

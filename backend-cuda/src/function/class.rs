@@ -47,6 +47,9 @@ pub(super) enum Access {
     Dealt { width: u8, backwards: bool },
     /// Through shared memory: elements side by side along the other axis of a tile.
     Turned { width: u8 },
+    /// The position along the inner axis, which one thread goes along from the first to the last: a constant for each of its
+    /// elements.
+    Counted,
     /// One by one.
     Single,
 }

@@ -93,7 +93,7 @@ impl Parameter {
 pub(super) fn choose(program: &Program, problem: &Problem, scalars: &[u64]) -> Option<Launch> {
     let instructions = program.instructions().len();
     super::tiles::choose(problem, instructions, scalars)
-        .or_else(|| super::lines::choose(problem, instructions, scalars))
+        .or_else(|| super::lines::choose(problem, program, scalars))
 }
 
 /// The text of the kernel of a class.

@@ -2,6 +2,8 @@
 
 pub(super) mod kernel;
 
+use devarray::function::primitive::Program;
+
 use super::{
     class::{Access, Class, Family},
     launch::{Launch, Parameter},
@@ -34,11 +36,13 @@ pub(super) struct Axes {
 }
 
 /// The launch for any problem; `None` if it has more operands and axes than a parameter holds.
-pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) -> Option<Launch> {
-    let (axes, vector, lead, accesses) = vectored(dealt(problem), instructions)
-        .or_else(|| vectored(in_pieces(problem), instructions))
-        .or_else(|| vectored(grouped(problem, instructions), instructions))
-        .or_else(|| vectored(Some(rows(problem)), instructions))
+pub(super) fn choose(problem: &Problem, program: &Program, scalars: &[u64]) -> Option<Launch> {
+    let instructions = program.instructions().len();
+    let all = Written { once: 0, each: instructions as u64 };
+    let (axes, vector, lead, accesses) = vectored(dealt(problem), all)
+        .or_else(|| vectored(in_pieces(problem), all))
+        .or_else(|| vectored(grouped(problem, instructions), all))
+        .or_else(|| vectored(Some(rows(problem)), Written::along_rows(problem, program)))
         .unwrap_or_else(|| one_by_one(problem));
     let Axes { outer, extent, inner, deal, short } = &axes;
     let pieces = (extent + lead).div_ceil(vector);
@@ -55,6 +59,40 @@ pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) ->
     };
     let grid = u32::try_from(threads.div_ceil(BLOCK.into())).ok()?;
     Some(Launch { class, grid, parameter })
+}
+
+impl Axes {
+    /// Whether a position counts the elements of every thread from 0 on.
+    fn is_counted(&self, operand: usize, vector: u64) -> bool {
+        let outer = &self.outer;
+        let starts_at_0 = outer.bases[operand] == 0
+            && (0..outer.rank()).all(|axis| outer.along(axis)[operand] == 0 || outer.extents[axis] == 1);
+        starts_at_0 && self.deal == 1 && self.extent == vector
+    }
+}
+
+/// How many instructions are written once for a thread, and how many for each of its elements.
+#[derive(Clone, Copy)]
+struct Written {
+    once: u64,
+    each: u64,
+}
+
+impl Written {
+    /// Where a thread takes elements along the innermost axis: what is the same along it is computed once.
+    fn along_rows(problem: &Problem, program: &Program) -> Self {
+        let differs = |instruction| {
+            let operand = problem.kinds.iter().position(|kind| kind.is_read_by(instruction));
+            operand.zip(problem.rank().checked_sub(1)).is_some_and(|(at, axis)| problem.along(axis)[at] != 0)
+        };
+        let mut each: Vec<bool> = Vec::with_capacity(program.instructions().len());
+        for &instruction in program.instructions() {
+            let one = differs(instruction) || instruction.operands().any(|operand| each[operand.index()]);
+            each.push(one);
+        }
+        let count = each.iter().filter(|&&one| one).count() as u64;
+        Self { once: each.len() as u64 - count, each: count }
+    }
 }
 
 /// Whether a distance does not fit 32 bits.
@@ -157,11 +195,11 @@ fn widest(problem: &Problem) -> u64 {
 type Vectored = (Axes, u64, u64, Vec<Access>);
 
 /// The most elements that fit the accesses and the program; `None` if that is one.
-fn vectored(axes: Option<Axes>, instructions: usize) -> Option<Vectored> {
+fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
     let axes = axes?;
     let mut vector = widest(&axes.outer);
     while vector > 1 {
-        let fits = instructions as u64 * vector * axes.deal <= INSTRUCTIONS;
+        let fits = written.once + written.each * vector * axes.deal <= INSTRUCTIONS;
         let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;
         if fits && fills {
             let lead = lead(&axes, vector);
@@ -228,6 +266,7 @@ fn access(axes: &Axes, operand: usize, vector: u64, lead: u64) -> Access {
     match inner {
         0 if short == 0 => Access::Uniform,
         0 => Access::Each,
+        1 if kind.element_type().is_none() && axes.is_counted(operand, vector) => Access::Counted,
         _ if matches!(kind, Kind::Position(_)) => Access::Single,
         _ if inner == size && short == 0 && *deal > 1 => Access::Row { width: width(first, vector, 0) },
         _ if inner == size => Access::Span { width: width(first, vector, short) },

@@ -12,6 +12,8 @@ mod joins_of;
 mod maps;
 #[path = "../common/programs.rs"]
 mod programs;
+#[path = "../common/random.rs"]
+mod random_of;
 #[path = "../common/reductions.rs"]
 mod reductions_of;
 
@@ -56,6 +58,7 @@ mod peer;
 mod properties;
 mod ptx;
 mod ptx_ops;
+mod random;
 mod reductions;
 mod release;
 mod results;

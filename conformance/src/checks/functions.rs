@@ -8,6 +8,7 @@ mod halves;
 mod integers;
 mod operands;
 mod order;
+mod philox;
 mod random;
 mod sizes;
 mod value;
@@ -17,6 +18,7 @@ pub use halves::halves;
 pub use integers::{casts, division, integers, select, shifts, truth};
 pub use operands::{broadcast, gaps, in_place, positions, scalars, strided};
 pub use order::{failed, ordered, refused, strict};
+pub use philox::philox;
 pub use random::random;
 pub use sizes::{blocks, empty, sixteen, tails};
 

@@ -6,10 +6,11 @@ use smallvec::SmallVec;
 
 use super::{Array, ArrayView, ArrayViewMut, ErasedView, SharedArray, totals::check_result};
 use crate::{
-    Result,
+    Bool, Result,
     backend::{Compute, Device},
     function::{
         Arguments, Computable, Expression, Function, FunctionError, Parameter, Reduction, Scan, trace,
+        trace_masked,
     },
     stream::StreamHandle,
 };
@@ -173,6 +174,28 @@ pub trait Operands<'a, D: Compute>: Sized {
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         check_result::<R>(function.reduced_type(reduction)?)?;
         function.reduce(stream, &call.inputs, &call.scalars, reduction).map(Array::of_erased)
+    }
+
+    /// As [`reduce`](Self::reduce), of the elements for which the first of two expressions is true; the second is what is
+    /// reduced. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce) and [`Function::reduce_where`].
+    #[track_caller]
+    fn reduce_where<T: Computable, R: Computable>(
+        self,
+        stream: &StreamHandle<D>,
+        reduction: &Reduction,
+        function: impl FnOnce(Self::Expressions) -> (Expression<Bool>, Expression<T>),
+    ) -> Result<Array<R, D>> {
+        let mut call = Call::new();
+        self.bind_all(&mut call);
+        let write = |arguments: &mut Arguments<'_>| function(Self::expressions(arguments));
+        let [mask, function] = trace_masked(&call.parameters, write)?;
+        check_result::<R>(function.reduced_type(reduction)?)?;
+        let reduced = function.reduce_where(&mask, stream, &call.inputs, &call.scalars, reduction)?;
+        Ok(Array::of_erased(reduced))
     }
 
     /// Computes a function of the arguments and combines each element of what comes out with those before it. Does not

@@ -16,13 +16,30 @@ use crate::{
 };
 
 /// Which axes are reduced, and the order that has the others first.
-struct Reduced {
+pub(super) struct Reduced {
     shape: Axes<usize>,
     kept: Vec<usize>,
     reduced: Vec<usize>,
 }
 
 impl Reduced {
+    /// The axes of what a function gives for these inputs.
+    pub(super) fn of<D: Compute>(
+        function: &Function,
+        inputs: &[ErasedView<'_, D>],
+        axes: Option<&[isize]>,
+    ) -> Result<Self> {
+        let shape = broadcast_shape(inputs.iter().map(NdLayout::shape))?;
+        if function.needed_rank() > shape.len() {
+            let axis = function.needed_rank().cast_signed() - 1;
+            return Err(LayoutError::AxisOutOfRange { axis, rank: shape.len() }.into());
+        }
+        for input in inputs {
+            input.layout().broadcast_to(&shape)?;
+        }
+        Ok(Self::new(shape, axes)?)
+    }
+
     fn new(shape: Axes<usize>, axes: Option<&[isize]>) -> Result<Self, LayoutError> {
         let rank = shape.len();
         let mut reduced = Vec::new();
@@ -56,6 +73,11 @@ impl Reduced {
         axes.filter(|axis| keep_axes || !self.reduced.contains(axis)).map(extent).collect()
     }
 
+    /// The axes that are reduced.
+    pub(super) fn axes(&self) -> Vec<isize> {
+        self.reduced.iter().map(|&axis| axis.cast_signed()).collect()
+    }
+
     /// How many elements become one.
     fn count(&self) -> usize {
         self.reduced.iter().map(|&axis| self.shape[axis]).product()
@@ -81,8 +103,20 @@ impl Function {
         scalars: &[u64],
         reduction: &Reduction,
     ) -> Result<ErasedArray<D>> {
-        let lowered = lower_reduction(self, reduction)?;
-        let reduced = self.reduced(inputs, reduction.axes.as_deref())?;
+        self.reduce_lowered(&lower_reduction(self, None, reduction)?, stream, inputs, scalars, reduction)
+    }
+
+    /// As [`reduce`](Self::reduce), of what has been made of the reduction.
+    #[track_caller]
+    pub(super) fn reduce_lowered<D: Compute>(
+        &self,
+        lowered: &Lowered,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduction: &Reduction,
+    ) -> Result<ErasedArray<D>> {
+        let reduced = Reduced::of(self, inputs, reduction.axes.as_deref())?;
         let shape = reduced.shape_of_result(reduction.keep_axes);
         let mut result = ErasedArray::uninit(stream, &shape, lowered.finish.result_type().len_bytes())?;
         lowered.total(
@@ -110,8 +144,8 @@ impl Function {
         reduction: &Reduction,
         result: &mut ErasedViewMut<'_, D>,
     ) -> Result<()> {
-        let lowered = lower_reduction(self, reduction)?;
-        let reduced = self.reduced(inputs, reduction.axes.as_deref())?;
+        let lowered = lower_reduction(self, None, reduction)?;
+        let reduced = Reduced::of(self, inputs, reduction.axes.as_deref())?;
         check_shape(&reduced.shape_of_result(reduction.keep_axes), result.shape())?;
         lowered.total(stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
     }
@@ -131,7 +165,7 @@ impl Function {
         scan: Scan,
     ) -> Result<ErasedArray<D>> {
         let lowered = lower_scan(self, scan)?;
-        let reduced = self.reduced(inputs, Some(&[scan.axis]))?;
+        let reduced = Reduced::of(self, inputs, Some(&[scan.axis]))?;
         let item_bytes = lowered.finish.result_type().len_bytes();
         let mut result = ErasedArray::uninit(stream, &reduced.shape, item_bytes)?;
         lowered.running(stream, inputs, scalars, &reduced, scan.exclusive, &result.view_mut().elements())?;
@@ -153,32 +187,19 @@ impl Function {
         result: &mut ErasedViewMut<'_, D>,
     ) -> Result<()> {
         let lowered = lower_scan(self, scan)?;
-        let reduced = self.reduced(inputs, Some(&[scan.axis]))?;
+        let reduced = Reduced::of(self, inputs, Some(&[scan.axis]))?;
         check_shape(&reduced.shape, result.shape())?;
         lowered.running(stream, inputs, scalars, &reduced, scan.exclusive, &result.elements())
     }
 
     /// The type of the elements of a reduction.
     pub(super) fn reduced_type(&self, reduction: &Reduction) -> Result<ElementType, FunctionError> {
-        Ok(lower_reduction(self, reduction)?.finish.result_type())
+        Ok(lower_reduction(self, None, reduction)?.finish.result_type())
     }
 
     /// The type of the elements of a running form.
     pub(super) fn scanned_type(&self, scan: Scan) -> Result<ElementType, FunctionError> {
         Ok(lower_scan(self, scan)?.finish.result_type())
-    }
-
-    /// The axes of what the function gives for these inputs.
-    fn reduced<D: Compute>(&self, inputs: &[ErasedView<'_, D>], axes: Option<&[isize]>) -> Result<Reduced> {
-        let shape = broadcast_shape(inputs.iter().map(NdLayout::shape))?;
-        if self.needed_rank() > shape.len() {
-            let axis = self.needed_rank().cast_signed() - 1;
-            return Err(LayoutError::AxisOutOfRange { axis, rank: shape.len() }.into());
-        }
-        for input in inputs {
-            input.layout().broadcast_to(&shape)?;
-        }
-        Ok(Reduced::new(shape, axes)?)
     }
 }
 
@@ -203,12 +224,7 @@ impl Lowered {
         if result.layout.is_empty() {
             return Ok(());
         }
-        let kept = if keep_axes {
-            let axes: Vec<isize> = reduced.reduced.iter().map(|&axis| axis.cast_signed()).collect();
-            &result.layout.squeeze_axes(&axes)?
-        } else {
-            result.layout
-        };
+        let kept = if keep_axes { &result.layout.squeeze_axes(&reduced.axes())? } else { result.layout };
         let result = Elements { layout: kept, ..*result };
         if reduced.count() == 0 {
             return self.of_nothing(stream, &result);

@@ -108,6 +108,23 @@ impl FunctionBuilder {
         Ok((builder, function.result()))
     }
 
+    /// The result of another function of the same inputs and scalars.
+    ///
+    /// # Errors
+    ///
+    /// It has other inputs or scalars, or both together are too large.
+    pub(crate) fn include(&mut self, function: &Function) -> Built {
+        if (function.inputs(), function.scalars()) != (&self.inputs[..], &self.scalars[..]) {
+            return Err(type_error("a function of other inputs or scalars".to_owned()));
+        }
+        let mut places: Vec<Value> = Vec::with_capacity(function.nodes().len());
+        for node in function.nodes() {
+            let operation = node.operation.with_operands(|value| places[value.index()]);
+            places.push(self.push(operation, node.element_type)?);
+        }
+        Ok(places[function.result().index()])
+    }
+
     /// The element of an input.
     ///
     /// # Errors

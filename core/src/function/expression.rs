@@ -177,6 +177,18 @@ impl Arguments<'_> {
 }
 
 impl Trace {
+    fn function_of<R>(&self, result: Expression<R>) -> Result<Function, FunctionError> {
+        let node = result.node.filter(|_| result.trace == self.number).ok_or_else(of_another_function)?;
+        recent::function(&self.builder, node)
+    }
+
+    /// Keeps the builder's memory for the next closure of this thread.
+    fn end(self) {
+        if self.builder.instructions() <= MAX_IDLE_INSTRUCTIONS {
+            let _ = IDLE.try_with(|idle| idle.try_borrow_mut().map(|mut idle| *idle = Some(self.builder)));
+        }
+    }
+
     fn keep(&mut self, made: Result<Value, FunctionError>) -> Option<Value> {
         match made {
             Ok(value) => Some(value),
@@ -199,19 +211,37 @@ pub(crate) fn trace<R: Computable>(
     parameters: &[Parameter],
     write: impl FnOnce(&mut Arguments<'_>) -> Expression<R>,
 ) -> Result<Function, FunctionError> {
+    let (result, trace) = written(parameters, write)?;
+    let function = trace.function_of(result);
+    trace.end();
+    function
+}
+
+/// The functions of the mask and of the elements that a closure describes.
+pub(crate) fn trace_masked<R: Computable>(
+    parameters: &[Parameter],
+    write: impl FnOnce(&mut Arguments<'_>) -> (Expression<Bool>, Expression<R>),
+) -> Result<[Function; 2], FunctionError> {
+    let ((mask, result), trace) = written(parameters, write)?;
+    let functions = [trace.function_of(mask), trace.function_of(result)];
+    trace.end();
+    let [mask, result] = functions;
+    Ok([mask?, result?])
+}
+
+/// What a closure gives, and what it wrote.
+fn written<R>(
+    parameters: &[Parameter],
+    write: impl FnOnce(&mut Arguments<'_>) -> R,
+) -> Result<(R, Trace), FunctionError> {
     let trace = Tracing::begin(parameters)?;
     let arguments = &mut Arguments { trace: &trace, parameters: parameters.iter(), inputs: 0, scalars: 0 };
     let result = write(arguments);
-    let Some(Trace { number, builder, error }) = trace.end() else { return Err(of_another_function()) };
-    if let Some(error) = error {
-        return Err(error);
+    let mut trace = trace.end().ok_or_else(of_another_function)?;
+    match trace.error.take() {
+        Some(error) => Err(error),
+        None => Ok((result, trace)),
     }
-    let node = result.node.filter(|_| result.trace == number).ok_or_else(of_another_function)?;
-    let function = recent::function(&builder, node);
-    if builder.instructions() <= MAX_IDLE_INSTRUCTIONS {
-        let _ = IDLE.try_with(|idle| idle.try_borrow_mut().map(|mut idle| *idle = Some(builder)));
-    }
-    function
 }
 
 impl<T: Computable> Expression<T> {

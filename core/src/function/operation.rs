@@ -9,6 +9,7 @@ pub(super) enum Domain {
     SignedNumbers,
     Floats,
     Integers,
+    UnsignedIntegers,
     IntegersOrBool,
     NumbersOrBool,
 }
@@ -21,6 +22,7 @@ impl Domain {
             Self::SignedNumbers => element_type.is_signed(),
             Self::Floats => element_type.is_float(),
             Self::Integers => element_type.is_integer(),
+            Self::UnsignedIntegers => element_type.is_integer() && !element_type.is_signed(),
             Self::IntegersOrBool => element_type.is_integer() || bool,
             Self::NumbersOrBool => true,
         }
@@ -33,6 +35,7 @@ impl Domain {
             Self::SignedNumbers => "signed numbers",
             Self::Floats => "floats",
             Self::Integers => "integers",
+            Self::UnsignedIntegers => "unsigned integers",
             Self::IntegersOrBool => "integers and bool",
             Self::NumbersOrBool => "numbers and bool",
         }
@@ -183,6 +186,7 @@ pub enum BinaryOperation {
     Atan2,
     Hypot,
     Copysign,
+    MultiplyHigh,
     And,
     Or,
     Xor,
@@ -198,7 +202,7 @@ pub enum BinaryOperation {
 
 impl BinaryOperation {
     /// Those that are called by name in expressions.
-    const FUNCTIONS: [(&'static str, Self); 8] = [
+    const FUNCTIONS: [(&'static str, Self); 9] = [
         ("fmod", Self::Fmod),
         ("minimum", Self::Minimum),
         ("maximum", Self::Maximum),
@@ -207,6 +211,7 @@ impl BinaryOperation {
         ("atan2", Self::Atan2),
         ("hypot", Self::Hypot),
         ("copysign", Self::Copysign),
+        ("mulhi", Self::MultiplyHigh),
     ];
 
     /// Those written between their operands, and how strongly they bind.
@@ -268,6 +273,7 @@ impl BinaryOperation {
         match self {
             Self::Divide | Self::Atan2 | Self::Hypot | Self::Copysign => Domain::Floats,
             Self::And | Self::Or | Self::Xor => Domain::IntegersOrBool,
+            Self::MultiplyHigh => Domain::UnsignedIntegers,
             Self::ShiftLeft | Self::ShiftRight => Domain::Integers,
             Self::Equal | Self::NotEqual => Domain::NumbersOrBool,
             _ => Domain::Numbers,

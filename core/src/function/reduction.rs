@@ -2,9 +2,9 @@
 
 mod lower;
 
-pub(crate) use lower::{Lowered, lower_reduction, lower_scan};
+pub(crate) use lower::{Lowered, lower_reduction, lower_scan, squared_deviation, sum_type};
 
-use super::ElementType;
+use super::{Computable, ElementType};
 
 /// What a reduction makes of the elements it reduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -96,13 +96,15 @@ pub struct Reduction {
     pub(crate) keep_axes: bool,
     pub(crate) element_type: Option<ElementType>,
     pub(crate) ddof: u64,
+    /// What is combined with the result: its type and its bits.
+    pub(crate) initial: Option<(ElementType, u64)>,
 }
 
 impl Reduction {
     /// A reduction over all axes.
     #[must_use]
     pub fn new(operation: ReduceOperation) -> Self {
-        Self { operation, axes: None, keep_axes: false, element_type: None, ddof: 0 }
+        Self { operation, axes: None, keep_axes: false, element_type: None, ddof: 0, initial: None }
     }
 
     /// Over these axes alone, which may be negative. Over none, each element is reduced by itself.
@@ -121,6 +123,24 @@ impl Reduction {
     #[must_use]
     pub fn cast(self, element_type: ElementType) -> Self {
         Self { element_type: Some(element_type), ..self }
+    }
+
+    /// A value that is combined with the result, of the result's type: of sums, products, least and greatest elements.
+    /// The least and the greatest of no elements is this value then, and no error.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, function::{ReduceOperation, Reduction}};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let stream = Context::new(MockDevice::new())?.stream()?;
+    /// let x = Array::<f32, _>::zeros(&stream, &[0])?;
+    /// let greatest = Reduction::new(ReduceOperation::Maximum).initial(-1.0_f32);
+    /// assert_eq!(x.reduce::<f32>(&stream, &greatest)?.item(&stream)?, -1.0);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn initial<T: Computable>(self, value: T) -> Self {
+        Self { initial: Some((T::TYPE, value.to_bits())), ..self }
     }
 
     /// What is taken from the count that the variance is divided by: 1 for a sample's. Less than nothing is nothing.

@@ -99,3 +99,42 @@ pub fn dot<'a, T: Number + Summable, D: Compute>(
 ) -> Result<Array<T::Total, D>> {
     dot_of(stream, (x, y))
 }
+
+/// So many numbers at equal distances, the first and the last of which are given; of one number the first is. One pass.
+///
+/// Computed in `f64` and rounded once, as NumPy's. Without the last: [`linspace`] of one number more, cut.
+///
+/// Does not synchronize.
+///
+/// ```
+/// use devarray::{Context, math};
+/// use devarray_mock::MockDevice;
+///
+/// let stream = Context::new(MockDevice::new())?.stream()?;
+/// assert_eq!(math::linspace(&stream, 0.0_f32, 1.0, 5)?.to_vec(&stream)?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`Array::uninit`] and [`Operands::map`].
+#[track_caller]
+pub fn linspace<T: Float, D: Compute>(
+    stream: &StreamHandle<D>,
+    first: T,
+    last: T,
+    count: usize,
+) -> Result<Array<T, D>> {
+    let mut result = Array::uninit(stream, &[count])?;
+    let steps = count.saturating_sub(1) as f64;
+    (first, last, steps).map_into(stream, &mut result.view_mut(), |(first, last, steps)| {
+        let (start, at) = (first.cast::<f64>(), Expression::position(0).cast::<f64>());
+        let distance = last.cast::<f64>() - start;
+        let step = distance / steps;
+        // A step that is too small to be told from 0 is taken as often as it is due before it is rounded.
+        let above = step.equal(0.0).select(at / steps * distance, at * step);
+        let between = (above + start).cast::<T>();
+        at.equal(0.0).select(first, at.equal(steps).select(last, between))
+    })?;
+    Ok(result)
+}

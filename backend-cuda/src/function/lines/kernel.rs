@@ -212,6 +212,10 @@ impl Kernel<'_> {
     fn load(&self, text: &mut Text, operand: usize, row: Reg, first: Reg) -> Elements {
         let (kind, access) = self.class.operands[operand];
         let (vector, bytes) = (self.vector, kind.len_bytes());
+        if access == Access::Counted {
+            let number = |at| Loaded::Whole(text.set(Bank::B64, "mov.b64", format_args!("{at}")));
+            return vec![(0..vector).map(number).collect()];
+        }
         let Some(element_type) = kind.element_type() else {
             return self.single(text, operand, row, first);
         };
@@ -261,7 +265,9 @@ impl Kernel<'_> {
                 let short = |at: usize| if backwards { deal - 1 - at } else { at };
                 (0..deal).map(|at| (0..vector).map(|v| loaded[v * deal + short(at)]).collect()).collect()
             }
-            Access::Single | Access::Turned { .. } => self.single(text, operand, row, first),
+            Access::Single | Access::Counted | Access::Turned { .. } => {
+                self.single(text, operand, row, first)
+            }
         }
     }
 

@@ -57,6 +57,14 @@ pub(super) fn spoilt(bug: Bug, program: &Program, rank: usize) -> Program {
                 });
                 halved.unwrap_or_else(|| to.unary(Unary::HalfToF32, a))
             }
+            (Bug::FunctionsMultiplySigned, Instruction::Binary(Binary::MultiplyHigh, a, b))
+                if to.type_of(a) == RegisterType::B32 =>
+            {
+                let [a, b] = [a, b].map(|factor| to.unary(Unary::SignExtend, factor));
+                let (product, half) = (to.binary(Binary::Multiply, a, b), to.constant(Constant::B32(32)));
+                let high = to.binary(Binary::ShiftRight, product, half);
+                to.unary(Unary::Wrap, high)
+            }
             (Bug::FunctionsCastsWrap, Instruction::Unary(Unary::ToSigned32, a)) => {
                 let wide = to.unary(Unary::ToSigned64, a);
                 to.unary(Unary::Wrap, wide)

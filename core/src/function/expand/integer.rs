@@ -73,6 +73,7 @@ impl Emitter {
                 let less = self.less(of, a, b);
                 return self.select(less, b, a);
             }
+            Op::MultiplyHigh => return self.multiplied_high(of, a, b),
             Op::ShiftLeft => self.shifted_left(of, a, b),
             _ => return self.shifted_right(of, a, b),
         };
@@ -85,6 +86,16 @@ impl Emitter {
             RegisterType::B64 => self.unary(Unary::ZeroExtend, a),
             _ => a,
         }
+    }
+
+    /// The high half of the product of two unsigned numbers.
+    fn multiplied_high(&mut self, of: ElementType, a: Register, b: Register) -> Register {
+        let width = u32::try_from(of.len_bytes() * 8).unwrap_or(64);
+        if width >= 32 {
+            return self.binary(Binary::MultiplyHigh, a, b);
+        }
+        let (product, width) = (self.binary(Binary::Multiply, a, b), self.b32(width));
+        self.binary(Binary::ShiftRight, product, width)
     }
 
     /// Quotient and remainder; both are 0 if the divisor is.

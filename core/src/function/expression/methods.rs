@@ -171,6 +171,15 @@ of_two! { Float:
     copysign Copysign;
 }
 
+impl<T: WholeNumber> Expression<T> {
+    /// The high half of the exact product, of unsigned integers. Of signed ones it is an error.
+    #[doc(alias = "mulhi")]
+    #[must_use]
+    pub fn multiply_high(self, other: impl IntoExpression<T>) -> Self {
+        self.binary(BinaryOperation::MultiplyHigh, other)
+    }
+}
+
 comparisons! { Computable:
     /// Whether both are equal. NaN is not.
     equal Equal;

@@ -13,8 +13,10 @@ pub(crate) struct Lowered {
     pub(crate) combine: Combine,
     /// The bits of what no elements combine to; none if that is an error.
     pub(crate) of_nothing: Option<u64>,
-    /// Of one input; of one scalar if the count is needed.
+    /// Of one input; of one scalar if the count is needed, or a value that is combined with the result.
     pub(crate) finish: Function,
+    /// The bits of that value.
+    pub(crate) initial: Option<u64>,
     /// What is taken from the count before it is a scalar of the finish.
     pub(crate) ddof: u64,
     /// What must be known first: the mean, for a variance. It is another input of the element, the last.
@@ -31,7 +33,43 @@ pub(crate) struct Spread {
 impl Lowered {
     /// The count as the scalar of the finish, of the type that is combined.
     pub(crate) fn finish_scalars(&self, count: usize) -> Vec<u64> {
-        scalars_of(&self.finish, (count as u64).saturating_sub(self.ddof))
+        match self.initial {
+            Some(initial) => vec![initial],
+            None => scalars_of(&self.finish, (count as u64).saturating_sub(self.ddof)),
+        }
+    }
+}
+
+impl Lowered {
+    /// The value of the reduction combined with the result before that is rounded to its type.
+    fn with_initial(self, reduction: &Reduction) -> Result<Self, FunctionError> {
+        let Some((given, bits)) = reduction.initial else { return Ok(self) };
+        let operation = match (reduction.operation, self.combine) {
+            (ReduceOperation::Sum, _) => BinaryOperation::Add,
+            (ReduceOperation::Product, _) => BinaryOperation::Multiply,
+            (ReduceOperation::Minimum, _) if given != ElementType::Bool => BinaryOperation::Minimum,
+            (ReduceOperation::Maximum, _) if given != ElementType::Bool => BinaryOperation::Maximum,
+            (ReduceOperation::Minimum, _) => BinaryOperation::And,
+            (ReduceOperation::Maximum, _) => BinaryOperation::Or,
+            (other, _) => {
+                let message = format!("{} takes no initial value", other.name());
+                return Err(FunctionError::new(FunctionErrorKind::Type, message));
+            }
+        };
+        let (combined, result) = (self.finish.inputs()[0], self.finish.result_type());
+        if given != result {
+            let message = format!("an initial value of {given} for a result of {result}");
+            return Err(FunctionError::new(FunctionErrorKind::Type, message));
+        }
+        let mut builder = FunctionBuilder::new(&[combined], &[result])?;
+        let (total, initial) = (builder.input(0)?, builder.scalar(0)?);
+        let initial = builder.cast(initial, combined)?;
+        let value = builder.binary(operation, initial, total)?;
+        let value = builder.cast(value, result)?;
+        let finish = builder.finish(value)?;
+        // Combined with itself, the least and the greatest are what they are.
+        let of_nothing = self.of_nothing.or(Some(bits));
+        Ok(Self { finish, initial: Some(bits), of_nothing, ..self })
     }
 }
 
@@ -51,7 +89,7 @@ fn scalars_of(finish: &Function, count: u64) -> Vec<u64> {
 }
 
 /// The type in which elements are added.
-fn sum_type(element_type: ElementType) -> ElementType {
+pub(crate) fn sum_type(element_type: ElementType) -> ElementType {
     match element_type {
         ElementType::F64 => ElementType::F64,
         float if float.is_float() => ElementType::F32,
@@ -65,7 +103,12 @@ fn total_type(element_type: ElementType) -> ElementType {
     if element_type.is_float() { element_type } else { sum_type(element_type) }
 }
 
-pub(crate) fn lower_reduction(function: &Function, reduction: &Reduction) -> Result<Lowered, FunctionError> {
+/// What of a reduction a backend combines. `mask`: of the same inputs; elements of which it is not true do not take part.
+pub(crate) fn lower_reduction(
+    function: &Function,
+    mask: Option<&Function>,
+    reduction: &Reduction,
+) -> Result<Lowered, FunctionError> {
     use ReduceOperation as Op;
     let (mut builder, value) = FunctionBuilder::continuing(function, &[])?;
     let value = match reduction.element_type {
@@ -78,12 +121,30 @@ pub(crate) fn lower_reduction(function: &Function, reduction: &Reduction) -> Res
         let message = format!("{name} takes floats, not {of}: cast the elements");
         return Err(FunctionError::new(FunctionErrorKind::Type, message));
     }
-    let done = |builder: FunctionBuilder, value, combine: Combine, finish| {
+    let is_extreme = matches!(reduction.operation, Op::Minimum | Op::Maximum);
+    let mask = mask.map(|mask| builder.include(mask)).transpose()?;
+    if mask.is_some() && is_extreme && reduction.initial.is_none() {
+        let message = format!("{name} of no elements has no value: with a mask it needs an initial one");
+        return Err(FunctionError::new(FunctionErrorKind::Empty, message));
+    }
+    let done = |mut builder: FunctionBuilder, value, combine: Combine, finish| {
+        let element_type = builder.type_of(value)?;
+        let value = match mask {
+            None => value,
+            Some(mask) => {
+                let neutral = neutral(combine, element_type).ok_or_else(|| {
+                    let message = format!("{name} takes no mask");
+                    FunctionError::new(FunctionErrorKind::Type, message)
+                })?;
+                let neutral = builder.constant(element_type, neutral)?;
+                builder.select(mask, value, neutral)?
+            }
+        };
         let element = builder.finish(value)?;
         // `any` and `all` are extremes that have a value then; the least and the greatest of bool have none.
-        let is_extreme = matches!(reduction.operation, Op::Minimum | Op::Maximum);
-        let of_nothing = if is_extreme { None } else { combine.identity(element.result_type()) };
-        Ok(Lowered { element, combine, of_nothing, finish, ddof: 0, spread: None })
+        let of_nothing = if is_extreme { None } else { combine.identity(element_type) };
+        let lowered = Lowered { element, combine, of_nothing, finish, initial: None, ddof: 0, spread: None };
+        lowered.with_initial(reduction)
     };
     match reduction.operation {
         Op::Sum | Op::Product => {
@@ -118,14 +179,16 @@ pub(crate) fn lower_reduction(function: &Function, reduction: &Reduction) -> Res
             let element = builder.cast(value, sum)?;
             let element = builder.finish(element)?;
             let root = reduction.operation == Op::StandardDeviation;
-            Ok(Lowered {
+            Lowered {
                 element: squared_deviation(&element, sum)?,
                 combine: Combine::Sum,
                 of_nothing: Combine::Sum.identity(sum),
                 finish: mean(sum, of, root)?,
+                initial: None,
                 ddof: reduction.ddof,
                 spread: Some(Spread { element, finish: mean(sum, sum, false)? }),
-            })
+            }
+            .with_initial(reduction)
         }
     }
 }
@@ -149,7 +212,28 @@ pub(crate) fn lower_scan(function: &Function, scan: Scan) -> Result<Lowered, Fun
     let element = builder.cast(value, combined)?;
     let finish = cast(combined, result)?;
     let element = builder.finish(element)?;
-    Ok(Lowered { element, combine, of_nothing: None, finish, ddof: 0, spread: None })
+    Ok(Lowered { element, combine, of_nothing: None, finish, initial: None, ddof: 0, spread: None })
+}
+
+/// The bits of what changes nothing that it is combined with.
+fn neutral(combine: Combine, of: ElementType) -> Option<u64> {
+    let width = of.len_bytes() * 8;
+    let greatest = |negative: bool| match of {
+        ElementType::F16 => 0x7c00 | u64::from(negative) << 15,
+        ElementType::BF16 => 0x7f80 | u64::from(negative) << 15,
+        ElementType::F32 => 0x7f80_0000 | u64::from(negative) << 31,
+        ElementType::F64 => 0x7ff0_0000_0000_0000 | u64::from(negative) << 63,
+        _ if of.is_signed() && negative => 1 << (width - 1),
+        _ if of.is_signed() => (1 << (width - 1)) - 1,
+        _ if negative => 0,
+        _ => u64::MAX >> (64 - width),
+    };
+    match (combine, combine.identity(of)) {
+        (_, Some(identity)) => Some(identity),
+        (Combine::Minimum, None) => Some(greatest(false)),
+        (Combine::Maximum, None) => Some(greatest(true)),
+        _ => None,
+    }
 }
 
 /// The function of one input that casts it.
@@ -173,7 +257,10 @@ fn mean(from: ElementType, to: ElementType, root: bool) -> Result<Function, Func
 }
 
 /// The squared difference of an element and another input, the last.
-fn squared_deviation(element: &Function, mean_type: ElementType) -> Result<Function, FunctionError> {
+pub(crate) fn squared_deviation(
+    element: &Function,
+    mean_type: ElementType,
+) -> Result<Function, FunctionError> {
     let (mut builder, value): (_, Value) = FunctionBuilder::continuing(element, &[mean_type])?;
     let mean = builder.input(element.inputs().len())?;
     let deviation = builder.binary(BinaryOperation::Subtract, value, mean)?;

@@ -14,6 +14,7 @@ pub mod function;
 pub mod host;
 pub mod host_array;
 pub mod ipc;
+pub mod kernel;
 pub mod layout;
 pub mod manual;
 pub mod math;

@@ -10,6 +10,7 @@
 //! | [Write a backend](_6_write_a_backend) | the shortest backend that keeps every law, explained |
 //! | [Functions](_7_functions) | how elements are computed, and what each operation means to the bit |
 //! | [Reductions](_8_reductions) | sums and their like, and the one order of additions |
+//! | [Kernels](_9_kernels) | how to launch kernels of one's own, on a card and on the simulator |
 //!
 //! The modules are empty but for their pages.
 
@@ -36,3 +37,6 @@ pub mod _7_functions {}
 
 #[doc = include_str!("manual/reductions.md")]
 pub mod _8_reductions {}
+
+#[doc = include_str!("manual/kernels.md")]
+pub mod _9_kernels {}

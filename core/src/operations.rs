@@ -3,6 +3,7 @@
 
 mod across;
 mod borrowed;
+mod launch;
 mod map;
 mod peer;
 mod reduce;

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::Elements;
 use crate::{
     Error, LayoutError, Result,
-    backend::{Compute, MapOp, Operand},
+    backend::{Compute, Device, MapOp, Operand},
     function::{ElementType, primitive::Program},
     layout::{Injectivity, Layout, NdLayout, Overlap},
     order::Touch,
@@ -88,7 +88,7 @@ pub(super) fn check_item(element_type: ElementType, item_bytes: usize) -> Result
 
 /// Whether an input shares no memory with the result, or is the result's own elements and may be. Borrows see to that: a
 /// view to write is alone.
-pub(super) fn is_apart<D: Compute>(
+pub(super) fn is_apart<D: Device>(
     input: &Elements<'_, D>,
     layout: &Layout,
     result: &Elements<'_, D>,

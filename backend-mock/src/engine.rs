@@ -20,6 +20,7 @@ mod foreign;
 mod history;
 mod host;
 mod ipc;
+mod kernel;
 mod lane;
 mod lanes;
 mod ledger;
@@ -44,6 +45,7 @@ use default_streams::DefaultStreams;
 pub(crate) use default_streams::StreamName;
 pub(crate) use history::Happened;
 pub(crate) use host::HostUse;
+pub(crate) use kernel::LaunchedKernel;
 pub(crate) use lane::Mark;
 use lanes::Lanes;
 use ledger::Ledger;
@@ -83,7 +85,7 @@ pub(crate) struct Engine {
     /// The error that lost the device.
     lost: Option<Error>,
     /// The error with which the operation of this call loses the device when it runs.
-    doom: Option<Box<Error>>,
+    pending_loss: Option<Box<Error>>,
     /// Whether the query of this call takes no step.
     is_late: bool,
     /// Operations enqueued so far: the number of the next one.
@@ -115,7 +117,7 @@ impl Engine {
             faults: Faults::new(plan),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
-            doom: None,
+            pending_loss: None,
             is_late: false,
             enqueued: 0,
             now: Duration::ZERO,
@@ -129,6 +131,7 @@ impl Engine {
         let operation = self.operation(work.name(), Some(lane), location);
         let pageable = self.is_pageable(&work);
         let finding = self.judge.enqueue(lane, &work, operation, pageable);
+        let finding = finding.map(|finding| work.explain(finding));
         self.add_finding(finding);
         if pageable {
             return self.push_pageable(lane, work, location);
@@ -175,12 +178,12 @@ impl Engine {
         let number = self.enqueued;
         let (call, bytes) = (self.operation(work.name(), None, location), work.bytes());
         self.enqueued += 1;
-        self.scribble(&work, number);
+        self.poison_destination(&work, number);
         work.count(&mut self.ledger.statistics.enqueued);
         let mut op = Op::new(number, work);
         // The device may have been lost within this very call, by a step of something else.
         op.cancelled = self.lost.is_some();
-        op.doom = self.doom.take();
+        op.pending_loss = self.pending_loss.take();
         op.after = self.implied(lane);
         let mark = self.lanes.push(lane, op);
         self.imply(mark);
@@ -191,11 +194,11 @@ impl Engine {
     }
 
     /// Makes the destination of a download look wrong until it has run, unless an operation in flight uses it.
-    fn scribble(&self, work: &Work, number: u64) {
+    fn poison_destination(&self, work: &Work, number: u64) {
         if let Work::Download { host, .. } = work
             && !self.lanes.touch_host(host)
         {
-            execute::scribble(host, Poison::of_destination(number));
+            execute::poison_destination(host, Poison::of_destination(number));
         }
     }
 

@@ -5,10 +5,10 @@ use thiserror::Error;
 use crate::{
     backend::{Capability, MemoryInfo},
     function::FunctionError,
+    hazards::Hazard,
     kernel::KernelError,
     layout::LayoutError,
     memory::LiveByTag,
-    order::Hazard,
 };
 
 /// What went wrong, and where: messages name the operation and the backend.

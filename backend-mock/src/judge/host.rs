@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{Judge, Position, bytes::Bytes, notes::Note, shadow::Shadow};
+use super::{Judge, Position, access_lists::ListedAccess, bytes::Bytes, shadow::Shadow};
 use crate::{
     buffer::BufferId,
     finding::{Access, Code, Finding, Memory, Operation},
@@ -60,7 +60,7 @@ impl Judge {
 
     /// Host memory got a place among the device's: before everything, and all of it has a value.
     pub(crate) fn lend(&mut self, id: BufferId, len_bytes: usize, operation: Operation) {
-        let alloc = Note::new(Position::default(), operation, Access::Lifetime);
+        let alloc = ListedAccess::new(Position::default(), operation, Access::Lifetime);
         self.device.insert(id, len_bytes, alloc);
         if let Some(buffer) = self.device.buffer_mut(id) {
             buffer.initialized.set(&Bytes::range(0..len_bytes), true);
@@ -71,11 +71,11 @@ impl Judge {
     pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Box<Finding>> {
         let buffer = self.device.buffer(id).filter(|_| self.on)?;
         let whole = 0..buffer.len_bytes;
-        let conflicts = buffer.shadow.conflicts(&whole, true, self.lanes.host(), &self.notes);
+        let conflicts = buffer.shadow.conflicts(&whole, true, self.lanes.host(), &self.access_lists);
         let memory = Memory::Device { id, len_bytes: whole.len() };
         let finding =
             self.conflict(Code::HostFreed, operation, Access::Lifetime, false, conflicts, |_| memory);
-        self.device.free(id, Note::new(Position::default(), operation, Access::Lifetime));
+        self.device.free(id, ListedAccess::new(Position::default(), operation, Access::Lifetime));
         finding
     }
 
@@ -93,7 +93,7 @@ impl Judge {
             return None;
         }
         let writes = access == Access::Write;
-        let conflicts = self.host.shadow.conflicts(addresses, writes, self.lanes.host(), &self.notes);
+        let conflicts = self.host.shadow.conflicts(addresses, writes, self.lanes.host(), &self.access_lists);
         self.conflict(code, operation, access, false, conflicts, |bytes| self.host.name(bytes))
     }
 }

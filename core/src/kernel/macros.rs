@@ -80,9 +80,9 @@ macro_rules! kernel {
             /// Enqueues the kernel. Does not synchronize. See [`kernel!`](devarray::kernel!) for the errors.
             #[track_caller]
             #[allow(dead_code, clippy::too_many_arguments, clippy::missing_errors_doc)]
-            $vis fn launch<D: $crate::backend::Launch>(
+            $vis fn launch<'given, D: $crate::backend::Launch>(
                 stream: &$crate::StreamHandle<D>,
-                $($arg: impl $crate::kernel::Given<'_, $kind, D>,)*
+                $($arg: impl $crate::kernel::Given<'given, $kind, D>,)*
             ) -> $crate::Result<()> {
                 #[allow(unused_variables, clippy::unnecessary_wraps)]
                 fn grid(
@@ -90,7 +90,7 @@ macro_rules! kernel {
                 ) -> $crate::Result<$crate::kernel::Grid> {
                     ::core::result::Result::Ok($launch)
                 }
-                $(let $arg = $crate::kernel::Given::<'_, $kind, D>::bind($arg);)*
+                $(let $arg = $crate::kernel::Given::<'given, $kind, D>::bind($arg);)*
                 $crate::kernel::submit::<Self, D>(
                     stream,
                     || grid($(<$kind as $crate::kernel::Argument>::known::<D>(&$arg),)*),

@@ -2,14 +2,17 @@
 
 use smallvec::SmallVec;
 
-use super::{Elements, map::is_apart};
+use super::{
+    Elements,
+    map::{in_bytes, is_apart},
+};
 use crate::kernel::PassedAs;
 use crate::{
     Error, Result,
     backend::{Launch, LaunchArgument, LaunchOp},
+    hazards::AllocationAccess,
     kernel::{ArgumentKind, Declaration, Grid, KernelError, Passed, Passing, Permission},
-    layout::Injectivity,
-    order::Touch,
+    layout::{Injectivity, Layout, NdLayout, Overlap},
     statistics::Work,
     stream::StreamCore,
 };
@@ -30,7 +33,7 @@ impl<D: Launch> StreamCore<D> {
     ) -> Result<()> {
         let kernel = declaration.name();
         let refused = |error| Error::Kernel { backend: self.core.backend(), kernel, error };
-        let mut touches: SmallVec<[Touch<'_, D>; 8]> = SmallVec::new();
+        let mut accesses: SmallVec<[AllocationAccess<'_, D>; 8]> = SmallVec::new();
         let mut passed: SmallVec<[LaunchArgument<'_, D::Buffer>; 8]> = SmallVec::new();
         let (mut writes, mut len_bytes) = (false, 0);
         for (at, (argument, declared)) in arguments.iter().zip(declaration.arguments()).enumerate() {
@@ -59,7 +62,7 @@ impl<D: Launch> StreamCore<D> {
                 check_apart((elements, declared.name, permission), other, before.name, before.kind)
                     .map_err(refused)?;
             }
-            touches.push(elements.touch(permission.writes()));
+            accesses.push(elements.touch(permission.writes()));
             passed.push(LaunchArgument::Elements {
                 buffer: Some(elements.allocation.buffer()),
                 layout: elements.layout,
@@ -71,7 +74,7 @@ impl<D: Launch> StreamCore<D> {
         }
         grid.check().map_err(refused)?;
         let op = LaunchOp { declaration, grid, arguments: &passed, checked: true };
-        let _submission = self.admit(Work::Launch { name: kernel, len_bytes }, &touches)?;
+        let _submission = self.admit(Work::Launch { name: kernel, len_bytes }, &accesses)?;
         self.core.device.launch(&self.raw, &op)
     }
 }
@@ -107,9 +110,35 @@ fn check_apart<D: Launch>(
         return Ok(());
     };
     let writes = permission.writes() || of_other.writes();
-    if !writes || before.layout.is_empty() || is_apart(before, before.layout, elements, false) {
+    if !writes || before.layout.is_empty() || are_apart(before, elements) {
         return Ok(());
     }
     let (argument, other) = if permission.writes() { (name, other_name) } else { (other_name, name) };
     Err(KernelError::Overlap { argument, other })
+}
+
+/// Whether no byte is of both. Memory of other code may have been adopted twice, so addresses are what counts.
+fn are_apart<D: Launch>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
+    if std::ptr::eq(one.allocation, two.allocation) {
+        return is_apart(one, one.layout, two, false);
+    }
+    let span = |elements: &Elements<'_, D>| {
+        let (start, span) = (elements.allocation.address(), elements.layout.span());
+        let at = |element: usize| start.saturating_add((element * elements.item_bytes) as u64);
+        at(span.start)..at(span.end)
+    };
+    let (first, second) = (span(one), span(two));
+    first.start >= second.end || second.start >= first.end || are_apart_in_bytes(one, two)
+}
+
+/// The same of elements of two allocations whose spans meet; `false` if in doubt.
+fn are_apart_in_bytes<D: Launch>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
+    let lowest = one.allocation.address().min(two.allocation.address());
+    let placed = |elements: &Elements<'_, D>| {
+        let bytes = in_bytes(elements.layout, elements.item_bytes)?;
+        let behind = usize::try_from(elements.allocation.address() - lowest).ok()?;
+        Layout::new(bytes.shape(), bytes.strides(), bytes.offset().checked_add(behind)?).ok()
+    };
+    let (Some(one), Some(two)) = (placed(one), placed(two)) else { return false };
+    one.overlap(&two) == Overlap::Disjoint
 }

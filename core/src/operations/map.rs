@@ -7,8 +7,8 @@ use crate::{
     Error, LayoutError, Result,
     backend::{Compute, Device, MapOp, Operand},
     function::{ElementType, primitive::Program},
+    hazards::AllocationAccess,
     layout::{Injectivity, Layout, NdLayout, Overlap},
-    order::Touch,
     statistics::Work,
     stream::StreamCore,
 };
@@ -38,7 +38,7 @@ impl<D: Compute> StreamCore<D> {
         check_counts(program, inputs.len(), scalars.len())?;
         let shape = result.layout.shape();
         let mut layouts: SmallVec<[Layout; 4]> = SmallVec::new();
-        let mut touches: SmallVec<[Touch<'_, D>; 4]> = SmallVec::new();
+        let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
         for (input, &element_type) in inputs.iter().zip(program.inputs()) {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;
@@ -105,6 +105,6 @@ pub(super) fn is_apart<D: Device>(
 
 /// The bytes of elements, which can be compared with the bytes of elements of another size; nothing if they are too many
 /// to be counted.
-fn in_bytes(layout: &Layout, item_bytes: usize) -> Option<Layout> {
+pub(super) fn in_bytes(layout: &Layout, item_bytes: usize) -> Option<Layout> {
     layout.expand_dims(-1).ok()?.reinterpreted(item_bytes, 1).ok()
 }

@@ -3,7 +3,7 @@
     python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140
     venv/bin/python backend-cuda/kernels/build.py [--check]
 
-Writes for each module machine code for two generations (.cubin) and text for the others (.ptx), which is one text where that
+Writes for each module of strided/ machine code for two generations (.cubin) and text for the others (.ptx), which is one text where that
 for 8.0 has no instruction that 7.0 lacks. Needs neither a GPU nor a driver. The compiler is pinned: another version writes another result, and a newer one
 text that older drivers refuse. src/probe.rs states the oldest driver that loads the result.
 """
@@ -27,6 +27,9 @@ MODULES = {
     "join": ("join.cu", [], ONE_TEXT),
     "fill": ("fill.cu", [], [".70.ptx"]),
 } | {f"tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}
+
+# Kernels that programs declare: text for all generations, beside the source.
+PROGRAMS = ["../examples/kernels", "../../conformance/kernels"]
 
 
 def compiler():
@@ -89,6 +92,10 @@ def outputs(nvrtc):
         for suffix in suffixes:
             compiled = compile_source(nvrtc, HERE / "strided" / source, TARGETS[suffix], definitions)
             yield HERE / "strided" / (module + suffix), compiled
+    for folder in PROGRAMS:
+        for source in sorted((HERE / folder).glob("*.cu")):
+            # Without the zero: it is text of a program.
+            yield source.with_suffix(".ptx"), compile_source(nvrtc, source, "compute_70", []).rstrip(b"\0")
 
 
 def main():

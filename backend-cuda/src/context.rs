@@ -21,6 +21,7 @@ use crate::{
     function::Functions,
     handle::{Handle, locked},
     kernels::Kernels,
+    launch::Images,
     peer::Peers,
     probe::unavailable,
     stream::RawStream,
@@ -40,6 +41,7 @@ pub(crate) struct Context {
     pool: Handle<sys::CUmemPoolHandle_st>,
     kernels: Kernels,
     functions: Functions,
+    images: Images,
     streams: Mutex<Vec<Weak<RawStream>>>,
     /// The contexts whose memory this one reaches.
     pub(crate) peers: Peers,
@@ -70,6 +72,7 @@ impl Context {
             info: found.info,
             pool,
             functions: Functions::default(),
+            images: Images::default(),
             streams: Mutex::default(),
             peers: Peers::default(),
             managed_bytes: Mutex::default(),
@@ -88,6 +91,10 @@ impl Context {
 
     pub(crate) fn kernels(&self) -> &Kernels {
         &self.kernels
+    }
+
+    pub(crate) fn images(&self) -> &Images {
+        &self.images
     }
 
     pub(crate) fn functions(&self) -> &Functions {
@@ -208,6 +215,7 @@ impl Drop for Context {
         // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h, `cuCtxDestroy`).
         self.trim("close");
         self.release("close", |driver| self.functions.unload(driver));
+        self.release("close", |driver| self.images.unload(driver));
         for module in self.kernels.modules() {
             self.release("close", |driver| {
                 // SAFETY: the module is of this context, and no work is left that could use it.

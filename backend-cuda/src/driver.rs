@@ -119,7 +119,7 @@ impl Driver {
 
     /// The first function that the driver library lacks.
     pub(crate) fn missing(&self) -> Option<Function> {
-        Function::ALL.iter().copied().find(|&function| !self.table.has(function))
+        Function::ALL.iter().copied().find(|&function| !function.is_optional() && !self.table.has(function))
     }
 
     /// The driver's name for a code, or the number again.

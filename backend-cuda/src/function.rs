@@ -32,7 +32,7 @@ use devarray::{
 };
 
 pub use modules::FunctionStatistics;
-pub(crate) use modules::Functions;
+pub(crate) use modules::{Functions, LOG_BYTES, LOG_OPTIONS};
 pub(crate) use recent::Recent;
 
 use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, memory::CudaBuffer};

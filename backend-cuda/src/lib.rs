@@ -13,6 +13,7 @@ mod handle;
 mod host_kinds;
 mod ipc;
 mod kernels;
+mod launch;
 mod memory;
 mod peer;
 mod pool;

@@ -117,6 +117,7 @@ impl Driver {
             (true, Capability::EventTiming),
             (true, Capability::Functions),
             (true, Capability::Reductions),
+            (true, Capability::Kernels),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),
             (true, Capability::PeerAccess),

@@ -13,7 +13,7 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 12] = [
+const EXTRAS: [Capability; 13] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -26,6 +26,7 @@ const EXTRAS: [Capability; 12] = [
     Capability::MemoryPool,
     Capability::Functions,
     Capability::Reductions,
+    Capability::Kernels,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].
@@ -47,6 +48,7 @@ pub struct Builder {
     pub(crate) record_timeline: bool,
     pub(crate) judge: bool,
     pub(crate) lints: bool,
+    pub(crate) check_kernels: bool,
     pub(crate) forgets_waits: bool,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
@@ -67,6 +69,7 @@ impl Builder {
             record_timeline: false,
             judge: true,
             lints: false,
+            check_kernels: false,
             forgets_waits: false,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
@@ -122,6 +125,15 @@ impl Builder {
     /// told.
     pub fn lints(mut self, lints: bool) -> Self {
         self.lints = lints;
+        self
+    }
+
+    /// Whether the host function of a kernel is run twice, with other bytes where it must not read, so that what it reads or leaves
+    /// unwritten against its declaration becomes a [finding](crate::Finding). Off unless told; on in [`explore`](crate::explore()).
+    ///
+    /// What it writes outside its arguments is found either way.
+    pub fn check_kernels(mut self, check: bool) -> Self {
+        self.check_kernels = check;
         self
     }
 

@@ -115,6 +115,7 @@ impl MockDevice {
         if options.lints {
             engine.look_for_lints();
         }
+        engine.check_kernels(options.check_kernels);
         let mut info = options.info;
         info.properties = properties(info.ordinal, options.memory_limit_bytes);
         let (engine, machine) = (Arc::new(Mutex::new(engine)), MACHINES.fetch_add(1, Relaxed));

@@ -20,6 +20,7 @@ mod foreign;
 mod history;
 mod host;
 mod ipc;
+mod kernel;
 mod lane;
 mod lanes;
 mod ledger;
@@ -44,6 +45,7 @@ use default_streams::DefaultStreams;
 pub(crate) use default_streams::StreamName;
 pub(crate) use history::Happened;
 pub(crate) use host::HostUse;
+pub(crate) use kernel::LaunchedKernel;
 pub(crate) use lane::Mark;
 use lanes::Lanes;
 use ledger::Ledger;
@@ -129,6 +131,7 @@ impl Engine {
         let operation = self.operation(work.name(), Some(lane), location);
         let pageable = self.is_pageable(&work);
         let finding = self.judge.enqueue(lane, &work, operation, pageable);
+        let finding = finding.map(|finding| work.explain(finding));
         self.add_finding(finding);
         if pageable {
             return self.push_pageable(lane, work, location);

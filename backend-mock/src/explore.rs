@@ -33,6 +33,7 @@ pub use sweep::{Swept, sweep};
 use std::env::{self, VarError};
 
 use crate::{FaultPlan, MockDevice, Profile, ProfileSet, Schedule, Trace, rng::mix};
+pub(crate) use run::message;
 use run::{Options, Run};
 
 /// The variable that names one run to repeat.

@@ -157,7 +157,7 @@ impl Finding {
     /// What is wrong with which bytes of which memory, in one line.
     #[must_use]
     pub fn headline(&self) -> String {
-        let Self { memory, bytes: Range { start, end }, .. } = self;
+        let Self { memory, bytes: Range { start, end }, operation: Operation { kind, .. }, .. } = self;
         let place = format!("{memory}, bytes {start:#x}..{end:#x} of {:#x}", memory.len_bytes());
         match self.code {
             Code::Race => {
@@ -179,6 +179,13 @@ impl Finding {
             Code::Undeclared => {
                 format!("{} by work of other code that did not declare it: {place}", self.access.past())
             }
+            Code::OutsideArgument => {
+                format!("the host function of `{kind}` wrote outside its arguments: {place}")
+            }
+            Code::Unwritten => format!("`{kind}` left elements unwritten that it declares to write: {place}"),
+            Code::UndeclaredRead => format!("what `{kind}` writes depends on what it may not read: {place}"),
+            Code::HostPanicked => format!("the host function of `{kind}` panicked"),
+            Code::UnusedInput => format!("nothing that `{kind}` writes depends on {place}"),
             Code::Leak => format!("leaked: {memory}"),
             Code::ReliesOnProfile => format!("in no order but that of some machines: {place}"),
             Code::NeedlessSync => "the host waits for what it has waited for already".to_owned(),

@@ -15,6 +15,7 @@ mod host;
 mod host_kinds;
 mod ipc;
 mod judge;
+mod launch;
 mod limits;
 mod peer;
 mod poison;

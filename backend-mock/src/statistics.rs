@@ -38,6 +38,8 @@ pub struct Counts {
     pub maps: Tally,
     /// Reductions and running forms of device memory.
     pub reductions: Tally,
+    /// Launches of kernels of the program's own.
+    pub launches: Tally,
     /// Prefetches of managed memory.
     pub prefetches: Tally,
     /// Events recorded.
@@ -59,12 +61,14 @@ impl Counts {
             downloads,
             maps,
             reductions,
+            launches,
             prefetches,
             records,
             waits,
         } = self;
-        let tallies = [allocs, frees, copies, fills, uploads, downloads, maps, reductions, prefetches];
-        tallies.iter().map(|tally| tally.count).sum::<u64>() + records + waits
+        let moving = [copies, fills, uploads, downloads, maps, reductions, launches];
+        let tallies = [allocs, frees, prefetches].into_iter().chain(moving);
+        tallies.map(|tally| tally.count).sum::<u64>() + records + waits
     }
 }
 

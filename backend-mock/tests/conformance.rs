@@ -28,7 +28,8 @@ mod eager {
     devarray_conformance::suite!(
         device(Schedule::Eager),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
+        extras =
+            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
     );
 }
 
@@ -37,7 +38,8 @@ mod lazy {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
+        extras =
+            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
     );
 }
 
@@ -46,7 +48,8 @@ mod reverse_lazy {
     devarray_conformance::suite!(
         device(Schedule::ReverseLazy),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
+        extras =
+            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
     );
 }
 
@@ -55,7 +58,8 @@ mod random {
     devarray_conformance::suite!(
         device(Schedule::Random),
         second = sibling(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
+        extras =
+            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
     );
 }
 
@@ -72,7 +76,8 @@ mod without_extras {
 
     devarray_conformance::suite!(
         plain(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
+        extras =
+            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
     );
 }
 
@@ -88,6 +93,7 @@ mod another_process {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = other_process(),
-        extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions]
+        extras =
+            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
     );
 }

@@ -17,6 +17,7 @@ pub mod functions;
 pub mod host;
 pub mod ipc;
 pub mod joins;
+pub mod kernels;
 pub mod layouts;
 pub mod managed;
 pub mod mapped;

@@ -6,6 +6,7 @@ use crate::{
     backend::{Capability, MemoryInfo},
     function::FunctionError,
     hazards::Hazard,
+    kernel::KernelError,
     layout::LayoutError,
     memory::LiveByTag,
 };
@@ -50,6 +51,16 @@ pub enum Error {
     /// A function that is refused: its text, its types or its size.
     #[error(transparent)]
     Function(#[from] FunctionError),
+    /// A kernel that is not launched: its arguments, its image or what it asks of the device. Nothing was enqueued.
+    #[error("{backend}: {kernel}: {error}")]
+    Kernel {
+        /// The backend of the stream.
+        backend: &'static str,
+        /// The name of the kernel.
+        kernel: &'static str,
+        /// What is wrong.
+        error: KernelError,
+    },
     /// Arrays, streams or events of two contexts were mixed.
     #[error("{backend}: {operation}: an array, stream or event of another context was given")]
     DeviceMismatch {

@@ -15,6 +15,7 @@ mod hazards;
 pub mod host;
 pub mod host_array;
 pub mod ipc;
+pub mod kernel;
 pub mod layout;
 pub mod manual;
 pub mod math;

@@ -4,6 +4,7 @@
 mod across;
 mod borrowed;
 mod join;
+mod launch;
 mod map;
 mod peer;
 mod reduce;

@@ -30,6 +30,10 @@ pub struct Statistics {
     pub reductions: u64,
     /// Bytes they write.
     pub reduced_bytes: u64,
+    /// Launches of kernels of the program's own.
+    pub launches: u64,
+    /// Bytes they may write.
+    pub launched_bytes: u64,
 }
 
 /// The kinds that were submitted: how many, and the bytes they write.
@@ -60,6 +64,7 @@ pub(crate) enum Work {
     Download { len_bytes: usize },
     Map { len_bytes: usize },
     Reduce { len_bytes: usize },
+    Launch { name: &'static str, len_bytes: usize },
 }
 
 impl Work {
@@ -71,6 +76,7 @@ impl Work {
             Self::Download { .. } => "download",
             Self::Map { .. } => "map",
             Self::Reduce { .. } => "reduce",
+            Self::Launch { name, .. } => name,
         }
     }
 }
@@ -84,6 +90,7 @@ impl Statistics {
             Work::Download { len_bytes } => (&mut self.downloads, &mut self.downloaded_bytes, len_bytes),
             Work::Map { len_bytes } => (&mut self.maps, &mut self.mapped_bytes, len_bytes),
             Work::Reduce { len_bytes } => (&mut self.reductions, &mut self.reduced_bytes, len_bytes),
+            Work::Launch { len_bytes, .. } => (&mut self.launches, &mut self.launched_bytes, len_bytes),
         };
         *count += 1;
         *bytes += len_bytes as u64;

@@ -14,7 +14,7 @@ use sys::{
 
 /// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call on [`Driver`].
 ///
-/// All of them exist since CUDA 11.8. The symbols are those `cuda.h` maps the plain names to.
+/// All of them but [`Function::FuncGetParamInfo`] exist since CUDA 11.8. The symbols are those `cuda.h` maps the plain names to.
 macro_rules! functions {
     ($($name:ident $method:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
         /// The addresses of the driver's functions; `None` where the library lacks one.
@@ -47,6 +47,14 @@ macro_rules! functions {
                 match self {
                     $(Self::$name => $symbol,)*
                 }
+            }
+        }
+
+        impl Function {
+            /// Whether the backend does without it where the library lacks it.
+            #[must_use]
+            pub const fn is_optional(self) -> bool {
+                matches!(self, Self::FuncGetParamInfo)
             }
         }
 
@@ -219,6 +227,14 @@ functions! {
         (function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
          block_x: c_uint, block_y: c_uint, block_z: c_uint, shared_bytes: c_uint,
          stream: CUstream, parameters: *mut *mut c_void, extra: *mut *mut c_void);
+    FuncGetAttribute func_get_attribute = "cuFuncGetAttribute"
+        (value: *mut c_int, attribute: c_uint, function: CUfunction);
+    FuncSetAttribute func_set_attribute = "cuFuncSetAttribute"
+        (function: CUfunction, attribute: c_uint, value: c_int);
+    FuncGetParamInfo func_get_param_info = "cuFuncGetParamInfo"
+        (function: CUfunction, index: usize, offset_bytes: *mut usize, len_bytes: *mut usize);
+    OccupancyMaxActiveBlocks occupancy_max_active_blocks = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
+        (blocks: *mut c_int, function: CUfunction, block_threads: c_int, shared_bytes: usize);
     LaunchKernelEx launch_kernel_ex = "cuLaunchKernelEx"
         (config: *const LaunchConfig, function: CUfunction, parameters: *mut *mut c_void, extra: *mut *mut c_void);
 }

@@ -62,6 +62,20 @@ impl LaunchAttribute {
         value[0] = 1;
         Self { id: 6, unused: 0, value }
     };
+
+    /// All blocks run at once (`CU_LAUNCH_ATTRIBUTE_COOPERATIVE`).
+    pub(crate) const COOPERATIVE: Self = {
+        let mut value = [0; 16];
+        value[0] = 1;
+        Self { id: 2, unused: 0, value }
+    };
+
+    /// Blocks come in clusters of so many along x, y and z (`CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`).
+    pub(crate) const fn cluster(blocks: [c_uint; 3]) -> Self {
+        let mut value = [0; 16];
+        (value[0], value[1], value[2]) = (blocks[0], blocks[1], blocks[2]);
+        Self { id: 4, unused: 0, value }
+    }
 }
 
 const _: () = assert!(size_of::<LaunchAttribute>() == 72, "as cuda.h has it");

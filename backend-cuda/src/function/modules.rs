@@ -30,10 +30,10 @@ use crate::{
 const MOST: usize = 1_024;
 
 /// Bytes of what the driver says of a text that it refuses.
-const LOG_BYTES: usize = 8_192;
+pub(crate) const LOG_BYTES: usize = 8_192;
 
 /// Where and how long to write that: the numbers of `CUjit_option`.
-const LOG_OPTIONS: [c_uint; 2] = [
+pub(crate) const LOG_OPTIONS: [c_uint; 2] = [
     sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER as c_uint,
     sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as c_uint,
 ];

@@ -46,35 +46,35 @@ struct Reduction {
 
 /// Elements of a memory.
 #[derive(Debug)]
-struct Elements {
-    buffer: BufferId,
+pub(super) struct Elements {
+    pub(super) buffer: BufferId,
     /// Where position 0 of the layout lies in the memory.
-    start_bytes: isize,
-    layout: Layout,
-    item_bytes: usize,
+    pub(super) start_bytes: isize,
+    pub(super) layout: Layout,
+    pub(super) item_bytes: usize,
 }
 
 impl Elements {
-    fn of(buffer: &MockBuffer, layout: &Layout, item_bytes: usize) -> Self {
+    pub(super) fn of(buffer: &MockBuffer, layout: &Layout, item_bytes: usize) -> Self {
         let (start_bytes, layout) = (buffer.start_bytes(), layout.clone());
         Self { buffer: buffer.id, start_bytes, layout, item_bytes }
     }
 
     /// From the first byte to one past the last.
-    fn span_bytes(&self) -> Range<usize> {
+    pub(super) fn span_bytes(&self) -> Range<usize> {
         let span = self.layout.span();
         let at = |position: usize| (position * self.item_bytes).saturating_add_signed(self.start_bytes);
         at(span.start)..at(span.end)
     }
 
-    fn bytes(&self) -> ByteSet {
+    pub(super) fn bytes(&self) -> ByteSet {
         let stride = |&stride: &isize| stride * self.item_bytes.cast_signed();
         let axes = self.layout.strides().iter().map(stride).zip(self.layout.shape().iter().copied());
         let offset = (self.layout.offset() * self.item_bytes).saturating_add_signed(self.start_bytes);
         ByteSet::strided(offset, self.item_bytes, axes)
     }
 
-    fn reach(&self, access: Access) -> Reach {
+    pub(super) fn reach(&self, access: Access) -> Reach {
         Reach { buffer: self.buffer, span_bytes: self.span_bytes(), access }
     }
 }

@@ -38,6 +38,7 @@ impl Engine {
                 true
             }
             _ if op.cancelled => true,
+            Work::Launch(_) => self.run_kernel(lane),
             work => {
                 let len_bytes = work.len_bytes();
                 let chooser = &mut self.chooser;
@@ -68,7 +69,12 @@ pub(super) fn stage(host: &mut HostRange) -> Vec<u8> {
 /// Moves the bytes of an operation whose positions, in the concatenation of its runs, lie in `piece`.
 fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
     match work {
-        Work::Alloc { .. } | Work::Free { .. } | Work::Prefetch { .. } | Work::Record(_) | Work::Wait(_) => {}
+        Work::Alloc { .. }
+        | Work::Free { .. }
+        | Work::Launch(_)
+        | Work::Prefetch { .. }
+        | Work::Record(_)
+        | Work::Wait(_) => {}
         Work::Copy { dst, src, plan } if dst.number == src.number => {
             let bytes = memory.bytes_mut(*dst);
             if has_loops(plan) && plan.src_span().end.max(plan.dst_span().end) <= bytes.len() {
@@ -175,7 +181,7 @@ fn clip(runs: impl Iterator<Item = (usize, usize, usize)>, piece: Range<usize>) 
 }
 
 /// The part of a range that exists.
-fn window(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
+pub(super) fn window(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
     let end = range.end.min(bytes.len());
     &mut bytes[range.start.min(end)..end]
 }

@@ -20,6 +20,8 @@ pub(super) struct Ledger {
     pub(super) statistics: Statistics,
     pub(super) findings: Vec<Finding>,
     pub(super) lints: Lints,
+    /// Whether kernels are run twice, and compared.
+    pub(super) check_kernels: bool,
     /// What keeps the timeline, if one is kept.
     pub(super) recorder: Option<Recorder>,
     /// Events alive.

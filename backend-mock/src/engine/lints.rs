@@ -36,7 +36,12 @@ impl Engine {
         self.ledger.lints.found.as_deref().unwrap_or_default()
     }
 
-    fn add_lint(&mut self, lint: impl FnOnce(&Self) -> Finding) {
+    /// Whether lints are looked for.
+    pub(super) fn looks_for_lints(&self) -> bool {
+        self.ledger.lints.found.is_some()
+    }
+
+    pub(super) fn add_lint(&mut self, lint: impl FnOnce(&Self) -> Finding) {
         if self.ledger.lints.found.as_ref().is_some_and(|found| found.len() < MOST_LINTS) {
             let lint = self.judge.drawn(lint(self));
             self.ledger.lints.found.iter_mut().for_each(|found| found.push(lint.clone()));

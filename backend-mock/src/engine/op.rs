@@ -5,7 +5,7 @@ use std::ops::Range;
 use devarray::{Error, copy::Plan};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Computation, Mark, pieces::Pieces};
+use super::{Computation, LaunchedKernel, Mark, pieces::Pieces};
 use crate::{buffer::BufferId, finding::Access, host::HostRange, statistics::Counts, timing::Stamp};
 
 /// One operation of a stream, and how far it is.
@@ -56,6 +56,8 @@ pub(crate) enum Work {
     Download { src: BufferId, bytes: Range<usize>, host: HostRange },
     /// A function on elements, or a reduction.
     Compute(Box<Computation>),
+    /// A kernel of the program's own.
+    Launch(Box<LaunchedKernel>),
     /// Managed memory to where it is wanted, which changes no byte.
     Prefetch { buffer: BufferId, bytes: Range<usize> },
     /// An event, and where to leave its time.
@@ -109,6 +111,7 @@ impl Work {
             Self::Upload { dst, bytes, .. } => smallvec![reach(dst, bytes.clone(), Access::Write)],
             Self::Download { src, bytes, .. } => smallvec![reach(src, bytes.clone(), Access::Read)],
             Self::Compute(computation) => computation.reaches().collect(),
+            Self::Launch(kernel) => kernel.reaches(),
             Self::Prefetch { buffer, bytes } => smallvec![reach(buffer, bytes.clone(), Access::Read)],
         }
     }
@@ -138,6 +141,7 @@ impl Work {
             Self::Copy { plan, .. } | Self::Fill { plan, .. } => plan.len_bytes(),
             Self::Upload { bytes, .. } | Self::Download { bytes, .. } => bytes.len(),
             Self::Compute(computation) => computation.len_bytes(),
+            Self::Launch(kernel) => kernel.len_bytes(),
         }
     }
 
@@ -160,6 +164,7 @@ impl Work {
             Self::Upload { .. } => "upload",
             Self::Download { .. } => "download",
             Self::Compute(computation) => computation.name(),
+            Self::Launch(kernel) => kernel.name(),
             Self::Prefetch { .. } => "prefetch",
             Self::Record(_) => "record",
             Self::Wait(_) => "wait",
@@ -175,6 +180,7 @@ impl Work {
             Self::Upload { bytes, .. } => counts.uploads += bytes.len(),
             Self::Download { bytes, .. } => counts.downloads += bytes.len(),
             Self::Compute(computation) => computation.count(counts),
+            Self::Launch(kernel) => counts.launches += kernel.len_bytes(),
             Self::Prefetch { bytes, .. } => counts.prefetches += bytes.len(),
             Self::Record(_) => counts.records += 1,
             Self::Wait(_) => counts.waits += 1,

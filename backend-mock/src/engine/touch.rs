@@ -54,6 +54,7 @@ impl Work {
                 Touch::device(*dst, ByteSet::destination(plan), Access::Write),
             ],
             Self::Compute(computation) => computation.touches(),
+            Self::Launch(kernel) => kernel.touches(),
             // No byte changes, but the memory must be there.
             Self::Prefetch { buffer, bytes } => {
                 smallvec![Touch::device(*buffer, range(bytes), Access::Read)]

@@ -80,6 +80,7 @@ impl Options {
             .seed(self.seed)
             .memory_limit_bytes(self.memory_limit_bytes)
             .faults(self.plan.clone())
+            .check_kernels(true)
             .forgets_waits(self.forgets_waits)
     }
 
@@ -131,7 +132,7 @@ fn broken(device: &MockDevice) -> Option<String> {
         .then(|| format!("a lost device answers {errors:?}"))
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     let text =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic without a message").to_owned()

@@ -28,6 +28,8 @@ pub enum Site {
     Map,
     /// `Compute::reduce`.
     Reduce,
+    /// `Launch::launch`.
+    Launch,
     /// `Stream::record`.
     Record,
     /// `Stream::wait`.
@@ -86,6 +88,7 @@ impl Site {
         (Self::Download, "download"),
         (Self::Map, "map"),
         (Self::Reduce, "reduce"),
+        (Self::Launch, "launch"),
         (Self::Record, "record"),
         (Self::Wait, "wait"),
         (Self::Synchronize, "synchronize"),
@@ -132,6 +135,7 @@ impl Site {
                 | Self::Download
                 | Self::Map
                 | Self::Reduce
+                | Self::Launch
                 | Self::Record
                 | Self::Wait
                 | Self::Prefetch

@@ -30,6 +30,14 @@ pub enum Code {
     Leak,
     /// DA13: work of other code touches bytes of an array that it did not declare.
     Undeclared,
+    /// DA14: the host function of a kernel writes what is no element of an argument that it may write.
+    OutsideArgument,
+    /// DA15: the host function of a kernel leaves elements unwritten that it declares to write.
+    Unwritten,
+    /// DA16: what the host function of a kernel writes depends on bytes that it may not read.
+    UndeclaredRead,
+    /// DA17: the host function of a kernel panicked.
+    HostPanicked,
     /// DA21: right only under some [profiles](crate::Profile), as CUDA says that it may be so and not that it is.
     ReliesOnProfile,
     /// DA26: the host reads write-combined memory. Right, but slow.
@@ -38,6 +46,8 @@ pub enum Code {
     NeedlessSync,
     /// DA28: a stream waits for an event that it comes after already.
     NeedlessWait,
+    /// DA29: nothing that a kernel writes depends on an argument that it declares to read. Right for some contents.
+    UnusedInput,
 }
 
 /// How bad a finding is.
@@ -69,10 +79,15 @@ impl Code {
             Self::Overlap => 11,
             Self::Leak => 12,
             Self::Undeclared => 13,
+            Self::OutsideArgument => 14,
+            Self::Unwritten => 15,
+            Self::UndeclaredRead => 16,
+            Self::HostPanicked => 17,
             Self::ReliesOnProfile => 21,
             Self::SlowRead => 26,
             Self::NeedlessSync => 27,
             Self::NeedlessWait => 28,
+            Self::UnusedInput => 29,
         }
     }
 
@@ -81,7 +96,7 @@ impl Code {
     pub const fn class(self) -> Class {
         match self {
             Self::ReliesOnProfile => Class::May,
-            Self::SlowRead | Self::NeedlessSync | Self::NeedlessWait => Class::Lint,
+            Self::SlowRead | Self::NeedlessSync | Self::NeedlessWait | Self::UnusedInput => Class::Lint,
             _ => Class::Error,
         }
     }
@@ -104,10 +119,15 @@ impl Code {
             Self::Overlap => "overlap",
             Self::Leak => "leak",
             Self::Undeclared => "undeclared",
+            Self::OutsideArgument => "outside_argument",
+            Self::Unwritten => "unwritten",
+            Self::UndeclaredRead => "undeclared_read",
+            Self::HostPanicked => "host_panicked",
             Self::ReliesOnProfile => "relies_on_profile",
             Self::SlowRead => "slow_read",
             Self::NeedlessSync => "needless_sync",
             Self::NeedlessWait => "needless_wait",
+            Self::UnusedInput => "unused_input",
         }
     }
 }

@@ -181,7 +181,7 @@ impl Judge {
 
     /// A download, or a function, of bytes without a value.
     fn uninitialized(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        if !matches!(work, Work::Download { .. } | Work::Compute(_)) {
+        if !matches!(work, Work::Download { .. } | Work::Compute(_) | Work::Launch(_)) {
             return None;
         }
         let missing = |touch: &Touch| match touch {
@@ -199,6 +199,10 @@ impl Judge {
 
     /// The bytes written have a value from now on, or none if they were copied from such.
     fn give_values(&mut self, touches: &[Touch], work: &Work) {
+        if let Work::Launch(_) = work {
+            // It may write several, all of which have a value afterwards: what is not written whole had one before.
+            return touches.iter().for_each(|touch| self.give_all(touch));
+        }
         let Some(Touch { place: Place::Device(id), bytes, access: Access::Write }) = touches.last() else {
             return;
         };
@@ -213,6 +217,15 @@ impl Judge {
         buffer.initialized.set(bytes, matches!(flags, Flags::All));
         if let Flags::Some(some) = flags {
             buffer.initialized.set(&some, true);
+        }
+    }
+
+    /// The bytes have a value from now on, if they are written.
+    fn give_all(&mut self, touch: &Touch) {
+        if let Touch { place: Place::Device(id), bytes, access: Access::Write } = touch
+            && let Some(buffer) = self.device.alive_mut(*id)
+        {
+            buffer.initialized.set(bytes, true);
         }
     }
 }

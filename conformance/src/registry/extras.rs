@@ -144,4 +144,20 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (kernels, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            kernels {
+                K01 computes "a kernel computes what its host function does";
+                K02 strided "arguments of any strides, and nothing beside them";
+                K03 tables "tables in constant memory, and values of many bytes";
+                K04 shared "a block has the shared memory that it asks for";
+                K05 ordered "kernels and other work on other streams wait for each other";
+                K06 strict "a strict stream refuses a kernel that is not ordered";
+                K07 refused "what is not as declared is refused by name";
+                K08 empty "a kernel that has nothing to write is not launched";
+                K09 failed "a launch that failed changed nothing, and succeeds when made again";
+            }
+        }
+    };
 }

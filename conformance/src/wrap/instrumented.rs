@@ -10,8 +10,8 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        Compute, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, MapOp,
-        MemoryInfo, Quiesced, ReduceOp, Stream, UploadOp,
+        Compute, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, Launch,
+        LaunchOp, MapOp, MemoryInfo, Quiesced, ReduceOp, Stream, UploadOp,
     },
 };
 
@@ -49,6 +49,8 @@ pub enum Call {
     Map,
     /// [`Compute::reduce`].
     Reduce,
+    /// [`Launch::launch`].
+    Launch,
 }
 
 /// The calls that crossed the waist of one [`Instrumented`] device, and which of them is to fail.
@@ -256,6 +258,14 @@ unsafe impl<D: Compute> Compute for Instrumented<D> {
     fn reduce(&self, stream: &InstrumentedStream<D>, op: &ReduceOp<'_, D::Buffer>) -> Result<()> {
         stream.note(Call::Reduce)?;
         self.inner.reduce(&stream.inner, op)
+    }
+}
+
+// SAFETY: as for the device.
+unsafe impl<D: Launch> Launch for Instrumented<D> {
+    fn launch(&self, stream: &InstrumentedStream<D>, op: &LaunchOp<'_, D::Buffer>) -> Result<()> {
+        stream.note(Call::Launch)?;
+        self.inner.launch(&stream.inner, op)
     }
 }
 

@@ -28,6 +28,7 @@ use crate::bug::Bug;
 
 mod compute;
 mod extras;
+mod launch;
 mod memory;
 mod programs;
 mod runs;
@@ -45,6 +46,8 @@ pub(crate) struct Broken<D> {
     registered: Mutex<Vec<Range<usize>>>,
     /// The scalars that each function was first called with.
     scalars: Mutex<HashMap<u64, Vec<u64>>>,
+    /// The values that each kernel was first launched with.
+    values: Mutex<HashMap<&'static str, Vec<u8>>>,
 }
 
 /// A stream of it. `aside` is a second queue, for what the bug takes out of order.
@@ -80,6 +83,7 @@ impl<D: Device> Broken<D> {
             opened: AtomicUsize::new(0),
             registered: Mutex::default(),
             scalars: Mutex::default(),
+            values: Mutex::default(),
         }
     }
 }

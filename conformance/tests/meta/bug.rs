@@ -90,11 +90,16 @@ pub(crate) enum Bug {
     ReductionsArgOfTheOther,
     ReductionsMiscount,
     ReductionsExclusiveIsInclusive,
+    KernelsDoNothing,
+    KernelsKeepValues,
+    KernelsRunTwice,
+    KernelsIgnoreStrides,
+    KernelsOutOfOrder,
 }
 
 impl Bug {
     /// How many variants there are, `None` among them.
-    pub(crate) const COUNT: usize = Self::ReductionsExclusiveIsInclusive as usize + 1;
+    pub(crate) const COUNT: usize = Self::KernelsOutOfOrder as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may be given memory of
     /// the program's own: one that is finished too late would write into it when it is somebody else's.
@@ -102,7 +107,7 @@ impl Bug {
         self as usize >= Self::ExtrasDeclaredButRefused as usize || matches!(self, Self::None)
     }
 
-    /// Whether it is in functions or reductions, which no law of another group computes.
+    /// Whether it is in functions, reductions or kernels, which no law of another group computes.
     pub(crate) const fn is_of_functions(self) -> bool {
         self as usize >= Self::FunctionsDoNothing as usize
     }
@@ -195,4 +200,9 @@ pub(crate) const KILLERS: &[(Bug, &str)] = &[
     (Bug::ReductionsArgOfTheOther, "reductions::places"),
     (Bug::ReductionsMiscount, "reductions::mean"),
     (Bug::ReductionsExclusiveIsInclusive, "reductions::running"),
+    (Bug::KernelsDoNothing, "kernels::computes"),
+    (Bug::KernelsKeepValues, "kernels::computes"),
+    (Bug::KernelsRunTwice, "kernels::strided"),
+    (Bug::KernelsIgnoreStrides, "kernels::strided"),
+    (Bug::KernelsOutOfOrder, "kernels::ordered"),
 ];

@@ -22,12 +22,13 @@ use bug::{Bug, KILLERS};
 use devarray::{
     Result,
     backend::{
-        Compute, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost, Timing,
+        Compute, ForeignMemory, Ipc, Launch, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost,
+        Timing,
     },
 };
 use devarray_conformance::{
-    Harness, Instrumented, Law, all, foreign, functions, ipc, managed, mapped, peer, pool, reductions,
-    registered, timing,
+    Harness, Instrumented, Law, all, foreign, functions, ipc, kernels, managed, mapped, peer, pool,
+    reductions, registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
@@ -66,10 +67,11 @@ where
         + PoolControl
         + PeerAccess
         + Ipc
-        + Compute,
+        + Compute
+        + Launch,
 {
     let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
-    let extras = extras.into_iter().chain([functions(), reductions()]);
+    let extras = extras.into_iter().chain([functions(), reductions(), kernels()]);
     all().into_iter().chain(extras.flatten()).collect()
 }
 
@@ -77,7 +79,8 @@ where
 /// device that is wrong in nothing but an extra is given memory of the program's own. Bugs in functions are tried on the
 /// laws of functions, which hold nothing else but what bugs in the extras themselves break.
 fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
-    let of_functions = law.starts_with("functions::") || law.starts_with("reductions::");
+    let of_functions =
+        ["functions::", "reductions::", "kernels::"].iter().any(|group| law.starts_with(group));
     let of_all_extras = matches!(bug, Bug::None | Bug::ExtrasDeclaredButRefused | Bug::ExtrasWorkUndeclared);
     if of_functions != bug.is_of_functions() && !(of_functions && of_all_extras) {
         return false;
@@ -194,7 +197,7 @@ fn a_wrapper_without_a_bug_keeps_every_law() {
 fn an_instrumented_device_keeps_every_law() {
     let harness = Harness::new(|| simulator(Schedule::Lazy).map(|device| Instrumented::new(device).0))
         .with_cases(CASES);
-    let laws = all().into_iter().chain(functions()).chain(reductions());
+    let laws = all().into_iter().chain(functions()).chain(reductions()).chain(kernels());
     let broken: Vec<_> = laws.filter_map(|law| law.check(&harness).err()).collect();
     assert_eq!(broken, []);
 }
@@ -203,7 +206,7 @@ fn an_instrumented_device_keeps_every_law() {
 #[test]
 fn a_device_without_any_overlap_keeps_every_law() {
     let harness = Harness::new(|| simulator(Schedule::Eager)).with_cases(CASES);
-    let laws = all().into_iter().chain(functions()).chain(reductions());
+    let laws = all().into_iter().chain(functions()).chain(reductions()).chain(kernels());
     let broken: Vec<_> = laws.filter_map(|law| law.check(&harness).err()).collect();
     assert_eq!(broken, []);
 }

@@ -71,6 +71,11 @@ impl<D: Device> ErasedArray<D> {
         (self.allocation, self.layout, self.item_bytes)
     }
 
+    #[inline]
+    pub(crate) fn elements(&self) -> Elements<'_, D> {
+        Elements { allocation: &self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
+    }
+
     pub(crate) fn allocation(&self) -> &Allocation<D> {
         &self.allocation
     }

@@ -29,6 +29,10 @@ impl<T: Element, D: Device> Array<T, D> {
 }
 
 impl<T: Element, D: Device> SharedArray<T, D> {
+    pub(crate) fn as_array(&self) -> &Array<T, D> {
+        &self.0
+    }
+
     /// Borrows the whole array, to read.
     #[must_use]
     pub fn view(&self) -> ArrayView<'_, T, D> {

@@ -34,11 +34,13 @@ pub enum Capability {
     Functions,
     /// Elements are reduced along axes.
     Reductions,
+    /// Kernels of the program's own are launched.
+    Kernels,
 }
 
 impl Capability {
     /// Every extra, in order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::EventTiming,
         Self::RegisteredMemory,
         Self::MappedMemory,
@@ -51,6 +53,7 @@ impl Capability {
         Self::ForeignMemory,
         Self::Functions,
         Self::Reductions,
+        Self::Kernels,
     ];
 
     /// Its name in words, as messages and tables show it.
@@ -69,6 +72,7 @@ impl Capability {
             Self::ForeignMemory => "device memory of other code",
             Self::Functions => "functions on elements",
             Self::Reductions => "reductions of elements",
+            Self::Kernels => "kernels of the program's own",
         }
     }
 }

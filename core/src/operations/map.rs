@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::Elements;
 use crate::{
     Error, LayoutError, Result,
-    backend::{Compute, MapOp, Operand},
+    backend::{Compute, Device, MapOp, Operand},
     function::{ElementType, primitive::Program},
     hazards::AllocationAccess,
     layout::{Injectivity, Layout, NdLayout, Overlap},
@@ -88,7 +88,7 @@ pub(super) fn check_item(element_type: ElementType, item_bytes: usize) -> Result
 
 /// Whether an input shares no memory with the result, or is the result's own elements and may be. Borrows see to that: a
 /// view to write is alone.
-pub(super) fn is_apart<D: Compute>(
+pub(super) fn is_apart<D: Device>(
     input: &Elements<'_, D>,
     layout: &Layout,
     result: &Elements<'_, D>,
@@ -105,6 +105,6 @@ pub(super) fn is_apart<D: Compute>(
 
 /// The bytes of elements, which can be compared with the bytes of elements of another size; nothing if they are too many
 /// to be counted.
-fn in_bytes(layout: &Layout, item_bytes: usize) -> Option<Layout> {
+pub(super) fn in_bytes(layout: &Layout, item_bytes: usize) -> Option<Layout> {
     layout.expand_dims(-1).ok()?.reinterpreted(item_bytes, 1).ok()
 }

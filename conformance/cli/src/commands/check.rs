@@ -7,12 +7,13 @@ use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use devarray::{
     Device, Error,
     backend::{
-        Compute, DeviceInfo, ForeignMemory, Ipc, ManagedMemory, MapHost, PeerAccess, PoolControl,
+        Compute, DeviceInfo, ForeignMemory, Ipc, Launch, ManagedMemory, MapHost, PeerAccess, PoolControl,
         RegisterHost, Timing,
     },
 };
 use devarray_conformance::{
-    Harness, Law, all, foreign, functions, ipc, managed, mapped, peer, pool, reductions, registered, timing,
+    Harness, Law, all, foreign, functions, ipc, kernels, managed, mapped, peer, pool, reductions, registered,
+    timing,
 };
 use devarray_cuda::CudaDevice;
 use devarray_mock::{MockDevice, Schedule};
@@ -136,7 +137,8 @@ pub fn check<
         + Ipc
         + ManagedMemory
         + PoolControl
-        + Compute,
+        + Compute
+        + Launch,
 >(
     arguments: &Arguments,
     info: &DeviceInfo,
@@ -155,6 +157,7 @@ pub fn check<
         pool(),
         functions(),
         reductions(),
+        kernels(),
     ];
     let mut laws: Vec<Law<D>> = all().into_iter().chain(extras.into_iter().flatten()).collect();
     let all_laws = laws.len();

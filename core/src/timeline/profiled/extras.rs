@@ -7,8 +7,9 @@ use super::{Profiled, ProfiledEvent, ProfiledStream, log::Operation};
 use crate::{
     Result,
     backend::{
-        Advice, AllocHost, Compute, CopyOp, ForeignMemory, ForeignStream, HostFlags, Location, ManagedMemory,
-        MapHost, MapOp, PeerAccess, PoolControl, PoolStatistics, ReduceOp, RegisterHost, Timing,
+        Advice, AllocHost, Compute, CopyOp, ForeignMemory, ForeignStream, HostFlags, Launch, LaunchOp,
+        Location, ManagedMemory, MapHost, MapOp, PeerAccess, PoolControl, PoolStatistics, ReduceOp,
+        RegisterHost, Timing,
     },
 };
 
@@ -171,5 +172,15 @@ unsafe impl<D: Timing + Compute> Compute for Profiled<D> {
     fn reduce(&self, stream: &ProfiledStream<D>, op: &ReduceOp<'_, D::Buffer>) -> Result<()> {
         let operation = Operation::new("reduce", panic::Location::caller()).bytes(op.len_bytes());
         stream.enqueue(operation, |stream| self.device.reduce(stream, op))
+    }
+}
+
+// SAFETY: forwards to a device whose implementor vouches for it.
+unsafe impl<D: Timing + Launch> Launch for Profiled<D> {
+    #[track_caller]
+    fn launch(&self, stream: &ProfiledStream<D>, op: &LaunchOp<'_, D::Buffer>) -> Result<()> {
+        let operation =
+            Operation::new(op.declaration().name(), panic::Location::caller()).bytes(op.len_bytes());
+        stream.enqueue(operation, |stream| self.device.launch(stream, op))
     }
 }

@@ -1,0 +1,57 @@
+//! A histogram with atomics, on the simulator or, with `--backend cuda`, on a card: the same bytes.
+#![allow(unsafe_code)] // declares a kernel
+
+use devarray::{
+    Array, Context, Result,
+    backend::Launch,
+    kernel::{Grid, Image, In, InOut, has_len},
+};
+
+devarray::kernel! {
+    /// Counts bytes by value, and adds that to the counts.
+    pub struct Histogram(bytes: In<u8>, counts: InOut<u32>);
+
+    // SAFETY: it reads each byte, and adds to the count of its value, of which there are 256.
+    unsafe image = Image::ptx(include_str!("kernels/histogram.ptx"), "histogram");
+
+    launch {
+        has_len(counts, 256)?;
+        // Blocks take several bytes a thread; one block even if there are none.
+        Grid::new([bytes.len().div_ceil(256 * 16).clamp(1, 1024), 1, 1], [256, 1, 1])
+    }
+
+    host {
+        for byte in bytes {
+            counts[usize::from(*byte)] += 1;
+        }
+    }
+}
+
+/// Counts bytes of a generator on two streams.
+fn counted<D: Launch>(device: D, len: usize) -> Result<Vec<u32>> {
+    let context = Context::new(device)?;
+    let (one, two) = (context.stream()?, context.stream()?);
+    let bytes: Vec<u8> =
+        (0..len as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 59) as u8).collect();
+    let bytes = Array::from_slice(&one, &[len], &bytes)?;
+    let mut counts = Array::zeros(&one, &[256])?;
+    let (head, tail) = (bytes.slice_axis(0, ..1000)?, bytes.slice_axis(0, 1000..)?);
+    Histogram::launch(&one, &head, &mut counts)?;
+    Histogram::launch(&two, &tail, &mut counts)?; // waits for the other stream by itself
+    counts.to_vec(&one)
+}
+
+fn main() -> Result<()> {
+    let len = 100_000;
+    let on_simulator = counted(devarray_mock::MockDevice::new(), len)?;
+    assert_eq!(on_simulator.iter().sum::<u32>() as usize, len);
+    assert!(
+        on_simulator[..32].iter().all(|&count| count > 0)
+            && on_simulator[32..].iter().all(|&count| count == 0)
+    );
+    if std::env::args().skip(1).eq(["--backend", "cuda"].map(str::to_owned)) {
+        assert!(counted(devarray_cuda::CudaDevice::open(0)?, len)? == on_simulator);
+        println!("the same counts of {len} bytes on the card");
+    }
+    Ok(())
+}

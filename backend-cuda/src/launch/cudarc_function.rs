@@ -1,0 +1,60 @@
+//! Kernels of modules that cudarc loaded.
+#![allow(unsafe_code)] // takes a function as its caller vouches for it
+
+use cudarc::driver::CudaFunction;
+use devarray::{Error, Result, kernel::Kernel};
+
+use super::{images::check_parameters, ready::Ready};
+use crate::{BACKEND, CudaDevice};
+
+impl CudaDevice {
+    /// Launches of `K` on this device run a function that cudarc loaded, in place of the image that the kernel declares. Does not
+    /// synchronize.
+    ///
+    /// The function, and so its module, is kept until the device is closed. cudarc loads into the device's primary context, which is
+    /// the one of this library too; its streams and events are not used.
+    ///
+    /// ```no_run
+    /// # #![allow(unsafe_code)]
+    /// # use devarray::kernel::{Grid, Image, In, Out, has_len};
+    /// # devarray::kernel! {
+    /// #     pub struct Scale(from: In<f32>, to: Out<f32>, k: f32);
+    /// #     unsafe image = Image::none();
+    /// #     launch { has_len(from, to.len())?; Grid::elements(to.len(), 256) }
+    /// #     host { for (to, from) in to.iter_mut().zip(from) { *to = k * from } }
+    /// # }
+    /// use cudarc::driver::CudaContext;
+    /// use devarray_cuda::CudaDevice;
+    ///
+    /// let device = CudaDevice::open(0)?;
+    /// let module = CudaContext::new(0)?.load_module(cudarc::nvrtc::Ptx::from_src(std::fs::read_to_string("scale.ptx")?))?;
+    /// // SAFETY: the function does what `Scale` declares.
+    /// unsafe { device.launch_with::<Scale>(module.load_function("scale")?) }?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::DeviceMismatch`]: the device was opened through another driver than the machine's.
+    /// - [`Error::Kernel`]: the function takes other parameters than declared, as far as the driver tells.
+    /// - What else the driver says.
+    ///
+    /// # Safety
+    ///
+    /// The function is of this device, and does what [`Declaration::new`](devarray::kernel::Declaration::new) asks of an entry.
+    pub unsafe fn launch_with<K: Kernel>(&self, function: CudaFunction) -> Result<()> {
+        let (context, declaration) = (self.context(), K::declaration());
+        let operation = declaration.name();
+        let own =
+            crate::driver::Driver::load().is_ok_and(|driver| std::sync::Arc::ptr_eq(&driver, self.driver()));
+        if !own {
+            return Err(Error::DeviceMismatch { backend: BACKEND, operation });
+        }
+        let driver = context.bind().map_err(|failure| context.error(operation, failure))?;
+        let raw = function.cu_function();
+        check_parameters(context, driver, declaration, raw)?;
+        let ready = Ready::new(context, driver, declaration, raw, Some(Box::new(function)))?;
+        context.images().put(declaration, ready);
+        Ok(())
+    }
+}

@@ -1,0 +1,277 @@
+//! The images of kernels that are loaded on a context, for as long as the context is open.
+//!
+//! An image is part of the program, so there are only so many, and each is loaded once: no launch can outlive its module, because
+//! the context waits for all work before it is closed.
+#![allow(unsafe_code)] // loads modules, writes their tables, and unloads them
+
+use std::{
+    collections::HashMap,
+    ffi::{CStr, CString, c_void},
+    ptr,
+    sync::{Arc, Mutex},
+};
+
+use devarray::{
+    Error, Result,
+    kernel::{Declaration, ImageCode, KernelError},
+};
+
+use super::{ptx, ready::Ready, refused};
+use crate::{
+    context::Context,
+    driver::{Answer, Driver, Failure, INVALID_VALUE, sys},
+    function::{LOG_BYTES, LOG_OPTIONS},
+    handle::{Handle, locked},
+};
+
+/// `CUDA_ERROR_NOT_FOUND`.
+const NOT_FOUND: Failure = Failure::Code(500);
+
+/// Codes that say that an image is no good, and not that something else went wrong: an invalid image, none for this device, a text
+/// that does not compile, one too new, and what a linker says.
+const REFUSALS: [i32; 9] = [200, 209, 218, 220, 221, 222, 223, 300, 301];
+
+/// The kernels of one context.
+#[derive(Debug, Default)]
+pub(crate) struct Images(Mutex<Loaded>);
+
+#[derive(Debug, Default)]
+struct Loaded {
+    /// By the address of the declaration, of which each kernel has one.
+    kernels: HashMap<usize, Arc<Ready>>,
+    /// By the address of the image; of a kernel with tables, by that of its declaration, since the tables are the module's.
+    modules: HashMap<usize, Handle<sys::CUmod_st>>,
+}
+
+impl Images {
+    pub(crate) fn len(&self) -> usize {
+        locked(&self.0).modules.len()
+    }
+
+    /// The kernel of a declaration on a context, which is bound. Loads it if need be, and waits for that.
+    pub(super) fn kernel(
+        &self,
+        context: &Context,
+        driver: &Driver,
+        declaration: &'static Declaration,
+    ) -> Result<Arc<Ready>> {
+        // Held while an image is loaded, so that no two threads load one.
+        let mut loaded = locked(&self.0);
+        if let Some(kernel) = loaded.kernels.get(&key(declaration)) {
+            return Ok(Arc::clone(kernel));
+        }
+        let kernel = Arc::new(loaded.prepare(context, driver, declaration)?);
+        loaded.kernels.insert(key(declaration), Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    /// From now on the kernel of a declaration is this one.
+    #[cfg(feature = "cudarc")]
+    pub(super) fn put(&self, declaration: &'static Declaration, kernel: Ready) {
+        let before = locked(&self.0).kernels.insert(key(declaration), Arc::new(kernel));
+        // What it keeps may be unloaded when it is dropped, and launches of it may be on their way.
+        std::mem::forget(before);
+    }
+
+    /// Unloads everything. No work is left on the context, which is bound.
+    pub(crate) fn unload(&self, driver: &Driver) -> Answer {
+        let mut loaded = locked(&self.0);
+        loaded.kernels.clear();
+        let mut answer = Ok(());
+        for (_, module) in loaded.modules.drain() {
+            // SAFETY: the module is of this context, unloaded once, and no work is left that could use it.
+            answer = unsafe { driver.module_unload(module.raw()) }.and(answer);
+        }
+        answer
+    }
+}
+
+fn key(declaration: &'static Declaration) -> usize {
+    ptr::from_ref(declaration).addr()
+}
+
+impl Loaded {
+    fn prepare(
+        &mut self,
+        context: &Context,
+        driver: &Driver,
+        declaration: &'static Declaration,
+    ) -> Result<Ready> {
+        let image = declaration.image();
+        let address = match image.code() {
+            ImageCode::Ptx(text) => text.as_ptr().addr(),
+            ImageCode::Binary(code) => code.as_ptr().addr(),
+            _ => return Err(refused(declaration.name(), KernelError::NoImage)),
+        };
+        let own = !declaration.constants().is_empty();
+        let place = if own { key(declaration) } else { address };
+        let known = self.modules.get(&place).copied();
+        let module = match known {
+            Some(module) => module,
+            None => load(context, driver, declaration)?,
+        };
+        let prepared = (|| {
+            if known.is_none() {
+                write_tables(context, driver, declaration, module)?;
+            }
+            let function = function(context, driver, declaration, module)?;
+            check_parameters(context, driver, declaration, function)?;
+            Ready::new(context, driver, declaration, function, None)
+        })();
+        match (&prepared, known) {
+            (Ok(_), None) => {
+                self.modules.insert(place, module);
+            }
+            (Err(_), None) => context.release(declaration.name(), |driver| {
+                // SAFETY: loaded a moment ago, unloaded once; nothing of it was launched.
+                unsafe { driver.module_unload(module.raw()) }
+            }),
+            (_, Some(_)) => {}
+        }
+        prepared
+    }
+}
+
+/// Loads the image of a declaration. The error holds what the driver says of it.
+fn load(
+    context: &Context,
+    driver: &Driver,
+    declaration: &'static Declaration,
+) -> Result<Handle<sys::CUmod_st>> {
+    let name = declaration.name();
+    let text;
+    let start: *const c_void = match declaration.image().code() {
+        ImageCode::Ptx(ptx) => {
+            // Text may bring its own zero.
+            let ptx = ptx.strip_suffix('\0').unwrap_or(ptx);
+            text = CString::new(ptx).map_err(|_| context.error(name, INVALID_VALUE))?;
+            text.as_ptr().cast()
+        }
+        ImageCode::Binary(code) => code.as_ptr().cast(),
+        _ => return Err(refused(name, KernelError::NoImage)),
+    };
+    let mut log = vec![0_u8; LOG_BYTES];
+    let mut options = LOG_OPTIONS;
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
+    let mut module = ptr::null_mut();
+    // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as the declaration vouches; the
+    // module and both options are locals of the right types; the log has one byte more than the driver is told of.
+    let loaded = unsafe {
+        driver.module_load_data_ex(&raw mut module, start, 2, options.as_mut_ptr(), values.as_mut_ptr())
+    };
+    loaded.map_err(|failure| match (failure, context.error(name, failure)) {
+        (Failure::Code(code), Error::Driver { name: of_code, .. }) if REFUSALS.contains(&code) => {
+            let log = CStr::from_bytes_until_nul(&log).map(|log| log.to_string_lossy().trim_end().to_owned());
+            let log = log.ok().filter(|log| !log.is_empty()).map_or(String::new(), |log| format!("{log}\n"));
+            refused(name, KernelError::Image { log: format!("{log}{of_code} ({code})") })
+        }
+        (_, error) => error,
+    })?;
+    Ok(Handle::new(module))
+}
+
+fn function(
+    context: &Context,
+    driver: &Driver,
+    declaration: &'static Declaration,
+    module: Handle<sys::CUmod_st>,
+) -> Result<sys::CUfunction> {
+    let entry = declaration.image().entry();
+    let text = CString::new(entry).map_err(|_| context.error(declaration.name(), INVALID_VALUE))?;
+    let mut function = ptr::null_mut();
+    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a local.
+    let found = unsafe { driver.module_get_function(&raw mut function, module.raw(), text.as_ptr()) };
+    found.map_err(|failure| match failure {
+        NOT_FOUND => refused(declaration.name(), KernelError::NoEntry { entry }),
+        failure => context.error(declaration.name(), failure),
+    })?;
+    Ok(function)
+}
+
+/// Refuses a function that takes other parameters than declared. Nobody can say of machine code on drivers before CUDA 12.4.
+pub(super) fn check_parameters(
+    context: &Context,
+    driver: &Driver,
+    declaration: &'static Declaration,
+    function: sys::CUfunction,
+) -> Result<()> {
+    let mut found = Vec::new();
+    loop {
+        let (mut offset_bytes, mut len_bytes) = (0, 0);
+        // SAFETY: the pointers are to locals of the right types; the function is loaded, and its context bound.
+        let told = unsafe {
+            driver.func_get_param_info(function, found.len(), &raw mut offset_bytes, &raw mut len_bytes)
+        };
+        match told {
+            Ok(()) => found.push(len_bytes),
+            Err(INVALID_VALUE) => break,
+            Err(Failure::Missing(_)) => {
+                let ImageCode::Ptx(text) = declaration.image().code() else { return Ok(()) };
+                let Some(parsed) = ptx::parameters(text, declaration.image().entry()) else { return Ok(()) };
+                found = parsed;
+                break;
+            }
+            Err(failure) => return Err(context.error(declaration.name(), failure)),
+        }
+    }
+    compare(declaration, &found).map_err(|error| refused(declaration.name(), error))
+}
+
+/// Whether an entry with parameters of so many bytes each takes what is declared.
+fn compare(declaration: &Declaration, found: &[usize]) -> Result<(), KernelError> {
+    let declared = declaration.parameters().count();
+    for (index, ((argument, declared_bytes), &found_bytes)) in declaration.parameters().zip(found).enumerate()
+    {
+        if declared_bytes != found_bytes {
+            return Err(KernelError::ParameterSize { index, argument, declared_bytes, found_bytes });
+        }
+    }
+    if declared != found.len() {
+        return Err(KernelError::ParameterCount { declared, found: found.len() });
+    }
+    Ok(())
+}
+
+/// Writes the tables of a module, before anything of it is launched. Waits for that, on a stream of its own.
+fn write_tables(
+    context: &Context,
+    driver: &Driver,
+    declaration: &'static Declaration,
+    module: Handle<sys::CUmod_st>,
+) -> Result<()> {
+    let operation = declaration.name();
+    for constant in declaration.constants() {
+        let name = CString::new(constant.name()).map_err(|_| context.error(operation, INVALID_VALUE))?;
+        let (mut address, mut len_bytes) = (0, 0);
+        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context bound; the name ends with a
+        // zero.
+        let told = unsafe {
+            driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
+        };
+        let found_bytes = match told {
+            Ok(()) => Some(len_bytes),
+            Err(NOT_FOUND) => None,
+            Err(failure) => return Err(context.error(operation, failure)),
+        };
+        let (name, declared_bytes) = (constant.name(), constant.bytes().len());
+        if found_bytes != Some(declared_bytes) {
+            return Err(refused(operation, KernelError::Constant { name, declared_bytes, found_bytes }));
+        }
+        write(driver, address, constant.bytes()).map_err(|failure| context.error(operation, failure))?;
+    }
+    Ok(())
+}
+
+/// Copies bytes to the device, and waits for it.
+fn write(driver: &Driver, address: u64, bytes: &'static [u8]) -> Answer {
+    let mut stream = ptr::null_mut();
+    let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+    // SAFETY: the pointer is to a local of the right type, and the context is bound.
+    unsafe { driver.stream_create(&raw mut stream, flags) }?;
+    // SAFETY: the destination is a variable of that many bytes, which nothing uses yet; the source is part of the program.
+    let copied = unsafe { driver.memcpy_htod_async(address, bytes.as_ptr().cast(), bytes.len(), stream) };
+    // SAFETY: the stream is alive, and its context bound.
+    let waited = copied.and_then(|()| unsafe { driver.stream_synchronize(stream) });
+    // SAFETY: created above, and destroyed once.
+    unsafe { driver.stream_destroy(stream) }.and(waited)
+}

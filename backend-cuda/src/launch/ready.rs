@@ -1,0 +1,137 @@
+//! A kernel that can be launched, and what it allows.
+#![allow(unsafe_code)] // asks the driver about a function, and sets what it allows
+
+use std::{any::Any, sync::Mutex};
+
+use devarray::{
+    Result,
+    backend::{Buffer, LaunchOp},
+    kernel::{Declaration, KernelError},
+};
+
+use super::{attribute, refused};
+use crate::{
+    context::Context,
+    driver::{Driver, sys},
+    handle::{Handle, locked},
+};
+
+/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`,
+/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+const MOST_THREADS: u32 = 0;
+const STATIC_SHARED: u32 = 1;
+const DYNAMIC_SHARED: u32 = 8;
+
+/// Most blocks of a cluster that every device with clusters has room for.
+const CLUSTER_BLOCKS: u64 = 8;
+
+/// The function of a kernel on one context.
+pub(super) struct Ready {
+    function: Handle<sys::CUfunc_st>,
+    /// Most threads of a block, by the registers that it takes.
+    most_threads: usize,
+    /// Shared memory that the image declares.
+    static_bytes: usize,
+    /// Dynamic shared memory that the function is allowed so far.
+    allowed_bytes: Mutex<usize>,
+    /// What keeps the function loaded, if that is not the cache's.
+    _owner: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Ready {
+    /// Asks the driver about a function, whose context is bound.
+    pub(super) fn new(
+        context: &Context,
+        driver: &Driver,
+        declaration: &Declaration,
+        function: sys::CUfunction,
+        owner: Option<Box<dyn Any + Send + Sync>>,
+    ) -> Result<Self> {
+        let ask = |what| attribute(context, driver, declaration.name(), function, what);
+        Ok(Self {
+            function: Handle::new(function),
+            most_threads: ask(MOST_THREADS)?,
+            static_bytes: ask(STATIC_SHARED)?,
+            allowed_bytes: Mutex::new(ask(DYNAMIC_SHARED)?),
+            _owner: owner,
+        })
+    }
+
+    pub(super) fn function(&self) -> sys::CUfunction {
+        self.function.raw()
+    }
+
+    /// Refuses what the device or the function does not allow.
+    pub(super) fn admit<B: Buffer>(
+        &self,
+        context: &Context,
+        driver: &Driver,
+        op: &LaunchOp<'_, B>,
+    ) -> Result<()> {
+        let (grid, name) = (op.grid(), op.declaration().name());
+        let limit = |what, requested: u64, most: u64| {
+            let refusal = || refused(name, KernelError::Limit { what, requested, most });
+            if requested <= most { Ok(()) } else { Err(refusal()) }
+        };
+        limit(
+            "threads of a block, with the registers that the kernel takes",
+            grid.block_threads(),
+            self.most_threads as u64,
+        )?;
+        let dynamic = grid.dynamic_shared_bytes();
+        if dynamic > 0 {
+            let all = context.info().properties.max_block_shared_memory_bytes;
+            let most = all.saturating_sub(self.static_bytes);
+            limit("bytes of shared memory of a block", dynamic as u64, most as u64)?;
+            self.allow(context, driver, name, dynamic)?;
+        }
+        let blocks = grid.blocks().iter().map(|&count| u64::from(count)).fold(1, u64::saturating_mul);
+        if grid.is_cooperative() {
+            limit("blocks that run at once", blocks, self.resident(context, driver, op)?)?;
+        }
+        if let Some(cluster) = grid.cluster_blocks() {
+            let has_clusters = context.info().properties.compute_capability >= Some((9, 0));
+            let most = if has_clusters { CLUSTER_BLOCKS } else { 1 };
+            limit("blocks of a cluster", cluster.iter().map(|&count| u64::from(count)).product(), most)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the function have so much dynamic shared memory.
+    fn allow(&self, context: &Context, driver: &Driver, name: &'static str, len_bytes: usize) -> Result<()> {
+        let mut allowed = locked(&self.allowed_bytes);
+        if *allowed >= len_bytes {
+            return Ok(());
+        }
+        let value = i32::try_from(len_bytes).unwrap_or(i32::MAX);
+        // SAFETY: the function is loaded, and its context bound.
+        unsafe { driver.func_set_attribute(self.function(), DYNAMIC_SHARED, value) }
+            .map_err(|failure| context.error(name, failure))?;
+        *allowed = len_bytes;
+        Ok(())
+    }
+
+    /// Blocks that run at once.
+    fn resident<B: Buffer>(&self, context: &Context, driver: &Driver, op: &LaunchOp<'_, B>) -> Result<u64> {
+        let (grid, mut blocks) = (op.grid(), 0);
+        let threads = i32::try_from(grid.block_threads()).unwrap_or(i32::MAX);
+        // SAFETY: the pointer is to a local of the right type; the function is loaded, and its context bound.
+        unsafe {
+            driver.occupancy_max_active_blocks(
+                &raw mut blocks,
+                self.function(),
+                threads,
+                grid.dynamic_shared_bytes(),
+            )
+        }
+        .map_err(|failure| context.error(op.declaration().name(), failure))?;
+        let multiprocessors = context.info().properties.multiprocessors as u64;
+        Ok(u64::try_from(blocks).unwrap_or(0) * multiprocessors)
+    }
+}
+
+impl std::fmt::Debug for Ready {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Ready({:?})", self.function)
+    }
+}

@@ -1,0 +1,204 @@
+//! Kernels of the program's own in a queue, and their turn.
+//!
+//! A host function is given copies of the elements of its arguments, with guards around and between them, so that whatever it does
+//! stays there. If kernels are checked it runs a second time with other bytes wherever it must not read: around and between
+//! elements, and in those that it only writes. What then comes out must be the same.
+
+mod attempt;
+mod mistake;
+
+use std::panic::Location;
+
+use devarray::{
+    Layout,
+    backend::{LaunchArgument, LaunchOp},
+    kernel::{ArgumentDeclaration, ArgumentKind, Declaration, Permission},
+};
+use smallvec::SmallVec;
+
+use super::{
+    Engine, Memory, Place,
+    compute::Elements,
+    execute::{Source, window},
+    op::{Reach, Work},
+    touch::Touch,
+};
+use crate::{
+    buffer::MockBuffer,
+    finding::{Access, Finding, Operation},
+};
+use attempt::Attempt;
+use mistake::Mistake;
+
+/// A kernel, and what it was given.
+#[derive(Debug)]
+pub(crate) struct LaunchedKernel {
+    declaration: &'static Declaration,
+    arguments: Vec<Argument>,
+    location: &'static Location<'static>,
+}
+
+/// What one argument is.
+#[derive(Debug)]
+enum Argument {
+    Elements {
+        elements: Elements,
+        permission: Permission,
+        align_bytes: usize,
+    },
+    /// Elements, of which there are none.
+    Nothing(Layout),
+    Value(Vec<u8>),
+}
+
+impl LaunchedKernel {
+    pub(crate) fn of(op: &LaunchOp<'_, MockBuffer>, location: &'static Location<'static>) -> Self {
+        let declaration = op.declaration();
+        let argument = |(given, declared): (&LaunchArgument<'_, MockBuffer>, &ArgumentDeclaration)| match (
+            given,
+            declared.kind,
+        ) {
+            (
+                LaunchArgument::Elements { buffer: Some(buffer), layout },
+                ArgumentKind::Elements { permission, item_bytes, align_bytes, .. },
+            ) => {
+                let elements = Elements::of(buffer, layout, item_bytes);
+                Argument::Elements { elements, permission, align_bytes }
+            }
+            (LaunchArgument::Elements { layout, .. }, _) => Argument::Nothing((*layout).clone()),
+            (LaunchArgument::Value(bytes), _) => Argument::Value(bytes.to_vec()),
+        };
+        let arguments = op.arguments().iter().zip(declaration.arguments()).map(argument).collect();
+        Self { declaration, arguments, location }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.declaration.name()
+    }
+
+    /// The arguments that are elements, with what may be done to them.
+    fn elements(&self) -> impl Iterator<Item = (usize, &Elements, Permission)> {
+        self.arguments.iter().enumerate().filter_map(|(at, argument)| match argument {
+            Argument::Elements { elements, permission, .. } => Some((at, elements, *permission)),
+            Argument::Nothing(_) | Argument::Value(_) => None,
+        })
+    }
+
+    /// The same, once for being read and once for being written: what is read first.
+    fn accesses(&self) -> impl Iterator<Item = (usize, &Elements, Access)> {
+        let read = self.elements().filter(|(_, _, permission)| permission.reads());
+        let written = self.elements().filter(|(_, _, permission)| permission.writes());
+        let read = read.map(|(at, elements, _)| (at, elements, Access::Read));
+        read.chain(written.map(|(at, elements, _)| (at, elements, Access::Write)))
+    }
+
+    /// Bytes that it may write.
+    pub(super) fn len_bytes(&self) -> usize {
+        let written = self.elements().filter(|(_, _, permission)| permission.writes());
+        written.map(|(_, elements, _)| elements.layout.len() * elements.item_bytes).sum()
+    }
+
+    pub(super) fn reaches(&self) -> SmallVec<[Reach; 2]> {
+        self.accesses().map(|(_, elements, access)| elements.reach(access)).collect()
+    }
+
+    pub(super) fn touches(&self) -> SmallVec<[Touch; 2]> {
+        let touch = |(_, elements, access): (usize, &Elements, Access)| Touch {
+            place: Place::Device(elements.buffer),
+            bytes: elements.bytes(),
+            access,
+        };
+        self.accesses().map(touch).collect()
+    }
+
+    /// Runs the host function, and what it wrote goes to memory. What it did wrong is answered.
+    fn run(&self, memory: &mut Memory, check: bool, look_for_unused: bool) -> Vec<Mistake> {
+        let held: Vec<Vec<u8>> = self.arguments.iter().map(|argument| argument.held(memory)).collect();
+        let first = Attempt::new(self, &held, |_| attempt::PATTERN);
+        let mut mistakes = mistake::of_one(self, &first);
+        if check && first.panic.is_none() {
+            mistakes.extend(mistake::of_two(self, &held, &first));
+        }
+        if look_for_unused && first.panic.is_none() {
+            mistakes.extend(mistake::unused(self, &held, &first));
+        }
+        for (at, elements, permission) in self.elements() {
+            if permission.writes() {
+                first.put(at, |offset_bytes, bytes| {
+                    let start = (elements.span_bytes().start + offset_bytes).min(usize::MAX - bytes.len());
+                    let into = window(memory.bytes_mut(elements.buffer), start..start + bytes.len());
+                    let there = into.len();
+                    into.copy_from_slice(&bytes[..there]);
+                });
+            }
+        }
+        mistakes
+    }
+}
+
+impl Argument {
+    /// The bytes of memory from the first element to one past the last, or those of the value.
+    fn held(&self, memory: &Memory) -> Vec<u8> {
+        match self {
+            Self::Elements { elements, .. } => {
+                let span = elements.span_bytes();
+                let mut bytes = vec![0; span.len()];
+                Source::new(memory, elements.buffer).read(span.start, &mut bytes);
+                bytes
+            }
+            Self::Nothing(_) => Vec::new(),
+            Self::Value(bytes) => bytes.clone(),
+        }
+    }
+}
+
+impl Work {
+    /// The finding, with the argument named if it is about one of a kernel.
+    pub(super) fn explain(&self, finding: Box<Finding>) -> Box<Finding> {
+        let Self::Launch(kernel) = self else { return finding };
+        let concerned = kernel.accesses().find(|(_, elements, access)| {
+            matches!(finding.memory, crate::Memory::Device { id, .. } if id == elements.buffer)
+                && *access == finding.access
+                && elements.span_bytes().contains(&finding.bytes.start)
+        });
+        match concerned {
+            Some((at, ..)) => Box::new((*finding).note(kernel.named(at))),
+            None => finding,
+        }
+    }
+}
+
+impl LaunchedKernel {
+    /// An argument, for people.
+    fn named(&self, at: usize) -> String {
+        format!("it is argument `{}` of kernel `{}`", self.declaration.arguments()[at].name, self.name())
+    }
+}
+
+impl Engine {
+    /// Whether host functions run twice from now on.
+    pub(crate) fn check_kernels(&mut self, check: bool) {
+        self.ledger.check_kernels = check;
+    }
+
+    /// Runs the kernel in front of a lane, whole. True: nothing of it is left.
+    pub(super) fn run_kernel(&mut self, lane: usize) -> bool {
+        let looks = self.looks_for_lints();
+        let Some(op) = self.lanes.front_mut(lane) else { return true };
+        let number = op.number;
+        let Work::Launch(kernel) = &op.work else { return true };
+        let operation =
+            Operation { number, kind: kernel.name(), stream: Some(lane), location: kernel.location };
+        let mistakes = kernel.run(&mut self.memory, self.ledger.check_kernels, looks);
+        for mistake in mistakes {
+            let len_bytes = |id| self.memory.place_of(id).map(|(_, len_bytes)| len_bytes);
+            let (is_lint, finding) = mistake.finding(operation, len_bytes);
+            if is_lint {
+                self.add_lint(|_| finding);
+            } else {
+                self.add_finding(Some(Box::new(finding)));
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,152 @@
+//! One run of a host function, on guarded copies.
+#![allow(unsafe_code)] // calls host functions, which take pointers
+
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use devarray::{Layout, NdLayout, Order, backend::Capabilities, copy::Plan, kernel::HostArgument};
+
+use super::{Argument, LaunchedKernel};
+
+/// Bytes on both sides of a copy that nobody may write.
+const GUARD_BYTES: usize = 256;
+
+/// What is where a host function must not read: a NaN as a float of any width, and no useful index.
+pub(super) const PATTERN: u8 = 0xFF;
+/// The same in a second run: a float of ordinary size, so that a sum with it is another one.
+pub(super) const OTHER_PATTERN: u8 = 0x3F;
+
+/// What came of a run.
+pub(super) struct Attempt<'k> {
+    copies: Vec<Copied<'k>>,
+    /// What it panicked with, if it did.
+    pub(super) panic: Option<String>,
+}
+
+/// One argument: what it held before the run, and what it holds now.
+struct Copied<'k> {
+    argument: &'k Argument,
+    before: Vec<u8>,
+    after: Vec<u8>,
+    /// Where the first byte of an element lies.
+    start: usize,
+    /// Runs of elements: offset from there, offset in C order, bytes.
+    runs: Vec<(usize, usize, usize)>,
+    /// What is where nobody may read.
+    pattern: u8,
+}
+
+impl<'k> Attempt<'k> {
+    /// Runs the host function. `held`: what its arguments hold. `pattern`: what is where it must not read, by argument.
+    pub(super) fn new(kernel: &'k LaunchedKernel, held: &[Vec<u8>], pattern: impl Fn(usize) -> u8) -> Self {
+        let arguments = kernel.arguments.iter().zip(held).enumerate();
+        let copied = arguments.map(|(at, (argument, held))| Copied::new(argument, held, pattern(at)));
+        let mut copies: Vec<Copied<'k>> = copied.collect();
+        let given: Vec<HostArgument<'_>> = copies.iter_mut().map(Copied::given).collect();
+        let host = kernel.declaration.host();
+        // SAFETY: one argument for each that is declared, of its kind, as the operation proves; each has a copy of its own, which
+        // is initialized and aligned, and which nothing else uses until the call has ended.
+        let ended = catch_unwind(AssertUnwindSafe(|| unsafe { host(&given) }));
+        let panic = ended.err().map(|panic| crate::explore::message(&*panic));
+        Self { copies, panic }
+    }
+
+    /// The elements of an argument in C order, as they are now.
+    pub(super) fn elements(&self, at: usize) -> Vec<u8> {
+        let copied = &self.copies[at];
+        let mut dense = vec![0; copied.runs.iter().map(|run| run.2).sum()];
+        for (offset, to, len) in &copied.runs {
+            let from = copied.start + offset;
+            dense[*to..to + len].copy_from_slice(&copied.after[from..from + len]);
+        }
+        dense
+    }
+
+    /// What an argument holds where nothing was written.
+    pub(super) fn pattern(&self, at: usize) -> u8 {
+        self.copies[at].pattern
+    }
+
+    /// Calls back with each run of elements: its offset from the first byte of the lowest, and its bytes.
+    pub(super) fn put(&self, at: usize, mut put: impl FnMut(usize, &[u8])) {
+        let Copied { after, start, runs, .. } = &self.copies[at];
+        for (offset, _, len) in runs {
+            put(*offset, &after[start + offset..start + offset + len]);
+        }
+    }
+
+    /// Where in memory an element lies, by its first byte in C order: the offset from the lowest element.
+    pub(super) fn place(&self, at: usize, dense: usize) -> usize {
+        let runs = self.copies[at].runs.iter();
+        let mut holding = runs.filter(|(_, to, len)| (*to..to + len).contains(&dense));
+        holding.next().map_or(0, |(offset, to, _)| offset + dense - to)
+    }
+
+    /// The first bytes that were written though they are none of the argument's that may be: offsets from its lowest element,
+    /// which may lie before it.
+    pub(super) fn outside(&self, at: usize) -> Option<Range<isize>> {
+        let Copied { argument, before, after, start, runs, .. } = &self.copies[at];
+        let mut allowed = before.clone();
+        if let Argument::Elements { permission, .. } = argument
+            && permission.writes()
+        {
+            for (offset, _, len) in runs {
+                let place = start + offset..start + offset + len;
+                allowed[place.clone()].copy_from_slice(&after[place]);
+            }
+        }
+        let first = allowed.iter().zip(after).position(|(allowed, after)| allowed != after)?;
+        let len = allowed[first..].iter().zip(&after[first..]).take_while(|(a, b)| a != b).count();
+        let from = first.cast_signed() - start.cast_signed();
+        Some(from..from + len.cast_signed())
+    }
+}
+
+impl<'k> Copied<'k> {
+    fn new(argument: &'k Argument, held: &[u8], pattern: u8) -> Self {
+        let Argument::Elements { elements, permission, align_bytes } = argument else {
+            let (before, after, runs) = (held.to_vec(), held.to_vec(), Vec::new());
+            return Self { argument, before, after, start: 0, runs, pattern };
+        };
+        let runs = runs(&elements.layout, elements.item_bytes);
+        let mut before = vec![pattern; 2 * GUARD_BYTES + align_bytes + held.len()];
+        // The copy that is used must be aligned, and it is made first: the other one may lie anywhere.
+        let mut after = before.clone();
+        let start = GUARD_BYTES + after[GUARD_BYTES..].as_ptr().align_offset(*align_bytes).min(*align_bytes);
+        if permission.reads() {
+            for (offset, _, len) in &runs {
+                before[start + offset..start + offset + len].copy_from_slice(&held[*offset..offset + len]);
+            }
+        }
+        after.copy_from_slice(&before);
+        Self { argument, before, after, start, runs, pattern }
+    }
+
+    /// The argument as the host function takes it.
+    fn given(&mut self) -> HostArgument<'_> {
+        match self.argument {
+            Argument::Elements { elements, .. } => {
+                let first = elements.layout.offset() - elements.layout.span().start;
+                // Inside the copy, whose other elements lie around it as the layout says.
+                let start = self.after.as_mut_ptr().wrapping_add(self.start + first * elements.item_bytes);
+                HostArgument::elements(start, &elements.layout)
+            }
+            Argument::Nothing(layout) => {
+                // Aligned for all types, and never read.
+                HostArgument::elements(std::ptr::without_provenance_mut(GUARD_BYTES), layout)
+            }
+            Argument::Value(bytes) => HostArgument::Value(bytes),
+        }
+    }
+}
+
+/// Runs of elements: offset from the lowest one, offset in C order, bytes.
+fn runs(layout: &Layout, item_bytes: usize) -> Vec<(usize, usize, usize)> {
+    let lowest = layout.span().start * item_bytes;
+    let plan = Layout::contiguous(layout.shape(), Order::C)
+        .and_then(|dense| Plan::new(&dense, layout, item_bytes, &Capabilities::default()));
+    let runs = plan.iter().flat_map(|plan| plan.runs().collect::<Vec<_>>());
+    runs.map(|(from, to, len)| (from - lowest, to, len)).collect()
+}

@@ -1,0 +1,37 @@
+//! Kernels of the program's own, run by their host functions.
+#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+
+use std::panic::Location;
+
+use devarray::{
+    Result,
+    backend::{Capability, Launch, LaunchArgument, LaunchOp},
+};
+
+use crate::{
+    buffer::MockBuffer,
+    device::MockDevice,
+    engine::{LaunchedKernel, Work},
+    fault::Site,
+    stream::MockStream,
+};
+
+// SAFETY: the operation goes to the end of the stream's lane, as every other; the host function is given copies of the elements of
+// the arguments, and what it wrote to elements that it may write is copied back.
+unsafe impl Launch for MockDevice {
+    #[track_caller]
+    fn launch(&self, stream: &MockStream, op: &LaunchOp<'_, MockBuffer>) -> Result<()> {
+        let kernel = op.declaration().name();
+        self.check(kernel, Capability::Kernels)?;
+        let buffers: Vec<&MockBuffer> = op.arguments().iter().filter_map(buffer).collect();
+        let work = Work::Launch(Box::new(LaunchedKernel::of(op, Location::caller())));
+        stream.enqueue(Site::Launch, kernel, op.is_checked(), &buffers, work)
+    }
+}
+
+fn buffer<'a>(argument: &LaunchArgument<'a, MockBuffer>) -> Option<&'a MockBuffer> {
+    match argument {
+        LaunchArgument::Elements { buffer, .. } => *buffer,
+        LaunchArgument::Value(_) => None,
+    }
+}

@@ -1,0 +1,210 @@
+//! The kinds of arguments that a kernel declares.
+#![allow(unsafe_code)] // sees memory of the host as typed elements, as the caller vouches
+
+use std::{fmt, marker::PhantomData, slice};
+
+use super::{ArgumentKind, Bound, HostArgument, HostView, HostViewMut, Passed, Passing, Permission};
+use crate::{array::Element, backend::Device, layout::Layout};
+
+/// Elements that a kernel reads. See the [table](super).
+pub struct In<T, L = Flat>(PhantomData<fn() -> (T, L)>);
+
+/// Elements that a kernel writes, every one of them, without reading what they held. See the [table](super).
+pub struct Out<T, L = Flat>(PhantomData<fn() -> (T, L)>);
+
+/// Elements that a kernel reads, and of which it writes some or all. See the [table](super).
+pub struct InOut<T, L = Flat>(PhantomData<fn() -> (T, L)>);
+
+/// Elements in C order, of any shape: passed as pointer and number of elements.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "names a way to pass elements; has no values")]
+pub enum Flat {}
+
+/// Elements in C order, of `N` axes: passed as pointer and extents.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "names a way to pass elements; has no values")]
+pub enum Dense<const N: usize> {}
+
+/// Elements of `N` axes and any strides: passed as pointer, extents and strides.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "names a way to pass elements; has no values")]
+pub enum Strided<const N: usize> {}
+
+mod sealed {
+    #[expect(unnameable_types, reason = "that seals what it bounds")]
+    pub trait Sealed {}
+}
+
+/// A way to pass elements: [`Flat`], [`Dense`] or [`Strided`].
+pub trait Form: sealed::Sealed {
+    /// How the entry is told where they lie.
+    const PASSED: Passed;
+    /// What the host function reads.
+    type View<'h, T: Element>;
+    /// What the host function writes.
+    type ViewMut<'h, T: Element>;
+
+    /// What the host function reads.
+    ///
+    /// # Safety
+    ///
+    /// The elements of the layout lie so from `start` on, initialized and aligned, and nobody writes them for `'h`.
+    #[doc(hidden)]
+    unsafe fn view<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::View<'h, T>;
+
+    /// What the host function writes.
+    ///
+    /// # Safety
+    ///
+    /// As [`view`](Self::view); no two indices reach one element, and nobody else uses them for `'h`.
+    #[doc(hidden)]
+    unsafe fn view_mut<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::ViewMut<'h, T>;
+}
+
+impl sealed::Sealed for Flat {}
+
+impl Form for Flat {
+    const PASSED: Passed = Passed::Flat;
+    type View<'h, T: Element> = &'h [T];
+    type ViewMut<'h, T: Element> = &'h mut [T];
+
+    unsafe fn view<'h, T: Element>(start: *mut T, layout: &'h Layout) -> &'h [T] {
+        // SAFETY: elements in C order are one slice; the rest is the caller's promise.
+        unsafe { slice::from_raw_parts(start, layout.len()) }
+    }
+
+    unsafe fn view_mut<'h, T: Element>(start: *mut T, layout: &'h Layout) -> &'h mut [T] {
+        // SAFETY: as above.
+        unsafe { slice::from_raw_parts_mut(start, layout.len()) }
+    }
+}
+
+/// The forms of `N` axes differ in what is passed alone.
+macro_rules! of_axes {
+    ($form:ident, $passed:expr) => {
+        impl<const N: usize> sealed::Sealed for $form<N> {}
+
+        impl<const N: usize> Form for $form<N> {
+            const PASSED: Passed = $passed;
+            type View<'h, T: Element> = HostView<'h, T>;
+            type ViewMut<'h, T: Element> = HostViewMut<'h, T>;
+
+            unsafe fn view<'h, T: Element>(start: *mut T, layout: &'h Layout) -> HostView<'h, T> {
+                // SAFETY: passed on to the caller.
+                unsafe { HostView::new(start, layout) }
+            }
+
+            unsafe fn view_mut<'h, T: Element>(start: *mut T, layout: &'h Layout) -> HostViewMut<'h, T> {
+                // SAFETY: passed on to the caller.
+                unsafe { HostViewMut::new(start, layout) }
+            }
+        }
+    };
+}
+
+of_axes!(Dense, Passed::Dense { rank: N });
+of_axes!(Strided, Passed::Strided { rank: N });
+
+/// What a kernel may declare as an argument: [`In`], [`Out`] and [`InOut`] elements, and values of any [`Element`] type.
+pub trait Argument: sealed::Sealed {
+    /// What it is.
+    const KIND: ArgumentKind;
+    /// What is kept of what a call gives.
+    type Bound<'a, D: Device>;
+    /// What the part of a kernel gets that says what is launched: the layout, or the value.
+    type Known<'a>;
+    /// What the host function gets.
+    type Host<'h>;
+
+    /// What is known of it before the launch.
+    #[doc(hidden)]
+    fn known<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>) -> Self::Known<'b>;
+
+    /// It without its type.
+    #[doc(hidden)]
+    fn erased<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>) -> Passing<'b, D>;
+
+    /// What the host function gets.
+    ///
+    /// # Safety
+    ///
+    /// The argument is of this kind, and as [`HostFunction`](super::HostFunction) asks.
+    #[doc(hidden)]
+    unsafe fn host<'h>(argument: &HostArgument<'h>) -> Self::Host<'h>;
+}
+
+const fn elements<T: Element, L: Form>(permission: Permission) -> ArgumentKind {
+    let (item_bytes, align_bytes) = (T::BYTES, align_of::<T>());
+    ArgumentKind::Elements { permission, passed: L::PASSED, item_bytes, align_bytes }
+}
+
+/// Where elements begin, and how they lie. One that is none of elements has none.
+fn placed<'h, T>(argument: &HostArgument<'h>) -> (*mut T, &'h Layout) {
+    match *argument {
+        HostArgument::Elements { start, layout } => (start.cast(), layout),
+        HostArgument::Value(_) => unreachable!("the declaration says that these are elements"),
+    }
+}
+
+/// The kinds of elements differ in what may be done with them.
+macro_rules! of_elements {
+    ($kind:ident, $permission:ident, $view:ident, $make:ident) => {
+        impl<T, L> sealed::Sealed for $kind<T, L> {}
+
+        impl<T, L> fmt::Debug for $kind<T, L> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($kind))
+            }
+        }
+
+        impl<T: Element, L: Form> Argument for $kind<T, L> {
+            const KIND: ArgumentKind = elements::<T, L>(Permission::$permission);
+            type Bound<'a, D: Device> = Bound<'a, D>;
+            type Known<'a> = &'a Layout;
+            type Host<'h> = L::$view<'h, T>;
+
+            fn known<'b, 'a: 'b, D: Device>(bound: &'b Bound<'a, D>) -> &'b Layout {
+                bound.0.layout
+            }
+
+            fn erased<'b, 'a: 'b, D: Device>(bound: &'b Bound<'a, D>) -> Passing<'b, D> {
+                Passing::elements(bound)
+            }
+
+            unsafe fn host<'h>(argument: &HostArgument<'h>) -> L::$view<'h, T> {
+                let (start, layout) = placed::<T>(argument);
+                // SAFETY: passed on to the caller.
+                unsafe { L::$make(start, layout) }
+            }
+        }
+    };
+}
+
+of_elements!(In, Read, View, view);
+of_elements!(Out, Write, ViewMut, view_mut);
+of_elements!(InOut, ReadWrite, ViewMut, view_mut);
+
+impl<S: Element> sealed::Sealed for S {}
+
+#[diagnostic::do_not_recommend]
+impl<S: Element> Argument for S {
+    const KIND: ArgumentKind = ArgumentKind::Value { len_bytes: S::BYTES };
+    type Bound<'a, D: Device> = S;
+    type Known<'a> = S;
+    type Host<'h> = S;
+
+    fn known<'b, 'a: 'b, D: Device>(bound: &'b S) -> S {
+        *bound
+    }
+
+    fn erased<'b, 'a: 'b, D: Device>(bound: &'b S) -> Passing<'b, D> {
+        Passing::value(bytemuck::bytes_of(bound))
+    }
+
+    unsafe fn host<'h>(argument: &HostArgument<'h>) -> S {
+        match argument {
+            HostArgument::Value(bytes) => bytemuck::pod_read_unaligned(bytes),
+            HostArgument::Elements { .. } => unreachable!("the declaration says that this is a value"),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! What a kernel declares of itself.
+#![allow(unsafe_code)] // declares an unsafe constructor, and looks at tables as bytes
+
+use std::{fmt, slice};
+
+use crate::{array::Element, layout::Layout};
+
+/// What a kernel is: its name, its arguments in order, its image, its tables, and its host function.
+pub struct Declaration {
+    name: &'static str,
+    image: Image,
+    arguments: &'static [ArgumentDeclaration],
+    constants: &'static [Constant],
+    host: HostFunction,
+}
+
+/// A host function: what a kernel does, on memory of the host.
+///
+/// # Safety
+///
+/// Of a call: there is one argument for each that is declared, of its kind. Elements lie at their start, in memory that nobody
+/// else uses meanwhile, initialized, and aligned as their type asks.
+pub type HostFunction = unsafe fn(&[HostArgument<'_>]);
+
+/// One argument of a [`HostFunction`].
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum HostArgument<'h> {
+    /// Elements.
+    #[non_exhaustive]
+    Elements {
+        /// The element at index (0, 0, …).
+        start: *mut u8,
+        /// Where the others lie.
+        layout: &'h Layout,
+    },
+    /// The bytes of a value.
+    Value(&'h [u8]),
+}
+
+impl<'h> HostArgument<'h> {
+    /// Elements, the one at index (0, 0, …) first.
+    #[must_use]
+    pub fn elements(start: *mut u8, layout: &'h Layout) -> Self {
+        Self::Elements { start, layout }
+    }
+}
+
+/// One argument as it is declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ArgumentDeclaration {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: ArgumentKind,
+}
+
+impl ArgumentDeclaration {
+    /// An argument of a name.
+    #[must_use]
+    pub const fn new(name: &'static str, kind: ArgumentKind) -> Self {
+        Self { name, kind }
+    }
+}
+
+/// What an argument is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a kernel takes elements and values")]
+pub enum ArgumentKind {
+    /// Elements of an array.
+    Elements {
+        /// What is done with them.
+        permission: Permission,
+        /// How the entry is told where they lie.
+        passed: Passed,
+        /// Bytes of one.
+        item_bytes: usize,
+        /// What its address is a multiple of.
+        align_bytes: usize,
+    },
+    /// A value of so many bytes.
+    Value {
+        /// Its size.
+        len_bytes: usize,
+    },
+}
+
+/// What a kernel does with elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "complete by nature")]
+pub enum Permission {
+    /// It reads them.
+    Read,
+    /// It writes every one, and reads none.
+    Write,
+    /// It reads them, and writes some or all.
+    ReadWrite,
+}
+
+impl Permission {
+    /// Whether elements are written.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        !matches!(self, Self::Read)
+    }
+
+    /// Whether elements are read.
+    #[must_use]
+    pub const fn reads(self) -> bool {
+        !matches!(self, Self::Write)
+    }
+}
+
+/// How an entry is told where elements lie. All numbers have 64 bits and count elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "complete by nature")]
+pub enum Passed {
+    /// Pointer and number of elements; they are C-contiguous.
+    Flat,
+    /// Pointer and extents; they are C-contiguous.
+    Dense {
+        /// How many extents.
+        rank: usize,
+    },
+    /// Pointer, extents and strides.
+    Strided {
+        /// How many extents, and how many strides.
+        rank: usize,
+    },
+}
+
+impl Passed {
+    /// Numbers that are passed behind the pointer.
+    #[must_use]
+    pub const fn numbers(self) -> usize {
+        match self {
+            Self::Flat => 1,
+            Self::Dense { rank } => rank,
+            Self::Strided { rank } => 2 * rank,
+        }
+    }
+
+    /// Axes that elements must have; any number if none.
+    #[must_use]
+    pub const fn rank(self) -> Option<usize> {
+        match self {
+            Self::Flat => None,
+            Self::Dense { rank } | Self::Strided { rank } => Some(rank),
+        }
+    }
+}
+
+/// Device code, and the name of the entry in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Image {
+    code: ImageCode,
+    entry: &'static str,
+}
+
+/// Device code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImageCode {
+    /// None: the kernel runs on backends that take the host function.
+    None,
+    /// PTX text, which the driver compiles when the kernel is first launched.
+    Ptx(&'static str),
+    /// A cubin or a fatbin.
+    Binary(&'static [u8]),
+}
+
+impl Image {
+    /// PTX text: `Image::ptx(include_str!("scale.ptx"), "scale")`.
+    #[must_use]
+    pub const fn ptx(text: &'static str, entry: &'static str) -> Self {
+        Self { code: ImageCode::Ptx(text), entry }
+    }
+
+    /// A cubin or a fatbin: `Image::binary(include_bytes!("scale.cubin"), "scale")`.
+    #[must_use]
+    pub const fn binary(code: &'static [u8], entry: &'static str) -> Self {
+        Self { code: ImageCode::Binary(code), entry }
+    }
+
+    /// None yet: the kernel runs on the simulator alone.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self { code: ImageCode::None, entry: "" }
+    }
+
+    /// The device code.
+    #[must_use]
+    pub const fn code(&self) -> ImageCode {
+        self.code
+    }
+
+    /// The name of the entry.
+    #[must_use]
+    pub const fn entry(&self) -> &'static str {
+        self.entry
+    }
+}
+
+/// A table in constant memory: written when the image is loaded, before the first launch, and never again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Constant {
+    name: &'static str,
+    bytes: &'static [u8],
+}
+
+impl Constant {
+    /// The elements of a table, under the name of the image's variable.
+    #[must_use]
+    pub const fn new<T: Element>(name: &'static str, table: &'static [T]) -> Self {
+        // SAFETY: the values of an element are its bytes, all of which are initialized; they live as long as the table.
+        let bytes = unsafe { slice::from_raw_parts(table.as_ptr().cast::<u8>(), size_of_val(table)) };
+        Self { name, bytes }
+    }
+
+    /// The name of the variable.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub const fn bytes(&self) -> &'static [u8] {
+        self.bytes
+    }
+}
+
+impl Declaration {
+    /// A declaration. [`kernel!`](crate::kernel!) makes it.
+    ///
+    /// # Safety
+    ///
+    /// For every launch that the kernel's own part does not refuse:
+    ///
+    /// - The entry of the image takes the parameters that the arguments are passed as. It reads elements of arguments that may be
+    ///   read, writes elements of those that may be written, writes all elements of those that are `Write`, and touches no other
+    ///   memory but its own shared memory and the module's variables. It ends.
+    /// - `host` does the same with what it is given, and may be called from any thread.
+    #[must_use]
+    pub const unsafe fn new(
+        name: &'static str,
+        image: Image,
+        arguments: &'static [ArgumentDeclaration],
+        constants: &'static [Constant],
+        host: HostFunction,
+    ) -> Self {
+        Self { name, image, arguments, constants, host }
+    }
+
+    /// The name of the kernel.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The device code.
+    #[must_use]
+    pub const fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// The arguments, in order.
+    #[must_use]
+    pub const fn arguments(&self) -> &'static [ArgumentDeclaration] {
+        self.arguments
+    }
+
+    /// The tables in constant memory.
+    #[must_use]
+    pub const fn constants(&self) -> &'static [Constant] {
+        self.constants
+    }
+
+    /// What runs on the host.
+    #[must_use]
+    pub const fn host(&self) -> HostFunction {
+        self.host
+    }
+
+    /// What the entry takes: for each parameter, in order, the argument that it belongs to and its bytes.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.arguments.iter().flat_map(|argument| {
+            let (count, len_bytes) = match argument.kind {
+                ArgumentKind::Elements { passed, .. } => (1 + passed.numbers(), size_of::<u64>()),
+                ArgumentKind::Value { len_bytes } => (1, len_bytes),
+            };
+            std::iter::repeat_n((argument.name, len_bytes), count)
+        })
+    }
+}
+
+impl fmt::Debug for Declaration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.arguments.iter().map(|argument| argument.name).collect();
+        write!(f, "Declaration({} of {:?})", self.name, crate::brief::List(&names))
+    }
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Image({:?} in {:?})", self.entry, self.code)
+    }
+}
+
+impl fmt::Debug for ImageCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("nothing"),
+            Self::Ptx(text) => write!(f, "{} bytes of PTX", text.len()),
+            Self::Binary(code) => write!(f, "{} bytes of machine code", code.len()),
+        }
+    }
+}
+
+impl fmt::Debug for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Constant({}, {} bytes)", self.name, self.bytes.len())
+    }
+}

@@ -1,0 +1,121 @@
+//! Why a kernel was not launched.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Why a kernel was not launched. Nothing was enqueued.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// The declaration has no image for this backend.
+    #[error("the declaration has no image for this device")]
+    NoImage,
+    /// The driver refused the image.
+    #[error("the driver refused the image: {log}")]
+    Image {
+        /// What the driver says of it, its compiler's log first.
+        log: String,
+    },
+    /// The image has no entry of the name that the declaration gives.
+    #[error("the image has no entry `{entry}`")]
+    NoEntry {
+        /// The name.
+        entry: &'static str,
+    },
+    /// The entry takes more or fewer parameters than the declaration gives it.
+    #[error("the entry takes {found} parameters, the declaration gives {declared}")]
+    ParameterCount {
+        /// As many as the arguments are passed as.
+        declared: usize,
+        /// As many as the image has.
+        found: usize,
+    },
+    /// A parameter of the entry is of another size than the declaration gives.
+    #[error(
+        "parameter {index} of the entry has {found_bytes} bytes, argument `{argument}` gives {declared_bytes}"
+    )]
+    ParameterSize {
+        /// Which parameter, from 0.
+        index: usize,
+        /// The argument that is passed there.
+        argument: &'static str,
+        /// Bytes that are passed.
+        declared_bytes: usize,
+        /// Bytes that the image takes.
+        found_bytes: usize,
+    },
+    /// A table in constant memory that the image lacks, or has in another size.
+    #[error(
+        "the table `{name}` has {declared_bytes} bytes, and in the image {}",
+        Found(*found_bytes)
+    )]
+    Constant {
+        /// The name of the variable.
+        name: &'static str,
+        /// Bytes of the declared table.
+        declared_bytes: usize,
+        /// Bytes of the image's; none if it has none of this name.
+        found_bytes: Option<usize>,
+    },
+    /// More than the device, or the kernel, allows; or nothing at all.
+    #[error("{requested} {what}: {}", Allowed(*requested, *most))]
+    Limit {
+        /// Of what.
+        what: &'static str,
+        /// How many the declaration asks for.
+        requested: u64,
+        /// The most that can be had.
+        most: u64,
+    },
+    /// An argument that must be C-contiguous is not.
+    #[error("argument `{argument}` must be C-contiguous")]
+    NotContiguous {
+        /// Its name.
+        argument: &'static str,
+    },
+    /// An argument has another number of axes than declared.
+    #[error("argument `{argument}` must have {expected} axes, and has {found}")]
+    Rank {
+        /// Its name.
+        argument: &'static str,
+        /// Axes declared.
+        expected: usize,
+        /// Axes given.
+        found: usize,
+    },
+    /// An argument that is written reaches, or may reach, one element by two indices.
+    #[error("argument `{argument}` is written, and reaches one element by two indices")]
+    Aliased {
+        /// Its name.
+        argument: &'static str,
+    },
+    /// An argument that is written shares memory with another.
+    #[error("argument `{argument}` is written, and shares memory with argument `{other}`")]
+    Overlap {
+        /// The one that is written.
+        argument: &'static str,
+        /// The other one.
+        other: &'static str,
+    },
+}
+
+struct Found(Option<usize>);
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(len_bytes) => write!(f, "{len_bytes}"),
+            None => f.write_str("there is none of this name"),
+        }
+    }
+}
+
+struct Allowed(u64, u64);
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(requested, most) = *self;
+        if requested == 0 { f.write_str("at least 1") } else { write!(f, "at most {most}") }
+    }
+}

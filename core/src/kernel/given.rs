@@ -1,0 +1,80 @@
+//! What a launch is given.
+
+use std::fmt;
+
+use super::{Argument, Form, In, InOut, Out};
+use crate::{
+    array::{Array, ArrayView, ArrayViewMut, Element, SharedArray},
+    backend::Device,
+    operations::Elements,
+};
+
+/// Elements that a launch was given.
+pub struct Bound<'a, D: Device>(pub(crate) Elements<'a, D>);
+
+impl<D: Device> fmt::Debug for Bound<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::brief::erased(f, "Bound", &self.0)
+    }
+}
+
+/// What can be given where a kernel declares an argument of kind `K`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be given where the kernel declares `{K}`",
+    label = "the kernel declares `{K}` here",
+    note = "`In<T>` takes `&Array<T, D>`, `&ArrayView<T, D>` and `&SharedArray<T, D>`",
+    note = "`Out<T>` and `InOut<T>` take `&mut Array<T, D>` and `&mut ArrayViewMut<T, D>`",
+    note = "a value takes itself"
+)]
+pub trait Given<'a, K: Argument, D: Device> {
+    /// What is kept of it.
+    #[doc(hidden)]
+    fn bind(self) -> K::Bound<'a, D>;
+}
+
+impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a Array<T, D> {
+    fn bind(self) -> Bound<'a, D> {
+        Bound(self.as_erased().elements())
+    }
+}
+
+impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a SharedArray<T, D> {
+    fn bind(self) -> Bound<'a, D> {
+        Bound(self.as_array().as_erased().elements())
+    }
+}
+
+impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a ArrayView<'_, T, D> {
+    fn bind(self) -> Bound<'a, D> {
+        Bound(self.elements())
+    }
+}
+
+/// The two kinds that are written take the same.
+macro_rules! written {
+    ($kind:ident) => {
+        impl<'a, T: Element, L: Form, D: Device> Given<'a, $kind<T, L>, D> for &'a mut Array<T, D> {
+            fn bind(self) -> Bound<'a, D> {
+                Bound(self.as_erased().elements())
+            }
+        }
+
+        impl<'a, T: Element, L: Form, D: Device> Given<'a, $kind<T, L>, D>
+            for &'a mut ArrayViewMut<'_, T, D>
+        {
+            fn bind(self) -> Bound<'a, D> {
+                Bound(self.elements())
+            }
+        }
+    };
+}
+
+written!(Out);
+written!(InOut);
+
+#[diagnostic::do_not_recommend]
+impl<S: Element, D: Device> Given<'_, S, D> for S {
+    fn bind(self) -> S {
+        self
+    }
+}

@@ -1,0 +1,62 @@
+//! From a kernel's own function to the device.
+
+use std::fmt;
+
+use super::{Bound, Grid, Kernel};
+use crate::{
+    Error, Result, StreamHandle,
+    backend::{Device, Launch},
+    operations::Elements,
+};
+
+/// An argument of a launch without its type.
+pub struct Passing<'a, D: Device>(pub(crate) PassedAs<'a, D>);
+
+/// What is passed.
+pub(crate) enum PassedAs<'a, D: Device> {
+    Elements(&'a Elements<'a, D>),
+    Value(&'a [u8]),
+}
+
+impl<'a, D: Device> Passing<'a, D> {
+    pub(crate) fn elements(bound: &'a Bound<'_, D>) -> Self {
+        Self(PassedAs::Elements(&bound.0))
+    }
+
+    pub(crate) fn value(bytes: &'a [u8]) -> Self {
+        Self(PassedAs::Value(bytes))
+    }
+}
+
+impl<D: Device> fmt::Debug for Passing<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            PassedAs::Elements(elements) => crate::brief::erased(f, "Passing", elements),
+            PassedAs::Value(bytes) => write!(f, "Passing({} bytes)", bytes.len()),
+        }
+    }
+}
+
+/// Enqueues a kernel. Does not synchronize.
+///
+/// # Errors
+///
+/// As the `launch` of [`kernel!`](crate::kernel!).
+#[track_caller]
+pub fn submit<K: Kernel, D: Launch>(
+    stream: &StreamHandle<D>,
+    grid: impl FnOnce() -> Result<Grid>,
+    arguments: &[Passing<'_, D>],
+) -> Result<()> {
+    let declaration = K::declaration();
+    let device = &stream.0.core.device;
+    let capability = crate::backend::Capability::Kernels;
+    if !device.info().capabilities.extras.has(capability) {
+        return Err(Error::Unsupported {
+            backend: stream.0.core.backend(),
+            operation: declaration.name(),
+            capability,
+        });
+    }
+    stream.0.launch(declaration, grid, arguments)
+}

@@ -1,0 +1,144 @@
+//! Kernels: checked here, ordered, submitted.
+
+use smallvec::SmallVec;
+
+use super::{
+    Elements,
+    map::{in_bytes, is_apart},
+};
+use crate::kernel::PassedAs;
+use crate::{
+    Error, Result,
+    backend::{Launch, LaunchArgument, LaunchOp},
+    hazards::AllocationAccess,
+    kernel::{ArgumentKind, Declaration, Grid, KernelError, Passed, Passing, Permission},
+    layout::{Injectivity, Layout, NdLayout, Overlap},
+    statistics::Work,
+    stream::StreamCore,
+};
+
+impl<D: Launch> StreamCore<D> {
+    /// Enqueues a kernel, unless all that it writes is empty. Does not synchronize. `grid`: what is launched.
+    ///
+    /// # Errors
+    ///
+    /// Another context, an argument that is not as declared, one that overlaps another that is written, what `grid` refuses, and
+    /// what the device says.
+    #[track_caller]
+    pub(crate) fn launch(
+        &self,
+        declaration: &'static Declaration,
+        grid: impl FnOnce() -> Result<Grid>,
+        arguments: &[Passing<'_, D>],
+    ) -> Result<()> {
+        let kernel = declaration.name();
+        let refused = |error| Error::Kernel { backend: self.core.backend(), kernel, error };
+        let mut accesses: SmallVec<[AllocationAccess<'_, D>; 8]> = SmallVec::new();
+        let mut passed: SmallVec<[LaunchArgument<'_, D::Buffer>; 8]> = SmallVec::new();
+        let (mut writes, mut len_bytes) = (false, 0);
+        for (at, (argument, declared)) in arguments.iter().zip(declaration.arguments()).enumerate() {
+            let elements = match &argument.0 {
+                PassedAs::Value(bytes) => {
+                    passed.push(LaunchArgument::Value(bytes));
+                    continue;
+                }
+                PassedAs::Elements(elements) => *elements,
+            };
+            let ArgumentKind::Elements { permission, passed: form, .. } = declared.kind else { continue };
+            self.check_context(kernel, [&elements.allocation.core])?;
+            check_form(declared.name, form, elements).map_err(refused)?;
+            if permission.writes() {
+                writes = true;
+                len_bytes += elements.layout.len() * elements.item_bytes;
+                if elements.layout.injectivity() != Injectivity::Injective {
+                    return Err(refused(KernelError::Aliased { argument: declared.name }));
+                }
+            }
+            if elements.layout.is_empty() {
+                passed.push(LaunchArgument::Elements { buffer: None, layout: elements.layout });
+                continue;
+            }
+            for (other, before) in arguments[..at].iter().zip(declaration.arguments()) {
+                check_apart((elements, declared.name, permission), other, before.name, before.kind)
+                    .map_err(refused)?;
+            }
+            accesses.push(elements.touch(permission.writes()));
+            passed.push(LaunchArgument::Elements {
+                buffer: Some(elements.allocation.buffer()),
+                layout: elements.layout,
+            });
+        }
+        let grid = grid()?;
+        if writes && len_bytes == 0 {
+            return Ok(());
+        }
+        grid.check().map_err(refused)?;
+        let op = LaunchOp { declaration, grid, arguments: &passed, checked: true };
+        let _submission = self.admit(Work::Launch { name: kernel, len_bytes }, &accesses)?;
+        self.core.device.launch(&self.raw, &op)
+    }
+}
+
+/// Refuses elements that do not lie as declared.
+fn check_form<D: Launch>(
+    argument: &'static str,
+    form: Passed,
+    elements: &Elements<'_, D>,
+) -> Result<(), KernelError> {
+    let found = elements.layout.rank();
+    if let Some(expected) = form.rank().filter(|&rank| rank != found) {
+        return Err(KernelError::Rank { argument, expected, found });
+    }
+    match form {
+        Passed::Flat | Passed::Dense { .. } if !elements.layout.is_c_contiguous() => {
+            Err(KernelError::NotContiguous { argument })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses elements of which some are written and used by another argument too.
+fn check_apart<D: Launch>(
+    (elements, name, permission): (&Elements<'_, D>, &'static str, Permission),
+    other: &Passing<'_, D>,
+    other_name: &'static str,
+    other_kind: ArgumentKind,
+) -> Result<(), KernelError> {
+    let (PassedAs::Elements(before), ArgumentKind::Elements { permission: of_other, .. }) =
+        (&other.0, other_kind)
+    else {
+        return Ok(());
+    };
+    let writes = permission.writes() || of_other.writes();
+    if !writes || before.layout.is_empty() || are_apart(before, elements) {
+        return Ok(());
+    }
+    let (argument, other) = if permission.writes() { (name, other_name) } else { (other_name, name) };
+    Err(KernelError::Overlap { argument, other })
+}
+
+/// Whether no byte is of both. Memory of other code may have been adopted twice, so addresses are what counts.
+fn are_apart<D: Launch>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
+    if std::ptr::eq(one.allocation, two.allocation) {
+        return is_apart(one, one.layout, two, false);
+    }
+    let span = |elements: &Elements<'_, D>| {
+        let (start, span) = (elements.allocation.address(), elements.layout.span());
+        let at = |element: usize| start.saturating_add((element * elements.item_bytes) as u64);
+        at(span.start)..at(span.end)
+    };
+    let (first, second) = (span(one), span(two));
+    first.start >= second.end || second.start >= first.end || are_apart_in_bytes(one, two)
+}
+
+/// The same of elements of two allocations whose spans meet; `false` if in doubt.
+fn are_apart_in_bytes<D: Launch>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
+    let lowest = one.allocation.address().min(two.allocation.address());
+    let placed = |elements: &Elements<'_, D>| {
+        let bytes = in_bytes(elements.layout, elements.item_bytes)?;
+        let behind = usize::try_from(elements.allocation.address() - lowest).ok()?;
+        Layout::new(bytes.shape(), bytes.strides(), bytes.offset().checked_add(behind)?).ok()
+    };
+    let (Some(one), Some(two)) = (placed(one), placed(two)) else { return false };
+    one.overlap(&two) == Overlap::Disjoint
+}

@@ -48,6 +48,7 @@ pub struct Builder {
     pub(crate) judge: bool,
     pub(crate) lints: bool,
     pub(crate) forgets_waits: bool,
+    pub(crate) adopts_host_memory: bool,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
     pub(crate) faults: FaultPlan,
@@ -68,6 +69,7 @@ impl Builder {
             judge: true,
             lints: false,
             forgets_waits: false,
+            adopts_host_memory: false,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
             faults: FaultPlan::new(),
@@ -129,6 +131,13 @@ impl Builder {
     #[doc(hidden)]
     pub fn forgets_waits(mut self, forgets: bool) -> Self {
         self.forgets_waits = forgets;
+        self
+    }
+
+    /// Whether memory of the host that the device does not know can be [adopted](devarray::Array::adopt) by its address on the host, as
+    /// where a device reaches all memory of the system. Off unless told: an address that the device does not know is then refused.
+    pub fn adopts_host_memory(mut self, adopts: bool) -> Self {
+        self.adopts_host_memory = adopts;
         self
     }
 

@@ -83,7 +83,7 @@ pub(crate) struct Engine {
     /// The error that lost the device.
     lost: Option<Error>,
     /// The error with which the operation of this call loses the device when it runs.
-    doom: Option<Box<Error>>,
+    pending_loss: Option<Box<Error>>,
     /// Whether the query of this call takes no step.
     is_late: bool,
     /// Operations enqueued so far: the number of the next one.
@@ -115,7 +115,7 @@ impl Engine {
             faults: Faults::new(plan),
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
-            doom: None,
+            pending_loss: None,
             is_late: false,
             enqueued: 0,
             now: Duration::ZERO,
@@ -175,12 +175,12 @@ impl Engine {
         let number = self.enqueued;
         let (call, bytes) = (self.operation(work.name(), None, location), work.bytes());
         self.enqueued += 1;
-        self.scribble(&work, number);
+        self.poison_destination(&work, number);
         work.count(&mut self.ledger.statistics.enqueued);
         let mut op = Op::new(number, work);
         // The device may have been lost within this very call, by a step of something else.
         op.cancelled = self.lost.is_some();
-        op.doom = self.doom.take();
+        op.pending_loss = self.pending_loss.take();
         op.after = self.implied(lane);
         let mark = self.lanes.push(lane, op);
         self.imply(mark);
@@ -191,11 +191,11 @@ impl Engine {
     }
 
     /// Makes the destination of a download look wrong until it has run, unless an operation in flight uses it.
-    fn scribble(&self, work: &Work, number: u64) {
+    fn poison_destination(&self, work: &Work, number: u64) {
         if let Work::Download { host, .. } = work
             && !self.lanes.touch_host(host)
         {
-            execute::scribble(host, Poison::of_destination(number));
+            execute::poison_destination(host, Poison::of_destination(number));
         }
     }
 

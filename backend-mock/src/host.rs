@@ -202,7 +202,7 @@ impl HostRange {
     /// # Safety
     ///
     /// As [`write`](Self::write), and no other operation in flight uses the memory.
-    pub(crate) unsafe fn scribble(&self, poison: Poison) {
+    pub(crate) unsafe fn poison_destination(&self, poison: Poison) {
         let mut block = [0; 4096];
         repeat(&mut block, &poison.bytes(), 0);
         for offset_bytes in (0..self.len_bytes).step_by(block.len()) {

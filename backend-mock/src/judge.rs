@@ -10,7 +10,7 @@
 //! - an operation of the legacy default stream, which only other code has, is after all that blocking streams were given, and
 //!   before all that they will be.
 //!
-//! What a [profile](crate::Profile) adds is asked only about what is wrong without it: `worlds` has it.
+//! What a [profile](crate::Profile) adds is asked only about what is wrong without it: `profile_clocks` has it.
 //!
 //! For one operation, in this order, stopping at the first that is wrong:
 //!
@@ -23,23 +23,24 @@
 //!
 //! Nothing here knows which operations have run. The engine that runs them knows nothing of what is here.
 
+mod access_lists;
 mod bytes;
 mod carried;
 mod cells;
 mod clock;
 mod declared;
+mod explanation;
 mod history;
 mod host;
 mod initialized;
 mod lanes;
 mod memory;
-mod notes;
+mod profile_clocks;
 mod shadow;
 mod strided;
 mod verdict;
-mod words;
-mod worlds;
 
+use access_lists::AccessLists;
 pub(crate) use bytes::Bytes as ByteSet;
 use clock::{Clock, Position};
 pub(crate) use declared::Declared;
@@ -48,9 +49,8 @@ use host::HostMemory;
 use lanes::Lanes;
 pub(crate) use lanes::Snapshot;
 use memory::DeviceMemory;
-use notes::Notes;
-pub(crate) use worlds::Barrier;
-use worlds::Worlds;
+pub(crate) use profile_clocks::Barrier;
+use profile_clocks::ProfileClocks;
 
 use std::panic::Location;
 
@@ -72,9 +72,9 @@ pub(crate) struct Judge {
     lanes: Lanes,
     device: DeviceMemory,
     host: HostMemory,
-    notes: Notes,
+    access_lists: AccessLists,
     history: History,
-    worlds: Worlds,
+    profile_clocks: ProfileClocks,
     /// That of the operation which is issued next.
     barrier: Barrier,
 }
@@ -82,9 +82,20 @@ pub(crate) struct Judge {
 impl Judge {
     pub(crate) fn new(on: bool, forgets_waits: bool, profile: Profile) -> Self {
         let (lanes, device, host) = (Lanes::default(), DeviceMemory::default(), HostMemory::default());
-        let (notes, history) = (Notes::default(), History::default());
-        let (worlds, barrier) = (Worlds::default(), Barrier::None);
-        Self { on, forgets_waits, profile, lanes, device, host, notes, history, worlds, barrier }
+        let (access_lists, history) = (AccessLists::default(), History::default());
+        let (profile_clocks, barrier) = (ProfileClocks::default(), Barrier::None);
+        Self {
+            on,
+            forgets_waits,
+            profile,
+            lanes,
+            device,
+            host,
+            access_lists,
+            history,
+            profile_clocks,
+            barrier,
+        }
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -98,10 +109,10 @@ impl Judge {
     /// A lane is, from its next operation on, one that waits for the legacy default stream, or none.
     pub(crate) fn set_blocking(&mut self, lane: usize, blocking: bool) {
         if blocking {
-            self.worlds.open(&self.lanes);
+            self.profile_clocks.open(&self.lanes);
         }
         self.lanes.set_blocking(lane, blocking);
-        self.worlds.set_blocking(lane, blocking);
+        self.profile_clocks.set_blocking(lane, blocking);
     }
 
     /// The next operation is of such a stream.
@@ -116,7 +127,7 @@ impl Judge {
 
     fn issue(&mut self, lane: usize) -> Position {
         let position = self.lanes.issue(lane);
-        self.worlds.issue(lane, self.barrier);
+        self.profile_clocks.issue(lane, self.barrier);
         if self.barrier == Barrier::Always {
             self.lanes.come_after_blocking(lane);
             self.lanes.come_before_blocking(lane);
@@ -136,13 +147,13 @@ impl Judge {
             return None;
         }
         if pageable {
-            self.worlds.open(&self.lanes);
+            self.profile_clocks.open(&self.lanes);
         }
         let position = self.issue(lane);
         self.note(Step::of_operation(&operation, Of::Nothing));
         let finding = self.verdict(work, operation, position, pageable);
         if pageable && matches!(work, Work::Download { .. }) {
-            self.worlds.downloaded(lane, operation);
+            self.profile_clocks.downloaded(lane, operation);
         }
         finding
     }
@@ -154,7 +165,7 @@ impl Judge {
         }
         let position = self.issue(lane);
         self.note(Step::of_operation(&operation, Of::Nothing));
-        self.lanes.record(position, operation, self.worlds.snapshot(lane))
+        self.lanes.record(position, operation, self.profile_clocks.snapshot(lane))
     }
 
     /// The lane waits for an event, as its next operation. Whether it came after it already.
@@ -168,8 +179,8 @@ impl Judge {
         self.note(Step::of_operation(&operation, of));
         if !self.forgets_waits {
             self.lanes.wait(lane, event, operation);
-            self.worlds.wait(lane, event);
-            self.worlds.come_before_blocking(lane, self.barrier);
+            self.profile_clocks.wait(lane, event);
+            self.profile_clocks.come_before_blocking(lane, self.barrier);
             if self.barrier == Barrier::Always {
                 self.lanes.come_before_blocking(lane);
             }
@@ -192,21 +203,21 @@ impl Judge {
         let of = event.record_number().map_or(Of::Nothing, Of::Record);
         self.note(Step::of_host("wait", of));
         self.lanes.host_waited(event);
-        self.worlds.host_waited(event);
+        self.profile_clocks.host_waited(event);
     }
 
     /// The host has waited for everything on a lane.
     pub(crate) fn host_waited_for_lane(&mut self, lane: usize) {
         self.note(Step::of_host("wait stream", Of::Stream(lane)));
         self.lanes.host_waited_for_lane(lane);
-        self.worlds.host_waited_for_lane(lane);
+        self.profile_clocks.host_waited_for_lane(lane);
     }
 
     /// The host has waited for the whole device.
     pub(crate) fn host_waited_for_all(&mut self) {
         self.note(Step::of_host("wait device", Of::Nothing));
         self.lanes.host_waited_for_all();
-        self.worlds.host_waited_for_all();
+        self.profile_clocks.host_waited_for_all();
     }
 
     fn note(&mut self, step: Step) {

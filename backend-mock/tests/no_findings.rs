@@ -15,7 +15,7 @@ use devarray_mock::{Code, MockDevice, Schedule};
 const LEAKS_ON_PURPOSE: [&str; 4] = [
     "errors::every_call_failed_once",
     "errors::failing_drop_is_told",
-    "holes::kept_error",
+    "regressions::kept_error",
     "host::dropped_and_forgotten",
 ];
 

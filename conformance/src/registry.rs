@@ -93,7 +93,7 @@ macro_rules! __for_each_law {
                 C26 sizes "large arrays cross in pieces, empty ones without any";
                 X14 sides "each side's stream must be its own";
             }
-            holes {
+            regressions {
                 H1 last_reader "a writer and a free wait for every reader, not for the last alone";
                 H2 dropped_stream "work of a dropped stream is waited for";
                 H3 kept_error "an error that is kept cancels no wait";
@@ -112,7 +112,7 @@ macro_rules! __for_each_law {
                 L27 new_axes "a new axis squeezed away is nothing";
                 L25 broadcasts "broadcasting in two steps is broadcasting in one";
                 L33 many_axes "rank is not limited";
-                L26 liars "core believes only what it checked";
+                L26 inconsistent_layouts "core believes only what it checked";
             }
             layouts {
                 L18 views "views show what the oracle says";

@@ -15,11 +15,11 @@ use crate::{
     LayoutError, Result,
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::{ContextCore, lock},
-    custody::Owner,
+    deferred_drop::Owner,
+    hazards::{AccessLog, LaneId},
     layout::Layout,
-    memory::{AllocationState, Ledger, MemoryKind, Pending, Ticket, limited},
+    memory::{AllocationState, Ledger, LedgerEntry, MemoryKind, Pending, limited},
     operations::check_inside,
-    order::{LaneId, Uses},
     stream::StreamCore,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct Allocation<D: Device> {
     len_bytes: usize,
     home: LaneId,
     /// Its place in the ledger, if it has a buffer that is the stream's to free.
-    ticket: Option<Ticket>,
+    entry: Option<LedgerEntry>,
     /// What the memory belongs to, if it is not the stream's to free. Never dropped while the device may use it.
     owner: Option<ManuallyDrop<Owner>>,
     /// The elements that may be used, and their size in bytes, if that is not all of the memory.
@@ -41,13 +41,13 @@ pub(crate) struct Allocation<D: Device> {
     /// Somebody may use the memory, and nobody can say until when: it is never given back.
     for_good: AtomicBool,
     pub(crate) core: Arc<ContextCore<D>>,
-    pub(crate) uses: Mutex<Uses>,
+    pub(crate) uses: Mutex<AccessLog>,
 }
 
 /// Memory that was allocated: its place in the ledger, and the operation of its stream after which it may be used.
 struct Made<D: Device> {
     buffer: D::Buffer,
-    ticket: Ticket,
+    entry: LedgerEntry,
     sequence: u64,
 }
 
@@ -83,18 +83,18 @@ impl<D: Device> Allocation<D> {
 
     #[inline]
     fn made(stream: &StreamCore<D>, made: Made<D>) -> Self {
-        let Made { buffer, ticket, sequence } = made;
+        let Made { buffer, entry, sequence } = made;
         let len_bytes = buffer.len_bytes();
         Self {
             buffer: Some(buffer),
             len_bytes,
             home: stream.lane,
-            ticket: Some(ticket),
+            entry: Some(entry),
             owner: None,
             promised: None,
             for_good: AtomicBool::new(false),
             core: Arc::clone(&stream.core),
-            uses: Mutex::new(Uses::of_alloc(stream.lane.index, sequence, len_bytes)),
+            uses: Mutex::new(AccessLog::of_alloc(stream.lane.index, sequence, len_bytes)),
         }
     }
 
@@ -108,9 +108,9 @@ impl<D: Device> Allocation<D> {
 
     #[cold]
     fn tell_hook(&self) {
-        let timeline = lock(&self.core.timeline);
-        let record = self.ticket.as_ref().map(|ticket| timeline.ledger.record(ticket));
-        drop(timeline);
+        let tracker = lock(&self.core.tracker);
+        let record = self.entry.as_ref().map(|entry| tracker.ledger.record(entry));
+        drop(tracker);
         if let Some(record) = record {
             self.core.watch.allocated(&record);
         }
@@ -120,13 +120,13 @@ impl<D: Device> Allocation<D> {
     fn attempt(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
         // Held also while the device makes room for the memory: the allocation must have its place among the
         // operations of the stream, and what another thread submits meanwhile would take it.
-        let mut timeline = lock(&stream.core.timeline);
-        let buffer = Self::alloc(stream, &timeline.ledger, len)
-            .map_err(|error| error.with_live(|| timeline.ledger.live_by_tag(|_| true)))?;
-        let ticket = timeline.ledger.enter(MemoryKind::Device, len.get(), Location::caller());
+        let mut tracker = lock(&stream.core.tracker);
+        let buffer = Self::alloc(stream, &tracker.ledger, len)
+            .map_err(|error| error.with_live(|| tracker.ledger.live_by_tag(|_| true)))?;
+        let entry = tracker.ledger.enter(MemoryKind::Device, len.get(), Location::caller());
         // Other streams may use the memory only after the allocation took effect: it counts as a write.
-        let sequence = timeline.note_alloc(stream.lane.index);
-        Ok(Made { buffer, ticket, sequence })
+        let sequence = tracker.note_alloc(stream.lane.index);
+        Ok(Made { buffer, entry, sequence })
     }
 
     /// Memory, if a limit allows it and the device has it.
@@ -155,17 +155,17 @@ impl<D: Device> Allocation<D> {
         let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
         let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::default());
         let for_good = AtomicBool::new(false);
-        Self { buffer, len_bytes, home, ticket: None, owner, promised, for_good, core, uses }
+        Self { buffer, len_bytes, home, entry: None, owner, promised, for_good, core, uses }
     }
 
     /// A buffer that other code had, from now on freed, and counted, as if it had been allocated on `stream`.
     #[track_caller]
     pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
-        let mut timeline = lock(&stream.core.timeline);
-        let ticket = timeline.ledger.enter(MemoryKind::Device, buffer.len_bytes(), Location::caller());
-        let sequence = timeline.note_alloc(stream.lane.index);
-        drop(timeline);
-        let allocation = Self::made(stream, Made { buffer, ticket, sequence });
+        let mut tracker = lock(&stream.core.tracker);
+        let entry = tracker.ledger.enter(MemoryKind::Device, buffer.len_bytes(), Location::caller());
+        let sequence = tracker.note_alloc(stream.lane.index);
+        drop(tracker);
+        let allocation = Self::made(stream, Made { buffer, entry, sequence });
         allocation.tell();
         allocation
     }
@@ -178,11 +178,11 @@ impl<D: Device> Allocation<D> {
     /// Gives up memory that is not lent: from now on nobody here frees or counts it. None if there are no bytes.
     pub(crate) fn release(mut self) -> Option<D::Buffer> {
         let buffer = self.buffer.take();
-        if let Some(ticket) = self.ticket.take() {
-            let mut timeline = lock(&self.core.timeline);
-            let record = timeline.ledger.record(&ticket);
-            timeline.ledger.leave(ticket);
-            drop(timeline);
+        if let Some(entry) = self.entry.take() {
+            let mut tracker = lock(&self.core.tracker);
+            let record = tracker.ledger.record(&entry);
+            tracker.ledger.leave(entry);
+            drop(tracker);
             self.core.watch.freed(&record);
         }
         buffer
@@ -201,7 +201,7 @@ impl<D: Device> Allocation<D> {
             buffer: None,
             len_bytes: 0,
             home,
-            ticket: None,
+            entry: None,
             owner: None,
             promised: None,
             for_good: AtomicBool::new(false),
@@ -242,15 +242,15 @@ impl<D: Device> Allocation<D> {
 
     /// Lets the owner go when the device is finished. Blocks only if no event can be had that says when.
     fn give_back(&self, owner: ManuallyDrop<Owner>) {
-        self.core.custody.collect(&self.core);
-        let mut timeline = lock(&self.core.timeline);
-        let pending = timeline.pending(self, true);
-        let marks = timeline.marks_of(&pending);
-        let streams = timeline.streams_of(&pending);
-        drop(timeline);
+        self.core.deferred_drops.collect(&self.core);
+        let mut tracker = lock(&self.core.tracker);
+        let pending = tracker.pending(self, true);
+        let marks = tracker.marks_of(&pending);
+        let streams = tracker.streams_of(&pending);
+        drop(tracker);
         match marks {
             Ok(marks) if marks.is_empty() => drop(ManuallyDrop::into_inner(owner)),
-            Ok(marks) => self.core.custody.keep(ManuallyDrop::into_inner(owner), marks),
+            Ok(marks) => self.core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
             Err(error) => {
                 self.core.report(error);
                 // A lane whose stream is gone left its event behind: not among these, so not known to be finished.
@@ -275,21 +275,21 @@ impl<D: Device> Drop for Allocation<D> {
     /// Frees in stream order: after every access, on the home stream if it lives. Does not block.
     fn drop(&mut self) {
         if self.for_good.load(Relaxed) {
-            if let Some(ticket) = &self.ticket {
-                lock(&self.core.timeline).ledger.set_state(ticket, AllocationState::Lost);
+            if let Some(entry) = &self.entry {
+                lock(&self.core.tracker).ledger.set_state(entry, AllocationState::Lost);
             }
             return;
         }
         if let Some(owner) = self.owner.take() {
             return self.give_back(owner);
         }
-        let (Some(buffer), Some(ticket)) = (self.buffer.take(), self.ticket.take()) else { return };
+        let (Some(buffer), Some(entry)) = (self.buffer.take(), self.entry.take()) else { return };
         let uses = self.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
         if !self.core.releases.is_deferring() {
-            return free(&self.core, buffer, ticket, self.home, uses);
+            return free(&self.core, buffer, entry, self.home, uses);
         }
-        lock(&self.core.timeline).ledger.set_state(&ticket, AllocationState::Pending);
-        let later = DeviceMemory { buffer, ticket, home: self.home, uses: mem::take(uses) };
+        lock(&self.core.tracker).ledger.set_state(&entry, AllocationState::Pending);
+        let later = DeviceMemory { buffer, entry, home: self.home, uses: mem::take(uses) };
         if let Some(Pending::Device(now)) = self.core.releases.defer(Pending::Device(later), self.len_bytes) {
             now.free(&self.core);
         }
@@ -300,39 +300,45 @@ impl<D: Device> Drop for Allocation<D> {
 #[derive(Debug)]
 pub(crate) struct DeviceMemory<D: Device> {
     buffer: D::Buffer,
-    ticket: Ticket,
+    entry: LedgerEntry,
     home: LaneId,
-    uses: Uses,
+    uses: AccessLog,
 }
 
 impl<D: Device> DeviceMemory<D> {
     /// Frees in stream order. Does not block.
     pub(crate) fn free(self, core: &ContextCore<D>) {
-        free(core, self.buffer, self.ticket, self.home, &self.uses);
+        free(core, self.buffer, self.entry, self.home, &self.uses);
     }
 }
 
 /// Frees memory after every access, on the home stream if it lives. Does not block.
-fn free<D: Device>(core: &ContextCore<D>, buffer: D::Buffer, ticket: Ticket, home: LaneId, uses: &Uses) {
-    let mut timeline = lock(&core.timeline);
-    let record = core.watch.is_hooked().then(|| timeline.ledger.record(&ticket));
-    let lane = timeline.home_or_internal(home);
+fn free<D: Device>(
+    core: &ContextCore<D>,
+    buffer: D::Buffer,
+    entry: LedgerEntry,
+    home: LaneId,
+    uses: &AccessLog,
+) {
+    let mut tracker = lock(&core.tracker);
+    let record = core.watch.is_hooked().then(|| tracker.ledger.record(&entry));
+    let lane = tracker.home_or_internal(home);
     // If the order could not be made, freeing would pull the memory from under a reader: it stays leaked.
-    let freed = timeline.order_free(lane, buffer.len_bytes(), uses).and_then(|()| {
-        let stream = timeline.stream(lane).expect("home_or_internal names a live lane");
+    let freed = tracker.order_free(lane, buffer.len_bytes(), uses).and_then(|()| {
+        let stream = tracker.stream(lane).expect("home_or_internal names a live lane");
         stream.free(FreeOp { buffer })
     });
     match freed {
         Ok(()) => {
-            timeline.ledger.leave(ticket);
-            drop(timeline);
+            tracker.ledger.leave(entry);
+            drop(tracker);
             if let Some(record) = record {
                 core.watch.freed(&record);
             }
         }
         Err(error) => {
-            timeline.ledger.set_state(&ticket, AllocationState::Lost);
-            drop(timeline);
+            tracker.ledger.set_state(&entry, AllocationState::Lost);
+            drop(tracker);
             core.report(error);
         }
     }

@@ -1,4 +1,4 @@
-//! The owner of a device: its timeline, its ledger and error sink, its staging memory.
+//! The owner of a device: its tracker, its ledger and error sink, its staging memory.
 
 use std::{
     fmt,
@@ -11,9 +11,9 @@ use std::{
 use crate::{
     Error, Result,
     backend::Device,
-    custody::Custody,
+    deferred_drop::DeferredDrops,
+    hazards::{HazardTracker, Mode},
     memory::{Releases, Watch},
-    order::{Mode, Timeline},
     pinned_pool::PinnedPool,
     staging::Staging,
     statistics::Statistics,
@@ -45,11 +45,11 @@ pub struct Context<D: Device>(pub(crate) Arc<ContextCore<D>>);
 /// What a context's arrays, streams and events keep alive.
 #[derive(Debug)]
 pub(crate) struct ContextCore<D: Device> {
-    // Fields drop in this order: custody and staging wait for their events, streams go, the device goes last.
-    pub(crate) custody: Custody<D>,
+    // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the device goes last.
+    pub(crate) deferred_drops: DeferredDrops<D>,
     pub(crate) staging: Staging<D>,
     pub(crate) pinned: Arc<PinnedPool<D>>,
-    pub(crate) timeline: Mutex<Timeline<D>>,
+    pub(crate) tracker: Mutex<HazardTracker<D>>,
     pub(crate) watch: Arc<Watch>,
     pub(crate) releases: Arc<Releases<D>>,
     /// Contexts and open streams that programs hold.
@@ -64,14 +64,14 @@ impl<D: Device> Context<D> {
     ///
     /// The device could not open the internal stream.
     pub fn new(device: D) -> Result<Self> {
-        let timeline = Mutex::new(Timeline::new(device.info().backend, device.open_stream()?));
-        let (staging, custody) = (Staging::default(), Custody::default());
+        let tracker = Mutex::new(HazardTracker::new(device.info().backend, device.open_stream()?));
+        let (staging, deferred_drops) = (Staging::default(), DeferredDrops::default());
         let watch = Arc::new(Watch::new(device.info().backend));
         let core = Arc::new_cyclic(|core| {
             let releases = Arc::new(Releases::new(core));
             let pinned = Arc::new(PinnedPool::new(Arc::clone(&watch), Arc::clone(&releases)));
             let handles = AtomicUsize::new(0);
-            ContextCore { custody, staging, pinned, timeline, watch, releases, handles, device }
+            ContextCore { deferred_drops, staging, pinned, tracker, watch, releases, handles, device }
         });
         Ok(Self::of(&core))
     }
@@ -132,7 +132,7 @@ impl<D: Device> Context<D> {
     /// Counts of what was submitted to the device since the context was made.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        lock(&self.0.timeline).statistics
+        lock(&self.0.tracker).statistics
     }
 
     /// Whether the two are the same context.

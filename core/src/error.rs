@@ -5,9 +5,9 @@ use thiserror::Error;
 use crate::{
     backend::{Capability, MemoryInfo},
     function::FunctionError,
+    hazards::Hazard,
     layout::LayoutError,
     memory::LiveByTag,
-    order::Hazard,
 };
 
 /// What went wrong, and where: messages name the operation and the backend.

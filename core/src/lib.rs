@@ -7,10 +7,11 @@ mod brief;
 pub mod compare;
 mod context;
 pub mod copy;
-mod custody;
+mod deferred_drop;
 mod error;
 pub mod foreign;
 pub mod function;
+mod hazards;
 pub mod host;
 pub mod host_array;
 pub mod ipc;
@@ -22,7 +23,6 @@ mod module;
 #[cfg(feature = "npy")]
 pub mod npy;
 mod operations;
-mod order;
 mod peer;
 mod pinned_pool;
 #[cfg(feature = "serde")]
@@ -43,11 +43,11 @@ pub use array::{
 pub use backend::Device;
 pub use context::Context;
 pub use error::{Error, Result};
+pub use hazards::Hazard;
 pub use host::{PinnedArray, PinnedBuffer, Scope, Transfer, TransferError};
 pub use host_array::HostArray;
 pub use layout::{Axes, Layout, LayoutError, NdLayout, Order};
 pub use module::{Module, Symbol};
-pub use order::Hazard;
 pub use peer::Crossing;
 pub use pinned_pool::{HostMemoryStatistics, PinnedLimits};
 pub use statistics::Statistics;

@@ -53,7 +53,7 @@ mod statistics;
 mod tag;
 
 pub(crate) use hook::Watch;
-pub(crate) use ledger::{Ledger, Ticket};
+pub(crate) use ledger::{Ledger, LedgerEntry};
 pub(crate) use limit::limited;
 pub(crate) use release::{Pending, Releases};
 

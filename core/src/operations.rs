@@ -14,8 +14,8 @@ use crate::{
     allocation::Allocation,
     backend::{CopyOp, Device, DownloadOp, FillOp, Stream, UploadOp},
     copy::{Class, Plan},
+    hazards::{AllocationAccess, Footprint},
     layout::{Layout, NdLayout, Order},
-    order::{Footprint, Touch},
     statistics::Work,
     stream::StreamCore,
 };
@@ -29,9 +29,9 @@ pub(crate) struct Elements<'a, D: Device> {
 }
 
 impl<'a, D: Device> Elements<'a, D> {
-    pub(crate) fn touch(&self, write: bool) -> Touch<'a, D> {
+    pub(crate) fn touch(&self, write: bool) -> AllocationAccess<'a, D> {
         let footprint = Footprint::of(self.layout, self.item_bytes);
-        Touch { allocation: self.allocation, footprint, write }
+        AllocationAccess { allocation: self.allocation, footprint, write }
     }
 }
 
@@ -92,7 +92,7 @@ impl<D: Device> StreamCore<D> {
                 let scratch = Allocation::new(self, len_bytes)?;
                 self.submit_upload(&scratch, 0..len_bytes, src)?;
                 let whole = Footprint::solid(0, len_bytes);
-                let whole = Touch { allocation: &scratch, footprint: whole, write: false };
+                let whole = AllocationAccess { allocation: &scratch, footprint: whole, write: false };
                 self.submit_copy(dst.touch(true), whole, &plan)
             }
         }
@@ -119,7 +119,7 @@ impl<D: Device> StreamCore<D> {
             _ => {
                 let scratch = Allocation::new(self, len_bytes)?;
                 let whole = Footprint::solid(0, len_bytes);
-                let whole = Touch { allocation: &scratch, footprint: whole, write: true };
+                let whole = AllocationAccess { allocation: &scratch, footprint: whole, write: true };
                 self.submit_copy(whole, src.touch(false), &plan)?;
                 self.submit_download(&scratch, 0..len_bytes, dst)
             }
@@ -131,7 +131,12 @@ impl<D: Device> StreamCore<D> {
     }
 
     #[track_caller]
-    fn submit_copy(&self, dst: Touch<'_, D>, src: Touch<'_, D>, plan: &Plan) -> Result<()> {
+    fn submit_copy(
+        &self,
+        dst: AllocationAccess<'_, D>,
+        src: AllocationAccess<'_, D>,
+        plan: &Plan,
+    ) -> Result<()> {
         if plan.len_bytes() == 0 {
             return Ok(());
         }
@@ -142,8 +147,11 @@ impl<D: Device> StreamCore<D> {
 
     #[track_caller]
     fn submit_upload(&self, dst: &Allocation<D>, range: Range<usize>, src: *const u8) -> Result<()> {
-        let touch =
-            Touch { allocation: dst, footprint: Footprint::solid(range.start, range.end), write: true };
+        let touch = AllocationAccess {
+            allocation: dst,
+            footprint: Footprint::solid(range.start, range.end),
+            write: true,
+        };
         let (dst, dst_offset_bytes, len_bytes) = (dst.buffer(), range.start, range.len());
         let op = UploadOp { dst, dst_offset_bytes, src, len_bytes, checked: true };
         let _submission = self.admit(Work::Upload { len_bytes }, &[touch])?;
@@ -152,8 +160,11 @@ impl<D: Device> StreamCore<D> {
 
     #[track_caller]
     fn submit_download(&self, src: &Allocation<D>, range: Range<usize>, dst: *mut u8) -> Result<()> {
-        let touch =
-            Touch { allocation: src, footprint: Footprint::solid(range.start, range.end), write: false };
+        let touch = AllocationAccess {
+            allocation: src,
+            footprint: Footprint::solid(range.start, range.end),
+            write: false,
+        };
         let (src, src_offset_bytes, len_bytes) = (src.buffer(), range.start, range.len());
         let op = DownloadOp { src, src_offset_bytes, dst, len_bytes, checked: true };
         let _submission = self.admit(Work::Download { len_bytes }, &[touch])?;

@@ -15,8 +15,10 @@ use crate::{
     Context, Error, Result,
     backend::{Device, HostBuffer, HostFlags},
     context::lock,
-    custody::Owner,
-    memory::{AllocationState, Ledger, LiveByTag, MemoryKind, Pending, Releases, Ticket, Watch, limited},
+    deferred_drop::Owner,
+    memory::{
+        AllocationState, Ledger, LedgerEntry, LiveByTag, MemoryKind, Pending, Releases, Watch, limited,
+    },
 };
 
 /// Host memory that a context's program holds for the device. Staging memory of the library is not counted.
@@ -74,7 +76,7 @@ impl<D: Device> Context<D> {
     /// Pinned, registered and managed memory that the program holds in this context.
     #[must_use]
     pub fn host_memory_statistics(&self) -> HostMemoryStatistics {
-        self.0.custody.collect(&self.0);
+        self.0.deferred_drops.collect(&self.0);
         lock(&self.0.pinned.state).statistics()
     }
 
@@ -157,11 +159,16 @@ impl<D: Device> State<D> {
     }
 
     /// Enters memory that somebody gets.
-    fn enter(&mut self, flags: HostFlags, len_bytes: usize, location: &'static Location<'static>) -> Ticket {
+    fn enter(
+        &mut self,
+        flags: HostFlags,
+        len_bytes: usize,
+        location: &'static Location<'static>,
+    ) -> LedgerEntry {
         let kind = if flags.mapped { MemoryKind::Mapped } else { MemoryKind::Pinned };
-        let ticket = self.ledger.enter(kind, len_bytes, location);
+        let entry = self.ledger.enter(kind, len_bytes, location);
         self.peak_bytes = self.peak_bytes.max(self.pinned_bytes());
-        ticket
+        entry
     }
 
     /// Pinned memory in use, by tag.
@@ -242,10 +249,10 @@ impl<D: Device> PinnedPool<D> {
         flags: HostFlags,
         location: &'static Location<'static>,
     ) -> Pooled<D> {
-        let ticket = state.enter(flags, memory.len_bytes(), location);
-        let record = state.ledger.record(&ticket);
+        let entry = state.enter(flags, memory.len_bytes(), location);
+        let record = state.ledger.record(&entry);
         drop(state);
-        let held = Some((memory, ticket));
+        let held = Some((memory, entry));
         let pooled = Pooled { held, flags, slow_read: None, may_wait: true, pool: Arc::clone(self) };
         self.watch.allocated(&record);
         pooled
@@ -257,20 +264,20 @@ impl<D: Device> PinnedPool<D> {
         kind: MemoryKind,
         len_bytes: usize,
         location: &'static Location<'static>,
-    ) -> Ticket {
+    ) -> LedgerEntry {
         let mut state = lock(&self.state);
-        let ticket = state.ledger.enter(kind, len_bytes, location);
-        let record = state.ledger.record(&ticket);
+        let entry = state.ledger.enter(kind, len_bytes, location);
+        let record = state.ledger.record(&entry);
         drop(state);
         self.watch.allocated(&record);
-        ticket
+        entry
     }
 
     /// Takes it out again, and tells of it.
-    pub(crate) fn leave(&self, ticket: Ticket) {
+    pub(crate) fn leave(&self, entry: LedgerEntry) {
         let mut state = lock(&self.state);
-        let record = state.ledger.record(&ticket);
-        state.ledger.leave(ticket);
+        let record = state.ledger.record(&entry);
+        state.ledger.leave(entry);
         drop(state);
         self.watch.freed(&record);
     }
@@ -282,10 +289,10 @@ impl<D: Device> PinnedPool<D> {
     }
 
     /// Whether what is dropped now may have to wait. Then the ledger says that this does.
-    pub(crate) fn puts_off(&self, ticket: &Ticket) -> bool {
+    pub(crate) fn puts_off(&self, entry: &LedgerEntry) -> bool {
         let puts_off = self.releases.is_deferring();
         if puts_off {
-            lock(&self.state).ledger.set_state(ticket, AllocationState::Pending);
+            lock(&self.state).ledger.set_state(entry, AllocationState::Pending);
         }
         puts_off
     }
@@ -332,7 +339,7 @@ fn rounded(len_bytes: NonZeroUsize) -> NonZeroUsize {
 /// Pinned memory in use: counted until it is dropped, then kept or freed.
 pub(crate) struct Pooled<D: Device> {
     /// Taken out by `drop` alone.
-    held: Option<(D::HostBuffer, Ticket)>,
+    held: Option<(D::HostBuffer, LedgerEntry)>,
     pub(crate) flags: HostFlags,
     /// Whom to tell of reads that are slow.
     pub(crate) slow_read: Option<fn(&D::HostBuffer)>,
@@ -349,17 +356,17 @@ impl<D: Device> Pooled<D> {
 
 impl<D: Device> Drop for Pooled<D> {
     fn drop(&mut self) {
-        let Some((memory, ticket)) = self.held.take() else { return };
+        let Some((memory, entry)) = self.held.take() else { return };
         // What is kept for reuse costs nothing now, so it need not wait.
-        if self.may_wait && !self.pool.would_keep(memory.len_bytes()) && self.pool.puts_off(&ticket) {
+        if self.may_wait && !self.pool.would_keep(memory.len_bytes()) && self.pool.puts_off(&entry) {
             let (len_bytes, pool) = (memory.len_bytes(), Arc::clone(&self.pool));
-            let held = Some((memory, ticket));
+            let held = Some((memory, entry));
             let later = Self { held, flags: self.flags, slow_read: None, may_wait: false, pool };
             return self.pool.put_off(Box::new(later), len_bytes);
         }
         let mut state = lock(&self.pool.state);
-        let record = state.ledger.record(&ticket);
-        state.ledger.leave(ticket);
+        let record = state.ledger.record(&entry);
+        state.ledger.leave(entry);
         state.idle_bytes += memory.len_bytes();
         state.idle.push_back((self.flags, memory));
         let idle_bytes = state.limits.idle_bytes;

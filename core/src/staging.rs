@@ -5,7 +5,7 @@
 //! only a slot is leaked.
 #![allow(unsafe_code)] // reads and writes pinned memory that no operation uses
 
-mod crew;
+mod copy_pool;
 mod worked;
 
 use std::{
@@ -19,11 +19,11 @@ use crate::{
     Result,
     backend::{Device, Event, HostBuffer, Quiesced},
     context::{ContextCore, lock},
-    order::Mark,
+    hazards::RecordedEvent,
     stream::StreamCore,
 };
 
-pub(crate) use crew::Crew;
+pub(crate) use copy_pool::CopyPool;
 pub(crate) use worked::{By, HostCopy, WorkedSlot};
 
 /// Bytes of the largest slot, and so of the largest piece a transfer is cut into. Large enough that the cost of an
@@ -43,7 +43,7 @@ pub(crate) struct Staging<D: Device> {
     /// Oldest first.
     busy: Mutex<Vec<BusySlot<D>>>,
     /// Who copies to slots and from them.
-    pub(crate) crew: Crew<HostCopy>,
+    pub(crate) copy_pool: CopyPool<HostCopy>,
 }
 
 /// A slot that no operation uses.
@@ -63,7 +63,7 @@ pub(crate) struct LentSlot<D: Device> {
 pub(crate) struct BusySlot<D: Device> {
     memory: ManuallyDrop<D::HostBuffer>,
     lane: usize,
-    mark: Mark<D>,
+    mark: RecordedEvent<D>,
 }
 
 impl<D: Device> Slot<D> {
@@ -96,7 +96,7 @@ impl<D: Device> LentSlot<D> {
 
     /// Says until when: the operations were submitted to `stream`, if at all. If no event can be recorded, waits.
     pub(crate) fn until_now(self, stream: &StreamCore<D>) -> Result<BusySlot<D>> {
-        let recorded = lock(&stream.core.timeline).record(stream.lane.index);
+        let recorded = lock(&stream.core.tracker).record(stream.lane.index);
         match recorded {
             Ok(mark) => Ok(BusySlot { memory: self.memory, lane: stream.lane.index, mark }),
             Err(error) => {
@@ -119,7 +119,7 @@ impl<D: Device> BusySlot<D> {
     pub(crate) fn wait(self, core: &ContextCore<D>) -> Result<Slot<D>> {
         match self.mark.event.synchronize() {
             Quiesced::Done => {
-                lock(&core.timeline).host_waited(self.lane, self.mark.sequence, &self.mark.seen);
+                lock(&core.tracker).host_waited(self.lane, self.mark.sequence, &self.mark.seen);
                 Ok(Slot { memory: ManuallyDrop::into_inner(self.memory) })
             }
             Quiesced::Ended(error) => {
@@ -136,7 +136,7 @@ impl<D: Device> Staging<D> {
     /// does so rather than answer that pinned memory ran out.
     pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = slot_size(len_bytes);
-        core.custody.collect(core);
+        core.deferred_drops.collect(core);
         let mut in_flight = SLOTS_IN_FLIGHT;
         loop {
             if let Some(slot) = self.take_idle(size).or_else(|| self.take_finished(core, size)) {
@@ -249,7 +249,7 @@ fn slot_size(len_bytes: usize) -> usize {
 
 impl<D: Device> Default for Staging<D> {
     fn default() -> Self {
-        Self { idle: Mutex::default(), busy: Mutex::default(), crew: Crew::default() }
+        Self { idle: Mutex::default(), busy: Mutex::default(), copy_pool: CopyPool::default() }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     backend::{Device, Event as _, Quiesced, Stream as _},
     brief::On,
     context::{Context, ContextCore, lock},
-    order::{LaneId, Mark, Mode, Timeline, Touch},
+    hazards::{AllocationAccess, HazardTracker, LaneId, Mode, RecordedEvent},
     statistics::Work,
 };
 
@@ -23,7 +23,7 @@ use crate::{
 /// happen. Dropping the last clone neither blocks nor cancels what was submitted.
 pub struct StreamHandle<D: Device>(pub(crate) Arc<StreamCore<D>>);
 
-/// One stream and its place in the timeline.
+/// One stream and its place in the tracker.
 #[derive(Debug)]
 pub(crate) struct StreamCore<D: Device> {
     pub(crate) raw: Arc<D::Stream>,
@@ -35,7 +35,7 @@ pub(crate) struct StreamCore<D: Device> {
 impl<D: Device> StreamHandle<D> {
     pub(crate) fn open(core: &Arc<ContextCore<D>>, mode: Mode) -> Result<Self> {
         let raw = Arc::new(core.device.open_stream()?);
-        let lane = lock(&core.timeline).open(Arc::clone(&raw));
+        let lane = lock(&core.tracker).open(Arc::clone(&raw));
         core.hold();
         Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode })))
     }
@@ -73,7 +73,7 @@ impl<D: Device> StreamHandle<D> {
         make: impl FnOnce(&D, &D::Stream) -> Result<D::Event>,
     ) -> Result<EventHandle<D>> {
         let StreamCore { core, lane, .. } = &*self.0;
-        let mark = lock(&core.timeline).record_with(lane.index, |stream| make(&core.device, stream))?;
+        let mark = lock(&core.tracker).record_with(lane.index, |stream| make(&core.device, stream))?;
         Ok(EventHandle { core: Arc::clone(core), lane: lane.index, mark })
     }
 
@@ -86,7 +86,7 @@ impl<D: Device> StreamHandle<D> {
     #[track_caller]
     pub fn wait(&self, event: &EventHandle<D>) -> Result<()> {
         self.0.check_context("wait", [&event.core])?;
-        lock(&self.0.core.timeline).join(self.0.lane.index, event.lane, &event.mark)
+        lock(&self.0.core.tracker).join(self.0.lane.index, event.lane, &event.mark)
     }
 
     /// Blocks the calling thread until everything submitted so far is finished.
@@ -109,11 +109,15 @@ impl<D: Device> StreamHandle<D> {
 impl<D: Device> StreamCore<D> {
     /// Orders and notes one operation. The caller checked that all is of this context, and enqueues the operation on this
     /// stream while it holds the submission lock, which it is given: so nothing comes between.
-    pub(crate) fn admit(&self, work: Work, touches: &[Touch<'_, D>]) -> Result<MutexGuard<'_, Timeline<D>>> {
-        let mut timeline = lock(&self.core.timeline);
-        timeline.admit(self.lane.index, self.mode, work.operation(), touches)?;
-        timeline.statistics.count(work);
-        Ok(timeline)
+    pub(crate) fn admit(
+        &self,
+        work: Work,
+        touches: &[AllocationAccess<'_, D>],
+    ) -> Result<MutexGuard<'_, HazardTracker<D>>> {
+        let mut tracker = lock(&self.core.tracker);
+        tracker.admit(self.lane.index, self.mode, work.operation(), touches)?;
+        tracker.statistics.count(work);
+        Ok(tracker)
     }
 
     /// Refuses what belongs to another context.
@@ -128,14 +132,14 @@ impl<D: Device> StreamCore<D> {
         Err(Error::DeviceMismatch { backend: self.core.backend(), operation })
     }
 
-    /// Waits, and lets the timeline forget what is finished.
+    /// Waits, and lets the tracker forget what is finished.
     #[track_caller]
     pub(crate) fn quiesce(&self) -> Quiesced {
         // The position is taken first: what other threads submit during the wait is not covered by it.
-        let (sequence, seen) = lock(&self.core.timeline).position(self.lane.index);
+        let (sequence, seen) = lock(&self.core.tracker).position(self.lane.index);
         let end = self.raw.synchronize();
         if matches!(end, Quiesced::Done) {
-            lock(&self.core.timeline).host_waited(self.lane.index, sequence, &seen);
+            lock(&self.core.tracker).host_waited(self.lane.index, sequence, &seen);
         }
         end
     }
@@ -144,7 +148,7 @@ impl<D: Device> StreamCore<D> {
 impl<D: Device> Drop for StreamCore<D> {
     /// Leaves the last event of the stream behind, for those who must still wait for its work.
     fn drop(&mut self) {
-        let closed = lock(&self.core.timeline).close(self.lane);
+        let closed = lock(&self.core.tracker).close(self.lane);
         if let Err(error) = closed {
             self.core.report(error);
         }
@@ -158,7 +162,7 @@ impl<D: Device> Drop for StreamCore<D> {
 pub struct EventHandle<D: Device> {
     core: Arc<ContextCore<D>>,
     lane: usize,
-    mark: Mark<D>,
+    mark: RecordedEvent<D>,
 }
 
 impl<D: Device> EventHandle<D> {
@@ -208,12 +212,12 @@ impl<D: Device> EventHandle<D> {
     }
 
     /// The event and its lane, without what keeps the context alive.
-    pub(crate) fn into_mark(self) -> (usize, Mark<D>) {
+    pub(crate) fn into_mark(self) -> (usize, RecordedEvent<D>) {
         (self.lane, self.mark)
     }
 
     fn note_finished(&self) {
-        lock(&self.core.timeline).host_waited(self.lane, self.mark.sequence, &self.mark.seen);
+        lock(&self.core.tracker).host_waited(self.lane, self.mark.sequence, &self.mark.seen);
     }
 }
 

@@ -22,9 +22,9 @@ use crate::{
     array::Element,
     backend::{Device, Event},
     context::{ContextCore, lock},
-    custody::Owner,
+    deferred_drop::Owner,
+    hazards::RecordedEvent,
     layout::Layout,
-    order::Mark,
 };
 
 pub use managed::ManagedArray;
@@ -89,13 +89,13 @@ impl<T: Element, D: Device> Unified<T, D> {
     /// Waits for what is in the way of the host reading, or writing.
     fn settle(&self, write: bool) -> Result<()> {
         let core = &self.allocation().core;
-        let mut timeline = lock(&core.timeline);
-        let pending = timeline.pending(self.allocation(), write);
-        let marks: Vec<(usize, Mark<D>)> = timeline.marks_of(&pending)?;
-        drop(timeline);
+        let mut tracker = lock(&core.tracker);
+        let pending = tracker.pending(self.allocation(), write);
+        let marks: Vec<(usize, RecordedEvent<D>)> = tracker.marks_of(&pending)?;
+        drop(tracker);
         for (lane, mark) in marks {
             mark.event.synchronize().into_result()?;
-            lock(&core.timeline).host_waited(lane, mark.sequence, &mark.seen);
+            lock(&core.tracker).host_waited(lane, mark.sequence, &mark.seen);
         }
         Ok(())
     }
@@ -148,7 +148,7 @@ macro_rules! unified_methods {
             self.unified.array.layout()
         }
 
-        layout_questions!();
+        shape_methods!();
         array_transforms!(ArrayView<'_, T, D>, Array<T, D>);
 
         fn with_layout(&self, layout: Layout) -> ArrayView<'_, T, D> {

@@ -1,9 +1,9 @@
 //! The doors to other code on the simulator: what happens when calls fail, and the twins of the laws, which must be found out.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; stands for other code
 
-#[path = "doors/lent.rs"]
+#[path = "interop/lent.rs"]
 mod lent;
-#[path = "doors/numba.rs"]
+#[path = "interop/numba.rs"]
 mod numba;
 #[path = "schedules/everywhere.rs"]
 mod schedules;

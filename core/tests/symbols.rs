@@ -2,7 +2,7 @@
 //! declaration of who reads them, which must be found out.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; loads images, and stands for kernels
 
-#[path = "doors/symbols.rs"]
+#[path = "interop/symbols.rs"]
 mod laws;
 
 use devarray::{

@@ -13,9 +13,9 @@ mod programs;
 #[path = "../common/reductions.rs"]
 mod reductions_of;
 
-#[path = "../../../core/tests/doors/numba.rs"]
+#[path = "../../../core/tests/interop/numba.rs"]
 mod doors_numba;
-#[path = "../../../core/tests/doors/symbols.rs"]
+#[path = "../../../core/tests/interop/symbols.rs"]
 mod symbol_laws;
 
 #[path = "../../../core/tests/host_kinds/laws.rs"]
@@ -39,13 +39,13 @@ mod absence;
 mod accounting;
 mod calls;
 mod debug;
-mod doors;
 mod driver;
 mod errors;
 mod foreign;
 mod functions;
 mod host_kinds;
 mod host_laws;
+mod interop;
 mod ipc;
 mod kernels;
 mod memory;

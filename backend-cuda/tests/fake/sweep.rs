@@ -53,7 +53,7 @@ fn work(context: &Context<CudaDevice>) -> Result<()> {
     end.elapsed_since(&start)?;
     assert_eq!(cube.view().to_vec(&one)?, numbers);
     host_kinds(context, &one, &cube)?;
-    super::doors::program(context, &one)?;
+    super::interop::program(context, &one)?;
     one.synchronize()?;
     two.synchronize()
 }

@@ -54,9 +54,9 @@ impl Engine {
 
 /// Makes the destination of a download, which is about to be enqueued and uses no memory of another operation in flight,
 /// look wrong.
-pub(super) fn scribble(host: &HostRange, poison: Poison) {
+pub(super) fn poison_destination(host: &HostRange, poison: Poison) {
     // SAFETY: the destination of an operation that is in flight from now on; nothing else in flight uses it.
-    unsafe { host.scribble(poison) }
+    unsafe { host.poison_destination(poison) }
 }
 
 /// Reads the source of an upload that is about to be enqueued, whose bytes are to be kept until it has run.

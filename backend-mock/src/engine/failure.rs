@@ -16,7 +16,7 @@ impl Engine {
 
     /// As [`enter`](Self::enter), for a call that asks for memory.
     pub(crate) fn enter_asking(&mut self, site: Site, len_bytes: usize) -> Result<()> {
-        (self.doom, self.is_late) = (None, false);
+        (self.pending_loss, self.is_late) = (None, false);
         if let Some(lost) = &self.lost {
             return Err(lost.clone());
         }
@@ -33,7 +33,7 @@ impl Engine {
                 Ok(())
             }
             Fate::Doomed(error) => {
-                self.doom = Some(Box::new(error));
+                self.pending_loss = Some(Box::new(error));
                 Ok(())
             }
             Fate::Fails(error) => {
@@ -46,7 +46,7 @@ impl Engine {
     /// Loses the device if the operation is to, after some of its bytes or none. True if it did, which ends the operation.
     pub(super) fn meet_doom(&mut self, lane: usize) -> bool {
         let Some(op) = self.lanes.front_mut(lane) else { return false };
-        let Some(doom) = op.doom.take().filter(|_| !op.cancelled) else { return false };
+        let Some(pending_loss) = op.pending_loss.take().filter(|_| !op.cancelled) else { return false };
         // One way: nothing has been moved. Two: a piece, or all if it is one.
         if op.work.len_bytes() > 0 && self.chooser.choose(Choice::Doom, 2) == 1 {
             self.execute(lane);
@@ -54,7 +54,7 @@ impl Engine {
         if let Some(op) = self.lanes.front_mut(lane) {
             op.cancelled = true;
         }
-        self.lose_if_sticky(&doom);
+        self.lose_if_sticky(&pending_loss);
         // What is no movement of bytes still takes effect, as everything cancelled does.
         self.execute(lane)
     }

@@ -21,12 +21,12 @@ pub(super) struct Op {
     /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees, records and waits.
     pub(super) cancelled: bool,
     /// It loses the device, with this error, when it runs.
-    pub(super) doom: Option<Box<Error>>,
+    pub(super) pending_loss: Option<Box<Error>>,
 }
 
 impl Op {
     pub(super) fn new(number: u64, work: Work) -> Self {
-        Self { number, work, pieces: None, after: None, cancelled: false, doom: None }
+        Self { number, work, pieces: None, after: None, cancelled: false, pending_loss: None }
     }
 
     /// What it runs after, besides what its lane was given before.

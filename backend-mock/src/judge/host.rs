@@ -6,9 +6,9 @@ use devarray::backend::DeclaredAccess;
 
 use super::{
     Judge, Position,
+    access_lists::ListedAccess,
     bytes::Bytes,
     declared::bytes_of,
-    notes::Note,
     shadow::{Conflict, Shadow},
 };
 use crate::{
@@ -68,7 +68,7 @@ impl Judge {
 
     /// Host memory got a place among the device's: before everything, and all of it has a value.
     pub(crate) fn lend(&mut self, id: BufferId, len_bytes: usize, operation: Operation) {
-        let alloc = Note::new(Position::default(), operation, Access::Lifetime);
+        let alloc = ListedAccess::new(Position::default(), operation, Access::Lifetime);
         self.device.insert(id, len_bytes, alloc);
         if let Some(buffer) = self.device.buffer_mut(id) {
             buffer.initialized.set(&Bytes::range(0..len_bytes), true);
@@ -79,11 +79,11 @@ impl Judge {
     pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Box<Finding>> {
         let buffer = self.device.buffer(id).filter(|_| self.on)?;
         let whole = 0..buffer.len_bytes;
-        let conflicts = buffer.shadow.conflicts(&whole, true, self.lanes.host(), &self.notes);
+        let conflicts = buffer.shadow.conflicts(&whole, true, self.lanes.host(), &self.access_lists);
         let memory = Memory::Device { id, len_bytes: whole.len() };
         let finding =
             self.conflict(Code::HostFreed, operation, Access::Lifetime, false, conflicts, |_| memory);
-        self.device.free(id, Note::new(Position::default(), operation, Access::Lifetime));
+        self.device.free(id, ListedAccess::new(Position::default(), operation, Access::Lifetime));
         finding
     }
 
@@ -100,7 +100,7 @@ impl Judge {
             if declared.write { (Code::HostWrite, Access::Write) } else { (Code::HostRead, Access::Read) };
         let memory = Memory::Device { id, len_bytes: buffer.len_bytes };
         let host = self.lanes.host();
-        let mut conflicts = buffer.shadow.conflicts_with(&bytes, declared.write, host, &self.notes);
+        let mut conflicts = buffer.shadow.conflicts_with(&bytes, declared.write, host, &self.access_lists);
         if !host.knows(buffer.alloc.position) {
             conflicts.push(Conflict { with: buffer.alloc, bytes: bytes.span() });
         }
@@ -125,7 +125,7 @@ impl Judge {
             return None;
         }
         let writes = access == Access::Write;
-        let conflicts = self.host.shadow.conflicts(addresses, writes, self.lanes.host(), &self.notes);
+        let conflicts = self.host.shadow.conflicts(addresses, writes, self.lanes.host(), &self.access_lists);
         self.conflict(code, operation, access, false, conflicts, |bytes| self.host.name(bytes))
     }
 }

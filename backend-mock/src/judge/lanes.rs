@@ -10,14 +10,14 @@ const MOST_WAITS: usize = 16;
 
 /// What is before a record, under each profile that may differ.
 #[derive(Debug, Clone)]
-pub(super) struct Worldly(pub(super) Vec<Clock>);
+pub(super) struct SnapshotByProfile(pub(super) Vec<Clock>);
 
 /// What an event holds: everything before its record.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
     clock: Clock,
     /// The same under each profile that differed by then.
-    others: Option<Box<Worldly>>,
+    others: Option<Box<SnapshotByProfile>>,
     position: Position,
     record: Option<Operation>,
 }
@@ -127,7 +127,7 @@ impl Lanes {
         &self,
         position: Position,
         operation: Operation,
-        others: Option<Box<Worldly>>,
+        others: Option<Box<SnapshotByProfile>>,
     ) -> Snapshot {
         Snapshot { clock: self.lanes[position.lane].clock.clone(), others, position, record: Some(operation) }
     }

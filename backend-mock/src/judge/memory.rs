@@ -5,7 +5,7 @@ use std::{
     panic::Location,
 };
 
-use super::{initialized::Initialized, notes::Note, shadow::Shadow};
+use super::{access_lists::ListedAccess, initialized::Initialized, shadow::Shadow};
 use crate::buffer::BufferId;
 
 /// Freed buffers whose free is remembered.
@@ -23,14 +23,14 @@ pub(super) struct DeviceMemory {
 #[derive(Debug)]
 pub(super) struct Buffer {
     pub(super) len_bytes: usize,
-    pub(super) alloc: Note,
-    pub(super) freed: Option<Note>,
+    pub(super) alloc: ListedAccess,
+    pub(super) freed: Option<ListedAccess>,
     pub(super) shadow: Shadow,
     pub(super) initialized: Initialized,
 }
 
 impl DeviceMemory {
-    pub(super) fn insert(&mut self, id: BufferId, len_bytes: usize, alloc: Note) {
+    pub(super) fn insert(&mut self, id: BufferId, len_bytes: usize, alloc: ListedAccess) {
         let (shadow, initialized) = (Shadow::default(), Initialized::default());
         self.buffers.insert(id, Buffer { len_bytes, alloc, freed: None, shadow, initialized });
     }
@@ -59,8 +59,8 @@ impl DeviceMemory {
         self.buffers.values_mut().map(|buffer| &mut buffer.shadow)
     }
 
-    /// Notes the free of an allocation, and forgets all else of it.
-    pub(super) fn free(&mut self, id: BufferId, free: Note) {
+    /// AccessLists the free of an allocation, and forgets all else of it.
+    pub(super) fn free(&mut self, id: BufferId, free: ListedAccess) {
         let Some(buffer) = self.buffer_mut(id) else { return };
         buffer.freed = Some(free);
         (buffer.shadow, buffer.initialized) = (Shadow::default(), Initialized::default());

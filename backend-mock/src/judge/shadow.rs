@@ -5,17 +5,17 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::{
+    access_lists::{AccessLists, List, ListedAccess},
     bytes::Bytes,
     cells::{Cell, Cells, NewCells},
     clock::Clock,
-    notes::{List, Note, Notes},
     strided::{Parts, Strided, first_range},
 };
 
 /// A race: bytes that two accesses share, and the earlier of the two.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Conflict {
-    pub(crate) with: Note,
+    pub(crate) with: ListedAccess,
     pub(crate) bytes: Range<usize>,
 }
 
@@ -116,13 +116,13 @@ impl Shadow {
         bytes: &Range<usize>,
         write: bool,
         clock: &Clock,
-        notes: &Notes,
+        access_lists: &AccessLists,
     ) -> Vec<Conflict> {
         let (mut conflicts, mut shared) = (Vec::new(), Parts::new());
         for cell in self.0.meeting(bytes) {
             cell.bytes.within(bytes, &mut shared);
             if let Some(first) = first_range(&shared) {
-                find_conflicts(notes, cell.value, write, clock, first, &mut conflicts);
+                find_conflicts(access_lists, cell.value, write, clock, first, &mut conflicts);
             }
             shared.clear();
         }
@@ -135,14 +135,14 @@ impl Shadow {
         bytes: &Bytes,
         write: bool,
         clock: &Clock,
-        notes: &Notes,
+        access_lists: &AccessLists,
     ) -> Vec<Conflict> {
         let (mut conflicts, mut shared) = (Vec::new(), Parts::new());
         for set in bytes.sets() {
             for cell in self.0.meeting(&set.span()) {
                 set.common(&cell.bytes, &mut shared);
                 if let Some(first) = first_range(&shared) {
-                    find_conflicts(notes, cell.value, write, clock, first, &mut conflicts);
+                    find_conflicts(access_lists, cell.value, write, clock, first, &mut conflicts);
                 }
                 shared.clear();
             }
@@ -174,8 +174,8 @@ impl Shadow {
 /// An access on its way over a memory.
 #[derive(Debug)]
 pub(super) struct Visitor<'a> {
-    notes: &'a mut Notes,
-    note: Note,
+    access_lists: &'a mut AccessLists,
+    note: ListedAccess,
     /// The list of this access and no other.
     alone: List,
     /// What is before the operation.
@@ -187,9 +187,14 @@ pub(super) struct Visitor<'a> {
 }
 
 impl<'a> Visitor<'a> {
-    pub(super) fn new(note: Note, notes: &'a mut Notes, clock: &'a Clock, host: &'a Clock) -> Self {
-        let alone = notes.list(note, None);
-        Self { notes, note, alone, clock, host, conflicts: Vec::new() }
+    pub(super) fn new(
+        note: ListedAccess,
+        access_lists: &'a mut AccessLists,
+        clock: &'a Clock,
+        host: &'a Clock,
+    ) -> Self {
+        let alone = access_lists.list(note, None);
+        Self { access_lists, note, alone, clock, host, conflicts: Vec::new() }
     }
 
     /// Touches bytes of a cell, of which `first` are the first: finds what the access races with. The accesses to them from now on that can
@@ -199,15 +204,15 @@ impl<'a> Visitor<'a> {
             (self.clock, self.host, self.note.writes(), self.note.of_pageable);
         // Pageable memory may be read before what is before the upload, if the host has not waited for that.
         let known = if of_pageable { host } else { clock };
-        find_conflicts(self.notes, accesses, writes, known, first, &mut self.conflicts);
-        let matters = |earlier: &Note| {
+        find_conflicts(self.access_lists, accesses, writes, known, first, &mut self.conflicts);
+        let matters = |earlier: &ListedAccess| {
             // Under some profiles such a read is over when its call returns, and then others before it are not.
             let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
             !(if takes_place { clock } else { host }).knows(earlier.position)
         };
-        match self.notes.kept(accesses, &matters) {
+        match self.access_lists.kept(accesses, &matters) {
             None => self.alone,
-            before => self.notes.list(self.note, before),
+            before => self.access_lists.list(self.note, before),
         }
     }
 
@@ -224,18 +229,18 @@ fn in_order(mut conflicts: Vec<Conflict>) -> Vec<Conflict> {
 
 /// One conflict an operation, with the first bytes.
 fn find_conflicts(
-    notes: &Notes,
+    access_lists: &AccessLists,
     earlier: List,
     write: bool,
     clock: &Clock,
     shared: Range<usize>,
     conflicts: &mut Vec<Conflict>,
 ) {
-    let races = |note: &&Note| (note.writes() || write) && !clock.knows(note.position);
-    if notes.of(earlier).find(races).is_none() {
+    let races = |note: &&ListedAccess| (note.writes() || write) && !clock.knows(note.position);
+    if access_lists.of(earlier).find(races).is_none() {
         return;
     }
-    let found: SmallVec<[&Note; 4]> = notes.of(earlier).filter(races).collect();
+    let found: SmallVec<[&ListedAccess; 4]> = access_lists.of(earlier).filter(races).collect();
     // The oldest first.
     for with in found.into_iter().rev() {
         let conflict = Conflict { with: *with, bytes: shared.clone() };
@@ -265,8 +270,9 @@ mod tests {
     fn finds_races_where_a_list_for_each_byte_has_some() {
         let (mut rng, mut races, mut sweeps) = (SplitMix64::new(3), 0, 0);
         for _ in 0..100 {
-            let (mut lanes, mut notes, mut shadow) = (Lanes::default(), Notes::default(), Shadow::default());
-            let mut all: Vec<(Bytes, Note)> = Vec::new();
+            let (mut lanes, mut access_lists, mut shadow) =
+                (Lanes::default(), AccessLists::default(), Shadow::default());
+            let mut all: Vec<(Bytes, ListedAccess)> = Vec::new();
             for number in 0..200 {
                 let lane = rng.below(3);
                 let position = lanes.issue(lane);
@@ -284,22 +290,22 @@ mod tests {
                         let bytes: Bytes = (0..1 + rng.below(4))
                             .map(|k| start + k * stride..start + k * stride + 5)
                             .collect();
-                        let note = Note::new(position, operation, access);
+                        let note = ListedAccess::new(position, operation, access);
                         let (clock, host) = (lanes.clock(lane), lanes.host());
-                        let found = shadow.touch(&bytes, Visitor::new(note, &mut notes, clock, host));
-                        let races_with = |(other, earlier): &&(Bytes, Note)| {
+                        let found = shadow.touch(&bytes, Visitor::new(note, &mut access_lists, clock, host));
+                        let races_with = |(other, earlier): &&(Bytes, ListedAccess)| {
                             (note.writes() || earlier.writes())
                                 && !clock.knows(earlier.position)
                                 && bytes.meets(other)
                         };
-                        let expected: Vec<&Note> =
+                        let expected: Vec<&ListedAccess> =
                             all.iter().filter(races_with).map(|(_, note)| note).collect();
                         assert_eq!(found.is_empty(), expected.is_empty(), "{number}: {found:?}");
                         assert!(found.iter().all(|conflict| expected.contains(&&conflict.with)));
                         races += found.len();
                         all.push((bytes, note));
                         if rng.below(10) == 0 {
-                            notes.sweep(host, std::iter::once(&mut shadow));
+                            access_lists.sweep(host, std::iter::once(&mut shadow));
                             sweeps += 1;
                         }
                     }
@@ -317,13 +323,14 @@ mod tests {
     #[test]
     fn halves_race_with_themselves_and_not_with_each_other() {
         let half = |offset: usize| Bytes::strided(offset, 4, [(8, 1 << 30)].into_iter());
-        let (mut lanes, mut notes, mut shadow) = (Lanes::default(), Notes::default(), Shadow::default());
+        let (mut lanes, mut access_lists, mut shadow) =
+            (Lanes::default(), AccessLists::default(), Shadow::default());
         let mut write = |number, lane, bytes: &Bytes| {
             let position = lanes.issue(lane);
             let operation =
                 Operation { number, kind: "fill", stream: Some(lane), location: Location::caller() };
-            let note = Note::new(position, operation, Access::Write);
-            shadow.touch(bytes, Visitor::new(note, &mut notes, lanes.clock(lane), lanes.host()))
+            let note = ListedAccess::new(position, operation, Access::Write);
+            shadow.touch(bytes, Visitor::new(note, &mut access_lists, lanes.clock(lane), lanes.host()))
         };
         assert_eq!(write(0, 0, &half(0)), []);
         assert_eq!(write(1, 1, &half(4)), []);

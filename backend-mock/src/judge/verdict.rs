@@ -6,12 +6,12 @@ use devarray::copy::Plan;
 
 use super::{
     Judge, Position,
+    access_lists::ListedAccess,
     bytes::Bytes,
     carried,
     initialized::Initialized,
-    notes::Note,
+    profile_clocks::Later,
     shadow::{Conflict, Visitor},
-    worlds::Later,
 };
 use crate::{
     buffer::BufferId,
@@ -37,7 +37,7 @@ impl Judge {
         match work {
             Work::Record(_) | Work::Wait(_) => return None,
             Work::Alloc { buffer, len_bytes } => {
-                let alloc = Note::new(position, operation, Access::Lifetime);
+                let alloc = ListedAccess::new(position, operation, Access::Lifetime);
                 self.device.insert(*buffer, *len_bytes, alloc);
                 return None;
             }
@@ -90,15 +90,15 @@ impl Judge {
         let whole = 0..self.device.buffer(id).map_or(0, |buffer| buffer.len_bytes);
         let finding = self.lifetime(id, whole.clone(), Access::Lifetime, operation, position).or_else(|| {
             let clock = self.lanes.clock(position.lane);
-            let conflicts = self.device.buffer(id)?.shadow.conflicts(&whole, true, clock, &self.notes);
+            let conflicts = self.device.buffer(id)?.shadow.conflicts(&whole, true, clock, &self.access_lists);
             let memory = Memory::Device { id, len_bytes: whole.len() };
             self.conflict(Code::UseAfterFree, operation, Access::Lifetime, false, conflicts, |_| memory)
         });
-        self.device.free(id, Note::new(position, operation, Access::Lifetime));
+        self.device.free(id, ListedAccess::new(position, operation, Access::Lifetime));
         finding
     }
 
-    /// Notes what the operation touches, and tells with what it races.
+    /// AccessLists what the operation touches, and tells with what it races.
     fn races(
         &mut self,
         touches: &[Touch],
@@ -110,13 +110,13 @@ impl Judge {
         let mut race: Option<Box<Finding>> = None;
         for Touch { place, bytes, access } in touches {
             let of_pageable = pageable && (*place, *access) == (Place::Host, Access::Read);
-            let note = Note { position, operation, access: *access, of_pageable };
+            let note = ListedAccess { position, operation, access: *access, of_pageable };
             let shadow = match place {
                 Place::Device(id) => self.device.alive_mut(*id).map(|buffer| &mut buffer.shadow),
                 Place::Host => Some(&mut self.host.shadow),
             };
             let Some(shadow) = shadow else { continue };
-            let conflicts = shadow.touch(bytes, Visitor::new(note, &mut self.notes, clock, host));
+            let conflicts = shadow.touch(bytes, Visitor::new(note, &mut self.access_lists, clock, host));
             let found =
                 self.conflict(Code::Race, operation, *access, of_pageable, conflicts, |bytes| match place {
                     Place::Device(id) => self.device_name(*id),
@@ -127,8 +127,8 @@ impl Judge {
                 (first, second) => first.or(second),
             };
         }
-        if self.notes.are_many() {
-            self.notes.sweep(host, self.device.shadows_mut().chain([&mut self.host.shadow]));
+        if self.access_lists.are_many() {
+            self.access_lists.sweep(host, self.device.shadows_mut().chain([&mut self.host.shadow]));
         }
         race
     }

@@ -131,7 +131,7 @@ pub fn many_axes<D: Device>(harness: &Harness<D>) -> Outcome {
 }
 
 /// A layout that lies about itself is refused or harmless: core believes only what it checked.
-pub fn liars<D: Device>(harness: &Harness<D>) -> Outcome {
+pub fn inconsistent_layouts<D: Device>(harness: &Harness<D>) -> Outcome {
     struct Liar;
     impl NdLayout for Liar {
         fn shape(&self) -> &[usize] {

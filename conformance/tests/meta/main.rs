@@ -39,7 +39,7 @@ const NOTICE_NO_BUG_BELOW: &[&str] = &[
     "buffers::zero_bytes",
     "copies::zero_size",
     "layouts::overflow",
-    "algebra::liars",
+    "algebra::inconsistent_layouts",
     "host::refused",
     // Plants its own failure, and looks at what core does with it.
     "errors::failing_drop_is_told",

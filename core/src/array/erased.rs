@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::questions::layout_questions;
+use super::shape_methods::shape_methods;
 use super::{
     ErasedView, ErasedViewMut, Parts, Reshaped,
     transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
@@ -173,7 +173,7 @@ impl<D: Device> ErasedArray<D> {
         &self.layout
     }
 
-    layout_questions!();
+    shape_methods!();
     array_transforms!(ErasedView<'_, D>, Self);
 
     /// Bytes of one element.

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::questions::layout_questions;
+use super::shape_methods::shape_methods;
 use super::{
     ErasedArray, Reshaped,
     download::zeroed,
     erased::check_len,
-    parts::{Narrow, Parts},
+    split::{Narrow, Parts},
     transforms::{answer_as_layout, view_broadcasts, view_splits, view_transforms},
 };
 use crate::{
@@ -39,7 +39,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
         &self.layout
     }
 
-    layout_questions!();
+    shape_methods!();
 
     /// Bytes of one element.
     #[must_use]

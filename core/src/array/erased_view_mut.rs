@@ -2,11 +2,11 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::questions::layout_questions;
+use super::shape_methods::shape_methods;
 use super::{
     ErasedView,
     erased::check_len,
-    parts::{Narrow, Parts},
+    split::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
 };
 use crate::{
@@ -42,7 +42,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         &self.layout
     }
 
-    layout_questions!();
+    shape_methods!();
 
     /// Bytes of one element.
     #[must_use]

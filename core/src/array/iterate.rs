@@ -4,7 +4,7 @@ use std::iter::FusedIterator;
 
 use super::{
     Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut,
-    parts::{Narrow, Parts},
+    split::{Narrow, Parts},
 };
 use crate::{Result, backend::Device, layout};
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     Array, ArrayView, Element, ErasedArray, Parts, Reshaped,
-    questions::layout_questions,
+    shape_methods::shape_methods,
     transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
 };
 use crate::{
@@ -41,7 +41,7 @@ impl<T: Element, D: Device> SharedArray<T, D> {
         self.0.layout()
     }
 
-    layout_questions!();
+    shape_methods!();
     array_transforms!(ArrayView<'_, T, D>, Array<T, D>);
 
     fn with_layout(&self, layout: Layout) -> ArrayView<'_, T, D> {

@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::questions::layout_questions;
+use super::shape_methods::shape_methods;
 use super::{
     ArrayView, ArrayViewMut, Element, ErasedArray, Parts, Reshaped,
     erased::check_len,
@@ -221,7 +221,7 @@ impl<T: Element, D: Device> Array<T, D> {
         self.erased.layout()
     }
 
-    layout_questions!();
+    shape_methods!();
     array_transforms!(ArrayView<'_, T, D>, Self);
 
     pub(crate) fn with_layout(&self, layout: Layout) -> ArrayView<'_, T, D> {

@@ -2,11 +2,11 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::questions::layout_questions;
+use super::shape_methods::shape_methods;
 use super::{
     Array, Element, ErasedView, Reshaped,
     download::zeroed,
-    parts::{Narrow, Parts},
+    split::{Narrow, Parts},
     transforms::{answer_as_layout, view_broadcasts, view_splits, view_transforms},
     typed::check_count,
 };
@@ -38,7 +38,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         self.erased.layout()
     }
 
-    layout_questions!();
+    shape_methods!();
 
     /// The view without its element type.
     #[must_use]

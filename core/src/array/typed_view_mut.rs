@@ -2,13 +2,13 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::questions::layout_questions;
+use super::shape_methods::shape_methods;
 use super::{
     ArrayView, AsArrayView, Element, ErasedViewMut,
-    parts::{Narrow, Parts},
+    copy_within::copy_within,
+    split::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
     typed::check_count,
-    within::copy_within,
 };
 use crate::{
     HostArray, Result,
@@ -52,7 +52,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.layout()
     }
 
-    layout_questions!();
+    shape_methods!();
 
     /// The view without its element type.
     #[must_use]

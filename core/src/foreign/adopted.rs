@@ -10,9 +10,9 @@ use crate::{
     array::Element,
     backend::{Buffer, ForeignMemory},
     context::lock,
-    custody::Owner,
+    deferred_drop::Owner,
+    hazards::AccessLog,
     layout::{Injectivity, Layout},
-    order::Uses,
     stream::StreamCore,
 };
 
@@ -106,8 +106,8 @@ pub(crate) fn lent_to<D: Device>(
     owner: Owner,
     promised: Box<(Layout, usize)>,
 ) -> Allocation<D> {
-    let sequence = lock(&stream.core.timeline).note_alloc(stream.lane.index);
-    let uses = Uses::of_alloc(stream.lane.index, sequence, buffer.len_bytes());
+    let sequence = lock(&stream.core.tracker).note_alloc(stream.lane.index);
+    let uses = AccessLog::of_alloc(stream.lane.index, sequence, buffer.len_bytes());
     let allocation = Allocation::lent_in_part(&stream.core, buffer, owner, Some(promised));
     *lock(&allocation.uses) = uses;
     allocation

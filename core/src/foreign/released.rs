@@ -9,8 +9,8 @@ use crate::{
     array::Element,
     backend::{Buffer, Capability, Device},
     context::lock,
+    hazards::{AllocationAccess, Footprint},
     layout::{Layout, LayoutError},
-    order::{Footprint, Touch},
 };
 
 /// Memory that was given up by [`Array::release`]: whoever has it frees it, or [takes it back](Array::reclaim). Dropping it
@@ -161,8 +161,12 @@ fn prepare<D: Device>(stream: &StreamHandle<D>, allocation: &Allocation<D>) -> R
     if !allocation.is_ours() {
         return Err(not_ours(stream));
     }
-    let touch = [Touch { allocation, footprint: Footprint::solid(0, allocation.len_bytes()), write: true }];
-    lock(&stream.0.core.timeline).order(stream.0.lane.index, stream.0.mode, OPERATION, &touch)
+    let touch = [AllocationAccess {
+        allocation,
+        footprint: Footprint::solid(0, allocation.len_bytes()),
+        write: true,
+    }];
+    lock(&stream.0.core.tracker).order(stream.0.lane.index, stream.0.mode, OPERATION, &touch)
 }
 
 fn not_ours<D: Device>(stream: &StreamHandle<D>) -> Error {

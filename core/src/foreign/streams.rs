@@ -46,10 +46,10 @@ impl<D: ForeignMemory> StreamHandle<D> {
     #[doc(alias = "cudaStreamPerThread")]
     #[track_caller]
     pub fn wait_for_foreign(&self, other: ForeignStream) -> Result<()> {
-        let mut timeline = lock(&self.0.core.timeline);
+        let mut tracker = lock(&self.0.core.tracker);
         self.0.core.device.wait_for_foreign(&self.0.raw, other)?;
         // What waits for this stream from now on must wait for that too: an event that was recorded before does not cover it.
-        timeline.note(self.0.lane.index, self.0.mode, &[]);
+        tracker.note(self.0.lane.index, self.0.mode, &[]);
         Ok(())
     }
 
@@ -60,7 +60,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     /// As [`wait_for_foreign`](Self::wait_for_foreign).
     #[track_caller]
     pub fn foreign_waits(&self, other: ForeignStream) -> Result<()> {
-        let _submitted = lock(&self.0.core.timeline);
+        let _submitted = lock(&self.0.core.tracker);
         self.0.core.device.foreign_waits(other, &self.0.raw)
     }
 }

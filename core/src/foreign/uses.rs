@@ -3,8 +3,7 @@
 use crate::{
     Device, ErasedArray, Result, StreamHandle,
     context::lock,
-    layout::NdLayout,
-    order::{Footprint, Touch},
+    hazards::{AllocationAccess, Footprint},
 };
 
 impl<D: Device> StreamHandle<D> {
@@ -44,7 +43,7 @@ impl<D: Device> StreamHandle<D> {
             return Ok(());
         }
         let footprint = Footprint::solid(0, allocation.len_bytes());
-        let touch = [Touch { allocation, footprint, write: true }];
-        lock(&self.0.core.timeline).admit(self.0.lane.index, self.0.mode, OPERATION, &touch)
+        let access = [AllocationAccess { allocation, footprint, write: true }];
+        lock(&self.0.core.tracker).admit(self.0.lane.index, self.0.mode, OPERATION, &access)
     }
 }

@@ -9,15 +9,15 @@ use crate::{
     array::{Element, ErasedView, ErasedViewMut},
     backend::{DeclaredAccess, Device, Stream},
     context::lock,
+    hazards::AllocationAccess,
     operations::Elements,
-    order::Touch,
 };
 
 /// What an operation of other code is about to read and write; from [`StreamHandle::foreign_work`].
 #[must_use = "nothing is ordered before `enqueue`"]
 pub struct ForeignWork<'a, D: Device> {
     stream: &'a StreamHandle<D>,
-    touches: SmallVec<[Touch<'a, D>; 4]>,
+    touches: SmallVec<[AllocationAccess<'a, D>; 4]>,
     /// The same, exactly.
     declared: SmallVec<[DeclaredAccess<'a, D::Buffer>; 4]>,
 }
@@ -102,11 +102,11 @@ impl<'a, D: Device> ForeignWork<'a, D> {
     pub fn enqueue<R>(self, enqueue: impl FnOnce(&D::Stream) -> Result<R>) -> Result<R> {
         const OPERATION: &str = "foreign_work";
         let stream = &*self.stream.0;
-        let is_here = |touch: &Touch<'_, D>| Arc::ptr_eq(&touch.allocation.core, &stream.core);
+        let is_here = |touch: &AllocationAccess<'_, D>| Arc::ptr_eq(&touch.allocation.core, &stream.core);
         if !self.touches.iter().all(is_here) {
             return Err(Error::DeviceMismatch { backend: stream.core.backend(), operation: OPERATION });
         }
-        lock(&stream.core.timeline).order(stream.lane.index, stream.mode, OPERATION, &self.touches)?;
+        lock(&stream.core.tracker).order(stream.lane.index, stream.mode, OPERATION, &self.touches)?;
         // Noted when the work is on the stream: an event recorded before then does not cover it. Nothing that conflicts can
         // come between, because the views are borrowed until then.
         let _noted = Noted(&self);
@@ -123,7 +123,7 @@ struct Noted<'w, 'a, D: Device>(&'w ForeignWork<'a, D>);
 impl<D: Device> Drop for Noted<'_, '_, D> {
     fn drop(&mut self) {
         let stream = &*self.0.stream.0;
-        lock(&stream.core.timeline).note(stream.lane.index, stream.mode, &self.0.touches);
+        lock(&stream.core.tracker).note(stream.lane.index, stream.mode, &self.0.touches);
     }
 }
 

@@ -109,7 +109,7 @@ impl<D: Device> Context<D> {
             return Ok(PinnedBuffer { memory: None, len, core, of: PhantomData });
         };
         // What waits for the device alone may be what a limit needs.
-        core.custody.collect(&core);
+        core.deferred_drops.collect(&core);
         let acquired = match core.pinned.acquire(core.backend(), len_bytes, flags, source) {
             Err(error) if core.makes_room_after(&error) => {
                 core.pinned.acquire(core.backend(), len_bytes, flags, source)

@@ -8,7 +8,7 @@ use crate::{
     array::Element,
     backend::RegisterHost,
     context::ContextCore,
-    memory::{MemoryKind, Ticket},
+    memory::{LedgerEntry, MemoryKind},
 };
 
 impl<D: RegisterHost> Context<D> {
@@ -71,8 +71,8 @@ impl<D: RegisterHost> Context<D> {
             // SAFETY: the slice is borrowed for `'m`, which outlives this frame; the registration ends in this frame, when
             // `pinned` is dropped.
             let range = unsafe { self.0.device.register_host(slice.as_mut_ptr().cast(), len_bytes) }?;
-            let ticket = self.0.pinned.enter(MemoryKind::Registered, len_bytes.get(), Location::caller());
-            pinned.ranges.push((range, ticket));
+            let entry = self.0.pinned.enter(MemoryKind::Registered, len_bytes.get(), Location::caller());
+            pinned.ranges.push((range, entry));
         }
         let memory: [&'m mut [T]; N] = memory;
         Ok(f(memory))
@@ -82,18 +82,18 @@ impl<D: RegisterHost> Context<D> {
 /// Ranges that are pinned until this is dropped, which is in the frame that made it: nobody else can forget it.
 struct Pinned<'a, D: RegisterHost> {
     core: &'a ContextCore<D>,
-    ranges: Vec<(D::Registration, Ticket)>,
+    ranges: Vec<(D::Registration, LedgerEntry)>,
 }
 
 impl<D: RegisterHost> Drop for Pinned<'_, D> {
     /// The last first. Nothing in flight uses the memory: whatever lends a borrowed slice to the device waits inside the
     /// borrow, or aborts.
     fn drop(&mut self) {
-        while let Some((range, ticket)) = self.ranges.pop() {
+        while let Some((range, entry)) = self.ranges.pop() {
             if let Err(error) = self.core.device.unregister_host(range) {
                 self.core.report(error);
             }
-            self.core.pinned.leave(ticket);
+            self.core.pinned.leave(entry);
         }
     }
 }

@@ -11,7 +11,7 @@ impl<D: Device> Context<D> {
     /// copy that is large enough (2 MiB), sleep between copies, and end with the context.
     #[must_use]
     pub fn transfer_threads(&self) -> usize {
-        self.0.staging.crew.most()
+        self.0.staging.copy_pool.most()
     }
 
     /// Changes it, for copies that begin later; 0: the calling thread alone. Does not synchronize.
@@ -30,6 +30,6 @@ impl<D: Device> Context<D> {
     /// # Ok::<(), devarray::Error>(())
     /// ```
     pub fn set_transfer_threads(&self, threads: usize) {
-        self.0.staging.crew.set_most(threads);
+        self.0.staging.copy_pool.set_most(threads);
     }
 }

@@ -106,7 +106,9 @@ impl<T: Element, D: Device> Unpin for Transfer<T, D> {}
 impl<T: Element, D: Device> Drop for Transfer<T, D> {
     fn drop(&mut self) {
         if let Some(InFlight { memory: Some(memory), event }) = self.in_flight.take() {
-            self.core.custody.keep(Box::new(ManuallyDrop::into_inner(memory)), vec![event.into_mark()]);
+            self.core
+                .deferred_drops
+                .keep(Box::new(ManuallyDrop::into_inner(memory)), vec![event.into_mark()]);
         }
     }
 }

@@ -29,7 +29,7 @@ impl<D: Ipc> StreamHandle<D> {
     /// What else it says; the stream is unchanged.
     pub fn record_exported(&self) -> Result<ExportedEvent<D>> {
         let core = &self.0.core;
-        let submission = lock(&core.timeline);
+        let submission = lock(&core.tracker);
         let (event, token) = core.device.record_exported(&self.0.raw)?;
         drop(submission);
         let remote = RemoteEvent { origin: Origin::of(&core.device), token };
@@ -51,7 +51,7 @@ impl<D: Ipc> StreamHandle<D> {
     pub unsafe fn wait_exported(&self, event: &RemoteEvent) -> Result<()> {
         let core = &self.0.core;
         event.origin.check(&core.device, "wait_exported")?;
-        let _submission = lock(&core.timeline);
+        let _submission = lock(&core.tracker);
         // SAFETY: passed on to the caller.
         unsafe { core.device.wait_exported(&self.0.raw, &event.token) }
     }

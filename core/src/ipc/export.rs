@@ -9,24 +9,24 @@ use crate::{
     array::Element,
     backend::{Ipc, IpcMemory, IpcToken},
     context::lock,
+    hazards::{AllocationAccess, Footprint},
     layout::{Layout, LayoutError, Order},
-    memory::{MemoryKind, Ticket},
-    order::{Footprint, Touch},
+    memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
 };
 
 /// Exportable memory, in the ledger until it is dropped.
 struct Counted<D: Ipc> {
     /// Taken out by `drop` alone.
-    ticket: Option<Ticket>,
+    entry: Option<LedgerEntry>,
     pool: Arc<PinnedPool<D>>,
     _exportable: D::Exportable,
 }
 
 impl<D: Ipc> Drop for Counted<D> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            self.pool.leave(ticket);
+        if let Some(entry) = self.entry.take() {
+            self.pool.leave(entry);
         }
     }
 }
@@ -67,9 +67,9 @@ impl<T: Element, D: Ipc> Array<T, D> {
                     Err(error) if core.makes_room_after(&error) => core.device.alloc_exportable(len_bytes)?,
                     first => first?,
                 };
-                let ticket = core.pinned.enter(MemoryKind::Exportable, len_bytes.get(), Location::caller());
-                let (ticket, pool) = (Some(ticket), Arc::clone(&core.pinned));
-                Allocation::lent(core, buffer, Box::new(Counted { ticket, pool, _exportable: exportable }))
+                let entry = core.pinned.enter(MemoryKind::Exportable, len_bytes.get(), Location::caller());
+                let (entry, pool) = (Some(entry), Arc::clone(&core.pinned));
+                Allocation::lent(core, buffer, Box::new(Counted { entry, pool, _exportable: exportable }))
             }
         };
         let mut array = Self::of_erased(ErasedArray::of_allocation(Arc::new(allocation), layout, T::BYTES));
@@ -107,11 +107,11 @@ impl<T: Element, D: Ipc> Array<T, D> {
         let memory = core.device.export_memory(allocation.buffer(), bytes)?;
         // Others may read and write it: so all that is in flight comes before.
         let footprint = Footprint::solid(0, allocation.len_bytes());
-        let touch = [Touch { allocation: &allocation, footprint, write: true }];
-        let mut timeline = lock(&core.timeline);
-        timeline.order(lane, stream.0.mode, OPERATION, &touch)?;
+        let touch = [AllocationAccess { allocation: &allocation, footprint, write: true }];
+        let mut tracker = lock(&core.tracker);
+        tracker.order(lane, stream.0.mode, OPERATION, &touch)?;
         let (event, token) = core.device.record_exported(&stream.0.raw)?;
-        drop(timeline);
+        drop(tracker);
         let remote = RemoteArray { origin, memory, event: token, layout, item_bytes };
         Ok(Exported { remote, _event: Some(event), _memory: allocation })
     }

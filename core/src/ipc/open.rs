@@ -49,7 +49,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
         } else {
             // SAFETY: passed on to the caller.
             let (buffer, opened) = unsafe { device.open_memory(&remote.memory) }?;
-            let submission = lock(&stream.0.core.timeline);
+            let submission = lock(&stream.0.core.tracker);
             // SAFETY: as above; the event is kept with the memory.
             unsafe { device.wait_exported(&stream.0.raw, &remote.event) }?;
             drop(submission);

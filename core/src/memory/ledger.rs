@@ -47,7 +47,7 @@ struct Account {
 
 /// The place of one allocation in its ledger: given for [`Ledger::enter`], taken by [`Ledger::leave`].
 #[derive(Debug)]
-pub(crate) struct Ticket(usize);
+pub(crate) struct LedgerEntry(usize);
 
 impl Ledger {
     /// Notes an allocation, under the tag in force.
@@ -57,7 +57,7 @@ impl Ledger {
         kind: MemoryKind,
         len_bytes: usize,
         location: &'static Location<'static>,
-    ) -> Ticket {
+    ) -> LedgerEntry {
         let account = &mut self.accounts[kind as usize];
         account.allocations += 1;
         account.live += 1;
@@ -78,34 +78,34 @@ impl Ledger {
                 self.empty = self.slots.len();
             }
         }
-        Ticket(at)
+        LedgerEntry(at)
     }
 
     /// Notes that an allocation was given back.
     #[inline]
-    pub(crate) fn leave(&mut self, ticket: Ticket) {
-        let slot = &mut self.slots[ticket.0];
+    pub(crate) fn leave(&mut self, entry: LedgerEntry) {
+        let slot = &mut self.slots[entry.0];
         if let Slot::Taken(record) = slot {
             let account = &mut self.accounts[record.kind as usize];
             account.live -= 1;
             account.live_bytes -= record.len_bytes;
             *slot = Slot::Empty(self.empty);
-            self.empty = ticket.0;
+            self.empty = entry.0;
         }
     }
 
     /// Notes what has become of an allocation.
-    pub(crate) fn set_state(&mut self, ticket: &Ticket, state: AllocationState) {
-        if let Slot::Taken(record) = &mut self.slots[ticket.0] {
+    pub(crate) fn set_state(&mut self, entry: &LedgerEntry, state: AllocationState) {
+        if let Slot::Taken(record) = &mut self.slots[entry.0] {
             record.state = state;
         }
     }
 
     /// What is known of an allocation.
-    pub(crate) fn record(&self, ticket: &Ticket) -> AllocationRecord {
-        match &self.slots[ticket.0] {
+    pub(crate) fn record(&self, entry: &LedgerEntry) -> AllocationRecord {
+        match &self.slots[entry.0] {
             Slot::Taken(record) => *record,
-            Slot::Empty(_) => unreachable!("a ticket is of a live allocation"),
+            Slot::Empty(_) => unreachable!("a entry is of a live allocation"),
         }
     }
 

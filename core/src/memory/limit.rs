@@ -47,7 +47,7 @@ impl<D: Device> Context<D> {
             MemoryLimit::Bytes(bytes) => bytes,
             MemoryLimit::Fraction(fraction) => part_of(self.0.device.memory()?.total_bytes, fraction),
         };
-        lock(&self.0.timeline).ledger.limit_bytes = limit_bytes;
+        lock(&self.0.tracker).ledger.limit_bytes = limit_bytes;
         Ok(())
     }
 }

@@ -44,7 +44,7 @@ impl<D: Device> Context<D> {
     #[must_use = "a scope watches until it is dropped"]
     pub fn peak_scope(&self) -> PeakScope<'_, D> {
         let peaks = Arc::default();
-        lock(&self.0.timeline).ledger.watch_peaks(&peaks);
+        lock(&self.0.tracker).ledger.watch_peaks(&peaks);
         self.0.pinned.with_ledger(|ledger| ledger.watch_peaks(&peaks));
         PeakScope { context: self, peaks }
     }
@@ -55,7 +55,7 @@ impl<D: Device> PeakScope<'_, D> {
     #[must_use]
     pub fn peak_bytes(&self, kind: MemoryKind) -> usize {
         let core = &self.context.0;
-        lock(&core.timeline).ledger.fold();
+        lock(&core.tracker).ledger.fold();
         core.pinned.with_ledger(super::Ledger::fold);
         self.peaks.0[kind as usize].load(Relaxed)
     }

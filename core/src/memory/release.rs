@@ -20,7 +20,7 @@ use crate::{
     allocation::DeviceMemory,
     backend::Device,
     context::{ContextCore, lock},
-    custody::Owner,
+    deferred_drop::Owner,
 };
 
 /// How much memory that was dropped may wait before it is given back.

@@ -14,7 +14,7 @@ impl<D: Device> ContextCore<D> {
     #[cold]
     pub(crate) fn makes_room_after(&self, error: &Error) -> bool {
         let Error::OutOfMemory { limited, .. } = error else { return false };
-        self.custody.settle(self);
+        self.deferred_drops.settle(self);
         self.releases.flush(self);
         // Memory is short as long as the work before its free runs; a limit does not care.
         if !limited {
@@ -28,18 +28,18 @@ impl<D: Device> ContextCore<D> {
 
     /// Waits for every stream of the context.
     fn wait_for_streams(&self) {
-        let lanes: Vec<_> = lock(&self.timeline).open_lanes().collect();
+        let lanes: Vec<_> = lock(&self.tracker).open_lanes().collect();
         for lane in lanes {
             // The position is taken first: what other threads submit during the wait is not covered by it.
-            let timeline = lock(&self.timeline);
+            let tracker = lock(&self.tracker);
             let (Some(stream), (sequence, seen)) =
-                (timeline.stream(lane).map(Arc::clone), timeline.position(lane))
+                (tracker.stream(lane).map(Arc::clone), tracker.position(lane))
             else {
                 continue;
             };
-            drop(timeline);
+            drop(tracker);
             match Stream::synchronize(&*stream) {
-                Quiesced::Done => lock(&self.timeline).host_waited(lane, sequence, &seen),
+                Quiesced::Done => lock(&self.tracker).host_waited(lane, sequence, &seen),
                 Quiesced::Ended(error) | Quiesced::Unknown(error) => self.report(error),
             }
         }

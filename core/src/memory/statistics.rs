@@ -66,9 +66,9 @@ impl<D: Device> Context<D> {
     /// ```
     #[must_use]
     pub fn memory_statistics(&self) -> MemoryStatistics {
-        self.0.custody.collect(&self.0);
+        self.0.deferred_drops.collect(&self.0);
         let of_host = self.0.pinned.with_ledger(|ledger| ledger.statistics());
-        lock(&self.0.timeline).ledger.statistics().join(&of_host)
+        lock(&self.0.tracker).ledger.statistics().join(&of_host)
     }
 
     /// Every allocation that is live, by kind and number: at the end of a program, its leaks. Does not synchronize.
@@ -93,8 +93,8 @@ impl<D: Device> Context<D> {
 impl<D: Device> crate::context::ContextCore<D> {
     /// Every allocation that is live.
     pub(crate) fn live_allocations(&self) -> Vec<AllocationRecord> {
-        self.custody.collect(self);
-        let mut live: Vec<_> = lock(&self.timeline).ledger.records().copied().collect();
+        self.deferred_drops.collect(self);
+        let mut live: Vec<_> = lock(&self.tracker).ledger.records().copied().collect();
         self.pinned.with_ledger(|ledger| live.extend(ledger.records()));
         live.sort_by_key(|record| (record.kind, record.number));
         live

@@ -27,8 +27,8 @@ use crate::{
     allocation::Allocation,
     backend::Device,
     copy::{Class, Plan},
+    hazards::{AllocationAccess, Footprint},
     layout::Layout,
-    order::{Footprint, Touch},
     staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
     stream::StreamCore,
 };
@@ -151,7 +151,7 @@ impl<D: Device> StreamCore<D> {
         self.check_context("upload", [&dst.allocation.core])?;
         check_inside(src_layout, dst.item_bytes, src.len())?;
         let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
-        let by = packed_by(plan.len_bytes(), self.core.staging.crew.most());
+        let by = packed_by(plan.len_bytes(), self.core.staging.copy_pool.most());
         let cut = Cut::of(plan);
         let (mut now_at_work, most_at_work) = packed_at_once(cut.plan.len_bytes());
         let mut at_work = AtWork::with_capacity(most_at_work);
@@ -209,7 +209,11 @@ impl<D: Device> StreamCore<D> {
         let len_bytes = plan.len_bytes();
         let scratch = Allocation::new(self, len_bytes)?;
         self.submit_upload(&scratch, 0..len_bytes, slot.as_ptr())?;
-        let whole = Touch { allocation: &scratch, footprint: Footprint::solid(0, len_bytes), write: false };
+        let whole = AllocationAccess {
+            allocation: &scratch,
+            footprint: Footprint::solid(0, len_bytes),
+            write: false,
+        };
         self.submit_copy(dst.touch(true), whole, plan)
     }
 
@@ -280,8 +284,11 @@ impl<D: Device> StreamCore<D> {
             return self.submit_download(src.allocation, range, slot.as_ptr());
         }
         let scratch = Allocation::new(self, block.len_bytes())?;
-        let whole =
-            Touch { allocation: &scratch, footprint: Footprint::solid(0, block.len_bytes()), write: true };
+        let whole = AllocationAccess {
+            allocation: &scratch,
+            footprint: Footprint::solid(0, block.len_bytes()),
+            write: true,
+        };
         self.submit_copy(whole, src.touch(false), &block.pack())?;
         self.submit_download(&scratch, 0..block.len_bytes(), slot.as_ptr())
     }

@@ -7,8 +7,8 @@ use crate::{
     Error, LayoutError, Result,
     backend::{Compute, MapOp, Operand},
     function::{ElementType, primitive::Program},
+    hazards::AllocationAccess,
     layout::{Injectivity, Layout, NdLayout, Overlap},
-    order::Touch,
     statistics::Work,
     stream::StreamCore,
 };
@@ -38,7 +38,7 @@ impl<D: Compute> StreamCore<D> {
         check_counts(program, inputs.len(), scalars.len())?;
         let shape = result.layout.shape();
         let mut layouts: SmallVec<[Layout; 4]> = SmallVec::new();
-        let mut touches: SmallVec<[Touch<'_, D>; 4]> = SmallVec::new();
+        let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
         for (input, &element_type) in inputs.iter().zip(program.inputs()) {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;

@@ -7,7 +7,7 @@ use crate::{
     Crossing, LayoutError, Result,
     backend::{CopyOp, PeerAccess, Quiesced},
     context::lock,
-    order::Touch,
+    hazards::AllocationAccess,
     statistics::Work,
     stream::StreamCore,
 };
@@ -48,14 +48,14 @@ impl<D: PeerAccess> StreamCore<D> {
 
         let op =
             CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan: &plan, checked: true };
-        let mut timeline = lock(&self.core.timeline);
-        timeline.order(self.lane.index, self.mode, OPERATION, &writes)?;
+        let mut tracker = lock(&self.core.tracker);
+        tracker.order(self.lane.index, self.mode, OPERATION, &writes)?;
         here.wait_for_peer(&self.raw, &written)?;
-        timeline.note(self.lane.index, self.mode, &writes);
-        timeline.statistics.count(Work::Copy { len_bytes });
+        tracker.note(self.lane.index, self.mode, &writes);
+        tracker.statistics.count(Work::Copy { len_bytes });
         here.copy_from_peer(&self.raw, &op)?;
-        let read = timeline.record(self.lane.index);
-        drop(timeline);
+        let read = tracker.record(self.lane.index);
+        drop(tracker);
 
         // From here on the source is in use, and its own context does not know it yet.
         read.and_then(|read| src_stream.note_reader(&read.event, &reads)).inspect_err(|_| {
@@ -68,18 +68,18 @@ impl<D: PeerAccess> StreamCore<D> {
     }
 
     /// An event after everything that conflicts with the accesses.
-    fn ordered(&self, touches: &[Touch<'_, D>]) -> Result<Arc<D::Event>> {
-        let mut timeline = lock(&self.core.timeline);
-        timeline.order(self.lane.index, self.mode, OPERATION, touches)?;
-        Ok(timeline.record(self.lane.index)?.event)
+    fn ordered(&self, touches: &[AllocationAccess<'_, D>]) -> Result<Arc<D::Event>> {
+        let mut tracker = lock(&self.core.tracker);
+        tracker.order(self.lane.index, self.mode, OPERATION, touches)?;
+        Ok(tracker.record(self.lane.index)?.event)
     }
 
     /// Makes this stream wait for an event of another device after which the accesses are over, and notes them as its own: so
     /// whatever conflicts with them here waits too.
-    fn note_reader(&self, event: &D::Event, touches: &[Touch<'_, D>]) -> Result<()> {
-        let mut timeline = lock(&self.core.timeline);
+    fn note_reader(&self, event: &D::Event, touches: &[AllocationAccess<'_, D>]) -> Result<()> {
+        let mut tracker = lock(&self.core.tracker);
         self.core.device.wait_for_peer(&self.raw, event)?;
-        timeline.note(self.lane.index, self.mode, touches);
+        tracker.note(self.lane.index, self.mode, touches);
         Ok(())
     }
 }

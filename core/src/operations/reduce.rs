@@ -10,8 +10,8 @@ use crate::{
     LayoutError, Result,
     backend::{Compute, Operand, ReduceForm, ReduceOp},
     function::interpreter::Reducing,
+    hazards::AllocationAccess,
     layout::{Injectivity, Layout},
-    order::Touch,
     statistics::Work,
     stream::StreamCore,
 };
@@ -33,7 +33,7 @@ impl<D: Compute> StreamCore<D> {
         self.check_context(OPERATION, [&result.allocation.core])?;
         check_item(work.finish.result_type(), result.item_bytes)?;
         check_counts(work.program, inputs.len(), work.scalars.len())?;
-        let mut touches: SmallVec<[Touch<'_, D>; 4]> = SmallVec::new();
+        let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
         for ((input, layout), &element_type) in inputs.iter().zip(work.program.inputs()) {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;

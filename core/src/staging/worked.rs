@@ -3,7 +3,7 @@
 
 use super::{
     Slot, Staging,
-    crew::{Ticket, Work},
+    copy_pool::{JobHandle, Work},
 };
 use crate::{
     backend::Device,
@@ -98,7 +98,7 @@ impl Work for HostCopy {
 /// A slot that threads copy to or from. When this is gone, none does any more, and the slot is idle.
 #[derive(Debug)]
 pub(crate) struct WorkedSlot<'a, D: Device> {
-    ticket: Option<Ticket<HostCopy>>,
+    handle: Option<JobHandle<HostCopy>>,
     /// Until it is finished.
     slot: Option<Slot<D>>,
     staging: &'a Staging<D>,
@@ -107,8 +107,8 @@ pub(crate) struct WorkedSlot<'a, D: Device> {
 impl<D: Device> WorkedSlot<'_, D> {
     /// Blocks until the copy is done.
     pub(crate) fn finish(mut self) -> Slot<D> {
-        if let Some(ticket) = self.ticket.take() {
-            ticket.finish();
+        if let Some(handle) = self.handle.take() {
+            handle.finish();
         }
         self.slot.take().expect("a slot is finished once")
     }
@@ -116,7 +116,7 @@ impl<D: Device> WorkedSlot<'_, D> {
 
 impl<D: Device> Drop for WorkedSlot<'_, D> {
     fn drop(&mut self) {
-        self.ticket = None;
+        self.handle = None;
         if let Some(slot) = self.slot.take() {
             self.staging.give_back(slot);
         }
@@ -139,8 +139,8 @@ impl<D: Device> Staging<D> {
     ) -> WorkedSlot<'_, D> {
         let dst = slot.bytes_mut(pack.len_bytes()).as_mut_ptr();
         // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it comes back.
-        let ticket = unsafe { self.work(pack, src, dst, by) };
-        WorkedSlot { ticket: Some(ticket), slot: Some(slot), staging: self }
+        let handle = unsafe { self.work(pack, src, dst, by) };
+        WorkedSlot { handle: Some(handle), slot: Some(slot), staging: self }
     }
 
     /// Copies a slot to where `unpack` says. Does not block.
@@ -158,23 +158,23 @@ impl<D: Device> Staging<D> {
     ) -> WorkedSlot<'_, D> {
         let src = slot.bytes(unpack.len_bytes()).as_ptr();
         // SAFETY: the caller's promise; the source is the slot, which nobody uses before it comes back.
-        let ticket = unsafe { self.work(unpack, src, dst, by) };
-        WorkedSlot { ticket: Some(ticket), slot: Some(slot), staging: self }
+        let handle = unsafe { self.work(unpack, src, dst, by) };
+        WorkedSlot { handle: Some(handle), slot: Some(slot), staging: self }
     }
 
     /// Hands out a copy.
     ///
     /// # Safety
     ///
-    /// What [`execute`] asks of its arguments holds until the ticket is finished or dropped.
-    unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: By) -> Ticket<HostCopy> {
+    /// What [`execute`] asks of its arguments holds until the handle is finished or dropped.
+    unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: By) -> JobHandle<HostCopy> {
         let short = by == By::Pages && plan.run_bytes() < MIN_PAGED_RUN_BYTES;
         let by = if short { By::Parts } else { by };
         let most_bytes = plan.len_bytes().div_ceil(SHARES).next_multiple_of(PAGE_BYTES);
         let parts = if by == By::Parts { parts(&plan, most_bytes) } else { Vec::new() };
         // SAFETY: the caller's promise. Blocks of a plan are parts of it, and share no byte of its destination.
         let copy = unsafe { HostCopy::new(plan, src, dst, by, parts) };
-        if by == By::Caller { Ticket::new(copy) } else { self.crew.give(copy) }
+        if by == By::Caller { JobHandle::new(copy) } else { self.copy_pool.give(copy) }
     }
 }
 

@@ -6,14 +6,14 @@ use super::{Start, Unified, unified_methods};
 use crate::{
     Array, ArrayView, ArrayViewMut, Context, Result, StreamHandle,
     array::{
-        Element, Parts, Reshaped, answer_as_layout, array_transforms, layout_questions, view_broadcasts,
+        Element, Parts, Reshaped, answer_as_layout, array_transforms, shape_methods, view_broadcasts,
         view_splits, view_transforms,
     },
     backend::{Advice, HostBuffer, Location, ManagedMemory},
     context::lock,
+    hazards::{AllocationAccess, Footprint},
     layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
-    memory::{MemoryKind, Ticket},
-    order::{Footprint, Touch},
+    memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
 };
 
@@ -39,7 +39,7 @@ pub struct ManagedArray<T: Element, D: ManagedMemory> {
 /// Managed memory, in the ledger until it is freed.
 struct Counted<D: ManagedMemory> {
     /// Taken out by `drop` alone.
-    held: Option<(D::ManagedBuffer, Ticket)>,
+    held: Option<(D::ManagedBuffer, LedgerEntry)>,
     /// Whether freeing it may be put off; not twice.
     may_wait: bool,
     pool: Arc<PinnedPool<D>>,
@@ -47,14 +47,14 @@ struct Counted<D: ManagedMemory> {
 
 impl<D: ManagedMemory> Drop for Counted<D> {
     fn drop(&mut self) {
-        let Some((memory, ticket)) = self.held.take() else { return };
-        if self.may_wait && self.pool.puts_off(&ticket) {
+        let Some((memory, entry)) = self.held.take() else { return };
+        if self.may_wait && self.pool.puts_off(&entry) {
             let (len_bytes, pool) = (memory.len_bytes(), Arc::clone(&self.pool));
-            let later = Self { held: Some((memory, ticket)), may_wait: false, pool };
+            let later = Self { held: Some((memory, entry)), may_wait: false, pool };
             return self.pool.put_off(Box::new(later), len_bytes);
         }
         drop(memory);
-        self.pool.leave(ticket);
+        self.pool.leave(entry);
     }
 }
 
@@ -81,7 +81,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
             return Ok(Self { unified: Unified::empty(core, layout) });
         };
         // What waits for the device alone may be what is needed.
-        core.custody.collect(core);
+        core.deferred_drops.collect(core);
         let memory = match core.device.alloc_managed(len_bytes) {
             Err(error) if core.makes_room_after(&error) => core.device.alloc_managed(len_bytes),
             first => first,
@@ -91,9 +91,8 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         let memory = memory.map_err(|error| error.with_live(live))?;
         let device_side = core.device.managed_buffer(&memory)?;
         let start = Start(memory.as_ptr());
-        let ticket = core.pinned.enter(MemoryKind::Managed, memory.len_bytes(), Place::caller());
-        let counted =
-            Counted { held: Some((memory, ticket)), may_wait: true, pool: Arc::clone(&core.pinned) };
+        let entry = core.pinned.enter(MemoryKind::Managed, memory.len_bytes(), Place::caller());
+        let counted = Counted { held: Some((memory, entry)), may_wait: true, pool: Arc::clone(&core.pinned) };
         Ok(Self { unified: Unified::new(core, layout, device_side, start, Box::new(counted)) })
     }
 
@@ -111,10 +110,11 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
             return Ok(());
         }
         // Noted as a read, so that the memory is not freed under it.
-        let touch = [Touch { allocation, footprint: Footprint::solid(0, len_bytes), write: false }];
-        let mut timeline = lock(&stream.0.core.timeline);
+        let touch =
+            [AllocationAccess { allocation, footprint: Footprint::solid(0, len_bytes), write: false }];
+        let mut tracker = lock(&stream.0.core.tracker);
         let lane = stream.0.lane.index;
-        timeline.admit(lane, stream.0.mode, "prefetch", &touch)?;
+        tracker.admit(lane, stream.0.mode, "prefetch", &touch)?;
         stream.0.core.device.prefetch(&stream.0.raw, allocation.buffer(), 0..len_bytes, to)
     }
 

@@ -6,7 +6,7 @@ use super::{Unified, unified_methods};
 use crate::{
     Array, ArrayView, ArrayViewMut, Context, PinnedBuffer, Result, StreamHandle,
     array::{
-        Element, Parts, Reshaped, answer_as_layout, array_transforms, layout_questions, view_broadcasts,
+        Element, Parts, Reshaped, answer_as_layout, array_transforms, shape_methods, view_broadcasts,
         view_splits, view_transforms,
     },
     backend::{Capability, HostFlags, MapHost},

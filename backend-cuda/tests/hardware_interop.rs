@@ -1,14 +1,14 @@
 //! Proves on a real device what the fake driver cannot: that memory of the driver's own and of another process is the same
 //! memory here, that two devices reach each other's memory in order, and what the driver says of devices.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_doors -- --ignored`.
+//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_interop -- --ignored`.
 //! Without a device they then fail; none is skipped. The test of two devices needs two.
 #![allow(unsafe_code)] // stands for other code, and for another process
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "../../core/tests/doors/numba.rs"]
+#[path = "../../core/tests/interop/numba.rs"]
 mod numba;
-#[path = "../../core/tests/doors/symbols.rs"]
+#[path = "../../core/tests/interop/symbols.rs"]
 mod symbol_laws;
 
 use std::{

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use super::{
     Clock, Judge,
-    lanes::{Lanes, Snapshot, Worldly},
-    notes::Note,
+    access_lists::ListedAccess,
+    lanes::{Lanes, Snapshot, SnapshotByProfile},
     shadow::Conflict,
 };
 use crate::{
@@ -45,10 +45,10 @@ impl Barrier {
 
 /// The clocks under profiles that have further edges; none before one of them differs.
 #[derive(Debug, Default)]
-pub(super) struct Worlds(Vec<World>);
+pub(super) struct ProfileClocks(Vec<ClocksOfProfile>);
 
 #[derive(Debug)]
-struct World {
+struct ClocksOfProfile {
     profile: Profile,
     lanes: Lanes,
     /// Copies that waited for themselves under this profile, oldest first, with what is before each, itself included.
@@ -64,7 +64,7 @@ pub(super) struct Later {
     pub(super) of_pageable: bool,
 }
 
-impl Worlds {
+impl ProfileClocks {
     /// From now on a profile may differ.
     pub(super) fn open(&mut self, lanes: &Lanes) {
         if self.0.is_empty() {
@@ -72,17 +72,17 @@ impl Worlds {
                 let rules = profile.rules();
                 rules.pageable_download_blocks || rules.null_stream == NullStream::Legacy
             };
-            let world = |profile| World { profile, lanes: lanes.clone(), waited: VecDeque::new() };
-            self.0 = Profile::ALL.into_iter().filter(differs).map(world).collect();
+            let clocks = |profile| ClocksOfProfile { profile, lanes: lanes.clone(), waited: VecDeque::new() };
+            self.0 = Profile::ALL.into_iter().filter(differs).map(clocks).collect();
         }
     }
 
     pub(super) fn set_blocking(&mut self, lane: usize, blocking: bool) {
-        self.0.iter_mut().for_each(|world| world.lanes.set_blocking(lane, blocking));
+        self.0.iter_mut().for_each(|clocks| clocks.lanes.set_blocking(lane, blocking));
     }
 
     pub(super) fn issue(&mut self, lane: usize, barrier: Barrier) {
-        for World { profile, lanes, .. } in &mut self.0 {
+        for ClocksOfProfile { profile, lanes, .. } in &mut self.0 {
             lanes.issue(lane);
             if barrier.holds_under(profile.rules()) {
                 lanes.come_after_blocking(lane);
@@ -92,44 +92,44 @@ impl Worlds {
     }
 
     pub(super) fn come_before_blocking(&mut self, lane: usize, barrier: Barrier) {
-        let worlds = self.0.iter_mut().filter(|world| barrier.holds_under(world.profile.rules()));
-        worlds.for_each(|world| world.lanes.come_before_blocking(lane));
+        let profile_clocks = self.0.iter_mut().filter(|clocks| barrier.holds_under(clocks.profile.rules()));
+        profile_clocks.for_each(|clocks| clocks.lanes.come_before_blocking(lane));
     }
 
     /// What a snapshot of a lane holds under each profile.
-    pub(super) fn snapshot(&self, lane: usize) -> Option<Box<Worldly>> {
-        let clocks = || self.0.iter().map(|world| world.lanes.clock(lane).clone()).collect();
-        (!self.0.is_empty()).then(|| Box::new(Worldly(clocks())))
+    pub(super) fn snapshot(&self, lane: usize) -> Option<Box<SnapshotByProfile>> {
+        let clocks = || self.0.iter().map(|clocks| clocks.lanes.clock(lane).clone()).collect();
+        (!self.0.is_empty()).then(|| Box::new(SnapshotByProfile(clocks())))
     }
 
     pub(super) fn wait(&mut self, lane: usize, event: &Snapshot) {
-        for (index, world) in self.0.iter_mut().enumerate() {
-            world.lanes.learn(lane, event.clock_under(index));
+        for (index, clocks) in self.0.iter_mut().enumerate() {
+            clocks.lanes.learn(lane, event.clock_under(index));
         }
     }
 
     pub(super) fn host_waited(&mut self, event: &Snapshot) {
-        for (index, world) in self.0.iter_mut().enumerate() {
-            world.lanes.host_learns(event.clock_under(index));
+        for (index, clocks) in self.0.iter_mut().enumerate() {
+            clocks.lanes.host_learns(event.clock_under(index));
         }
     }
 
     pub(super) fn host_waited_for_lane(&mut self, lane: usize) {
-        self.0.iter_mut().for_each(|world| world.lanes.host_waited_for_lane(lane));
+        self.0.iter_mut().for_each(|clocks| clocks.lanes.host_waited_for_lane(lane));
     }
 
     pub(super) fn host_waited_for_all(&mut self) {
-        self.0.iter_mut().for_each(|world| world.lanes.host_waited_for_all());
+        self.0.iter_mut().for_each(|clocks| clocks.lanes.host_waited_for_all());
     }
 
     /// The newest operation of a lane is a download to pageable memory.
     pub(super) fn downloaded(&mut self, lane: usize, copy: Operation) {
-        for world in self.0.iter_mut().filter(|world| world.profile.rules().pageable_download_blocks) {
-            world.lanes.host_waited_for_lane(lane);
-            if world.waited.len() == MOST_EDGES {
-                world.waited.pop_front();
+        for clocks in self.0.iter_mut().filter(|clocks| clocks.profile.rules().pageable_download_blocks) {
+            clocks.lanes.host_waited_for_lane(lane);
+            if clocks.waited.len() == MOST_EDGES {
+                clocks.waited.pop_front();
             }
-            world.waited.push_back((copy, world.lanes.clock(lane).clone()));
+            clocks.waited.push_back((copy, clocks.lanes.clock(lane).clone()));
         }
     }
 }
@@ -138,7 +138,7 @@ impl Judge {
     /// What of the conflicts is left under the profile of the device, and the profiles under which nothing of that is.
     pub(super) fn under_profiles(&self, later: Later, conflicts: &mut Vec<Conflict>) -> ProfileSet {
         // Most programs end here.
-        if self.worlds.0.is_empty() {
+        if self.profile_clocks.0.is_empty() {
             return ProfileSet::default();
         }
         conflicts.retain(|conflict| !self.is_ordered_under(self.profile, later, &conflict.with));
@@ -148,21 +148,21 @@ impl Judge {
         Profile::ALL.into_iter().filter(|_| !conflicts.is_empty()).filter(is_right).collect()
     }
 
-    fn is_ordered_under(&self, profile: Profile, later: Later, earlier: &Note) -> bool {
+    fn is_ordered_under(&self, profile: Profile, later: Later, earlier: &ListedAccess) -> bool {
         let rules = profile.rules();
         if earlier.of_pageable && rules.source_is_free_at_return() {
             return true;
         }
-        let world = self.worlds.0.iter().find(|world| world.profile == profile);
-        let lanes = world.map_or(&self.lanes, |world| &world.lanes);
+        let clocks = self.profile_clocks.0.iter().find(|clocks| clocks.profile == profile);
+        let lanes = clocks.map_or(&self.lanes, |clocks| &clocks.lanes);
         let reads_early = later.of_pageable && rules.may_read_early();
         let clock = later.stream.filter(|_| !reads_early).map_or(lanes.host(), |lane| lanes.clock(lane));
         clock.knows(earlier.position)
     }
 
     /// The copy that, if it waited for itself, put an access before everything issued since.
-    pub(super) fn may_have_waited(&self, earlier: &Note) -> Option<Operation> {
-        let waited = self.worlds.0.iter().flat_map(|world| &world.waited);
+    pub(super) fn may_have_waited(&self, earlier: &ListedAccess) -> Option<Operation> {
+        let waited = self.profile_clocks.0.iter().flat_map(|clocks| &clocks.waited);
         waited.filter(|(_, clock)| clock.knows(earlier.position)).map(|(copy, _)| *copy).next()
     }
 }

@@ -3,21 +3,21 @@
 //! AddressSanitizer, also without a bad access.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-#[path = "attacks/bytes.rs"]
+#[path = "soundness/bytes.rs"]
 mod bytes;
-#[path = "attacks/fields.rs"]
+#[path = "soundness/fields.rs"]
 mod fields;
-#[path = "attacks/host_views.rs"]
+#[path = "soundness/host_views.rs"]
 mod host_views;
-#[path = "attacks/liars.rs"]
-mod liars;
-#[path = "attacks/ndarray.rs"]
+#[path = "soundness/inconsistent_layouts.rs"]
+mod inconsistent_layouts;
+#[path = "soundness/ndarray.rs"]
 mod ndarray;
-#[path = "attacks/plans.rs"]
+#[path = "soundness/plans.rs"]
 mod plans;
-#[path = "attacks/scopes.rs"]
+#[path = "soundness/scopes.rs"]
 mod scopes;
-#[path = "attacks/transfers.rs"]
+#[path = "soundness/transfers.rs"]
 mod transfers;
 
 use devarray::{Context, StreamHandle};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::{
     Clock, Footprint, Hazard, LaneId, Mode,
-    lane::{Lane, Mark},
-    uses::{Use, Uses},
+    access_log::{Access, AccessLog},
+    lane::{Lane, RecordedEvent},
 };
 use crate::{
     Error, Result,
@@ -20,21 +20,21 @@ use crate::{
 
 /// What one operation does to one allocation.
 #[derive(Debug)]
-pub(crate) struct Touch<'a, D: Device> {
+pub(crate) struct AllocationAccess<'a, D: Device> {
     pub(crate) allocation: &'a Allocation<D>,
     pub(crate) footprint: Footprint,
     pub(crate) write: bool,
 }
 
-impl<D: Device> Touch<'_, D> {
-    fn as_use(&self, lane: usize, sequence: u64) -> Use {
-        Use { lane, sequence, footprint: self.footprint, write: self.write, blurred: false }
+impl<D: Device> AllocationAccess<'_, D> {
+    fn as_use(&self, lane: usize, sequence: u64) -> Access {
+        Access { lane, sequence, footprint: self.footprint, write: self.write, blurred: false }
     }
 }
 
 /// The lanes of one device. Lane 0 is the internal stream, which frees what no live stream is home to.
 #[derive(Debug)]
-pub(crate) struct Timeline<D: Device> {
+pub(crate) struct HazardTracker<D: Device> {
     backend: &'static str,
     lanes: Vec<Lane<D>>,
     /// What the host knows to be finished.
@@ -44,13 +44,13 @@ pub(crate) struct Timeline<D: Device> {
     pub(crate) ledger: Ledger,
 }
 
-impl<D: Device> Timeline<D> {
-    /// A timeline whose lane 0 is `internal`.
+impl<D: Device> HazardTracker<D> {
+    /// A tracker whose lane 0 is `internal`.
     pub(crate) fn new(backend: &'static str, internal: D::Stream) -> Self {
         let (done, statistics, ledger) = (Clock::default(), Statistics::default(), Ledger::default());
-        let mut timeline = Self { backend, lanes: Vec::new(), done, statistics, ledger };
-        timeline.open(Arc::new(internal));
-        timeline
+        let mut tracker = Self { backend, lanes: Vec::new(), done, statistics, ledger };
+        tracker.open(Arc::new(internal));
+        tracker
     }
 
     /// A lane for a new stream: a fresh one, or that of a dropped stream whose work is known to be finished.
@@ -106,7 +106,7 @@ impl<D: Device> Timeline<D> {
         lane: usize,
         mode: Mode,
         operation: &'static str,
-        touches: &[Touch<'_, D>],
+        touches: &[AllocationAccess<'_, D>],
     ) -> Result<()> {
         if mode == Mode::Strict {
             self.order(lane, mode, operation, touches)?;
@@ -134,7 +134,7 @@ impl<D: Device> Timeline<D> {
         lane: usize,
         mode: Mode,
         operation: &'static str,
-        touches: &[Touch<'_, D>],
+        touches: &[AllocationAccess<'_, D>],
     ) -> Result<()> {
         if mode == Mode::Unchecked {
             return Ok(());
@@ -149,31 +149,37 @@ impl<D: Device> Timeline<D> {
     }
 
     /// Orders the next operation of `lane`, which frees so many bytes, after all uses of them.
-    pub(crate) fn order_free(&mut self, lane: usize, len_bytes: usize, uses: &Uses) -> Result<()> {
+    pub(crate) fn order_free(&mut self, lane: usize, len_bytes: usize, uses: &AccessLog) -> Result<()> {
         let footprint = Footprint::solid(0, len_bytes);
         let sequence = self.lanes[lane].sequence + 1;
-        let next = Use { lane, sequence, footprint, write: true, blurred: false };
+        let next = Access { lane, sequence, footprint, write: true, blurred: false };
         uses.conflicting(&next)
             .try_for_each(|earlier| self.order_after(lane, Mode::Automatic, "free", earlier))
     }
 
     /// Notes the next operation of `lane`, before it is enqueued: if that fails, the note is only conservative.
-    pub(crate) fn note(&mut self, lane: usize, mode: Mode, touches: &[Touch<'_, D>]) {
+    pub(crate) fn note(&mut self, lane: usize, mode: Mode, touches: &[AllocationAccess<'_, D>]) {
         self.lanes[lane].sequence += 1;
         for touch in touches {
             let next = touch.as_use(lane, self.lanes[lane].sequence);
-            let is_done = |u: &Use| u.sequence <= self.done.of(u.lane);
+            let is_done = |u: &Access| u.sequence <= self.done.of(u.lane);
             lock(&touch.allocation.uses).note(next, mode != Mode::Unchecked, is_done);
         }
     }
 
-    /// As [`note`](Self::note), of the operation that allocates: its number, for [`Uses::of_alloc`].
+    /// As [`note`](Self::note), of the operation that allocates: its number, for [`AccessLog::of_alloc`].
     pub(crate) fn note_alloc(&mut self, lane: usize) -> u64 {
         self.lanes[lane].sequence += 1;
         self.lanes[lane].sequence
     }
 
-    fn order_after(&mut self, lane: usize, mode: Mode, operation: &'static str, earlier: &Use) -> Result<()> {
+    fn order_after(
+        &mut self,
+        lane: usize,
+        mode: Mode,
+        operation: &'static str,
+        earlier: &Access,
+    ) -> Result<()> {
         let reached = self.lanes[lane].seen.of(earlier.lane).max(self.done.of(earlier.lane));
         if reached >= earlier.sequence {
             return Ok(());
@@ -193,7 +199,7 @@ impl<D: Device> Timeline<D> {
     }
 
     /// An event of `lane` that captured at least `sequence`: the last one if that is late enough, else a new one.
-    fn mark(&mut self, lane: usize, sequence: u64) -> Result<Mark<D>> {
+    fn mark(&mut self, lane: usize, sequence: u64) -> Result<RecordedEvent<D>> {
         match &self.lanes[lane].mark {
             Some(mark) if mark.sequence >= sequence => Ok(mark.clone()),
             _ => self.record(lane),
@@ -201,7 +207,7 @@ impl<D: Device> Timeline<D> {
     }
 
     /// Records an event now.
-    pub(crate) fn record(&mut self, lane: usize) -> Result<Mark<D>> {
+    pub(crate) fn record(&mut self, lane: usize) -> Result<RecordedEvent<D>> {
         self.record_with(lane, D::Stream::record)
     }
 
@@ -210,18 +216,18 @@ impl<D: Device> Timeline<D> {
         &mut self,
         lane: usize,
         make: impl FnOnce(&D::Stream) -> Result<D::Event>,
-    ) -> Result<Mark<D>> {
+    ) -> Result<RecordedEvent<D>> {
         let lane = &mut self.lanes[lane];
         let stream = lane.stream.as_ref().expect("a closed lane left an event that covers all its work");
         let event = Arc::new(make(stream)?);
-        let mark = Mark { sequence: lane.sequence, event, seen: lane.seen.clone() };
+        let mark = RecordedEvent { sequence: lane.sequence, event, seen: lane.seen.clone() };
         lane.mark = Some(mark.clone());
         Ok(mark)
     }
 
     /// Makes what `lane` enqueues later run after a mark of lane `other`.
     #[track_caller]
-    pub(crate) fn join(&mut self, lane: usize, other: usize, mark: &Mark<D>) -> Result<()> {
+    pub(crate) fn join(&mut self, lane: usize, other: usize, mark: &RecordedEvent<D>) -> Result<()> {
         let target = &mut self.lanes[lane];
         let stream = target.stream.as_ref().expect("operations are submitted to live lanes");
         stream.wait(&mark.event)?;

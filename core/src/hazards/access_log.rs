@@ -13,7 +13,7 @@ const INLINE: usize = 2;
 
 /// One access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Use {
+pub(crate) struct Access {
     pub(crate) lane: usize,
     pub(crate) sequence: u64,
     pub(crate) footprint: Footprint,
@@ -22,7 +22,7 @@ pub(crate) struct Use {
     pub(crate) blurred: bool,
 }
 
-impl Use {
+impl Access {
     /// Whether the two must be ordered.
     pub(crate) fn conflicts(&self, other: &Self) -> bool {
         (self.write || other.write) && self.footprint.meets(&other.footprint)
@@ -31,30 +31,30 @@ impl Use {
 
 /// All unretired accesses to one allocation: every reader, not the last one.
 #[derive(Debug, Default)]
-pub(crate) struct Uses(SmallVec<[Use; INLINE]>);
+pub(crate) struct AccessLog(SmallVec<[Access; INLINE]>);
 
-impl Uses {
+impl AccessLog {
     /// The accesses of a new allocation of so many bytes: it counts as a write, by operation `sequence` of a lane.
     #[inline]
     pub(crate) fn of_alloc(lane: usize, sequence: u64, len_bytes: usize) -> Self {
         let footprint = Footprint::solid(0, len_bytes);
         let mut uses = SmallVec::new();
-        uses.push(Use { lane, sequence, footprint, write: true, blurred: false });
+        uses.push(Access { lane, sequence, footprint, write: true, blurred: false });
         Self(uses)
     }
 
     /// The accesses that `next` must be ordered after, its own lane's left out: a stream is ordered by itself.
     #[inline]
-    pub(crate) fn conflicting<'a>(&'a self, next: &'a Use) -> impl Iterator<Item = &'a Use> {
+    pub(crate) fn conflicting<'a>(&'a self, next: &'a Access) -> impl Iterator<Item = &'a Access> {
         self.0.iter().filter(move |u| u.lane != next.lane && u.conflicts(next))
     }
 
     /// Notes an access. `ordered` says that it runs after every conflicting one noted before.
     ///
     /// `is_done` says which sequence numbers the host knows to be finished: those are forgotten.
-    pub(crate) fn note(&mut self, next: Use, ordered: bool, is_done: impl Fn(&Use) -> bool) {
+    pub(crate) fn note(&mut self, next: Access, ordered: bool, is_done: impl Fn(&Access) -> bool) {
         // Whatever must wait for a dropped access waits for `next` too, which runs after it.
-        let dominates = |u: &Use| {
+        let dominates = |u: &Access| {
             let after = u.lane == next.lane || (ordered && next.write);
             after && next.write >= u.write && next.footprint.covers(&u.footprint)
         };
@@ -74,7 +74,7 @@ impl Uses {
 
     /// Merges the accesses of one lane and kind: as late as the latest, as wide as all.
     fn merge(&mut self) {
-        let mut merged: SmallVec<[Use; INLINE]> = SmallVec::new();
+        let mut merged: SmallVec<[Access; INLINE]> = SmallVec::new();
         for u in &self.0 {
             match merged.iter_mut().find(|m| m.lane == u.lane && m.write == u.write) {
                 Some(m) => {
@@ -98,14 +98,14 @@ impl Uses {
 mod tests {
     use super::*;
 
-    fn access(lane: usize, sequence: u64, bytes: std::ops::Range<usize>, write: bool) -> Use {
+    fn access(lane: usize, sequence: u64, bytes: std::ops::Range<usize>, write: bool) -> Access {
         let footprint = Footprint::solid(bytes.start, bytes.end);
-        Use { lane, sequence, footprint, write, blurred: false }
+        Access { lane, sequence, footprint, write, blurred: false }
     }
 
     #[test]
     fn a_writer_meets_every_reader() {
-        let mut uses = Uses::default();
+        let mut uses = AccessLog::default();
         uses.note(access(1, 1, 0..8, false), true, |_| false);
         uses.note(access(2, 1, 0..8, false), true, |_| false);
         let write = access(3, 1, 0..8, true);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn an_unordered_write_replaces_nobody() {
-        let mut uses = Uses::default();
+        let mut uses = AccessLog::default();
         uses.note(access(1, 1, 0..8, false), true, |_| false);
         uses.note(access(2, 1, 0..8, true), false, |_| false);
         assert_eq!(uses.conflicting(&access(3, 1, 0..8, true)).count(), 2);
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_read_does_not_stand_for_a_write() {
-        let mut uses = Uses::default();
+        let mut uses = AccessLog::default();
         uses.note(access(1, 1, 0..8, true), true, |_| false);
         uses.note(access(1, 2, 0..8, false), true, |_| false);
         assert_eq!(uses.conflicting(&access(2, 1, 0..8, false)).count(), 1);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn stays_short_and_loses_nothing_when_merging() {
-        let mut uses = Uses::default();
+        let mut uses = AccessLog::default();
         for k in 0..100 {
             uses.note(access(k % 3, k as u64, 10 * k..10 * k + 5, k % 2 == 0), true, |_| false);
         }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn finished_accesses_are_forgotten() {
-        let mut uses = Uses::default();
+        let mut uses = AccessLog::default();
         uses.note(access(1, 1, 0..8, true), true, |_| false);
         uses.note(access(1, 2, 8..16, true), true, |u| u.sequence <= 1);
         assert_eq!(uses.len(), 1);

@@ -1,7 +1,7 @@
 //! What is asked of an array most often, without importing a trait.
 
 /// Emits the questions of [`NdLayout`](crate::NdLayout) that every program asks, for a type that has a `layout()`.
-macro_rules! layout_questions {
+macro_rules! shape_methods {
     () => {
         /// The extents of the axes.
         #[must_use]
@@ -29,4 +29,4 @@ macro_rules! layout_questions {
     };
 }
 
-pub(crate) use layout_questions;
+pub(crate) use shape_methods;

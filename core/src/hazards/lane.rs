@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::backend::Device;
 
-/// A lane of the timeline: its place, and which stream of that place, since places are used again.
+/// A lane of the tracker: its place, and which stream of that place, since places are used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneId {
     pub(crate) index: usize,
@@ -44,19 +44,19 @@ impl Clock {
 
 /// An event, what it captured, and what that was ordered after.
 #[derive(Debug)]
-pub(crate) struct Mark<D: Device> {
+pub(crate) struct RecordedEvent<D: Device> {
     pub(crate) sequence: u64,
     pub(crate) event: Arc<D::Event>,
     pub(crate) seen: Clock,
 }
 
-impl<D: Device> Clone for Mark<D> {
+impl<D: Device> Clone for RecordedEvent<D> {
     fn clone(&self) -> Self {
         Self { sequence: self.sequence, event: Arc::clone(&self.event), seen: self.seen.clone() }
     }
 }
 
-/// One stream's place in the timeline.
+/// One stream's place in the tracker.
 #[derive(Debug)]
 pub(crate) struct Lane<D: Device> {
     /// `None` once the user's handle is gone and `mark` covers all its work.
@@ -67,5 +67,5 @@ pub(crate) struct Lane<D: Device> {
     /// What the next operation is ordered after.
     pub(crate) seen: Clock,
     /// The last event recorded here.
-    pub(crate) mark: Option<Mark<D>>,
+    pub(crate) mark: Option<RecordedEvent<D>>,
 }

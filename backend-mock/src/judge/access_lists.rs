@@ -11,7 +11,7 @@ const FIRST_SWEEP: usize = 64;
 
 /// One access that a later one may race with, or the beginning or end of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Note {
+pub(crate) struct ListedAccess {
     pub(crate) position: Position,
     pub(crate) operation: Operation,
     pub(crate) access: Access,
@@ -19,7 +19,7 @@ pub(crate) struct Note {
     pub(crate) of_pageable: bool,
 }
 
-impl Note {
+impl ListedAccess {
     pub(crate) fn new(position: Position, operation: Operation, access: Access) -> Self {
         Self { position, operation, access, of_pageable: false }
     }
@@ -41,32 +41,32 @@ pub(super) struct List(usize);
 /// An access, and those before it.
 #[derive(Debug, Clone, Copy)]
 struct Link {
-    note: Note,
+    note: ListedAccess,
     before: Option<List>,
 }
 
 /// All lists of accesses.
 #[derive(Debug)]
-pub(super) struct Notes {
+pub(super) struct AccessLists {
     links: Vec<Link>,
     sweep_at: usize,
 }
 
-impl Default for Notes {
+impl Default for AccessLists {
     fn default() -> Self {
         Self { links: Vec::with_capacity(FIRST_SWEEP / 4), sweep_at: FIRST_SWEEP }
     }
 }
 
-impl Notes {
+impl AccessLists {
     /// The list of one access after others.
-    pub(super) fn list(&mut self, note: Note, before: Option<List>) -> List {
+    pub(super) fn list(&mut self, note: ListedAccess, before: Option<List>) -> List {
         self.links.push(Link { note, before });
         List(self.links.len() - 1)
     }
 
     /// The accesses of a list, the newest first.
-    pub(super) fn of(&self, list: List) -> impl Iterator<Item = &Note> {
+    pub(super) fn of(&self, list: List) -> impl Iterator<Item = &ListedAccess> {
         let mut next = Some(list);
         std::iter::from_fn(move || {
             let link = &self.links[next?.0];
@@ -76,7 +76,7 @@ impl Notes {
     }
 
     /// The list of those accesses of another that are to be kept.
-    pub(super) fn kept(&mut self, list: List, keep: &impl Fn(&Note) -> bool) -> Option<List> {
+    pub(super) fn kept(&mut self, list: List, keep: &impl Fn(&ListedAccess) -> bool) -> Option<List> {
         let Link { note, before } = self.links[list.0];
         let kept = before.and_then(|before| self.kept(before, keep));
         match keep(&note) {

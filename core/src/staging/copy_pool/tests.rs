@@ -1,4 +1,4 @@
-//! Each share is done once, a ticket that is gone leaves no thread at work, and a panic reaches whoever waits.
+//! Each share is done once, a handle that is gone leaves no thread at work, and a panic reaches whoever waits.
 
 use std::{
     collections::HashSet,
@@ -38,13 +38,13 @@ impl Work for Task {
     }
 }
 
-fn crew(most: usize) -> Crew<Task> {
-    let crew = Crew::default();
-    crew.set_most(most);
-    crew
+fn pool(most: usize) -> CopyPool<Task> {
+    let pool = CopyPool::default();
+    pool.set_most(most);
+    pool
 }
 
-/// A piece that says who began it, then stays begun until it is let go.
+/// A job that says who began it, then stays begun until it is let go.
 struct Held {
     begun: Receiver<ThreadId>,
     go: Sender<()>,
@@ -74,12 +74,12 @@ fn counting(count: &Arc<AtomicUsize>) -> Task {
 #[test]
 fn each_piece_is_done_once_before_its_finish_returns() {
     for most in [0, 1, 3] {
-        let crew = crew(most);
+        let pool = pool(most);
         for _ in 0..200 {
             let counts: Vec<_> = (0..20).map(|_| Arc::new(AtomicUsize::new(0))).collect();
-            let tickets: Vec<_> = counts.iter().map(|count| crew.give(counting(count))).collect();
-            for (ticket, count) in tickets.into_iter().zip(&counts) {
-                ticket.finish();
+            let handles: Vec<_> = counts.iter().map(|count| pool.give(counting(count))).collect();
+            for (handle, count) in handles.into_iter().zip(&counts) {
+                handle.finish();
                 assert_eq!(count.load(Ordering::SeqCst), 1);
             }
         }
@@ -89,115 +89,115 @@ fn each_piece_is_done_once_before_its_finish_returns() {
 #[test]
 fn the_caller_does_what_no_thread_has_begun() {
     let me = thread::current().id();
-    let crew = crew(1);
+    let pool = pool(1);
     let (task, held) = held();
-    let begun = crew.give(task);
+    let begun = pool.give(task);
     assert_ne!(held.begun.recv().expect("a thread begins"), me);
 
     let (say, done_by) = channel();
-    crew.give(Task::one(move || say.send(thread::current().id()).expect("the test listens"))).finish();
+    pool.give(Task::one(move || say.send(thread::current().id()).expect("the test listens"))).finish();
     assert_eq!(done_by.recv().expect("it was done"), me, "the only thread is held");
 
-    held.go.send(()).expect("the piece waits");
+    held.go.send(()).expect("the job waits");
     begun.finish();
     assert_eq!(held.ended.load(Ordering::SeqCst), 1);
 }
 
 #[test]
 fn a_dropped_ticket_takes_back_what_nobody_has_begun() {
-    let crew = crew(1);
+    let pool = pool(1);
     let (task, held) = held();
-    let begun = crew.give(task);
+    let begun = pool.give(task);
     held.begun.recv().expect("a thread begins");
     let count = Arc::new(AtomicUsize::new(0));
-    drop(crew.give(counting(&count)));
-    held.go.send(()).expect("the piece waits");
+    drop(pool.give(counting(&count)));
+    held.go.send(()).expect("the job waits");
     begun.finish();
-    drop(crew);
+    drop(pool);
     assert_eq!(count.load(Ordering::SeqCst), 0);
 }
 
 #[test]
 fn a_dropped_ticket_waits_for_what_a_thread_has_begun() {
-    let crew = crew(2);
+    let pool = pool(2);
     let (task, held) = held();
-    let ticket = crew.give(task);
+    let handle = pool.give(task);
     held.begun.recv().expect("a thread begins");
     let go = held.go;
-    thread::spawn(move || go.send(()).expect("the piece waits"));
-    drop(ticket);
+    thread::spawn(move || go.send(()).expect("the job waits"));
+    drop(handle);
     assert_eq!(held.ended.load(Ordering::SeqCst), 1);
 }
 
-/// The twin of the test above: without the wait, the piece goes on after the ticket is gone.
+/// The twin of the test above: without the wait, the job goes on after the handle is gone.
 #[test]
 fn without_the_wait_a_thread_would_go_on() {
-    let crew = crew(2);
+    let pool = pool(2);
     let (task, held) = held();
-    let ticket = crew.give(task);
+    let handle = pool.give(task);
     held.begun.recv().expect("a thread begins");
-    mem::forget(ticket);
+    mem::forget(handle);
     assert_eq!(held.ended.load(Ordering::SeqCst), 0, "it is still at work");
-    held.go.send(()).expect("the piece waits");
+    held.go.send(()).expect("the job waits");
 }
 
 #[test]
 fn a_panic_of_a_thread_reaches_the_caller_and_the_thread_works_on() {
-    let crew = crew(1);
+    let pool = pool(1);
     let (task, held) = held();
-    let failing = crew.give(Task::one(move || {
+    let failing = pool.give(Task::one(move || {
         task.run(0);
         panic!("in a thread");
     }));
     let thread = held.begun.recv().expect("a thread begins");
-    held.go.send(()).expect("the piece waits");
+    held.go.send(()).expect("the job waits");
     let panic = catch_unwind(AssertUnwindSafe(|| failing.finish())).expect_err("it panicked");
     assert_eq!(panic.downcast_ref(), Some(&"in a thread"));
 
     let (task, held) = self::held();
-    let next = crew.give(task);
+    let next = pool.give(task);
     assert_eq!(held.begun.recv().expect("a thread begins"), thread, "the same one");
-    held.go.send(()).expect("the piece waits");
+    held.go.send(()).expect("the job waits");
     next.finish();
 }
 
 #[test]
 fn a_panic_that_nobody_waits_for_ends_with_its_ticket() {
-    let crew = crew(1);
+    let pool = pool(1);
     let (task, held) = held();
-    let failing = crew.give(Task::one(move || {
+    let failing = pool.give(Task::one(move || {
         task.run(0);
         panic!("in a thread");
     }));
     held.begun.recv().expect("a thread begins");
-    held.go.send(()).expect("the piece waits");
+    held.go.send(()).expect("the job waits");
     drop(failing);
     assert_eq!(held.ended.load(Ordering::SeqCst), 1);
 }
 
 #[test]
 fn there_are_never_more_threads_than_told() {
-    let crew = crew(2);
+    let pool = pool(2);
     let (tasks, held): (Vec<_>, Vec<_>) = (0..4).map(|_| held()).unzip();
-    let tickets: Vec<_> = tasks.into_iter().map(|task| crew.give(task)).collect();
+    let handles: Vec<_> = tasks.into_iter().map(|task| pool.give(task)).collect();
     for held in &held[..2] {
         held.begun.recv().expect("a thread begins");
     }
-    assert_eq!(lock(&crew.shared.queue).threads, 2);
+    assert_eq!(lock(&pool.shared.queue).threads, 2);
     assert!(held[2].begun.try_recv().is_err() && held[3].begun.try_recv().is_err());
-    crew.set_most(0);
+    pool.set_most(0);
     for held in &held {
-        held.go.send(()).expect("the piece waits");
+        held.go.send(()).expect("the job waits");
     }
-    for ticket in tickets {
-        ticket.finish();
+    for handle in handles {
+        handle.finish();
     }
-    for thread in lock(&crew.threads).drain(..) {
+    for thread in lock(&pool.threads).drain(..) {
         thread.join().expect("it ends because there may be none");
     }
-    assert_eq!(lock(&crew.shared.queue).threads, 0);
+    assert_eq!(lock(&pool.shared.queue).threads, 0);
     let count = Arc::new(AtomicUsize::new(0));
-    crew.give(counting(&count)).finish();
+    pool.give(counting(&count)).finish();
     assert_eq!(count.load(Ordering::SeqCst), 1);
 }
 
@@ -216,12 +216,12 @@ fn counting_each(counts: &Arc<Vec<AtomicUsize>>) -> Task {
 #[test]
 fn each_share_is_done_once_before_its_finish_returns() {
     for (most, shares) in [(0, 3), (1, 7), (3, 1), (3, 2), (4, 16)] {
-        let crew = crew(most);
+        let pool = pool(most);
         for _ in 0..200 {
             let counts: Vec<_> = (0..5).map(|_| counts(shares)).collect();
-            let tickets: Vec<_> = counts.iter().map(|counts| crew.give(counting_each(counts))).collect();
-            for (ticket, counts) in tickets.into_iter().zip(&counts) {
-                ticket.finish();
+            let handles: Vec<_> = counts.iter().map(|counts| pool.give(counting_each(counts))).collect();
+            for (handle, counts) in handles.into_iter().zip(&counts) {
+                handle.finish();
                 assert!(counts.iter().all(|count| count.load(Ordering::SeqCst) == 1), "{counts:?}");
             }
         }
@@ -245,44 +245,44 @@ fn all_held(shares: usize) -> (Task, Receiver<ThreadId>, Sender<()>, Arc<Vec<Ato
 
 #[test]
 fn threads_do_a_piece_together() {
-    let crew = crew(3);
+    let pool = pool(3);
     let (task, begun, go, ended) = all_held(3);
-    let ticket = crew.give(task);
+    let handle = pool.give(task);
     let threads: HashSet<_> = (0..3).map(|_| begun.recv().expect("a thread begins")).collect();
     assert!(threads.len() == 3 && !threads.contains(&thread::current().id()), "{threads:?}");
     drop(go);
-    ticket.finish();
+    handle.finish();
     assert!(ended.iter().all(|count| count.load(Ordering::SeqCst) == 1));
 }
 
 #[test]
 fn a_dropped_ticket_takes_back_the_shares_that_nobody_has_begun() {
-    let crew = crew(2);
+    let pool = pool(2);
     let (task, begun, go, ended) = all_held(5);
-    let ticket = crew.give(task);
+    let handle = pool.give(task);
     for _ in 0..2 {
         begun.recv().expect("a thread begins");
     }
     thread::spawn(move || drop(go));
-    drop(ticket);
+    drop(handle);
     let ended = || ended.iter().map(|count| count.load(Ordering::SeqCst)).sum::<usize>();
     let done = ended();
     assert!((2..=5).contains(&done), "the two that were begun were waited for");
-    drop(crew);
+    drop(pool);
     assert_eq!(ended(), done, "nobody goes on");
 }
 
 #[test]
 fn a_panic_of_one_share_leaves_the_others_to_be_done() {
     for most in [0, 2] {
-        let crew = crew(most);
+        let pool = pool(most);
         let counts = counts(6);
         let counted = Arc::clone(&counts);
-        let ticket = crew.give(Task::of(6, move |share| {
+        let handle = pool.give(Task::of(6, move |share| {
             counted[share].fetch_add(1, Ordering::SeqCst);
             assert!(share != 2, "share two");
         }));
-        let panic = catch_unwind(AssertUnwindSafe(|| ticket.finish())).expect_err("it panicked");
+        let panic = catch_unwind(AssertUnwindSafe(|| handle.finish())).expect_err("it panicked");
         assert_eq!(panic.downcast_ref(), Some(&"share two"));
         assert!(counts.iter().all(|count| count.load(Ordering::SeqCst) == 1), "{counts:?}");
     }
@@ -299,10 +299,10 @@ impl Drop for Trap {
 
 #[test]
 fn panics_that_panic_when_dropped_do_not_end_a_wait_early() {
-    let crew = crew(1);
+    let pool = pool(1);
     let (task, held) = held();
     let first = AtomicBool::new(true);
-    let ticket = crew.give(Task::of(4, move |_| {
+    let handle = pool.give(Task::of(4, move |_| {
         if first.swap(false, Ordering::SeqCst) {
             task.run(0);
         } else {
@@ -315,7 +315,7 @@ fn panics_that_panic_when_dropped_do_not_end_a_wait_early() {
         thread::sleep(std::time::Duration::from_millis(20));
         go.send(()).expect("the share waits");
     });
-    let panic = catch_unwind(AssertUnwindSafe(|| ticket.finish())).expect_err("it panicked");
+    let panic = catch_unwind(AssertUnwindSafe(|| handle.finish())).expect_err("it panicked");
     assert_eq!(held.ended.load(Ordering::SeqCst), 1, "the thread was waited for");
     panic.downcast::<Trap>().expect("of a share").0 = false;
 }

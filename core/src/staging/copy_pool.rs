@@ -1,13 +1,13 @@
-//! Threads that do pieces of work for a caller who waits for each.
+//! Threads that do jobs of work for a caller who waits for each.
 //!
 //! The caller decides what is done and in which order it hears of it; the threads only decide who does a share of it. So a
 //! program runs the same with any number of them.
 //!
-//! All threads work at the oldest piece that has shares left. Taking one is a step of a counter; a lock is taken once a
-//! piece and thread.
+//! All threads work at the oldest job that has shares left. Taking one is a step of a counter; a lock is taken once a
+//! job and thread.
 //!
 //! They are kept, asleep, from one call to the next: starting one takes tens of microseconds. Waking one takes up to as
-//! long, of who wakes it and until it runs, and a piece is copied in a few hundred. So a caller wakes one thread at most,
+//! long, of who wakes it and until it runs, and a job is copied in a few hundred. So a caller wakes one thread at most,
 //! which wakes others; a thread that runs out of work looks out for more for a while before it sleeps; and a caller does what nobody
 //! has begun.
 
@@ -25,7 +25,7 @@ use std::{
 
 use crate::context::lock;
 
-/// Most threads of a crew unless told: eight saturate a link, and two more keep it so where other programs take turns on the processors.
+/// Most threads of a pool unless told: eight saturate a link, and two more keep it so where other programs take turns on the processors.
 const DEFAULT_MOST: usize = 10;
 
 /// Looks for work, or for its end, before sleeping: some tens of microseconds.
@@ -44,22 +44,22 @@ pub(crate) trait Work: Send + Sync + 'static {
 }
 
 /// Threads that wait for work. They start when there is enough of it, and end with this.
-pub(crate) struct Crew<W: Work> {
+pub(crate) struct CopyPool<W: Work> {
     shared: Arc<Shared<W>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 struct Shared<W> {
     queue: Mutex<Queue<W>>,
-    /// Whether a piece waits, for who looks without the lock.
-    has_pieces: AtomicBool,
-    /// A piece was given, or the crew is to shrink.
+    /// Whether a job waits, for who looks without the lock.
+    has_jobs: AtomicBool,
+    /// A job was given, or the pool is to shrink.
     called: Condvar,
 }
 
 struct Queue<W> {
     /// Oldest first. Some may have been done by their callers already.
-    pieces: VecDeque<Arc<Piece<W>>>,
+    jobs: VecDeque<Arc<Job<W>>>,
     threads: usize,
     /// Those asleep, the ones called among them.
     asleep: usize,
@@ -72,8 +72,8 @@ struct Queue<W> {
     closed: bool,
 }
 
-/// One piece of work, of which whoever claims a share does it.
-struct Piece<W> {
+/// One job of work, of which whoever claims a share does it.
+struct Job<W> {
     work: W,
     shares: usize,
     /// Shares claimed; more than there are, if somebody came too late.
@@ -92,29 +92,29 @@ struct End {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// A piece of work in the hands of a crew. When this is gone, no thread does it any more: dropping waits.
-#[must_use = "dropping a ticket takes the work back"]
-pub(crate) struct Ticket<W: Work>(Option<Arc<Piece<W>>>);
+/// A job of work in the hands of a pool. When this is gone, no thread does it any more: dropping waits.
+#[must_use = "dropping a handle takes the work back"]
+pub(crate) struct JobHandle<W: Work>(Option<Arc<Job<W>>>);
 
-impl<W: Work> Crew<W> {
-    /// Has a piece done by the threads that have time. Does not block.
-    pub(crate) fn give(&self, work: W) -> Ticket<W> {
-        let ticket = Ticket::new(work);
+impl<W: Work> CopyPool<W> {
+    /// Has a job done by the threads that have time. Does not block.
+    pub(crate) fn give(&self, work: W) -> JobHandle<W> {
+        let handle = JobHandle::new(work);
         let mut queue = lock(&self.shared.queue);
-        for _ in 0..ticket.0.as_ref().map_or(0, |piece| piece.shares) {
+        for _ in 0..handle.0.as_ref().map_or(0, |job| job.shares) {
             let enough = queue.asleep + queue.looking > queue.unclaimed() || queue.threads >= queue.most();
             if enough || !self.start(&mut queue) {
                 break;
             }
         }
         if queue.threads > 0 {
-            queue.pieces.extend(ticket.0.clone());
-            self.shared.has_pieces.store(true, Ordering::Relaxed);
+            queue.jobs.extend(handle.0.clone());
+            self.shared.has_jobs.store(true, Ordering::Relaxed);
             if queue.called == 0 {
                 self.shared.call(queue, 1);
             }
         }
-        ticket
+        handle
     }
 
     /// Most threads there may be.
@@ -144,15 +144,15 @@ impl<W: Work> Crew<W> {
 impl<W: Work> Queue<W> {
     /// Shares that nobody has begun.
     fn unclaimed(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.unclaimed()).sum()
+        self.jobs.iter().map(|job| job.unclaimed()).sum()
     }
 
-    /// The oldest piece with shares that nobody has begun.
-    fn oldest(&mut self) -> Option<Arc<Piece<W>>> {
-        while self.pieces.front().is_some_and(|piece| piece.unclaimed() == 0) {
-            self.pieces.pop_front();
+    /// The oldest job with shares that nobody has begun.
+    fn oldest(&mut self) -> Option<Arc<Job<W>>> {
+        while self.jobs.front().is_some_and(|job| job.unclaimed() == 0) {
+            self.jobs.pop_front();
         }
-        self.pieces.front().cloned()
+        self.jobs.front().cloned()
     }
 
     fn most(&mut self) -> usize {
@@ -168,12 +168,12 @@ impl<W: Work> Shared<W> {
     fn help(&self) {
         let mut queue = lock(&self.queue);
         while !queue.closed && queue.threads <= queue.most() {
-            if let Some(piece) = queue.oldest() {
+            if let Some(job) = queue.oldest() {
                 self.call(queue, 2);
-                piece.help();
+                job.help();
                 queue = self.look();
             } else {
-                self.has_pieces.store(false, Ordering::Relaxed);
+                self.has_jobs.store(false, Ordering::Relaxed);
                 queue.asleep += 1;
                 queue = wait(&self.called, queue);
                 queue.asleep -= 1;
@@ -194,14 +194,14 @@ impl<W: Work> Shared<W> {
         }
     }
 
-    /// Waits a moment for a piece, awake.
+    /// Waits a moment for a job, awake.
     fn look(&self) -> MutexGuard<'_, Queue<W>> {
         let mut queue = lock(&self.queue);
         if queue.oldest().is_none() {
-            self.has_pieces.store(false, Ordering::Relaxed);
+            self.has_jobs.store(false, Ordering::Relaxed);
             queue.looking += 1;
             drop(queue);
-            look_until(|| self.has_pieces.load(Ordering::Relaxed));
+            look_until(|| self.has_jobs.load(Ordering::Relaxed));
             queue = lock(&self.queue);
             queue.looking -= 1;
         }
@@ -209,7 +209,7 @@ impl<W: Work> Shared<W> {
     }
 }
 
-impl<W: Work> Piece<W> {
+impl<W: Work> Job<W> {
     /// Shares that nobody has begun.
     fn unclaimed(&self) -> usize {
         self.shares.saturating_sub(self.claimed.load(Ordering::Relaxed))
@@ -252,11 +252,11 @@ impl<W: Work> Piece<W> {
     }
 }
 
-impl<W: Work> Ticket<W> {
+impl<W: Work> JobHandle<W> {
     /// Work that nobody else was told of.
     pub(crate) fn new(work: W) -> Self {
         let shares = work.shares();
-        Self(Some(Arc::new(Piece {
+        Self(Some(Arc::new(Job {
             work,
             shares,
             claimed: AtomicUsize::new(0),
@@ -272,30 +272,30 @@ impl<W: Work> Ticket<W> {
     ///
     /// With what the work panicked with.
     pub(crate) fn finish(mut self) {
-        let Some(piece) = self.0.take() else { return };
-        piece.help();
-        if let Some(panic) = piece.wait() {
+        let Some(job) = self.0.take() else { return };
+        job.help();
+        if let Some(panic) = job.wait() {
             resume_unwind(panic);
         }
     }
 }
 
-impl<W: Work> Drop for Ticket<W> {
+impl<W: Work> Drop for JobHandle<W> {
     /// Takes back what nobody has begun, and waits for the threads that have.
     fn drop(&mut self) {
-        if let Some(piece) = self.0.take() {
-            let claimed = piece.claimed.swap(piece.shares, Ordering::Relaxed);
-            piece.done(piece.shares.saturating_sub(claimed));
+        if let Some(job) = self.0.take() {
+            let claimed = job.claimed.swap(job.shares, Ordering::Relaxed);
+            job.done(job.shares.saturating_sub(claimed));
             // A panic of work that nobody wants any more was told of by the panic hook.
-            drop(piece.wait());
+            drop(job.wait());
         }
     }
 }
 
-impl<W: Work> Default for Crew<W> {
+impl<W: Work> Default for CopyPool<W> {
     fn default() -> Self {
         let queue = Queue {
-            pieces: VecDeque::new(),
+            jobs: VecDeque::new(),
             threads: 0,
             asleep: 0,
             called: 0,
@@ -303,14 +303,14 @@ impl<W: Work> Default for Crew<W> {
             most: None,
             closed: false,
         };
-        let (has_pieces, called) = (AtomicBool::new(false), Condvar::new());
-        let shared = Shared { queue: Mutex::new(queue), has_pieces, called };
+        let (has_jobs, called) = (AtomicBool::new(false), Condvar::new());
+        let shared = Shared { queue: Mutex::new(queue), has_jobs, called };
         Self { shared: Arc::new(shared), threads: Mutex::default() }
     }
 }
 
-impl<W: Work> Drop for Crew<W> {
-    /// Ends the threads. None of them has work: each piece was waited for.
+impl<W: Work> Drop for CopyPool<W> {
+    /// Ends the threads. None of them has work: each job was waited for.
     fn drop(&mut self) {
         lock(&self.shared.queue).closed = true;
         self.shared.called.notify_all();
@@ -321,16 +321,16 @@ impl<W: Work> Drop for Crew<W> {
     }
 }
 
-impl<W: Work> fmt::Debug for Crew<W> {
+impl<W: Work> fmt::Debug for CopyPool<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let queue = lock(&self.shared.queue);
-        f.debug_struct("Crew").field("threads", &queue.threads).field("most", &queue.most).finish()
+        f.debug_struct("CopyPool").field("threads", &queue.threads).field("most", &queue.most).finish()
     }
 }
 
-impl<W: Work> fmt::Debug for Ticket<W> {
+impl<W: Work> fmt::Debug for JobHandle<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ticket").finish_non_exhaustive()
+        f.debug_struct("JobHandle").finish_non_exhaustive()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     Error,
     backend::{Device, Event, Quiesced},
     context::{ContextCore, lock},
-    order::Mark,
+    hazards::RecordedEvent,
 };
 
 /// What keeps memory alive: dropped when the device is finished with it.
@@ -21,17 +21,17 @@ pub(crate) type Owner = Box<dyn Send + Sync>;
 
 /// The owners whose memory was in use when they were given up.
 #[derive(Debug)]
-pub(crate) struct Custody<D: Device>(Mutex<Vec<Kept<D>>>);
+pub(crate) struct DeferredDrops<D: Device>(Mutex<Vec<Kept<D>>>);
 
 /// An owner, and the lanes and events that cover all uses of its memory. Dropping this leaks the owner.
 struct Kept<D: Device> {
     owner: ManuallyDrop<Owner>,
-    marks: Vec<(usize, Mark<D>)>,
+    marks: Vec<(usize, RecordedEvent<D>)>,
 }
 
-impl<D: Device> Custody<D> {
+impl<D: Device> DeferredDrops<D> {
     /// Drops an owner after the events.
-    pub(crate) fn keep(&self, owner: Owner, marks: Vec<(usize, Mark<D>)>) {
+    pub(crate) fn keep(&self, owner: Owner, marks: Vec<(usize, RecordedEvent<D>)>) {
         lock(&self.0).push(Kept { owner: ManuallyDrop::new(owner), marks });
     }
 
@@ -52,7 +52,7 @@ impl<D: Device> Custody<D> {
 
     fn settle_each(core: &ContextCore<D>, all: Vec<Kept<D>>) {
         for kept in all {
-            kept.settle(|lane, mark| lock(&core.timeline).host_waited(lane, mark.sequence, &mark.seen))
+            kept.settle(|lane, mark| lock(&core.tracker).host_waited(lane, mark.sequence, &mark.seen))
                 .into_iter()
                 .for_each(|error| core.report(error));
         }
@@ -61,7 +61,7 @@ impl<D: Device> Custody<D> {
 
 impl<D: Device> Kept<D> {
     /// Waits for the events, then drops the owner; leaks it if a wait does not say that the device is finished.
-    fn settle(self, mut waited: impl FnMut(usize, &Mark<D>)) -> Vec<Error> {
+    fn settle(self, mut waited: impl FnMut(usize, &RecordedEvent<D>)) -> Vec<Error> {
         let (mut errors, mut unknown) = (Vec::new(), false);
         for (lane, mark) in &self.marks {
             match mark.event.synchronize() {
@@ -80,13 +80,13 @@ impl<D: Device> Kept<D> {
     }
 }
 
-impl<D: Device> Default for Custody<D> {
+impl<D: Device> Default for DeferredDrops<D> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<D: Device> Drop for Custody<D> {
+impl<D: Device> Drop for DeferredDrops<D> {
     /// Waits for the device. Nobody is left to be told of errors.
     fn drop(&mut self) {
         for kept in self.0.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {

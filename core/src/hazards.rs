@@ -4,7 +4,7 @@
 //! lock a device, in three steps: *order* it after what it conflicts with, *note* what it touches, *enqueue* it.
 //!
 //! - Each stream is a *lane* with a sequence number that grows by one an operation.
-//! - Each allocation keeps its unretired accesses ([`Uses`]): lane, sequence, bytes, read or write. All readers are
+//! - Each allocation keeps its unretired accesses ([`AccessLog`]): lane, sequence, bytes, read or write. All readers are
 //!   kept: a writer that waited for the last of two readers alone would race with the first.
 //! - A lane remembers what it is ordered after (`seen`), so an edge is made once, and joins what it waits for, so
 //!   edges are transitive (clause S5 of [`Stream`](crate::backend::Stream)).
@@ -12,15 +12,15 @@
 //! - What the host waited for (`done`) is before everything submitted later and is forgotten.
 //! - A free is a write to the whole allocation, and so is an allocation.
 
+mod access_log;
 mod footprint;
 mod lane;
-mod timeline;
-mod uses;
+mod tracker;
 
+pub(crate) use access_log::AccessLog;
 pub(crate) use footprint::Footprint;
-pub(crate) use lane::{Clock, LaneId, Mark};
-pub(crate) use timeline::{Timeline, Touch};
-pub(crate) use uses::Uses;
+pub(crate) use lane::{Clock, LaneId, RecordedEvent};
+pub(crate) use tracker::{AllocationAccess, HazardTracker};
 
 /// What a stream does about an access that is not ordered before its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use super::Timeline;
+use super::HazardTracker;
 use crate::{
     Result,
     allocation::Allocation,
     backend::{Device, Stream},
     context::lock,
-    order::{Footprint, Mark, uses::Use},
+    hazards::{Footprint, RecordedEvent, access_log::Access},
 };
 
 /// Lanes and the last of their operations that is in the way.
 pub(crate) type Pending = Vec<(usize, u64)>;
 
-impl<D: Device> Timeline<D> {
+impl<D: Device> HazardTracker<D> {
     /// The operations in flight that conflict with the host reading, or writing, the whole allocation.
     pub(crate) fn pending(&self, allocation: &Allocation<D>, write: bool) -> Pending {
         let footprint = Footprint::solid(0, allocation.len_bytes());
-        let host = Use { lane: usize::MAX, sequence: 0, footprint, write, blurred: false };
+        let host = Access { lane: usize::MAX, sequence: 0, footprint, write, blurred: false };
         let mut pending = Pending::new();
         for u in lock(&allocation.uses).conflicting(&host).filter(|u| u.sequence > self.done.of(u.lane)) {
             match pending.iter_mut().find(|(lane, _)| *lane == u.lane) {
@@ -30,7 +30,7 @@ impl<D: Device> Timeline<D> {
     }
 
     /// Events that cover them.
-    pub(crate) fn marks_of(&mut self, pending: &Pending) -> Result<Vec<(usize, Mark<D>)>> {
+    pub(crate) fn marks_of(&mut self, pending: &Pending) -> Result<Vec<(usize, RecordedEvent<D>)>> {
         pending.iter().map(|&(lane, sequence)| Ok((lane, self.mark(lane, sequence)?))).collect()
     }
 

@@ -136,6 +136,8 @@ impl Builder {
 
     /// Whether memory of the host that the device does not know can be [adopted](devarray::Array::adopt) by its address on the host, as
     /// where a device reaches all memory of the system. Off unless told: an address that the device does not know is then refused.
+    ///
+    /// Memory that was adopted, and then in part again, is one memory to the judge if the second part lies in the first, and else two.
     pub fn adopts_host_memory(mut self, adopts: bool) -> Self {
         self.adopts_host_memory = adopts;
         self

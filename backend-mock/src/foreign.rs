@@ -46,9 +46,6 @@ fn refused(operation: &'static str, name: &str) -> Error {
 ///
 /// The bytes are allocated and initialized, and stay so until the place is taken back.
 unsafe fn lend(engine: &mut Engine, host: Range<u64>) -> Result<(BufferId, u64, usize), &'static str> {
-    if engine.meets_host(&host) {
-        return Err("a part of the memory is adopted already");
-    }
     let place = usize::try_from(host.end - host.start).ok().zip(usize::try_from(host.start).ok());
     let start = place.and_then(|(_, start)| NonNull::new(ptr::with_exposed_provenance_mut(start)));
     let ((len_bytes, _), start) = place.zip(start).ok_or("no such memory")?;

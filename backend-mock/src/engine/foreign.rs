@@ -18,11 +18,6 @@ impl Engine {
         self.memory.on_host(address)
     }
 
-    /// Whether some of these addresses of the host are memory of the device already.
-    pub(crate) fn meets_host(&self, addresses: &Range<u64>) -> bool {
-        self.memory.meets_host(addresses)
-    }
-
     /// The host reads or writes elements of device memory itself: a finding if work that it has not waited for conflicts.
     pub(crate) fn host_touches(
         &mut self,

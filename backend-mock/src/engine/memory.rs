@@ -242,14 +242,6 @@ impl Memory {
         })
     }
 
-    /// Whether some of these addresses of the host are of an allocation.
-    pub(super) fn meets_host(&self, addresses: &Range<u64>) -> bool {
-        self.blocks.values().any(|block| {
-            let start = block.host_start();
-            start < addresses.end && addresses.start < start + block.len_bytes as u64
-        })
-    }
-
     /// Host memory loses its place.
     pub(super) fn take_back(&mut self, id: BufferId) {
         if self.block(id).is_some_and(|block| block.bytes.is_lent()) {

@@ -32,6 +32,21 @@ fn handle(operation: &'static str, stream: ForeignStream) -> Result<CUstream> {
     Ok(ptr::with_exposed_provenance_mut(name))
 }
 
+impl CudaDevice {
+    /// Blocks until all that any code of the process gave the device is finished, on whichever stream: for memory that comes back from
+    /// code that does not say where it works.
+    ///
+    /// # Errors
+    ///
+    /// Some of the work, or the wait itself, failed.
+    pub fn finish(&self) -> Result<()> {
+        self.context().call("finish", |driver| {
+            // SAFETY: the context is bound.
+            unsafe { driver.ctx_synchronize() }
+        })
+    }
+}
+
 impl CudaStream {
     /// Makes everything enqueued later run after an event of other code, by the driver's handle. Does not synchronize.
     ///

@@ -70,7 +70,7 @@ pub(super) struct Block {
 impl Block {
     /// Where the host has the bytes, from the reservation on.
     fn host_start(&self) -> u64 {
-        self.bytes.as_ptr().expose_provenance() as u64
+        self.bytes.start().expose_provenance() as u64
     }
 }
 
@@ -193,7 +193,7 @@ impl Memory {
 
     /// Host memory gets a place among the device's: ready for use, and not counted as memory of the device.
     pub(super) fn lend(&mut self, host: Bytes, location: &'static Location<'static>) -> Option<Reserved> {
-        let len_bytes = host.len();
+        let len_bytes = host.len_bytes();
         let room_bytes = u64::try_from(len_bytes).ok()?.checked_next_multiple_of(ADDRESS_STEP)?;
         let place = Place { address: self.next_address, room_bytes };
         self.next_address = self.next_address.checked_add(room_bytes)?;

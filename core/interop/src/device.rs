@@ -81,6 +81,13 @@ pub unsafe trait Door: ForeignMemory {
         let _ = (elements, write);
     }
 
+    /// Blocks until all that any code gave the device is finished.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn finish(&self) -> Result<()>;
+
     /// The number of a stream of this device in interfaces; none on a device of the host.
     fn stream_number(stream: &Self::Stream) -> Option<u64>;
 

@@ -13,9 +13,13 @@ use crate::{DataType, Door, DoorElement, DoorError, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Consumer {
-    /// Work that is enqueued on this stream later runs after all work here. The host does not wait. A device of the host has no
-    /// streams: there it means [`Host`](Self::Host).
+    /// Work that is enqueued on this stream later runs after all work here. The host does not wait. The stream stays until the memory
+    /// comes back, which is then freed after what the stream was given. A device of the host has no streams: there it means
+    /// [`Host`](Self::Host).
     Stream(ForeignStream),
+    /// As [`Stream`](Self::Stream), of a stream that may be gone when the memory comes back: whoever gives it back then blocks until the
+    /// whole device is finished. Nothing else is sure, since memory comes back without a word on streams. Default streams are never gone.
+    StreamForNow(ForeignStream),
     /// The host: the call blocks until all work here is finished.
     Host,
     /// It does not wait, or by other means.
@@ -199,11 +203,11 @@ impl<D: Door> Tensor<D> {
         let is_host = context.device().is_host();
         match consumer {
             Consumer::Unordered => {}
-            Consumer::Stream(other) if !is_host => {
+            Consumer::Stream(other) | Consumer::StreamForNow(other) if !is_host => {
                 stream.take_over(&self.array)?;
                 stream.foreign_waits(other)?;
             }
-            Consumer::Stream(_) | Consumer::Host => {
+            Consumer::Stream(_) | Consumer::StreamForNow(_) | Consumer::Host => {
                 stream.take_over(&self.array)?;
                 stream.record()?.synchronize()?;
             }
@@ -243,8 +247,16 @@ impl<D: Door> Tensor<D> {
 /// What other code has of a tensor. When it gives that up, later work here comes after its own.
 pub(crate) struct Lent<D: Door> {
     pub(crate) tensor: Tensor<D>,
-    /// The stream that other code used it on, and one of ours.
-    fence: Option<(StreamHandle<D>, ForeignStream)>,
+    fence: Option<(StreamHandle<D>, Fence)>,
+}
+
+/// After what memory that comes back may be used.
+#[derive(Clone, Copy)]
+enum Fence {
+    /// After what other code gave this stream.
+    Stream(ForeignStream),
+    /// After all that the device was given.
+    Device,
 }
 
 impl<D: Door> Lent<D> {
@@ -252,22 +264,27 @@ impl<D: Door> Lent<D> {
     #[track_caller]
     pub(crate) fn new(tensor: &Tensor<D>, stream: &StreamHandle<D>, consumer: Consumer) -> Result<Self> {
         tensor.hand_over(stream, consumer)?;
-        let from = match consumer {
-            Consumer::Stream(from) => from,
+        let is_default = |other| matches!(other, ForeignStream::LEGACY | ForeignStream::PER_THREAD);
+        let fence = match consumer {
+            Consumer::StreamForNow(other) if !is_default(other) => Fence::Device,
+            Consumer::Stream(other) | Consumer::StreamForNow(other) => Fence::Stream(other),
             // Nobody said where it works: the default stream is what most code uses.
-            Consumer::Host | Consumer::Unordered => ForeignStream::LEGACY,
+            Consumer::Host | Consumer::Unordered => Fence::Stream(ForeignStream::LEGACY),
         };
         let has_streams = !tensor.layout.is_empty() && !stream.context().device().is_host();
-        Ok(Self { tensor: tensor.clone(), fence: has_streams.then(|| (stream.clone(), from)) })
+        Ok(Self { tensor: tensor.clone(), fence: has_streams.then(|| (stream.clone(), fence)) })
     }
 }
 
 impl<D: Door> Drop for Lent<D> {
-    /// Does not block. Memory whose order cannot be made is leaked: freeing it could pull it from under a reader.
+    /// Memory whose order cannot be made is leaked: freeing it could pull it from under a reader.
     fn drop(&mut self) {
-        if let Some((stream, from)) = self.fence.take()
-            && self.tensor.take_back(&stream, from).is_err()
-        {
+        let Some((stream, fence)) = self.fence.take() else { return };
+        let ordered = match fence {
+            Fence::Stream(from) => self.tensor.take_back(&stream, from),
+            Fence::Device => stream.context().device().finish().map_err(Into::into),
+        };
+        if ordered.is_err() {
             std::mem::forget(self.tensor.clone());
         }
     }

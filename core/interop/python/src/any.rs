@@ -1,6 +1,9 @@
 //! A tensor and its stream, of a device that is known at run time alone.
 
-use std::any::Any;
+use std::{
+    any::Any,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use devarray::{Context, Layout, NdLayout, StreamHandle, backend::ForeignStream};
 use devarray_interop::{
@@ -19,6 +22,8 @@ pub(crate) struct On<D: Door> {
     pub(crate) stream: StreamHandle<D>,
     /// Who lent the memory goes on using it there when this is dropped.
     pub(crate) lender: Option<ForeignStream>,
+    /// Other code was shown the memory: what it did on the default stream comes before what is done here.
+    pub(crate) shown: AtomicBool,
 }
 
 impl<D: Door> Drop for On<D> {
@@ -49,6 +54,8 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
     fn copied(&self) -> Result<Box<dyn AnyArray>>;
     fn read_only(&self) -> Box<dyn AnyArray>;
     fn synchronize(&self) -> Result<()>;
+    /// Orders work here after what other code did that was shown the memory.
+    fn settle(&self) -> Result<()>;
     fn to_dlpack(&self, consumer: Consumer, copy: bool) -> Result<Owned<ManagedTensorVersioned>>;
     fn to_dlpack_legacy(&self, consumer: Consumer, copy: bool) -> Result<Owned<ManagedTensor>>;
     fn to_array_interface(&self) -> Result<ArrayInterface>;
@@ -56,8 +63,15 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
 }
 
 impl<D: Door> On<D> {
-    pub(crate) fn boxed(&self, tensor: Tensor<D>) -> Box<dyn AnyArray> {
-        Box::new(Self { tensor, stream: self.stream.clone(), lender: self.lender })
+    /// A tensor that a stream works on, and who lent it.
+    pub(crate) fn new(tensor: Tensor<D>, stream: &StreamHandle<D>, lender: Option<ForeignStream>) -> Self {
+        Self { tensor, stream: stream.clone(), lender, shown: AtomicBool::new(false) }
+    }
+
+    fn boxed(&self, tensor: Tensor<D>) -> Box<dyn AnyArray> {
+        let on = Self::new(tensor, &self.stream, self.lender);
+        on.shown.store(self.shown.load(Relaxed), Relaxed);
+        Box::new(on)
     }
 
     fn context(&self) -> Context<D> {
@@ -107,8 +121,7 @@ impl<D: Door> AnyArray for On<D> {
     }
 
     fn copied(&self) -> Result<Box<dyn AnyArray>> {
-        let tensor = self.tensor.copied(&self.stream)?;
-        Ok(Box::new(Self { tensor, stream: self.stream.clone(), lender: None }))
+        Ok(Box::new(Self::new(self.tensor.copied(&self.stream)?, &self.stream, None)))
     }
 
     fn read_only(&self) -> Box<dyn AnyArray> {
@@ -123,6 +136,7 @@ impl<D: Door> AnyArray for On<D> {
         if copy {
             return self.tensor.to_dlpack_copied(&self.stream, consumer);
         }
+        self.shown.store(true, Relaxed);
         self.tensor.to_dlpack(&self.stream, consumer)
     }
 
@@ -130,10 +144,19 @@ impl<D: Door> AnyArray for On<D> {
         if copy {
             return self.tensor.copied(&self.stream)?.to_dlpack_legacy(&self.stream, consumer);
         }
+        self.shown.store(true, Relaxed);
         self.tensor.to_dlpack_legacy(&self.stream, consumer)
     }
 
+    fn settle(&self) -> Result<()> {
+        if self.shown.load(Relaxed) {
+            self.tensor.take_back(&self.stream, ForeignStream::LEGACY)?;
+        }
+        Ok(())
+    }
+
     fn to_array_interface(&self) -> Result<ArrayInterface> {
+        self.shown.store(true, Relaxed);
         self.tensor.to_array_interface(&self.stream)
     }
 

@@ -29,7 +29,7 @@ pub struct DeviceArray {
 impl DeviceArray {
     /// A tensor, whose work goes to a stream.
     pub fn new<D: Door>(tensor: impl Into<Tensor<D>>, stream: &StreamHandle<D>) -> Self {
-        Self::of(Box::new(On { tensor: tensor.into(), stream: stream.clone(), lender: None }))
+        Self::of(Box::new(On::new(tensor.into(), stream, None)))
     }
 
     pub(crate) fn of(array: Box<dyn AnyArray>) -> Self {

@@ -29,7 +29,9 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
     /// `__array_interface__`, the first that it has.
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(own) = object.cast::<Self>() {
-            return Ok(own.get().clone());
+            let own = own.get().clone();
+            own.array.settle().map_err(to_py)?;
+            return Ok(own);
         }
         let py = object.py();
         let has = |name| object.hasattr(name);

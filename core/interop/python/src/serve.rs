@@ -64,7 +64,7 @@ struct Server<D: Door> {
 
 impl<D: Door> Server<D> {
     fn boxed(&self, tensor: Tensor<D>, lender: Option<ForeignStream>) -> Box<dyn AnyArray> {
-        Box::new(On { tensor, stream: self.stream.clone(), lender })
+        Box::new(On::new(tensor, &self.stream, lender))
     }
 }
 

@@ -24,6 +24,10 @@ unsafe impl Door for CudaDevice {
         }
     }
 
+    fn finish(&self) -> Result<()> {
+        Self::finish(self)
+    }
+
     fn stream_number(stream: &CudaStream) -> Option<u64> {
         Some(stream.raw().expose_provenance() as u64)
     }

@@ -34,6 +34,11 @@ unsafe impl Door for MockDevice {
         }
     }
 
+    fn finish(&self) -> Result<()> {
+        Self::finish(self);
+        Ok(())
+    }
+
     fn stream_number(_: &MockStream) -> Option<u64> {
         None
     }

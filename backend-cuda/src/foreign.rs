@@ -13,7 +13,7 @@ use crate::{
     device::CudaDevice,
     driver::{
         INVALID_VALUE,
-        sys::{CUpointer_attribute, CUstream},
+        sys::{CUevent, CUpointer_attribute, CUstream},
     },
     event::{CudaEvent, Kind},
     memory::CudaBuffer,
@@ -30,6 +30,39 @@ fn handle(operation: &'static str, stream: ForeignStream) -> Result<CUstream> {
     let name = usize::try_from(stream.name()).ok().filter(|_| stream.owner().is_none());
     let name = name.ok_or(Error::DeviceMismatch { backend: BACKEND, operation })?;
     Ok(ptr::with_exposed_provenance_mut(name))
+}
+
+impl CudaDevice {
+    /// Blocks until all that any code of the process gave the device is finished, on whichever stream: for memory that comes back from
+    /// code that does not say where it works.
+    ///
+    /// # Errors
+    ///
+    /// Some of the work, or the wait itself, failed.
+    pub fn finish(&self) -> Result<()> {
+        self.context().call("finish", |driver| {
+            // SAFETY: the context is bound.
+            unsafe { driver.ctx_synchronize() }
+        })
+    }
+}
+
+impl CudaStream {
+    /// Makes everything enqueued later run after an event of other code, by the driver's handle. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// What the driver says.
+    ///
+    /// # Safety
+    ///
+    /// The event is there, and of this device or another one of the process.
+    pub unsafe fn wait_for_foreign_event(&self, event: CUevent) -> Result<()> {
+        self.context().call("wait_for_foreign_event", |driver| {
+            // SAFETY: the event is there, as the caller vouches; the stream is alive, and its context bound.
+            unsafe { driver.stream_wait_event(self.handle(), event, 0) }
+        })
+    }
 }
 
 // SAFETY: the address space is one for the process, so operations reach what is at the address. A wait for an event, recorded on

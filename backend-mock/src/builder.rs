@@ -50,6 +50,7 @@ pub struct Builder {
     pub(crate) lints: bool,
     pub(crate) check_kernels: bool,
     pub(crate) forgets_waits: bool,
+    pub(crate) adopts_host_memory: bool,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
     pub(crate) faults: FaultPlan,
@@ -71,6 +72,7 @@ impl Builder {
             lints: false,
             check_kernels: false,
             forgets_waits: false,
+            adopts_host_memory: false,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
             faults: FaultPlan::new(),
@@ -141,6 +143,15 @@ impl Builder {
     #[doc(hidden)]
     pub fn forgets_waits(mut self, forgets: bool) -> Self {
         self.forgets_waits = forgets;
+        self
+    }
+
+    /// Whether memory of the host that the device does not know can be [adopted](devarray::Array::adopt) by its address on the host, as
+    /// where a device reaches all memory of the system. Off unless told: an address that the device does not know is then refused.
+    ///
+    /// Memory that was adopted, and then in part again, is one memory to the judge if the second part lies in the first, and else two.
+    pub fn adopts_host_memory(mut self, adopts: bool) -> Self {
+        self.adopts_host_memory = adopts;
         self
     }
 

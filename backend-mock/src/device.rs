@@ -57,6 +57,7 @@ pub(crate) struct Shared {
     engine: Arc<Mutex<Engine>>,
     /// Which machine, of all of this program.
     machine: u64,
+    adopts_host_memory: bool,
 }
 
 /// Machines made so far.
@@ -70,6 +71,10 @@ impl Shared {
 
     pub(crate) fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    pub(crate) fn adopts_host_memory(&self) -> bool {
+        self.adopts_host_memory
     }
 
     pub(crate) fn process(&self) -> u64 {
@@ -119,13 +124,15 @@ impl MockDevice {
         let mut info = options.info;
         info.properties = properties(info.ordinal, options.memory_limit_bytes);
         let (engine, machine) = (Arc::new(Mutex::new(engine)), MACHINES.fetch_add(1, Relaxed));
-        Self { shared: Arc::new(Shared { info, process: 0, engine, machine }) }
+        let adopts_host_memory = options.adopts_host_memory;
+        Self { shared: Arc::new(Shared { info, process: 0, engine, machine, adopts_host_memory }) }
     }
 
     /// A device of the same machine, as a process sees it.
     pub(crate) fn beside(&self, info: DeviceInfo, process: u64) -> Self {
         let engine = Arc::clone(&self.shared.engine);
-        Self { shared: Arc::new(Shared { info, process, engine, machine: self.shared.machine }) }
+        let Shared { machine, adopts_host_memory, .. } = *self.shared;
+        Self { shared: Arc::new(Shared { info, process, engine, machine, adopts_host_memory }) }
     }
 
     /// Waits for the whole device: runs everything that is queued, on all streams.

@@ -1,17 +1,22 @@
 //! Memory of other code, and its streams: raw ones of the simulator itself.
-#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+#![allow(unsafe_code)] // implements an unsafe trait; takes host memory as its caller vouches for it
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    panic::Location,
+    ptr::{self, NonNull},
+    sync::Arc,
+};
 
 use devarray::{
     Error, Result,
-    backend::{Capability, Device, ForeignMemory, ForeignStream, Stream},
+    backend::{Capability, DeclaredAccess, Device, ForeignMemory, ForeignStream, Stream},
 };
 
 use crate::{
-    buffer::{MockBuffer, Within},
+    buffer::{BufferId, MockBuffer, Within},
     device::{BACKEND, MockDevice, Shared},
-    engine::StreamName,
+    engine::{Bytes, Engine, HostBytes, StreamName},
     fault::Site,
     stream::MockStream,
 };
@@ -20,16 +25,59 @@ use crate::{
 #[derive(Debug)]
 pub struct MockAdopted {
     shared: Arc<Shared>,
+    id: BufferId,
 }
 
 impl Drop for MockAdopted {
     fn drop(&mut self) {
-        self.shared.engine().end_adoption();
+        let mut engine = self.shared.engine();
+        engine.end_adoption();
+        engine.end_lent(self.id, Location::caller());
     }
+}
+
+fn refused(operation: &'static str, name: &str) -> Error {
+    Error::Driver { backend: BACKEND, operation, code: 1, name: name.to_owned() }
+}
+
+/// Host memory gets a place among the device's: its number, its first address on the host, its length.
+///
+/// # Safety
+///
+/// The bytes are allocated and initialized, and stay so until the place is taken back.
+unsafe fn lend(engine: &mut Engine, host: Range<u64>) -> Result<(BufferId, u64, usize), &'static str> {
+    let place = usize::try_from(host.end - host.start).ok().zip(usize::try_from(host.start).ok());
+    let start = place.and_then(|(_, start)| NonNull::new(ptr::with_exposed_provenance_mut(start)));
+    let ((len_bytes, _), start) = place.zip(start).ok_or("no such memory")?;
+    // SAFETY: passed on to the caller; core keeps the host's side of an order with operations as for all adopted memory.
+    let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes) });
+    let reserved = engine.lend(bytes, Location::caller()).ok_or("no address is left")?;
+    engine.begin_lent(reserved.buffer);
+    Ok((reserved.buffer, host.start, len_bytes))
 }
 
 /// What the name of a lane's stream begins with: 0, 1 and 2 mean something else.
 const FIRST_NAME: u64 = 3;
+
+/// The host's side of device memory, for whoever plays other code on the host: it reads and writes in place, and is judged.
+impl MockDevice {
+    /// The address on the host of what is at an address of the device; none if that is no memory of the device. Memory of the host
+    /// that was adopted is where it was.
+    #[must_use]
+    pub fn host_address(&self, address: u64) -> Option<u64> {
+        let engine = self.shared().engine();
+        engine.on_host(address).or_else(|| engine.find_memory(&(address..address)).map(|_| address))
+    }
+
+    /// Declares that the host reads these elements in place from now on, and writes them if that is what is declared.
+    ///
+    /// Work that conflicts and that the host has not waited for is a finding, DA02 or DA03. Does not synchronize: who lends memory to
+    /// code on the host waits before.
+    #[track_caller]
+    pub fn lend_to_host(&self, access: &DeclaredAccess<'_, MockBuffer>) {
+        self.shared().engine().host_touches(access, Location::caller());
+    }
+}
 
 /// Streams that this library never opens, for whoever plays other code: an operation on one is what other code does there.
 impl MockDevice {
@@ -102,11 +150,19 @@ unsafe impl ForeignMemory for MockDevice {
         let mut engine = self.shared().engine();
         engine.enter(Site::Adopt)?;
         let addresses = start + bytes.start as u64..start + bytes.end as u64;
-        let Some((id, address, len_bytes)) = engine.find_memory(addresses) else {
-            let name = "no such memory".to_owned();
-            return Err(Error::Driver { backend: BACKEND, operation, code: 1, name });
+        let (id, address, len_bytes) = match engine.find_memory(&addresses) {
+            Some(found) => {
+                engine.share_lent(found.0);
+                found
+            }
+            None if self.shared().adopts_host_memory() => {
+                // SAFETY: passed on to the caller.
+                unsafe { lend(&mut engine, addresses) }.map_err(|name| refused(operation, name))?
+            }
+            None => return Err(refused(operation, "no such memory")),
         };
         if engine.owner(id).is_some_and(|device| device != self.info().ordinal) {
+            engine.end_lent(id, Location::caller());
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
         engine.begin_adoption();
@@ -116,7 +172,7 @@ unsafe impl ForeignMemory for MockDevice {
         let within = Some(Within { start_bytes, len_bytes });
         let shared = Arc::clone(self.shared());
         let buffer = MockBuffer { shared, id, len_bytes: bytes.end, address: start, within };
-        Ok((buffer, MockAdopted { shared: Arc::clone(self.shared()) }))
+        Ok((buffer, MockAdopted { shared: Arc::clone(self.shared()), id }))
     }
 
     #[track_caller]

@@ -35,6 +35,7 @@ mod recipe;
 mod records;
 mod reduce;
 mod reinterpret;
+mod relaid;
 mod repeat;
 mod reshaped;
 mod shape_methods;

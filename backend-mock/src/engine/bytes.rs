@@ -39,6 +39,22 @@ impl HostBytes {
 }
 
 impl Bytes {
+    /// How many there are, without a look at them.
+    pub(super) fn len_bytes(&self) -> usize {
+        match self {
+            Self::Own(bytes) => bytes.len(),
+            Self::Host(host) => host.len_bytes,
+        }
+    }
+
+    /// Where the first one lies on the host, or will lie.
+    pub(super) fn start(&self) -> *const u8 {
+        match self {
+            Self::Own(bytes) => bytes.as_ptr(),
+            Self::Host(host) => host.start.as_ptr(),
+        }
+    }
+
     pub(super) fn is_lent(&self) -> bool {
         matches!(self, Self::Host(_))
     }

@@ -1,14 +1,54 @@
 //! Memory that is used by others than its owner, and devices that reach each other's.
 
-use std::ops::Range;
+use std::{ops::Range, panic::Location};
+
+use devarray::backend::DeclaredAccess;
 
 use super::Engine;
-use crate::buffer::BufferId;
+use crate::buffer::{BufferId, MockBuffer};
 
 impl Engine {
     /// The memory in which some addresses lie: which, its first address, its length.
-    pub(crate) fn find_memory(&self, addresses: Range<u64>) -> Option<(BufferId, u64, usize)> {
+    pub(crate) fn find_memory(&self, addresses: &Range<u64>) -> Option<(BufferId, u64, usize)> {
         self.memory.find(addresses)
+    }
+
+    /// Where the host finds what is at an address of the device.
+    pub(crate) fn on_host(&self, address: u64) -> Option<u64> {
+        self.memory.on_host(address)
+    }
+
+    /// The host reads or writes elements of device memory itself: a finding if work that it has not waited for conflicts.
+    pub(crate) fn host_touches(
+        &mut self,
+        declared: &DeclaredAccess<'_, MockBuffer>,
+        location: &'static Location<'static>,
+    ) {
+        let operation = self.operation("lend to host", None, location);
+        let finding = self.judge.host_touches(declared, operation);
+        self.add_finding(finding);
+    }
+
+    /// Counts one more user of lent host memory.
+    pub(crate) fn share_lent(&mut self, id: BufferId) {
+        if let Some(users) = self.ledger.lent.get_mut(&id) {
+            *users += 1;
+        }
+    }
+
+    /// Lent host memory has its first user.
+    pub(crate) fn begin_lent(&mut self, id: BufferId) {
+        self.ledger.lent.insert(id, 1);
+    }
+
+    /// Counts a user out. The last gives the memory back to the host.
+    pub(crate) fn end_lent(&mut self, id: BufferId, location: &'static Location<'static>) {
+        let Some(users) = self.ledger.lent.get_mut(&id) else { return };
+        *users -= 1;
+        if *users == 0 {
+            self.ledger.lent.remove(&id);
+            self.take_back(id, location);
+        }
     }
 
     /// Notes which device allocated a memory.

@@ -93,7 +93,7 @@ impl Engine {
 
     /// Gives host memory a place among the device's.
     pub(crate) fn lend(&mut self, bytes: Bytes, location: &'static Location<'static>) -> Option<Reserved> {
-        let len_bytes = bytes.len();
+        let len_bytes = bytes.len_bytes();
         let reserved = self.memory.lend(bytes, location)?;
         self.judge.lend(reserved.buffer, len_bytes, self.operation("lend", None, location));
         Some(reserved)

@@ -28,6 +28,8 @@ pub(super) struct Ledger {
     pub(super) events: usize,
     /// Adopted memory that was not given up.
     pub(super) adopted: usize,
+    /// Host memory that other code lent, with its users.
+    pub(super) lent: BTreeMap<BufferId, usize>,
     /// Memory that processes have open, with how often.
     pub(super) opened: usize,
     /// Allocations that can be exported, by number.

@@ -67,6 +67,13 @@ pub(super) struct Block {
     bytes: Bytes,
 }
 
+impl Block {
+    /// Where the host has the bytes, from the reservation on.
+    fn host_start(&self) -> u64 {
+        self.bytes.start().expose_provenance() as u64
+    }
+}
+
 /// A range of addresses.
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -186,7 +193,7 @@ impl Memory {
 
     /// Host memory gets a place among the device's: ready for use, and not counted as memory of the device.
     pub(super) fn lend(&mut self, host: Bytes, location: &'static Location<'static>) -> Option<Reserved> {
-        let len_bytes = host.len();
+        let len_bytes = host.len_bytes();
         let room_bytes = u64::try_from(len_bytes).ok()?.checked_next_multiple_of(ADDRESS_STEP)?;
         let place = Place { address: self.next_address, room_bytes };
         self.next_address = self.next_address.checked_add(room_bytes)?;
@@ -215,15 +222,24 @@ impl Memory {
         self.blocks.get(&id.number).and_then(|block| block.device)
     }
 
-    /// The allocation in which some addresses lie, and its own first address and length.
-    pub(super) fn find(&self, addresses: Range<u64>) -> Option<(BufferId, u64, usize)> {
-        let holds = |block: &Block| {
-            let start = block.place.address;
+    /// The allocation in which some addresses lie, of the device or of the host, and its own first such address and length.
+    pub(super) fn find(&self, addresses: &Range<u64>) -> Option<(BufferId, u64, usize)> {
+        let inside = |start: u64, block: &Block| {
             start <= addresses.start && addresses.end <= start + block.len_bytes as u64
         };
-        let (&number, block) = self.blocks.iter().find(|(_, block)| holds(block))?;
-        let id = BufferId { number, generation: block.generation };
-        Some((id, block.place.address, block.len_bytes))
+        self.blocks.iter().find_map(|(&number, block)| {
+            let mut starts = [block.place.address, block.host_start()].into_iter();
+            let start = starts.find(|&start| inside(start, block))?;
+            Some((BufferId { number, generation: block.generation }, start, block.len_bytes))
+        })
+    }
+
+    /// Where the host finds what is at an address of the device.
+    pub(super) fn on_host(&self, address: u64) -> Option<u64> {
+        self.blocks.values().find_map(|block| {
+            let within = address.checked_sub(block.place.address)?;
+            (within < block.len_bytes as u64).then(|| block.host_start() + within)
+        })
     }
 
     /// Host memory loses its place.

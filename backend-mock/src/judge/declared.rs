@@ -76,7 +76,7 @@ impl Declared {
 }
 
 /// The bytes in the memory that the buffer is part of.
-fn bytes_of(access: &DeclaredAccess<'_, MockBuffer>) -> Bytes {
+pub(super) fn bytes_of(access: &DeclaredAccess<'_, MockBuffer>) -> Bytes {
     let (layout, start) = (access.layout, access.buffer.start_bytes());
     let plan = Layout::contiguous(layout.shape(), Order::C)
         .and_then(|dense| Plan::new(&dense, layout, access.item_bytes, &Capabilities::default()));

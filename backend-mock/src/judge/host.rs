@@ -2,9 +2,17 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{Judge, Position, access_lists::ListedAccess, bytes::Bytes, shadow::Shadow};
+use devarray::backend::DeclaredAccess;
+
+use super::{
+    Judge, Position,
+    access_lists::ListedAccess,
+    bytes::Bytes,
+    declared::bytes_of,
+    shadow::{Conflict, Shadow},
+};
 use crate::{
-    buffer::BufferId,
+    buffer::{BufferId, MockBuffer},
     finding::{Access, Code, Finding, Memory, Operation},
 };
 
@@ -76,6 +84,30 @@ impl Judge {
         let finding =
             self.conflict(Code::HostFreed, operation, Access::Lifetime, false, conflicts, |_| memory);
         self.device.free(id, ListedAccess::new(Position::default(), operation, Access::Lifetime));
+        finding
+    }
+
+    /// The host itself reads or writes device memory, in place: a mistake if an operation that it has not waited for conflicts, the
+    /// allocation among them. What it writes has a value.
+    pub(crate) fn host_touches(
+        &mut self,
+        declared: &DeclaredAccess<'_, MockBuffer>,
+        operation: Operation,
+    ) -> Option<Box<Finding>> {
+        let (id, bytes) = (declared.buffer.id, bytes_of(declared));
+        let buffer = self.device.buffer(id).filter(|_| self.on)?;
+        let (code, access) =
+            if declared.write { (Code::HostWrite, Access::Write) } else { (Code::HostRead, Access::Read) };
+        let memory = Memory::Device { id, len_bytes: buffer.len_bytes };
+        let host = self.lanes.host();
+        let mut conflicts = buffer.shadow.conflicts_with(&bytes, declared.write, host, &self.access_lists);
+        if !host.knows(buffer.alloc.position) {
+            conflicts.push(Conflict { with: buffer.alloc, bytes: bytes.span() });
+        }
+        let finding = self.conflict(code, operation, access, false, conflicts, |_| memory);
+        if let Some(buffer) = self.device.alive_mut(id).filter(|_| declared.write) {
+            buffer.initialized.set(&bytes, true);
+        }
         finding
     }
 

@@ -129,6 +129,27 @@ impl Shadow {
         in_order(conflicts)
     }
 
+    /// As [`conflicts`](Self::conflicts), among exactly these bytes.
+    pub(super) fn conflicts_with(
+        &self,
+        bytes: &Bytes,
+        write: bool,
+        clock: &Clock,
+        access_lists: &AccessLists,
+    ) -> Vec<Conflict> {
+        let (mut conflicts, mut shared) = (Vec::new(), Parts::new());
+        for set in bytes.sets() {
+            for cell in self.0.meeting(&set.span()) {
+                set.common(&cell.bytes, &mut shared);
+                if let Some(first) = first_range(&shared) {
+                    find_conflicts(access_lists, cell.value, write, clock, first, &mut conflicts);
+                }
+                shared.clear();
+            }
+        }
+        in_order(conflicts)
+    }
+
     /// Forgets what was done to these bytes, and to what was touched together with them.
     pub(crate) fn forget(&mut self, bytes: &Range<usize>) {
         let over = self.0.over(bytes);

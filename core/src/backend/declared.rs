@@ -16,3 +16,11 @@ pub struct DeclaredAccess<'a, B> {
     /// Whether the work writes them, too.
     pub write: bool,
 }
+
+impl<'a, B> DeclaredAccess<'a, B> {
+    /// What other code touches. The elements lie inside the buffer.
+    #[must_use]
+    pub const fn new(buffer: &'a B, layout: &'a Layout, item_bytes: usize, write: bool) -> Self {
+        Self { buffer, layout, item_bytes, write }
+    }
+}

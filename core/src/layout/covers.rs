@@ -20,7 +20,7 @@ impl Layout {
         let origin = theirs.low.checked_sub(mine.low)?;
         let first = mine.digits(origin)?;
         let (mut low, mut high) = (first.clone(), first.clone());
-        for &(step, extent) in &theirs.axes {
+        for &(step, extent) in theirs.axes.iter().filter(|&&(_, extent)| extent > 1) {
             // One step changes the digits by so much; each that follows must do the same.
             let second = mine.digits(origin.checked_add(step)?)?;
             for (digit, (&from, &to)) in first.iter().zip(&second).enumerate() {
@@ -129,6 +129,17 @@ mod tests {
             all.extend([30, 31].map(|offset| Layout::new(&shape, &strides, offset).unwrap()));
         }
         all
+    }
+
+    /// One byte has no axis along which anything is stepped.
+    #[test]
+    fn a_single_byte_covers_itself() {
+        for shape in [&[][..], &[1], &[1, 1]] {
+            let one = Layout::new(shape, &vec![1; shape.len()], 7).unwrap();
+            assert!(one.covers(1, &one, 1));
+            let next = Layout::new(shape, &vec![1; shape.len()], 8).unwrap();
+            assert!(!one.covers(1, &next, 1) && !next.covers(1, &one, 1));
+        }
     }
 
     #[test]

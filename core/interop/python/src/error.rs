@@ -1,0 +1,21 @@
+//! Errors, as Python has them.
+
+use devarray::Error;
+use devarray_interop::DoorError;
+use pyo3::{
+    PyErr,
+    exceptions::{PyBufferError, PyMemoryError, PyRuntimeError, PyValueError},
+};
+
+/// The exception of an error: `ValueError` for shapes and layouts, `BufferError` for what a door refuses, `MemoryError`, else
+/// `RuntimeError`.
+pub fn to_py(error: impl Into<DoorError>) -> PyErr {
+    let error = error.into();
+    let text = error.to_string();
+    match error {
+        DoorError::Array(Error::Layout(_) | Error::Function(_)) => PyValueError::new_err(text),
+        DoorError::Array(Error::OutOfMemory { .. }) => PyMemoryError::new_err(text),
+        DoorError::Array(_) => PyRuntimeError::new_err(text),
+        _ => PyBufferError::new_err(text),
+    }
+}

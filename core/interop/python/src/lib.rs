@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod any;
+mod array;
+mod capsule;
+mod dispatch;
+mod error;
+mod export;
+mod import;
+mod serve;
+
+// The public interface is:
+pub use array::DeviceArray;
+pub use error::to_py;
+pub use serve::{serve, served};

@@ -1,0 +1,161 @@
+//! The contexts that this extension module uses, by the devices that other code names.
+#![allow(unsafe_code)] // passes promises of memory on
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use devarray::{Context, StreamHandle, backend::ForeignStream};
+use devarray_interop::{
+    ArrayInterface, Door, Result, Tensor,
+    arrow::{OwnedArray, OwnedSchema},
+    device::DeviceId,
+    dlpack::{
+        Owned,
+        abi::{ManagedTensor, ManagedTensorVersioned},
+    },
+};
+use pyo3::{Py, PyAny, PyResult};
+
+use crate::{
+    any::{AnyArray, On},
+    error::to_py,
+};
+
+/// Who takes memory of other code in, on one device.
+pub(crate) trait AnyServer: Send + Sync {
+    fn id(&self) -> DeviceId;
+    fn reaches(&self, device: DeviceId) -> bool;
+    fn stream_number(&self) -> Option<u64>;
+    /// # Safety
+    ///
+    /// As [`Tensor::from_dlpack`].
+    unsafe fn import_dlpack(
+        &self,
+        structure: Owned<ManagedTensorVersioned>,
+        lender: ForeignStream,
+    ) -> Result<Box<dyn AnyArray>>;
+    /// # Safety
+    ///
+    /// As [`Tensor::from_dlpack`].
+    unsafe fn import_legacy(
+        &self,
+        structure: Owned<ManagedTensor>,
+        lender: ForeignStream,
+    ) -> Result<Box<dyn AnyArray>>;
+    /// # Safety
+    ///
+    /// As [`Tensor::from_array_interface`].
+    unsafe fn import_interface(
+        &self,
+        interface: &ArrayInterface,
+        owner: Py<PyAny>,
+        lender: ForeignStream,
+    ) -> Result<Box<dyn AnyArray>>;
+    /// # Safety
+    ///
+    /// As [`Tensor::from_arrow`].
+    unsafe fn import_arrow(&self, schema: &OwnedSchema, array: OwnedArray) -> Result<Box<dyn AnyArray>>;
+}
+
+struct Server<D: Door> {
+    id: DeviceId,
+    context: Context<D>,
+    stream: StreamHandle<D>,
+}
+
+impl<D: Door> Server<D> {
+    fn boxed(&self, tensor: Tensor<D>, lender: Option<ForeignStream>) -> Box<dyn AnyArray> {
+        Box::new(On::new(tensor, &self.stream, lender))
+    }
+}
+
+impl<D: Door> AnyServer for Server<D> {
+    fn id(&self) -> DeviceId {
+        self.id
+    }
+
+    fn reaches(&self, device: DeviceId) -> bool {
+        self.context.device().reaches(device)
+    }
+
+    fn stream_number(&self) -> Option<u64> {
+        D::stream_number(self.stream.raw())
+    }
+
+    unsafe fn import_dlpack(
+        &self,
+        structure: Owned<ManagedTensorVersioned>,
+        lender: ForeignStream,
+    ) -> Result<Box<dyn AnyArray>> {
+        // SAFETY: passed on to the caller.
+        let tensor = unsafe { Tensor::from_dlpack(&self.stream, structure) }?;
+        Ok(self.boxed(tensor, Some(lender)))
+    }
+
+    unsafe fn import_legacy(
+        &self,
+        structure: Owned<ManagedTensor>,
+        lender: ForeignStream,
+    ) -> Result<Box<dyn AnyArray>> {
+        // SAFETY: passed on to the caller.
+        let tensor = unsafe { Tensor::from_dlpack(&self.stream, structure) }?;
+        Ok(self.boxed(tensor, Some(lender)))
+    }
+
+    unsafe fn import_interface(
+        &self,
+        interface: &ArrayInterface,
+        owner: Py<PyAny>,
+        lender: ForeignStream,
+    ) -> Result<Box<dyn AnyArray>> {
+        // SAFETY: passed on to the caller.
+        let tensor = unsafe { Tensor::from_array_interface(&self.stream, interface, owner) }?;
+        Ok(self.boxed(tensor, Some(lender)))
+    }
+
+    unsafe fn import_arrow(&self, schema: &OwnedSchema, array: OwnedArray) -> Result<Box<dyn AnyArray>> {
+        // SAFETY: passed on to the caller.
+        let tensor = unsafe { Tensor::from_arrow(&self.stream, schema, array) }?;
+        Ok(self.boxed(tensor, Some(ForeignStream::LEGACY)))
+    }
+}
+
+static SERVERS: Mutex<Vec<Arc<dyn AnyServer>>> = Mutex::new(Vec::new());
+
+fn servers() -> MutexGuard<'static, Vec<Arc<dyn AnyServer>>> {
+    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes memory of other code in by this context from now on, where it is memory of its device: work on what comes in goes to one
+/// stream, which is opened here and answered. The last context of a device counts.
+///
+/// # Errors
+///
+/// `RuntimeError`: no stream could be opened.
+pub fn serve<D: Door>(context: &Context<D>) -> PyResult<StreamHandle<D>> {
+    let stream = context.stream().map_err(to_py)?;
+    let id = context.device().id();
+    let server: Arc<dyn AnyServer> =
+        Arc::new(Server { id, context: context.clone(), stream: stream.clone() });
+    let mut servers = servers();
+    servers.retain(|other| other.id() != id);
+    servers.push(server);
+    Ok(stream)
+}
+
+/// The devices whose memory comes in, as DLPack numbers them.
+#[must_use]
+pub fn served() -> Vec<(i32, i32)> {
+    servers().iter().map(|server| (server.id().device_type, server.id().device_id)).collect()
+}
+
+/// Who takes memory of a device in.
+pub(crate) fn server_of(device: DeviceId) -> Option<Arc<dyn AnyServer>> {
+    let servers = servers();
+    let exact = servers.iter().find(|server| server.id() == device);
+    exact.or_else(|| servers.iter().find(|server| server.reaches(device))).cloned()
+}
+
+/// The devices with streams.
+pub(crate) fn server_with_streams(number: i32) -> Option<Arc<dyn AnyServer>> {
+    server_of(DeviceId::new(DeviceId::CUDA, number))
+}

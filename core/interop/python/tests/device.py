@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""On a CUDA device, with CuPy, PyTorch, Numba and JAX where they are: order across the doors, whole ways, and what a round trip costs.
+
+    device.py --module FOLDER
+
+A case of order is right with the wait, and its twin, which leaves the wait out, is wrong: a producer is at work on 64 MiB when the array
+crosses. One line a case; exit status 1 if a case fails.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+LEN, TIMES = 1 << 24, 100
+
+
+class Unordered:
+    """An array whose door makes no order, whatever is asked."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, *, stream=None, **keywords):
+        return self.array.__dlpack__(stream=-1, **keywords)
+
+
+class Interface:
+    """An array's CUDA Array Interface alone, with or without its stream."""
+
+    def __init__(self, array, stream=True):
+        self.array, self.stream = array, stream
+
+    @property
+    def __cuda_array_interface__(self):
+        interface = dict(self.array.__cuda_array_interface__)
+        return interface if self.stream else {**interface, "stream": None}
+
+
+class Arrow:
+    def __init__(self, array):
+        self.array = array
+
+    def __arrow_c_device_array__(self, requested_schema=None, **keywords):
+        return self.array.__arrow_c_device_array__(requested_schema, **keywords)
+
+
+def ordered(name, run, twin, due):
+    found = run()
+    line = f"{name}: {found} of {due}"
+    if twin is None:
+        return found == due, line
+    wrong = twin()
+    return found == due and wrong != due, f"{line}, without the wait {wrong}"
+
+
+def order(module, report):
+    import cupy
+
+    last = lambda array: float(cupy.asnumpy(array[-1:])[0])
+    zeros = lambda: module.relayout(cupy.zeros(LEN, cupy.float32), "C")
+    count = lambda: module.count_up(zeros(), TIMES)
+    count()
+    cupy.cuda.Device().synchronize()
+
+    def busy(xp_zeros):
+        array = xp_zeros()
+        for _ in range(TIMES):
+            array += 1
+        return array
+
+    def ours_last(shown):
+        array = module.asarray(shown)
+        return module.total(array.slice(0, LEN - 1, LEN))
+
+    cases = [
+        ("CuPy takes ours, DLPack", lambda: last(cupy.from_dlpack(count())), lambda: last(cupy.from_dlpack(Unordered(count()))), TIMES),
+        ("CuPy takes ours, CUDA Array Interface", lambda: last(cupy.asarray(Interface(count()))),
+         lambda: last(cupy.asarray(Interface(count(), False))), TIMES),
+        ("ours takes CuPy's, DLPack", lambda: ours_last(busy(lambda: cupy.zeros(LEN, cupy.float32))),
+         lambda: ours_last(Unordered(busy(lambda: cupy.zeros(LEN, cupy.float32)))), TIMES),
+        ("ours takes CuPy's, CUDA Array Interface", lambda: ours_last(Interface(busy(lambda: cupy.zeros(LEN, cupy.float32)))),
+         lambda: ours_last(Interface(busy(lambda: cupy.zeros(LEN, cupy.float32)), False)), TIMES),
+        ("ours takes ours, Arrow with its event", lambda: ours_last(Arrow(count())), None, TIMES),
+    ]
+
+    def given_back():
+        # The free of ours comes after what CuPy still does with it: new memory, written at once, is not what CuPy reads.
+        taken = cupy.from_dlpack(count())
+        result = busy(lambda: taken)[-1:].copy()
+        del taken
+        module.count_up(zeros(), 1)
+        return float(cupy.asnumpy(result)[0])
+
+    cases.append(("memory given back while CuPy works", given_back, None, 2 * TIMES))
+    try:
+        import torch
+
+        side = torch.cuda.Stream()
+
+        def torch_busy():
+            with torch.cuda.stream(side):
+                array = torch.zeros(LEN, device="cuda")
+                for _ in range(TIMES):
+                    array += 1
+                return module.total(module.asarray(array).slice(0, LEN - 1, LEN))
+
+        def torch_takes(wrap):
+            array = wrap(count())
+            with torch.cuda.stream(side):
+                return float(torch.from_dlpack(array)[-1])
+
+        cases += [
+            ("PyTorch takes ours on its own stream", lambda: torch_takes(lambda a: a), lambda: torch_takes(Unordered), TIMES),
+            ("ours takes PyTorch's from its own stream", torch_busy, None, TIMES),
+        ]
+    except ImportError as error:
+        report(True, f"not installed: {error}")
+    try:
+        from numba import cuda
+
+        cases.append(("Numba takes ours", lambda: float(cuda.as_cuda_array(count())[LEN - 1]), None, TIMES))
+    except ImportError as error:
+        report(True, f"not installed: {error}")
+    try:
+        import jax
+
+        cases.append(("JAX takes ours", lambda: float(jax.dlpack.from_dlpack(count())[-1]), None, TIMES))
+    except ImportError as error:
+        report(True, f"not installed: {error}")
+    for case in cases:
+        try:
+            report(*ordered(*case))
+        except Exception as error:
+            report(False, f"{case[0]}: {type(error).__name__}: {str(error)[:200]}")
+
+
+def ways(module, report):
+    import cupy
+
+    x = cupy.arange(12, dtype=cupy.float32).reshape(3, 4)
+    out = cupy.zeros((3, 4), cupy.float32)
+    module.scale(x, 2, 1, out=out)
+    report(bool((out == 2 * x + 1).all()), "our map into CuPy's out")
+    report(bool(cupy.allclose(cupy.from_dlpack(module.centre(x)), x - x.mean())), "our centre of CuPy's array")
+    try:
+        import torch
+
+        tensor = torch.arange(12, device="cuda", dtype=torch.float64).reshape(3, 4)
+        turned = cupy.from_dlpack(module.relayout(module.asarray(tensor).T, "C"))
+        report(turned.tolist() == tensor.T.tolist() and turned.shape == (4, 3), "a PyTorch tensor turned by us, read by CuPy")
+    except ImportError as error:
+        report(True, f"not installed: {error}")
+    try:
+        from numba import cuda
+
+        @cuda.jit
+        def add_index(array):
+            at = cuda.grid(1)
+            if at < array.size:
+                array[at] += at
+
+        own = module.count_up(module.relayout(cupy.zeros(1000, cupy.float32), "C"), 1)
+        add_index[8, 128](own)
+        report(module.total(own) == 1000 + 999 * 1000 / 2, "a Numba kernel on our array, read by us")
+        add_index[8, 128](module.asarray(Arrow(own)))
+    except ImportError as error:
+        report(True, f"not installed: {error}")
+    except Exception as error:
+        report("read-only" in str(error), f"Numba writes what Arrow lent: {type(error).__name__}: {str(error)[:150]}")
+
+
+def cost(module, report):
+    import cupy
+
+    x = cupy.zeros((64, 32), cupy.float32)
+    own = module.relayout(x, "C")
+
+    def median(call):
+        for _ in range(200):
+            call()
+        times = []
+        for _ in range(20):
+            began = time.perf_counter()
+            for _ in range(200):
+                call()
+            times.append((time.perf_counter() - began) / 200 * 1e6)
+        return statistics.median(times)
+
+    theirs = median(lambda: cupy.from_dlpack(x))
+    out, into = median(lambda: cupy.from_dlpack(own)), median(lambda: module.asarray(x))
+    both = median(lambda: cupy.from_dlpack(module.asarray(x)))
+    report(True, f"cost: CuPy from CuPy {theirs:.2f} us, CuPy from ours {out:.2f} us, ours from CuPy {into:.2f} us, both {both:.2f} us")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--module", required=True, type=Path)
+    sys.path.insert(0, str(parser.parse_args().module.resolve()))
+    import devarray_example as module
+
+    module.use_backend("cuda")
+    failed = 0
+
+    def report(passed, line):
+        nonlocal failed
+        failed += not passed
+        print("pass" if passed else "FAILED", line, flush=True)
+
+    for part in (ways, order, cost):
+        try:
+            part(module, report)
+        except Exception as error:
+            report(False, f"{part.__name__}: {type(error).__name__}: {str(error)[:300]}")
+    print(f"numpy {np.__version__}; alive at the end: {module.live()}; {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

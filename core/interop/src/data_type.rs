@@ -1,0 +1,220 @@
+//! Types of elements, as interfaces between libraries name them.
+
+use std::fmt;
+
+use devarray::{Bool, Element};
+
+/// What the bits of an element mean: the codes of DLPack (`DLDataTypeCode`, dlpack.h).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum Kind {
+    /// A signed integer.
+    Int = 0,
+    /// An unsigned integer.
+    Uint = 1,
+    /// An IEEE 754 number.
+    Float = 2,
+    /// A bfloat16.
+    Bfloat = 4,
+    /// A complex number; its bits are those of both parts.
+    Complex = 5,
+    /// A truth value in a byte, 0 or 1.
+    Bool = 6,
+    /// `float8_e3m4`
+    Float8E3m4 = 7,
+    /// `float8_e4m3`
+    Float8E4m3 = 8,
+    /// `float8_e4m3b11fnuz`
+    Float8E4m3b11fnuz = 9,
+    /// `float8_e4m3fn`
+    Float8E4m3fn = 10,
+    /// `float8_e4m3fnuz`
+    Float8E4m3fnuz = 11,
+    /// `float8_e5m2`
+    Float8E5m2 = 12,
+    /// `float8_e5m2fnuz`
+    Float8E5m2fnuz = 13,
+    /// `float8_e8m0fnu`
+    Float8E8m0fnu = 14,
+}
+
+/// The type of the elements of an array that goes through a door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DataType {
+    kind: Kind,
+    bits: u8,
+}
+
+/// All types that go through a door: kind, bits, name, and what NumPy (`typestr`) and Arrow (format) call them.
+#[rustfmt::skip]
+const ALL: [(Kind, u8, &str, Option<&str>, Option<&str>); 23] = [
+    (Kind::Bool,       8,  "bool",            Some("b1"),  None),
+    (Kind::Int,        8,  "int8",            Some("i1"),  Some("c")),
+    (Kind::Int,        16, "int16",           Some("i2"),  Some("s")),
+    (Kind::Int,        32, "int32",           Some("i4"),  Some("i")),
+    (Kind::Int,        64, "int64",           Some("i8"),  Some("l")),
+    (Kind::Uint,       8,  "uint8",           Some("u1"),  Some("C")),
+    (Kind::Uint,       16, "uint16",          Some("u2"),  Some("S")),
+    (Kind::Uint,       32, "uint32",          Some("u4"),  Some("I")),
+    (Kind::Uint,       64, "uint64",          Some("u8"),  Some("L")),
+    (Kind::Float,      16, "float16",         Some("f2"),  Some("e")),
+    (Kind::Float,      32, "float32",         Some("f4"),  Some("f")),
+    (Kind::Float,      64, "float64",         Some("f8"),  Some("g")),
+    (Kind::Bfloat,     16, "bfloat16",        None,        None),
+    (Kind::Complex,    64, "complex64",       Some("c8"),  None),
+    (Kind::Complex,    128, "complex128",     Some("c16"), None),
+    (Kind::Float8E3m4, 8,  "float8_e3m4",     None,        None),
+    (Kind::Float8E4m3, 8,  "float8_e4m3",     None,        None),
+    (Kind::Float8E4m3b11fnuz, 8, "float8_e4m3b11fnuz", None, None),
+    (Kind::Float8E4m3fn, 8, "float8_e4m3fn",  None,        None),
+    (Kind::Float8E4m3fnuz, 8, "float8_e4m3fnuz", None,     None),
+    (Kind::Float8E5m2, 8,  "float8_e5m2",     None,        None),
+    (Kind::Float8E5m2fnuz, 8, "float8_e5m2fnuz", None,     None),
+    (Kind::Float8E8m0fnu, 8, "float8_e8m0fnu", None,       None),
+];
+
+/// The byte order of this machine, in a `typestr`.
+const ORDER: char = if cfg!(target_endian = "little") { '<' } else { '>' };
+
+impl DataType {
+    /// The type of a DLPack code and a number of bits; none if it does not go through a door: an opaque handle, and elements of less
+    /// than a byte.
+    #[must_use]
+    pub fn of_dlpack(code: u8, bits: u8) -> Option<Self> {
+        let is = |entry: &&(Kind, u8, _, _, _)| entry.0 as u8 == code && entry.1 == bits;
+        ALL.iter().find(is).map(|&(kind, bits, ..)| Self { kind, bits })
+    }
+
+    /// The type of a NumPy `typestr`, in this machine's byte order; none if it has none here.
+    #[must_use]
+    pub fn of_typestr(typestr: &str) -> Option<Self> {
+        let (order, name) = (typestr.chars().next()?, typestr.get(1..)?);
+        let entry = ALL.iter().find(|entry| entry.3 == Some(name))?;
+        let is_ordered = order == ORDER || (entry.1 == 8 && matches!(order, '|' | '<' | '>'));
+        is_ordered.then_some(Self { kind: entry.0, bits: entry.1 })
+    }
+
+    /// The type of an Arrow format; none if it is not primitive, or packed.
+    #[must_use]
+    pub fn of_arrow(format: &str) -> Option<Self> {
+        let entry = ALL.iter().find(|entry| entry.4 == Some(format))?;
+        Some(Self { kind: entry.0, bits: entry.1 })
+    }
+
+    /// The type of a name, as NumPy and ml_dtypes have it: `float32`.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        let entry = ALL.iter().find(|entry| entry.2 == name)?;
+        Some(Self { kind: entry.0, bits: entry.1 })
+    }
+
+    fn entry(self) -> &'static (Kind, u8, &'static str, Option<&'static str>, Option<&'static str>) {
+        let is = |entry: &&(Kind, u8, _, _, _)| (entry.0, entry.1) == (self.kind, self.bits);
+        // Made from this table alone; the first entry is never reached.
+        ALL.iter().find(is).unwrap_or(&ALL[0])
+    }
+
+    /// What its bits mean.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        self.kind
+    }
+
+    /// Bits of an element.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.bits
+    }
+
+    /// Bytes of an element.
+    #[must_use]
+    pub const fn item_bytes(self) -> usize {
+        self.bits as usize / 8
+    }
+
+    /// Its name, as NumPy and ml_dtypes have it: `float32`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.entry().2
+    }
+
+    /// NumPy's `typestr`, in this machine's byte order: `<f4`. None for what NumPy has no type for.
+    #[must_use]
+    pub fn typestr(self) -> Option<String> {
+        let order = if self.bits == 8 { '|' } else { ORDER };
+        self.entry().3.map(|name| format!("{order}{name}"))
+    }
+
+    /// The format of an Arrow schema; none for what Arrow has no type for, and for truth values, which Arrow packs.
+    #[must_use]
+    pub fn arrow_format(self) -> Option<&'static str> {
+        self.entry().4
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A type of elements that interfaces between libraries have a name for.
+#[diagnostic::on_unimplemented(
+    message = "other libraries have no name for elements of type `{Self}`",
+    note = "an array of such elements goes through a door as an array of their parts: see `ErasedArray` and `Tensor::new`"
+)]
+pub trait DoorElement: Element {
+    /// Its name.
+    const DATA_TYPE: DataType;
+}
+
+/// Each type, its kind, its bits.
+macro_rules! door_elements {
+    ($($type:ty: $kind:ident),* $(,)?) => {
+        $(
+            impl DoorElement for $type {
+                const DATA_TYPE: DataType = DataType { kind: Kind::$kind, bits: size_of::<$type>() as u8 * 8 };
+            }
+        )*
+    };
+}
+
+door_elements! {
+    Bool: Bool,
+    i8: Int, i16: Int, i32: Int, i64: Int,
+    u8: Uint, u16: Uint, u32: Uint, u64: Uint,
+    f32: Float, f64: Float,
+}
+
+#[cfg(feature = "half")]
+door_elements!(half::f16: Float, half::bf16: Bfloat);
+
+#[cfg(feature = "num-complex")]
+door_elements!(num_complex::Complex<f32>: Complex, num_complex::Complex<f64>: Complex);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each name leads back to its type.
+    #[test]
+    fn names_lead_back() {
+        for &(kind, bits, name, typestr, arrow) in &ALL {
+            let data_type = DataType { kind, bits };
+            assert_eq!(DataType::of_dlpack(kind as u8, bits), Some(data_type));
+            assert_eq!(DataType::of_name(name), Some(data_type));
+            assert_eq!(
+                data_type.typestr().and_then(|text| DataType::of_typestr(&text)),
+                typestr.map(|_| data_type)
+            );
+            assert_eq!(data_type.arrow_format().and_then(DataType::of_arrow), arrow.map(|_| data_type));
+        }
+        assert_eq!(DataType::of_typestr(if ORDER == '<' { ">f4" } else { "<f4" }), None);
+        assert_eq!(
+            (DataType::of_typestr(""), DataType::of_typestr("<"), DataType::of_typestr("é4")),
+            (None, None, None)
+        );
+        assert_eq!((DataType::of_dlpack(3, 64), DataType::of_dlpack(17, 4)), (None, None));
+    }
+}

@@ -1,0 +1,82 @@
+//! Why memory cannot go through a door.
+
+use thiserror::Error;
+
+use crate::{DataType, device::DeviceId};
+
+/// Why memory cannot go through a door. Nothing has happened then, and what was to be imported is given back: its deleter was called.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DoorError {
+    /// A structure of another major version, which may mean anything by its fields.
+    #[error("the structure is of version {major}.{minor}; the major version must be 1")]
+    Version {
+        /// Its major version.
+        major: u32,
+        /// Its minor version.
+        minor: u32,
+    },
+    /// Memory of a device that the importing one does not reach.
+    #[error("memory of device {found} is not reached by device {own}")]
+    Device {
+        /// The memory's device.
+        found: DeviceId,
+        /// The importing device.
+        own: DeviceId,
+    },
+    /// Elements for which the other side, or this one, has no type.
+    #[error("elements of type {data_type} {reason}")]
+    DataType {
+        /// The type.
+        data_type: DataType,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The type of the elements is not the one that was asked for.
+    #[error("elements are {found}, not {expected}")]
+    OtherDataType {
+        /// What they are.
+        found: DataType,
+        /// What was asked for.
+        expected: DataType,
+    },
+    /// A field that says what cannot be.
+    #[error("{field}: {reason}")]
+    Field {
+        /// The field of the structure, as its standard calls it.
+        field: &'static str,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The memory may be read only, and the form cannot say so, or somebody wants to write.
+    #[error("the memory is read-only")]
+    ReadOnly,
+    /// Somebody else has the memory too, so it cannot be written here.
+    #[error(
+        "the memory is shared: drop what else was made from the array, or was exported, before it is written"
+    )]
+    Shared,
+    /// The form has no room for such a layout.
+    #[error("the layout cannot be told in this form: {reason}")]
+    Layout {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// What the library says.
+    #[error(transparent)]
+    Array(#[from] devarray::Error),
+}
+
+/// [`std::result::Result`] with [`DoorError`] unless said otherwise.
+pub type Result<T, E = DoorError> = std::result::Result<T, E>;
+
+impl From<devarray::LayoutError> for DoorError {
+    fn from(error: devarray::LayoutError) -> Self {
+        Self::Array(error.into())
+    }
+}
+
+/// A field that says what cannot be.
+pub(crate) const fn field(field: &'static str, reason: &'static str) -> DoorError {
+    DoorError::Field { field, reason }
+}

@@ -1,0 +1,133 @@
+//! What a structure of other code says of memory, checked before anything is used.
+#![allow(unsafe_code)] // adopts memory as its callers vouch for it
+
+use devarray::{ErasedArray, Layout, NdLayout, StreamHandle};
+use smallvec::SmallVec;
+
+use crate::{DataType, Door, Result, Tensor, device::DeviceId, error::DoorError, error::field};
+
+/// Axes that any interface can have: NumPy's most.
+pub(crate) const MOST_AXES: usize = 64;
+
+/// Memory as a structure describes it.
+pub(crate) struct Incoming {
+    pub(crate) data_type: DataType,
+    pub(crate) shape: SmallVec<[usize; 6]>,
+    /// In elements.
+    pub(crate) strides: SmallVec<[isize; 6]>,
+    /// Of element `[0, …, 0]`.
+    pub(crate) address: u64,
+    pub(crate) read_only: bool,
+}
+
+impl Incoming {
+    /// Axes as they are written in structures.
+    ///
+    /// # Errors
+    ///
+    /// [`DoorError::Field`]: a negative extent, or one beyond what is counted here.
+    pub(crate) fn shape_of(extents: impl Iterator<Item = i64>) -> Result<SmallVec<[usize; 6]>> {
+        let extent = |extent| usize::try_from(extent).map_err(|_| field("shape", "an extent is negative"));
+        extents.map(extent).collect()
+    }
+
+    /// The tensor of the memory, given back by dropping `owner`.
+    ///
+    /// # Safety
+    ///
+    /// As [`Array::adopt`](devarray::Array::adopt), of the memory that is described.
+    pub(crate) unsafe fn adopt<D: Door>(
+        mut self,
+        stream: &StreamHandle<D>,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Tensor<D>> {
+        let item_bytes = self.data_type.item_bytes();
+        if self.shape.len() > MOST_AXES {
+            return Err(field("ndim", "more than 64 axes"));
+        }
+        for (stride, &extent) in self.strides.iter_mut().zip(&self.shape) {
+            // Never stepped over, so it may be anything.
+            if extent <= 1 && stride.checked_mul(item_bytes.cast_signed()).is_none() {
+                *stride = 0;
+            }
+        }
+        if self.shape.contains(&0) {
+            let layout = Layout::new(&self.shape, &self.strides, 0)?;
+            // SAFETY: without elements nothing is adopted.
+            let array = unsafe { ErasedArray::adopt(stream, 0, &layout, item_bytes, owner) }?;
+            return Ok(Tensor::imported(array, layout, self.data_type, self.read_only));
+        }
+        if self.address == 0 {
+            return Err(field("data", "null, and there are elements"));
+        }
+        let (low, repeats) = self.lowest()?;
+        let below = (low as u64).checked_mul(item_bytes as u64);
+        let start = below.and_then(|below| self.address.checked_sub(below));
+        let start = start.filter(|&start| start > 0).ok_or(field("strides", "they reach below address 0"))?;
+        let whole = Layout::new(&self.shape, &self.strides, low)?;
+        let once = if repeats { Some(self.once(low)?) } else { None };
+        // SAFETY: passed on to the caller.
+        let array =
+            unsafe { ErasedArray::adopt(stream, start, once.as_ref().unwrap_or(&whole), item_bytes, owner) }?;
+        let layout = Layout::new(&self.shape, &self.strides, array.layout().offset())?;
+        array.view_of(&layout)?;
+        Ok(Tensor::imported(array, layout, self.data_type, self.read_only || repeats))
+    }
+
+    /// How many elements the first lies above the lowest, and whether some are reached several times.
+    fn lowest(&self) -> Result<(usize, bool)> {
+        let (mut low, mut repeats) = (0_usize, false);
+        for (&extent, &stride) in self.shape.iter().zip(&self.strides) {
+            if extent > 1 && stride < 0 {
+                let reach = stride.unsigned_abs().checked_mul(extent - 1);
+                let sum = reach.and_then(|reach| low.checked_add(reach));
+                low = sum.ok_or(field("strides", "they reach beyond the addresses"))?;
+            }
+            repeats |= extent > 1 && stride == 0;
+        }
+        Ok((low, repeats))
+    }
+
+    /// The layout with every repetition left out.
+    fn once(&self, low: usize) -> Result<Layout> {
+        let extents = self.shape.iter().zip(&self.strides);
+        let shape: SmallVec<[usize; 6]> =
+            extents.map(|(&extent, &stride)| if stride == 0 { 1 } else { extent }).collect();
+        Ok(Layout::new(&shape, &self.strides, low)?)
+    }
+}
+
+/// Refuses memory of a device that this one does not reach.
+pub(crate) fn check_device<D: Door>(stream: &StreamHandle<D>, found: DeviceId) -> Result<()> {
+    let context = stream.context();
+    if context.device().reaches(found) {
+        return Ok(());
+    }
+    Err(DoorError::Device { found, own: context.device().id() })
+}
+
+/// Strides in elements of strides in bytes.
+pub(crate) fn strides_in_items(
+    strides_bytes: &[i64],
+    shape: &[usize],
+    item_bytes: usize,
+) -> Result<SmallVec<[isize; 6]>> {
+    if strides_bytes.len() != shape.len() {
+        return Err(field("strides", "not as many as axes"));
+    }
+    let in_items = |(&stride, &extent): (&i64, &usize)| {
+        let stride = isize::try_from(stride).map_err(|_| field("strides", "beyond the addresses"))?;
+        let (items, rest) = (stride / item_bytes.cast_signed(), stride % item_bytes.cast_signed());
+        if rest != 0 && extent > 1 {
+            return Err(field("strides", "not a multiple of the element size"));
+        }
+        Ok(items)
+    };
+    strides_bytes.iter().zip(shape).map(in_items).collect()
+}
+
+/// Strides of elements that lie in C order without gaps.
+pub(crate) fn dense_strides(shape: &[usize]) -> Result<SmallVec<[isize; 6]>> {
+    let layout = Layout::contiguous(shape, devarray::Order::C)?;
+    Ok(layout.strides().into())
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod array_interface;
+pub mod arrow;
+mod backends;
+
+mod data_type;
+pub mod device;
+pub mod dlpack;
+mod error;
+mod incoming;
+mod tensor;
+
+// The public interface is:
+pub use array_interface::ArrayInterface;
+pub use data_type::{DataType, DoorElement, Kind};
+pub use device::Door;
+pub use error::{DoorError, Result};
+pub use tensor::{Consumer, Tensor};

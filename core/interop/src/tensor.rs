@@ -1,0 +1,328 @@
+//! An array on its way through a door.
+
+use std::{fmt, sync::Arc};
+
+use devarray::{
+    Array, ArrayView, ArrayViewMut, Context, ErasedArray, ErasedView, ErasedViewMut, Layout, NdLayout, Order,
+    StreamHandle, backend::ForeignStream,
+};
+
+use crate::{DataType, Door, DoorElement, DoorError, Result};
+
+/// How the other side of a door waits for work here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Consumer {
+    /// Work that is enqueued on this stream later runs after all work here. The host does not wait. The stream stays until the memory
+    /// comes back, which is then freed after what the stream was given. A device of the host has no streams: there it means
+    /// [`Host`](Self::Host).
+    Stream(ForeignStream),
+    /// As [`Stream`](Self::Stream), of a stream that may be gone when the memory comes back: whoever gives it back then blocks until the
+    /// whole device is finished. Nothing else is sure, since memory comes back without a word on streams. Default streams are never gone.
+    StreamForNow(ForeignStream),
+    /// The host: the call blocks until all work here is finished.
+    Host,
+    /// It does not wait, or by other means.
+    Unordered,
+}
+
+/// Memory, where elements lie in it, what they are, and whether they may be written: what goes through a door, in either direction.
+///
+/// Cheap to clone: clones share the memory, and while there are several, nobody writes it. Made from an array, or by an import; what
+/// was exported is a clone that other code has.
+///
+/// ```
+/// use devarray::{Array, Context, NdLayout};
+/// use devarray_interop::{Consumer, Tensor};
+///
+/// let context = Context::new(devarray_mock::MockDevice::new())?;
+/// let stream = context.stream()?;
+/// let array = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+///
+/// // Out: the simulator's memory is CPU memory to others, so this waits until the elements are there …
+/// let tensor = Tensor::from(array);
+/// let turned = tensor.with_layout(tensor.transpose()?)?;
+/// let exported = turned.to_dlpack(&stream, Consumer::Host)?;
+/// assert_eq!(exported.tensor()?.shape(), [3, 2]);
+/// // … and in: whoever has the structure takes it over, and calls its deleter once.
+/// // SAFETY: it is as the export made it, and its memory is not written meanwhile.
+/// let back = unsafe { Tensor::from_dlpack(&stream, exported) }?;
+/// assert_eq!(back.view::<f32>()?.to_vec(&stream)?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Tensor<D: Door> {
+    array: Arc<ErasedArray<D>>,
+    layout: Layout,
+    data_type: DataType,
+    read_only: bool,
+}
+
+impl<D: Door> Tensor<D> {
+    /// An array whose elements are of a type that is known at run time alone.
+    ///
+    /// # Errors
+    ///
+    /// [`DoorError::DataType`]: its elements are of another size.
+    pub fn new(array: ErasedArray<D>, data_type: DataType) -> Result<Self> {
+        if array.item_bytes() != data_type.item_bytes() {
+            return Err(DoorError::DataType { data_type, reason: "are of another size than the array's" });
+        }
+        let layout = array.layout().clone();
+        Ok(Self { array: Arc::new(array), layout, data_type, read_only: false })
+    }
+
+    /// What an import made. The layout was checked against the array.
+    pub(crate) fn imported(
+        array: ErasedArray<D>,
+        layout: Layout,
+        data_type: DataType,
+        read_only: bool,
+    ) -> Self {
+        Self { array: Arc::new(array), layout, data_type, read_only }
+    }
+
+    /// The same, which nobody writes from now on.
+    #[must_use]
+    pub fn into_read_only(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    /// The same memory under another layout, as a transform makes it of this one's: the two share the memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`ErasedArray::view_of`].
+    pub fn with_layout(&self, layout: Layout) -> Result<Self> {
+        self.array.view_of(&layout)?;
+        Ok(Self { layout, ..self.clone() })
+    }
+
+    /// What the elements are.
+    #[must_use]
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// Whether nobody may write the elements.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Where the elements lie.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The context that the memory belongs to.
+    #[must_use]
+    pub fn context(&self) -> Context<D> {
+        self.array.context()
+    }
+
+    /// The elements, to read.
+    ///
+    /// # Errors
+    ///
+    /// [`DoorError::OtherDataType`]: they are no `T`.
+    pub fn view<T: DoorElement>(&self) -> Result<ArrayView<'_, T, D>> {
+        self.check_type::<T>()?;
+        Ok(ArrayView::from_erased(self.erased()?)?)
+    }
+
+    /// The elements, to write.
+    ///
+    /// # Errors
+    ///
+    /// - [`DoorError::OtherDataType`]: they are no `T`.
+    /// - [`DoorError::ReadOnly`]: nobody may write them.
+    /// - [`DoorError::Shared`]: another tensor, or other code that it was exported to, has the memory.
+    pub fn view_mut<T: DoorElement>(&mut self) -> Result<ArrayViewMut<'_, T, D>> {
+        self.check_type::<T>()?;
+        Ok(ArrayViewMut::from_erased(self.erased_mut()?)?)
+    }
+
+    /// The elements without their type, to read.
+    ///
+    /// # Errors
+    ///
+    /// None: the layout was checked.
+    pub fn erased(&self) -> Result<ErasedView<'_, D>> {
+        Ok(self.array.view_of(&self.layout)?)
+    }
+
+    /// The elements without their type, to write.
+    ///
+    /// # Errors
+    ///
+    /// As [`view_mut`](Self::view_mut), but for the type.
+    pub fn erased_mut(&mut self) -> Result<ErasedViewMut<'_, D>> {
+        if self.read_only {
+            return Err(DoorError::ReadOnly);
+        }
+        let array = Arc::get_mut(&mut self.array).ok_or(DoorError::Shared)?;
+        Ok(array.view_mut_of(&self.layout)?)
+    }
+
+    /// A copy that nobody else has: dense, in the order of the axes of this one. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, and what else the device says.
+    #[track_caller]
+    pub fn copied(&self, stream: &StreamHandle<D>) -> Result<Self> {
+        Self::new(self.erased()?.to_contiguous(stream, Order::K)?, self.data_type)
+    }
+
+    /// The address of element `[0, …, 0]` for other code; 0 if there are no elements.
+    ///
+    /// # Errors
+    ///
+    /// None but of devices that have no addresses for others.
+    pub fn address(&self) -> Result<u64> {
+        let address = self.erased()?.address();
+        if address == 0 {
+            return Ok(0);
+        }
+        let outside = self.context().device().address_outside(address);
+        outside.ok_or_else(|| crate::error::field("data", "the device has no address for other code"))
+    }
+
+    /// Orders `stream` after all work on the memory, and what `consumer` does after that.
+    ///
+    /// # Errors
+    ///
+    /// What the device says; nothing is ordered then.
+    #[track_caller]
+    pub fn hand_over(&self, stream: &StreamHandle<D>, consumer: Consumer) -> Result<()> {
+        if self.layout.is_empty() {
+            return Ok(());
+        }
+        let context = self.array.context();
+        let is_host = context.device().is_host();
+        match consumer {
+            Consumer::Unordered => {}
+            Consumer::Stream(other) | Consumer::StreamForNow(other) if !is_host => {
+                stream.take_over(&self.array)?;
+                stream.foreign_waits(other)?;
+            }
+            Consumer::Stream(_) | Consumer::StreamForNow(_) | Consumer::Host => {
+                stream.take_over(&self.array)?;
+                stream.record()?.synchronize()?;
+            }
+        }
+        if is_host {
+            Door::lend_to_host(context.device(), &self.erased()?, !self.read_only);
+        }
+        Ok(())
+    }
+
+    /// Orders all later work on the memory, its free among it, after what other code gave its stream so far.
+    ///
+    /// # Errors
+    ///
+    /// What the device says; nothing is ordered then.
+    pub fn take_back(&self, stream: &StreamHandle<D>, from: ForeignStream) -> Result<()> {
+        if self.layout.is_empty() || stream.context().device().is_host() {
+            return Ok(());
+        }
+        stream.wait_for_foreign(from)?;
+        Ok(stream.take_over(&self.array)?)
+    }
+
+    /// Makes `stream` run after all work on the memory.
+    pub(crate) fn gather(&self, stream: &StreamHandle<D>) -> Result<()> {
+        Ok(stream.take_over(&self.array)?)
+    }
+
+    fn check_type<T: DoorElement>(&self) -> Result<()> {
+        if self.data_type == T::DATA_TYPE {
+            return Ok(());
+        }
+        Err(DoorError::OtherDataType { found: self.data_type, expected: T::DATA_TYPE })
+    }
+}
+
+/// What other code has of a tensor. When it gives that up, later work here comes after its own.
+pub(crate) struct Lent<D: Door> {
+    pub(crate) tensor: Tensor<D>,
+    fence: Option<(StreamHandle<D>, Fence)>,
+}
+
+/// After what memory that comes back may be used.
+#[derive(Clone, Copy)]
+enum Fence {
+    /// After what other code gave this stream.
+    Stream(ForeignStream),
+    /// After all that the device was given.
+    Device,
+}
+
+impl<D: Door> Lent<D> {
+    /// Hands a tensor over.
+    #[track_caller]
+    pub(crate) fn new(tensor: &Tensor<D>, stream: &StreamHandle<D>, consumer: Consumer) -> Result<Self> {
+        tensor.hand_over(stream, consumer)?;
+        let is_default = |other| matches!(other, ForeignStream::LEGACY | ForeignStream::PER_THREAD);
+        let fence = match consumer {
+            Consumer::StreamForNow(other) if !is_default(other) => Fence::Device,
+            Consumer::Stream(other) | Consumer::StreamForNow(other) => Fence::Stream(other),
+            // Nobody said where it works: the default stream is what most code uses.
+            Consumer::Host | Consumer::Unordered => Fence::Stream(ForeignStream::LEGACY),
+        };
+        let has_streams = !tensor.layout.is_empty() && !stream.context().device().is_host();
+        Ok(Self { tensor: tensor.clone(), fence: has_streams.then(|| (stream.clone(), fence)) })
+    }
+}
+
+impl<D: Door> Drop for Lent<D> {
+    /// Memory whose order cannot be made is leaked: freeing it could pull it from under a reader.
+    fn drop(&mut self) {
+        let Some((stream, fence)) = self.fence.take() else { return };
+        let ordered = match fence {
+            Fence::Stream(from) => self.tensor.take_back(&stream, from),
+            Fence::Device => stream.context().device().finish().map_err(Into::into),
+        };
+        if ordered.is_err() {
+            std::mem::forget(self.tensor.clone());
+        }
+    }
+}
+
+impl<T: DoorElement, D: Door> From<Array<T, D>> for Tensor<D> {
+    fn from(array: Array<T, D>) -> Self {
+        let (array, read_only) = (array.into_erased(), false);
+        let layout = array.layout().clone();
+        Self { array: Arc::new(array), layout, data_type: T::DATA_TYPE, read_only }
+    }
+}
+
+impl<D: Door> Clone for Tensor<D> {
+    fn clone(&self) -> Self {
+        Self { array: Arc::clone(&self.array), layout: self.layout.clone(), ..*self }
+    }
+}
+
+impl<D: Door> NdLayout for Tensor<D> {
+    fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    fn offset(&self) -> usize {
+        self.layout.offset()
+    }
+}
+
+impl<D: Door> fmt::Debug for Tensor<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { layout, data_type, read_only, .. } = self;
+        let access = if *read_only { ", read-only" } else { "" };
+        let info = self.context().device().info().backend;
+        write!(f, "Tensor({data_type} {:?} strides {:?} on {info}{access})", layout.shape(), layout.strides())
+    }
+}

@@ -77,6 +77,15 @@ unsafe impl Compute for CudaDevice {
     fn reduce(&self, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
         reduce::reduce(self.context(), stream, op)
     }
+
+    fn reduce_twice(
+        &self,
+        stream: &CudaStream,
+        first: &ReduceOp<'_, CudaBuffer>,
+        second: &ReduceOp<'_, CudaBuffer>,
+    ) -> Result<()> {
+        reduce::reduce_twice(self.context(), stream, first, second)
+    }
 }
 
 impl CudaDevice {

@@ -30,7 +30,7 @@ use devarray::{
     backend::{Device, ReduceForm},
     function::{
         Combine,
-        ElementType::{F32, F64, I64, U8},
+        ElementType::{F16, F32, F64, I64, U8},
     },
 };
 use devarray_cuda::CudaDevice;
@@ -75,6 +75,38 @@ fn long_rows() {
         let case = Reduced::of_rows(&mut dice, how, element_type, rows);
         case.compare(&case.run(&device, &stream), &case.expected(), which as u64);
         println!("{how:?} of {rows:?} {element_type}: {:.1} s", began.elapsed().as_secs_f64());
+    }
+    assert_eq!(device.take_errors(), []);
+}
+
+/// Deviations from means in one launch, and running forms whose tiles are in some groups, so often that blocks meet in
+/// different orders.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn rows_that_stay_in_registers_and_tiles_that_wait() {
+    let device = CudaDevice::open(0).expect("a CUDA device is needed");
+    let stream = device.open_stream().unwrap();
+    let mut dice = Dice(2);
+    for (element_type, rows) in [
+        (F32, (999, 16_384)),
+        (F32, (5_001, 1_000)),
+        (F32, (70_001, 12)),
+        (F32, (20, 20_000)),
+        (F64, (301, 8_192)),
+        (F16, (501, 16_380)),
+    ] {
+        let both = Reduced::of_deviations(&mut dice, element_type, rows);
+        let expected = both[1].expected();
+        for which in 0..3 {
+            both[1].compare(&Reduced::run_twice(&both, &device, &stream), &expected, which);
+        }
+    }
+    for (combine, rows) in [(Combine::Sum, (1, 6_000_001)), (Combine::Maximum, (5, 1_200_001))] {
+        let case = Reduced::of_rows(&mut dice, (combine, ReduceForm::Inclusive), F32, rows);
+        let expected = case.expected();
+        for which in 0..5 {
+            case.compare(&case.run(&device, &stream), &expected, which);
+        }
     }
     assert_eq!(device.take_errors(), []);
 }

@@ -22,6 +22,7 @@ mod running;
 mod short;
 mod site;
 mod space;
+mod twice;
 
 use std::{num::NonZeroUsize, sync::Arc};
 
@@ -61,8 +62,39 @@ pub(super) fn reduce(
     let of_nothing =
         op.form() == ReduceForm::Exclusive && !matches!(op.combine(), Combine::Sum | Combine::Product);
     let space = Space::new(op).filter(|_| !(running && of_position || of_nothing));
-    let space = space.ok_or_else(|| context.error("reduce", INVALID_VALUE))?;
+    let mut space = space.ok_or_else(|| context.error("reduce", INVALID_VALUE))?;
+    if !(running || of_position || Combining::new(op.combine(), op.program().result_type(), true).has_order())
+    {
+        space = space.in_any_order();
+    }
     Reduction { context, stream, op }.halved(space)
+}
+
+/// Enqueues a reduction, and another that needs what comes out of it. Does not synchronize.
+pub(super) fn reduce_twice(
+    context: &Arc<Context>,
+    stream: &CudaStream,
+    first: &ReduceOp<'_, CudaBuffer>,
+    second: &ReduceOp<'_, CudaBuffer>,
+) -> Result<()> {
+    match twice::pass(first, second) {
+        Some(pass) => launch(context, stream, &pass),
+        None => {
+            reduce(context, stream, first)?;
+            reduce(context, stream, second)
+        }
+    }
+}
+
+fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Result<()> {
+    let Pass { class, grid, parameter, program } = pass;
+    let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
+    let functions = context.functions();
+    let loaded = functions.kernel(context, driver, program, class)?;
+    let (raw, _recent) = stream.computing();
+    functions
+        .launch(driver, raw, &loaded, *grid, parameter)
+        .map_err(|failure| context.error("reduce", failure))
 }
 
 /// A reduction that is being enqueued.
@@ -108,17 +140,18 @@ impl Reduction<'_> {
         }
         let units = space.rows().checked_mul(row_len.div_ceil(segment_len)).filter(|units| *units <= UNITS);
         let units = units.ok_or_else(|| self.invalid())?;
-        if row_len <= segment_len {
+        let (turned, split) = if is_total { self.shares(&space) } else { (None, 1) };
+        if row_len <= segment_len && split == 1 {
             return self.forms(&space, is_total, &mut Room { next: 0, end: 0 });
         }
         let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
-        let instructions = self.op.program().instructions().len() as u64;
-        if is_total && combining.index.is_none() && plan::joins(&space, instructions) {
+        if is_total && turned.is_none() && split == 1 && combining.index.is_none() && plan::joins(&space) {
             return self.enqueue(&space, false, Output::Joined { address: self.stream.parts()? });
         }
         // Each part again has its parts, less than half as many; a running form has what precedes besides.
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
-        let len_bytes = usize::try_from(levels.sum::<u64>()).ok().and_then(NonZeroUsize::new);
+        let shares = if split > 1 { padded(units * split * 16) + 2 * ALIGNMENT } else { 0 };
+        let len_bytes = usize::try_from(levels.sum::<u64>() + shares).ok().and_then(NonZeroUsize::new);
         let buffer = self.stream.alloc(len_bytes.ok_or_else(|| self.invalid())?)?;
         let start = buffer.address();
         let mut room = Room { next: start, end: start + buffer.len_bytes() as u64 };
@@ -132,7 +165,7 @@ impl Reduction<'_> {
         let element_type = self.op.program().result_type();
         let combining = Combining::new(self.op.combine(), element_type, true);
         if is_total {
-            return self.totals(space, combining, room);
+            return self.totals(space, room);
         }
         let mut space = space.clone();
         if space.reduced.is_empty() {
@@ -141,28 +174,58 @@ impl Reduction<'_> {
         self.running(&space, combining.value_type(), (false, self.op.form()), room)
     }
 
+    /// Rows that are segments, if inputs are nearest across these; and how many blocks share a segment.
+    fn shares(&self, space: &Space) -> (Option<Space>, u64) {
+        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
+        let turned = space.turned().filter(|turned| combining.index.is_none() && plan::has_columns(turned));
+        let split = plan::split(self.op, turned.as_ref().unwrap_or(space));
+        (turned, split)
+    }
+
     /// Totals of segments, then of these, until each row has one.
-    fn totals(&self, space: &Space, combining: Combining, room: &mut Room) -> Result<()> {
+    fn totals(&self, space: &Space, room: &mut Room) -> Result<()> {
+        let segments = |space: &Space| space.row_len().div_ceil(Combine::SEGMENT as u64);
         let mut space = space.clone();
         let mut of_parts = false;
-        loop {
-            let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
-            if segments == 1 {
-                return self.enqueue(&space, of_parts, Output::Finished);
+        let (turned, split) = self.shares(&space);
+        if turned.is_some() || split > 1 {
+            let all = turned.as_ref().unwrap_or(&space);
+            let (rows, each) = (all.rows(), segments(all));
+            let mut operands = self.parts(all, false, rows * each * split, room)?;
+            if split > 1 {
+                let shares = all.of_parts(&operands, each * split).cut(split);
+                if segments(&space) == 1 {
+                    return self.enqueue(&shares, true, Output::Finished);
+                }
+                operands = self.parts(&shares, true, rows * each, room)?;
             }
-            let units = space.rows() * segments;
-            let size = combining.value_type().len_bytes() as u64;
-            let values = room.take(units * size).ok_or_else(|| self.invalid())?;
-            let mut operands = vec![(Kind::Input(0, combining.value_type()), values)];
-            let mut indices = 0;
-            if combining.index.is_some() {
-                indices = room.take(units * 8).ok_or_else(|| self.invalid())?;
-                operands.push((Kind::Input(1, ElementType::I64), indices));
-            }
-            self.enqueue(&space, of_parts, Output::Parts { values, indices })?;
-            space = space.of_parts(&operands, segments);
+            space = space.of_parts(&operands, segments(&space));
             of_parts = true;
         }
+        loop {
+            let each = segments(&space);
+            if each == 1 {
+                return self.enqueue(&space, of_parts, Output::Finished);
+            }
+            let operands = self.parts(&space, of_parts, space.rows() * each, room)?;
+            space = space.of_parts(&operands, each);
+            of_parts = true;
+        }
+    }
+
+    /// Computes the parts of a row and stores them: operands for another launch.
+    fn parts(&self, space: &Space, of_parts: bool, units: u64, room: &mut Room) -> Result<Vec<(Kind, u64)>> {
+        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
+        let size = combining.value_type().len_bytes() as u64;
+        let values = room.take(units * size).ok_or_else(|| self.invalid())?;
+        let mut operands = vec![(Kind::Input(0, combining.value_type()), values)];
+        let mut indices = 0;
+        if combining.index.is_some() {
+            indices = room.take(units * 8).ok_or_else(|| self.invalid())?;
+            operands.push((Kind::Input(1, ElementType::I64), indices));
+        }
+        self.enqueue(space, of_parts, Output::Parts { values, indices })?;
+        Ok(operands)
     }
 
     /// Totals of tiles, what precedes each of these, and with that the elements.
@@ -183,7 +246,7 @@ impl Reduction<'_> {
         let size = value_type.len_bytes() as u64;
         if size == 4 && !of_parts {
             // A value and its mark are told by one store.
-            let len_bytes = plan::LINK_BYTES + 16 * rows * tiles;
+            let len_bytes = plan::link_bytes(rows, tiles);
             let address = room.take(len_bytes).ok_or_else(|| self.invalid())?;
             self.clear(address, len_bytes)?;
             let what = Running::Linked { form };
@@ -212,15 +275,8 @@ impl Reduction<'_> {
     }
 
     fn enqueue(&self, space: &Space, of_parts: bool, output: Output) -> Result<()> {
-        let Pass { class, grid, parameter, program } =
-            Pass::new(self.op, space, of_parts, output).ok_or_else(|| self.invalid())?;
-        let driver = self.context.bind().map_err(|failure| self.context.error("reduce", failure))?;
-        let functions = self.context.functions();
-        let loaded = functions.kernel(self.context, driver, program, &class)?;
-        let (raw, _recent) = self.stream.computing();
-        functions
-            .launch(driver, raw, &loaded, grid, &parameter)
-            .map_err(|failure| self.context.error("reduce", failure))
+        let pass = Pass::new(self.op, space, of_parts, output).ok_or_else(|| self.invalid())?;
+        launch(self.context, self.stream, &pass)
     }
 }
 
@@ -230,17 +286,23 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String
         Form::Rows { threads, steps, vector } => {
             rows::write(program, class, kernel, threads.into(), steps.into(), vector)
         }
-        Form::Short { threads, rows, vector } => {
-            short::write(program, class, kernel, (threads.into(), rows.into(), vector))
+        Form::Short { threads, rows, chunks, vector } => {
+            short::write(program, class, kernel, (threads.into(), rows.into(), chunks.into(), vector))
         }
-        Form::Columns { across, lanes, at_once, vector } => {
+        Form::Columns { across, lanes, at_once, steps, vector, split } => {
             let division = columns::Division {
                 across: across.into(),
                 lanes: lanes.into(),
                 at_once: at_once.into(),
+                steps: steps.into(),
                 vector: vector.into(),
+                split: split.into(),
             };
             columns::write(program, class, kernel, division)
+        }
+        Form::Twice { threads, loads } => {
+            let first = kernel.first.as_deref().expect("what is computed twice has a first");
+            twice::write(program, class, kernel, (threads.into(), loads.into()), first)
         }
         Form::Running { threads, pieces, what } => {
             running::write(program, class, kernel, (threads.into(), pieces.into()), what)

@@ -72,6 +72,8 @@ pub(super) struct Text {
     counts: [u32; Bank::ALL.len()],
     labels: u32,
     guard: Option<Reg>,
+    /// Blocks that a multiprocessor should hold at once.
+    resident: Option<u32>,
 }
 
 /// The kernel's name, and its one parameter.
@@ -92,6 +94,11 @@ impl Text {
     pub(super) fn label(&mut self) -> String {
         self.labels += 1;
         format!("L{}", self.labels)
+    }
+
+    /// Limits registers, so that a multiprocessor holds that many blocks at once.
+    pub(super) fn resident(&mut self, blocks: u32) {
+        self.resident = Some(blocks);
     }
 
     /// What the lines from here on are executed under.
@@ -140,9 +147,13 @@ impl Text {
         let _ = write!(
             whole,
             ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry {ENTRY}(.param .align 8 .b8 p[{}])\n\
-             .maxntid {BLOCK}, 1, 1\n{{\n",
+             .maxntid {BLOCK}, 1, 1\n",
             8 * parameter_words,
         );
+        if let Some(blocks) = self.resident {
+            let _ = writeln!(whole, ".minnctapersm {blocks}");
+        }
+        whole.push_str("{\n");
         for bank in Bank::ALL {
             let count = self.counts[bank as usize];
             if count > 0 {

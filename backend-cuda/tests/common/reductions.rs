@@ -11,7 +11,7 @@ use devarray::{
         Combine,
         ElementType::{self, BF16, F16, F32, F64, I64, U64},
         interpreter::{InputElements, Reducing, ResultElements, interpret_reduction},
-        primitive::{Binary, Constant, Instruction, Program, ProgramBuilder},
+        primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, Unary},
     },
 };
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
@@ -32,6 +32,7 @@ const COMBINES: [Combine; 6] = [
 ];
 
 /// What is reduced, its operands' layouts, and what their memory holds before.
+#[derive(Clone)]
 pub(crate) struct Reduced {
     pub(crate) program: Program,
     pub(crate) scalars: Vec<u64>,
@@ -224,6 +225,84 @@ impl Reduced {
             inputs: vec![(input, bytes)],
             result: (result, before),
         }
+    }
+
+    /// The mean of rows, and with it, as another input of which there is one for each row, the sum of squared deviations.
+    pub(crate) fn of_deviations(
+        dice: &mut Dice,
+        element_type: ElementType,
+        rows: (usize, usize),
+    ) -> [Self; 2] {
+        let sum = (Combine::Sum, ReduceForm::Total);
+        let wide = if element_type == F64 { F64 } else { F32 };
+        let widened = |b: &mut ProgramBuilder| {
+            let x = b.push(Instruction::Input(0));
+            if element_type == F16 { b.unary(Unary::HalfToF32, x) } else { x }
+        };
+        let finish = || {
+            let mut b = ProgramBuilder::new(&[wide], &[wide]);
+            let (x, n) = (b.push(Instruction::Input(0)), b.push(Instruction::Scalar(0)));
+            let mean = b.binary(Binary::Divide, x, n);
+            let nan = b.constant(match wide {
+                F64 => Constant::F64(0x7ff8_0000_0000_0000),
+                _ => Constant::F32(0x7fc0_0000),
+            });
+            let number = b.binary(Binary::Equal, mean, mean);
+            let mean = b.select(number, mean, nan);
+            b.finish(mean, wide)
+        };
+        let bits = |count: usize| match wide {
+            F64 => (count as f64).to_bits(),
+            _ => u64::from((count as f32).to_bits()),
+        };
+        let mut first = Self::of_rows(dice, sum, if element_type == F16 { F32 } else { element_type }, rows);
+        if element_type == F16 {
+            let any = contents(dice, &first.inputs[0].0, F16);
+            // From 1 to 2, of either sign.
+            let number = |bits: &[u8]| [bits[0], bits[1] & 0x83 | 0x3c];
+            first.inputs[0].1 = any.chunks(2).flat_map(number).collect();
+        }
+        let mut b = ProgramBuilder::new(&[element_type], &[]);
+        let x = widened(&mut b);
+        first.program = b.finish(x, wide);
+        (first.finish, first.finish_scalars) = (finish(), vec![bits(rows.1)]);
+        let mut second = first.clone();
+        let mut b = ProgramBuilder::new(&[element_type, wide], &[wide]);
+        let (x, mean) = (widened(&mut b), b.push(Instruction::Input(1)));
+        let scale = b.push(Instruction::Scalar(0));
+        let deviation = b.binary(Binary::Subtract, x, mean);
+        let scaled = b.binary(Binary::Multiply, deviation, scale);
+        let square = b.binary(Binary::Multiply, scaled, deviation);
+        second.program = b.finish(square, wide);
+        second.scalars = vec![bits(3)];
+        second.finish_scalars = vec![bits(rows.1 + 1)];
+        second.inputs.push((Layout::new(&[rows.0, rows.1], &[1, 0], 0).unwrap(), first.expected()));
+        [first, second]
+    }
+
+    /// Computes two on a device, the second of which needs what comes out of the first.
+    pub(crate) fn run_twice(both: &[Self; 2], device: &CudaDevice, stream: &CudaStream) -> Vec<u8> {
+        let [first, second] = both;
+        let between = upload(stream, &first.result.1);
+        let own = upload(stream, &first.inputs[0].1);
+        let result = upload(stream, &second.result.1);
+        let inputs = [&own, &between];
+        let inputs =
+            inputs.iter().zip(&second.inputs).map(|(buffer, (layout, _))| Operand::new(*buffer, layout));
+        let inputs: Vec<Operand<'_, CudaBuffer>> = inputs.collect();
+        let to = [Operand::new(&between, &first.result.0), Operand::new(&result, &second.result.0)];
+        let [to_first, to_second] = to;
+        // SAFETY: layouts lie inside their buffers, which are apart.
+        let of_first = unsafe {
+            ReduceOp::new_unchecked(first.work(), first.form, &first.shape, &inputs[..1], to_first)
+        };
+        // SAFETY: as above.
+        let of_second =
+            unsafe { ReduceOp::new_unchecked(second.work(), second.form, &second.shape, &inputs, to_second) };
+        device.reduce_twice(stream, &of_first, &of_second).unwrap();
+        let found = download(stream, &result);
+        [own, between, result].into_iter().for_each(|buffer| free(stream, buffer));
+        found
     }
 
     fn work(&self) -> Reducing<'_> {

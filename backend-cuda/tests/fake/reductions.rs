@@ -1,10 +1,12 @@
 //! Reductions on the fake: the text is run thread by thread, and every byte compared.
 
 use devarray::{
+    Layout,
     backend::{Device, ReduceForm},
     function::{
         Combine,
-        ElementType::{F32, F64, I64, U8},
+        ElementType::{F16, F32, F64, I64, U8},
+        primitive::{Instruction, ProgramBuilder, Unary},
     },
 };
 use devarray_cuda::CudaDevice;
@@ -58,6 +60,84 @@ fn rows_of_every_kind_of_length() {
         check((Combine::Sum, ReduceForm::Inclusive), F32, (2, row_len));
         check((Combine::Sum, ReduceForm::Exclusive), F64, (1, row_len));
         check((Combine::Maximum, ReduceForm::Inclusive), U8, (1, row_len));
+    }
+    assert_eq!(device.take_errors(), []);
+    drop((stream, device));
+    fake.assert_proper();
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
+/// Deviations from means, of rows that fit into registers and of others; short rows share a block.
+#[test]
+fn what_comes_out_goes_in_again() {
+    let fake = Fake::new();
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let stream = device.open_stream().unwrap();
+    let mut dice = Dice(11);
+    let lens = [4, 5, 12, 128, 132, 1_000, 1_024, 1_028, 4_000, 5_001, 8_192, 16_380, 16_384, 16_388];
+    for (which, row_len) in lens.into_iter().enumerate() {
+        for element_type in [F32, F64, F16] {
+            let both = Reduced::of_deviations(
+                &mut dice,
+                element_type,
+                (if row_len < 200 { 300 } else { 2 }, row_len),
+            );
+            let launches = device.function_statistics().launches;
+            let found = Reduced::run_twice(&both, &device, &stream);
+            both[1].compare(&found, &both[1].expected(), which as u64);
+            let fits = row_len % 4 == 0 && row_len <= if element_type == F64 { 8_192 } else { 16_384 };
+            assert_eq!(
+                device.function_statistics().launches - launches == 1,
+                fits,
+                "{row_len} {element_type}"
+            );
+        }
+    }
+    assert_eq!(device.take_errors(), []);
+    drop((stream, device));
+    fake.assert_proper();
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
+/// So many tiles wait for one another that these are in groups.
+#[test]
+fn a_running_form_of_groups_of_tiles() {
+    let fake = Fake::new();
+    fake.state(|state| state.total_bytes = 1 << 28);
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let stream = device.open_stream().unwrap();
+    let how = (Combine::Sum, ReduceForm::Inclusive);
+    let mut case = Reduced::of_rows(&mut Dice(3), how, F32, (2, 262_144 + 5_000));
+    // Of long programs, tiles are small.
+    let mut b = ProgramBuilder::new(&[F32], &[]);
+    let mut x = b.push(Instruction::Input(0));
+    for _ in 0..40 {
+        x = b.unary(Unary::Negate, x);
+    }
+    case.program = b.finish(x, F32);
+    case.compare(&case.run(&device, &stream), &case.expected(), 0);
+    assert_eq!(device.take_errors(), []);
+    drop((stream, device));
+    fake.assert_proper();
+}
+
+/// What is added along two axes lies side by side along the outer one, and the inner one is cut into segments.
+#[test]
+fn segments_that_lie_side_by_side() {
+    let fake = Fake::new();
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let stream = device.open_stream().unwrap();
+    for (which, (combine, element_type)) in
+        [(Combine::Sum, F32), (Combine::Sum, I64), (Combine::ArgMaximum, F32)].into_iter().enumerate()
+    {
+        for inner in [16_384, 32_768, 16_380] {
+            let how = (combine, ReduceForm::Total);
+            let mut case = Reduced::of_rows(&mut Dice(5), how, element_type, (6, inner));
+            case.shape = vec![2, 3, inner];
+            case.inputs[0].0 = Layout::new(&case.shape, &[3 * inner.cast_signed(), 1, 3], 0).unwrap();
+            case.result.0 = Layout::new(&[2], &[1], 0).unwrap();
+            case.compare(&case.run(&device, &stream), &case.expected(), which as u64);
+        }
     }
     assert_eq!(device.take_errors(), []);
     drop((stream, device));

@@ -245,28 +245,32 @@ impl Lowered {
         let mean = ErasedArray::uninit(stream, &reduced.shape_of_result(true), item_bytes)?;
         let layout = Layout::contiguous(&reduced.shape_of_result(false), Order::C)?;
         let into = Elements { layout: &layout, allocation: mean.allocation(), item_bytes };
-        let finish = (&spread.finish, &spread.finish_scalars(reduced.count())[..]);
-        submit(
-            stream,
-            inputs,
-            scalars,
-            (&spread.element, Combine::Sum, finish),
-            reduced,
-            ReduceForm::Total,
-            &into,
-        )?;
         let mut inputs = inputs.to_vec();
         inputs.push(mean.view());
-        let finish = (&self.finish, &self.finish_scalars(reduced.count())[..]);
-        submit(
-            stream,
-            &inputs,
+        let order = reduced.order();
+        let operands = operands(&inputs, reduced, &order)?;
+        let shape: Axes<usize> = order.iter().map(|&axis| reduced.shape[axis]).collect();
+        let programs =
+            [&spread.element, &self.element].map(|element| element.program().with_positions(&order));
+        let [first, second] = programs;
+        let (first, second) = (first?, second?);
+        let (of_mean, of_result) = (spread.finish.program(), self.finish.program());
+        let counts = [spread.finish_scalars(reduced.count()), self.finish_scalars(reduced.count())];
+        let first = Reducing {
+            program: &first,
             scalars,
-            (&self.element, self.combine, finish),
-            reduced,
-            ReduceForm::Total,
-            &result,
-        )
+            combine: Combine::Sum,
+            finish: &of_mean,
+            finish_scalars: &counts[0],
+        };
+        let second = Reducing {
+            program: &second,
+            scalars,
+            combine: self.combine,
+            finish: &of_result,
+            finish_scalars: &counts[1],
+        };
+        stream.0.reduce_twice([first, second], &shape, &operands, &into, &result)
     }
 
     #[track_caller]
@@ -319,6 +323,19 @@ fn permuted(layout: &Layout, order: &[usize]) -> Result<Layout, LayoutError> {
     layout.permute(&axes)
 }
 
+/// Inputs broadcast together, their axes in an order.
+fn operands<'a, D: Compute>(
+    inputs: &'a [ErasedView<'_, D>],
+    reduced: &Reduced,
+    order: &[usize],
+) -> Result<Vec<(Elements<'a, D>, Layout)>, LayoutError> {
+    let one = |input: &'a ErasedView<'_, D>| {
+        let layout = permuted(&input.layout().broadcast_to(&reduced.shape)?, order)?;
+        Ok((input.elements(), layout))
+    };
+    inputs.iter().map(one).collect()
+}
+
 /// Enqueues a reduction, whose result is in the order of the kept axes.
 #[track_caller]
 fn submit<D: Compute>(
@@ -331,11 +348,7 @@ fn submit<D: Compute>(
     result: &Elements<'_, D>,
 ) -> Result<()> {
     let order = reduced.order();
-    let mut operands = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        let layout = permuted(&input.layout().broadcast_to(&reduced.shape)?, &order)?;
-        operands.push((input.elements(), layout));
-    }
+    let operands = operands(inputs, reduced, &order)?;
     let shape: Axes<usize> = order.iter().map(|&axis| reduced.shape[axis]).collect();
     let program = element.program().with_positions(&order)?;
     let finish = finish.program();

@@ -47,4 +47,22 @@ pub unsafe trait Compute: Device {
         let (backend, operation, capability) = (self.info().backend, "reduce", Capability::Reductions);
         Err(Error::Unsupported { backend, operation, capability })
     }
+
+    /// Reduces elements to one for each row, and these with what came out: the last input of `second` is the result of
+    /// `first`, repeated along the rows, and both have the same rows. Does not synchronize.
+    ///
+    /// Nothing else reads the result of `first`. A backend that computes both at once need not write it.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce); the result of `first` may have changed.
+    fn reduce_twice(
+        &self,
+        stream: &Self::Stream,
+        first: &ReduceOp<'_, Self::Buffer>,
+        second: &ReduceOp<'_, Self::Buffer>,
+    ) -> Result<()> {
+        self.reduce(stream, first)?;
+        self.reduce(stream, second)
+    }
 }

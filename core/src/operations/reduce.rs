@@ -18,6 +18,9 @@ use crate::{
 
 const OPERATION: &str = "reduce";
 
+/// Elements that are read, with their layout in the shape of what is reduced.
+type Input<'a, D> = (Elements<'a, D>, Layout);
+
 impl<D: Compute> StreamCore<D> {
     /// Combines elements. Each input comes with its layout in the shape of the elements, the kept axes first. Nothing of
     /// that shape is empty. Does not synchronize.
@@ -27,13 +30,49 @@ impl<D: Compute> StreamCore<D> {
         work: Reducing<'_>,
         form: ReduceForm,
         shape: &[usize],
-        inputs: &[(Elements<'_, D>, Layout)],
+        inputs: &[Input<'_, D>],
         result: &Elements<'_, D>,
     ) -> Result<()> {
+        let touches = self.checked(&work, inputs, result)?;
+        let operands = operands(inputs);
+        let op = op(work, form, shape, &operands, result);
+        let _submission = self.admit(Work::Reduce { len_bytes: op.len_bytes() }, &touches)?;
+        self.core.device.reduce(&self.raw, &op)
+    }
+
+    /// Reduces elements to `between`, and with that as another input, the last, to the result. Does not synchronize.
+    #[track_caller]
+    pub(crate) fn reduce_twice(
+        &self,
+        [first, second]: [Reducing<'_>; 2],
+        shape: &[usize],
+        inputs: &[Input<'_, D>],
+        between: &Elements<'_, D>,
+        result: &Elements<'_, D>,
+    ) -> Result<()> {
+        let (last, before) = inputs.split_last().expect("the last input is what comes between");
+        debug_assert!(std::ptr::eq(last.0.allocation, between.allocation), "the last input comes between");
+        let mut touches = self.checked(&first, before, between)?;
+        touches.extend(self.checked(&second, inputs, result)?);
+        let operands = operands(inputs);
+        let of_first = &operands[..before.len()];
+        let first = op(first, ReduceForm::Total, shape, of_first, between);
+        let second = op(second, ReduceForm::Total, shape, &operands, result);
+        let _submission = self.admit(Work::Reduce { len_bytes: second.len_bytes() }, &touches)?;
+        self.core.device.reduce_twice(&self.raw, &first, &second)
+    }
+
+    /// What a reduction touches, unless it must not be.
+    fn checked<'a>(
+        &self,
+        work: &Reducing<'_>,
+        inputs: &[Input<'a, D>],
+        result: &Elements<'a, D>,
+    ) -> Result<SmallVec<[AllocationAccess<'a, D>; 4]>> {
         self.check_context(OPERATION, [&result.allocation.core])?;
         check_item(work.finish.result_type(), result.item_bytes)?;
         check_counts(work.program, inputs.len(), work.scalars.len())?;
-        let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
+        let mut touches = SmallVec::new();
         for ((input, layout), &element_type) in inputs.iter().zip(work.program.inputs()) {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;
@@ -44,14 +83,21 @@ impl<D: Compute> StreamCore<D> {
             return Err(LayoutError::AliasedDestination.into());
         }
         touches.push(result.touch(true));
-        let operands: SmallVec<[Operand<'_, D::Buffer>; 4]> = inputs
-            .iter()
-            .map(|(input, layout)| Operand { buffer: input.allocation.buffer(), layout })
-            .collect();
-        let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
-        let op = ReduceOp { work, form, shape, inputs: &operands, result: written, checked: true };
-        let len_bytes = result.layout.len() * result.item_bytes;
-        let _submission = self.admit(Work::Reduce { len_bytes }, &touches)?;
-        self.core.device.reduce(&self.raw, &op)
+        Ok(touches)
     }
+}
+
+fn operands<'a, D: Compute>(inputs: &'a [Input<'_, D>]) -> SmallVec<[Operand<'a, D::Buffer>; 4]> {
+    inputs.iter().map(|(input, layout)| Operand { buffer: input.allocation.buffer(), layout }).collect()
+}
+
+fn op<'a, D: Compute>(
+    work: Reducing<'a>,
+    form: ReduceForm,
+    shape: &'a [usize],
+    inputs: &'a [Operand<'a, D::Buffer>],
+    result: &Elements<'a, D>,
+) -> ReduceOp<'a, D::Buffer> {
+    let result = Operand { buffer: result.allocation.buffer(), layout: result.layout };
+    ReduceOp { work, form, shape, inputs, result, checked: true }
 }

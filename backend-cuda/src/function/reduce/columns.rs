@@ -1,8 +1,9 @@
 //! The text of kernels whose threads lie across rows: elements of neighbouring rows lie side by side.
 //!
-//! A thread goes through its lanes one after another, some of them side by side, and combines them as they end with those
-//! before, as a binary counter counts: two totals of one number of lanes become one. Threads of a block that have other
-//! lanes of the same columns go on so in shared memory.
+//! The bits of a lane's number are dealt, from the lowest, to threads of a warp where columns are too few to fill it, to
+//! steps of a thread, to groups of warps, and to blocks. So the threads of a warp load what lies side by side, and lanes
+//! become one in the order of their pairs: by exchange in the warp, in the thread as a binary counter counts, in shared
+//! memory, and last in another launch.
 
 use devarray::function::{Combine, primitive::Program};
 
@@ -13,94 +14,136 @@ use super::{
     site::{Site, moved},
 };
 use crate::function::{
+    body::Body,
     class::{Access, Class},
     index::divided,
     text::{BLOCK, Bank, Reg, Text},
 };
 
-/// How a block is divided.
+const WARP: usize = 32;
+
+/// Blocks of a multiprocessor: 64 registers for each thread.
+const RESIDENT: u32 = 4;
+
+/// How a block is divided. All are powers of two.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Division {
     /// Threads side by side.
     pub(super) across: usize,
     /// Lanes of a thread.
     pub(super) lanes: usize,
-    /// How many of these are loaded at once.
+    /// How many of these are loaded at once, and how many elements of each.
     pub(super) at_once: usize,
+    pub(super) steps: usize,
     /// Columns of a thread.
     pub(super) vector: usize,
+    /// Blocks that share the lanes of a segment.
+    pub(super) split: usize,
+}
+
+impl Division {
+    /// Threads of a warp that have lanes side by side.
+    pub(super) const fn near(self) -> usize {
+        if self.across < WARP { WARP / self.across } else { 1 }
+    }
+
+    /// Groups of warps of a block that have other lanes.
+    pub(super) const fn groups(self) -> usize {
+        BLOCK as usize / if self.across < WARP { WARP } else { self.across }
+    }
+}
+
+/// What a thread of a block has.
+struct Place {
+    start: Reg,
+    len: Reg,
+    /// Its first lane, and the first of its warp.
+    lane: Reg,
 }
 
 /// The text of a kernel.
 pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division: Division) -> String {
-    let Division { across, lanes, vector, .. } = division;
+    let Division { across, lanes, vector, split, .. } = division;
+    let (near, groups) = (division.near(), division.groups());
     let site = Site::new(program, class, kernel);
     let words = site.words;
     let mut text = Text::default();
+    text.resident(RESIDENT);
     let (block, thread) = Site::numbers(&mut text);
     let (rest, tile) = divided(&mut text, block, words.across_divider(), words.across());
-    let (row, segment) = site.segment(&mut text, rest);
+    let segment = text.set(Bank::B32, "shr.u32", format_args!("{rest}, {}", split.trailing_zeros()));
+    let share = text.set(Bank::B32, "and.b32", format_args!("{rest}, {}", split - 1));
     let start = site.start(&mut text, segment, Combine::SEGMENT);
-    let group = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {}", across.trailing_zeros()));
-    let place = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", across - 1));
-    let column = text.set(Bank::B32, "mad.lo.u32", format_args!("{tile}, {across}, {place}"));
-    let column = text.set(Bank::B32, "mul.lo.u32", format_args!("{column}, {vector}"));
+    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{tile}, {across}"));
+    let beside = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", across - 1));
+    let column = text.set(Bank::B32, "add.u32", format_args!("{first}, {beside}"));
     let columns = text.parameter(Bank::B32, words.columns());
     let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{column}, {columns}"));
     let len = site.len(&mut text, start, Combine::SEGMENT, inside);
-    let mut rows = site.row(&mut text, row);
-    for (operand, address) in rows.iter_mut().enumerate() {
-        *address = moved(&mut text, *address, column, words.column(operand));
-    }
+    // Threads beyond the end go along with the others, without elements.
+    let row = text.set(Bank::B32, "selp.b32", format_args!("{column}, 0, {inside}"));
+    let rows = site.row(&mut text, row);
 
-    let lane = text.set(Bank::B32, "mul.lo.u32", format_args!("{group}, {lanes}"));
-    let parts = walk(&mut text, &site, &rows, (start, len, lane), division);
-
-    let groups = BLOCK as usize / across;
-    let shared = Shared { slots: BLOCK as usize * vector };
-    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{thread}, {vector}"));
-    let mut by = 1;
-    while by < groups {
-        let skip = text.label();
-        let done = text.set(Bank::B32, "and.b32", format_args!("{group}, {}", by - 1));
-        let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{done}, 0"));
-        text.line(format_args!("@{other} bra {skip}"));
-        store(&mut text, &site, shared, first, &parts);
-        text.place(&skip);
-        text.line(format_args!("bar.sync 0"));
-        let skip = text.label();
-        let done = text.set(Bank::B32, "and.b32", format_args!("{group}, {}", 2 * by - 1));
-        let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{done}, 0"));
-        text.line(format_args!("@{other} bra {skip}"));
-        let slot = text.set(Bank::B32, "add.u32", format_args!("{first}, {}", by * across * vector));
-        let others = site.combining.load_shared(&mut text, shared, slot, vector);
-        for (&part, other) in parts.iter().zip(others) {
-            let both = site.combining.combined(&mut text, part, other);
-            assign(&mut text, part, both);
-        }
-        text.place(&skip);
-        by *= 2;
+    let group_bits = across.max(WARP).trailing_zeros();
+    let group = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {group_bits}"));
+    let lane = text.set(Bank::B32, "mad.lo.u32", format_args!("{share}, {groups}, {group}"));
+    let mut lane = text.set(Bank::B32, "mul.lo.u32", format_args!("{lane}, {}", lanes * near));
+    if near > 1 {
+        let of_warp = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", WARP - 1));
+        let nth = text.set(Bank::B32, "shr.u32", format_args!("{of_warp}, {}", across.trailing_zeros()));
+        lane = text.set(Bank::B32, "add.u32", format_args!("{lane}, {nth}"));
     }
+    let parts = walk(&mut text, &site, &rows, &Place { start, len, lane }, division);
+
     let exit = text.label();
-    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{group}, 0"));
-    text.line(format_args!("@{other} bra {exit}"));
-    let beyond = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{len}, 0"));
-    text.line(format_args!("@{beyond} bra {exit}"));
-    let whole_row = text.set(Bank::B32, "mad.lo.u32", format_args!("{row}, {columns}, {column}"));
-    let mut result = rows[0];
-    for (nth, part) in parts.into_iter().enumerate() {
-        let unit = text.set(Bank::B32, "add.u32", format_args!("{whole_row}, {nth}"));
-        let unit = if kernel.segmented {
-            let segments = text.parameter(Bank::B32, words.segments());
-            text.set(Bank::B32, "mad.lo.u32", format_args!("{unit}, {segments}, {segment}"))
-        } else {
-            unit
-        };
-        if nth > 0 {
-            let stride = text.parameter(Bank::B64, words.column(0));
-            result = text.set(Bank::B64, "add.s64", format_args!("{result}, {stride}"));
+    let end = Ending { site: &site, start, segment, share, split };
+    let shared = Shared { slots: across * vector * groups };
+    if groups == 1 {
+        text.line(format_args!("@!{inside} bra {exit}"));
+        let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{row}, {vector}"));
+        let mut result = rows[0];
+        for (nth, part) in parts.into_iter().enumerate() {
+            if nth > 0 {
+                let stride = text.parameter(Bank::B64, words.column(0));
+                result = text.set(Bank::B64, "add.s64", format_args!("{result}, {stride}"));
+            }
+            let unit = text.set(Bank::B32, "add.u32", format_args!("{first}, {nth}"));
+            end.conclude(&mut text, part, unit, result);
         }
-        site.conclude(&mut text, part, start, unit, result);
+    } else {
+        // The parts of a column lie side by side.
+        let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{beside}, {beside}"));
+        if near > 1 {
+            let of_warp = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", WARP - 1));
+            text.line(format_args!("setp.lt.u32 {leads}, {of_warp}, {across}"));
+        }
+        let slot = text.set(Bank::B32, "mad.lo.u32", format_args!("{beside}, {}, {group}", vector * groups));
+        for (nth, &part) in parts.iter().enumerate() {
+            let slot = text.set(Bank::B32, "add.u32", format_args!("{slot}, {}", nth * groups));
+            text.guard(Some(leads));
+            site.combining.store_shared(&mut text, shared, slot, part);
+            text.guard(None);
+        }
+        text.line(format_args!("bar.sync 0"));
+        for round in 0..(across * vector).div_ceil(BLOCK as usize) {
+            let nth = text.set(Bank::B32, "add.u32", format_args!("{thread}, {}", round * BLOCK as usize));
+            if across * vector < BLOCK as usize {
+                let beyond =
+                    text.set(Bank::Predicate, "setp.ge.u32", format_args!("{nth}, {}", across * vector));
+                text.line(format_args!("@{beyond} bra {exit}"));
+            }
+            let unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{first}, {vector}, {nth}"));
+            let row = text.set(Bank::B32, "shr.u32", format_args!("{unit}, {}", vector.trailing_zeros()));
+            let beyond = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{row}, {columns}"));
+            text.line(format_args!("@{beyond} bra {exit}"));
+            let slot = text.set(Bank::B32, "mul.lo.u32", format_args!("{nth}, {groups}"));
+            let parts = site.combining.load_shared(&mut text, shared, slot, groups);
+            let part = site.combining.tree(&mut text, parts);
+            let result = site.row_of_result(&mut text, row);
+            let within = text.set(Bank::B32, "and.b32", format_args!("{unit}, {}", vector - 1));
+            let result = moved(&mut text, result, within, words.column(0));
+            end.conclude(&mut text, part, unit, result);
+        }
     }
     text.place(&exit);
     text.line(format_args!("ret"));
@@ -108,143 +151,239 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
     text.finish(words.count(), shared_words)
 }
 
-fn store(text: &mut Text, site: &Site<'_>, shared: Shared, first: Reg, parts: &[Part]) {
-    for (nth, &part) in parts.iter().enumerate() {
-        let slot = text.set(Bank::B32, "add.u32", format_args!("{first}, {nth}"));
-        site.combining.store_shared(text, shared, slot, part);
+/// Where a total goes.
+struct Ending<'a> {
+    site: &'a Site<'a>,
+    start: Reg,
+    segment: Reg,
+    share: Reg,
+    split: usize,
+}
+
+impl Ending<'_> {
+    /// Stores the total of a column: as the result, or as the part of a segment, or of a share of one.
+    fn conclude(&self, text: &mut Text, part: Part, column: Reg, result: Reg) {
+        let mut unit = column;
+        if self.site.kernel.segmented {
+            let segments = text.parameter(Bank::B32, self.site.words.segments());
+            unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{unit}, {segments}, {}", self.segment));
+        }
+        if self.split > 1 {
+            unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{unit}, {}, {}", self.split, self.share));
+        }
+        self.site.conclude(text, part, self.start, unit, result);
     }
 }
 
-/// What the lanes of a thread combine to, for each of its columns.
-fn walk(
-    text: &mut Text,
-    site: &Site<'_>,
-    rows: &[Reg],
-    (start, len, first): (Reg, Reg, Reg),
-    division: Division,
-) -> Vec<Part> {
-    let Division { lanes, at_once, vector, .. } = division;
+/// What the lanes of a thread combine to, for each of its columns; with those of its neighbours in the warp.
+fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division: Division) -> Vec<Part> {
+    let Division { lanes, at_once, vector, across, .. } = division;
+    let near = division.near();
+    let combining = site.combining;
     let body = site.body(text, rows);
-    let levels = (lanes / at_once).trailing_zeros() as usize;
-    let new = |text: &mut Text| -> Vec<Part> { (0..vector).map(|_| site.combining.neutral(text)).collect() };
-    // Totals of 1, 2, 4 … times as many lanes as are loaded at once.
-    let stack: Vec<Vec<Part>> = (0..=levels).map(|_| new(text)).collect();
+    let rounds = lanes / at_once;
+    let new = |text: &mut Text| -> Vec<Part> { (0..vector).map(|_| combining.neutral(text)).collect() };
+    // Totals of 1, 2, 4 … times as many lanes as are loaded at once; where any order is right, of all so far.
+    let stack: Vec<Vec<Part>> = if combining.has_order() {
+        (0..rounds.trailing_zeros()).map(|_| new(text)).collect()
+    } else {
+        Vec::new()
+    };
     let all = new(text);
     let count = text.set(Bank::B32, "mov.b32", format_args!("0"));
-    let lane = text.set(Bank::B32, "mov.b32", format_args!("{first}"));
-    let end = text.set(Bank::B32, "add.u32", format_args!("{first}, {lanes}"));
-    let end = text.set(Bank::B32, "min.u32", format_args!("{end}, {len}"));
-    let (again, done) = (text.label(), text.label());
+    let lane = text.set(Bank::B32, "mov.b32", format_args!("{}", place.lane));
+    let from = Addresses::new(text, site, rows, place, near);
+    let again = text.label();
     text.place(&again);
-    let over = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{lane}, {end}"));
-    text.line(format_args!("@{over} bra {done}"));
 
     let sums: Vec<Vec<Part>> = (0..at_once)
         .map(|nth| {
-            let at = text.set(Bank::B32, "add.u32", format_args!("{lane}, {nth}"));
+            let at = text.set(Bank::B32, "add.u32", format_args!("{lane}, {}", nth * near));
             (0..vector).map(|_| site.neutral(text, at)).collect()
         })
         .collect();
-    add(text, site, body.as_ref(), rows, (start, len, lane), &sums);
+    add(text, site, body.as_ref(), (&from, place, lane), &sums, division);
 
-    let total: Vec<Part> = (0..vector)
-        .map(|column| site.combining.tree(text, sums.iter().map(|sums| sums[column]).collect()))
+    let mut totals: Vec<Part> = (0..vector)
+        .map(|column| {
+            let mut lanes: Vec<Part> = sums.iter().map(|sums| sums[column]).collect();
+            if combining.has_order() {
+                lanes = lanes.into_iter().map(|lane| nearby(text, site, lane, across)).collect();
+            }
+            combining.tree(text, lanes)
+        })
         .collect();
-    let pushed = text.label();
-    for (level, below) in stack.iter().enumerate() {
-        if level < levels {
+    text.line(format_args!("add.u32 {lane}, {lane}, {}", at_once * near));
+    from.advance(text, at_once);
+    if combining.has_order() {
+        let pushed = text.label();
+        for (&to, &total) in all.iter().zip(&totals) {
+            assign(text, to, total);
+        }
+        for (level, before) in stack.iter().enumerate() {
             let join = text.label();
             let bit = text.set(Bank::B32, "and.b32", format_args!("{count}, {}", 1 << level));
             let set = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bit}, 0"));
             text.line(format_args!("@{set} bra {join}"));
-            below.iter().zip(&total).for_each(|(&to, &from)| assign(text, to, from));
+            before.iter().zip(&all).for_each(|(&to, &total)| assign(text, to, total));
             text.line(format_args!("bra {pushed}"));
             text.place(&join);
-            for (&before, &so_far) in below.iter().zip(&total) {
-                let both = site.combining.combined(text, before, so_far);
-                assign(text, so_far, both);
+            for (&before, &all) in before.iter().zip(&all) {
+                let both = combining.combined(text, before, all);
+                assign(text, all, both);
             }
-        } else {
-            below.iter().zip(&total).for_each(|(&to, &from)| assign(text, to, from));
         }
-    }
-    text.place(&pushed);
-    text.line(format_args!("add.u32 {count}, {count}, 1"));
-    text.line(format_args!("add.u32 {lane}, {lane}, {at_once}"));
-    text.line(format_args!("bra {again}"));
-    text.place(&done);
-    for (level, parts) in stack.iter().enumerate() {
-        let bit = text.set(Bank::B32, "and.b32", format_args!("{count}, {}", 1 << level));
-        let set = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bit}, 0"));
-        for (&part, &all) in parts.iter().zip(&all) {
-            let both = site.combining.combined(text, part, all);
-            text.guard(Some(set));
+        text.place(&pushed);
+    } else {
+        for (&all, total) in all.iter().zip(totals.drain(..)) {
+            let both = combining.combined(text, all, total);
             assign(text, all, both);
-            text.guard(None);
         }
     }
-    all
+    text.line(format_args!("add.u32 {count}, {count}, 1"));
+    let more = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{count}, {rounds}"));
+    text.line(format_args!("@{more} bra {again}"));
+    if combining.has_order() {
+        return all;
+    }
+    all.into_iter().map(|part| nearby(text, site, part, across)).collect()
 }
 
-/// Adds the elements of lanes side by side.
-fn add(
-    text: &mut Text,
-    site: &Site<'_>,
-    body: Option<&crate::function::body::Body<'_>>,
-    rows: &[Reg],
-    (start, len, lane): (Reg, Reg, Reg),
-    sums: &[Vec<Part>],
-) {
-    let at_once = sums.len();
-    let local = text.set(Bank::B32, "mov.b32", format_args!("{lane}"));
-    let flat = site.words.reduced == 1;
-    // One axis: addresses go on from step to step.
-    let moving: Vec<Reg> = if flat {
-        let position = site.position(text, start, local);
-        let addresses = site.along(text, rows, position);
-        addresses.into_iter().map(|from| text.set(Bank::B64, "mov.b64", format_args!("{from}"))).collect()
-    } else {
-        rows.to_vec()
-    };
-    let again = text.label();
-    text.place(&again);
-    let mut loaded = Vec::with_capacity(at_once);
-    let mut addresses = moving.clone();
-    for nth in 0..at_once {
-        let at = text.set(Bank::B32, "add.u32", format_args!("{local}, {nth}"));
-        let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{at}, {len}"));
-        if !flat {
-            let position = site.position(text, start, at);
-            addresses = site.along(text, rows, position);
-        } else if nth > 0 {
-            for (operand, address) in addresses.iter_mut().enumerate().skip(1) {
-                if site.class.operands[operand].1 != Access::Uniform {
+/// A part with those of the threads of the warp that have the same column, which the first of them knows.
+fn nearby(text: &mut Text, site: &Site<'_>, part: Part, across: usize) -> Part {
+    let (mut part, mut by) = (part, across);
+    while by < WARP {
+        let other = site.combining.shuffled(text, "down", part, by);
+        part = site.combining.combined(text, part, other);
+        by *= 2;
+    }
+    part
+}
+
+/// Where a thread loads from.
+enum Addresses {
+    /// Along one axis addresses go on from lane to lane, and from step to step.
+    Even { of_lane: Vec<Reg>, strides: Vec<Option<Strides>> },
+    /// Of the row; each element's is computed.
+    Uneven(Vec<Reg>),
+}
+
+/// Of an operand: from one of a thread's lanes to the next, and from one element of a lane to the next.
+#[derive(Clone, Copy)]
+struct Strides {
+    lane: Reg,
+    step: Reg,
+}
+
+impl Addresses {
+    fn new(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, near: usize) -> Self {
+        if site.words.reduced != 1 {
+            return Self::Uneven(rows.to_vec());
+        }
+        let position = site.position(text, place.start, place.lane);
+        let of_lane = site.along(text, rows, position);
+        let of_lane = copied(text, &of_lane);
+        let strides = (0..rows.len())
+            .map(|operand| {
+                let moves = operand > 0 && site.class.operands[operand].1 != Access::Uniform;
+                moves.then(|| {
                     let stride = text.parameter(Bank::B64, site.words.reduced(0) + 2 + operand);
-                    *address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                    let mut times =
+                        |by: usize| text.set(Bank::B64, "mul.lo.s64", format_args!("{stride}, {by}"));
+                    Strides { lane: times(near), step: times(Combine::LANES) }
+                })
+            })
+            .collect();
+        Self::Even { of_lane, strides }
+    }
+
+    /// Goes on to other lanes of the thread.
+    fn advance(&self, text: &mut Text, lanes: usize) {
+        if let Self::Even { of_lane, strides } = self {
+            for (&address, strides) in of_lane.iter().zip(strides) {
+                if let Some(Strides { lane, .. }) = strides {
+                    text.line(format_args!("mad.lo.s64 {address}, {lane}, {lanes}, {address}"));
                 }
             }
         }
-        let column = Some(site.words.column(0));
-        loaded.push((at, inside, site.several(text, &addresses, sums[0].len(), column, Some(inside))));
     }
-    for ((at, inside, elements), sums) in loaded.iter().zip(sums) {
-        for (column, &sum) in sums.iter().enumerate() {
+}
+
+/// Registers that may be changed.
+fn copied(text: &mut Text, from: &[Reg]) -> Vec<Reg> {
+    from.iter().map(|from| text.set(Bank::B64, "mov.b64", format_args!("{from}"))).collect()
+}
+
+/// Each address, a stride further.
+fn further(
+    text: &mut Text,
+    addresses: &[Reg],
+    strides: &[Option<Strides>],
+    which: fn(Strides) -> Reg,
+) -> Vec<Reg> {
+    let moved = |(&address, strides): (&Reg, &Option<Strides>)| match strides {
+        Some(strides) => text.set(Bank::B64, "add.s64", format_args!("{address}, {}", which(*strides))),
+        None => address,
+    };
+    addresses.iter().zip(strides).map(moved).collect()
+}
+
+/// Adds the elements of some lanes of a thread.
+fn add(
+    text: &mut Text,
+    site: &Site<'_>,
+    body: Option<&Body<'_>>,
+    (from, place, lane): (&Addresses, &Place, Reg),
+    sums: &[Vec<Part>],
+    division: Division,
+) {
+    let Division { steps, vector, .. } = division;
+    let near = division.near();
+    let local = text.set(Bank::B32, "mov.b32", format_args!("{lane}"));
+    let moving = match from {
+        Addresses::Even { of_lane, .. } => copied(text, of_lane),
+        Addresses::Uneven(_) => Vec::new(),
+    };
+    let again = text.label();
+    text.place(&again);
+    let mut loaded = Vec::with_capacity(steps * sums.len());
+    let mut lanes = moving.clone();
+    for step in 0..steps {
+        let mut addresses = lanes.clone();
+        for nth in 0..sums.len() {
+            let behind = step * Combine::LANES + nth * near;
+            let at = text.set(Bank::B32, "add.u32", format_args!("{local}, {behind}"));
+            let there = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{at}, {}", place.len));
+            match from {
+                Addresses::Uneven(rows) => {
+                    let position = site.position(text, place.start, at);
+                    addresses = site.along(text, rows, position);
+                }
+                Addresses::Even { strides, .. } if nth > 0 => {
+                    addresses = further(text, &addresses, strides, |strides| strides.lane);
+                }
+                Addresses::Even { .. } => {}
+            }
+            let column = Some(site.words.column(0));
+            loaded.push((nth, at, there, site.several(text, &addresses, vector, column, Some(there))));
+        }
+        if let Addresses::Even { strides, .. } = from {
+            lanes = further(text, &lanes, strides, |strides| strides.step);
+        }
+    }
+    for (nth, at, there, elements) in &loaded {
+        for (column, &sum) in sums[*nth].iter().enumerate() {
             let part = site.part(text, body, elements, column, Some(*at));
             let both = site.added(text, sum, part);
-            text.guard(Some(*inside));
+            text.guard(Some(*there));
             assign(text, sum, both);
             text.guard(None);
         }
     }
-    if flat {
-        for (operand, &address) in moving.iter().enumerate().skip(1) {
-            if site.class.operands[operand].1 != Access::Uniform {
-                let stride = text.parameter(Bank::B64, site.words.reduced(0) + 2 + operand);
-                text.line(format_args!("mad.lo.s64 {address}, {stride}, {}, {address}", Combine::LANES));
-            }
-        }
+    for (address, next) in moving.iter().zip(lanes) {
+        text.line(format_args!("mov.b64 {address}, {next}"));
     }
-    text.line(format_args!("add.u32 {local}, {local}, {}", Combine::LANES));
-    let more = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {len}"));
+    text.line(format_args!("add.u32 {local}, {local}, {}", steps * Combine::LANES));
+    let more = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {}", place.len));
     text.line(format_args!("@{more} bra {again}"));
 }

@@ -37,6 +37,11 @@ impl Combining {
         matches!(self.combine, Combine::Sum | Combine::Product)
     }
 
+    /// Whether parts must be combined in the order of their pairs: what is rounded.
+    pub(super) fn has_order(self) -> bool {
+        self.is_sum() && matches!(self.element_type, ElementType::F32 | ElementType::F64)
+    }
+
     fn greater(self) -> bool {
         matches!(self.combine, Combine::Maximum | Combine::ArgMaximum)
     }

@@ -1,9 +1,13 @@
 //! What decides the text of a kernel that reduces, and where things are in its parameter.
 
+use std::sync::Arc;
+
 use devarray::{
     backend::ReduceForm,
     function::{Combine, ElementType, primitive::Program},
 };
+
+use super::twice::First;
 
 /// What of a reduction decides the text, besides the program of the elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -25,6 +29,8 @@ pub(in crate::function) struct Kernel {
     pub(super) joined: bool,
     /// Whether a row has 2^31 elements or more.
     pub(super) long: bool,
+    /// What is computed of a row before, and goes into this.
+    pub(super) first: Option<Arc<First>>,
 }
 
 /// How threads are dealt to elements.
@@ -33,11 +39,13 @@ pub(in crate::function) enum Form {
     /// `threads` combine a segment of a row, each of them 4 lanes side by side, whose elements are loaded at once where
     /// `vector` says so, `steps` times one after another.
     Rows { threads: u16, steps: u16, vector: bool },
-    /// `threads` of a warp combine a short row, four elements each, and `rows` of these at once.
-    Short { threads: u16, rows: u16, vector: bool },
-    /// A thread combines `lanes` lanes one after another, `at_once` side by side, of each of `vector` columns;
-    /// `across` threads lie side by side.
-    Columns { across: u16, lanes: u16, at_once: u16, vector: u16 },
+    /// `threads` of a warp combine a short row, four elements each of `chunks` chunks, and `rows` of these at once.
+    Short { threads: u16, rows: u16, chunks: u16, vector: bool },
+    /// A thread combines `lanes` lanes one after another, `at_once` of them with `steps` elements each at once, of each of
+    /// `vector` columns; `across` threads lie side by side, and `split` blocks share a segment.
+    Columns { across: u16, lanes: u16, at_once: u16, steps: u16, vector: u16, split: u16 },
+    /// `threads` combine a row twice, of which they load four elements each, `loads` times.
+    Twice { threads: u16, loads: u16 },
     /// `threads` compute `pieces` times 4 elements each of a running form, or the total of them.
     Running { threads: u16, pieces: u16, what: Running },
 }

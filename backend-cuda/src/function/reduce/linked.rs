@@ -1,19 +1,31 @@
 //! How the tiles of a running form are linked in one launch: each says what it has, and waits for those before it.
 //!
 //! Blocks take tiles in order, so a tile waits only for tiles of blocks that run or are done, and none waits for ever.
-//! A tile tells two things, each a word with a mark in its high half that is 0 until it is told: the total of the largest
-//! aligned block of tiles that ends with it, and what precedes it. For the first it needs the left halves, for the
-//! second what precedes that block and the block's total, which the tile in front tells.
+//! What is told is a word with a mark in its high half that is 0 until then. A tile tells its total, and needs those of the
+//! tiles before it in its group, of as many tiles as a block has threads: each thread waits for one, and they make the
+//! totals of aligned blocks of tiles from these. The last tile of a group tells the total of the largest aligned block of
+//! groups that ends with it, and the first what precedes the group: for that it needs what precedes that block and the
+//! block's total, which the group in front tells.
 
 use super::{
-    combining::{Part, assign},
+    combining::{Part, assign, chosen},
     exchange::Shared,
     site::Site,
 };
-use crate::function::text::{Bank, Reg, Text};
+use crate::function::text::{BLOCK, Bank, Reg, Text};
 
-/// Words of 4 bytes of shared memory behind the slots.
-pub(super) const WORDS: usize = 4;
+const WARP: usize = 32;
+const WARPS: usize = BLOCK as usize / WARP;
+
+/// Tiles of a group.
+pub(super) const GROUP: u64 = BLOCK as u64;
+
+/// Words of 4 bytes of shared memory behind the slots: the number of the tile, what precedes it, totals of warps, and of
+/// the blocks of tiles to the left that are smaller than a warp.
+const BEFORE: usize = 2;
+const OF_WARPS: usize = 4;
+const OF_BLOCKS: usize = OF_WARPS + WARPS;
+pub(super) const WORDS: usize = OF_BLOCKS + 8;
 
 /// Where the number of the tile, and what precedes it, are in shared memory.
 fn place(text: &mut Text, site: &Site<'_>, shared: Shared, word: usize) -> Reg {
@@ -35,47 +47,149 @@ pub(super) fn unit(text: &mut Text, site: &Site<'_>, shared: Shared, thread: Reg
     text.set(Bank::B32, "ld.shared.b32", format_args!("[{at}]"))
 }
 
+/// Where a tile is.
+#[derive(Clone, Copy)]
+pub(super) struct Tile {
+    /// Its number, that of its row, and its number in the row.
+    pub(super) unit: Reg,
+    pub(super) row: Reg,
+    pub(super) tile: Reg,
+    pub(super) thread: Reg,
+}
+
 /// What precedes a tile of a total that the first thread knows.
 pub(super) fn before(
     text: &mut Text,
     site: &Site<'_>,
     shared: Shared,
-    (unit, tile, thread): (Reg, Reg, Reg),
+    which: Tile,
     total: impl FnOnce(&mut Text) -> Part,
 ) -> Part {
     let combining = site.combining;
-    let (totals, befores) = (site.words.carry(), site.words.indices());
-    let at = place(text, site, shared, 2);
-    let others = text.label();
+    let Tile { unit, tile, thread, .. } = which;
+    let raw = site.words.carry();
     let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{thread}, 0"));
+    let others = text.label();
     text.line(format_args!("@{other} bra {others}"));
-
     let total = total(text);
+    tell(text, raw, unit, total.value);
+    text.place(&others);
+
+    let nth = text.set(Bank::B32, "and.b32", format_args!("{tile}, {}", GROUP - 1));
+    let part = combining.neutral(text);
+    let none = text.label();
+    let behind = text.set(Bank::Predicate, "setp.gt.u32", format_args!("{thread}, {nth}"));
+    text.line(format_args!("@{behind} bra {none}"));
+    let back = text.set(Bank::B32, "sub.u32", format_args!("{nth}, {thread}"));
+    let earlier = text.set(Bank::B32, "sub.u32", format_args!("{unit}, {back}"));
+    let earlier = told(text, site, raw, earlier);
+    assign(text, part, earlier);
+    text.place(&none);
+
+    // Upwards; of each size, the block to the left of the tile goes to shared memory.
+    let name = part.value.bank.type_name();
+    let mut part = part;
+    for level in 0..WARP.trailing_zeros() {
+        let start = text.set(Bank::B32, "and.b32", format_args!("{nth}, {}", GROUP as usize - (2 << level)));
+        let is_left = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{thread}, {start}"));
+        let at = place(text, site, shared, OF_BLOCKS + level as usize);
+        text.line(format_args!("@{is_left} st.shared.{name} [{at}], {}", part.value));
+        let beside = combining.shuffled(text, "bfly", part, 1 << level);
+        part = combining.combined(text, part, beside);
+    }
+    let lane = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", WARP - 1));
+    let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{lane}, 0"));
+    let warp = text.set(Bank::B32, "shr.u32", format_args!("{thread}, 5"));
+    let at = place(text, site, shared, OF_WARPS);
+    let at = text.set(Bank::B32, "mad.lo.s32", format_args!("{warp}, 4, {at}"));
+    text.line(format_args!("@{leads} st.shared.{name} [{at}], {}", part.value));
+    text.line(format_args!("bar.sync 0"));
+
+    let others = text.label();
+    text.line(format_args!("@{other} bra {others}"));
+    let load = |text: &mut Text, word: usize| {
+        let at = place(text, site, shared, word);
+        let value = text.set(combining.bank(), &format!("ld.shared.{name}"), format_args!("[{at}]"));
+        Part { value, index: None }
+    };
+    let mut levels = vec![(0..WARPS).map(|warp| load(text, OF_WARPS + warp)).collect::<Vec<Part>>()];
+    while levels[levels.len() - 1].len() > 1 {
+        let below = levels[levels.len() - 1].clone();
+        levels.push(below.chunks(2).map(|pair| combining.combined(text, pair[0], pair[1])).collect());
+    }
+    let whole = levels.pop().expect("a level of one")[0];
+    let mut before = of_groups(text, site, which, nth, whole);
+    for (level, totals) in levels.iter().enumerate().rev() {
+        let size = WARP << level;
+        let mut left = totals[0];
+        for (pair, &total) in totals.iter().enumerate().step_by(2).skip(1) {
+            let behind = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{nth}, {}", pair * size));
+            left = chosen(text, behind, total, left);
+        }
+        before = with(text, site, before, left, (nth, size));
+    }
+    for level in (0..WARP.trailing_zeros()).rev() {
+        let left = load(text, OF_BLOCKS + level as usize);
+        before = with(text, site, before, left, (nth, 1 << level));
+    }
+    let at = place(text, site, shared, BEFORE);
+    text.line(format_args!("st.shared.{name} [{at}], {}", before.value));
+    text.place(&others);
+    text.line(format_args!("bar.sync 0"));
+    load(text, BEFORE)
+}
+
+/// What precedes, with the block to the left if the number has the bit of its size.
+fn with(text: &mut Text, site: &Site<'_>, before: Part, left: Part, (nth, size): (Reg, usize)) -> Part {
+    let both = site.combining.combined(text, before, left);
+    let bit = text.set(Bank::B32, "and.b32", format_args!("{nth}, {size}"));
+    let set = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bit}, 0"));
+    chosen(text, set, both, before)
+}
+
+/// What precedes the group of a tile, the `nth` in it; `whole`: the total of the group, if the tile is its last.
+fn of_groups(text: &mut Text, site: &Site<'_>, which: Tile, nth: Reg, whole: Part) -> Part {
+    let combining = site.combining;
+    let (totals, befores) = (site.words.across(), site.words.across_divider());
+    let group = text.set(Bank::B32, "shr.u32", format_args!("{}, {}", which.tile, GROUP.trailing_zeros()));
+    let tiles = text.parameter(Bank::B32, site.words.segments());
+    let groups = text.set(Bank::B32, "add.u32", format_args!("{tiles}, {}", GROUP - 1));
+    let groups = text.set(Bank::B32, "shr.u32", format_args!("{groups}, {}", GROUP.trailing_zeros()));
+    let unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{}, {groups}, {group}", which.row));
+
+    let ended = text.label();
+    let inner = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{nth}, {}", GROUP - 1));
+    text.line(format_args!("@{inner} bra {ended}"));
+    let block = combining.neutral(text);
+    assign(text, block, whole);
     let (again, ends) = (text.label(), text.label());
     let size = text.set(Bank::B32, "mov.b32", format_args!("1"));
     text.place(&again);
-    let bit = text.set(Bank::B32, "and.b32", format_args!("{tile}, {size}"));
+    let bit = text.set(Bank::B32, "and.b32", format_args!("{group}, {size}"));
     let right = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{bit}, 0"));
     text.line(format_args!("@{right} bra {ends}"));
     let left = text.set(Bank::B32, "sub.u32", format_args!("{unit}, {size}"));
     let left = told(text, site, totals, left);
-    let both = combining.combined(text, left, total);
-    assign(text, total, both);
+    let both = combining.combined(text, left, block);
+    assign(text, block, both);
     text.line(format_args!("add.u32 {size}, {size}, {size}"));
     text.line(format_args!("bra {again}"));
     text.place(&ends);
-    tell(text, totals, unit, total.value);
+    tell(text, totals, unit, block.value);
+    text.place(&ended);
 
     let before = Part { value: combining.identity(text), index: None };
-    let known = text.label();
-    let first = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{tile}, 0"));
+    let (known, wait) = (text.label(), text.label());
+    let first = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{group}, 0"));
     text.line(format_args!("@{first} bra {known}"));
-    let back = text.set(Bank::B32, "sub.u32", format_args!("{tile}, 1"));
-    let start = text.set(Bank::B32, "and.b32", format_args!("{tile}, {back}"));
+    let later = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{nth}, 0"));
+    text.line(format_args!("@{later} bra {wait}"));
+    let back = text.set(Bank::B32, "sub.u32", format_args!("{group}, 1"));
+    let start = text.set(Bank::B32, "and.b32", format_args!("{group}, {back}"));
     let alone = text.label();
     let none = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{start}, 0"));
     text.line(format_args!("@{none} bra {alone}"));
-    let behind = text.set(Bank::B32, "sub.u32", format_args!("{tile}, {start}"));
+    let behind = text.set(Bank::B32, "sub.u32", format_args!("{group}, {start}"));
     let earlier = text.set(Bank::B32, "sub.u32", format_args!("{unit}, {behind}"));
     let earlier = told(text, site, befores, earlier);
     assign(text, before, earlier);
@@ -84,14 +198,13 @@ pub(super) fn before(
     let block = told(text, site, totals, last);
     let both = combining.combined(text, before, block);
     assign(text, before, both);
-    text.place(&known);
     tell(text, befores, unit, before.value);
-    let name = before.value.bank.type_name();
-    text.line(format_args!("st.shared.{name} [{at}], {}", before.value));
-    text.place(&others);
-    text.line(format_args!("bar.sync 0"));
-    let value = text.set(before.value.bank, &format!("ld.shared.{name}"), format_args!("[{at}]"));
-    Part { value, index: None }
+    text.line(format_args!("bra {known}"));
+    text.place(&wait);
+    let earlier = told(text, site, befores, unit);
+    assign(text, before, earlier);
+    text.place(&known);
+    before
 }
 
 fn word(text: &mut Text, base: usize, unit: Reg) -> Reg {

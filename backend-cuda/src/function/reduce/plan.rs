@@ -1,5 +1,7 @@
 //! One launch of a reduction: its form, how operands are reached, and the parameter.
 
+mod columns;
+
 use std::sync::Arc;
 
 use devarray::{
@@ -10,6 +12,7 @@ use devarray::{
 use super::{
     Class, Family, Parameter,
     kernel::{Form, Kernel, Running, Words},
+    linked::GROUP,
     rows,
     running::SIDE,
     space::{Axis, Space},
@@ -20,6 +23,9 @@ use crate::{
     stream::COUNTERS_BYTES,
     strided::params::FastDiv,
 };
+
+use columns::in_columns;
+pub(super) use columns::{has_columns, split};
 
 /// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
 const MAX_WORDS: usize = 512;
@@ -33,10 +39,6 @@ const INSTRUCTIONS: u64 = 1_024;
 /// Most registers that a thread loads elements into before it adds them.
 const EARLY: u64 = 64;
 
-/// Bytes that threads side by side should cover: a line of the cache; and at least, if that fills the device better.
-const LINE_BYTES: u64 = 128;
-const SECTOR_BYTES: u64 = 32;
-
 /// Blocks that fill a large device twice.
 const MANY_BLOCKS: u64 = 264;
 
@@ -48,7 +50,12 @@ const WARP: u64 = 32;
 const ROWS: u64 = 4;
 
 /// Bytes in front of what tiles tell one another: the number of the next tile.
-pub(super) const LINK_BYTES: u64 = 256;
+const LINK_BYTES: u64 = 256;
+
+/// Bytes of all that tiles tell one another.
+pub(super) fn link_bytes(rows: u64, tiles: u64) -> u64 {
+    LINK_BYTES + 8 * rows * (tiles + 2 * tiles.div_ceil(GROUP))
+}
 
 /// What a launch writes.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +99,7 @@ pub(super) fn tile(row_len: u64, instructions: u64) -> Tile {
 }
 
 /// The form of a launch, with what depends on it.
-struct Chosen {
+pub(super) struct Chosen {
     form: Form,
     segment_len: u64,
     /// The axis of columns.
@@ -102,6 +109,14 @@ struct Chosen {
     across: u64,
     /// Elements that a thread reaches side by side along the axis where it does.
     count: u64,
+}
+
+impl Chosen {
+    /// Of rows of one segment, of which a thread reaches four elements side by side.
+    pub(super) fn of_rows(form: Form, grid: u64) -> Self {
+        let (segment_len, count) = (Combine::SEGMENT as u64, rows::LANES as u64);
+        Self { form, segment_len, column: None, grid, across: 1, count }
+    }
 }
 
 impl<'a> Pass<'a> {
@@ -117,7 +132,7 @@ impl<'a> Pass<'a> {
         let chosen = match output {
             Output::Running { what, .. } => running(&space, instructions, what),
             _ if of_parts => in_rows(&space, instructions),
-            _ => in_columns(&mut space, instructions).unwrap_or_else(|| in_rows(&space, instructions)),
+            _ => in_columns(&mut space, op).unwrap_or_else(|| in_rows(&space, instructions)),
         };
         let segments = space.row_len().div_ceil(chosen.segment_len);
         let finished = match output {
@@ -136,6 +151,7 @@ impl<'a> Pass<'a> {
             segmented: segments > 1,
             joined: matches!(output, Output::Joined { .. }),
             long: space.row_len() >= 1 << 31,
+            first: None,
         };
         let scalars = if of_parts { &[] } else { work.scalars };
         let finish_scalars = if finished { work.finish_scalars } else { &[] };
@@ -167,8 +183,12 @@ fn in_rows(space: &Space, instructions: u64) -> Chosen {
         [_] => true,
         [.., inner] => inner.extent.is_multiple_of(lanes),
     };
-    if threads <= WARP {
-        return in_short_rows(space, instructions, threads, vector);
+    let chunks = row_len.div_ceil(lanes * WARP);
+    let short = lanes * chunks * instructions <= INSTRUCTIONS
+        && lanes * chunks * registers(space) <= EARLY
+        && space.rows() >= MANY_BLOCKS;
+    if threads <= WARP || row_len <= LANES && short {
+        return in_short_rows(space, instructions, threads.min(WARP), vector);
     }
     let most = (INSTRUCTIONS / lanes / instructions.max(1))
         .min(EARLY / lanes / registers(space))
@@ -187,7 +207,8 @@ fn in_rows(space: &Space, instructions: u64) -> Chosen {
 
 fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -> Chosen {
     let lanes = rows::LANES as u64;
-    let most = (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space));
+    let chunks = space.row_len().div_ceil(lanes * threads);
+    let most = (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space)) / chunks;
     let mut at_once = 1 << most.clamp(1, ROWS).ilog2();
     let blocks = |at_once: u64| space.rows().div_ceil(at_once * (THREADS / threads));
     while at_once > 1 && blocks(at_once) < MANY_BLOCKS {
@@ -195,74 +216,13 @@ fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -
     }
     let vector = vector && space.row_len().is_multiple_of(lanes);
     Chosen {
-        form: Form::Short { threads: small(threads), rows: small(at_once), vector },
+        form: Form::Short { threads: small(threads), rows: small(at_once), chunks: small(chunks), vector },
         segment_len: Combine::SEGMENT as u64,
         column: None,
         grid: blocks(at_once),
         across: 1,
         count: lanes,
     }
-}
-
-/// If inputs are nearer along an axis that is kept, and that keeps most threads at work: takes that axis out.
-fn in_columns(space: &mut Space, instructions: u64) -> Option<Chosen> {
-    let (column, inner) = (space.kept.last()?, space.reduced.last()?);
-    let votes = |operand: usize| {
-        let Some(element_type) = space.kinds[operand].element_type() else { return 0 };
-        let size = (element_type.len_bytes() as u64).cast_signed();
-        match (column.strides[operand].abs(), inner.strides[operand].abs()) {
-            (column, inner) if column > 0 && column < inner => size,
-            (column, inner) if inner > 0 && inner < column => -size,
-            _ => 0,
-        }
-    };
-    if (1..space.operands()).map(votes).sum::<i64>() <= 0 {
-        return None;
-    }
-    let row_len = space.row_len();
-    let size = space.kinds.iter().skip(1).map(|kind| kind.len_bytes().cast_unsigned()).max().unwrap_or(1);
-    let mut vector = 4;
-    while vector > 1
-        && (column.extent % vector > 0
-            || vector * size > ACCESS_BYTES
-            || 4 * vector * instructions > INSTRUCTIONS)
-    {
-        vector /= 2;
-    }
-    let threads = column.extent / vector;
-    let segments = row_len.div_ceil(Combine::SEGMENT as u64);
-    let lanes = row_len.min(LANES).next_power_of_two();
-    let blocks = |across: u64| threads.div_ceil(across) * segments * (space.rows() / column.extent);
-    // As many as cover a line; more if there are few lanes, fewer if there are few blocks.
-    let few = THREADS / (lanes / 8).clamp(1, THREADS);
-    let mut across =
-        (LINE_BYTES / (vector * size)).max(few).min(threads.next_power_of_two()).clamp(1, THREADS);
-    while across > 1 && across > few && blocks(across) < MANY_BLOCKS && across * vector * size > SECTOR_BYTES
-    {
-        across /= 2;
-    }
-    let groups = THREADS / across;
-    let of_thread = (lanes / groups).max(1);
-    let used = threads * lanes.min(groups * of_thread) * 4;
-    if used < threads.next_multiple_of(across) * groups * of_thread {
-        return None;
-    }
-    let at_once = if 4 * vector * instructions > INSTRUCTIONS { 1 } else { of_thread.min(4) };
-    let column = space.kept.pop()?;
-    let tiles = threads.div_ceil(across);
-    Some(Chosen {
-        form: Form::Columns {
-            across: small(across),
-            lanes: small(of_thread),
-            at_once: small(at_once),
-            vector: small(vector),
-        },
-        segment_len: Combine::SEGMENT as u64,
-        column: Some(column),
-        grid: tiles * segments * space.rows(),
-        across: tiles,
-        count: vector,
-    })
 }
 
 fn running(space: &Space, instructions: u64, what: Running) -> Chosen {
@@ -279,16 +239,16 @@ fn running(space: &Space, instructions: u64, what: Running) -> Chosen {
 }
 
 /// Whether the last block of each row combines its segments, in memory of the stream.
-pub(super) fn joins(space: &Space, instructions: u64) -> bool {
+pub(super) fn joins(space: &Space) -> bool {
     let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
     (2..=LANES).contains(&segments)
         && space.rows() <= COUNTERS_BYTES / 4
         && space.rows() * segments <= COUNTERS_BYTES
-        && in_columns(&mut space.clone(), instructions).is_none()
+        && !has_columns(space)
 }
 
 /// How a thread reaches the elements of an operand.
-fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
+pub(super) fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
     let kind = space.kinds[operand];
     let along = |axis: &Axis| axis.strides[operand];
     let column = chosen.column.as_ref().map_or(0, along);
@@ -314,7 +274,7 @@ fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
     }
 }
 
-fn parameter(
+pub(super) fn parameter(
     space: &Space,
     chosen: &Chosen,
     (scalars, finish_scalars): (&[u64], &[u64]),
@@ -347,7 +307,6 @@ fn parameter(
         Output::Running { what: Running::Linked { .. }, address } => {
             all[words.columns()] = address;
             all[words.carry()] = address + LINK_BYTES;
-            all[words.indices()] = address + LINK_BYTES + 8 * space.rows() * segments;
         }
         Output::Running { address, .. } => all[words.carry()] = address,
     }
@@ -357,8 +316,13 @@ fn parameter(
     all[words.segments()] = segments;
     all[words.across()] = chosen.across;
     all[words.across_divider()] = divider(chosen.across)?;
+    if let Output::Running { what: Running::Linked { .. }, address } = output {
+        let of_tiles = address + LINK_BYTES + 8 * space.rows() * segments;
+        all[words.across()] = of_tiles;
+        all[words.across_divider()] = of_tiles + 8 * space.rows() * segments.div_ceil(GROUP);
+    }
     if let Some(column) = &chosen.column {
-        all[words.columns()] = column.extent;
+        all[words.columns()] = space.rows();
         for (operand, &stride) in column.strides.iter().enumerate() {
             all[words.column(operand)] = stride.cast_unsigned();
         }

@@ -70,7 +70,7 @@ pub(super) fn write(
 }
 
 /// What all lanes of a segment combine to, which its first thread knows.
-fn whole(
+pub(super) fn whole(
     text: &mut Text,
     site: &Site<'_>,
     lanes: Vec<Part>,

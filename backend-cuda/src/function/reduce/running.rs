@@ -131,7 +131,8 @@ pub(super) fn write(
             None
         }
         Running::Linked { form } => {
-            Some((form, linked::before(&mut text, &site, shared, (unit, tile, number), total)))
+            let which = linked::Tile { unit, row, tile, thread: number };
+            Some((form, linked::before(&mut text, &site, shared, which, total)))
         }
         Running::Elements { form, carried: true } => {
             let base = text.parameter(Bank::B64, words.carry());

@@ -1,5 +1,5 @@
-//! The text of kernels of short rows: one or a few threads of a warp have a row, and a thread loads from some rows before it
-//! combines.
+//! The text of kernels of short rows: threads of one warp have a row, and a thread loads all that it has of some rows before it
+//! combines. Rows that are longer than four elements for each thread of a warp go through it in chunks.
 
 use devarray::function::primitive::Program;
 
@@ -15,7 +15,7 @@ use crate::function::{
     text::{BLOCK, Bank, Reg, Text},
 };
 
-/// A row, of which a thread has four elements.
+/// A row, of which a thread has four elements of each chunk.
 struct Row<'a> {
     number: Reg,
     inside: Reg,
@@ -25,12 +25,13 @@ struct Row<'a> {
     loaded: Vec<(Elements, usize)>,
 }
 
-/// The text of a kernel: `threads` have `rows` rows, and load four elements at once where `vector` says so.
+/// The text of a kernel: `threads` have `rows` rows of `chunks` chunks, and load four elements at once where `vector` says
+/// so.
 pub(super) fn write(
     program: &Program,
     class: &Class,
     kernel: &Kernel,
-    (threads, rows, vector): (usize, usize, bool),
+    (threads, rows, chunks, vector): (usize, usize, usize, bool),
 ) -> String {
     let site = Site::new(program, class, kernel);
     let mut text = Text::default();
@@ -43,7 +44,8 @@ pub(super) fn write(
     let local = text.set(Bank::B32, "mul.lo.u32", format_args!("{place}, {LANES}"));
     let len = text.parameter(Bank::B32, site.words.row_len());
     let start = text.set(Bank::B32, "mov.b32", format_args!("0"));
-    let lanes: Vec<(Reg, Reg)> = (0..LANES)
+    let lanes: Vec<(Reg, Reg)> = (0..chunks * LANES)
+        .map(|lane| lane / LANES * LANES * threads + lane % LANES)
         .map(|lane| {
             let at = text.set(Bank::B32, "add.u32", format_args!("{local}, {lane}"));
             (at, text.set(Bank::Predicate, "setp.lt.u32", format_args!("{at}, {len}")))
@@ -67,13 +69,17 @@ pub(super) fn write(
                 lane
             })
             .collect();
-        let mut part = site.combining.tree(&mut text, parts);
+        let mut of_chunks: Vec<Part> =
+            parts.chunks(LANES).map(|four| site.combining.tree(&mut text, four.to_vec())).collect();
         let mut by = 1;
         while by < threads {
-            let other = site.combining.shuffled(&mut text, "down", part, by);
-            part = site.combining.combined(&mut text, part, other);
+            for part in &mut of_chunks {
+                let other = site.combining.shuffled(&mut text, "down", *part, by);
+                *part = site.combining.combined(&mut text, *part, other);
+            }
             by *= 2;
         }
+        let part = site.combining.tree(&mut text, of_chunks);
         let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{place}, 0"));
         let stores = text.set(Bank::Predicate, "and.pred", format_args!("{leads}, {}", row.inside));
         let not = text.set(Bank::Predicate, "not.pred", format_args!("{stores}"));
@@ -106,12 +112,15 @@ fn row<'a>(
     };
     let loaded = if vector {
         // All four are there, or none is.
-        let (at, there) = lanes[0];
-        let guard = guard(text, there);
-        let from = site.along(text, &addresses, at);
-        let stride = Some(site.words.reduced(0) + 2);
-        let elements = site.several(text, &from, LANES, stride, Some(guard));
-        (0..LANES).map(|lane| (elements.clone(), lane)).collect()
+        let mut loaded = Vec::with_capacity(lanes.len());
+        for &(at, there) in lanes.iter().step_by(LANES) {
+            let guard = guard(text, there);
+            let from = site.along(text, &addresses, at);
+            let stride = Some(site.words.reduced(0) + 2);
+            let elements = site.several(text, &from, LANES, stride, Some(guard));
+            loaded.extend((0..LANES).map(|lane| (elements.clone(), lane)));
+        }
+        loaded
     } else {
         let one = |&(at, there): &(Reg, Reg)| {
             let guard = guard(text, there);

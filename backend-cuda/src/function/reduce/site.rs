@@ -1,5 +1,7 @@
 //! What all kernels that reduce have in common: addresses along axes, elements from memory, and what becomes of a total.
 
+mod outcome;
+
 use devarray::function::{
     Combine,
     primitive::{Instruction, Program},
@@ -8,9 +10,10 @@ use devarray::function::{
 use super::{
     combining::{Combining, Part},
     kernel::{Kernel, Words},
+    twice::First,
 };
 use crate::function::{
-    access::{Loaded, element, load_guarded, load_span, store_span},
+    access::{Loaded, element, load_guarded, load_span},
     body::{Body, Differs},
     class::{Access, Class},
     index::divided,
@@ -20,6 +23,7 @@ use crate::function::{
 };
 
 /// A kernel that is being written.
+#[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
     pub(super) class: &'a Class,
     pub(super) kernel: &'a Kernel,
@@ -33,10 +37,13 @@ pub(super) type Elements = Vec<Vec<Loaded>>;
 
 impl<'a> Site<'a> {
     pub(super) fn new(program: &'a Program, class: &'a Class, kernel: &'a Kernel) -> Self {
+        let first = kernel.first.as_deref();
         let words = Words {
             operands: class.operands.len(),
-            scalars: if kernel.of_parts { 0 } else { program.scalars().len() },
-            finish_scalars: kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len()),
+            scalars: if kernel.of_parts { 0 } else { program.scalars().len() }
+                + first.map_or(0, First::scalars),
+            finish_scalars: kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len())
+                + first.map_or(0, First::finish_scalars),
             kept: kernel.kept.into(),
             reduced: kernel.reduced.into(),
         };
@@ -44,23 +51,44 @@ impl<'a> Site<'a> {
         Self { class, kernel, words, combining, program }
     }
 
+    /// The same kernel, of parts that are combined in another way.
+    pub(super) fn combining(self, combining: Combining) -> Self {
+        Self { combining, ..self }
+    }
+
     /// The program of the elements, with what all of a thread's have in common; `None` for parts.
     pub(super) fn body(&self, text: &mut Text, rows: &[Reg]) -> Option<Body<'a>> {
         if self.kernel.of_parts {
             return None;
         }
-        let differs = |instruction| match self.class.operands[self.operand(instruction)].1 {
-            Access::Uniform => Differs::Never,
-            _ => Differs::ByElement,
+        Some(self.body_of(text, (self.program, self.words.scalars()), rows, None))
+    }
+
+    /// A program whose scalars begin at a word, with what all of a thread's elements have in common; an input may be known.
+    pub(super) fn body_of<'p>(
+        &self,
+        text: &mut Text,
+        (program, scalars): (&'p Program, usize),
+        rows: &[Reg],
+        known: Option<(Instruction, Reg)>,
+    ) -> Body<'p> {
+        let given = |instruction| known.filter(|(which, _)| *which == instruction).map(|(_, value)| value);
+        let differs = |instruction| match given(instruction) {
+            Some(_) => Differs::Never,
+            None if self.class.operands[self.operand(instruction)].1 == Access::Uniform => Differs::Never,
+            None => Differs::ByElement,
         };
-        let mut body = Body::new(self.program, self.words.scalars(), differs);
+        let mut body = Body::new(program, scalars, differs);
         body.common(text, |text, instruction| {
+            if let Some(value) = given(instruction) {
+                return value;
+            }
             let operand = self.operand(instruction);
             let kind = self.class.operands[operand].0;
             let loaded = load(text, kind, rows[operand], None);
             unpacked(text, kind, loaded)
         });
-        Some(body)
+        body
     }
 
     fn operand(&self, instruction: Instruction) -> usize {
@@ -70,9 +98,17 @@ impl<'a> Site<'a> {
 
     /// The addresses of all operands, moved along the axes that are kept to a row.
     pub(super) fn row(&self, text: &mut Text, row: Reg) -> Vec<Reg> {
-        let mut addresses: Vec<Reg> = (0..self.words.operands)
-            .map(|operand| text.parameter(Bank::B64, self.words.base(operand)))
-            .collect();
+        self.row_of(text, row, self.words.operands)
+    }
+
+    /// The address of the result, likewise.
+    pub(super) fn row_of_result(&self, text: &mut Text, row: Reg) -> Reg {
+        self.row_of(text, row, 1)[0]
+    }
+
+    fn row_of(&self, text: &mut Text, row: Reg, operands: usize) -> Vec<Reg> {
+        let mut addresses: Vec<Reg> =
+            (0..operands).map(|operand| text.parameter(Bank::B64, self.words.base(operand))).collect();
         let mut rest = row;
         for axis in 0..self.words.kept {
             let at = self.words.kept(axis);
@@ -289,48 +325,6 @@ impl<'a> Site<'a> {
         } else {
             self.combining.followed(text, lane, next)
         }
-    }
-
-    /// Stores the total of a segment: finished, at the address of the result; or as a part, at the number of the unit.
-    pub(super) fn conclude(&self, text: &mut Text, total: Part, start: Reg, unit: Reg, result: Reg) {
-        let mut total = total;
-        if let Some(index) = total.index.filter(|index| index.bank == Bank::B32) {
-            let index = text.set(Bank::B64, "cvt.u64.u32", format_args!("{index}"));
-            let start = if start.bank == Bank::B64 {
-                start
-            } else {
-                text.set(Bank::B64, "cvt.u64.u32", format_args!("{start}"))
-            };
-            total.index = Some(text.set(Bank::B64, "add.u64", format_args!("{index}, {start}")));
-        }
-        let Some(finish) = &self.kernel.finish else {
-            let address = text.parameter(Bank::B64, self.words.base(0));
-            self.store_part(text, address, unit, total.value);
-            if let Some(index) = total.index {
-                let address = text.parameter(Bank::B64, self.words.indices());
-                self.store_part(text, address, unit, index);
-            }
-            return;
-        };
-        let total = self.combining.begun(text, total);
-        let value = self.combining.decoded(text, total);
-        let value = self.finished(text, finish, value);
-        store_span(text, finish.result_type(), result, &[value], 1, &[]);
-    }
-
-    /// Stores a part at the number of its unit.
-    pub(super) fn store_part(&self, text: &mut Text, base: Reg, unit: Reg, value: Reg) {
-        let bytes = if matches!(value.bank, Bank::B64 | Bank::F64) { 8 } else { 4 };
-        let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
-        let address = text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, {bytes}, {base}"));
-        text.line(format_args!("st.global.{} [{address}], {value}", value.bank.type_name()));
-    }
-
-    /// What the finish makes of a total.
-    pub(super) fn finished(&self, text: &mut Text, finish: &Program, value: Reg) -> Reg {
-        let mut body = Body::new(finish, self.words.finish_scalars(), |_| Differs::ByElement);
-        body.common(text, |_, _| value);
-        body.alone(text, |_, _| value)
     }
 
     /// The number of the block, and of the thread in it.

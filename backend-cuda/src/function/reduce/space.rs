@@ -3,7 +3,7 @@
 use devarray::{
     Layout, NdLayout,
     backend::{Buffer, ReduceForm, ReduceOp},
-    function::primitive::Instruction,
+    function::{Combine, primitive::Instruction},
 };
 
 use crate::{function::problem::Kind, memory::CudaBuffer};
@@ -123,6 +123,54 @@ impl Space {
             kept,
             reduced,
         }
+    }
+}
+
+impl Space {
+    /// With the axes that are reduced in the order in which inputs are nearest, where any order is right.
+    pub(super) fn in_any_order(mut self) -> Self {
+        let first = usize::from(self.kinds.len() > 1);
+        self.reduced.sort_by_key(|axis| std::cmp::Reverse(axis.strides[first].abs()));
+        join(&mut self.reduced);
+        self
+    }
+
+    /// A row for each that the innermost reduced axis goes along, if these are segments: so that what lies side by side
+    /// along another axis is in neighbouring rows.
+    pub(super) fn turned(&self) -> Option<Self> {
+        let mut turned = self.clone();
+        let inner = turned.reduced.pop()?;
+        let is_cut = inner.extent.is_multiple_of(Combine::SEGMENT as u64) && !turned.reduced.is_empty();
+        turned.kept.append(&mut turned.reduced);
+        turned.reduced.push(inner);
+        is_cut.then_some(turned)
+    }
+
+    /// Without what comes from an input.
+    pub(super) fn without(mut self, input: u8) -> Self {
+        let is_kept = |kind: &Kind| !matches!(kind, Kind::Input(at, _) if *at == input);
+        let keeps: Vec<bool> = self.kinds.iter().map(is_kept).collect();
+        let mut each = keeps.iter().copied().cycle();
+        self.kinds.retain(|_| each.next().unwrap_or(true));
+        let mut each = keeps.iter().copied().cycle();
+        self.bases.retain(|_| each.next().unwrap_or(true));
+        for axis in self.kept.iter_mut().chain(&mut self.reduced) {
+            let mut each = keeps.iter().copied().cycle();
+            axis.strides.retain(|_| each.next().unwrap_or(true));
+        }
+        join(&mut self.kept);
+        join(&mut self.reduced);
+        self
+    }
+
+    /// Parts of rows with a row for each `len` of them, which the reduced axis is a multiple of.
+    pub(super) fn cut(mut self, len: u64) -> Self {
+        if let Some(axis) = self.reduced.last_mut().filter(|axis| axis.extent > len) {
+            let strides = axis.strides.iter().map(|stride| stride * len.cast_signed()).collect();
+            self.kept.push(Axis { extent: axis.extent / len, strides });
+            axis.extent = len;
+        }
+        self
     }
 }
 

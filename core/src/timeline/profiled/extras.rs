@@ -173,6 +173,17 @@ unsafe impl<D: Timing + Compute> Compute for Profiled<D> {
         let operation = Operation::new("reduce", panic::Location::caller()).bytes(op.len_bytes());
         stream.enqueue(operation, |stream| self.device.reduce(stream, op))
     }
+
+    #[track_caller]
+    fn reduce_twice(
+        &self,
+        stream: &ProfiledStream<D>,
+        first: &ReduceOp<'_, D::Buffer>,
+        second: &ReduceOp<'_, D::Buffer>,
+    ) -> Result<()> {
+        let operation = Operation::new("reduce", panic::Location::caller()).bytes(second.len_bytes());
+        stream.enqueue(operation, |stream| self.device.reduce_twice(stream, first, second))
+    }
 }
 
 // SAFETY: forwards to a device whose implementor vouches for it.

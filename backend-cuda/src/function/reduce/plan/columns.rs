@@ -1,0 +1,145 @@
+//! How threads are dealt to columns.
+
+use devarray::{
+    backend::ReduceOp,
+    function::{Combine, primitive::Program},
+};
+
+use super::{ACCESS_BYTES, Chosen, INSTRUCTIONS, LANES, THREADS, WARP};
+use crate::{
+    function::reduce::{columns::Division, combining::Combining, kernel::Form, space::Space},
+    memory::CudaBuffer,
+};
+
+/// Most columns of a thread, and bytes of what they are added to, of which there are few where any order is right.
+const WIDEST: u64 = 8;
+const COLUMN_BYTES: u64 = 16;
+
+/// Most registers in which a thread of columns has elements and what they are added to, and most elements at once.
+const COLUMN_REGISTERS: u64 = 52;
+const MOST_LOADS: u64 = 16;
+
+/// Blocks share lanes until there are so many, a segment has so many shares, or a thread so few elements of a column.
+const MANY_SHARES: u64 = 2_048;
+const MOST_SHARES: u64 = 32;
+const SHARE_LOADS: u64 = 64;
+
+/// Whether inputs are nearer along the innermost axis that is kept than along the innermost that is reduced.
+pub(in crate::function::reduce) fn has_columns(space: &Space) -> bool {
+    let (Some(column), Some(inner)) = (space.kept.last(), space.reduced.last()) else { return false };
+    let votes = |operand: usize| {
+        let Some(element_type) = space.kinds[operand].element_type() else { return 0 };
+        let size = (element_type.len_bytes() as u64).cast_signed();
+        match (column.strides[operand].abs(), inner.strides[operand].abs()) {
+            (column, inner) if column > 0 && column < inner => size,
+            (column, inner) if inner > 0 && inner < column => -size,
+            _ => 0,
+        }
+    };
+    (1..space.operands()).map(votes).sum::<i64>() > 0
+}
+
+/// How columns are dealt, if inputs are nearer along an axis that is kept, and that keeps most threads at work.
+fn division(space: &Space, program: &Program, combining: Combining) -> Option<Division> {
+    if !has_columns(space) {
+        return None;
+    }
+    let instructions = (program.instructions().len() as u64).max(1);
+    let extent = space.kept.last()?.extent;
+    let row_len = space.row_len();
+    let sizes =
+        || space.kinds.iter().skip(1).filter_map(|kind| kind.element_type()).map(|of| of.len_bytes() as u64);
+    let size = sizes().max().unwrap_or(1);
+    let value = combining.value_type().len_bytes() as u64 / if combining.has_order() { 1 } else { 4 };
+    let mut vector = WIDEST;
+    while vector > 1
+        && (!extent.is_multiple_of(vector)
+            || vector * size > ACCESS_BYTES
+            || vector * value > COLUMN_BYTES
+            || 4 * vector * instructions > INSTRUCTIONS)
+    {
+        vector /= 2;
+    }
+    let lanes = row_len.min(LANES).next_power_of_two();
+    let of_lane = row_len.min(Combine::SEGMENT as u64).div_ceil(LANES).next_power_of_two();
+    let segments = row_len.div_ceil(Combine::SEGMENT as u64);
+    let threads = space.rows() / vector;
+    // Few lanes stay in a thread.
+    let across = if lanes <= WARP { THREADS } else { WARP }.min(threads.next_power_of_two());
+    let (near, groups) = (WARP / across.min(WARP), THREADS / across.max(WARP));
+    let covered = near * groups;
+    if threads * lanes.min(covered) * 4 < threads.next_multiple_of(across) * covered {
+        return None;
+    }
+    let mut of_thread = (lanes / covered).max(1);
+    let blocks = threads.div_ceil(across) * segments;
+    let mut split = 1;
+    while split < MOST_SHARES
+        && blocks * split < MANY_SHARES
+        && of_thread * of_lane > SHARE_LOADS
+        && of_thread > 1
+    {
+        (split, of_thread) = (2 * split, of_thread / 2);
+    }
+    // What is loaded at once, and what it is added to, stays in registers.
+    let loaded = sizes().map(|size| (vector * size).div_ceil(4)).sum::<u64>().max(1);
+    let kept =
+        vector * (combining.value_type().len_bytes() as u64 / 4 + u64::from(combining.index.is_some()));
+    let fits = |steps: u64, at_once: u64| {
+        let levels = if combining.has_order() { u64::from((of_thread / at_once).ilog2()) } else { 1 };
+        steps * at_once <= MOST_LOADS
+            && steps * at_once * vector * instructions <= INSTRUCTIONS
+            && steps * at_once * loaded + (at_once + levels) * kept <= COLUMN_REGISTERS
+    };
+    let (mut steps, mut at_once) = (1, 1);
+    while steps < of_lane && fits(2 * steps, 1) {
+        steps *= 2;
+    }
+    while at_once < of_thread && fits(steps, 2 * at_once) {
+        at_once *= 2;
+    }
+    let number = |number: u64| usize::try_from(number).ok();
+    Some(Division {
+        across: number(across)?,
+        lanes: number(of_thread)?,
+        at_once: number(at_once)?,
+        steps: number(steps)?,
+        vector: number(vector)?,
+        split: number(split)?,
+    })
+}
+
+/// How many blocks share the lanes of a segment.
+pub(in crate::function::reduce) fn split(op: &ReduceOp<'_, CudaBuffer>, space: &Space) -> u64 {
+    let combining = Combining::new(op.combine(), op.program().result_type(), false);
+    division(space, op.program(), combining).map_or(1, |division| division.split as u64)
+}
+
+/// Takes the axis of columns apart, if that is how they are dealt.
+pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Option<Chosen> {
+    let combining = Combining::new(op.combine(), op.program().result_type(), false);
+    let division = division(space, op.program(), combining)?;
+    let vector = division.vector as u64;
+    let axis = space.kept.last_mut()?;
+    let column = axis.clone();
+    axis.extent /= vector;
+    axis.strides.iter_mut().for_each(|stride| *stride *= vector.cast_signed());
+    let tiles = space.rows().div_ceil(division.across as u64);
+    let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
+    let small = |number: usize| u16::try_from(number).ok();
+    Some(Chosen {
+        form: Form::Columns {
+            across: small(division.across)?,
+            lanes: small(division.lanes)?,
+            at_once: small(division.at_once)?,
+            steps: small(division.steps)?,
+            vector: small(division.vector)?,
+            split: small(division.split)?,
+        },
+        segment_len: Combine::SEGMENT as u64,
+        column: Some(column),
+        grid: tiles * segments * division.split as u64,
+        across: tiles,
+        count: vector,
+    })
+}

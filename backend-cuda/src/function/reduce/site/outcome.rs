@@ -1,0 +1,72 @@
+//! What becomes of a total.
+
+use devarray::function::primitive::Program;
+
+use super::Site;
+use crate::function::{
+    access::store_span,
+    body::{Body, Differs},
+    reduce::combining::Part,
+    text::{Bank, Reg, Text},
+};
+
+impl Site<'_> {
+    /// Stores the total of a segment: finished, at the address of the result; or as a part, at the number of the unit.
+    pub(in crate::function::reduce) fn conclude(
+        &self,
+        text: &mut Text,
+        total: Part,
+        start: Reg,
+        unit: Reg,
+        result: Reg,
+    ) {
+        let mut total = total;
+        if let Some(index) = total.index.filter(|index| index.bank == Bank::B32) {
+            let index = text.set(Bank::B64, "cvt.u64.u32", format_args!("{index}"));
+            let start = if start.bank == Bank::B64 {
+                start
+            } else {
+                text.set(Bank::B64, "cvt.u64.u32", format_args!("{start}"))
+            };
+            total.index = Some(text.set(Bank::B64, "add.u64", format_args!("{index}, {start}")));
+        }
+        let Some(finish) = &self.kernel.finish else {
+            let address = text.parameter(Bank::B64, self.words.base(0));
+            self.store_part(text, address, unit, total.value);
+            if let Some(index) = total.index {
+                let address = text.parameter(Bank::B64, self.words.indices());
+                self.store_part(text, address, unit, index);
+            }
+            return;
+        };
+        let total = self.combining.begun(text, total);
+        let value = self.combining.decoded(text, total);
+        let value = self.finished(text, finish, value);
+        store_span(text, finish.result_type(), result, &[value], 1, &[]);
+    }
+
+    /// Stores a part at the number of its unit.
+    pub(in crate::function::reduce) fn store_part(&self, text: &mut Text, base: Reg, unit: Reg, value: Reg) {
+        let bytes = if matches!(value.bank, Bank::B64 | Bank::F64) { 8 } else { 4 };
+        let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
+        let address = text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, {bytes}, {base}"));
+        text.line(format_args!("st.global.{} [{address}], {value}", value.bank.type_name()));
+    }
+
+    /// What the finish makes of a total.
+    pub(in crate::function::reduce) fn finished(&self, text: &mut Text, finish: &Program, value: Reg) -> Reg {
+        self.finished_at(text, (finish, self.words.finish_scalars()), value)
+    }
+
+    /// The same, of a finish whose scalars begin at a word.
+    pub(in crate::function::reduce) fn finished_at(
+        &self,
+        text: &mut Text,
+        (finish, scalars): (&Program, usize),
+        value: Reg,
+    ) -> Reg {
+        let mut body = Body::new(finish, scalars, |_| Differs::ByElement);
+        body.common(text, |_, _| value);
+        body.alone(text, |_, _| value)
+    }
+}

@@ -8,27 +8,20 @@ __device__ __forceinline__ u32 shared_address(const char* data) {
 }
 
 // What is fetched into the cache with each chunk, by the parameter `ahead` if not told: loops of few instructions are worth telling.
-enum Ahead { NOTHING, ONE_LINE, TWO_LINES, BY_PARAMETER };
+enum Ahead { NOTHING, ONE_LINE, BY_PARAMETER };
 
-// Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters, for HELD and BY_PARAMETER.
+// Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters, for BY_PARAMETER.
 template <bool HELD, Ahead AHEAD>
 __device__ __forceinline__ void load_chunk(u32 to, const char* from, u32 ahead) {
 #if __CUDA_ARCH__ >= 900
     if (HELD) {
-        if (ahead > LINE) {
-            asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(held())
-                         : "memory");
-        } else {
-            asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(held())
-                         : "memory");
-        }
+        asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(held())
+                     : "memory");
         return;
     }
 #endif
 #if __CUDA_ARCH__ >= 800
-    if (AHEAD == TWO_LINES || (AHEAD == BY_PARAMETER && ahead > LINE)) {
-        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-    } else if (AHEAD == NOTHING || (AHEAD == BY_PARAMETER && ahead == 0)) {
+    if (AHEAD == NOTHING || (AHEAD == BY_PARAMETER && ahead == 0)) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
     } else {
         asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
@@ -124,10 +117,8 @@ __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, u3
         load_rows<true, WRAPS, NOTHING>(p, t, data, table);
     } else if (HELD || p.row_step > 0) {
         for_even_chunks<WRAPS>(p, t, data, [&p](u32 to, const char* from) { load_chunk<HELD, BY_PARAMETER>(to, from, p.ahead); });
-    } else if (__CUDA_ARCH__ < 800 || p.ahead == LINE) { // older ones fetch nothing ahead
+    } else if (__CUDA_ARCH__ < 800 || p.ahead > 0) { // older ones fetch nothing ahead
         load_rows<false, WRAPS, ONE_LINE>(p, t, data, table);
-    } else if (p.ahead > LINE) {
-        load_rows<false, WRAPS, TWO_LINES>(p, t, data, table);
     } else {
         load_rows<false, WRAPS, NOTHING>(p, t, data, table);
     }

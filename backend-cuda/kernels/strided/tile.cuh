@@ -49,7 +49,7 @@ struct TileParams {
     Loop outer[MAX_OUTER]; // of the first FIRST_OUTER, those that are not there have one step
     // An axis that is along neither, of which a tile takes several steps, if no other is split; extent 0: none.
     u32 c_outer, c_extent, c_piece;
-    u32 ahead; // bytes to fetch into the cache with each chunk, whole lines: 256 if a tile that wants them is soon to come; 0: none
+    u32 ahead; // bytes to fetch into the cache with each chunk: a line, or none
     // The axis split along the source row, and the one split along the destination run; extent 0: none.
     u32 a_extent, a_piece;
     u32 b_extent, b_piece;

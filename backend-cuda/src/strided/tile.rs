@@ -61,15 +61,6 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         {
             return Some(launch);
         }
-        // Narrow stores are faster from smaller tiles.
-        let cached = matches!(scale, Scale::Small | Scale::Middle);
-        let narrow = shape.run_unit() < 16 && place::in_words(problem, &shape);
-        let (shape, scale) = if cached || !narrow || tears_sectors(problem, &shape, scale) {
-            (Some(shape), scale)
-        } else {
-            (boxes::choose(problem, Scale::Middle.size(problem.width), shrink), Scale::Middle)
-        };
-        let Some(shape) = shape else { continue };
         if let Some(launch) = lay_out(problem, &shape, scale, shrink) {
             return Some(launch);
         }

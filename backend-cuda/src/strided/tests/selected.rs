@@ -261,20 +261,6 @@ fn vectors_of_few_rows_begin_in_different_banks() {
 }
 
 #[test]
-fn few_threads_have_nothing_left_in_the_last_pass() {
-    let found = |layouts: &(Layout, Layout)| {
-        let params = tile_between(Scale::Large, layouts, 4);
-        (1 << params.lanes_log2, params.passes)
-    };
-    assert_eq!(found(&transposed(64, 1024)), (16, 1));
-    assert_eq!(found(&transposed(80, 1024)), (4, 5));
-    // Runs that start anywhere are stored by many threads each all the same.
-    let (_, src) = transposed(80, 1024);
-    let dst = Layout::new(&[1024, 80], &[80, 1], 1).unwrap();
-    assert_eq!(found(&(dst, src)), (16, 2));
-}
-
-#[test]
 fn short_rows_are_taken_in_squares() {
     let mut random = Random(0x50_0a2e);
     for (shape, loops) in [([24, 35, 64], 4), ([24, 23, 64], 3), ([23, 24, 64], 2), ([24, 35, 512], 2)] {

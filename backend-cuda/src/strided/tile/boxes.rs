@@ -105,7 +105,7 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         }
     }
     end_before_row(problem, &steps, &row, &mut run);
-    let mut shape = Shape {
+    Some(Shape {
         axes: axes.clone(),
         src: problem.src,
         dst: problem.dst,
@@ -115,9 +115,7 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         batch: None,
         fused: None,
         ended,
-    };
-    even_out(&mut shape);
-    Some(shape)
+    })
 }
 
 /// Ends runs where they would go on along the rows, if they are long enough by then: one step, or
@@ -130,27 +128,6 @@ fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axe
     let rows_have_the_rest = run[at..].iter().all(|axis| row.contains(axis));
     if rows_have_the_rest && bytes >= SECTOR_BYTES && bytes.is_multiple_of(VECTOR_BYTES) {
         run.truncate(at);
-    }
-}
-
-/// Makes the pieces of cut axes equally long, in multiples of 32 bytes.
-fn even_out(shape: &mut Shape) {
-    let unit = |stride: i64| 32 >> (stride.unsigned_abs() | 32).trailing_zeros();
-    for axis in 0..shape.axes.len() {
-        let (of, steps) = (shape.axes[axis], shape.steps[axis]);
-        if steps == 1 || steps >= of.extent {
-            continue;
-        }
-        let mut multiple = 1;
-        if shape.in_row(axis) {
-            multiple = unit(of.src);
-        }
-        if shape.in_run(axis) {
-            multiple = multiple.max(unit(of.dst));
-        }
-        let even = of.extent.div_ceil(of.extent.div_ceil(steps)).next_multiple_of(multiple);
-        let even = if even > steps.saturating_mul(3) / 2 { steps } else { even };
-        shape.steps[axis] = even.min(of.extent);
     }
 }
 

@@ -25,8 +25,6 @@ const PAGE_BYTES: u64 = 2 << 20;
 const CACHED_BYTES: u64 = 8 << 20;
 /// Shorter pieces of runs are slower if the next one does not follow at once.
 const LEAST_PIECE_BYTES: u64 = 256;
-/// What memory is fetched in beyond a line, if told.
-const AHEAD_BYTES: u32 = 256;
 /// Rows that are no longer, and further apart than half a line, leave most of their lines unread.
 const LONE_ROW_BYTES: u32 = LINE_BYTES;
 
@@ -54,7 +52,7 @@ impl Order {
             outer.push(Axis::new(pieces, of.src * step, of.dst * step).lowered());
             tiles = tiles.checked_mul(pieces)?;
         }
-        let ahead = ahead(sides, &axes);
+        let ahead = ahead(sides);
         (tiles < 1 << 31).then_some(Self { axes, outer, tiles, ahead })
     }
 
@@ -65,22 +63,15 @@ impl Order {
     }
 }
 
-/// Bytes to fetch with each chunk: more than a line if rows are no multiples of that and the tile
-/// that wants them comes soon; none if nobody reads what lies between rows, and that is a good part
-/// of their lines.
-fn ahead(sides: &Sides<'_>, order: &[usize]) -> u32 {
+/// Bytes to fetch with each chunk: none if nobody reads what lies between rows, and that is a good
+/// part of their lines.
+fn ahead(sides: &Sides<'_>) -> u32 {
     let (shape, span) = (sides.shape, sides.span);
-    let mut strides = sides.across_rows.iter().map(|&axis| shape.axes[axis].src);
-    let whole =
-        span.is_multiple_of(AHEAD_BYTES) && strides.all(|stride| stride % i64::from(AHEAD_BYTES) == 0);
     let others = (0..shape.axes.len()).filter(|&axis| !shape.in_row(axis));
     let next = others.map(|axis| shape.axes[axis].src.unsigned_abs()).filter(|&stride| stride > 0).min();
     let apart = next.is_some_and(|next| next >= u64::from(span + LINE_BYTES / 2));
-    match sides.row_split {
-        Some(row) if !whole && bytes_between(sides, order, row) <= CACHED_BYTES => AHEAD_BYTES,
-        None if span <= LONE_ROW_BYTES && apart => 0,
-        _ => LINE_BYTES,
-    }
+    let lone = sides.row_split.is_none() && span <= LONE_ROW_BYTES && apart;
+    if lone { 0 } else { LINE_BYTES }
 }
 
 /// Tiles along an axis.
@@ -90,14 +81,13 @@ fn pieces(sides: &Sides<'_>, axis: usize) -> u32 {
 }
 
 /// The loops, fastest first. The next tile goes on along the destination's runs, so that what
-/// neighbouring blocks write is close together; short source rows then go on along the source, so
-/// that sectors two tiles share are still cached. It is the other way round if the source would
-/// come back to a row too late for that, and the destination not, unless that spreads what is under
-/// way over too many pages; for runs over two axes; and where whole lines are moved and the source
-/// is the narrower side.
+/// neighbouring blocks write is close together. It goes on along the rows if the source would
+/// otherwise come back to a row after its sectors have left the cache, and the destination not,
+/// unless that spreads what is under way over too many pages; for runs over two axes; and where
+/// whole lines are moved and the source is the narrower side.
 fn order(sides: &Sides<'_>) -> Axes<usize> {
     let (run, row) = (sides.run_split, sides.row_split);
-    let by_run = by_destination(sides, [run, continuing(sides)]);
+    let by_run = by_destination(sides, [run, None]);
     if let (Some(a), Some(b)) = (run, row)
         && a != b
     {
@@ -166,24 +156,4 @@ fn bytes_between(sides: &Sides<'_>, order: &[usize], axis: usize) -> u64 {
     let tile = u64::from(sides.rows) * u64::from(sides.span);
     let before = order.iter().take_while(|&&other| other != axis);
     before.map(|&other| u64::from(pieces(sides, other))).product::<u64>().saturating_mul(tile)
-}
-
-/// The loop whose next tile continues the rows of this one, if rows are short enough for that to
-/// matter.
-fn continuing(sides: &Sides<'_>) -> Option<usize> {
-    let shape = sides.shape;
-    let span = sides.span;
-    if span >= LONG_ROW_BYTES {
-        return None;
-    }
-    let ragged = !span.is_multiple_of(64);
-    let odd = (0..shape.axes.len()).any(|axis| !shape.in_row(axis) && shape.axes[axis].src % 32 != 0);
-    if sides.row_split.is_some() {
-        return sides.row_split.filter(|_| ragged || odd);
-    }
-    let follows = |&axis: &usize| {
-        let distance = shape.axes[axis].src.unsigned_abs();
-        shape.steps[axis] == 1 && distance >= u64::from(span) && distance <= u64::from(span) * 5 / 4
-    };
-    (0..shape.axes.len()).filter(|_| ragged).find(follows)
 }

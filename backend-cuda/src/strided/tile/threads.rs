@@ -48,7 +48,7 @@ impl Threads {
                 (run * width + over).div_ceil(store_bytes)
             }
         };
-        let mut lanes_log2 = match chunks {
+        let lanes_log2 = match chunks {
             _ if scattered => 5,
             32.. if stores < 4 => 5,
             16.. if stores < 4 && chunks.is_multiple_of(16) => 5,
@@ -58,15 +58,7 @@ impl Threads {
             2 => 1,
             _ => 0,
         };
-        // Fewer, if much fewer threads have nothing left in the last pass then. Runs that start
-        // anywhere were slower so.
-        if !scattered && !shifted {
-            let slots = |lanes_log2: u32| chunks.next_multiple_of(1 << lanes_log2);
-            while lanes_log2 > 2 && slots(lanes_log2 - 1) * 20 <= slots(lanes_log2) * 17 {
-                lanes_log2 -= 1;
-            }
-        }
-        lanes_log2 = lanes_log2.min(placement.most_lanes_log2);
+        let lanes_log2 = lanes_log2.min(placement.most_lanes_log2);
         let group = match placement.find {
             Find::Packed => place::group(width),
             Find::Split(runs) => runs,

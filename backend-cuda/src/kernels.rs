@@ -10,7 +10,7 @@ use crate::{
     driver::{Answer, Driver, INVALID_VALUE, LaunchAttribute, LaunchConfig, sys},
     handle::{Handle, locked},
     strided::{
-        Addresses, Chosen, Launch, MemorySpeed, Part, fill, join,
+        Addresses, Chosen, JoinParams, Launch, MemorySpeed, fill,
         kernel::{Kernel, Module},
         select_again, waits_for_the_launch_before,
     },
@@ -64,16 +64,16 @@ impl Kernels {
         })
     }
 
-    /// Carries out those of several copies that one launch, or a few, can do together, on `stream`, whose context is
-    /// bound. Does not synchronize. The numbers of the others; `overlap` as in [`copy`](Self::copy).
+    /// Launches a kernel for several copies on `stream`, whose context is bound. Does not synchronize. `overlap` as in
+    /// [`copy`](Self::copy).
     pub(crate) fn join(
         &self,
         driver: &Driver,
         stream: sys::CUstream,
-        parts: &[Part<'_>],
+        launch: &Launch<JoinParams>,
         overlap: bool,
-    ) -> Answer<Vec<usize>> {
-        join(parts, |launch| self.launch(driver, stream, launch, launch.params.as_ptr().0, overlap))
+    ) -> Answer {
+        self.launch(driver, stream, launch, launch.params.as_ptr().0, overlap)
     }
 
     /// Repeats `pattern` over the destination of `plan` in the memory at `dst`, on `stream`, whose

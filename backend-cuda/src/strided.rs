@@ -41,7 +41,7 @@ pub use self::chosen::Chosen;
 pub use self::explain::explain_copy;
 pub(crate) use self::fill::fill;
 pub(crate) use self::image::waits_for_the_launch_before;
-pub use self::join::{JoinParams, Part, join};
+pub use self::join::{JoinParams, Part, Step, join};
 pub use self::launch::{Launch, Params};
 pub use self::memory_speed::MemorySpeed;
 

@@ -84,7 +84,10 @@ fn speeds() {
             let mut whole = ErasedArray::uninit(&stream, &[rows, lens.iter().sum()], item_bytes).unwrap();
             let seconds = timed(&mut || whole.view_mut().concatenate_from(&stream, &views, 1).unwrap());
             let (count, first, last) = (lens.len(), lens[0], lens[lens.len() - 1]);
-            println!("concatenate {item_bytes:2} B, {count:2} of {first:3} to {last:3}: {:.3}", memcpy / seconds);
+            println!(
+                "concatenate {item_bytes:2} B, {count:2} of {first:3} to {last:3}: {:.3}",
+                memcpy / seconds
+            );
         }
         let side = (BYTES / item_bytes).isqrt();
         let part = ErasedArray::zeros(&stream, &[side, side], item_bytes).unwrap();

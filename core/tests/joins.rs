@@ -253,6 +253,23 @@ fn margins_of_one_width_are_one_copy() {
     }
 }
 
+/// More copies than are submitted together.
+#[test]
+fn margins_of_many_axes_are_those_of_numpy() {
+    let stream = stream();
+    let (source, widths) = (numbered(&[2, 3, 2, 3, 2]), [(1, 2), (2, 1), (1, 3), (1, 2), (2, 1)]);
+    for mode in [Pad::Edge, Pad::Wrap, Pad::Reflect] {
+        let due = padded(&source, &widths, mode);
+        let values: Vec<u32> = source.values.iter().map(|&value| value.try_into().unwrap()).collect();
+        let array = Array::from_slice(&stream, &source.shape, &values).unwrap();
+        let (made, work) = counted(&stream, || array.pad(&stream, &widths, mode).unwrap());
+        assert!(work.copies > 64, "{mode:?}: {work:?}");
+        let found: Vec<usize> =
+            made.to_vec(&stream).unwrap().into_iter().map(|value| value as usize).collect();
+        assert_eq!(found, due.values, "{mode:?}");
+    }
+}
+
 /// A margin far longer than the array takes no more copies than a short one.
 #[test]
 fn long_margins_are_few_copies() {

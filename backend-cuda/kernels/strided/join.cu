@@ -3,7 +3,7 @@
 //   join_pieces_W      each copy with loops of its own: rows that are contiguous on both sides, 16 bytes a thread, or single
 //                      elements. Copies take turns, some blocks each, so that what lies side by side is written at about the
 //                      same time: a sector that two of them write is then put together in the cache.
-//   join_interleave_W  rows of few elements, a few from each source: a thread collects the elements of whole stores
+//   join_interleave_W  rows of few elements, a few from each source, without gaps between rows: through shared memory
 //   join_zip_W         the same of 2, 4, 8 or 16 sources, of which each gives one element a row: a part of a vector of each
 #include "rows.cuh"
 
@@ -84,21 +84,17 @@ struct Source {
     i64 outer[MAX_BOX_LOOPS]; // bytes from box to box, of each loop around boxes
 };
 
-// A run is contiguous in the destination: all rows of a box, or one.
+// All rows of a box, one after the other without a gap.
 struct InterleaveParams {
     char* dst;
-    i64 run;                // bytes from run to run
-    FastDiv row;            // elements of a row
-    u32 run_rows;           // rows of a run
-    u32 run_elements, total; // elements of a run; vectors of all runs of a box
-    FastDiv chunks;         // vectors of a run
-    u32 sources;
-    FastDiv blocks;         // blocks of a box
+    FastDiv row;                      // elements of a row
+    u32 elements, total, sources;     // elements and vectors of a box
+    FastDiv blocks;                   // blocks of a box
     u32 unused;
-    Loop outer[MAX_BOX_LOOPS];  // loops around boxes, the destination's alone; one step where there is none
+    Loop outer[MAX_BOX_LOOPS];        // loops around boxes, the destination's alone; one step where there is none
     Source source[MAX_SOURCES];
 };
-static_assert(sizeof(InterleaveParams) == 3208, "as the host declares it");
+static_assert(sizeof(InterleaveParams) == 3184, "as the host declares it");
 
 // Where the elements at one place of all rows come from.
 struct Place {
@@ -121,11 +117,16 @@ __device__ __forceinline__ u32 find_box(const InterleaveParams& p, i64& dst, u32
     return block;
 }
 
+// Elements of a thread that are fetched at the same time.
+#define AT_ONCE 8
+
+// Threads in a row read elements in a row, and leave them in shared memory as they lie in the destination.
 template <int WIDTH>
 __device__ __forceinline__ void interleave(const InterleaveParams& p) {
     typedef typename Element<WIDTH>::Type Type;
-    constexpr int COUNT = 16 / WIDTH;
+    constexpr u32 COUNT = 16 / WIDTH, EACH = VECTORS * COUNT;
     __shared__ Place place[MAX_SHORT_ROW];
+    __shared__ uint4 vector[VECTORS * THREADS];
     i64 box_dst;
     u32 coordinate[MAX_BOX_LOOPS];
     const u32 block = find_box(p, box_dst, coordinate);
@@ -142,36 +143,48 @@ __device__ __forceinline__ void interleave(const InterleaveParams& p) {
     }
     __syncthreads();
     wait_for_previous();
-    const int last = static_cast<int>(p.run_elements) - 1;
+    char* dst = p.dst + box_dst;
+    const int over = static_cast<int>(reinterpret_cast<u64>(dst) & 15);
+    const u32 length = p.row.divisor, rows = divide(THREADS, p.row), rest = THREADS - rows * length;
+    // Vectors are counted from the last multiple of 16: up to 15 numbers before the first element's.
+    u32 number = block * EACH * THREADS + threadIdx.x - over / WIDTH;
+    u32 row = divide(number + 16 * length, p.row);
+    u32 at = number + 16 * length - row * length;
+    row -= 16;
+    Type* element = reinterpret_cast<Type*>(vector) + threadIdx.x;
 #pragma unroll 1
+    for (u32 k = 0; k < EACH; k += AT_ONCE) {
+        Type value[AT_ONCE];
+        bool inside[AT_ONCE];
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++) {
+            inside[i] = k + i < EACH && number < p.elements;
+            if (inside[i]) {
+                value[i] = *reinterpret_cast<const Type*>(place[at].src + row * place[at].row);
+            }
+            number += THREADS;
+            at += rest;
+            row += rows;
+            if (at >= length) {
+                at -= length;
+                row++;
+            }
+        }
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++) {
+            if (inside[i]) {
+                element[(k + i) * THREADS] = value[i];
+            }
+        }
+    }
+    __syncthreads();
+#pragma unroll
     for (u32 v = 0; v < VECTORS; v++) {
         const u32 item = (block * VECTORS + v) * THREADS + threadIdx.x;
-        const u32 run = divide(item, p.chunks);
-        const u32 chunk = item - run * p.chunks.divisor;
-        char* dst = p.dst + box_dst + run * p.run;
-        const int first = static_cast<int>(chunk * 16) - static_cast<int>(reinterpret_cast<u64>(dst) & 15);
-        // Elements before the run are replaced by its first one, those after it by any: they are read, and not stored.
-        int number = first / WIDTH;
-        if (item >= p.total || number > last) {
-            return;
+        const int first = static_cast<int>(item * 16) - over, bytes = static_cast<int>(p.elements) * WIDTH;
+        if (item < p.total && first < bytes) {
+            store_chunk(dst, first, bytes, vector[v * THREADS + threadIdx.x]);
         }
-        const u32 start = static_cast<u32>(max(number, 0));
-        u32 row = divide(start, p.row);
-        u32 at = start - row * p.row.divisor;
-        row += run * p.run_rows;
-        Type value[COUNT];
-#pragma unroll
-        for (int j = 0; j < COUNT; j++) {
-            const Place& from = place[at];
-            value[j] = *reinterpret_cast<const Type*>(from.src + row * from.row);
-            if (number >= 0 && number < last) {
-                const bool ends = at + 1 == p.row.divisor;
-                row += ends;
-                at = ends ? 0 : at + 1;
-            }
-            number++;
-        }
-        store_chunk(dst, first, static_cast<int>(p.run_elements) * WIDTH, pack<WIDTH>(value));
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     handle::locked,
     memory::CudaBuffer,
     stream::StridedState,
-    strided::{Addresses, Part},
+    strided::{Addresses, Part, Step, join},
 };
 
 /// Enqueues the copy of `plan` from the buffer at `src` to the buffer at `dst`. The context of
@@ -52,18 +52,20 @@ pub(super) fn enqueue_all(
     context: &Context,
     ops: &[CopyOp<'_, CudaBuffer>],
 ) -> Answer {
-    let addresses = |op: &CopyOp<'_, CudaBuffer>| (op.dst().address(), op.src().address());
     let parts = ops.iter().map(|op| {
-        let (dst, src) = addresses(op);
-        Part { plan: op.plan(), addresses: Addresses { dst, src } }
+        let addresses = Addresses { dst: op.dst().address(), src: op.src().address() };
+        Part { plan: op.plan(), addresses }
     });
     let parts: Vec<_> = parts.collect();
-    let alone = {
-        let StridedState { shared, .. } = &*locked(strided);
-        context.kernels().join(driver, stream, &parts, !*shared)?
-    };
-    for op in alone.iter().filter_map(|&number| ops.get(number)) {
-        enqueue(driver, stream, strided, context, op.plan(), addresses(op))?;
-    }
-    Ok(())
+    join(&parts, |step| match step {
+        Step::Alone(number) => {
+            let Part { plan, addresses: Addresses { dst, src } } = &parts[number];
+            enqueue(driver, stream, strided, context, plan, (*dst, *src))
+        }
+        Step::Together(launch) => {
+            // Until it is launched, nobody else gets the handle.
+            let state = locked(strided);
+            context.kernels().join(driver, stream, launch, !state.shared)
+        }
+    })
 }

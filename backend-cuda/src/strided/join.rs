@@ -18,6 +18,8 @@ use super::{
 
 /// Longer contiguous copies are the driver's.
 const MAX_LINEAR_BYTES: usize = 4 << 20;
+/// A longer copy by a kernel of its own gains more than the end of its launch costs.
+const MAX_PIECE_BYTES: usize = 64 << 20;
 
 /// One copy of several.
 #[derive(Debug)]
@@ -50,16 +52,22 @@ impl fmt::Debug for JoinParams {
     }
 }
 
-/// The launches that carry out several copies together, handed to `submit` one by one, and the
-/// numbers of the copies that are better made alone. What one copy writes, no other touches.
+/// A step of carrying out several copies.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// The copy of that number, as if it were the only one.
+    Alone(usize),
+    /// Some copies together.
+    Together(&'a Launch<JoinParams>),
+}
+
+/// The steps that carry out several copies, handed to `submit` one by one, the longest first. What one
+/// copy writes, no other touches.
 ///
 /// # Errors
 ///
-/// The first error of `submit`; later launches are not made.
-pub fn join<E>(
-    parts: &[Part<'_>],
-    submit: impl FnMut(&Launch<JoinParams>) -> Result<(), E>,
-) -> Result<Vec<usize>, E> {
+/// The first error of `submit`; what comes later is not handed to it.
+pub fn join<E>(parts: &[Part<'_>], mut submit: impl FnMut(Step<'_>) -> Result<(), E>) -> Result<(), E> {
     // 32 bits count the elements of a launch.
     let fits = |part: &&Part<'_>| part.plan.len_bytes() <= LAUNCH_BYTES;
     let all = || parts.iter().filter(fits).filter_map(|part| Problem::of(part.plan, part.addresses));
@@ -67,14 +75,14 @@ pub fn join<E>(
     if every.len() == parts.len()
         && let Some(launches) = interleave::select(every)
     {
-        launches.iter().try_for_each(submit)?;
-        return Ok(Vec::new());
+        return launches.iter().try_for_each(|launch| submit(Step::Together(launch)));
     }
     let total_bytes = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.plan.len_bytes()));
     let (mut together, mut alone) = (Vec::new(), Vec::new());
     for (number, part) in parts.iter().enumerate() {
-        let long = matches!(part.plan.class(), Class::Linear) && part.plan.len_bytes() > MAX_LINEAR_BYTES;
-        let problem = Some(part).filter(|part| fits(part) && !long);
+        let linear = matches!(part.plan.class(), Class::Linear);
+        let most = if linear { MAX_LINEAR_BYTES } else { MAX_PIECE_BYTES };
+        let problem = Some(part).filter(|part| part.plan.len_bytes() <= most);
         let problem = problem.and_then(|part| Problem::of(part.plan, part.addresses));
         match problem.and_then(|problem| pieces::Way::of(problem, total_bytes)) {
             Some(way) => together.push((number, way)),
@@ -82,12 +90,11 @@ pub fn join<E>(
         }
     }
     if together.len() < 2 {
-        alone.extend(together.iter().map(|(number, _)| number));
-        return Ok(alone);
+        alone.extend(together.drain(..).map(|(number, _)| number));
     }
+    alone.into_iter().try_for_each(|number| submit(Step::Alone(number)))?;
     let ways = together.into_iter().map(|(_, way)| way).collect();
-    pieces::launches(ways).iter().try_for_each(submit)?;
-    Ok(alone)
+    pieces::launches(ways).iter().try_for_each(|launch| submit(Step::Together(launch)))
 }
 
 /// The same copy of narrower elements.

@@ -233,7 +233,7 @@ kernels! {
     JoinPieces: Join ["join_pieces_" of 1 2 4 8 16; ""] None,
         "several copies to one destination: what lies side by side is written at about the same time";
     JoinInterleave: Join ["join_interleave_" of 1 2 4 8 16; ""] None,
-        "several sources have a few elements of each row: elements are collected into whole stores";
+        "several sources have a few elements of each row: rows are put together in shared memory";
     JoinZip: Join ["join_zip_" of 1 2 4 8; ""] None,
         "2, 4, 8 or 16 sources have one element of each row: parts of vectors are put together";
     Linear: Tile ["tile_linear" in 1 2 4 8 16] Some(tile(Linear)), ALIGNED;

@@ -163,10 +163,9 @@ shared! {
 
     /// Of `join.cu`.
     struct InterleaveParams {
-        dst: u64, run: i64,
-        row: FastDiv, run_rows: u32,
-        run_elements: u32, total: u32,
-        chunks: FastDiv, sources: u32,
+        dst: u64,
+        row: FastDiv,
+        elements: u32, total: u32, sources: u32,
         blocks: FastDiv, unused: u32,
         outer: [Loop; MAX_BOX_LOOPS],
         source: [Source; MAX_SOURCES],

@@ -96,26 +96,39 @@ fn interleave(p: &InterleaveParams, block: u32, width: u32, memory: &mut impl Me
             *place = Some((moved(src, [i64::from(i) * source.step]), source.row));
         }
     }
-    for (vector, thread) in (0..VECTORS).flat_map(|vector| (0..256).map(move |thread| (vector, thread))) {
-        let item = (block * VECTORS + vector) * 256 + thread;
-        if item >= p.total {
-            continue;
-        }
-        let run = p.chunks.divide(item);
-        let chunk = i64::from(item - run * p.chunks.divisor);
-        let dst = moved(p.dst, [box_dst, i64::from(run) * p.run]);
-        let first = chunk * 16 - i64::try_from(dst % 16).unwrap();
-        let step = i64::from(width);
-        assert!(first % step == 0, "whole elements");
-        for at in (first..first + 16).step_by(width as usize) {
-            let element = at / step;
-            if (0..i64::from(p.run_elements)).contains(&element) {
-                let row = p.row.divide(u32::try_from(element).unwrap());
-                let place = u32::try_from(element).unwrap() - row * p.row.divisor;
-                let (src, pitch) = places[place as usize].expect("a source for each element");
-                let from = moved(src, [i64::from(row + run * p.run_rows) * pitch]);
+    let dst = moved(p.dst, [box_dst]);
+    let (over, count) = (u32::try_from(dst % 16).unwrap(), 16 / width);
+    let (length, rows) = (p.row.divisor, p.row.divide(256));
+    let rest = 256 - rows * length;
+    let mut vectors = vec![None; (VECTORS * 256 * 16) as usize];
+    for thread in 0..256 {
+        let mut number = (block * VECTORS * count * 256 + thread).wrapping_sub(over / width);
+        let mut row = p.row.divide(number.wrapping_add(16 * length));
+        let mut at = number.wrapping_add(16 * length) - row * length;
+        row = row.wrapping_sub(16);
+        for k in 0..VECTORS * count {
+            if number < p.elements {
+                let (src, pitch) = places[at as usize].expect("a source for each element");
+                let from = moved(src, [i64::from(row) * pitch]);
                 assert!(aligned(from, width), "aligned elements");
-                memory.write(moved(dst, [at]), &read(memory, from, width));
+                for (i, byte) in read(memory, from, width).into_iter().enumerate() {
+                    vectors[((thread + k * 256) * width) as usize + i] = Some(byte);
+                }
+            }
+            number = number.wrapping_add(256);
+            (at, row) = (at + rest, row.wrapping_add(rows));
+            if at >= length {
+                (at, row) = (at - length, row.wrapping_add(1));
+            }
+        }
+    }
+    for vector in 0..VECTORS * 256 {
+        let item = block * VECTORS * 256 + vector;
+        let (first, bytes) = (i64::from(item * 16) - i64::from(over), i64::from(p.elements * width));
+        if item < p.total {
+            for at in first.max(0)..(first + 16).min(bytes) {
+                let byte = vectors[usize::try_from(i64::from(vector * 16) + at - first).unwrap()];
+                memory.write(moved(dst, [at]), &[byte.expect("what is stored was fetched")]);
             }
         }
     }
@@ -125,6 +138,7 @@ fn zip(p: &InterleaveParams, block: u32, width: u32, memory: &mut impl Memory) {
     let (block, box_dst, coordinates) = find_box(p, block);
     let sources = p.sources;
     assert!(matches!(sources, 2 | 4 | 8 | 16) && sources * width <= 16);
+    assert_eq!(p.total * 16, p.elements * width, "whole vectors");
     let part = 16 / sources;
     for (vector, thread) in (0..ZIP_VECTORS).flat_map(|vector| (0..256).map(move |thread| (vector, thread))) {
         let item = block * ZIP_VECTORS * 256 + thread + vector * 256;

@@ -13,7 +13,7 @@ use devarray::{
 use devarray_cuda::{
     CudaDevice,
     driver::{Failure, Fault, Function},
-    strided::{self, Addresses, Chosen, Launch, kernel::Entry},
+    strided::{self, Addresses, Chosen, Launch, Part, Step, kernel::Entry},
 };
 
 use super::{shown::Shown, state::Fake};
@@ -87,6 +87,16 @@ fn launches(shown: &mut Shown, device: &CudaDevice) -> Result<(), Box<dyn std::e
         Ok::<(), Error>(())
     })?;
     shown.add("Chosen", &chosen);
+    let parts =
+        [0, 64].map(|offset| Part { plan: &plan, addresses: Addresses { dst: offset << 20, ..addresses } });
+    shown.add("Part", &parts[0]);
+    strided::join(&parts, |step| {
+        shown.add("Step", &step);
+        if let Step::Together(launch) = step {
+            shown.add("JoinParams", &launch.params);
+        }
+        Ok::<(), Error>(())
+    })?;
     let tile = Entry::TableWideFused.tile().ok_or("a kernel of tiles")?;
     shown.add("TileKernel", &tile);
     shown.add("Find", &tile.find);

@@ -1,4 +1,4 @@
-//! Arrays put together along an axis: one copy a part.
+//! Arrays put together along an axis: one copy a part, submitted together.
 
 use smallvec::SmallVec;
 
@@ -17,7 +17,8 @@ use crate::{
 impl<T: Element, D: Device> Array<T, D> {
     /// A new array in C order of the elements of `parts`, one after the other along an axis. Does not synchronize.
     ///
-    /// The parts agree in all other axes. One copy for each that has elements.
+    /// The parts agree in all other axes. One copy for each that has elements; all are submitted together, so that a device may carry
+    /// them out at once.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -50,7 +51,7 @@ impl<T: Element, D: Device> Array<T, D> {
 
     /// A new array in C order of the elements of `parts`, all of one shape, along a new axis. Does not synchronize.
     ///
-    /// [`unstack`](ArrayView::unstack) undoes it. One copy a part.
+    /// [`unstack`](ArrayView::unstack) undoes it. One copy a part; all are submitted together.
     ///
     /// ```
     /// use devarray::{Array, Context};

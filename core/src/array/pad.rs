@@ -46,7 +46,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// Every element of the result is written once. [`Pad::Constant`] takes one copy and a fill or two for each axis with a
     /// margin; the others take a copy for each combination of margins and middle of those axes. Margins as wide before as
-    /// after count as one.
+    /// after count as one. Copies are submitted together, so that a device may carry them out at once.
     ///
     /// ```
     /// use devarray::{Array, Context, Pad};

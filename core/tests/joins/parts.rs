@@ -86,3 +86,16 @@ fn joined(
         });
     }
 }
+
+/// More parts than are submitted together.
+#[test]
+fn many_parts_are_joined() {
+    let stream = stream();
+    for count in [64, 65, 150] {
+        let due = numbered(&[3, count, 2]);
+        let models: Vec<Model> = (0..count).map(|at| due.select(1, &[at])).collect();
+        let joined = Array::concatenate(&stream, &arrays(&stream, &models).each_view(), 1).unwrap();
+        let found: Vec<usize> = joined.to_vec(&stream).unwrap().iter().map(|&n| n as usize).collect();
+        assert_eq!((joined.shape(), found), (&due.shape[..], due.values), "{count}");
+    }
+}

@@ -58,7 +58,7 @@ impl Given {
     }
 }
 
-/// All rows: what the sources have of them makes one after the other whole.
+/// All rows, one after the other without a gap: what the sources have of a row makes it whole.
 #[derive(Debug)]
 struct Rows {
     given: Vec<Given>,
@@ -66,8 +66,6 @@ struct Rows {
     /// Elements of a row.
     row: u32,
     rows: u32,
-    /// Bytes from row to row of the destination.
-    pitch: i64,
     /// Loops around boxes of rows.
     outer: Axes<Axis>,
 }
@@ -75,57 +73,41 @@ struct Rows {
 impl Rows {
     /// The rows that copies make together, if they do.
     fn of(problems: Vec<Problem>) -> Option<Self> {
+        let count = u32::try_from(problems.len()).ok()?;
         if !(2..=MAX_SOURCES).contains(&problems.len()) {
             return None;
         }
         let width = problems.iter().map(|problem| problem.width).min()?;
         let mut given: Vec<_> = problems.into_iter().map(|problem| Given::of(problem, width)).collect();
         given.sort_by_key(|given| given.dst);
-        let step = u64::from(width);
-        let follows = |pair: &[Given]| pair[0].dst + u64::from(pair[0].count) * step == pair[1].dst;
-        let same = |pair: &[Given]| {
-            let sides = |given: &Given| -> Axes<_> {
-                given.loops.iter().map(|axis| (axis.extent, axis.dst)).collect()
-            };
-            sides(&pair[0]) == sides(&pair[1])
-        };
-        if !given.windows(2).all(|pair| follows(pair) && same(pair)) {
+        let follows =
+            |pair: &[Given]| pair[0].dst + u64::from(pair[0].count) * u64::from(width) == pair[1].dst;
+        let sides =
+            |given: &Given| -> Axes<_> { given.loops.iter().map(|axis| (axis.extent, axis.dst)).collect() };
+        if !given.windows(2).all(|pair| follows(pair) && sides(&pair[0]) == sides(&pair[1])) {
             return None;
         }
         let row = given.iter().try_fold(0_u32, |sum, given| sum.checked_add(given.count))?;
-        if row as usize > MAX_SHORT_ROW || row * width >= MAX_PART_BYTES * u32::try_from(given.len()).ok()? {
+        if row as usize > MAX_SHORT_ROW || row * width >= MAX_PART_BYTES * count {
             return None;
         }
         let loops = &given[0].loops;
-        let outer: Axes<Axis> = loops.iter().skip(1).copied().collect();
         let (rows, pitch) = loops.first().map_or((1, 0), |rows| (rows.extent, rows.dst));
+        let outer: Axes<Axis> = loops.iter().skip(1).copied().collect();
         let box_bytes = u64::from(rows) * u64::from(row * width);
         let boxes = outer.iter().map(|axis| u64::from(axis.extent)).product::<u64>();
+        let flat = rows == 1 || pitch == i64::from(row * width);
         let dense = given.iter().all(|given| given.is_dense(width)) || box_bytes * boxes <= FEW_BYTES;
-        let worth = outer.is_empty() || box_bytes >= MIN_BOX_BYTES;
-        (dense && worth && outer.len() <= MAX_BOX_LOOPS).then_some(Self {
-            given,
-            width,
-            row,
-            rows,
-            pitch,
-            outer,
-        })
+        let worth = outer.is_empty() || (outer.len() <= MAX_BOX_LOOPS && box_bytes >= MIN_BOX_BYTES);
+        (flat && dense && worth).then_some(Self { given, width, row, rows, outer })
     }
 
     fn row_bytes(&self) -> u32 {
         self.row * self.width
     }
 
-    /// Whether rows follow each other without a gap.
-    fn is_flat(&self) -> bool {
-        self.rows == 1 || self.pitch == i64::from(self.row_bytes())
-    }
-
     fn is_aligned(&self) -> bool {
-        let mut strides = self.outer.iter().map(|axis| axis.dst);
-        let rows = self.is_flat() || self.pitch % 16 == 0;
-        rows && self.given[0].dst.is_multiple_of(16) && strides.all(|stride| stride % 16 == 0)
+        self.given[0].dst.is_multiple_of(16) && self.outer.iter().all(|axis| axis.dst % 16 == 0)
     }
 
     /// Whether each source gives a part of each vector, one element a row.
@@ -143,16 +125,14 @@ impl Rows {
                 && outer.all(|stride| stride.is_multiple_of(part))
         };
         let bytes = u64::from(self.rows) * u64::from(self.row_bytes());
-        self.is_flat() && self.is_aligned() && bytes.is_multiple_of(16) && self.given.iter().all(whole)
+        self.is_aligned() && bytes.is_multiple_of(16) && self.given.iter().all(whole)
     }
 
     /// The launch for some rows of each box.
     fn launch(&self, start: u32, rows: u32, zip: bool) -> Option<Launch<JoinParams>> {
-        let (run_rows, runs) = if self.is_flat() { (rows, 1) } else { (1, rows) };
-        let run_elements = run_rows.checked_mul(self.row)?;
+        let elements = rows.checked_mul(self.row)?;
         let over = if self.is_aligned() { 0 } else { 16 - self.width };
-        let chunks = (run_elements.checked_mul(self.width)? + over).div_ceil(16);
-        let total = runs.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
+        let total = (elements.checked_mul(self.width)? + over).div_ceil(16);
         let blocks = total.div_ceil(THREADS * if zip { ZIP_VECTORS } else { VECTORS });
         let boxes = self.outer.iter().try_fold(1_u32, |product, axis| product.checked_mul(axis.extent))?;
         let mut outer = [Loop::new(1, 0, 0); MAX_BOX_LOOPS];
@@ -176,13 +156,10 @@ impl Rows {
             threads: THREADS,
             shared_bytes: 0,
             params: JoinParams::Interleave(InterleaveParams {
-                dst: self.given[0].dst.wrapping_add_signed(i64::from(start) * self.pitch),
-                run: self.pitch,
+                dst: self.given[0].dst + u64::from(start) * u64::from(self.row_bytes()),
                 row: FastDiv::new(self.row),
-                run_rows,
-                run_elements,
+                elements,
                 total,
-                chunks: FastDiv::new(chunks),
                 sources: u32::try_from(self.given.len()).ok()?,
                 blocks: FastDiv::new(blocks),
                 unused: 0,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, convert::Infallible};
 use devarray::{Layout, Order, backend::Capabilities, copy::Plan};
 
 use super::{
-    super::{Addresses, Part, emulate, join},
+    super::{Addresses, JoinParams, Part, Step, emulate, join},
     GUARD, Host, Random, Scale, any_gap, layout, repeated,
 };
 
@@ -44,11 +44,16 @@ impl Copies {
         let parts: Vec<_> = parts.collect();
         let mut found = before;
         let mut memory = Host { src: &source, src_base: SRC, dst: &mut found, dst_base: DST - GUARD as u64 };
-        let mut names = Vec::new();
-        let Ok(alone) = join::<Infallible>(&parts, |launch| {
-            names.push(launch.kernel.name().unwrap().to_str().unwrap());
-            assert!(launch.params.as_ptr().1 <= 4096, "the most that a launch takes");
-            emulate::join::join(launch, &mut memory);
+        let (mut names, mut alone) = (Vec::new(), Vec::new());
+        let Ok(()) = join::<Infallible>(&parts, |step| {
+            match step {
+                Step::Alone(number) => alone.push(number),
+                Step::Together(launch) => {
+                    names.push(launch.kernel.name().unwrap().to_str().unwrap());
+                    assert!(launch.params.as_ptr().1 <= 4096, "the most that a launch takes");
+                    emulate::join::join(launch, &mut memory);
+                }
+            }
             Ok(())
         });
         for &number in &alone {
@@ -119,7 +124,7 @@ fn concatenation(random: &mut Random, width: usize) -> Copies {
 fn random_joins_move_the_bytes_of_their_plans_and_no_others() {
     let mut kernels = BTreeMap::<&str, usize>::new();
     let mut alone = 0;
-    for seed in 1..=500_u64 {
+    for seed in 1..=300_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let width = 1 << random.below(5);
         let copies = concatenation(&mut random, width);
@@ -134,8 +139,82 @@ fn random_joins_move_the_bytes_of_their_plans_and_no_others() {
             assert!(kernels.contains_key(&name[..]), "{name} was never launched: {kernels:?}");
         }
     }
-    for name in ["join_zip_1", "join_zip_2", "join_zip_4", "join_zip_8"] {
+    assert!(alone > 0, "some are better made alone");
+}
+
+/// Sources of one element a row each, at any alignment.
+#[test]
+fn stacks_move_the_bytes_of_their_plans_and_no_others() {
+    let mut random = Random(11);
+    let mut kernels = BTreeMap::<&str, usize>::new();
+    for width in [1, 2, 4, 8, 16] {
+        for count in [2, 3, 4, 8, 16, 40] {
+            for rows in [16, 48, 1000, 1001] {
+                let odd =
+                    |random: &mut Random| if random.one_in(9) { (width * random.below(5)) as u64 } else { 0 };
+                let src = Layout::contiguous(&[rows, 1], Order::C).unwrap();
+                let dst = Layout::contiguous(&[rows, count], Order::C).unwrap();
+                let part = |at| {
+                    let to = dst.slice_axis(1, at..at + 1).unwrap();
+                    (plan(&to, &src, width).unwrap(), odd(&mut random))
+                };
+                let parts = (0..count).map(part).collect();
+                let copies = Copies { parts, dst_len: rows * count * width + 64, odd: odd(&mut random) };
+                let what = format!("{rows} rows of {count} elements of {width} bytes");
+                let (names, alone) = copies.check(&mut random, &what);
+                assert_eq!((names.len(), alone), (1, 0), "{what}: {names:?}");
+                *kernels.entry(names[0]).or_default() += 1;
+            }
+        }
+    }
+    for name in ["join_zip_1", "join_zip_2", "join_zip_4", "join_zip_8", "join_interleave_1"] {
         assert!(kernels.contains_key(name), "{name} was never launched: {kernels:?}");
     }
-    assert!(alone > 0, "some are better made alone");
+}
+
+/// The steps for parts along the last axis of a contiguous destination, each with its own memory.
+fn steps(rows: usize, lens: &[usize], width: usize) -> Vec<Result<(u64, u32), usize>> {
+    let dst = Layout::contiguous(&[rows, lens.iter().sum()], Order::C).unwrap();
+    let mut start = 0;
+    let plans = lens.iter().map(|&len| {
+        let to = dst.slice_axis(1, start..start + len).unwrap();
+        start += len;
+        plan(&to, &Layout::contiguous(&[rows, len], Order::C).unwrap(), width).unwrap()
+    });
+    let plans: Vec<_> = plans.collect();
+    let addresses = |number: usize| Addresses { dst: DST, src: SRC + ((number as u64) << 32) };
+    let parts = plans.iter().enumerate().map(|(number, plan)| Part { plan, addresses: addresses(number) });
+    let mut steps = Vec::new();
+    let Ok(()) = join::<Infallible>(&parts.collect::<Vec<_>>(), |step| {
+        steps.push(match step {
+            Step::Alone(number) => Err(number),
+            Step::Together(launch) => Ok(match &launch.params {
+                JoinParams::Pieces(p) => (p.piece[0].at.dst - DST, launch.grid),
+                JoinParams::Interleave(p) => (p.dst - DST, p.elements),
+            }),
+        });
+        Ok(())
+    });
+    steps
+}
+
+#[test]
+fn long_copies_go_alone_and_first() {
+    let found = steps(1 << 20, &[160, 1, 170, 2], 4);
+    assert_eq!(found[..2], [Err(0), Err(2)]);
+    assert!(matches!(found[2..], [Ok((640, _))]), "{found:?}");
+    // Nothing is gained by a launch for one.
+    assert_eq!(steps(1 << 20, &[160, 1], 4), [Err(0), Err(1)]);
+}
+
+#[test]
+fn rows_of_more_than_a_gibibyte_are_several_launches() {
+    let rows = (1 << 28) - 16;
+    assert_eq!(steps(rows, &[1, 2], 2), [Ok((0, 536_870_880)), Ok((1_073_741_760, 268_435_440))]);
+}
+
+#[test]
+fn many_parts_are_few_launches() {
+    assert_eq!(steps(64, &[100; 40], 4).len(), 3);
+    assert_eq!(steps(64, &[3; 40], 4).len(), 1);
 }

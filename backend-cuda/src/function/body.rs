@@ -98,7 +98,7 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// Whether a division can be quick.
+    /// Whether a division can be quick if the elements are in range.
     pub(super) fn has_quick_divisions(&self) -> bool {
         self.quick_divisors().next().is_some()
     }
@@ -107,11 +107,12 @@ impl<'p> Body<'p> {
     fn quick_divisors(&self) -> impl Iterator<Item = Register> {
         let instructions = self.program.instructions();
         instructions.iter().enumerate().filter_map(move |(at, &instruction)| match instruction {
-            Instruction::Binary(Binary::Divide, _, by)
+            Instruction::Binary(Binary::Divide, a, by)
                 if self.differs[at] == Differs::ByElement
                     && self.differs[by.index()] < Differs::ByElement
                     && self.program.register_type(by) == RegisterType::F32
-                    && quick::may_divide(instructions[by.index()]) =>
+                    && quick::may_divide(instructions[by.index()])
+                    && !quick::is_always_exact(instructions[a.index()], instructions[by.index()]) =>
             {
                 Some(by)
             }
@@ -164,13 +165,17 @@ impl<'p> Body<'p> {
                     to
                 }
                 (Instruction::Binary(Binary::Divide, a, b), _) => {
-                    match quick.zip(known.inverses[b.index()]) {
-                        Some((quick, inverse)) => {
-                            let in_range = quick::is_in_range(self.program.instructions()[a.index()]);
-                            let number = (register(known, a), in_range);
-                            quick.divide(text, number, register(known, b), inverse)
+                    let [number, divisor] = [a, b].map(|operand| register(known, operand));
+                    let [of, by] = [a, b].map(|operand| self.program.instructions()[operand.index()]);
+                    match (by, quick.zip(known.inverses[b.index()])) {
+                        (Instruction::Constant(Constant::F32(bits)), _) if quick::is_always_exact(of, by) => {
+                            let inverse = quick::inverse_of(text, bits);
+                            quick::quotient(text, number, divisor, inverse)
                         }
-                        None => self.instruction(text, known, instruction, source),
+                        (_, Some((quick, inverse))) => {
+                            quick.divide(text, (number, quick::is_in_range(of)), divisor, inverse)
+                        }
+                        (_, None) => self.instruction(text, known, instruction, source),
                     }
                 }
                 _ => self.instruction(text, known, instruction, source),

@@ -44,7 +44,7 @@ def assembler():
 def texts():
     """The texts that the crate writes now."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(DUMP.split(), check=True, env={**os.environ, "TEXTS": folder}, stdout=subprocess.DEVNULL)
+        subprocess.run(DUMP.split(), check=True, cwd=HERE, env={**os.environ, "TEXTS": folder}, stdout=subprocess.DEVNULL)
         return sorted({path.read_bytes() for path in pathlib.Path(folder).iterdir()})
 
 

@@ -101,7 +101,7 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// Whether a division can be quick.
+    /// Whether a division can be quick if the elements are in range.
     pub(super) fn has_quick_divisions(&self) -> bool {
         self.quick_divisors().next().is_some()
     }
@@ -110,11 +110,12 @@ impl<'p> Body<'p> {
     fn quick_divisors(&self) -> impl Iterator<Item = Register> {
         let instructions = self.program.instructions();
         instructions.iter().enumerate().filter_map(move |(at, &instruction)| match instruction {
-            Instruction::Binary(Binary::Divide, _, by)
+            Instruction::Binary(Binary::Divide, a, by)
                 if self.differs[at] == Differs::ByElement
                     && self.differs[by.index()] < Differs::ByElement
                     && self.program.register_type(by) == RegisterType::F32
-                    && quick::may_divide(instructions[by.index()]) =>
+                    && quick::may_divide(instructions[by.index()])
+                    && !quick::is_always_exact(instructions[a.index()], instructions[by.index()]) =>
             {
                 Some(by)
             }

@@ -39,6 +39,30 @@ pub(super) fn is_in_range(number: Instruction) -> bool {
     matches!(number, Instruction::Unary(Unary::SignedToF32 | Unary::UnsignedToF32, _))
 }
 
+/// Whether a quotient is exactly rounded the quick way whatever the elements are: of an integer by a constant in range.
+pub(super) fn is_always_exact(number: Instruction, divisor: Instruction) -> bool {
+    is_in_range(number) && matches!(divisor, Instruction::Constant(_)) && may_divide(divisor)
+}
+
+/// The inverse of a constant.
+pub(super) fn inverse_of(text: &mut Text, bits: u32) -> Reg {
+    let inverse = f32::from_bits(bits).recip().to_bits();
+    text.set(Bank::F32, "mov.f32", format_args!("0f{inverse:08X}"))
+}
+
+/// The quotient by a divisor of this inverse, if both are in range.
+pub(super) fn quotient(text: &mut Text, number: Reg, divisor: Reg, inverse: Reg) -> Reg {
+    let minus = text.set(Bank::F32, "neg.f32", format_args!("{number}"));
+    let mut quotient = text.set(Bank::F32, "mul.rn.f32", format_args!("{number}, {inverse}"));
+    for _ in 0..2 {
+        // In this order of signs a quotient of 0 keeps its own.
+        let excess = text.set(Bank::F32, "fma.rn.f32", format_args!("{quotient}, {divisor}, {minus}"));
+        let lack = text.set(Bank::F32, "neg.f32", format_args!("{excess}"));
+        quotient = text.set(Bank::F32, "fma.rn.f32", format_args!("{lack}, {inverse}, {quotient}"));
+    }
+    quotient
+}
+
 impl Quick {
     /// Before the first division.
     pub(super) fn begin(text: &mut Text) -> Self {
@@ -67,8 +91,7 @@ impl Quick {
     /// The inverse of a divisor, which is looked at unless it is the constant that `instruction` says.
     pub(super) fn inverse(self, text: &mut Text, divisor: Reg, instruction: Instruction) -> Reg {
         if let Instruction::Constant(Constant::F32(bits)) = instruction {
-            let inverse = f32::from_bits(bits).recip().to_bits();
-            return text.set(Bank::F32, "mov.f32", format_args!("0f{inverse:08X}"));
+            return inverse_of(text, bits);
         }
         let ([low, high], divisors) = (DIVISORS, self.divisors);
         let above = text.set(Bank::Predicate, "setp.ge.f32", format_args!("{divisor}, 0f{low:08X}"));
@@ -97,14 +120,6 @@ impl Quick {
             let turned = text.set(Bank::B32, "mad.lo.u32", format_args!("{bits}, 2, {turn:#x}"));
             text.line(format_args!("max.u32 {smallest}, {smallest}, {turned}"));
         }
-        let minus = text.set(Bank::F32, "neg.f32", format_args!("{number}"));
-        let mut quotient = text.set(Bank::F32, "mul.rn.f32", format_args!("{number}, {inverse}"));
-        for _ in 0..2 {
-            // In this order of signs a quotient of 0 keeps its own.
-            let excess = text.set(Bank::F32, "fma.rn.f32", format_args!("{quotient}, {divisor}, {minus}"));
-            let lack = text.set(Bank::F32, "neg.f32", format_args!("{excess}"));
-            quotient = text.set(Bank::F32, "fma.rn.f32", format_args!("{lack}, {inverse}, {quotient}"));
-        }
-        quotient
+        quotient(text, number, divisor, inverse)
     }
 }

@@ -219,6 +219,37 @@ fn divisions_without_division() {
     close(&fake, device, stream);
 }
 
+/// Integers over a constant are never divided, and need no second way for what is out of range.
+#[test]
+fn integers_over_constants() {
+    use ElementType::{I32, I64, U8, U64};
+    for (of, by, is_quick) in [
+        (U8, "255.0", true),
+        (I32, "3.0", true),
+        (I64, "1e-10", true),
+        (U64, "1e8", true),
+        // The twins: divisors that are out of range, or negative.
+        (U8, "1e30", false),
+        (I32, "-3.0", false),
+    ] {
+        let fake = Fake::new();
+        let (device, stream) = open(&fake);
+        let text = format!("cast(x0, f32) / {by}");
+        let program = Function::parse(&text, &[of], &[]).unwrap().expand();
+        let mut case = Case::of(&mut Dice(7), program, &[1_003]);
+        // Every byte is among them, and so are the least and the greatest number of each type.
+        let len = of.len_bytes();
+        for (nth, element) in case.inputs[0].1.chunks_exact_mut(len).enumerate().take(256) {
+            element.fill(0);
+            element[(nth / 128 * 3).min(len - 1)] = nth.to_le_bytes()[0];
+        }
+        case.compare(&case.run(&device, &stream), &case.interpreted(), 0);
+        let written = fake.state(|state| state.written.concat());
+        assert_eq!(written.contains("div.rn.f32"), !is_quick, "{text} of {of}");
+        close(&fake, device, stream);
+    }
+}
+
 #[test]
 fn what_the_driver_says_of_a_text_is_shown_with_it() {
     let fake = Fake::new();

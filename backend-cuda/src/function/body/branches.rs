@@ -1,6 +1,6 @@
 //! What branches separate: the rest of a program for the elements of a thread, each part for one after the other.
 
-use devarray::function::primitive::{Binary, Instruction};
+use devarray::function::primitive::{Binary, Constant, Instruction};
 
 use super::{Body, Differs, Known, register};
 use crate::function::{
@@ -153,11 +153,19 @@ impl Body<'_> {
         source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
     ) -> Reg {
         let instruction = self.program.instructions()[at];
-        if let (Instruction::Binary(Binary::Divide, a, b), Some(quick)) = (instruction, quick)
-            && let Some(inverse) = known.inverses[b.index()]
-        {
-            let in_range = quick::is_in_range(self.program.instructions()[a.index()]);
-            return quick.divide(text, (register(known, a), in_range), register(known, b), inverse);
+        if let Instruction::Binary(Binary::Divide, a, b) = instruction {
+            let [of, by] = [a, b].map(|operand| self.program.instructions()[operand.index()]);
+            match (by, quick.zip(known.inverses[b.index()])) {
+                (Instruction::Constant(Constant::F32(bits)), _) if quick::is_always_exact(of, by) => {
+                    let inverse = quick::inverse_of(text, bits);
+                    return quick::quotient(text, register(known, a), register(known, b), inverse);
+                }
+                (_, Some((quick, inverse))) => {
+                    let number = (register(known, a), quick::is_in_range(of));
+                    return quick.divide(text, number, register(known, b), inverse);
+                }
+                (_, None) => {}
+            }
         }
         self.instruction(text, known, instruction, source)
     }

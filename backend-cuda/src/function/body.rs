@@ -101,9 +101,9 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// Whether a division can be quick if the elements are in range.
-    pub(super) fn has_quick_divisions(&self) -> bool {
-        self.quick_divisors().next().is_some()
+    /// Divisions of an element that can be quick if what is divided is in range.
+    pub(super) fn quick_divisions(&self) -> usize {
+        self.quick_divisors().count()
     }
 
     /// What a line of elements has in common, and others of `f32` are divided by.

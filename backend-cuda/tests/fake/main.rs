@@ -43,6 +43,7 @@ mod absence;
 mod accounting;
 mod calls;
 mod debug;
+mod divisions;
 mod driver;
 mod errors;
 mod foreign;

@@ -15,6 +15,10 @@ use crate::function::{
 /// The elements of an operand that a thread loaded: for each position along the short axis, for each along the inner.
 type Elements = Vec<Vec<Loaded>>;
 
+/// Most divisions of pixels that are written for all elements of a thread a second time, in case that the quick way is not
+/// sound: the driver takes 2 ms to compile one.
+const PLAIN_DIVISIONS: usize = 8;
+
 /// What the parts of a kernel share.
 struct Kernel<'a> {
     class: &'a Class,
@@ -101,14 +105,19 @@ impl Kernel<'_> {
         let beyond = text.set(Bank::Predicate, above, format_args!("{end}, {extent}"));
         let partial = text.set(Bank::Predicate, "or.pred", format_args!("{before}, {beyond}"));
         text.line(format_args!("@{partial} bra {tail}"));
-        if body.has_quick_divisions() {
+        let divisions = body.quick_divisions() * self.vector * self.deal;
+        if divisions > 0 {
             let plain = text.label();
             self.whole(text, body, rows, first, Some(&plain));
             text.line(format_args!("bra {done}"));
             text.place(&plain);
         }
-        self.whole(text, body, rows, first, None);
-        text.line(format_args!("bra {done}"));
+        // Deviations of channels are in range. If not, pixels are computed one by one, as at the ends of rows.
+        let pixels = self.class.operands.iter().any(|(_, access)| matches!(access, Access::Dealt { .. }));
+        if !pixels || divisions <= PLAIN_DIVISIONS {
+            self.whole(text, body, rows, first, None);
+            text.line(format_args!("bra {done}"));
+        }
 
         text.place(&tail);
         let at = text.set(Bank::B32, "max.s32", format_args!("{first}, 0"));

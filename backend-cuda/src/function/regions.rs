@@ -58,6 +58,11 @@ impl Tree {
         self.parents.len() - 1
     }
 
+    /// The two sides of a selection were made one after the other.
+    fn other_side(region: Region) -> Region {
+        if region % 2 == 1 { region + 1 } else { region - 1 }
+    }
+
     fn contains(&self, outer: Region, inner: Region) -> bool {
         self.join(outer, inner) == outer
     }
@@ -138,7 +143,10 @@ impl Regions {
         for region in 1..costs.len() {
             let outer = kept[tree.parents[region]];
             // A branch around nearly everything would keep the assembler from mixing the elements' instructions.
-            let is_worth = costs[region] >= WORTH && 3 * costs[region] <= 2 * costs[outer];
+            // So would one around what costs little beside the other side, which is computed in any case.
+            let is_worth = costs[region] >= WORTH
+                && 3 * costs[region] <= 2 * costs[outer]
+                && 4 * costs[region] >= costs[Tree::other_side(region)];
             kept.push(if is_worth { region } else { outer });
         }
         let branches = groups.into_iter().filter_map(|group| {

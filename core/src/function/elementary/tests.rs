@@ -76,6 +76,7 @@ fn unary(op: Unary, a: Held) -> Held {
         #[expect(clippy::cast_possible_truncation, reason = "rounds")]
         (Unary::Narrow, F64(a)) => F32(a as f32),
         (Unary::UnsignedToF64, B64(a)) => F64(a as f64),
+        (Unary::SignedToF64, B32(a)) => F64(f64::from(a.cast_signed())),
         (Unary::SignedToF64, B64(a)) => F64(a.cast_signed() as f64),
         other => panic!("{other:?}"),
     }

@@ -84,6 +84,8 @@ TABLES = {
                                             lambda r, d: d * r * r / mp.expm1(r)),
     "hyperbolic COSH": lambda: fit(root(lambda r: (mp.cosh(r) - 1) / r**2), 0, SQUARE, 5, lambda t, d: d * t),
     "hyperbolic SINH": lambda: fit(root(lambda r: (mp.sinh(r) - r) / r**3), 0, SQUARE, 5, lambda t, d: d * t),
+    "single hyperbolic TANH": lambda: fit(root(lambda z: (mp.tanh(z) / z - 1) / z**2), 0, mp.mpf("0.17335") ** 2, 5,
+                                          lambda t, d: d * t),
     "logarithm LOG": lambda: fit(lambda t: LOG(t) / t, 0, LOG_END, 7, lambda t, d: d * t / 2),
     "power LOG_TAIL": lambda: fit(lambda t: (LOG(max(t, TINY**0.5)) - 2 * max(t, TINY**0.5) / 3) / max(t, TINY**0.5)**2,
                                   0, LOG_END, 8, lambda t, d: d * t * t / 2),
@@ -91,6 +93,7 @@ TABLES = {
                                      lambda t, d: d * t),
     "trigonometric COS": lambda: fit(root(lambda r: (mp.cos(r) - 1 + r * r / 2) / r**4), 0, QUARTER_TURN, 6,
                                      lambda t, d: d * t * t / mp.cos(mp.sqrt(t))),
+    # The library's differ from these in their last bits: see there.
     "single trigonometric SIN_WIDE": lambda: fit(root(lambda r: (mp.sin(r) / r - 1) / r**2), 0,
                                                  mp.mpf("1.572") ** 2, 8,
                                                  lambda t, d: d * t * mp.sqrt(t) / mp.sin(mp.sqrt(t))),

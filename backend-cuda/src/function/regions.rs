@@ -58,8 +58,19 @@ impl Tree {
         self.parents.len() - 1
     }
 
+    /// The two sides of a selection were made one after the other.
+    fn other_side(region: Region) -> Region {
+        if region % 2 == 1 { region + 1 } else { region - 1 }
+    }
+
     fn contains(&self, outer: Region, inner: Region) -> bool {
         self.join(outer, inner) == outer
+    }
+
+    /// An instruction of region `by` uses what sets a register.
+    fn used(&self, of: &mut [Option<Region>], operand: Register, by: Region) {
+        let before = &mut of[operand.index()];
+        *before = Some(before.map_or(by, |before| self.join(before, by)));
     }
 
     /// The innermost region that both are in.
@@ -87,19 +98,14 @@ impl Regions {
         for at in (0..instructions.len()).rev().filter(|&at| !skipped(at)) {
             let region = of[at].unwrap_or(0);
             of[at] = Some(region);
-            let mut used = |tree: &Tree, operand: Register, by: Region| {
-                let before = &mut of[operand.index()];
-                *before = Some(before.map_or(by, |before| tree.join(before, by)));
-            };
             match instructions[at] {
                 Instruction::Select(condition, a, b) => {
-                    used(&tree, condition, region);
-                    let known_before =
-                        |at: usize, operand: Register| operand.index() < at || skipped(operand.index());
+                    tree.used(&mut of, condition, region);
+                    let known_before = |operand: Register| operand.index() < at || skipped(operand.index());
                     let found = groups.iter().rposition(|group| {
                         let is_known = |&of: &usize| {
                             let Instruction::Select(_, a, b) = instructions[of] else { return false };
-                            known_before(at, a) && known_before(at, b)
+                            known_before(a) && known_before(b)
                         };
                         (group.condition, group.parent) == (condition, region)
                             && group.selections.iter().all(is_known)
@@ -117,11 +123,10 @@ impl Regions {
                         [a, b].into_iter().zip(groups[group].sides.into_iter().zip([true, false]))
                     {
                         let by = if nearly_always == Some(chosen_if) { region } else { side };
-                        let before = &mut of[operand.index()];
-                        *before = Some(before.map_or(by, |before| tree.join(before, by)));
+                        tree.used(&mut of, operand, by);
                     }
                 }
-                other => other.operands().for_each(|operand| used(&tree, operand, region)),
+                other => other.operands().for_each(|operand| tree.used(&mut of, operand, region)),
             }
         }
         let of: Vec<Region> = of.into_iter().map(|region| region.unwrap_or(0)).collect();
@@ -138,7 +143,10 @@ impl Regions {
         for region in 1..costs.len() {
             let outer = kept[tree.parents[region]];
             // A branch around nearly everything would keep the assembler from mixing the elements' instructions.
-            let is_worth = costs[region] >= WORTH && 3 * costs[region] <= 2 * costs[outer];
+            // So would one around what costs little beside the other side, which is computed in any case.
+            let is_worth = costs[region] >= WORTH
+                && 3 * costs[region] <= 2 * costs[outer]
+                && 4 * costs[region] >= costs[Tree::other_side(region)];
             kept.push(if is_worth { region } else { outer });
         }
         let branches = groups.into_iter().filter_map(|group| {

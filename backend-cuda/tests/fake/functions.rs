@@ -291,3 +291,31 @@ fn elementary_functions() {
     assert!(fake.state(|state| state.written.iter().filter(|text| branches(text)).count()) >= 3);
     close(&fake, device, stream);
 }
+
+/// What few elements need is behind one branch around all of a thread; what nearly all need is not behind any.
+#[test]
+fn what_is_seldom_needed_is_skipped_for_a_whole_thread() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    // Huge angles are seldom, of `tan` their quadrant too; the inputs that are listed with their results are one in a
+    // billion, and the rest is not behind a branch for them.
+    for (text, of, branches) in [
+        ("sin(x0)", ElementType::F32, 1 + 4 + 1),
+        ("tan(x0)", ElementType::F32, 1 + 4 + 1),
+        ("cos(x0)", ElementType::F64, 1 + 2 + 1),
+        ("log(x0)", ElementType::F32, 0),
+        ("tanh(x0)", ElementType::F32, 0),
+    ] {
+        let program = Function::parse(text, &[of], &[]).unwrap().expand();
+        let mut case = Case::of(&mut Dice(7), program, &[4096]);
+        let layout = Layout::new(&[4096], &[1], 0).unwrap();
+        for (into, bytes) in case.inputs.iter_mut().chain([&mut case.result]) {
+            *into = layout.clone();
+            bytes.resize(4096 * of.len_bytes(), 0x5c);
+        }
+        case.compare(&case.run(&device, &stream), &case.interpreted(), 0);
+        let written = fake.state(|state| state.written.last().cloned().unwrap());
+        assert_eq!(written.matches("    @!%p").count(), branches, "{text}\n{written}");
+    }
+    close(&fake, device, stream);
+}

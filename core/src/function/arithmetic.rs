@@ -28,6 +28,8 @@ pub(super) trait Arithmetic: Copy {
     fn low(x: Self::B64) -> Self::B32;
     /// Zeros above.
     fn zero_extend(x: Self::B32) -> Self::B64;
+    /// A signed integer, exact.
+    fn signed_b32_to_f64(x: Self::B32) -> Self::F64;
     /// A signed integer, rounded to nearest even.
     fn signed_to_f64(x: Self::B64) -> Self::F64;
     /// An unsigned integer, rounded to nearest even.

@@ -36,6 +36,11 @@ impl Arithmetic for Host {
     }
 
     #[inline(always)]
+    fn signed_b32_to_f64(x: u32) -> f64 {
+        f64::from(x.cast_signed())
+    }
+
+    #[inline(always)]
     fn signed_to_f64(x: u64) -> f64 {
         x.cast_signed() as f64
     }

@@ -91,6 +91,10 @@ impl<'t, 'b> Arithmetic for Traced<'t, 'b> {
         x.unary(Unary::ZeroExtend)
     }
 
+    fn signed_b32_to_f64(x: Self::B32) -> Self::F64 {
+        x.unary(Unary::SignedToF64)
+    }
+
     fn signed_to_f64(x: Self::B64) -> Self::F64 {
         x.unary(Unary::SignedToF64)
     }

@@ -1,9 +1,7 @@
 //! `asinh`, `acosh`, `atanh`.
 
 use super::logarithm::{LOG, log_of_pair, with_exponent};
-use super::pair::{
-    fast_two_sum, integer, power_of_two, quotient, square_root, two_product, two_sum, with_sign,
-};
+use super::pair::{fast_two_sum, power_of_two, quotient, square_root, two_product, two_sum, with_sign};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 
 /// `ln 2 / 2` in two parts; products of the first with exponents are exact.
@@ -55,7 +53,7 @@ pub(super) fn atanh<A: Arithmetic>(x: A::F64) -> A::F64 {
     let (s, s_lo) = quotient::<A>(n, (d, d_lo + (above_lo + scaled_lo)));
     let s2 = s * s;
     let low = (s2 * s * 0.5).fma(polynomial::<A, 7>(s2, &LOG), s_lo);
-    let y = with_sign::<A>(with_exponent::<A>(integer::<A>(e), HALF_LN_2_PARTS, (s, low)), x);
+    let y = with_sign::<A>(with_exponent::<A>(A::signed_b32_to_f64(e), HALF_LN_2_PARTS, (s, low)), x);
     let y = x.when(a.below(1.0 / 268_435_456.0), y);
     let limit = with_sign::<A>(x.constant(f64::INFINITY), x).when(a.is(1.0), x.constant(f64::NAN));
     y.when(a.below(1.0), limit)

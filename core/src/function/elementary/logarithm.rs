@@ -1,7 +1,7 @@
 //! `log`, `log2`, `log10`, `log1p`: `x = 2^e m` with `m` between √½ and √2, and `log m` by a polynomial in
 //! `s = (m - 1) / (m + 1)`.
 
-use super::pair::{Pair, fast_two_sum, integer, power_of_two, reciprocal, two_sum};
+use super::pair::{Pair, fast_two_sum, power_of_two, reciprocal, two_sum};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{LOG2_E, LOG10_E};
 
@@ -62,8 +62,8 @@ pub(super) fn log_of_pair<A: Arithmetic>((hi, lo): Pair<A>, extra: Option<A::F64
     let low = lo * power_of_two::<A>(low_e.constant(0).minus(low_e));
     let (f, f_lo) = fast_two_sum::<A>(m - 1.0, low);
     let e = match extra {
-        Some(extra) => integer::<A>(e) + extra,
-        None => integer::<A>(e),
+        Some(extra) => A::signed_b32_to_f64(e) + extra,
+        None => A::signed_b32_to_f64(e),
     };
     with_exponent::<A>(e, LN_2_PARTS, log_of_1_plus::<A>(f, Some(f_lo)))
 }
@@ -83,7 +83,7 @@ fn parts<A: Arithmetic>(x: A::F64) -> (A::F64, Pair<A>) {
     let subnormal = x.below(f64::MIN_POSITIVE);
     let (e, m) = split::<A>((x * 18_014_398_509_481_984.0).when(subnormal, x));
     let e = e.minus_literal(54).when(subnormal, e);
-    (integer::<A>(e), log_of_1_plus::<A>(m - 1.0, None))
+    (A::signed_b32_to_f64(e), log_of_1_plus::<A>(m - 1.0, None))
 }
 
 /// A pair times a constant pair.

@@ -93,13 +93,6 @@ pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
 /// The same, and the low bits, 52 places higher, are 2 to the power of the integer.
 pub(super) const POWER_SHIFT: f64 = SHIFT + 1023.0;
 
-/// A signed integer as `f64`, for magnitudes below 2^31. Exact.
-#[inline(always)]
-pub(super) fn integer<A: Arithmetic>(k: A::B32) -> A::F64 {
-    let biased = A::zero_extend(k ^ 0x8000_0000) | 0x4330_0000_0000_0000;
-    A::F64::of_bits(biased) - 4_503_601_774_854_144.0
-}
-
 /// The magnitude of `x` with the sign of `sign`.
 #[inline(always)]
 pub(super) fn with_sign<A: Arithmetic>(x: A::F64, sign: A::F64) -> A::F64 {

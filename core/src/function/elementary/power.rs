@@ -2,9 +2,7 @@
 
 use super::exponential::{LN_2_LOW, exp_pair_of_small};
 use super::logarithm::split;
-use super::pair::{
-    Pair, SHIFT, clamp, fast_two_sum, integer, quotient, scale, two_product, two_sum, with_sign,
-};
+use super::pair::{Pair, SHIFT, clamp, fast_two_sum, quotient, scale, two_product, two_sum, with_sign};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -46,7 +44,7 @@ fn log2<A: Arithmetic>(a: A::F64) -> Pair<A> {
     let (factor, factor_lo) = fast_two_sum::<A>(a.constant(2.0), rest);
     let log = times::<A>(s, (factor, factor_lo + rest_lo));
     let (log2, log2_lo) = times::<A>(log, (a.constant(LOG2_E), a.constant(LOG2_E_LOW)));
-    let (sum, error) = two_sum::<A>(integer::<A>(e), log2);
+    let (sum, error) = two_sum::<A>(A::signed_b32_to_f64(e), log2);
     fast_two_sum::<A>(sum, error + log2_lo)
 }
 

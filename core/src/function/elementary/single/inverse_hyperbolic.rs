@@ -1,7 +1,7 @@
 //! `asinh`, `acosh`, `atanh` of one `f32`: `e ln 2` and a polynomial in a quotient that loses nothing near 0.
 
 use super::super::logarithm::{LOG, split};
-use super::super::pair::{integer, power_of_two};
+use super::super::pair::power_of_two;
 use super::division::quotient;
 use super::{Hard, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
@@ -17,7 +17,7 @@ const HARD_ATANH: &Hard = &[];
 fn log_of_quotient<A: Arithmetic>(e: A::B32, n: A::F64, d: A::F64) -> A::F64 {
     let s = quotient::<A>(n, d);
     let s2 = s * s;
-    integer::<A>(e).fma_by(LN_2, (s2 * s).fma(polynomial::<A, 7>(s2, &LOG), s * 2.0))
+    A::signed_b32_to_f64(e).fma_by(LN_2, (s2 * s).fma(polynomial::<A, 7>(s2, &LOG), s * 2.0))
 }
 
 /// `log w`, for a `w >= 1` with `w = (d + n) / (d - n)`.

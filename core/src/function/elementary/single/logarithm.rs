@@ -1,7 +1,6 @@
 //! `log`, `log2`, `log10`, `log1p` of one `f32`.
 
 use super::super::logarithm::{LOG, split};
-use super::super::pair::integer;
 use super::division::quotient;
 use super::{Hard, mended};
 use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};
@@ -41,7 +40,7 @@ fn log_of_1_plus<A: Arithmetic>(f: A::F64) -> A::F64 {
 #[inline(always)]
 pub(super) fn parts<A: Arithmetic>(x: A::F32) -> (A::F64, A::F64) {
     let (e, m) = split::<A>(A::widen(x));
-    (integer::<A>(e), log_of_1_plus::<A>(m - 1.0))
+    (A::signed_b32_to_f64(e), log_of_1_plus::<A>(m - 1.0))
 }
 
 /// What the logarithms of `x <= 0`, ∞ and NaN are, else `y`.
@@ -77,7 +76,7 @@ pub(in super::super) fn log1p<A: Arithmetic>(x: A::F32) -> A::F32 {
     let (e, m) = split::<A>(wide + 1.0);
     // The sum is exact where the exponent is not 0.
     let f = wide.when(e.is(0), m - 1.0);
-    let y = A::narrow(integer::<A>(e).fma_by(LN_2, log_of_1_plus::<A>(f)));
+    let y = A::narrow(A::signed_b32_to_f64(e).fma_by(LN_2, log_of_1_plus::<A>(f)));
     let outside = x.constant(f32::NEG_INFINITY).when(x.is(-1.0), x.constant(f32::NAN));
     let y = y.when(x.below(f32::INFINITY), x).when(x.above(-1.0), outside);
     mended::<A>(x, x.when(x.is(0.0), y), HARD_LOG1P)

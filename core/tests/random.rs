@@ -69,6 +69,25 @@ fn published_vectors() -> Result {
     Ok(())
 }
 
+/// `curand_init(42, 7, 5, &state)`, and what `curand(&state)` then gives, of cuRAND's Philox on an H200.
+#[test]
+fn words_are_those_of_curand() -> Result {
+    let stream = stream()?;
+    let found: Array<u32, _> = random::bits(&stream, &[8], Key::new(42).sequence(7).at(5))?;
+    let due = [
+        0x600f_6196,
+        0x8fcd_f8f1,
+        0x2c8e_d839,
+        0x24ec_fc6e,
+        0xf000_aacd,
+        0x571a_4cf0,
+        0xd301_a3d5,
+        0x945b_cada,
+    ];
+    assert_eq!(found.to_vec(&stream)?, due);
+    Ok(())
+}
+
 #[test]
 fn bits_are_those_of_philox() -> Result {
     let stream = stream()?;

@@ -1,4 +1,12 @@
-//! Random numbers: published vectors, a Philox written apart, exact quantiles, moments, and blocks in any cut.
+//! Random numbers: published vectors, a Philox written apart, Box and Muller in `f64`, moments, and blocks in any cut.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "bits are bits"
+)]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use devarray::{
     Array, Context, Error, LayoutError, StreamHandle,

@@ -18,6 +18,7 @@ mod launch;
 mod lines;
 mod modules;
 mod problem;
+mod products;
 mod quick;
 mod recent;
 mod reduce;

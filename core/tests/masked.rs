@@ -1,4 +1,5 @@
 //! Reductions with a mask or an initial value, against sums and extremes of the host.
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "small numbers")]
 
 use devarray::{
     Array, Bool, Context, Error, StreamHandle,

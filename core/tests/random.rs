@@ -1,4 +1,12 @@
-//! Random numbers: published vectors, a Philox written apart, exact quantiles, moments, and blocks in any cut.
+//! Random numbers: published vectors, a Philox written apart, Box and Muller in `f64`, moments, and blocks in any cut.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "bits are bits"
+)]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use devarray::{
     Array, Context, Error, LayoutError, StreamHandle,
@@ -66,6 +74,25 @@ fn published_vectors() -> Result {
         })?;
         assert_eq!(result.to_vec(&stream)?, due);
     }
+    Ok(())
+}
+
+/// `curand_init(42, 7, 5, &state)`, and what `curand(&state)` then gives, of cuRAND's Philox on an H200.
+#[test]
+fn words_are_those_of_curand() -> Result {
+    let stream = stream()?;
+    let found: Array<u32, _> = random::bits(&stream, &[8], Key::new(42).sequence(7).at(5))?;
+    let due = [
+        0x600f_6196,
+        0x8fcd_f8f1,
+        0x2c8e_d839,
+        0x24ec_fc6e,
+        0xf000_aacd,
+        0x571a_4cf0,
+        0xd301_a3d5,
+        0x945b_cada,
+    ];
+    assert_eq!(found.to_vec(&stream)?, due);
     Ok(())
 }
 

@@ -13,13 +13,14 @@ use devarray::function::{
 use self::branches::Element;
 use super::{
     access::load_one,
+    products::{self, Product},
     quick::{self, Quick},
     regions::Regions,
     text::{Bank, Reg, Text},
 };
 
 /// What differs within a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Differs {
     /// Nothing: it is the same for all elements of a thread.
     Never,
@@ -38,6 +39,8 @@ pub(super) struct Body<'p> {
     differs: Vec<Differs>,
     /// What only one side of a selection needs.
     regions: Regions,
+    /// Of each half of a product of 32 bits the other half, if it is computed at the same place: one instruction gives both.
+    halves: Vec<Option<usize>>,
     common: Known,
 }
 
@@ -46,6 +49,15 @@ pub(super) struct Body<'p> {
 pub(super) struct Known {
     pub(super) values: Vec<Option<Reg>>,
     pub(super) inverses: Vec<Option<Reg>>,
+}
+
+impl Known {
+    fn set(&mut self, at: usize, register: Reg, product: Option<Product>) {
+        self.values[at] = Some(register);
+        if let Some((_, (other, register))) = product {
+            self.values[other] = Some(register);
+        }
+    }
 }
 
 impl<'p> Body<'p> {
@@ -63,15 +75,21 @@ impl<'p> Body<'p> {
         let nothing = vec![None; all.len()];
         let regions = Regions::of(program, |at| all[at] < Differs::ByElement);
         let common = Known { values: nothing.clone(), inverses: nothing };
-        Self { program, scalars, differs: all, regions, common }
+        let place = |at: usize| (all[at], regions.region(at));
+        let halves = products::halves(program, place);
+        Self { program, scalars, differs: all, regions, halves, common }
     }
 
     /// Writes what the elements of a thread have in common. `source`: the register of an input or a position.
     pub(super) fn common(&mut self, text: &mut Text, mut source: impl FnMut(&mut Text, Instruction) -> Reg) {
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
-            if self.differs[at] == Differs::Never {
-                let register = self.instruction(text, &self.common, instruction, &mut source);
-                self.common.values[at] = Some(register);
+            if self.differs[at] == Differs::Never && self.common.values[at].is_none() {
+                let both = self.product(text, &self.common, at);
+                let register = match both {
+                    Some((register, _)) => register,
+                    None => self.instruction(text, &self.common, instruction, &mut source),
+                };
+                self.common.set(at, register, both);
             }
         }
     }
@@ -85,8 +103,13 @@ impl<'p> Body<'p> {
     ) -> Known {
         let mut known = self.common.clone();
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
-            if self.differs[at] == Differs::ByLine {
-                known.values[at] = Some(self.instruction(text, &known, instruction, &mut source));
+            if self.differs[at] == Differs::ByLine && known.values[at].is_none() {
+                let both = self.product(text, &known, at);
+                let register = match both {
+                    Some((register, _)) => register,
+                    None => self.instruction(text, &known, instruction, &mut source),
+                };
+                known.set(at, register, both);
             }
         }
         if let Some(quick) = quick {
@@ -175,6 +198,13 @@ impl<'p> Body<'p> {
             }
             Instruction::Select(condition, a, b) => select(text, of(condition), of(a), of(b)),
         }
+    }
+
+    /// Both halves of a product, if the other one is needed too.
+    fn product(&self, text: &mut Text, known: &Known, at: usize) -> Option<Product> {
+        let other = self.halves[at]?;
+        let Instruction::Binary(op, a, b) = self.program.instructions()[at] else { return None };
+        Some(products::both(text, (op, other), register(known, a), register(known, b)))
     }
 
     fn is_one(&self, at: Register) -> bool {

@@ -2,7 +2,7 @@
 
 pub(super) mod kernel;
 
-use devarray::function::primitive::Program;
+use devarray::function::primitive::{Instruction, Program};
 
 use super::{
     class::{Access, Class, Family},
@@ -23,6 +23,9 @@ const DEAL: u64 = 4;
 /// Fewest elements of which a thread takes several rows, or pieces of one: fewer would leave multiprocessors idle.
 const GROUPED: u64 = 1 << 18;
 
+/// Fewest instructions that are the same along a row, of which a thread computes several elements for their sake.
+const SHARED: u64 = 64;
+
 /// Pieces of a row that a thread computes where all that is read is repeated.
 const PIECES: u64 = 2;
 
@@ -39,10 +42,13 @@ pub(super) struct Axes {
 pub(super) fn choose(problem: &Problem, program: &Program, scalars: &[u64]) -> Option<Launch> {
     let instructions = program.instructions().len();
     let all = Written { once: 0, each: instructions as u64 };
-    let (axes, vector, lead, accesses) = vectored(dealt(problem), all)
+    let along_rows = Written::along_rows(problem, program);
+    let shared = Some(rows(problem)).filter(|_| along_rows.once >= SHARED);
+    let (axes, vector, lead, accesses) = vectored(shared, along_rows)
+        .or_else(|| vectored(dealt(problem), all))
         .or_else(|| vectored(in_pieces(problem), all))
         .or_else(|| vectored(grouped(problem, instructions), all))
-        .or_else(|| vectored(Some(rows(problem)), Written::along_rows(problem, program)))
+        .or_else(|| vectored(Some(rows(problem)), along_rows))
         .unwrap_or_else(|| one_by_one(problem));
     let Axes { outer, extent, inner, deal, short } = &axes;
     let pieces = (extent + lead).div_ceil(vector);
@@ -90,7 +96,9 @@ impl Written {
             let one = differs(instruction) || instruction.operands().any(|operand| each[operand.index()]);
             each.push(one);
         }
-        let count = each.iter().filter(|&&one| one).count() as u64;
+        // Constants take no time.
+        let is_constant = |at: usize| matches!(program.instructions()[at], Instruction::Constant(_));
+        let count = (0..each.len()).filter(|&at| each[at] || is_constant(at)).count() as u64;
         Self { once: each.len() as u64 - count, each: count }
     }
 }
@@ -202,7 +210,8 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
         let fits = written.once + written.each * vector * axes.deal <= INSTRUCTIONS;
         let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;
         if fits && fills {
-            let lead = lead(&axes, vector);
+            // A row of one piece would fall apart into two.
+            let lead = if axes.extent > vector { lead(&axes, vector) } else { 0 };
             let accesses: Vec<Access> =
                 (0..axes.outer.operands()).map(|operand| access(&axes, operand, vector, lead)).collect();
             let by_vector = |access: &Access| match *access {
@@ -213,7 +222,8 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
                 Access::Dealt { width, .. } => width > 1,
                 _ => false,
             };
-            if accesses[0] != Access::Single && accesses.iter().any(by_vector) {
+            let worth = written.once >= SHARED || accesses.iter().any(by_vector);
+            if accesses[0] != Access::Single && worth {
                 return Some((axes, vector, lead, accesses));
             }
         }

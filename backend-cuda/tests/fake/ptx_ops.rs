@@ -23,6 +23,7 @@ pub(crate) fn compute(name: &[&str], (class, bits): (char, u32), inputs: &[u64])
         }
         ("mad", Some("lo")) => of(0).wrapping_mul(of(1)).wrapping_add(of(2)),
         ("mul", Some("lo")) => of(0).wrapping_mul(of(1)),
+        ("mul", Some("wide")) => return of(0) * of(1),
         ("mul", Some("hi")) => ((u128::from(of(0)) * u128::from(of(1))) >> bits) as u64,
         ("add" | "sub" | "mul" | "div" | "sqrt" | "rcp" | "fma" | "neg" | "abs", _) if float => {
             return arithmetic(name[0], bits, inputs);

@@ -39,5 +39,6 @@ fn four_elements_share_a_counter() {
     }
     assert_eq!(texts.len(), 1);
     assert!(texts[0].contains("st.global.v4.f32"), "{}", texts[0]);
-    assert_eq!(texts[0].matches("mul.hi.u32").count(), 20 + 1, "20, and one where a thread finds its row");
+    assert_eq!(texts[0].matches("mul.wide.u32").count(), 20, "for one counter");
+    assert_eq!(texts[0].matches("mul.hi.u32").count(), 1, "where a thread finds its row");
 }

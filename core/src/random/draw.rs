@@ -60,7 +60,7 @@ impl Draw {
         Self { seed, sequence: Expression::constant(0), place: Place::Split { counter, part } }
     }
 
-    /// The counter of the element, which it shares with 2^`shared_log2`, and its number among those.
+    /// The counter of the element, which 2^`shared_log2` elements share, and its number among them.
     fn counter(self, shared_log2: u64) -> (Expression<u64>, Expression<u32>) {
         let (counter, part) = match self.place {
             Place::Position(position) => (position >> shared_log2, position & ((1 << shared_log2) - 1)),

@@ -116,6 +116,7 @@ pub(super) fn numbers_of<T: WholeNumber>(range: &impl RangeBounds<T>) -> Result<
         let message = "there is no number in the range";
         return Err(FunctionError::new(FunctionErrorKind::Empty, message).into());
     }
-    // Both modulo 2^64.
-    Ok([low as u64, (end - low) as u64])
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "both modulo 2^64")]
+    let numbers = [low as u64, (end - low) as u64];
+    Ok(numbers)
 }

@@ -41,10 +41,15 @@ impl Body<'_> {
             let to = branch.map_or(count, |(at, _)| at);
             for (number, known) in elements.iter_mut() {
                 for at in (from..to).filter(|&at| is_inside(at)) {
-                    if known.values[at].is_none() {
-                        let mut source = |text: &mut Text, instruction| source(text, *number, instruction);
-                        known.values[at] = Some(self.straight(text, known, at, quick, &mut source));
+                    if known.values[at].is_some() {
+                        continue;
                     }
+                    if let Some(both) = self.product(text, known, at) {
+                        known.set(at, both.0, Some(both));
+                        continue;
+                    }
+                    let mut source = |text: &mut Text, instruction| source(text, *number, instruction);
+                    known.values[at] = Some(self.straight(text, known, at, quick, &mut source));
                 }
             }
             match branch.map(|(_, branch)| (branch, branch.sides)) {

@@ -1,0 +1,44 @@
+//! Products of 32 bits of which both halves are needed: one instruction gives both.
+
+use std::{collections::HashMap, hash::Hash};
+
+use devarray::function::primitive::{Binary, Instruction, Program, RegisterType};
+
+use super::text::{Bank, Reg, Text};
+
+/// The register of one half, and the instruction and the register of the other.
+pub(super) type Product = (Reg, (usize, Reg));
+
+/// Of each half of a product the other half, if it is computed at the same place.
+pub(super) fn halves<P: Eq + Hash>(program: &Program, place: impl Fn(usize) -> P) -> Vec<Option<usize>> {
+    let instructions = program.instructions();
+    let mut found = vec![None; instructions.len()];
+    let mut products = HashMap::new();
+    for (at, &instruction) in instructions.iter().enumerate() {
+        let (a, b, of_other) = match instruction {
+            Instruction::Binary(Binary::Multiply, a, b) => (a, b, Binary::MultiplyHigh),
+            Instruction::Binary(Binary::MultiplyHigh, a, b) => (a, b, Binary::Multiply),
+            _ => continue,
+        };
+        if program.register_type(a) != RegisterType::B32 {
+            continue;
+        }
+        match products.remove(&(of_other, a, b, place(at))) {
+            Some(other) => (found[at], found[other]) = (Some(other), Some(at)),
+            None => {
+                let own = if of_other == Binary::Multiply { Binary::MultiplyHigh } else { Binary::Multiply };
+                products.insert((own, a, b, place(at)), at);
+            }
+        }
+    }
+    found
+}
+
+/// Writes both halves, of which one is that of an operation and the other an instruction's.
+pub(super) fn both(text: &mut Text, (op, other): (Binary, usize), a: Reg, b: Reg) -> Product {
+    let product = text.set(Bank::B64, "mul.wide.u32", format_args!("{a}, {b}"));
+    let low = text.set(Bank::B32, "cvt.u32.u64", format_args!("{product}"));
+    let upper = text.set(Bank::B64, "shr.u64", format_args!("{product}, 32"));
+    let high = text.set(Bank::B32, "cvt.u32.u64", format_args!("{upper}"));
+    if op == Binary::Multiply { (low, (other, high)) } else { (high, (other, low)) }
+}

@@ -1,7 +1,9 @@
 //! Counts of work submitted to a device.
 
+use std::fmt;
+
 /// How much was submitted to a device, by kind. A submission that failed is counted too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Copies from device memory to device memory.
@@ -73,5 +75,24 @@ impl Statistics {
         };
         *count += 1;
         *bytes += len_bytes as u64;
+    }
+}
+
+/// What there was, by kind.
+impl fmt::Debug for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [
+            ("copies", self.copies, self.copied_bytes),
+            ("fills", self.fills, self.filled_bytes),
+            ("uploads", self.uploads, self.uploaded_bytes),
+            ("downloads", self.downloads, self.downloaded_bytes),
+            ("maps", self.maps, self.mapped_bytes),
+            ("reductions", self.reductions, self.reduced_bytes),
+            ("launches", self.launches, self.launched_bytes),
+        ];
+        let there = kinds.iter().filter(|(_, count, _)| *count > 0);
+        let words: Vec<_> =
+            there.map(|(kind, count, bytes)| format!("{count} {kind} of {bytes} bytes")).collect();
+        write!(f, "Statistics({})", words.join(", "))
     }
 }

@@ -107,6 +107,8 @@ pub(crate) struct State {
     /// Functions that were written as text: by module, and by function.
     pub(crate) texts: HashMap<usize, Arc<Text>>,
     pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,
+    /// Images of programs.
+    pub(crate) programs: super::programs_of::Programs,
     /// Every text that was loaded.
     pub(crate) written: Vec<String>,
     /// What the driver says of every text, which it refuses.
@@ -159,6 +161,7 @@ impl Default for State {
             kernels: HashMap::new(),
             texts: HashMap::new(),
             functions: HashMap::new(),
+            programs: super::programs_of::Programs::default(),
             written: Vec::new(),
             refusal: None,
             asked: Vec::new(),

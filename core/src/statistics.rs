@@ -36,6 +36,26 @@ pub struct Statistics {
     pub launched_bytes: u64,
 }
 
+/// The kinds that were submitted: how many, and the bytes they write.
+impl fmt::Debug for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [
+            ("copies", self.copies, self.copied_bytes),
+            ("fills", self.fills, self.filled_bytes),
+            ("uploads", self.uploads, self.uploaded_bytes),
+            ("downloads", self.downloads, self.downloaded_bytes),
+            ("maps", self.maps, self.mapped_bytes),
+            ("reductions", self.reductions, self.reduced_bytes),
+            ("launches", self.launches, self.launched_bytes),
+        ];
+        let mut shown = f.debug_struct("Statistics");
+        for (kind, count, bytes) in kinds.into_iter().filter(|&(_, count, _)| count > 0) {
+            shown.field(kind, &format_args!("{count} ({bytes} B)"));
+        }
+        shown.finish()
+    }
+}
+
 /// One submission, for its name in errors and its place in the statistics.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Work {
@@ -75,24 +95,5 @@ impl Statistics {
         };
         *count += 1;
         *bytes += len_bytes as u64;
-    }
-}
-
-/// What there was, by kind.
-impl fmt::Debug for Statistics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kinds = [
-            ("copies", self.copies, self.copied_bytes),
-            ("fills", self.fills, self.filled_bytes),
-            ("uploads", self.uploads, self.uploaded_bytes),
-            ("downloads", self.downloads, self.downloaded_bytes),
-            ("maps", self.maps, self.mapped_bytes),
-            ("reductions", self.reductions, self.reduced_bytes),
-            ("launches", self.launches, self.launched_bytes),
-        ];
-        let there = kinds.iter().filter(|(_, count, _)| *count > 0);
-        let words: Vec<_> =
-            there.map(|(kind, count, bytes)| format!("{count} {kind} of {bytes} bytes")).collect();
-        write!(f, "Statistics({})", words.join(", "))
     }
 }

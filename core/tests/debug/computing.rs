@@ -17,7 +17,7 @@ use devarray::{
         primitive::{Binary, Constant, ProgramBuilder, RegisterType, Unary},
     },
     kernel::{Grid, HostArgument, Image, In, Kernel, KernelError, Out, Passed, Permission},
-    npy::{Header, NpyError, npz},
+    npy::{self, Header, NpyError, NpyReader, npz},
 };
 use devarray_mock::MockDevice;
 
@@ -147,6 +147,11 @@ pub(crate) fn walks_and_files(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
 
     shown.add("Header", &Header::new("'<f4'", Order::C, &[4, 5, 6])?);
     shown.add("NpyError", &NpyError::TooLong { expected: 480 });
+    let mut file = Vec::new();
+    npy::write(&mut file, &ones)?;
+    let mut reader = NpyReader::new(&file[..])?;
+    reader.next_piece()?;
+    shown.add("NpyReader", &reader);
     let mut writer = npz::NpzWriter::new(Cursor::new(Vec::new()));
     writer.write("ones", &ones)?;
     shown.add("NpzWriter", &writer);

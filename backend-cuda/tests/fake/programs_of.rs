@@ -82,7 +82,7 @@ pub(crate) fn launch(
     let (_, sizes) = state.programs.functions.get(&function.addr())?;
     let read = |(at, &len): (usize, &usize)| {
         // SAFETY: as many as the entry has.
-        let start = unsafe { parameters.add(at).read() }.cast::<u8>();
+        let start = unsafe { parameters.wrapping_add(at).read() }.cast::<u8>();
         // SAFETY: of the size that the entry takes.
         unsafe { slice::from_raw_parts(start, len) }.to_vec()
     };

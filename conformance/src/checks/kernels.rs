@@ -18,8 +18,11 @@ use crate::{
 };
 use declared::{AddTo, Asks, LookUp, Reverse, SQUARES, Scale};
 
+/// A device in use, and a stream of it.
+type Opened<D> = (Context<D>, StreamHandle<D>);
+
 /// A context and a stream; none if the device refuses kernels, as it declared.
-fn launching<D: Launch>(harness: &Harness<D>) -> Result<Option<(Context<D>, StreamHandle<D>)>, Violation> {
+fn launching<D: Launch>(harness: &Harness<D>) -> Result<Option<Opened<D>>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
     if context.device().info().capabilities.extras.has(Capability::Kernels) {

@@ -43,7 +43,7 @@
 ///   [`Layout`](crate::Layout) there, or its value. What the entry relies on is checked here: lengths that must agree, values that must be in range.
 /// - `host` is a block that does what the entry does, to slices or to [views](crate::kernel::HostView).
 ///
-/// The function `launch` does not synchronize. It is ordered with other work as any operation is: it waits for what wrote what it
+/// The function `launch` takes references by value: a `&mut Array` that is used again is given as `&mut *array`. It does not synchronize. It is ordered with other work as any operation is: it waits for what wrote what it
 /// reads, and what uses what it writes waits for it. A launch that has nothing to write launches nothing.
 ///
 /// # Errors

@@ -325,3 +325,27 @@ fn a_launch_costs_little_more_than_the_drivers() {
     // SAFETY: no work is left that uses it.
     unsafe { driver.module_unload(module) }.unwrap();
 }
+
+#[cfg(feature = "cudarc")]
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn a_function_that_cudarc_loaded_stands_in_for_the_image() {
+    use cudarc::{driver::CudaContext, nvrtc::Ptx};
+
+    let device = CudaDevice::open(0).unwrap();
+    let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+    let x = Array::full(&stream, &[1024], 5_u32).unwrap();
+    let mut y = Array::full(&stream, &[1024], 6_u32).unwrap();
+    let load = |entry| {
+        let module = CudaContext::new(0).unwrap().load_module(Ptx::from_src(LAWS)).unwrap();
+        module.load_function(entry).unwrap()
+    };
+    // SAFETY: it is refused: the function takes other parameters.
+    let refused = unsafe { device.launch_with::<Scale>(load("reverse")) };
+    assert_eq!(error(refused), KernelError::ParameterCount { declared: 5, found: 6 });
+    // SAFETY: the function is the entry of the image.
+    unsafe { device.launch_with::<Scale>(load("scale")) }.unwrap();
+    Scale::launch(&stream, &x, &mut y, 3).unwrap();
+    assert!(y.to_vec(&stream).unwrap().into_iter().eq((0..1024).map(|at| 15 + at)));
+    assert_eq!(device.loaded_images(), 0, "the image was not needed");
+}

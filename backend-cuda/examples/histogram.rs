@@ -31,8 +31,8 @@ devarray::kernel! {
 fn counted<D: Launch>(device: D, len: usize) -> Result<Vec<u32>> {
     let context = Context::new(device)?;
     let (one, two) = (context.stream()?, context.stream()?);
-    let bytes: Vec<u8> =
-        (0..len as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 59) as u8).collect();
+    let hash = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0] >> 3;
+    let bytes: Vec<u8> = (0..len as u64).map(hash).collect();
     let bytes = Array::from_slice(&one, &[len], &bytes)?;
     let mut counts = Array::zeros(&one, &[256])?;
     let (head, tail) = (bytes.slice_axis(0, ..1000)?, bytes.slice_axis(0, 1000..)?);

@@ -11,7 +11,7 @@ use std::{
 
 use devarray::{
     Array, Context, Error,
-    kernel::{Grid, Image, In, InOut, KernelError, Out, has_len},
+    kernel::{Dense, Grid, Image, In, InOut, KernelError, Out, has_len},
 };
 use devarray_cuda::{CudaDevice, driver::Driver};
 
@@ -94,15 +94,15 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    struct Greedy(to: Out<u8>, from: In<u8>);
+    struct Greedy(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
     // SAFETY: it is refused for its shared memory.
     unsafe image = Image::ptx(LAWS, "reverse");
     launch { Grid::elements(1, 64).shared_bytes(to.len() + from.len()) }
-    host { to.copy_from_slice(from) }
+    host { to.fill(from[[0, 0]]) }
 }
 
 devarray::kernel! {
-    struct ReverseOne(from: In<u8, devarray::kernel::Dense<2>>, to: Out<u8, devarray::kernel::Dense<2>>);
+    struct ReverseOne(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
     // SAFETY: one block reverses one line through shared memory of its length.
     unsafe image = Image::ptx(LAWS, "reverse");
     launch { has_len(from, to.len())?; Grid::new([1, 1, 1], [256, 1, 1]).shared_bytes(to.len()) }
@@ -143,8 +143,8 @@ fn what_an_image_or_a_card_does_not_have_is_told() {
     assert_eq!(told[5], KernelError::ParameterCount { declared: 6, found: 4 });
     let most =
         stream.context().device().driver().devices().unwrap()[0].properties.max_block_shared_memory_bytes;
-    let bytes = Array::full(&stream, &[most], 1_u8).unwrap();
-    let greedy = Greedy::launch(&stream, &mut Array::full(&stream, &[1], 0_u8).unwrap(), &bytes);
+    let bytes = Array::full(&stream, &[1, most], 1_u8).unwrap();
+    let greedy = Greedy::launch(&stream, &bytes, &mut Array::full(&stream, &[1, 1], 0_u8).unwrap());
     assert_eq!(
         error(greedy),
         KernelError::Limit {
@@ -324,4 +324,28 @@ fn a_launch_costs_little_more_than_the_drivers() {
     }
     // SAFETY: no work is left that uses it.
     unsafe { driver.module_unload(module) }.unwrap();
+}
+
+#[cfg(feature = "cudarc")]
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn a_function_that_cudarc_loaded_stands_in_for_the_image() {
+    use cudarc::{driver::CudaContext, nvrtc::Ptx};
+
+    let device = CudaDevice::open(0).unwrap();
+    let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+    let x = Array::full(&stream, &[1024], 5_u32).unwrap();
+    let mut y = Array::full(&stream, &[1024], 6_u32).unwrap();
+    let load = |entry| {
+        let module = CudaContext::new(0).unwrap().load_module(Ptx::from_src(LAWS)).unwrap();
+        module.load_function(entry).unwrap()
+    };
+    // SAFETY: it is refused: the function takes other parameters.
+    let refused = unsafe { device.launch_with::<Scale>(load("reverse")) };
+    assert_eq!(error(refused), KernelError::ParameterCount { declared: 5, found: 6 });
+    // SAFETY: the function is the entry of the image.
+    unsafe { device.launch_with::<Scale>(load("scale")) }.unwrap();
+    Scale::launch(&stream, &x, &mut y, 3).unwrap();
+    assert!(y.to_vec(&stream).unwrap().into_iter().eq((0..1024).map(|at| 15 + at)));
+    assert_eq!(device.loaded_images(), 0, "the image was not needed");
 }

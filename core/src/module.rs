@@ -20,7 +20,8 @@ use crate::{
 /// A module of device code: what a compiler made of kernels and their variables. Cheap to clone.
 ///
 /// The library launches nothing of it; the program does, inside [`foreign_work`](StreamHandle::foreign_work), with the
-/// [backend's own handle](Self::raw). What it does here is to write the module's constants in stream order.
+/// [backend's own handle](Self::raw). What it does here is to write the module's constants in stream order. A kernel that the library
+/// is to launch is declared by [`kernel!`](crate::kernel!), with tables that are written once.
 ///
 /// ```
 /// use devarray::{Array, Context};

@@ -46,6 +46,7 @@ impl fmt::Debug for Statistics {
             ("downloads", self.downloads, self.downloaded_bytes),
             ("maps", self.maps, self.mapped_bytes),
             ("reductions", self.reductions, self.reduced_bytes),
+            ("launches", self.launches, self.launched_bytes),
         ];
         let mut shown = f.debug_struct("Statistics");
         for (kind, count, bytes) in kinds.into_iter().filter(|&(_, count, _)| count > 0) {

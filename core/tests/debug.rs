@@ -108,6 +108,7 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     layouts(&mut shown)?;
     timelines(&mut shown)?;
     computing::functions(&mut shown)?;
+    computing::kernels(&mut shown)?;
     computing::walks_and_files(&mut shown)?;
     shown.are_all_of(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
     Ok(())

@@ -14,6 +14,7 @@ use devarray::{
     Array, Context, Error, StreamHandle,
     backend::Quiesced,
     function::Expression,
+    kernel::{Grid, Image, In, Out},
     memory::{AllocationRecord, MemoryHook},
 };
 use devarray_mock::{MockDevice, Site};
@@ -25,6 +26,14 @@ use layouts::OF_LAYOUTS;
 struct Triple {
     wide: [u32; 2],
     narrow: u32,
+}
+
+devarray::kernel! {
+    struct Negate(from: In<u32>, to: Out<u32>);
+    // SAFETY: there is no image; the host function is safe.
+    unsafe image = Image::none();
+    launch { Grid::elements(to.len(), 64) }
+    host { for (to, from) in to.iter_mut().zip(from) { *to = from.wrapping_neg() } }
 }
 
 /// Everything a failure may need: a device, a stream, an array of shape [2, 3] and one of shape [6].
@@ -110,6 +119,11 @@ const OF_BACKENDS: &[Case] = &[
         "Layout",
         |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX, 2]).err(),
         "extents, strides or offset overflow",
+    ),
+    (
+        "Kernel",
+        |s| Negate::launch(&s.stream, &s.grid.transpose(), &mut s.line).err(),
+        "mock: Negate: argument `from` must be C-contiguous",
     ),
     (
         "DeviceMismatch",
@@ -225,7 +239,7 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
         let words: Vec<_> = text.split(": ").collect();
         assert_eq!(words[0], "mock", "{name}: {text}");
         assert!(
-            ["open", "alloc", "allocated", "download", "record_timed"].contains(&words[1]),
+            ["open", "alloc", "allocated", "download", "record_timed", "Negate"].contains(&words[1]),
             "{name}: {text}"
         );
         assert!(words.len() > 2, "{name}: {text}");

@@ -224,6 +224,9 @@ unsafe extern "C" fn module_load_ex(
     // SAFETY: the driver asks for text that ends with a zero.
     let ptx = unsafe { CStr::from_ptr(image.cast()) }.to_str().unwrap();
     within(Function::ModuleLoadDataEx, |state| {
+        if let Some(module) = super::programs_of::load(state, ptx) {
+            return put(at, ptr::without_provenance_mut(module));
+        }
         let text = match (&state.refusal, Text::parse(ptx)) {
             (Some(why), _) => Err(why.clone()),
             (None, text) => text,
@@ -255,6 +258,7 @@ unsafe extern "C" fn module_load_ex(
 unsafe extern "C" fn module_unload(module: sys::CUmodule) -> i32 {
     within(Function::ModuleUnload, |state| {
         super::symbols::forget(state, module.addr());
+        super::programs_of::forget(state, module.addr());
         state.texts.remove(&module.addr());
         state.functions.retain(|_, (of, _)| *of != module.addr());
         state.destroy(module.addr(), "module")
@@ -271,6 +275,11 @@ unsafe extern "C" fn module_function(
     within(Function::ModuleGetFunction, |state| {
         if !state.alive(module.addr(), "module") {
             return 400;
+        }
+        match super::programs_of::function(state, module.addr(), name) {
+            Some(Ok(function)) => return put(at, ptr::without_provenance_mut(function)),
+            Some(Err(code)) => return code,
+            None => {}
         }
         state.asked.push(name.to_owned());
         if let Some(text) = state.texts.get(&module.addr()).filter(|_| name == "map") {
@@ -289,9 +298,16 @@ unsafe extern "C" fn module_function(
 
 /// All functions of the fake.
 pub(crate) fn table() -> Table {
-    use super::{foreign, host_kinds, ipc, memory, peer, properties, symbols};
-    let parts =
-        [host_kinds::table, foreign::table, properties::table, peer::table, ipc::table, symbols::table];
+    use super::{foreign, host_kinds, ipc, memory, peer, programs_of, properties, symbols};
+    let parts = [
+        host_kinds::table,
+        foreign::table,
+        properties::table,
+        peer::table,
+        ipc::table,
+        symbols::table,
+        programs_of::table,
+    ];
     let mut table = parts.into_iter().fold(memory::table(), |table, part: fn(Table) -> Table| part(table));
     table.init = Some(init);
     table.driver_get_version = Some(version);

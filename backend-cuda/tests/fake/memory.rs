@@ -220,6 +220,10 @@ unsafe extern "C" fn launch(
     extra: *mut *mut c_void,
 ) -> i32 {
     on(stream, Function::LaunchKernel, |state| {
+        let shape = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
+        if let Some(done) = super::programs_of::launch(state, function, shape, parameters, Vec::new()) {
+            return done;
+        }
         let flat = (grid_y, grid_z, block_y, block_z) == (1, 1, 1, 1);
         if let Some((_, text)) = state.functions.get(&function.addr()) {
             let text = Arc::clone(text);
@@ -252,6 +256,9 @@ unsafe extern "C" fn launch_ex(
     // SAFETY: the driver reads it before it returns.
     let config = unsafe { &*config };
     on(config.stream, Function::LaunchKernelEx, |state| {
+        if let Some(done) = super::programs_of::launch_ex(state, config, function, parameters) {
+            return done;
+        }
         let flat = config.grid[1..] == [1, 1] && config.block[1..] == [1, 1];
         if !flat || !extra.is_null() || config.attribute_count != 1 {
             return INVALID;

@@ -107,6 +107,8 @@ pub(crate) struct State {
     /// Functions that were written as text: by module, and by function.
     pub(crate) texts: HashMap<usize, Arc<Text>>,
     pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,
+    /// Images of programs.
+    pub(crate) programs: super::programs_of::Programs,
     /// Every text that was loaded.
     pub(crate) written: Vec<String>,
     /// Whether machine code of functions is loaded. Its kernels do nothing.
@@ -161,6 +163,7 @@ impl Default for State {
             kernels: HashMap::new(),
             texts: HashMap::new(),
             functions: HashMap::new(),
+            programs: super::programs_of::Programs::default(),
             written: Vec::new(),
             machine_code: false,
             refusal: None,

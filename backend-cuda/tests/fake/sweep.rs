@@ -25,6 +25,8 @@ fn program(device: CudaDevice) -> (Result<()>, Vec<Error>) {
 
 fn work(context: &Context<CudaDevice>) -> Result<()> {
     let (one, two) = (context.stream()?, context.stream()?);
+    // First, so that a context that a failed wait leaves open has the images already.
+    super::launches::program(&one)?;
     let numbers: Vec<u32> = (0..8000).collect();
     let source = Array::from_slice(&one, &[20, 20, 20], &numbers)?;
     // Linear, fills of each width, and a kernel's fill.

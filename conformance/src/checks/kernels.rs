@@ -18,8 +18,11 @@ use crate::{
 };
 use declared::{AddTo, Asks, LookUp, Reverse, SQUARES, Scale};
 
+/// A device in use, and a stream of it.
+type Opened<D> = (Context<D>, StreamHandle<D>);
+
 /// A context and a stream; none if the device refuses kernels, as it declared.
-fn launching<D: Launch>(harness: &Harness<D>) -> Result<Option<(Context<D>, StreamHandle<D>)>, Violation> {
+fn launching<D: Launch>(harness: &Harness<D>) -> Result<Option<Opened<D>>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
     if context.device().info().capabilities.extras.has(Capability::Kernels) {
@@ -196,16 +199,21 @@ pub fn refused<D: Launch>(harness: &Harness<D>) -> Outcome {
     let told = matches!(mixed, Err(Error::DeviceMismatch { .. }));
     ensure(told, || format!("an argument of another context was not refused: {mixed:?}"))?;
     same(&y.to_vec(&stream)?, &[6; 24], "what refused kernels would have written")?;
+    Scale::launch(&stream, &x, &mut y, 1)?;
+    same(&y.to_vec(&stream)?, &scaled(&[5; 24], 1), "the twin that fits")?;
     no_background_errors(&context)
 }
 
-/// A kernel that has nothing to write is not launched, and one of empty inputs is.
+/// A kernel that has nothing to write is not launched, and one that has is.
 pub fn empty<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     let x = Array::<u32, _>::zeros(&stream, &[0])?;
     Scale::launch(&stream, &x, &mut Array::zeros(&stream, &[3, 0])?, 1)?;
     let launches = context.statistics().launches;
     ensure(launches == 0, || format!("{launches} launches of a kernel that has nothing to write"))?;
+    let (x, mut y) = (Array::full(&stream, &[1], 7)?, Array::full(&stream, &[1], 0)?);
+    Scale::launch(&stream, &x, &mut y, 6)?;
+    same(&y.to_vec(&stream)?, &[42], "the twin of one element")?;
     no_background_errors(&context)
 }
 

@@ -1,6 +1,8 @@
 //! Kernels of the program's own.
 #![allow(unsafe_code)] // declares an unsafe trait and an unsafe constructor; performs no unsafe operation
 
+use std::fmt;
+
 use super::{Buffer, Capability, Device};
 use crate::{
     Error, Result,
@@ -45,7 +47,6 @@ pub unsafe trait Launch: Device {
 }
 
 /// A kernel and its arguments.
-#[derive(Debug)]
 pub struct LaunchOp<'a, B> {
     pub(crate) declaration: &'static Declaration,
     pub(crate) grid: Grid,
@@ -54,7 +55,6 @@ pub struct LaunchOp<'a, B> {
 }
 
 /// One argument of a launch.
-#[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a kernel takes elements and values")]
 pub enum LaunchArgument<'a, B> {
     /// Elements of a buffer; of none, if there are no elements.
@@ -161,6 +161,23 @@ impl<'a, B: Buffer> LaunchOp<'a, B> {
                     extents.chain(strides).map(Parameter::Number).for_each(&mut parameter)
                 }
             }
+        }
+    }
+}
+
+/// The name and what is launched: short.
+impl<B> fmt::Debug for LaunchOp<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (blocks, threads) = (self.grid.blocks(), self.grid.threads());
+        write!(f, "LaunchOp({}, {blocks:?} blocks of {threads:?} threads)", self.declaration.name())
+    }
+}
+
+impl<B> fmt::Debug for LaunchArgument<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elements { layout, .. } => write!(f, "Elements({:?})", crate::brief::List(layout.shape())),
+            Self::Value(bytes) => write!(f, "Value({} bytes)", bytes.len()),
         }
     }
 }

@@ -68,12 +68,12 @@ impl Form for Flat {
     type View<'h, T: Element> = &'h [T];
     type ViewMut<'h, T: Element> = &'h mut [T];
 
-    unsafe fn view<'h, T: Element>(start: *mut T, layout: &'h Layout) -> &'h [T] {
+    unsafe fn view<T: Element>(start: *mut T, layout: &Layout) -> &[T] {
         // SAFETY: elements in C order are one slice; the rest is the caller's promise.
         unsafe { slice::from_raw_parts(start, layout.len()) }
     }
 
-    unsafe fn view_mut<'h, T: Element>(start: *mut T, layout: &'h Layout) -> &'h mut [T] {
+    unsafe fn view_mut<T: Element>(start: *mut T, layout: &Layout) -> &mut [T] {
         // SAFETY: as above.
         unsafe { slice::from_raw_parts_mut(start, layout.len()) }
     }

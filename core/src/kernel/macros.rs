@@ -43,7 +43,7 @@
 ///   [`Layout`](crate::Layout) there, or its value. What the entry relies on is checked here: lengths that must agree, values that must be in range.
 /// - `host` is a block that does what the entry does, to slices or to [views](crate::kernel::HostView).
 ///
-/// The function `launch` does not synchronize. It is ordered with other work as any operation is: it waits for what wrote what it
+/// The function `launch` takes references by value: a `&mut Array` that is used again is given as `&mut *array`. It does not synchronize. It is ordered with other work as any operation is: it waits for what wrote what it
 /// reads, and what uses what it writes waits for it. A launch that has nothing to write launches nothing.
 ///
 /// # Errors
@@ -99,6 +99,7 @@ macro_rules! kernel {
             }
         }
 
+        // SAFETY: the author of the declaration vouches, by the word before `image`.
         $unsafe impl $crate::kernel::Kernel for $Kernel {
             fn declaration() -> &'static $crate::kernel::Declaration {
                 #[allow(unused_variables, unused_mut, clippy::too_many_arguments)]
@@ -109,11 +110,13 @@ macro_rules! kernel {
                     let mut arguments = arguments.iter();
                     host($({
                         let argument = arguments.next().expect(::core::stringify!($arg));
+                        // SAFETY: the caller's promise; the arguments are those of the declaration below, in its order.
                         $unsafe { <$kind as $crate::kernel::Argument>::host(argument) }
                     },)*);
                 }
 
                 #[allow(clippy::undocumented_unsafe_blocks)]
+                // SAFETY: as the author of the declaration vouches; `erased` calls `host` with the arguments, in order.
                 static DECLARATION: $crate::kernel::Declaration = $unsafe {
                     $crate::kernel::Declaration::new(
                         ::core::stringify!($Kernel),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Bound, Grid, Kernel};
 use crate::{
-    Error, Result, StreamHandle,
+    Result, StreamHandle,
     backend::{Device, Launch},
     operations::Elements,
 };
@@ -48,15 +48,5 @@ pub fn submit<K: Kernel, D: Launch>(
     grid: impl FnOnce() -> Result<Grid>,
     arguments: &[Passing<'_, D>],
 ) -> Result<()> {
-    let declaration = K::declaration();
-    let device = &stream.0.core.device;
-    let capability = crate::backend::Capability::Kernels;
-    if !device.info().capabilities.extras.has(capability) {
-        return Err(Error::Unsupported {
-            backend: stream.0.core.backend(),
-            operation: declaration.name(),
-            capability,
-        });
-    }
-    stream.0.launch(declaration, grid, arguments)
+    stream.0.launch(K::declaration(), grid, arguments)
 }

@@ -4,7 +4,10 @@ use std::{error::Error, io::Cursor};
 
 use devarray::{
     Array, HostArray, Layout, Order, Pad,
-    backend::{Device, MapOp, Operand, ReduceForm, ReduceOp, Stream, StreamOwner},
+    backend::{
+        Device, LaunchArgument, LaunchOp, MapOp, Operand, Parameter, ReduceForm, ReduceOp, Stream,
+        StreamOwner,
+    },
     compare::{Tolerance, difference},
     function::{
         BinaryOperation, Combine, ElementType, Expression, Function, FunctionBuilder, FunctionErrorKind,
@@ -13,6 +16,7 @@ use devarray::{
         interpreter::{InputElements, Reducing, ResultElements},
         primitive::{Binary, Constant, ProgramBuilder, RegisterType, Unary},
     },
+    kernel::{Grid, HostArgument, Image, In, Kernel, KernelError, Out, Passed, Permission},
     npy::{self, Header, NpyError, NpyReader, npz},
 };
 use devarray_mock::MockDevice;
@@ -77,6 +81,52 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     // SAFETY: as above.
     let op = unsafe { ReduceOp::new_unchecked(work, ReduceForm::Total, &[10], &[], operand()) };
     shown.add("ReduceOp", &op);
+    Ok(())
+}
+
+devarray::kernel! {
+    struct Scale(from: In<f32>, to: Out<f32>, weights: [f32; 8]);
+    // SAFETY: there is no image; the host function is safe.
+    unsafe image = Image::ptx(".version 8.0", "scale");
+    constants { "table" => &[1.0_f32; 100] }
+    launch { Grid::elements(to.len(), 256) }
+    host { for (to, from) in to.iter_mut().zip(from) { *to = weights[0] * from } }
+}
+
+pub(crate) fn kernels(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
+    let declaration = Scale::declaration();
+    shown.add("Declaration", declaration);
+    shown.add("Image", declaration.image());
+    shown.add("ImageCode", &declaration.image().code());
+    shown.add("Constant", &declaration.constants()[0]);
+    let first = declaration.arguments()[0];
+    shown.add("ArgumentDeclaration", &first);
+    shown.add("ArgumentKind", &first.kind);
+    shown.add("Permission", &Permission::ReadWrite);
+    shown.add("Passed", &Passed::Strided { rank: 32 });
+    shown.add(
+        "Grid",
+        &Grid::new([usize::MAX; 3], [1024, 1024, 64]).shared_bytes(227 << 10).cluster([8, 8, 8]),
+    );
+    let (argument, declared_bytes, found_bytes) = ("weights", 100, 200);
+    shown.add(
+        "KernelError",
+        &KernelError::ParameterSize { index: 100, argument, declared_bytes, found_bytes },
+    );
+    let layout = Layout::contiguous(&[10, 20, 30], Order::C)?;
+    let mut memory = [0_u8; 8];
+    shown.add("HostArgument", &HostArgument::elements(memory.as_mut_ptr(), &layout));
+    shown.add("Parameter", &Parameter::Number(u64::MAX));
+    let device = MockDevice::new();
+    let buffer = device.open_stream()?.alloc(NonZeroUsize::MIN)?;
+    let elements = || LaunchArgument::Elements { buffer: Some(&buffer), layout: &layout };
+    shown.add("LaunchArgument", &elements());
+    let arguments = [elements(), elements(), LaunchArgument::Value(&memory)];
+    // SAFETY: named, and never submitted.
+    let op = unsafe { LaunchOp::new_unchecked(declaration, Grid::elements(6000, 256), &arguments) };
+    shown.add("LaunchOp", &op);
+    shown.is_shown_elsewhere(["In", "Out", "InOut", "Flat", "Dense", "Strided", "Bound", "Passing"]);
+    shown.is_shown_elsewhere(["HostView", "HostViewMut"]);
     Ok(())
 }
 

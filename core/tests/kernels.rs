@@ -1,0 +1,179 @@
+//! What core refuses of the arguments of kernels, and what kernels take.
+#![allow(unsafe_code)] // declares kernels, and adopts memory to try to use it twice
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use devarray::{
+    Array, Bool, Context, Error, Layout, LayoutError, Order, Result, StreamHandle,
+    backend::Launch,
+    ix,
+    kernel::{Dense, Grid, Image, In, InOut, Kernel, KernelError, Out, Strided, has_len, same_shape},
+};
+use devarray_mock::MockDevice;
+
+devarray::kernel! {
+    struct Add(one: In<i32, Strided<1>>, two: In<i32, Strided<1>>, to: Out<i32, Strided<1>>);
+    // SAFETY: there is no image; the host function is safe.
+    unsafe image = Image::none();
+    launch { same_shape(one, to)?; same_shape(two, to)?; Grid::elements(to.len(), 64) }
+    host { for (to, (one, two)) in to.iter_mut().zip(one.iter().zip(two.iter())) { *to = one + two } }
+}
+
+fn open() -> StreamHandle<MockDevice> {
+    Context::new(MockDevice::builder().check_kernels(true).build()).unwrap().stream().unwrap()
+}
+
+fn kernel_error(launched: Result<()>) -> KernelError {
+    match launched {
+        Err(Error::Kernel { backend: "mock", kernel: "Add", error }) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Two arrays on the same memory, as a tensor of other code that came through two doors; then the memory.
+fn twice(program: impl Fn(&StreamHandle<MockDevice>, &Array<i32, MockDevice>, &mut Array<i32, MockDevice>)) {
+    let stream = open();
+    let numbers: Vec<i32> = (0..12).collect();
+    let released = Array::from_slice(&stream, &[12], &numbers).unwrap().release(&stream).unwrap();
+    let (layout, address) = (Layout::contiguous(&[12], Order::C).unwrap(), released.address());
+    // SAFETY: 48 bytes are allocated at the address until `reclaim`. That both arrays use them is what is to be refused.
+    let one = unsafe { Array::<i32, _>::adopt(&stream, address, &layout, "one") }.unwrap();
+    // SAFETY: as above.
+    let mut two = unsafe { Array::<i32, _>::adopt(&stream, address, &layout, "two") }.unwrap();
+    program(&stream, &one, &mut two);
+    drop((one, two));
+    stream.synchronize().unwrap();
+    // SAFETY: it is the buffer that was released, and nobody uses it.
+    drop(unsafe { Array::<i32, _>::reclaim(&stream, released) }.unwrap());
+}
+
+#[test]
+fn what_is_written_shares_no_memory_with_other_arguments() {
+    twice(|stream, one, two| {
+        let other = Array::full(stream, &[4], 1).unwrap();
+        let even = one.index(&ix![..8; 2]).unwrap();
+        for (range, apart) in
+            [(ix![1..9; 2], true), (ix![2..10; 2], false), (ix![8..], true), (ix![6..10], false)]
+        {
+            let launched = Add::launch(stream, &other, &even, &mut two.view_mut().index(&range).unwrap());
+            if apart {
+                launched.unwrap();
+            } else {
+                assert_eq!(kernel_error(launched), KernelError::Overlap { argument: "to", other: "two" });
+            }
+        }
+        // What is read may be read twice.
+        let mut to = Array::uninit(stream, &[4]).unwrap();
+        Add::launch(stream, &even, &two.slice_axis(0, ..4).unwrap(), &mut to).unwrap();
+    });
+}
+
+#[test]
+fn what_is_read_may_be_repeated() {
+    let stream = open();
+    let (one, ten) = (Array::full(&stream, &[], 1).unwrap(), Array::full(&stream, &[1], 10).unwrap());
+    let mut to = Array::uninit(&stream, &[3]).unwrap();
+    let (one, ten) = (one.broadcast_to(&[3]).unwrap(), ten.broadcast_to(&[3]).unwrap());
+    Add::launch(&stream, &one, &ten, &mut to).unwrap();
+    assert_eq!(to.to_vec(&stream).unwrap(), [11; 3]);
+}
+
+#[test]
+fn a_refusal_of_the_kernel_itself_is_a_pure_error() {
+    let stream = open();
+    let (one, mut to) = (Array::full(&stream, &[3], 1).unwrap(), Array::full(&stream, &[4], 2).unwrap());
+    let launched = Add::launch(&stream, &one, &one, &mut to);
+    let mismatch = LayoutError::ShapeMismatch { expected: [3][..].into(), found: [4][..].into() };
+    assert_eq!(launched, Err(mismatch.into()));
+    assert_eq!(stream.context().statistics().launches, 0);
+}
+
+#[test]
+fn every_error_says_what_is_wrong() {
+    let told = [
+        KernelError::NoImage,
+        KernelError::Image { log: "line 7".to_owned() },
+        KernelError::NoEntry { entry: "scale" },
+        KernelError::ParameterCount { declared: 3, found: 5 },
+        KernelError::ParameterSize { index: 4, argument: "k", declared_bytes: 4, found_bytes: 8 },
+        KernelError::Constant { name: "table", declared_bytes: 12, found_bytes: Some(16) },
+        KernelError::Constant { name: "table", declared_bytes: 12, found_bytes: None },
+        KernelError::Limit { what: "threads of a block", requested: 2048, most: 1024 },
+        KernelError::NotContiguous { argument: "from" },
+        KernelError::Rank { argument: "from", expected: 2, found: 3 },
+        KernelError::Aliased { argument: "to" },
+        KernelError::Overlap { argument: "to", other: "from" },
+    ];
+    let due = [
+        "the declaration has no image for this device",
+        "the driver refused the image: line 7",
+        "the image has no entry `scale`",
+        "the entry takes 5 parameters, the declaration gives 3",
+        "parameter 4 of the entry has 8 bytes, argument `k` gives 4",
+        "the table `table` has 12 bytes, and in the image 16",
+        "the table `table` has 12 bytes, and in the image there is none of this name",
+        "2048 threads of a block: at most 1024",
+        "argument `from` must be C-contiguous",
+        "argument `from` must have 2 axes, and has 3",
+        "argument `to` is written, and reaches one element by two indices",
+        "argument `to` is written, and shares memory with argument `from`",
+    ];
+    assert_eq!(told.map(|error| error.to_string()), due);
+}
+
+/// A pair of numbers, as a kernel takes it by value.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Range {
+    low: f32,
+    high: f32,
+}
+
+devarray::kernel! {
+    /// Whether each number is in the range.
+    struct Within(from: In<f32, Dense<2>>, to: Out<Bool, Dense<2>>, range: Range, count: InOut<u64>);
+    // SAFETY: there is no image; the host function is safe.
+    unsafe image = Image::none();
+    launch { same_shape(from, to)?; has_len(count, 1)?; Grid::elements(to.len(), 64) }
+    host {
+        for (to, from) in to.iter_mut().zip(from.iter()) {
+            *to = (range.low..range.high).contains(from).into();
+            count[0] += u64::from(*to == Bool::TRUE);
+        }
+    }
+}
+
+/// Generic over the device, as a library has it.
+fn within<D: Launch>(
+    stream: &StreamHandle<D>,
+    numbers: &Array<f32, D>,
+    range: Range,
+) -> Result<(Vec<Bool>, u64)> {
+    let mut found = Array::uninit(stream, numbers.shape())?;
+    let mut count = Array::zeros(stream, &[])?;
+    // Twice: what is borrowed is borrowed for the call alone.
+    for _ in 0..2 {
+        Within::launch(stream, numbers, &mut found, range, &mut count)?;
+    }
+    Ok((found.to_vec(stream)?, count.to_vec(stream)?[0]))
+}
+
+#[test]
+fn a_kernel_of_records_and_truth_values_in_a_generic_function() {
+    let stream = open();
+    let numbers = Array::from_slice(&stream, &[2, 2], &[1.0, 2.0, 3.0, 4.0]).unwrap();
+    let (found, count) = within(&stream, &numbers, Range { low: 2.0, high: 4.0 }).unwrap();
+    assert_eq!((found, count), (vec![Bool::FALSE, Bool::TRUE, Bool::TRUE, Bool::FALSE], 4));
+    let parameters: Vec<_> = Within::declaration().parameters().collect();
+    let due = [
+        ("from", 8),
+        ("from", 8),
+        ("from", 8),
+        ("to", 8),
+        ("to", 8),
+        ("to", 8),
+        ("range", 8),
+        ("count", 8),
+        ("count", 8),
+    ];
+    assert_eq!(parameters, due);
+}

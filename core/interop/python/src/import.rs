@@ -19,6 +19,7 @@ use pyo3::{
 use crate::{
     DeviceArray, capsule,
     error::to_py,
+    exchange,
     serve::{AnyServer, server_of, server_with_streams},
 };
 
@@ -32,6 +33,9 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
             let own = own.get().clone();
             own.array.settle().map_err(to_py)?;
             return Ok(own);
+        }
+        if let Some(array) = exchange::take(&object)? {
+            return Ok(array);
         }
         let py = object.py();
         let has = |name| object.hasattr(name);

@@ -168,7 +168,7 @@ pub(crate) fn server_of(device: DeviceId) -> Option<Arc<dyn AnyServer>> {
     exact.or_else(|| servers.iter().find(|server| server.reaches(device))).cloned()
 }
 
-/// The devices with streams.
-pub(crate) fn server_with_streams(number: i32) -> Option<Arc<dyn AnyServer>> {
-    server_of(DeviceId::new(DeviceId::CUDA, number))
+/// Who takes memory of such devices in.
+pub(crate) fn servers_of(kind: i32) -> Vec<Arc<dyn AnyServer>> {
+    servers().iter().filter(|server| server.id().device_type == kind).cloned().collect()
 }

@@ -227,7 +227,19 @@ class CudaCore:
 
 
 class Cupy:
-    """By DLPack, and from it by DLPack."""
+    """By DLPack, both ways."""
+
+    class Shown:
+        """An array without its other interfaces."""
+
+        def __init__(self, own):
+            self.own = own
+
+        def __dlpack_device__(self):
+            return self.own.__dlpack_device__()
+
+        def __dlpack__(self, **keywords):
+            return self.own.__dlpack__(**keywords)
 
     name, types, layouts, shares = "CuPy", TYPES, set(LAYOUTS), True
 
@@ -242,19 +254,19 @@ class Cupy:
     def make(self, layout, kind, readonly):
         if readonly:
             raise NotImplementedError("has no read-only arrays")
-        return LAYOUTS[layout](self.cupy.asarray(reference(kind)))
+        return self.Shown(LAYOUTS[layout](self.cupy.asarray(reference(kind))))
 
     def make_of(self, values):
         return self.cupy.asarray(values)
 
     def values(self, own):
-        return self.cupy.asnumpy(own)
+        return self.cupy.asnumpy(getattr(own, "own", own))
 
     def strides(self, own):
-        return own.strides
+        return getattr(own, "own", own).strides
 
     def address(self, own):
-        return own.data.ptr
+        return getattr(own, "own", own).data.ptr
 
     def is_readonly(self, own):
         return None
@@ -274,18 +286,6 @@ class CupyInterface(Cupy):
     def take(self, array):
         return self.cupy.asarray(self.Shown(array))
 
-    def make(self, layout, kind, readonly):
-        return self.Shown(super().make(layout, kind, readonly))
-
-    def values(self, own):
-        return super().values(getattr(own, "own", own))
-
-    def strides(self, own):
-        return getattr(own, "own", own).strides
-
-    def address(self, own):
-        return getattr(own, "own", own).data.ptr
-
 
 class Torch:
     name, shares = "PyTorch", True
@@ -298,6 +298,8 @@ class Torch:
         self.torch, self.device = torch, device
 
     def take(self, array):
+        if any(stride < 0 for stride in array.strides):
+            raise NotImplementedError("an exception in a destructor ends the process: Storage size calculation overflowed")
         return self.torch.from_dlpack(array)
 
     def make(self, layout, kind, readonly):

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | use memory that other code allocated | [`Array::adopt`], `unsafe` | its owner is dropped last, after all work on it |
 //! | run kernels that other code launches on arrays | [`StreamHandle::foreign_work`] | the work is ordered as any operation that reads and writes what is declared |
-//! | hand an array to other code, and have it back | [`StreamHandle::take_over`] | one stream stands for all work on it |
+//! | hand an array to other code, and have it back | [`StreamHandle::wait_for_uses`], [`StreamHandle::take_over`] | one stream stands for all work on it |
 //! | wait for a stream of other code, or let it wait | [`StreamHandle::wait_for_foreign`], [`StreamHandle::foreign_waits`] | what is given to one runs after what was given to the other |
 //! | tell other code where elements lie | [`ArrayView::address`], [`ArrayView::buffer`] | nothing: order is the reader's business |
 //! | give memory up to other code, and take it back | [`Array::release`], [`Array::reclaim`] | nobody here frees it, or uses it, in between |

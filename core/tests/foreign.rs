@@ -17,8 +17,8 @@ use std::{
 };
 
 use devarray::{
-    Array, Context, Error, Layout, Order, StreamHandle,
-    backend::{Buffer, Capabilities, Device, FillOp, FreeOp, Quiesced, Stream},
+    Array, ArrayView, Context, Error, Layout, LayoutError, Order, StreamHandle,
+    backend::{Buffer, Capabilities, Device, FillOp, ForeignStream, FreeOp, Quiesced, Stream},
     copy::Plan,
     memory::MemoryKind,
 };
@@ -250,4 +250,61 @@ fn numba_36_adopted_memory_waits_for_its_producer() {
 #[test]
 fn numba_38_the_name_of_a_slice_has_its_place() {
     everywhere(MEMORY_BYTES, numba::numba_38_the_name_of_a_slice_has_its_place);
+}
+
+/// What other code does after `wait_for_uses` and before `take_over` is in order with all streams; without either it is a race.
+#[test]
+fn an_array_goes_to_other_code_and_comes_back() {
+    for (waits, takes_over) in [(true, true), (false, true), (true, false)] {
+        let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+        let context = Context::new(device.clone()).unwrap();
+        let (stream, other) = (context.stream().unwrap(), context.stream().unwrap());
+        let mut array = Array::<u8, _>::zeros(&stream, &[100]).unwrap();
+        array.view_mut().fill(&other, 1).unwrap();
+        let array = array.into_erased();
+        let target = array.view().buffer().unwrap().twin();
+        if waits {
+            stream.wait_for_uses(&array).unwrap();
+        }
+        stream.foreign_waits(ForeignStream::LEGACY).unwrap();
+        let legacy = device.foreign_stream(ForeignStream::LEGACY).unwrap();
+        fill::<MockDevice>(&legacy, &target, 0..100, 2).unwrap();
+        stream.wait_for_foreign(ForeignStream::LEGACY).unwrap();
+        if takes_over {
+            stream.take_over(&array).unwrap();
+        }
+        let copy = array.view().to_contiguous(&other, Order::C).unwrap();
+        let due = if waits && takes_over { vec![] } else { vec![Code::Race] };
+        assert_eq!(codes(&device), due, "{waits} {takes_over}");
+        if due.is_empty() {
+            assert_eq!(copy.view().to_bytes(&stream).unwrap(), [2; 100]);
+        }
+    }
+    let strange = Context::new(MockDevice::new()).unwrap().stream().unwrap();
+    let context = Context::new(MockDevice::new()).unwrap();
+    let array = Array::<u8, _>::zeros(&context.stream().unwrap(), &[4]).unwrap().into_erased();
+    for refused in [strange.wait_for_uses(&array), strange.take_over(&array)] {
+        assert!(matches!(refused.unwrap_err(), Error::DeviceMismatch { .. }));
+    }
+}
+
+/// A layout beside an array leads to its memory and nowhere else; what is written is written once.
+#[test]
+fn a_layout_of_the_caller_stays_inside() {
+    let context = Context::new(MockDevice::new()).unwrap();
+    let stream = context.stream().unwrap();
+    let mut array = Array::from_slice(&stream, &[2, 3], &[1_u16, 2, 3, 4, 5, 6]).unwrap().into_erased();
+    let column = Layout::new(&[2], &[3], 1).unwrap();
+    assert_eq!(array.view_of(&column).unwrap().to_bytes(&stream).unwrap(), [2, 0, 5, 0]);
+    let repeated = Layout::new(&[2, 2], &[0, 3], 1).unwrap();
+    assert_eq!(array.view_of(&repeated).unwrap().to_bytes(&stream).unwrap(), [2, 0, 5, 0, 2, 0, 5, 0]);
+    assert_eq!(array.view_mut_of(&repeated).unwrap_err(), LayoutError::AliasedDestination.into());
+    let beyond = Layout::new(&[2], &[3], 3).unwrap();
+    assert!(matches!(array.view_of(&beyond), Err(Error::Layout(LayoutError::OutOfBounds { .. }))));
+    assert!(matches!(array.view_mut_of(&beyond), Err(Error::Layout(LayoutError::OutOfBounds { .. }))));
+    array.view_mut_of(&column).unwrap().fill_bytes(&stream, &[9, 0]).unwrap();
+    let typed = ArrayView::<u16, _>::from_erased(array.view()).unwrap();
+    assert_eq!(typed.to_vec(&stream).unwrap(), [1, 9, 3, 4, 9, 6]);
+    let refused = ArrayView::<u32, _>::from_erased(array.view()).unwrap_err();
+    assert!(matches!(refused, Error::Layout(LayoutError::ElementSize { item_bytes: 2, .. })));
 }

@@ -106,6 +106,24 @@ fn streams_of_other_code_are_waited_for_by_events() {
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }
 
+/// An event of other code is waited for by its handle, and a device is waited for as a whole.
+#[test]
+fn events_of_other_code_are_waited_for() {
+    let fake = Fake::new();
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let (one, two) = (device.open_stream().unwrap(), device.open_stream().unwrap());
+    let event = two.record().unwrap();
+    fake.state(|state| state.log.clear());
+    // SAFETY: the event is alive until the end.
+    unsafe { one.wait_for_foreign_event(event.raw()) }.unwrap();
+    let of = |function| fake.state(|state| state.log.iter().filter(|called| **called == function).count());
+    assert_eq!((of(Function::StreamWaitEvent), of(Function::CtxSynchronize)), (1, 0));
+    device.finish().unwrap();
+    assert_eq!(of(Function::CtxSynchronize), 1);
+    drop((event, one, two, device));
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
 /// A name that a device made for a stream of its own, as the simulator does without anybody's vouching, never gets to a driver;
 /// nor does one that somebody made up for a device of this backend.
 #[test]

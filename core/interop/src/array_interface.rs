@@ -76,7 +76,7 @@ impl<D: Door> Tensor<D> {
         }
         Ok(ArrayInterface {
             // No extent exceeds what `isize` holds, as layouts promise.
-            shape: self.shape().iter().map(|&extent| extent as i64).collect(),
+            shape: self.shape().iter().map(|&extent| extent.cast_signed() as i64).collect(),
             typestr,
             data,
             read_only: self.is_read_only(),

@@ -46,9 +46,12 @@ pub struct DataType {
     bits: u8,
 }
 
-/// All types that go through a door: kind, bits, name, and what NumPy (`typestr`) and Arrow (format) call them.
+/// Kind, bits, name, and what NumPy (`typestr`, without the byte order) and Arrow (format) call it.
+type Entry = (Kind, u8, &'static str, Option<&'static str>, Option<&'static str>);
+
+/// All types that go through a door.
 #[rustfmt::skip]
-const ALL: [(Kind, u8, &str, Option<&str>, Option<&str>); 23] = [
+const ALL: [Entry; 23] = [
     (Kind::Bool,       8,  "bool",            Some("b1"),  None),
     (Kind::Int,        8,  "int8",            Some("i1"),  Some("c")),
     (Kind::Int,        16, "int16",           Some("i2"),  Some("s")),
@@ -82,7 +85,7 @@ impl DataType {
     /// than a byte.
     #[must_use]
     pub fn of_dlpack(code: u8, bits: u8) -> Option<Self> {
-        let is = |entry: &&(Kind, u8, _, _, _)| entry.0 as u8 == code && entry.1 == bits;
+        let is = |entry: &&Entry| entry.0 as u8 == code && entry.1 == bits;
         ALL.iter().find(is).map(|&(kind, bits, ..)| Self { kind, bits })
     }
 
@@ -109,8 +112,8 @@ impl DataType {
         Some(Self { kind: entry.0, bits: entry.1 })
     }
 
-    fn entry(self) -> &'static (Kind, u8, &'static str, Option<&'static str>, Option<&'static str>) {
-        let is = |entry: &&(Kind, u8, _, _, _)| (entry.0, entry.1) == (self.kind, self.bits);
+    fn entry(self) -> &'static Entry {
+        let is = |entry: &&Entry| (entry.0, entry.1) == (self.kind, self.bits);
         // Made from this table alone; the first entry is never reached.
         ALL.iter().find(is).unwrap_or(&ALL[0])
     }
@@ -171,27 +174,30 @@ pub trait DoorElement: Element {
 
 /// Each type, its kind, its bits.
 macro_rules! door_elements {
-    ($($type:ty: $kind:ident),* $(,)?) => {
+    ($($type:ty: $kind:ident $bits:literal),* $(,)?) => {
         $(
             impl DoorElement for $type {
-                const DATA_TYPE: DataType = DataType { kind: Kind::$kind, bits: size_of::<$type>() as u8 * 8 };
+                const DATA_TYPE: DataType = {
+                    assert!(size_of::<$type>() * 8 == $bits);
+                    DataType { kind: Kind::$kind, bits: $bits }
+                };
             }
         )*
     };
 }
 
 door_elements! {
-    Bool: Bool,
-    i8: Int, i16: Int, i32: Int, i64: Int,
-    u8: Uint, u16: Uint, u32: Uint, u64: Uint,
-    f32: Float, f64: Float,
+    Bool: Bool 8,
+    i8: Int 8, i16: Int 16, i32: Int 32, i64: Int 64,
+    u8: Uint 8, u16: Uint 16, u32: Uint 32, u64: Uint 64,
+    f32: Float 32, f64: Float 64,
 }
 
 #[cfg(feature = "half")]
-door_elements!(half::f16: Float, half::bf16: Bfloat);
+door_elements!(half::f16: Float 16, half::bf16: Bfloat 16);
 
 #[cfg(feature = "num-complex")]
-door_elements!(num_complex::Complex<f32>: Complex, num_complex::Complex<f64>: Complex);
+door_elements!(num_complex::Complex<f32>: Complex 64, num_complex::Complex<f64>: Complex 128);
 
 #[cfg(test)]
 mod tests {

@@ -69,8 +69,13 @@ impl Incoming {
         // SAFETY: passed on to the caller.
         let array =
             unsafe { ErasedArray::adopt(stream, start, once.as_ref().unwrap_or(&whole), item_bytes, owner) }?;
-        let layout = Layout::new(&self.shape, &self.strides, array.layout().offset())?;
-        array.view_of(&layout)?;
+        let layout = if repeats {
+            let layout = Layout::new(&self.shape, &self.strides, array.layout().offset())?;
+            array.view_of(&layout)?;
+            layout
+        } else {
+            array.layout().clone()
+        };
         Ok(Tensor::imported(array, layout, self.data_type, self.read_only || repeats))
     }
 

@@ -3,6 +3,8 @@
 mod array_interface;
 pub mod arrow;
 mod backends;
+#[cfg(feature = "cudarc")]
+pub mod cudarc_slice;
 
 mod data_type;
 pub mod device;

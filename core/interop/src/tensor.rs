@@ -204,11 +204,11 @@ impl<D: Door> Tensor<D> {
         match consumer {
             Consumer::Unordered => {}
             Consumer::Stream(other) | Consumer::StreamForNow(other) if !is_host => {
-                stream.take_over(&self.array)?;
+                stream.wait_for_uses(&self.array)?;
                 stream.foreign_waits(other)?;
             }
             Consumer::Stream(_) | Consumer::StreamForNow(_) | Consumer::Host => {
-                stream.take_over(&self.array)?;
+                stream.wait_for_uses(&self.array)?;
                 stream.record()?.synchronize()?;
             }
         }
@@ -233,7 +233,7 @@ impl<D: Door> Tensor<D> {
 
     /// Makes `stream` run after all work on the memory.
     pub(crate) fn gather(&self, stream: &StreamHandle<D>) -> Result<()> {
-        Ok(stream.take_over(&self.array)?)
+        Ok(stream.wait_for_uses(&self.array)?)
     }
 
     fn check_type<T: DoorElement>(&self) -> Result<()> {

@@ -7,11 +7,32 @@ use crate::{
 };
 
 impl<D: Device> StreamHandle<D> {
+    /// Makes everything submitted later run after all work on an array so far, on whichever stream. Does not synchronize: the waits are
+    /// the device's, and there are none if the work was this stream's.
+    ///
+    /// Before an array goes to other code, with [`foreign_waits`](Self::foreign_waits) behind it.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the array is of another context.
+    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not ordered before.
+    /// - The device could not order the stream.
+    #[track_caller]
+    pub fn wait_for_uses(&self, array: &ErasedArray<D>) -> Result<()> {
+        const OPERATION: &str = "wait_for_uses";
+        let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
+        let mut tracker = lock(&self.0.core.tracker);
+        tracker.order(self.0.lane.index, self.0.mode, OPERATION, &[access])?;
+        // What waits for this stream from now on must wait for that too: an event that was recorded before does not cover it.
+        tracker.note(self.0.lane.index, self.0.mode, &[]);
+        Ok(())
+    }
+
     /// Takes an array over: this stream runs after all work on it so far, on whichever stream, and all later work on it runs after
     /// what this stream is given until then. Does not synchronize: the waits are the device's.
     ///
-    /// Before an array goes to other code, with [`foreign_waits`](Self::foreign_waits) behind it; and when it comes back, with
-    /// [`wait_for_foreign`](Self::wait_for_foreign) in front, so that nothing here, a free among it, comes before what other code did.
+    /// When an array comes back from other code, with [`wait_for_foreign`](Self::wait_for_foreign) in front: then nothing here, a free
+    /// among it, comes before what other code did.
     ///
     /// ```
     /// use devarray::{Array, Context, backend::ForeignStream};
@@ -20,7 +41,7 @@ impl<D: Device> StreamHandle<D> {
     /// let (stream, other) = (context.stream()?, context.stream()?);
     /// let array = Array::<u8, _>::zeros(&other, &[100])?.into_erased();
     ///
-    /// stream.take_over(&array)?; // after the zeros of the other stream
+    /// stream.wait_for_uses(&array)?; // the zeros of the other stream
     /// stream.foreign_waits(ForeignStream::LEGACY)?;
     /// // … other code reads and writes the array on the legacy default stream …
     /// stream.wait_for_foreign(ForeignStream::LEGACY)?;
@@ -37,13 +58,20 @@ impl<D: Device> StreamHandle<D> {
     #[track_caller]
     pub fn take_over(&self, array: &ErasedArray<D>) -> Result<()> {
         const OPERATION: &str = "take_over";
+        let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
+        lock(&self.0.core.tracker).admit(self.0.lane.index, self.0.mode, OPERATION, &[access])
+    }
+
+    /// All of an array, to be written; none if it has no elements.
+    fn whole<'a>(
+        &self,
+        operation: &'static str,
+        array: &'a ErasedArray<D>,
+    ) -> Result<Option<AllocationAccess<'a, D>>> {
         let allocation = array.allocation();
-        self.0.check_context(OPERATION, [&allocation.core])?;
-        if array.layout().is_empty() {
-            return Ok(());
-        }
+        self.0.check_context(operation, [&allocation.core])?;
         let footprint = Footprint::solid(0, allocation.len_bytes());
-        let access = [AllocationAccess { allocation, footprint, write: true }];
-        lock(&self.0.core.tracker).admit(self.0.lane.index, self.0.mode, OPERATION, &access)
+        let has_elements = !array.layout().is_empty();
+        Ok(has_elements.then_some(AllocationAccess { allocation, footprint, write: true }))
     }
 }

@@ -56,6 +56,8 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
     fn synchronize(&self) -> Result<()>;
     /// Orders work here after what other code did that was shown the memory.
     fn settle(&self) -> Result<()>;
+    /// As [`to_dlpack`](Self::to_dlpack), for work on this module's stream.
+    fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>>;
     fn to_dlpack(&self, consumer: Consumer, copy: bool) -> Result<Owned<ManagedTensorVersioned>>;
     fn to_dlpack_legacy(&self, consumer: Consumer, copy: bool) -> Result<Owned<ManagedTensor>>;
     fn to_array_interface(&self) -> Result<ArrayInterface>;
@@ -130,6 +132,12 @@ impl<D: Door> AnyArray for On<D> {
 
     fn synchronize(&self) -> Result<()> {
         Ok(self.stream.synchronize()?)
+    }
+
+    fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>> {
+        // Work here goes to this stream alone, so that what comes next on it is in order; memory of the CPU is waited for.
+        let consumer = if self.is_host() { Consumer::Host } else { Consumer::Unordered };
+        self.tensor.to_dlpack(&self.stream, consumer)
     }
 
     fn to_dlpack(&self, consumer: Consumer, copy: bool) -> Result<Owned<ManagedTensorVersioned>> {

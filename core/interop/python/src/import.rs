@@ -1,11 +1,9 @@
 //! The way in: from any object that has one of the interfaces.
 #![allow(unsafe_code)] // takes other libraries at their word, as their interfaces are made
 
-use std::sync::Arc;
-
-use devarray::backend::ForeignStream;
+use devarray::{Error, backend::ForeignStream};
 use devarray_interop::{
-    ArrayInterface,
+    ArrayInterface, DataType, DoorError,
     device::DeviceId,
     dlpack::abi::{ManagedTensor, ManagedTensorVersioned},
 };
@@ -19,33 +17,43 @@ use pyo3::{
 use crate::{
     DeviceArray, capsule,
     error::to_py,
-    serve::{AnyServer, server_of, server_with_streams},
+    exchange,
+    serve::{AnyServer, server_of, servers_of},
 };
 
 impl<'py> FromPyObject<'_, 'py> for DeviceArray {
     type Error = PyErr;
 
-    /// The array of an object: of this class, or with `__dlpack__`, `__cuda_array_interface__`, `__arrow_c_device_array__` or
-    /// `__array_interface__`, the first that it has.
+    /// The array of an object: of this class, or with DLPack's exchange table, a `__cuda_array_interface__` that names its stream,
+    /// `__dlpack__`, any `__cuda_array_interface__`, `__arrow_c_device_array__` or `__array_interface__`, the first that it has.
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(own) = object.cast::<Self>() {
             let own = own.get().clone();
             own.array.settle().map_err(to_py)?;
             return Ok(own);
         }
+        if let Some(array) = exchange::take(&object)? {
+            return Ok(array);
+        }
         let py = object.py();
         let has = |name| object.hasattr(name);
-        if has(intern!(py, "__dlpack_device__"))? {
-            return from_dlpack(&object);
+        let has_dlpack = has(intern!(py, "__dlpack_device__"))?;
+        if let Some(dict) = object.getattr_opt(intern!(py, "__cuda_array_interface__"))? {
+            let interface = interface_of(&dict)?;
+            // A producer that names its stream makes no event, and no call of Python.
+            let says_all = interface.stream.is_some() && DataType::of_typestr(&interface.typestr).is_some();
+            if says_all || !has_dlpack {
+                return from_cuda(&object, &interface);
+            }
         }
-        if has(intern!(py, "__cuda_array_interface__"))? {
-            return from_interface(&object, true);
+        if has_dlpack {
+            return from_dlpack(&object);
         }
         if has(intern!(py, "__arrow_c_device_array__"))? {
             return from_arrow(&object);
         }
-        if has(intern!(py, "__array_interface__"))? {
-            return from_interface(&object, false);
+        if let Some(dict) = object.getattr_opt(intern!(py, "__array_interface__"))? {
+            return from_host(&object, &interface_of(&dict)?);
         }
         let kind = object.get_type().to_string();
         Err(PyTypeError::new_err(format!("{kind} has none of the interfaces of arrays")))
@@ -100,15 +108,16 @@ fn call_dlpack<'py>(
     }
 }
 
-fn from_interface(object: &Bound<'_, PyAny>, cuda: bool) -> PyResult<DeviceArray> {
-    let name = if cuda { "__cuda_array_interface__" } else { "__array_interface__" };
-    let dict = object.getattr(name)?.cast_into::<PyDict>()?;
+/// What a dictionary of either array interface says.
+fn interface_of(dict: &Bound<'_, PyAny>) -> PyResult<ArrayInterface> {
+    let dict = dict.cast::<PyDict>()?;
     let needed = |key: &str| {
-        dict.get_item(key)?.ok_or_else(|| PyAttributeError::new_err(format!("{name} has no entry {key}")))
+        let missing = || PyAttributeError::new_err(format!("an array interface without the entry {key}"));
+        dict.get_item(key)?.ok_or_else(missing)
     };
     let optional = |key: &str| PyResult::Ok(dict.get_item(key)?.filter(|value| !value.is_none()));
     let (data, read_only): (u64, bool) = needed("data")?.extract()?;
-    let interface = ArrayInterface {
+    Ok(ArrayInterface {
         shape: needed("shape")?.extract()?,
         typestr: needed("typestr")?.extract()?,
         data,
@@ -117,15 +126,31 @@ fn from_interface(object: &Bound<'_, PyAny>, cuda: bool) -> PyResult<DeviceArray
         stream: optional("stream")?.map(|stream| stream.extract()).transpose()?,
         version: needed("version")?.extract()?,
         has_mask: optional("mask")?.is_some(),
-    };
-    let server = if cuda { server_with_streams(0) } else { server_of(DeviceId::new(DeviceId::CPU, 0)) };
-    let server: Arc<dyn AnyServer> = server
-        .ok_or_else(|| unserved(DeviceId::new(if cuda { DeviceId::CUDA } else { DeviceId::CPU }, 0)))?;
+    })
+}
+
+/// The dictionary does not name the device: the one that has the memory takes it.
+fn from_cuda(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<DeviceArray> {
     // SAFETY: the standard has it that the stream is there as long as the object.
     let named = interface.stream.and_then(|number| unsafe { ForeignStream::named(number) });
     let lender = named.unwrap_or(ForeignStream::LEGACY);
+    let mut refused = unserved(DeviceId::new(DeviceId::CUDA, 0));
+    for server in servers_of(DeviceId::CUDA) {
+        // SAFETY: what the dictionary says holds as long as the object, which is kept.
+        match unsafe { server.import_interface(interface, object.clone().unbind(), lender) } {
+            Ok(array) => return Ok(DeviceArray::of(array)),
+            Err(error @ DoorError::Array(Error::DeviceMismatch { .. })) => refused = to_py(error),
+            Err(error) => return Err(to_py(error)),
+        }
+    }
+    Err(refused)
+}
+
+fn from_host(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<DeviceArray> {
+    let device = DeviceId::new(DeviceId::CPU, 0);
+    let server = server_of(device).ok_or_else(|| unserved(device))?;
     // SAFETY: what the dictionary says holds as long as the object, which is kept.
-    let array = unsafe { server.import_interface(&interface, object.clone().unbind(), lender) };
+    let array = unsafe { server.import_interface(interface, object.clone().unbind(), ForeignStream::LEGACY) };
     Ok(DeviceArray::of(array.map_err(to_py)?))
 }
 

@@ -5,6 +5,7 @@ mod array;
 mod capsule;
 mod dispatch;
 mod error;
+mod exchange;
 mod export;
 mod import;
 mod serve;

@@ -3,9 +3,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use devarray::{Context, StreamHandle, backend::ForeignStream};
+use devarray::{Context, ErasedArray, StreamHandle, backend::ForeignStream};
 use devarray_interop::{
-    ArrayInterface, Door, Result, Tensor,
+    ArrayInterface, DataType, Door, Result, Tensor,
     arrow::{OwnedArray, OwnedSchema},
     device::DeviceId,
     dlpack::{
@@ -25,6 +25,10 @@ pub(crate) trait AnyServer: Send + Sync {
     fn id(&self) -> DeviceId;
     fn reaches(&self, device: DeviceId) -> bool;
     fn stream_number(&self) -> Option<u64>;
+    /// Our stream waits for one of other code.
+    fn wait_for(&self, other: ForeignStream) -> Result<()>;
+    /// New memory without values.
+    fn allocate(&self, shape: &[usize], data_type: DataType) -> Result<Box<dyn AnyArray>>;
     /// # Safety
     ///
     /// As [`Tensor::from_dlpack`].
@@ -79,6 +83,15 @@ impl<D: Door> AnyServer for Server<D> {
 
     fn stream_number(&self) -> Option<u64> {
         D::stream_number(self.stream.raw())
+    }
+
+    fn wait_for(&self, other: ForeignStream) -> Result<()> {
+        Ok(self.stream.wait_for_foreign(other)?)
+    }
+
+    fn allocate(&self, shape: &[usize], data_type: DataType) -> Result<Box<dyn AnyArray>> {
+        let array = ErasedArray::uninit(&self.stream, shape, data_type.item_bytes())?;
+        Ok(self.boxed(Tensor::new(array, data_type)?, None))
     }
 
     unsafe fn import_dlpack(
@@ -155,7 +168,7 @@ pub(crate) fn server_of(device: DeviceId) -> Option<Arc<dyn AnyServer>> {
     exact.or_else(|| servers.iter().find(|server| server.reaches(device))).cloned()
 }
 
-/// The devices with streams.
-pub(crate) fn server_with_streams(number: i32) -> Option<Arc<dyn AnyServer>> {
-    server_of(DeviceId::new(DeviceId::CUDA, number))
+/// Who takes memory of such devices in.
+pub(crate) fn servers_of(kind: i32) -> Vec<Arc<dyn AnyServer>> {
+    servers().iter().filter(|server| server.id().device_type == kind).cloned().collect()
 }

@@ -132,6 +132,8 @@ def run_in(module, witness, case):
         return "pass"
     del array, own
     module.live()
+    # What was in use when it was dropped is given back by who comes by next.
+    module.asarray(witness.make("C", "int8", False))
     if kept() is not None:
         gc.collect()
     expect("the owner, when all is dropped", kept() is None, True)

@@ -67,7 +67,7 @@ impl<D: Door> Tensor<D> {
         let event = unsafe { &raw mut (*exported).handle };
         let array = ArrowArray {
             // No extent exceeds what `isize` holds, as layouts promise.
-            length: len as i64,
+            length: len.cast_signed() as i64,
             n_buffers: 2,
             buffers: buffers.cast(),
             release: Some(release::<D>),

@@ -82,7 +82,7 @@ fn export<M: Managed, D: Door>(
     let ndim = i32::try_from(shape.len()).map_err(|_| field("ndim", "more axes than can be told"))?;
     let mut extents: SmallVec<[i64; 12]> = SmallVec::with_capacity(2 * shape.len());
     // Neither exceeds what `isize` holds, as layouts promise.
-    extents.extend(shape.iter().map(|&extent| extent as i64));
+    extents.extend(shape.iter().map(|&extent| extent.cast_signed() as i64));
     match shape {
         // Some importers take any other stride for a gap.
         [1] => extents.push(1),

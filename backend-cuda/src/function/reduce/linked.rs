@@ -90,7 +90,7 @@ pub(super) fn before(
     let name = part.value.bank.type_name();
     let mut part = part;
     for level in 0..WARP.trailing_zeros() {
-        let start = text.set(Bank::B32, "and.b32", format_args!("{nth}, {}", GROUP as usize - (2 << level)));
+        let start = text.set(Bank::B32, "and.b32", format_args!("{nth}, {}", GROUP - (2 << level)));
         let is_left = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{thread}, {start}"));
         let at = place(text, site, shared, OF_BLOCKS + level as usize);
         text.line(format_args!("@{is_left} st.shared.{name} [{at}], {}", part.value));

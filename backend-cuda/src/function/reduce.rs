@@ -130,9 +130,13 @@ impl Reduction<'_> {
     /// One half of the rows after the other, if there are very many.
     fn halved(&self, space: Space) -> Result<()> {
         let row_len = space.row_len();
+        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
         let (segment_len, is_total) = match self.op.form() {
             ReduceForm::Total => (Combine::SEGMENT as u64, true),
-            _ => (plan::tile(row_len, self.op.program().instructions().len() as u64).len(), false),
+            _ => {
+                let instructions = self.op.program().instructions().len() as u64;
+                (plan::tile(row_len, instructions, combining.value_type()).len(), false)
+            }
         };
         if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / row_len.div_ceil(segment_len))
         {
@@ -144,7 +148,6 @@ impl Reduction<'_> {
         if row_len <= segment_len && split == 1 {
             return self.forms(&space, is_total, &mut Room { next: 0, end: 0 });
         }
-        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
         if is_total && turned.is_none() && split == 1 && combining.index.is_none() && plan::joins(&space) {
             return self.enqueue(&space, false, Output::Joined { address: self.stream.parts()? });
         }
@@ -237,7 +240,7 @@ impl Reduction<'_> {
         room: &mut Room,
     ) -> Result<()> {
         let instructions = if of_parts { 1 } else { self.op.program().instructions().len() as u64 };
-        let tiles = space.row_len().div_ceil(plan::tile(space.row_len(), instructions).len());
+        let tiles = space.row_len().div_ceil(plan::tile(space.row_len(), instructions, value_type).len());
         let what = |carried| Running::Elements { form, carried };
         if tiles == 1 {
             return self.enqueue(space, of_parts, Output::Running { what: what(false), address: 0 });

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | on the host | [`read`] | [`write`](fn@write) |
 //! | on a device, in pieces | [`read_array`] | [`write_array`] |
-//! | header and elements apart | [`Header::read`] | [`Header::write`] |
+//! | any element type, as bytes in pieces | [`NpyReader`] | [`Header::write`] |
 //! | archives | [`NpzReader`](npz::NpzReader) | [`NpzWriter`](npz::NpzWriter) |
 //!
 //! A header is NumPy's own, byte for byte. What a file says is checked: a header that claims more than there is costs an
@@ -33,7 +33,7 @@ mod host;
 mod literal;
 #[cfg(feature = "npz")]
 pub mod npz;
-mod pieces;
+mod reader;
 mod type_text;
 mod write;
 
@@ -42,3 +42,4 @@ pub use element::NpyElement;
 pub use error::NpyError;
 pub use header::Header;
 pub use host::{read, write};
+pub use reader::NpyReader;

@@ -1,7 +1,9 @@
 //! Counts of work submitted to a device.
 
+use std::fmt;
+
 /// How much was submitted to a device, by kind. A submission that failed is counted too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Copies from device memory to device memory.
@@ -28,6 +30,25 @@ pub struct Statistics {
     pub reductions: u64,
     /// Bytes they write.
     pub reduced_bytes: u64,
+}
+
+/// The kinds that were submitted: how many, and the bytes they write.
+impl fmt::Debug for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [
+            ("copies", self.copies, self.copied_bytes),
+            ("fills", self.fills, self.filled_bytes),
+            ("uploads", self.uploads, self.uploaded_bytes),
+            ("downloads", self.downloads, self.downloaded_bytes),
+            ("maps", self.maps, self.mapped_bytes),
+            ("reductions", self.reductions, self.reduced_bytes),
+        ];
+        let mut shown = f.debug_struct("Statistics");
+        for (kind, count, bytes) in kinds.into_iter().filter(|&(_, count, _)| count > 0) {
+            shown.field(kind, &format_args!("{count} ({bytes} B)"));
+        }
+        shown.finish()
+    }
 }
 
 /// One submission, for its name in errors and its place in the statistics.

@@ -10,7 +10,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use devarray::{
     Array, Bool, Context, Crossing, ErasedArray, Error, Hazard, HostArray, Layout, LayoutError, ManagedArray,
-    MappedArray, Order, PinnedArray, Result, StreamHandle,
+    MappedArray, Order, PinnedArray, Result, Statistics, StreamHandle,
     array::{Field, FieldItems},
     backend::{
         Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FillOp, ForeignStream,
@@ -62,6 +62,27 @@ fn arrays_say_element_shape_order_and_device() -> Result<()> {
         format!("{:?}", PinnedArray::<u8, _>::zeros(&context, &[9, 9])?),
         "PinnedArray<u8>[9, 9] on mock:0"
     );
+    Ok(())
+}
+
+/// Statistics after work of every kind.
+fn busy(mut of: Statistics) -> Statistics {
+    (of.copies, of.copied_bytes) = (1234, 5 << 30);
+    (of.fills, of.filled_bytes) = (1234, 5 << 30);
+    (of.uploads, of.uploaded_bytes) = (1234, 5 << 30);
+    (of.downloads, of.downloaded_bytes) = (1234, 5 << 30);
+    (of.maps, of.mapped_bytes) = (1234, 5 << 30);
+    (of.reductions, of.reduced_bytes) = (1234, 5 << 30);
+    of
+}
+
+#[test]
+fn statistics_say_the_kinds_of_work_that_there_was() -> Result<()> {
+    let (context, s) = open()?;
+    assert_eq!(format!("{:?}", context.statistics()), "Statistics");
+    Array::from_slice(&s, &[3], &[1_u16, 2, 3])?.to_vec(&s)?;
+    let due = "Statistics { uploads: 1 (6 B), downloads: 1 (6 B) }";
+    assert_eq!(format!("{:?}", context.statistics()), due);
     Ok(())
 }
 
@@ -140,6 +161,7 @@ fn handles(shown: &mut Shown) -> Result<()> {
     })?;
     shown.add("ForeignWork", &s.foreign_work().writes(&mut a.view_mut()));
     shown.add("Statistics", &context.statistics());
+    shown.add("Statistics", &busy(context.statistics()));
     shown.add("Hazard", &strict(&context)?);
     shown.add("Error", &a.reshape(&[7], Order::C).unwrap_err());
     shown.add("Error", &Error::DeviceMismatch { backend: "mock", operation: "copy_from_peer" });

@@ -122,6 +122,12 @@ fn a_mistake_is_shown_at_its_place() {
     assert_eq!(error.message(), "+ of f32 and i8: write a cast");
     let error = Function::parse("x0 +", &[F32], &[]).unwrap_err();
     assert_eq!(error.to_string(), "the text ends, where an operand is expected\n  x0 +\n      ^");
+    // Of a long text only what is near.
+    let terms = |count| "x0 + ".repeat(count);
+    let error = Function::parse(&format!("{}x7 + {}x0", terms(300), terms(300)), &[F32], &[]).unwrap_err();
+    let (near, far) = (terms(12), terms(11));
+    let due = format!("\n  …{near}x7 + {far}…\n   {}^^", " ".repeat(60));
+    assert!(error.to_string().ends_with(&due), "{error}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::{Cursor, Read, Write};
 use devarray::{
     Array, Bool, Context, HostArray, NdLayout, Order, StreamHandle,
     npy::{
-        self, Header, NpyElement, NpyError,
+        self, Header, NpyElement, NpyError, NpyReader,
         npz::{NpzReader, NpzWriter},
     },
 };
@@ -186,6 +186,53 @@ fn files_that_lie_are_errors_and_take_no_memory_for_what_is_not_there() {
             let _ = npy::read::<f32>(&mut &broken[..]);
         }
     }
+}
+
+/// Pieces of whole elements, put together again; from a reader that gives few bytes a time, and with elements larger than a piece.
+#[test]
+fn any_type_is_read_in_pieces_of_whole_elements() {
+    for (item_bytes, len, due_pieces) in [(3, 5_000_000, 2), (9 << 20, 2, 2), (7, 0, 0), (1, 8 << 20, 1)] {
+        let elements: Vec<u8> = (0..251).cycle().take(item_bytes * len).collect();
+        let header = format!("{{'descr': '|V{item_bytes}', 'fortran_order': False, 'shape': ({len},)}}");
+        let file = framed(&header, &elements);
+        let mut reader = NpyReader::new(&file[..]).unwrap();
+        assert_eq!((reader.header().item_bytes, reader.len_bytes()), (item_bytes, elements.len()));
+        let (mut read, mut pieces) = (Vec::new(), 0);
+        while let Some(piece) = reader.next_piece().unwrap() {
+            assert!(piece.len().is_multiple_of(item_bytes));
+            read.extend_from_slice(piece);
+            pieces += 1;
+        }
+        assert!(read == elements, "{item_bytes}-byte elements");
+        assert_eq!(pieces, due_pieces);
+        assert!(reader.next_piece().unwrap().is_none());
+        reader.finish().unwrap();
+    }
+    let file = framed("{'descr': '<u4', 'fortran_order': True, 'shape': (5,)}", &[7; 20]);
+    let mut reader = NpyReader::new(Few(&file)).unwrap();
+    assert_eq!(reader.next_piece().unwrap().unwrap(), [7; 20]);
+}
+
+/// What is not as long as its header says: told of a file when it is opened, of anything else when its end is reached.
+#[test]
+fn files_of_another_length_are_refused_before_an_element_is_read() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("another_length.npy");
+    let text = "{'descr': '<u4', 'fortran_order': False, 'shape': (5,)}";
+    for (len_bytes, due) in [
+        (20, None),
+        (19, Some("the file ends after 19 of 20 bytes of elements")),
+        (0, Some("the file ends after 0 of 20 bytes of elements")),
+        (21, Some("the file goes on after its 20 bytes of elements")),
+    ] {
+        let file = framed(text, &vec![1; len_bytes]);
+        std::fs::write(&path, &file).unwrap();
+        let opened = NpyReader::open(&path).map(|_| ());
+        assert_eq!(opened.err().map(|error| error.to_string()).as_deref(), due);
+        let read = NpyReader::new(&file[..]).unwrap().finish();
+        assert_eq!(read.err().map(|error| error.to_string()).as_deref(), due);
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(NpyReader::open(&path), Err(NpyError::Io(_))));
 }
 
 #[test]

@@ -2,12 +2,14 @@
 
 mod call;
 mod check;
+mod dtype;
 mod mistake;
 mod of_elements;
 mod scalars;
 
 pub use call::{Call, with_views};
 pub use check::{broadcast, check};
+pub use dtype::{DtypeError, descr, element_type};
 pub use mistake::{Mistake, parsed};
 pub use of_elements::OfElements;
 pub use scalars::parse_scalars;

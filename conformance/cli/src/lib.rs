@@ -8,7 +8,6 @@ pub mod functions;
 pub mod golden;
 pub mod limits;
 pub mod lines;
-pub mod npy;
 pub mod output;
 pub mod replay;
 pub mod status;

@@ -14,27 +14,32 @@ use crate::limits;
 #[derive(Debug)]
 pub struct Lines {
     path: PathBuf,
+    /// What a line holds.
+    what: &'static str,
+    /// Whether there was one yet.
+    any: bool,
     reader: BufReader<File>,
     line: Vec<u8>,
     number: usize,
 }
 
 impl Lines {
-    /// The lines of a file, from its start.
+    /// The lines of a file, from its start; each holds a `what`.
     ///
     /// # Errors
     ///
     /// It cannot be opened.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, what: &'static str) -> Result<Self> {
         let file = File::open(path).with_context(|| path.display().to_string())?;
-        Ok(Self { path: path.to_owned(), reader: BufReader::new(file), line: Vec::new(), number: 0 })
+        let (path, reader) = (path.to_owned(), BufReader::new(file));
+        Ok(Self { path, what, any: false, reader, line: Vec::new(), number: 0 })
     }
 
     /// The next line that is not blank; none at the end.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or the line is longer than [`limits::LINE_BYTES`].
+    /// The file cannot be read or holds nothing at all, or the line is longer than [`limits::LINE_BYTES`].
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
         loop {
             self.line.clear();
@@ -42,20 +47,16 @@ impl Lines {
             let mut most = (&mut self.reader).take(limits::LINE_BYTES as u64 + 1);
             let read = most.read_until(b'\n', &mut self.line).with_context(|| self.place())?;
             if read == 0 {
+                ensure!(self.any, "{}: there is no {} in it", self.path.display(), self.what);
                 return Ok(None);
             }
             let (place, limit) = (|| self.place(), limits::LINE_BYTES);
             ensure!(read <= limit, "{}: the line is longer than the {limit} bytes allowed", place());
             if !self.line.trim_ascii().is_empty() {
+                self.any = true;
                 return Ok(Some(&self.line));
             }
         }
-    }
-
-    /// The file.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// The file and line read last.

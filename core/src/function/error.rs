@@ -80,16 +80,24 @@ impl FunctionError {
     }
 }
 
+/// Characters of a text that are shown before the place, and from its start on.
+const SHOWN_CHARS: usize = 60;
+
 impl fmt::Display for FunctionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         let Some(Place { text, range }) = &self.place else { return Ok(()) };
+        let (start, len) = (text[..range.start].chars().count(), text[range.clone()].chars().count());
+        let skipped = start.saturating_sub(SHOWN_CHARS);
+        let (before, after) = (start - skipped, (text.chars().count() - start).min(SHOWN_CHARS));
         // Tabs and line breaks would move the mark away from its place.
-        let shown: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        // A width is at most 65535, and a text may be longer.
-        let before = " ".repeat(text[..range.start].chars().count());
-        let mark = "^".repeat(text[range.clone()].chars().count().max(1));
-        write!(f, "\n  {shown}\n  {before}{mark}")
+        let shown = text.chars().skip(skipped).take(before + after);
+        let shown: String = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let left = if skipped > 0 { "…" } else { "" };
+        let right = if text.chars().count() > start + after { "…" } else { "" };
+        let space = " ".repeat(left.chars().count() + before);
+        let mark = "^".repeat(len.clamp(1, SHOWN_CHARS));
+        write!(f, "\n  {left}{shown}{right}\n  {space}{mark}")
     }
 }
 

@@ -3,10 +3,10 @@
 use std::io::{Read, Write};
 
 use super::{
-    Header, NpyElement, NpyError,
+    NpyElement, NpyError, NpyReader,
     element::words_of,
     host::header_of,
-    pieces::{PIECE_BYTES, Pieces, piece_len},
+    reader::{PIECE_BYTES, piece_len},
 };
 use crate::{Array, array::AsArrayView, backend::Device, layout::Order, stream::StreamHandle};
 
@@ -25,21 +25,28 @@ pub fn read_array<T: NpyElement, D: Device>(
     stream: &StreamHandle<D>,
     reader: &mut (impl Read + ?Sized),
 ) -> Result<Array<T, D>, NpyError> {
-    let header = Header::read(reader)?;
-    let words = words_of::<T>(&header)?;
-    let mut pieces = Pieces::new(reader, &header, words)?;
-    let (mut piece, mut start) = (Vec::new(), 0);
+    read_array_from(stream, &mut NpyReader::new(reader)?)
+}
+
+#[track_caller]
+pub(super) fn read_array_from<T: NpyElement, D: Device>(
+    stream: &StreamHandle<D>,
+    file: &mut NpyReader<impl Read>,
+) -> Result<Array<T, D>, NpyError> {
+    let words = words_of::<T>(file.header())?;
+    let (shape, order) = (file.header().shape.clone(), file.header().order);
+    let mut start = 0;
     // Read before memory is taken on the device: most files that claim too much end here.
-    let mut more = pieces.append_to(&mut piece)?;
-    let mut array = Array::uninit_in(stream, &header.shape, header.order)?;
-    while more {
+    let mut next = file.next_piece()?;
+    let mut array = Array::uninit_in(stream, &shape, order)?;
+    while let Some(piece) = next {
+        words.settle(piece);
         let end = start + piece.len() / T::BYTES;
         // Dense: in the order of memory it is one axis.
         let part = array.view_mut().ravel(Order::K)?.slice_axis(0, start..end)?;
-        part.into_erased().copy_from_bytes(stream, &piece)?;
-        piece.clear();
+        part.into_erased().copy_from_bytes(stream, piece)?;
         start = end;
-        more = pieces.append_to(&mut piece)?;
+        next = file.next_piece()?;
     }
     Ok(array)
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use super::{Header, NpyElement, NpyError, element::words_of, pieces::Pieces};
+use super::{Header, NpyElement, NpyError, NpyReader, element::words_of};
 use crate::{
     HostArray,
     array::Element,
@@ -19,22 +19,23 @@ use crate::{
 ///
 /// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold elements of `T`.
 pub fn read<T: NpyElement>(reader: &mut (impl Read + ?Sized)) -> Result<HostArray<T>, NpyError> {
-    let header = Header::read(reader)?;
-    let words = words_of::<T>(&header)?;
-    let mut pieces = Pieces::new(reader, &header, words)?;
-    let layout = header.layout()?;
-    let (mut piece, mut data) = (Vec::new(), Vec::new());
-    while pieces.append_to(&mut piece)? {
+    read_from(&mut NpyReader::new(reader)?)
+}
+
+pub(super) fn read_from<T: NpyElement>(file: &mut NpyReader<impl Read>) -> Result<HostArray<T>, NpyError> {
+    let words = words_of::<T>(file.header())?;
+    let (layout, len_bytes) = (file.header().layout()?, file.len_bytes());
+    let mut data = Vec::new();
+    while let Some(piece) = file.next_piece()? {
+        words.settle(piece);
         let elements = piece.chunks_exact(T::BYTES).map(bytemuck::pod_read_unaligned::<T>);
-        let no_memory = |_| NpyError::NoMemory { len_bytes: layout.len() * T::BYTES };
-        data.try_reserve(elements.len()).map_err(no_memory)?;
+        data.try_reserve(elements.len()).map_err(|_| NpyError::NoMemory { len_bytes })?;
         data.extend(elements);
-        piece.clear();
     }
     if !layout.is_c_contiguous() {
         data = in_c_order(&data, &layout)?;
     }
-    Ok(HostArray::new(&header.shape, data)?)
+    Ok(HostArray::new(layout.shape(), data)?)
 }
 
 fn in_c_order<T: Element>(data: &[T], layout: &Layout) -> Result<Vec<T>, NpyError> {

@@ -7,7 +7,7 @@ use std::{
 
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
-use super::{NpyElement, NpyError, read, read_array, write, write_array};
+use super::{NpyElement, NpyError, NpyReader, device::read_array_from, host::read_from, write, write_array};
 use crate::{Array, HostArray, array::AsArrayView, backend::Device, stream::StreamHandle};
 
 /// What the name of an array ends with in the archive.
@@ -57,9 +57,9 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// [`NpyError::NoArray`], and as [`npy::read`](fn@super::read).
     pub fn read<T: NpyElement>(&mut self, name: &str) -> Result<HostArray<T>, NpyError> {
-        let mut file = self.open(name)?;
-        let array = read(&mut file)?;
-        ended(file, array.as_slice().len() * T::BYTES)?;
+        let mut file = NpyReader::new(self.open(name)?)?;
+        let array = read_from(&mut file)?;
+        file.finish()?;
         Ok(array)
     }
 
@@ -74,13 +74,13 @@ impl<R: Read + Seek> NpzReader<R> {
         stream: &StreamHandle<D>,
         name: &str,
     ) -> Result<Array<T, D>, NpyError> {
-        let mut file = self.open(name)?;
-        let array: Array<T, D> = read_array(stream, &mut file)?;
-        ended(file, array.len() * T::BYTES)?;
+        let mut file = NpyReader::new(self.open(name)?)?;
+        let array = read_array_from(stream, &mut file)?;
+        file.finish()?;
         Ok(array)
     }
 
-    /// The array file of a name as bytes, header first: for [`Header::read`](super::Header::read).
+    /// The array file of a name as bytes, header first: for [`NpyReader`].
     ///
     /// # Errors
     ///
@@ -97,11 +97,6 @@ impl<R> fmt::Debug for NpzReader<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NpzReader").finish_non_exhaustive()
     }
-}
-
-/// Reads to the end, which compares the checksum, and wants nothing more there.
-fn ended(mut file: impl Read, expected: usize) -> Result<(), NpyError> {
-    if file.read(&mut [0])? > 0 { Err(NpyError::TooLong { expected }) } else { Ok(()) }
 }
 
 /// An archive that is written. [`finish`](Self::finish) makes it complete.

@@ -13,7 +13,7 @@ use devarray::{
         interpreter::{InputElements, Reducing, ResultElements},
         primitive::{Binary, Constant, ProgramBuilder, RegisterType, Unary},
     },
-    npy::{Header, NpyError, npz},
+    npy::{self, Header, NpyError, NpyReader, npz},
 };
 use devarray_mock::MockDevice;
 
@@ -97,6 +97,11 @@ pub(crate) fn walks_and_files(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
 
     shown.add("Header", &Header::new("'<f4'", Order::C, &[4, 5, 6])?);
     shown.add("NpyError", &NpyError::TooLong { expected: 480 });
+    let mut file = Vec::new();
+    npy::write(&mut file, &ones)?;
+    let mut reader = NpyReader::new(&file[..])?;
+    reader.next_piece()?;
+    shown.add("NpyReader", &reader);
     let mut writer = npz::NpzWriter::new(Cursor::new(Vec::new()));
     writer.write("ones", &ones)?;
     shown.add("NpzWriter", &writer);

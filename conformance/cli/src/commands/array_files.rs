@@ -1,17 +1,24 @@
 //! Array files on their way to a device and back, in pieces and by stages.
 
-mod input;
 mod sink;
 mod stage;
+mod upload;
 
 use anyhow::Result;
 use devarray::{
     Device, ErasedArray, ErasedView, Layout, LayoutError, NdLayout, Order, Reshaped, StreamHandle,
+    npy::{Header, NpyError},
 };
 
-use self::input::{piece_buffer, pieces};
-pub(super) use self::{input::Input, sink::Sink, stage::Stage};
-use crate::{npy::Header, output::Progress};
+pub(super) use self::{
+    sink::Sink,
+    stage::Stage,
+    upload::{open, upload},
+};
+use crate::output::Progress;
+
+/// Bytes of a piece, if an element is not larger: a transfer and a write of them cost next to nothing to begin.
+const PIECE_BYTES: usize = 8 << 20;
 
 /// The elements dense in `order`: as they are, or copied on the device.
 pub(super) fn dense<'a, D: Device>(
@@ -39,21 +46,27 @@ pub(super) fn download<D: Device>(
     sink: &mut Sink<'_, '_>,
 ) -> Result<(Stage, Stage)> {
     let (mut download, mut write) = (Stage::new("download"), Stage::new("write"));
-    let elements = view.ravel(order)?;
-    // Cannot overflow: the device holds as many.
-    let len_bytes = elements.len() * view.item_bytes();
+    let (item_bytes, len_bytes) = (view.item_bytes(), header.len_bytes()?);
     let progress = Progress::new("write", len_bytes as u64, sink.is_quiet());
-    let mut buffer = piece_buffer(len_bytes, view.item_bytes())?;
+    let mut buffer = piece_buffer(len_bytes.min(PIECE_BYTES.max(item_bytes)))?;
     write.time(0, || sink.header(header))?;
-    for piece in pieces(elements.len(), view.item_bytes()) {
-        let bytes = &mut buffer[..piece.len() * view.item_bytes()];
-        let end_bytes = piece.end * view.item_bytes();
-        download.time(bytes.len(), || elements.slice_axis(0, piece)?.copy_to_bytes(stream, bytes))?;
+    let mut done_bytes = 0;
+    for piece in view.ravel(order)?.axis_chunks(0, (PIECE_BYTES / item_bytes).max(1))? {
+        let bytes = &mut buffer[..piece.len() * item_bytes];
+        download.time(bytes.len(), || piece.copy_to_bytes(stream, bytes))?;
         write.time(bytes.len(), || sink.bytes(bytes))?;
-        progress.at(end_bytes);
+        done_bytes += bytes.len();
+        progress.at(done_bytes);
     }
     write.time(0, || sink.commit())?;
     Ok((download, write))
+}
+
+fn piece_buffer(len_bytes: usize) -> Result<Vec<u8>, NpyError> {
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(len_bytes).map_err(|_| NpyError::NoMemory { len_bytes })?;
+    buffer.resize(len_bytes, 0);
+    Ok(buffer)
 }
 
 /// The order a file names: C if both are right, as NumPy has it.

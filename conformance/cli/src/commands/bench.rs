@@ -8,6 +8,7 @@ pub mod transfer;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand, ValueEnum};
+use devarray::Device;
 use devarray_cuda::CudaDevice;
 use devarray_mock::MockDevice;
 
@@ -76,6 +77,13 @@ impl Measurable {
             Self::Mock => measurement.measure(MockDevice::new()),
         }
     }
+}
+
+/// The device and its driver, if it has one, above a table.
+fn heading(device: &impl Device) -> String {
+    let info = device.info();
+    let driver = if info.driver.is_empty() { String::new() } else { format!(", driver {}", info.driver) };
+    format!("{}: {}{driver}", info.backend, info.name)
 }
 
 /// Runs the command.

@@ -57,7 +57,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     pub filter: Option<String>,
     /// Generated cases a law
-    #[arg(long, value_name = "N", default_value_t = 48, value_parser = RangedU64ValueParser::<usize>::new().range(..=limits::TRIES))]
+    #[arg(long, value_name = "N", default_value_t = 48, value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::TRIES))]
     pub cases: usize,
     /// Seed of the generated cases
     #[arg(long, value_name = "S", default_value_t = 0)]

@@ -78,7 +78,7 @@ pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'
     let simulator = Simulator::beside(&stream)?;
     let (mut passed, mut failed) = (0_usize, 0_usize);
     for path in &arguments.files {
-        let mut cases = Cases(Lines::open(path)?);
+        let mut cases = Cases(Lines::open(path, "case")?);
         while let Some(case) = cases.next_case()? {
             let (differences, id) = match &case {
                 AnyCase::Layout(case) => {

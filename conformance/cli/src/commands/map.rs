@@ -4,14 +4,13 @@ use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context as _, Error, Result, ensure};
 use clap::Args;
-use devarray::{Context, ErasedArray, NdLayout, Order, backend::Compute, function::ElementType};
+use devarray::{Context, ErasedArray, NdLayout, Order, backend::Compute, function::ElementType, npy::Header};
 
-use super::array_files::{Input, Sink, Stage, dense, download, file_order};
+use super::array_files::{Sink, Stage, dense, download, file_order, open, upload};
 use crate::{
     Status,
     backend::{Backend, Job},
     functions::{self, Call, OfElements},
-    npy::{self, Header},
     output::Output,
 };
 
@@ -112,16 +111,15 @@ pub fn map<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>
     let (mut inputs, mut input_types) = (Vec::new(), Vec::new());
     for path in &arguments.inputs {
         let name = || path.display().to_string();
-        let input = Input::open(path).with_context(name)?;
-        input_types.push(npy::element_type(&input.header().descr).with_context(name)?);
-        input.header().layout().with_context(name)?;
+        let input = open(path).with_context(name)?;
+        input_types.push(functions::element_type(&input.header().descr).with_context(name)?);
         inputs.push((input, path));
     }
     let scalar_types: Vec<ElementType> = scalars.iter().map(|scalar| scalar.element_type).collect();
     let scalars: Vec<u64> = scalars.iter().map(|scalar| scalar.bits).collect();
     let function = functions::parsed(&arguments.expression, &input_types, &scalar_types)?;
     let result_type = OfElements::result_type(of_elements.as_ref(), function.result_type());
-    let descr = npy::descr(result_type)?;
+    let descr = functions::descr(result_type)?;
     let shapes: Vec<&[usize]> = inputs.iter().map(|(input, _)| &input.header().shape[..]).collect();
     functions::check(&function, &shapes, &scalars, of_elements.as_ref())
         .with_context(|| described(&shapes))?;
@@ -130,16 +128,16 @@ pub fn map<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
     let context = Context::new(device)?;
     let stream = context.stream()?;
-    let (mut read, mut upload) = (Stage::new("read"), Stage::new("upload"));
+    let (mut reading, mut uploading) = (Stage::new("read"), Stage::new("upload"));
     let (mut arrays, mut moved_bytes) = (Vec::new(), 0_usize);
     for (input, path) in inputs {
-        moved_bytes = moved_bytes.saturating_add(input.header().len_bytes()?);
-        let array = input.upload(&stream, (&mut read, &mut upload), sink.is_quiet());
+        moved_bytes = moved_bytes.saturating_add(input.len_bytes());
+        let array = upload(input, &stream, (&mut reading, &mut uploading), sink.is_quiet());
         arrays.push(array.with_context(|| path.display().to_string())?);
     }
-    upload.time(0, || stream.synchronize())?;
-    sink.news(read)?;
-    sink.news(upload)?;
+    uploading.time(0, || stream.synchronize())?;
+    sink.news(reading)?;
+    sink.news(uploading)?;
 
     let (begun, mut stage) = (Instant::now(), Stage::new("compute"));
     let views: Vec<_> = arrays.iter().map(ErasedArray::view).collect();
@@ -153,8 +151,7 @@ pub fn map<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>
     let item_bytes = view.item_bytes();
     stage.lasted(begun.elapsed(), moved_bytes.saturating_add(view.layout().len() * item_bytes));
     sink.news(&stage)?;
-    let shape = view.shape().to_vec();
-    let header = Header { descr: descr.to_owned(), item_bytes, order: file_order(&shape, order)?, shape };
+    let header = Header::new(descr, file_order(view.shape(), order)?, view.shape())?;
     let (download, write) = download(&stream, &dense.view(), &header, order, &mut sink)?;
     sink.news(download)?;
     sink.news(write)?;

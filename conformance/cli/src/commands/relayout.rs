@@ -4,13 +4,13 @@ use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
-use devarray::{Context, Device, Order};
+use devarray::{Context, Device, Order, npy::Header};
 
-use super::array_files::{Input, Sink, Stage, dense, download, file_order};
+use super::array_files::{Sink, Stage, dense, download, file_order, open, upload};
 use crate::{
     Status,
     backend::{Backend, Job},
-    npy::Header,
+    limits,
     output::Output,
     steps::{self, Step, StepError},
 };
@@ -101,23 +101,25 @@ pub fn relayout<D: Device>(
         FileOrder::F => Order::F,
     };
     // Everything that can be wrong is looked for before the first element is read.
-    let input = Input::open(&arguments.input).with_context(input_name)?;
-    let header = input.header().clone();
+    let input = open(&arguments.input).with_context(input_name)?;
+    let descr = input.header().descr.clone();
     let at_fault = |StepError { index, cause, .. }: StepError| {
         let text = arguments.steps.split('/').nth(index).unwrap_or_default().trim();
         anyhow::Error::new(*cause).context(format!("{}: step {} `{text}`", input_name(), index + 1))
     };
-    steps::check(&header.layout()?, steps).map_err(at_fault)?;
+    let result = steps::check(&input.header().layout()?, steps).map_err(at_fault)?;
+    limits::check_axes(result.rank()).with_context(|| format!("{}: the result", input_name()))?;
     let mut sink = Sink::create(&arguments.output, output)?;
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
     let context = Context::new(device)?;
     let stream = context.stream()?;
 
-    let (mut read, mut upload) = (Stage::new("read"), Stage::new("upload"));
-    let base = input.upload(&stream, (&mut read, &mut upload), sink.is_quiet()).with_context(input_name)?;
-    upload.time(0, || stream.synchronize())?;
-    sink.news(read)?;
-    sink.news(upload)?;
+    let (mut reading, mut uploading) = (Stage::new("read"), Stage::new("upload"));
+    let base = upload(input, &stream, (&mut reading, &mut uploading), sink.is_quiet());
+    let base = base.with_context(input_name)?;
+    uploading.time(0, || stream.synchronize())?;
+    sink.news(reading)?;
+    sink.news(uploading)?;
 
     let (begun, mut stage) = (Instant::now(), Stage::new("steps"));
     let written = steps::apply(&stream, &base, steps, |view, _| {
@@ -125,8 +127,7 @@ pub fn relayout<D: Device>(
         stream.synchronize()?;
         stage.lasted(begun.elapsed(), usize::try_from(context.statistics().copied_bytes)?);
         sink.news(&stage)?;
-        let header =
-            Header { order: file_order(view.shape(), order)?, shape: view.shape().to_vec(), ..header };
+        let header = Header::new(&descr, file_order(view.shape(), order)?, view.shape())?;
         download(&stream, &dense.view(), &header, order, &mut sink)
     });
     let (download, write) = written.map_err(at_fault)?.with_context(input_name)?;

@@ -112,6 +112,25 @@ fn a_pipe_is_read_as_far_as_it_goes() {
     }
 }
 
+/// A pipe without an end, whose header promises more than the device has: refused before its elements are read.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_that_promises_more_than_there_is_room_for_is_refused() {
+    use std::{io::Write, process::Command};
+    let directory = tempfile::tempdir().unwrap();
+    let (pipe, output) = (directory.path().join("pipe"), directory.path().join("out.npy"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut writer = fs::File::options().write(true).open(&pipe).unwrap();
+            writer.write_all(&with_header(&header("'<f8'", "False", "(1000000000000,)"), &[])).unwrap();
+            while writer.write_all(&[0; 1 << 16]).is_ok() {} // until nobody reads
+        });
+        relayout(&pipe, &output, &[]).refused(&["pipe", "out of memory"]);
+    });
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing is left");
+}
+
 #[test]
 fn files_that_cannot_be_opened() {
     let directory = tempfile::tempdir().unwrap();

@@ -111,6 +111,13 @@ fn a_missing_error_and_an_unexpected_one_are_failures() {
     assert_eq!(lines[2..], ["2 passed, 2 failed"]);
 }
 
+/// Nothing was checked, so nothing passed.
+#[test]
+fn files_without_a_case_are_refused() {
+    golden_lines(&[""]).refused(&["cases.jsonl: there is no case in it"]);
+    golden_lines(&["", " "]).refused(&["cases.jsonl: there is no case in it"]);
+}
+
 #[test]
 fn a_line_that_is_no_case_is_named() {
     let good = r#"{"id":"a","base":[2],"steps":[],"expect":{"error":true}}"#;

@@ -129,12 +129,16 @@ fn programs_have_a_size() {
     }
     devarray(["replay", "--schedules", "1000001", "x"]).refused_usage("--schedules");
     devarray(["check", "--cases", "18446744073709551615"]).refused_usage("--cases");
+    devarray(["check", "--cases", "0"]).refused_usage("--cases");
 }
 
 #[test]
 fn array_files_and_measurements_have_axes_that_can_be_counted() {
     let ones = "1,".repeat(65);
     relayout(&array(&format!("({ones})"), &[7]), "").refused(&["65 axes are more than the 64 allowed"]);
+    let more = format!("index({}0:1)", "None,".repeat(64));
+    relayout(&array("(2,)", &[7, 8]), &more)
+        .refused(&["in.npy: the result: 65 axes are more than the 64 allowed"]);
     let bench = |case: &str| confined(&["bench", "copy", "--backend", "mock", case]);
     bench(&format!("a:u8:{}1:", "1x".repeat(64))).refused(&["65 axes are more than the 64 allowed"]);
     let far = isize::MAX;

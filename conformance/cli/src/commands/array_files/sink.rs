@@ -7,11 +7,9 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
+use devarray::npy::Header;
 
-use crate::{
-    npy::{self, Header},
-    output::{AtomicFile, Output},
-};
+use crate::output::{AtomicFile, Output};
 
 /// An array file in the making, or standard output.
 pub(in crate::commands) struct Sink<'a, 'o> {
@@ -50,7 +48,7 @@ impl<'a, 'o> Sink<'a, 'o> {
 
     pub(in crate::commands) fn header(&mut self, header: &Header) -> Result<()> {
         let mut bytes = Vec::new();
-        npy::write_header(&mut bytes, header).with_context(|| self.name.clone())?;
+        header.write(&mut bytes).with_context(|| self.name.clone())?;
         self.bytes(&bytes)
     }
 

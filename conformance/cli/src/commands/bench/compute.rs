@@ -9,7 +9,7 @@ use devarray::{Context, StreamHandle};
 use devarray_mock::MockDevice;
 
 use self::{latency::microseconds, sets::Sets};
-use super::{Measurable, Measurement};
+use super::{Measurable, Measurement, heading};
 use crate::{
     Status,
     bench::{
@@ -93,9 +93,7 @@ impl Measurement for Begin<'_, '_> {
     type Output = Table;
 
     fn measure<D: Target>(self, device: D) -> Result<Table> {
-        let info = device.info();
-        let heading = format!("{}: {}, driver {}", info.backend, info.name, info.driver);
-        Table::begin_with(self.is_json, &heading, "first ms", self.output)
+        Table::begin_with(self.is_json, &heading(&device), "first ms", self.output)
     }
 }
 

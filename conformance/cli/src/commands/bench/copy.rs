@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use devarray::{Context, ErasedArray, StreamHandle, copy::Plan};
 
-use super::{Measurable, Measurement};
+use super::{Measurable, Measurement, heading};
 use crate::{
     Status,
     bench::{BUILTIN, Case, Line, Oracle, Pattern, Table, Target, beside_memcpy, cold_sets},
@@ -102,8 +102,7 @@ impl Measurement for Copies<'_, '_> {
     type Output = Status;
 
     fn measure<D: Target>(self, device: D) -> Result<Status> {
-        let info = device.info();
-        let heading = format!("{}: {}, driver {}", info.backend, info.name, info.driver);
+        let heading = heading(&device);
         let stream = Context::new(device)?.stream()?;
         let mut table = Table::begin(self.arguments.json, &heading, self.output)?;
         let mut wrong = 0;

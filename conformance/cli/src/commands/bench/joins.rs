@@ -7,7 +7,7 @@ use clap::Args;
 use devarray::{Context, ErasedArray, ErasedView, Order, StreamHandle};
 
 use self::cases::{Case, ITEM_BYTES, Operation};
-use super::{Measurable, Measurement};
+use super::{Measurable, Measurement, heading};
 use crate::{
     Status,
     bench::{Line, Pattern, Table, Target, beside_memcpy, cold_sets},
@@ -60,8 +60,7 @@ impl Measurement for Joins<'_, '_> {
     type Output = Status;
 
     fn measure<D: Target>(self, device: D) -> Result<Status> {
-        let info = device.info();
-        let heading = format!("{}: {}, driver {}", info.backend, info.name, info.driver);
+        let heading = heading(&device);
         let stream = Context::new(device)?.stream()?;
         let mut table = Table::begin(self.arguments.json, &heading, self.output)?;
         let mut wrong = 0;

@@ -7,7 +7,7 @@ use clap::Args;
 use devarray::{Context, ErasedArray, Order, StreamHandle, ix, layout::IndexItem};
 use serde::Serialize;
 
-use super::{Measurable, Measurement};
+use super::{Measurable, Measurement, heading};
 use crate::{
     Status,
     bench::{RawCalls, Seconds, Target, UntrackedCopy, interleaved},
@@ -65,9 +65,8 @@ impl Measurement for Overhead<'_, '_> {
     type Output = Status;
 
     fn measure<D: Target>(self, device: D) -> Result<Status> {
-        let info = device.info();
         if !self.json {
-            self.output.line(format_args!("{}: {}, driver {}", info.backend, info.name, info.driver))?;
+            self.output.line(heading(&device))?;
             self.output.line(format_args!("{:<44}{:>10}{:>10}{:>8}", "call", "ns", "raw ns", "ratio"))?;
         }
         let context = Context::new(device)?;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use devarray::{Array, Context, ErasedArray, Layout, Order, PinnedBuffer, StreamHandle, Transfer};
 
-use super::{Measurable, Measurement};
+use super::{Measurable, Measurement, heading};
 use crate::{
     Status,
     bench::{Line, RawCalls, Reference, Table, Target, interleaved, median},
@@ -68,8 +68,7 @@ impl Measurement for Transfers<'_, '_> {
     type Output = Status;
 
     fn measure<D: Target>(self, device: D) -> Result<Status> {
-        let info = device.info();
-        let heading = format!("{}: {}, driver {}", info.backend, info.name, info.driver);
+        let heading = heading(&device);
         let context = Context::new(device)?;
         if let Some(threads) = self.arguments.threads {
             context.set_transfer_threads(threads);

@@ -3,8 +3,6 @@
 use devarray::function::ElementType;
 use thiserror::Error;
 
-use super::literal::{self, Literal};
-
 /// An element type that only one side knows.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -52,7 +50,9 @@ pub fn descr(element_type: ElementType) -> Result<&'static str, DtypeError> {
 /// Functions do not compute on it.
 pub fn element_type(descr: &str) -> Result<ElementType, DtypeError> {
     let refused = || DtypeError::NotComputed(descr.to_owned());
-    let Ok(Literal::Text(text)) = literal::parse(descr) else { return Err(refused()) };
+    // Records begin with a bracket.
+    let quoted = |quote| descr.strip_prefix(quote)?.strip_suffix(quote);
+    let text = quoted('\'').or_else(|| quoted('"')).ok_or_else(refused)?;
     let kind = text.trim_start_matches(['<', '>', '|', '=']);
     let &(element_type, known) = DESCRIPTIONS
         .iter()

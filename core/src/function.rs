@@ -35,6 +35,6 @@ pub(crate) use expression::{Parameter, trace};
 pub use number::{Bits, Computable, Float, Number, Signed, WholeNumber};
 pub use operation::{BinaryOperation, UnaryOperation};
 pub use real::Real;
-pub(crate) use reduction::{Lowered, lower_reduction, lower_scan};
+pub(crate) use reduction::Lowered;
 pub use reduction::{ReduceOperation, Reduction, Scan, ScanOperation};
 pub use ssa::{Function, Node, Operation, Value};

@@ -1,8 +1,9 @@
 //! Reductions and running forms: what they are made of.
 
+mod cache;
 mod lower;
 
-pub(crate) use lower::{Lowered, lower_reduction, lower_scan};
+pub(crate) use lower::Lowered;
 
 use super::ElementType;
 

@@ -65,7 +65,7 @@ fn total_type(element_type: ElementType) -> ElementType {
     if element_type.is_float() { element_type } else { sum_type(element_type) }
 }
 
-pub(crate) fn lower_reduction(function: &Function, reduction: &Reduction) -> Result<Lowered, FunctionError> {
+pub(super) fn lower_reduction(function: &Function, reduction: &Reduction) -> Result<Lowered, FunctionError> {
     use ReduceOperation as Op;
     let (mut builder, value) = FunctionBuilder::continuing(function, &[])?;
     let value = match reduction.element_type {
@@ -130,7 +130,7 @@ pub(crate) fn lower_reduction(function: &Function, reduction: &Reduction) -> Res
     }
 }
 
-pub(crate) fn lower_scan(function: &Function, scan: Scan) -> Result<Lowered, FunctionError> {
+pub(super) fn lower_scan(function: &Function, scan: Scan) -> Result<Lowered, FunctionError> {
     let (mut builder, value) = FunctionBuilder::continuing(function, &[])?;
     let of = builder.type_of(value)?;
     let sum = sum_type(of);

@@ -3,12 +3,13 @@
 //! | form | takes | idea |
 //! |---|---|---|
 //! | rows | elements of a row side by side, and everything else | neighbouring threads have neighbouring lanes of a segment; short rows share a block |
-//! | short | the same, of up to 128 elements | a few threads of a warp have a row, and load from some rows at once |
-//! | columns | elements of neighbouring rows side by side | a thread has lanes of a few columns, one after another |
+//! | short | the same, of up to 1,024 elements | threads of one warp have a row, and load all of it at once, or of some rows |
+//! | columns | elements of neighbouring rows side by side | threads cover a line of the cache; each has lanes of a few columns, one after another |
+//! | twice | rows of up to one segment that are reduced twice, as for a variance | a block keeps a row in registers between |
 //! | running | running forms | a block has a tile of a row; totals go up a tree, what precedes comes down |
 //!
-//! All of them combine in the order that [`Combine`] states. A row of more than one segment, or tile, takes more than one
-//! launch, which hand parts over in memory from the pool.
+//! All of them combine in the order that [`Combine`] states. A row of more than one segment takes more than one launch, and
+//! so do columns that are too few to fill the device; launches hand parts over in memory from the pool.
 #![allow(unsafe_code)] // frees memory that the launches before have used
 
 mod columns;

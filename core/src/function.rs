@@ -36,6 +36,6 @@ pub(crate) use expression::{Parameter, trace, trace_masked};
 pub use number::{Bits, Computable, Float, Number, Signed, WholeNumber};
 pub use operation::{BinaryOperation, UnaryOperation};
 pub use real::Real;
-pub(crate) use reduction::{Lowered, lower_reduction, lower_scan, squared_deviation, sum_type};
+pub(crate) use reduction::{Lowered, lower_reduction, squared_deviation, sum_type};
 pub use reduction::{ReduceOperation, Reduction, Scan, ScanOperation};
 pub use ssa::{Function, Node, Operation, Value};

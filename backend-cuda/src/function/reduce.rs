@@ -3,12 +3,13 @@
 //! | form | takes | idea |
 //! |---|---|---|
 //! | rows | elements of a row side by side, and everything else | neighbouring threads have neighbouring lanes of a segment; short rows share a block |
-//! | short | the same, of up to 128 elements | a few threads of a warp have a row, and load from some rows at once |
-//! | columns | elements of neighbouring rows side by side | a thread has lanes of a few columns, one after another |
+//! | short | the same, of up to 1,024 elements | threads of one warp have a row, and load all of it at once, or of some rows |
+//! | columns | elements of neighbouring rows side by side | threads cover a line of the cache; each has lanes of a few columns, one after another |
+//! | twice | rows of up to one segment that are reduced twice, as for a variance | a block keeps a row in registers between |
 //! | running | running forms | a block has a tile of a row; totals go up a tree, what precedes comes down |
 //!
-//! All of them combine in the order that [`Combine`] states. A row of more than one segment, or tile, takes more than one
-//! launch, which hand parts over in memory from the pool.
+//! All of them combine in the order that [`Combine`] states. A row of more than one segment takes more than one launch, and
+//! so do columns that are too few to fill the device; launches hand parts over in memory from the pool.
 #![allow(unsafe_code)] // frees memory that the launches before have used
 
 mod columns;
@@ -130,9 +131,13 @@ impl Reduction<'_> {
     /// One half of the rows after the other, if there are very many.
     fn halved(&self, space: Space) -> Result<()> {
         let row_len = space.row_len();
+        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
         let (segment_len, is_total) = match self.op.form() {
             ReduceForm::Total => (Combine::SEGMENT as u64, true),
-            _ => (plan::tile(row_len, self.op.program().instructions().len() as u64).len(), false),
+            _ => {
+                let instructions = self.op.program().instructions().len() as u64;
+                (plan::tile(row_len, instructions, combining.value_type()).len(), false)
+            }
         };
         if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / row_len.div_ceil(segment_len))
         {
@@ -144,7 +149,6 @@ impl Reduction<'_> {
         if row_len <= segment_len && split == 1 {
             return self.forms(&space, is_total, &mut Room { next: 0, end: 0 });
         }
-        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
         if is_total && turned.is_none() && split == 1 && combining.index.is_none() && plan::joins(&space) {
             return self.enqueue(&space, false, Output::Joined { address: self.stream.parts()? });
         }
@@ -237,7 +241,7 @@ impl Reduction<'_> {
         room: &mut Room,
     ) -> Result<()> {
         let instructions = if of_parts { 1 } else { self.op.program().instructions().len() as u64 };
-        let tiles = space.row_len().div_ceil(plan::tile(space.row_len(), instructions).len());
+        let tiles = space.row_len().div_ceil(plan::tile(space.row_len(), instructions, value_type).len());
         let what = |carried| Running::Elements { form, carried };
         if tiles == 1 {
             return self.enqueue(space, of_parts, Output::Running { what: what(false), address: 0 });

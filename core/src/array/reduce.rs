@@ -8,7 +8,6 @@ use crate::{
     function::{
         Combine, ElementType, Function, FunctionError, FunctionErrorKind, Lowered, Reduction, Scan,
         interpreter::{InputElements, Reducing, ResultElements, interpret},
-        lower_reduction, lower_scan,
     },
     layout::{Axes, Layout, NdLayout, Order},
     operations::Elements,
@@ -103,7 +102,7 @@ impl Function {
         scalars: &[u64],
         reduction: &Reduction,
     ) -> Result<ErasedArray<D>> {
-        self.reduce_lowered(&lower_reduction(self, None, reduction)?, stream, inputs, scalars, reduction)
+        self.reduce_lowered(&*self.lowered_reduction(reduction)?, stream, inputs, scalars, reduction)
     }
 
     /// As [`reduce`](Self::reduce), of what has been made of the reduction.
@@ -144,7 +143,7 @@ impl Function {
         reduction: &Reduction,
         result: &mut ErasedViewMut<'_, D>,
     ) -> Result<()> {
-        let lowered = lower_reduction(self, None, reduction)?;
+        let lowered = self.lowered_reduction(reduction)?;
         let reduced = Reduced::of(self, inputs, reduction.axes.as_deref())?;
         check_shape(&reduced.shape_of_result(reduction.keep_axes), result.shape())?;
         lowered.total(stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
@@ -164,7 +163,7 @@ impl Function {
         scalars: &[u64],
         scan: Scan,
     ) -> Result<ErasedArray<D>> {
-        let lowered = lower_scan(self, scan)?;
+        let lowered = self.lowered_scan(scan)?;
         let reduced = Reduced::of(self, inputs, Some(&[scan.axis]))?;
         let item_bytes = lowered.finish.result_type().len_bytes();
         let mut result = ErasedArray::uninit(stream, &reduced.shape, item_bytes)?;
@@ -186,7 +185,7 @@ impl Function {
         scan: Scan,
         result: &mut ErasedViewMut<'_, D>,
     ) -> Result<()> {
-        let lowered = lower_scan(self, scan)?;
+        let lowered = self.lowered_scan(scan)?;
         let reduced = Reduced::of(self, inputs, Some(&[scan.axis]))?;
         check_shape(&reduced.shape, result.shape())?;
         lowered.running(stream, inputs, scalars, &reduced, scan.exclusive, &result.elements())
@@ -194,12 +193,12 @@ impl Function {
 
     /// The type of the elements of a reduction.
     pub(super) fn reduced_type(&self, reduction: &Reduction) -> Result<ElementType, FunctionError> {
-        Ok(lower_reduction(self, None, reduction)?.finish.result_type())
+        Ok(self.lowered_reduction(reduction)?.finish.result_type())
     }
 
     /// The type of the elements of a running form.
     pub(super) fn scanned_type(&self, scan: Scan) -> Result<ElementType, FunctionError> {
-        Ok(lower_scan(self, scan)?.finish.result_type())
+        Ok(self.lowered_scan(scan)?.finish.result_type())
     }
 }
 

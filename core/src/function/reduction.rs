@@ -1,8 +1,9 @@
 //! Reductions and running forms: what they are made of.
 
+mod cache;
 mod lower;
 
-pub(crate) use lower::{Lowered, lower_reduction, lower_scan, squared_deviation, sum_type};
+pub(crate) use lower::{Lowered, lower_reduction, squared_deviation, sum_type};
 
 use super::{Computable, ElementType};
 

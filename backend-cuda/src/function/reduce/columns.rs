@@ -5,6 +5,8 @@
 //! become one in the order of their pairs: by exchange in the warp, in the thread as a binary counter counts, in shared
 //! memory, and last in another launch.
 
+mod lanes;
+
 use devarray::function::{Combine, primitive::Program};
 
 use super::{
@@ -14,11 +16,11 @@ use super::{
     site::{Site, moved},
 };
 use crate::function::{
-    body::Body,
-    class::{Access, Class},
+    class::Class,
     index::divided,
     text::{BLOCK, Bank, Reg, Text},
 };
+use lanes::{Addresses, add};
 
 const WARP: usize = 32;
 
@@ -258,132 +260,4 @@ fn nearby(text: &mut Text, site: &Site<'_>, part: Part, across: usize) -> Part {
         by *= 2;
     }
     part
-}
-
-/// Where a thread loads from.
-enum Addresses {
-    /// Along one axis addresses go on from lane to lane, and from step to step.
-    Even { of_lane: Vec<Reg>, strides: Vec<Option<Strides>> },
-    /// Of the row; each element's is computed.
-    Uneven(Vec<Reg>),
-}
-
-/// Of an operand: from one of a thread's lanes to the next, and from one element of a lane to the next.
-#[derive(Clone, Copy)]
-struct Strides {
-    lane: Reg,
-    step: Reg,
-}
-
-impl Addresses {
-    fn new(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, near: usize) -> Self {
-        if site.words.reduced != 1 {
-            return Self::Uneven(rows.to_vec());
-        }
-        let position = site.position(text, place.start, place.lane);
-        let of_lane = site.along(text, rows, position);
-        let of_lane = copied(text, &of_lane);
-        let strides = (0..rows.len())
-            .map(|operand| {
-                let moves = operand > 0 && site.class.operands[operand].1 != Access::Uniform;
-                moves.then(|| {
-                    let stride = text.parameter(Bank::B64, site.words.reduced(0) + 2 + operand);
-                    let mut times =
-                        |by: usize| text.set(Bank::B64, "mul.lo.s64", format_args!("{stride}, {by}"));
-                    Strides { lane: times(near), step: times(Combine::LANES) }
-                })
-            })
-            .collect();
-        Self::Even { of_lane, strides }
-    }
-
-    /// Goes on to other lanes of the thread.
-    fn advance(&self, text: &mut Text, lanes: usize) {
-        if let Self::Even { of_lane, strides } = self {
-            for (&address, strides) in of_lane.iter().zip(strides) {
-                if let Some(Strides { lane, .. }) = strides {
-                    text.line(format_args!("mad.lo.s64 {address}, {lane}, {lanes}, {address}"));
-                }
-            }
-        }
-    }
-}
-
-/// Registers that may be changed.
-fn copied(text: &mut Text, from: &[Reg]) -> Vec<Reg> {
-    from.iter().map(|from| text.set(Bank::B64, "mov.b64", format_args!("{from}"))).collect()
-}
-
-/// Each address, a stride further.
-fn further(
-    text: &mut Text,
-    addresses: &[Reg],
-    strides: &[Option<Strides>],
-    which: fn(Strides) -> Reg,
-) -> Vec<Reg> {
-    let moved = |(&address, strides): (&Reg, &Option<Strides>)| match strides {
-        Some(strides) => text.set(Bank::B64, "add.s64", format_args!("{address}, {}", which(*strides))),
-        None => address,
-    };
-    addresses.iter().zip(strides).map(moved).collect()
-}
-
-/// Adds the elements of some lanes of a thread.
-fn add(
-    text: &mut Text,
-    site: &Site<'_>,
-    body: Option<&Body<'_>>,
-    (from, place, lane): (&Addresses, &Place, Reg),
-    sums: &[Vec<Part>],
-    division: Division,
-) {
-    let Division { steps, vector, .. } = division;
-    let near = division.near();
-    let local = text.set(Bank::B32, "mov.b32", format_args!("{lane}"));
-    let moving = match from {
-        Addresses::Even { of_lane, .. } => copied(text, of_lane),
-        Addresses::Uneven(_) => Vec::new(),
-    };
-    let again = text.label();
-    text.place(&again);
-    let mut loaded = Vec::with_capacity(steps * sums.len());
-    let mut lanes = moving.clone();
-    for step in 0..steps {
-        let mut addresses = lanes.clone();
-        for nth in 0..sums.len() {
-            let behind = step * Combine::LANES + nth * near;
-            let at = text.set(Bank::B32, "add.u32", format_args!("{local}, {behind}"));
-            let there = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{at}, {}", place.len));
-            match from {
-                Addresses::Uneven(rows) => {
-                    let position = site.position(text, place.start, at);
-                    addresses = site.along(text, rows, position);
-                }
-                Addresses::Even { strides, .. } if nth > 0 => {
-                    addresses = further(text, &addresses, strides, |strides| strides.lane);
-                }
-                Addresses::Even { .. } => {}
-            }
-            let column = Some(site.words.column(0));
-            loaded.push((nth, at, there, site.several(text, &addresses, vector, column, Some(there))));
-        }
-        if let Addresses::Even { strides, .. } = from {
-            lanes = further(text, &lanes, strides, |strides| strides.step);
-        }
-    }
-    for (nth, at, there, elements) in &loaded {
-        for (column, &sum) in sums[*nth].iter().enumerate() {
-            let part = site.part(text, body, elements, column, Some(*at));
-            let both = site.added(text, sum, part);
-            text.guard(Some(*there));
-            assign(text, sum, both);
-            text.guard(None);
-        }
-    }
-    for (address, next) in moving.iter().zip(lanes) {
-        text.line(format_args!("mov.b64 {address}, {next}"));
-    }
-    text.line(format_args!("add.u32 {local}, {local}, {}", steps * Combine::LANES));
-    let more = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {}", place.len));
-    text.line(format_args!("@{more} bra {again}"));
 }

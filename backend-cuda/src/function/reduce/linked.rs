@@ -73,6 +73,10 @@ pub(super) fn before(
     text.line(format_args!("@{other} bra {others}"));
     let total = total(text);
     tell(text, raw, unit, total.value);
+    // Mostly it is there already, and comes meanwhile.
+    let group = Group::new(text, site, which);
+    let early = word(text, site.words.across_divider(), group.unit);
+    let early = text.set(Bank::B64, "ld.volatile.global.b64", format_args!("[{early}]"));
     text.place(&others);
 
     let nth = text.set(Bank::B32, "and.b32", format_args!("{tile}, {}", GROUP - 1));
@@ -90,7 +94,7 @@ pub(super) fn before(
     let name = part.value.bank.type_name();
     let mut part = part;
     for level in 0..WARP.trailing_zeros() {
-        let start = text.set(Bank::B32, "and.b32", format_args!("{nth}, {}", GROUP as usize - (2 << level)));
+        let start = text.set(Bank::B32, "and.b32", format_args!("{nth}, {}", GROUP - (2 << level)));
         let is_left = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{thread}, {start}"));
         let at = place(text, site, shared, OF_BLOCKS + level as usize);
         text.line(format_args!("@{is_left} st.shared.{name} [{at}], {}", part.value));
@@ -118,7 +122,7 @@ pub(super) fn before(
         levels.push(below.chunks(2).map(|pair| combining.combined(text, pair[0], pair[1])).collect());
     }
     let whole = levels.pop().expect("a level of one")[0];
-    let mut before = of_groups(text, site, which, nth, whole);
+    let mut before = of_groups(text, site, (group, early), nth, whole);
     for (level, totals) in levels.iter().enumerate().rev() {
         let size = WARP << level;
         let mut left = totals[0];
@@ -147,16 +151,36 @@ fn with(text: &mut Text, site: &Site<'_>, before: Part, left: Part, (nth, size):
     chosen(text, set, both, before)
 }
 
-/// What precedes the group of a tile, the `nth` in it; `whole`: the total of the group, if the tile is its last.
-fn of_groups(text: &mut Text, site: &Site<'_>, which: Tile, nth: Reg, whole: Part) -> Part {
+/// The group of a tile in its row, and among all.
+#[derive(Clone, Copy)]
+struct Group {
+    group: Reg,
+    unit: Reg,
+}
+
+impl Group {
+    fn new(text: &mut Text, site: &Site<'_>, which: Tile) -> Self {
+        let shift = GROUP.trailing_zeros();
+        let group = text.set(Bank::B32, "shr.u32", format_args!("{}, {shift}", which.tile));
+        let tiles = text.parameter(Bank::B32, site.words.segments());
+        let groups = text.set(Bank::B32, "add.u32", format_args!("{tiles}, {}", GROUP - 1));
+        let groups = text.set(Bank::B32, "shr.u32", format_args!("{groups}, {shift}"));
+        let unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{}, {groups}, {group}", which.row));
+        Self { group, unit }
+    }
+}
+
+/// What precedes the group of a tile, the `nth` in it; `early`: what was told of that; `whole`: the total of the group, if
+/// the tile is its last.
+fn of_groups(
+    text: &mut Text,
+    site: &Site<'_>,
+    (Group { group, unit }, early): (Group, Reg),
+    nth: Reg,
+    whole: Part,
+) -> Part {
     let combining = site.combining;
     let (totals, befores) = (site.words.across(), site.words.across_divider());
-    let group = text.set(Bank::B32, "shr.u32", format_args!("{}, {}", which.tile, GROUP.trailing_zeros()));
-    let tiles = text.parameter(Bank::B32, site.words.segments());
-    let groups = text.set(Bank::B32, "add.u32", format_args!("{tiles}, {}", GROUP - 1));
-    let groups = text.set(Bank::B32, "shr.u32", format_args!("{groups}, {}", GROUP.trailing_zeros()));
-    let unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{}, {groups}, {group}", which.row));
-
     let ended = text.label();
     let inner = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{nth}, {}", GROUP - 1));
     text.line(format_args!("@{inner} bra {ended}"));
@@ -201,7 +225,7 @@ fn of_groups(text: &mut Text, site: &Site<'_>, which: Tile, nth: Reg, whole: Par
     tell(text, befores, unit, before.value);
     text.line(format_args!("bra {known}"));
     text.place(&wait);
-    let earlier = told(text, site, befores, unit);
+    let earlier = told_again(text, site, befores, unit, Some(early));
     assign(text, before, earlier);
     text.place(&known);
     before
@@ -215,13 +239,24 @@ fn word(text: &mut Text, base: usize, unit: Reg) -> Reg {
 
 /// Waits for what a tile tells.
 fn told(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg) -> Part {
+    told_again(text, site, base, unit, None)
+}
+
+/// The same, of a word that was loaded before.
+fn told_again(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: Option<Reg>) -> Part {
     let address = word(text, base, unit);
-    let again = text.label();
+    let (load, again) = (text.label(), text.label());
+    let whole = text.register(Bank::B64);
+    if let Some(early) = early {
+        text.line(format_args!("mov.b64 {whole}, {early}"));
+        text.line(format_args!("bra {again}"));
+    }
+    text.place(&load);
+    text.line(format_args!("ld.volatile.global.b64 {whole}, [{address}]"));
     text.place(&again);
-    let whole = text.set(Bank::B64, "ld.volatile.global.b64", format_args!("[{address}]"));
     let mark = text.set(Bank::B64, "shr.u64", format_args!("{whole}, 32"));
     let missing = text.set(Bank::Predicate, "setp.eq.u64", format_args!("{mark}, 0"));
-    text.line(format_args!("@{missing} bra {again}"));
+    text.line(format_args!("@{missing} bra {load}"));
     let bits = text.set(Bank::B32, "cvt.u32.u64", format_args!("{whole}"));
     let bank = site.combining.bank();
     let value = if bank == Bank::F32 { text.set(bank, "mov.b32", format_args!("{bits}")) } else { bits };

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use devarray::{
     backend::ReduceOp,
-    function::{Combine, primitive::Program},
+    function::{Combine, ElementType, primitive::Program},
 };
 
 use super::{
     Class, Family, Parameter,
+    combining::Combining,
     kernel::{Form, Kernel, Running, Words},
     linked::GROUP,
     rows,
@@ -92,10 +93,12 @@ impl Tile {
     }
 }
 
-pub(super) fn tile(row_len: u64, instructions: u64) -> Tile {
+pub(super) fn tile(row_len: u64, instructions: u64, value_type: ElementType) -> Tile {
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
-    let long = row_len > THREADS * SIDE as u64 && instructions <= INSTRUCTIONS / 32;
-    Tile { threads, pieces: if long { 4 } else { 1 } }
+    let long = instructions <= INSTRUCTIONS / 32;
+    // As many as registers hold.
+    let most = if long { 32 / value_type.len_bytes() as u64 } else { 1 };
+    Tile { threads, pieces: row_len.div_ceil(THREADS * SIDE as u64).next_power_of_two().min(most) }
 }
 
 /// The form of a launch, with what depends on it.
@@ -130,7 +133,10 @@ impl<'a> Pass<'a> {
         let instructions = if of_parts { 1 } else { work.program.instructions().len() as u64 };
         let mut space = space.clone();
         let chosen = match output {
-            Output::Running { what, .. } => running(&space, instructions, what),
+            Output::Running { what, .. } => {
+                let value_type = Combining::new(work.combine, work.program.result_type(), true).value_type();
+                running(&space, tile(space.row_len(), instructions, value_type), what)
+            }
             _ if of_parts => in_rows(&space, instructions),
             _ => in_columns(&mut space, op).unwrap_or_else(|| in_rows(&space, instructions)),
         };
@@ -225,8 +231,7 @@ fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -
     }
 }
 
-fn running(space: &Space, instructions: u64, what: Running) -> Chosen {
-    let tile = tile(space.row_len(), instructions);
+fn running(space: &Space, tile: Tile, what: Running) -> Chosen {
     let tiles = space.row_len().div_ceil(tile.len());
     Chosen {
         form: Form::Running { threads: small(tile.threads), pieces: small(tile.pieces), what },

@@ -7,7 +7,7 @@
 use devarray::{backend::ReduceForm, function::primitive::Program};
 
 use super::{
-    combining::{Part, assign, chosen},
+    combining::{Combining, Part, assign, chosen},
     exchange::Shared,
     kernel::{Kernel, Running},
     linked,
@@ -23,6 +23,9 @@ use crate::function::{
 pub(super) const SIDE: usize = 4;
 
 const WARP: usize = 32;
+
+/// Blocks of a multiprocessor: 64 registers for each thread.
+const RESIDENT: u32 = 4;
 
 /// Where a thread is.
 struct Place {
@@ -49,6 +52,9 @@ pub(super) fn write(
     let combining = site.combining;
     let words = site.words;
     let mut text = Text::default();
+    if pieces > 1 {
+        text.resident(RESIDENT);
+    }
     let (block, thread) = Site::numbers(&mut text);
     let of_block = BLOCK as usize / threads;
     let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{block}, {of_block}"));
@@ -80,23 +86,13 @@ pub(super) fn write(
     };
     let elements = load(&mut text, &site, body.as_ref(), &place, (threads, pieces));
 
-    // Upwards.
-    let pairs: Vec<Vec<Part>> = elements
-        .iter()
-        .map(|four| four.chunks(2).map(|pair| combining.combined(&mut text, pair[0], pair[1])).collect())
-        .collect();
-    let mut totals: Vec<Part> =
-        pairs.iter().map(|pairs| combining.combined(&mut text, pairs[0], pairs[1])).collect();
-    let mut beside: Vec<Vec<Part>> = Vec::new();
-    let mut by = 1;
-    while by < threads.min(WARP) {
-        let others: Vec<Part> =
-            totals.iter().map(|&total| combining.shuffled(&mut text, "bfly", total, by)).collect();
-        for (total, &other) in totals.iter_mut().zip(&others) {
-            *total = combining.combined(&mut text, *total, other);
-        }
-        beside.push(others);
-        by *= 2;
+    // Upwards. What a thread learns on the way it keeps, or asks for again if that is more than registers hold.
+    let keeps = pieces == 1;
+    let (mut totals, mut known) = (Vec::new(), Vec::new());
+    for four in &elements {
+        let up = upwards(&mut text, combining, four, threads);
+        totals.push(up.total);
+        known.extend(keeps.then_some(up));
     }
     let warps = threads.div_ceil(WARP);
     if threads > WARP {
@@ -150,12 +146,13 @@ pub(super) fn write(
     if let Some((form, before)) = running {
         let before = before_pieces(&mut text, &site, before, &place, (pieces, warps), shared);
         for (piece, mut before) in before.into_iter().enumerate() {
-            for (level, beside) in beside.iter().enumerate().rev() {
-                before = after(&mut text, &site, before, beside[piece], place.lane, 1 << level);
-            }
             let elements = &elements[piece];
+            let up = known.pop().unwrap_or_else(|| upwards(&mut text, combining, elements, threads));
+            for (level, &beside) in up.beside.iter().enumerate().rev() {
+                before = after(&mut text, &site, before, beside, place.lane, 1 << level);
+            }
             let second = combining.combined(&mut text, before, elements[0]);
-            let third = combining.combined(&mut text, before, pairs[piece][0]);
+            let third = combining.combined(&mut text, before, up.pair);
             let fourth = combining.combined(&mut text, third, elements[2]);
             let mut values = vec![before, second, third, fourth];
             if form == ReduceForm::Inclusive {
@@ -171,6 +168,29 @@ pub(super) fn write(
     let slots = if threads > WARP { combining.shared_words(shared.slots) } else { 0 };
     let shared_words = slots + if is_linked { linked::WORDS } else { 0 };
     text.finish(words.count(), shared_words)
+}
+
+/// What a thread learns of four elements and those of its warp: the total of the first two, of the block beside its own at
+/// each level, and of all.
+struct Upwards {
+    pair: Part,
+    beside: Vec<Part>,
+    total: Part,
+}
+
+fn upwards(text: &mut Text, combining: Combining, four: &[Part], threads: usize) -> Upwards {
+    let pair = combining.combined(text, four[0], four[1]);
+    let other = combining.combined(text, four[2], four[3]);
+    let mut total = combining.combined(text, pair, other);
+    let mut beside = Vec::new();
+    let mut by = 1;
+    while by < threads.min(WARP) {
+        let other = combining.shuffled(text, "bfly", total, by);
+        total = combining.combined(text, total, other);
+        beside.push(other);
+        by *= 2;
+    }
+    Upwards { pair, beside, total }
 }
 
 /// The totals of the warps of a tile, of one piece.

@@ -138,12 +138,14 @@ impl Space {
     /// A row for each that the innermost reduced axis goes along, if these are segments: so that what lies side by side
     /// along another axis is in neighbouring rows.
     pub(super) fn turned(&self) -> Option<Self> {
+        let (inner, outer) = self.reduced.split_last()?;
+        if outer.is_empty() || !inner.extent.is_multiple_of(Combine::SEGMENT as u64) {
+            return None;
+        }
         let mut turned = self.clone();
-        let inner = turned.reduced.pop()?;
-        let is_cut = inner.extent.is_multiple_of(Combine::SEGMENT as u64) && !turned.reduced.is_empty();
-        turned.kept.append(&mut turned.reduced);
-        turned.reduced.push(inner);
-        is_cut.then_some(turned)
+        turned.kept.extend_from_slice(outer);
+        turned.reduced = vec![inner.clone()];
+        Some(turned)
     }
 
     /// Without what comes from an input.

@@ -193,7 +193,7 @@ pub(crate) fn lower_reduction(
     }
 }
 
-pub(crate) fn lower_scan(function: &Function, scan: Scan) -> Result<Lowered, FunctionError> {
+pub(super) fn lower_scan(function: &Function, scan: Scan) -> Result<Lowered, FunctionError> {
     let (mut builder, value) = FunctionBuilder::continuing(function, &[])?;
     let of = builder.type_of(value)?;
     let sum = sum_type(of);

@@ -1,5 +1,7 @@
 //! How threads are dealt to columns.
 
+use std::ops::RangeInclusive;
+
 use devarray::{
     backend::ReduceOp,
     function::{Combine, primitive::Program},
@@ -19,8 +21,13 @@ const COLUMN_BYTES: u64 = 16;
 const COLUMN_REGISTERS: u64 = 52;
 const MOST_LOADS: u64 = 16;
 
-/// Blocks share lanes until there are so many, a segment has so many shares, or a thread so few elements of a column.
-const MANY_SHARES: u64 = 2_048;
+/// Bytes that threads side by side cover: a line of the cache.
+const LINE_BYTES: u64 = 128;
+
+/// Blocks share lanes until a large device holds all of them at once and is full, or there are so many that it does not
+/// matter how full it is with the last; or until a segment has so many shares, or a thread so few elements of a column.
+const AT_ONCE: RangeInclusive<u64> = 400..=528;
+const MANY_BLOCKS: u64 = 2_048;
 const MOST_SHARES: u64 = 32;
 const SHARE_LOADS: u64 = 64;
 
@@ -65,7 +72,8 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     let segments = row_len.div_ceil(Combine::SEGMENT as u64);
     let threads = space.rows() / vector;
     // Few lanes stay in a thread.
-    let across = if lanes <= WARP { THREADS } else { WARP }.min(threads.next_power_of_two());
+    let line = (LINE_BYTES / (vector * size)).clamp(1, WARP);
+    let across = if lanes <= WARP { THREADS } else { line }.min(threads.next_power_of_two());
     let (near, groups) = (WARP / across.min(WARP), THREADS / across.max(WARP));
     let covered = near * groups;
     if threads * lanes.min(covered) * 4 < threads.next_multiple_of(across) * covered {
@@ -75,7 +83,8 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     let blocks = threads.div_ceil(across) * segments;
     let mut split = 1;
     while split < MOST_SHARES
-        && blocks * split < MANY_SHARES
+        && blocks * split < MANY_BLOCKS
+        && !AT_ONCE.contains(&(blocks * split))
         && of_thread * of_lane > SHARE_LOADS
         && of_thread > 1
     {

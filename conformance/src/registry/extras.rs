@@ -120,6 +120,7 @@ macro_rules! __for_each_law_of {
                 N26 refused "what does not fit is refused and changes nothing";
                 N27 failed "a call that failed changed nothing, and succeeds when made again";
                 N28 random "random functions give what a scalar evaluator gives";
+                N29 programs "random programs with functions give what running them call by call gives";
             }
         }
     };

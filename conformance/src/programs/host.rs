@@ -115,6 +115,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let opened = if strict { self.context.strict_stream() } else { self.context.stream() };
         if let Some(opened) = self.done(opened, false)? {
             self.streams[at] = (opened, strict);
+            self.replaced = true;
         }
         Ok(())
     }

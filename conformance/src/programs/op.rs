@@ -188,6 +188,8 @@ pub enum Op {
     Drop { array: usize, away: Away },
     /// Lets so many dropped allocations wait; 0 gives them back.
     ReleaseLimit { count: usize },
+    /// Lets the pinned pool keep so many KiB of idle memory.
+    PinnedIdle { kib: usize },
     /// Drops a stream, work and all, and opens another in its place.
     Replace { stream: usize, strict: bool },
     /// Records an event; the ninth takes the place of the first.

@@ -14,11 +14,12 @@ use super::{
 
 type Apply<D> =
     fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, u64, &mut ErasedViewMut<'_, D>) -> Result<()>;
+type Reduce<D> = fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, &Reduction) -> Result<ErasedArray<D>>;
 
 /// What computes functions on a device that does, so that programs run on those that do not, too.
 pub(super) struct Computing<D: Device> {
     apply: Apply<D>,
-    reduce: fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, &Reduction) -> Result<ErasedArray<D>>,
+    reduce: Reduce<D>,
     reduces: bool,
 }
 

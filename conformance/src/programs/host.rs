@@ -29,6 +29,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let (stream, strict) = self.stream(stream);
         let Some((at, place)) = self.place(from) else { return Ok(()) };
         let Some(host) = self.done(self.context.pinned::<T>(place.len()), false)? else { return Ok(()) };
+        self.compare(&host, &vec![T::zeroed(); place.len()], ZEROED)?;
         let due = self.due(at, &place);
         let started = match place.view(self.arrays[at].array.view()) {
             Ok(view) => view.download(&stream, host),
@@ -100,11 +101,18 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
                 source.view(arrays[other].array.view()).and_then(|view| scope.download(&view, &mut seen));
             [up, down, look]
         });
+        // Kept before anything is looked at: a device that is broken may still be writing.
+        self.borrowed.lists.extend([values, back, seen]);
         let Some([up, down, look]) = self.done(ended, false)? else { return Ok(()) };
         self.done(up, strict)?;
+        let ([.., back, seen], down, look) =
+            (&self.borrowed.lists[..], self.done(down, strict)?, self.done(look, strict)?)
+        else {
+            return Ok(());
+        };
         for (outcome, found, at, place) in [(down, back, at, &place), (look, seen, other, &source)] {
-            if self.done(outcome, strict)?.is_some() {
-                self.compare(&found, &self.due(at, place), ORDER)?;
+            if outcome.is_some() {
+                self.compare(found, &self.due(at, place), ORDER)?;
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 use std::{
     fmt::{self, Debug},
+    mem,
     panic::{self, AssertUnwindSafe},
 };
 
@@ -110,6 +111,20 @@ pub(super) struct Held<T: Element, D: Device> {
     pub(super) due: Vec<T>,
 }
 
+/// Lists that a device may still write to if it broke the promise of a scope: freed only if the whole program went well.
+pub(super) struct Borrowed<T> {
+    pub(super) lists: Vec<Vec<T>>,
+    is_free: bool,
+}
+
+impl<T> Drop for Borrowed<T> {
+    fn drop(&mut self) {
+        if !self.is_free {
+            mem::forget(mem::take(&mut self.lists));
+        }
+    }
+}
+
 pub(super) struct Machine<'h, T: Elements, D: Device> {
     pub(super) harness: &'h Harness<D>,
     pub(super) context: Context<D>,
@@ -119,6 +134,8 @@ pub(super) struct Machine<'h, T: Elements, D: Device> {
     pub(super) arrays: Vec<Held<T, D>>,
     pub(super) events: Vec<EventHandle<D>>,
     pub(super) transfers: Vec<(Transfer<T, D>, Vec<T>)>,
+    /// Host memory that scopes borrowed.
+    pub(super) borrowed: Borrowed<T>,
     /// The second device, once it was used.
     pub(super) there: Option<StreamHandle<D>>,
     /// Whether a stream was dropped, maybe with work pending.
@@ -191,6 +208,7 @@ impl<'h, T: Elements, D: Device> Machine<'h, T, D> {
             arrays,
             events,
             transfers,
+            borrowed: Borrowed { lists: Vec::new(), is_free: false },
             there: None,
             replaced: false,
             operation: 0,
@@ -317,7 +335,7 @@ impl<'h, T: Elements, D: Device> Machine<'h, T, D> {
             self.compare(&found.unwrap_or_default(), &held.due, ORDER)?;
         }
         self.arrays.clear();
-        for (stream, _) in std::mem::take(&mut self.streams) {
+        for (stream, _) in mem::take(&mut self.streams) {
             self.done(stream.synchronize(), false)?;
         }
         self.done(stream.synchronize(), false)?;
@@ -331,7 +349,10 @@ impl<'h, T: Elements, D: Device> Machine<'h, T, D> {
         }
         match self.context.take_errors().first() {
             Some(error) => Err(self.failure(BACKGROUND, "no error", error.to_string())),
-            None => Ok(()),
+            None => {
+                self.borrowed.is_free = true;
+                Ok(())
+            }
         }
     }
 }

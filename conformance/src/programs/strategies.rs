@@ -187,7 +187,7 @@ pub fn ops() -> BoxedStrategy<Op> {
                 .boxed(),
         ),
         (1, (0_usize..4).prop_map(|count| Op::ReleaseLimit { count }).boxed()),
-        (1, select(&[1_usize, 16, 0][..]).prop_map(|kib| Op::PinnedIdle { kib }).boxed()),
+        (2, select(&[16_usize, 63, 0][..]).prop_map(|kib| Op::PinnedIdle { kib }).boxed()),
         (1, (stream(), any::<bool>()).prop_map(|(stream, strict)| Op::Replace { stream, strict }).boxed()),
         (1, stream().prop_map(|stream| Op::Record { stream }).boxed()),
         (1, (stream(), NAMES).prop_map(|(stream, event)| Op::Wait { stream, event }).boxed()),

@@ -34,7 +34,7 @@ fn programs_give_what_running_them_call_by_call_gives() {
         let search = Search::new().programs(usize::try_from(cases).unwrap()).again(again);
         search.run_with_functions(&harness).unwrap_or_else(|found| panic!("{found}"));
         ran.set(ran.get() + cases);
-        if ran.get() % 1000 == 0 {
+        if ran.get().is_multiple_of(1000) {
             println!("{} programs hold", ran.get());
         }
     }

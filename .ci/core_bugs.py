@@ -5,15 +5,22 @@ The bugs that `conformance/tests/meta` plants are in a backend. Laws about what 
 here is one for each of those, and some for what core does between operations. Without a bug every named law must hold.
 
 `core_bugs.py` tries all; `core_bugs.py NAME …` some. Prints a table and fails if a law holds that must not.
+
+`core_bugs.py --programs` plants the bugs of `program_bugs.py` instead and tries random programs alone, 2,000 under each of
+three schedules; `--programs NUMBER …` tries some. Prints which are found, after how many programs, and how many operations
+the smallest has; fails if one is not found.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+
+import program_bugs
 
 
 class Bug(NamedTuple):
@@ -92,6 +99,55 @@ def broken_laws(tree, laws, target):
     return [law for law in laws if any(f"---- {s}::{law} stdout ----" in done.stdout for s in SCHEDULES)]
 
 
+PROGRAMS = 2000
+LIMIT_SECONDS = 600
+TOLD = re.compile(r"found: program (\d+) under (\w+), (\d+) operations")
+
+
+def programs_find(tree, number, target):
+    """What random programs alone show of a planted bug: the words for the table, and whether they found it."""
+    cargo = ["cargo", "test", "--quiet", "--locked", "-p", "devarray-conformance", "--test", "programs"]
+    env = {**os.environ, "CARGO_TARGET_DIR": str(target), "CARGO_INCREMENTAL": "0", "DEVARRAY_PROGRAMS": str(PROGRAMS),
+           "DEVARRAY_PLANTED": str(number)}
+    command = [*cargo, "--", "--exact", "many", "--ignored"]
+    built = subprocess.run([*cargo, "--no-run"], cwd=tree, env=env, capture_output=True, text=True, check=False)
+    if built.returncode:
+        sys.exit(f"core_bugs: a planted bug does not compile:\n{built.stderr}")
+    try:
+        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return "found: it never ends", True
+    if "running 1 test" not in done.stdout:
+        sys.exit(f"core_bugs: the programs did not run:\n{done.stdout}{done.stderr}")
+    if told := TOLD.search(done.stdout):
+        program, schedule, operations = told.groups()
+        return f"found: {operations} operations, program {program}, {schedule}", True
+    return ("NOT FOUND", False) if done.returncode == 0 else ("found: the process ends", True)
+
+
+def programs(numbers):
+    """Random programs alone against each planted bug."""
+    root = Path(__file__).resolve().parent.parent
+    target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "core-bugs"
+    with tempfile.TemporaryDirectory() as scratch:
+        tree = Path(scratch)
+        copy_of_the_tree(root, tree)
+        if wrong := program_bugs.plant(tree):
+            sys.exit("\n".join(wrong))
+        told, found = programs_find(tree, 0, target)
+        if found:
+            sys.exit(f"core_bugs: without a bug: {told}")
+        places = list(enumerate(program_bugs.PLACES, 1))
+        chosen = [(number, place) for number, place in places if not numbers or str(number) in numbers]
+        missed = 0
+        for number, place in chosen:
+            text, found = programs_find(tree, number, target)
+            missed += not found
+            print(f"{number:2} {place.area:9} {text:50} {place.name}", flush=True)
+    print(f"core_bugs: {len(chosen)} planted, {missed} not found by random programs alone")
+    return 1 if missed or not chosen else 0
+
+
 def main(names):
     root = Path(__file__).resolve().parent.parent
     target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "core-bugs"
@@ -118,4 +174,5 @@ def main(names):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    arguments = sys.argv[1:]
+    sys.exit(programs(arguments[1:]) if arguments[:1] == ["--programs"] else main(arguments))

@@ -24,6 +24,7 @@ pub mod mapped;
 pub mod memory;
 pub mod peer;
 pub mod pool;
+pub mod programs;
 pub mod reductions;
 pub mod registered;
 pub mod regressions;

@@ -7,6 +7,7 @@ mod harness;
 mod oracle;
 pub mod patterns;
 pub mod probes;
+pub mod programs;
 mod registry;
 mod rng;
 mod suite;

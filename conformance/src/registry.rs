@@ -129,6 +129,9 @@ macro_rules! __for_each_law {
                 M03 put_off "memory that waits to be given back disturbs nothing, and is given back at the limit";
                 M04 short "memory that waits is given back when memory is short";
             }
+            programs {
+                Q01 sequential "random programs give what running them call by call gives";
+            }
             errors {
                 E08 contexts_do_not_mix "arrays, streams and events of two contexts do not mix";
                 S02 strict_refuses "a strict stream refuses what is not ordered";

@@ -13,6 +13,7 @@ mod random;
 mod sizes;
 mod value;
 
+pub use super::programs::with_functions as programs;
 pub use floats::{arithmetic, comparisons, elementary, extrema, nan, not_contracted};
 pub use halves::halves;
 pub use integers::{casts, division, integers, select, shifts, truth};

@@ -121,6 +121,7 @@ macro_rules! __for_each_law_of {
                 N27 failed "a call that failed changed nothing, and succeeds when made again";
                 N28 random "random functions give what a scalar evaluator gives";
                 N29 philox "random numbers are those of Philox, wherever they are cut";
+                N30 programs "random programs with functions give what running them call by call gives";
             }
         }
     };

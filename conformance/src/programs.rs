@@ -1,0 +1,38 @@
+//! Random programs over the safe interface, made small by proptest, and the strategies that they are made of.
+//!
+//! A [`Program`] is a list of operations as data. It runs on any device, beside a naive model that keeps a list of
+//! elements for each array and changes it call by call. Every list of operations is a program, so a program that fails
+//! stays one when operations are left out. Whatever streams, schedules and devices do, reads give what the model holds.
+//!
+//! ```
+//! use devarray_conformance::{Harness, programs::{Item, Op, Program, Search, Start, Transform::Whole, part}};
+//! use devarray_mock::MockDevice;
+//!
+//! let harness = Harness::new(|| Ok::<_, devarray::Error>(MockDevice::new())).with_cases(20);
+//! let program = Program::new(Item::U32, 2, &[
+//!     Op::Create { stream: 0, extents: [4, 3, 1], rank: 2, start: Start::Uploaded, value: 7 },
+//!     Op::Fill { stream: 1, to: part(0, [Whole, Whole]), value: 1 },
+//!     Op::Download { stream: 0, from: part(0, [Whole, Whole]) },
+//! ]);
+//! program.check(&harness)?;
+//!
+//! // As many programs as the harness has cases, drawn from its seed; the first that fails is made small.
+//! Search::new().run(&harness)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+#![doc = include_str!("../PROGRAMS.md")]
+
+mod arrays;
+mod functions;
+mod host;
+mod machine;
+mod op;
+mod part;
+mod search;
+mod strategies;
+
+pub use machine::Failure;
+pub use op::{Away, End, Formula, Item, Op, Part, Program, Start, Transform, part};
+pub use search::{Found, MOST_OPS, Search};
+pub use strategies::{element_bits, floats, ops, parts, patterns, programs, shapes, transforms};

@@ -1,0 +1,205 @@
+//! Programs as data. Every list of operations is a program: operands are named by a number modulo what exists, extents
+//! and positions modulo what fits, and an operation without operands does nothing.
+
+use std::fmt;
+
+/// The element type of all arrays of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Item {
+    /// `u8`.
+    U8,
+    /// `[u8; 3]`, which no function takes.
+    Bytes3,
+    /// `u32`.
+    U32,
+    /// `u64`.
+    U64,
+}
+
+/// Operations on streams that all wait by themselves, until one of them is replaced by a strict one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Program {
+    /// What arrays hold.
+    pub item: Item,
+    /// Streams, at least 1. Operations name them modulo that number.
+    pub streams: usize,
+    /// Operations, in order.
+    pub ops: Vec<Op>,
+}
+
+impl Program {
+    /// These operations.
+    #[must_use]
+    pub fn new(item: Item, streams: usize, ops: &[Op]) -> Self {
+        Self { item, streams, ops: ops.to_vec() }
+    }
+}
+
+/// One transform of a view. Axes are counted modulo the rank, positions modulo the extent; on a view without axes, or
+/// along an axis without positions, transforms that need one do nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Transform {
+    /// The view as it is.
+    Whole,
+    /// Two axes change places.
+    Swap(usize, usize),
+    /// All axes in the order that this number stands for.
+    Permute(usize),
+    /// An axis is reversed.
+    Flip(usize),
+    /// Some positions of an axis: from `start` on, `step + 1` apart, at most `count`.
+    Cut {
+        /// The axis.
+        axis: usize,
+        /// The first position.
+        start: usize,
+        /// Positions that are skipped from one to the next.
+        step: usize,
+        /// At most so many positions.
+        count: usize,
+    },
+    /// One position of an axis, which goes away.
+    Index(usize, usize),
+    /// A new axis of extent 1.
+    NewAxis(usize),
+    /// One part of an axis that is split into up to 4 sections.
+    Section(usize, usize, usize),
+}
+
+/// Part of an array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The array.
+    pub array: usize,
+    /// How the part is taken from it.
+    pub transforms: [Transform; 2],
+}
+
+/// A part, in few words: failures print it as Rust.
+#[must_use]
+pub const fn part(array: usize, transforms: [Transform; 2]) -> Part {
+    Part { array, transforms }
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, second] = self.transforms;
+        write!(f, "part({}, [{first:?}, {second:?}])", self.array)
+    }
+}
+
+/// How an array begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Start {
+    /// All elements are zero.
+    Zeros,
+    /// All elements are one value.
+    Full,
+    /// Elements come from a slice.
+    Uploaded,
+    /// Elements come from a slice in Fortran order, and are kept in it.
+    UploadedF,
+    /// Memory is not written before it is filled.
+    Uninit,
+}
+
+/// What becomes of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum End {
+    /// It is waited for.
+    Waited,
+    /// It is asked until it is done, then waited for.
+    Polled,
+    /// It is dropped in flight.
+    Dropped,
+}
+
+/// How an array goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Away {
+    /// It is dropped.
+    Here,
+    /// It is dropped while cleanup is deferred, and a new array of the same size is made meanwhile.
+    Deferred,
+    /// It is shared, and dropped by another thread.
+    Elsewhere,
+}
+
+/// A function of one input and one scalar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Formula {
+    /// `x0 + k0`
+    Sum,
+    /// `x0 * k0`
+    Product,
+    /// `maximum(x0, k0)`
+    Maximum,
+    /// `where(x0 < k0, x0, k0 - x0)`
+    Fold,
+}
+
+/// One call, or a few that belong together. `value` seeds the elements that it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "`stream` names a stream, `to` is written, `from` is read, `of` is both")]
+pub enum Op {
+    /// Makes an array of the first `rank` (at most 3) extents. The seventh takes the place of another, which is dropped.
+    Create { stream: usize, extents: [usize; 3], rank: usize, start: Start, value: usize },
+    /// Fills a part.
+    Fill { stream: usize, to: Part, value: usize },
+    /// Copies a slice to a part.
+    Upload { stream: usize, to: Part, value: usize },
+    /// Copies host elements in Fortran order to a part.
+    UploadF { stream: usize, to: Part, value: usize },
+    /// Reads a part, and compares.
+    Download { stream: usize, from: Part },
+    /// Copies between parts of two arrays, cut to a common shape; extents of 1 are repeated in the source.
+    Copy { stream: usize, to: Part, from: Part },
+    /// Splits a part in two to four sections, and copies one of them to another, or fills it where they differ in shape.
+    Sections { stream: usize, of: Part, axis: usize, to: usize, from: usize, value: usize },
+    /// Moves all but some positions of an axis up or down it: source and destination may overlap.
+    Shift { stream: usize, of: Part, axis: usize, by: usize, down: bool },
+    /// Makes an array of what a part holds.
+    Contiguous { stream: usize, from: Part, fortran: bool },
+    /// Makes an array of two parts of one shape, one behind the other.
+    Concatenate { stream: usize, first: Part, second: Part },
+    /// Computes a function of one part into another. On devices that compute.
+    Map { stream: usize, to: Part, from: Part, formula: Formula, value: usize },
+    /// Makes an array of the greatest elements along an axis. On devices that reduce.
+    Greatest { stream: usize, from: Part, axis: usize },
+    /// Copies a part to the second device, and from there to another part.
+    Across { stream: usize, to: Part, from: Part },
+    /// Starts an upload of pinned memory.
+    StartUpload { stream: usize, to: Part, value: usize },
+    /// Starts a download to pinned memory.
+    StartDownload { stream: usize, from: Part },
+    /// Ends a transfer.
+    EndTransfer { transfer: usize, end: End },
+    /// Copies borrowed memory to one part, and reads it and another part back, in a scope.
+    Scope { stream: usize, to: Part, from: Part, value: usize },
+    /// Drops an array.
+    Drop { array: usize, away: Away },
+    /// Lets so many dropped allocations wait; 0 gives them back.
+    ReleaseLimit { count: usize },
+    /// Lets the pinned pool keep so many KiB of idle memory.
+    PinnedIdle { kib: usize },
+    /// Drops a stream, work and all, and opens another in its place.
+    Replace { stream: usize, strict: bool },
+    /// Records an event; the ninth takes the place of the first.
+    Record { stream: usize },
+    /// Lets a stream wait for an event.
+    Wait { stream: usize, event: usize },
+    /// Waits for an event on the host, or only asks it.
+    AwaitEvent { event: usize, only_ask: bool },
+    /// Lets a stream wait for all others.
+    Join { stream: usize },
+    /// Waits for a stream on the host.
+    Synchronize { stream: usize },
+}

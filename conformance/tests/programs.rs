@@ -1,0 +1,158 @@
+//! Random programs on the simulator: right under every schedule, wrong where something is, made small, and printed as tests.
+
+use std::{
+    cell::RefCell,
+    env, fs,
+    num::NonZeroUsize,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    thread,
+};
+
+use devarray_conformance::{
+    Harness,
+    programs::{Away, End, Formula, Found, Item, Op, Program, Search, Start, Transform, part},
+};
+use devarray_mock::{MockDevice, Schedule};
+
+thread_local! {
+    /// The device that this thread opened last.
+    static LAST: RefCell<Option<MockDevice>> = const { RefCell::new(None) };
+}
+
+const SCHEDULES: [Schedule; 3] = [Schedule::Lazy, Schedule::ReverseLazy, Schedule::Random];
+
+/// Programs of one search: so many have one seed.
+const BLOCK: usize = 250;
+
+fn harness(schedule: &Schedule, seed: u64, cases: usize) -> Harness<MockDevice> {
+    let schedule = schedule.clone();
+    Harness::new(move || {
+        let device = MockDevice::builder().schedule(schedule.clone()).seed(seed).build();
+        LAST.set(Some(device.clone()));
+        Ok::<_, devarray::Error>(device)
+    })
+    .with_second(|| Ok::<_, devarray::Error>(MockDevice::new()))
+    .with_seed(seed)
+    .with_cases(cases)
+}
+
+/// What the judge of the device that was opened last has found.
+fn clean() -> Result<(), String> {
+    let report = LAST.with_borrow(|last| last.as_ref().map(MockDevice::report));
+    match report.filter(|report| !report.is_clean()) {
+        Some(report) => Err(report.to_string().lines().take(3).collect::<Vec<_>>().join(" | ")),
+        None => Ok(()),
+    }
+}
+
+fn search(schedule: &Schedule, seed: u64, cases: usize) -> Result<(), Box<Found>> {
+    let again = format!(
+        "DEVARRAY_PROGRAMS={cases} DEVARRAY_PROGRAMS_SEED={seed} cargo test -p devarray-conformance --test programs \
+         many -- --ignored # {schedule:?}"
+    );
+    Search::new().again(again).after(clean).run_with_functions(&harness(schedule, seed, cases))
+}
+
+#[test]
+fn programs_give_what_running_them_call_by_call_gives() {
+    for schedule in SCHEDULES {
+        search(&schedule, 1, 150).unwrap_or_else(|found| panic!("{found}"));
+    }
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    env::var(variable).map_or(otherwise, |text| text.parse().expect("a number"))
+}
+
+/// `DEVARRAY_PROGRAMS` of them under each schedule, from `DEVARRAY_PROGRAMS_SEED` on, on all processors. Another seed is
+/// another shard; blocks of a shard have seeds of their own, that of the first being the shard's.
+#[test]
+#[ignore = "as many programs as the environment asks for"]
+fn many() {
+    let (count, seed) = (number("DEVARRAY_PROGRAMS", 100_000), number("DEVARRAY_PROGRAMS_SEED", 0));
+    let blocks = count.div_ceil(BLOCK as u64);
+    for schedule in SCHEDULES {
+        let next = AtomicU64::new(0);
+        let found = thread::scope(|scope| {
+            let threads: Vec<_> = (0..thread::available_parallelism().map_or(1, NonZeroUsize::get))
+                .map(|_| {
+                    scope.spawn(|| {
+                        loop {
+                            let block = next.fetch_add(1, Relaxed);
+                            if block >= blocks {
+                                return None;
+                            }
+                            let cases =
+                                usize::try_from(count - block * BLOCK as u64).unwrap_or(BLOCK).min(BLOCK);
+                            let block_seed = seed.wrapping_add(block.wrapping_mul(0x1_0000_0001));
+                            if let Err(found) = search(&schedule, block_seed, cases) {
+                                next.store(blocks, Relaxed);
+                                return Some((block * BLOCK as u64, found));
+                            }
+                        }
+                    })
+                })
+                .collect();
+            threads.into_iter().find_map(|thread| thread.join().expect("a search does not panic"))
+        });
+        if let Some((before, found)) = found {
+            let (case, len) = (before + found.case as u64, found.program.ops.len());
+            panic!("{found}\nfound: program {case} under {schedule:?}, {len} operations");
+        }
+        println!("{schedule:?}: {count} programs hold");
+    }
+}
+
+/// The twin: whatever is objected to is found, and nothing is left in the program that is not needed for it.
+#[test]
+fn what_is_wrong_is_found_and_made_small() {
+    let copied = || {
+        let copies = LAST
+            .with_borrow(|last| last.as_ref().map_or(0, |device| device.statistics().enqueued.copies.count));
+        if copies > 1 { Err(format!("{copies} copies")) } else { Ok(()) }
+    };
+    let found =
+        Search::new().after(copied).run_with_functions(&harness(&Schedule::Lazy, 3, 100)).unwrap_err();
+    let ops = &found.program.ops;
+    assert!(ops.len() <= 4 && matches!(ops[0], Op::Create { .. }), "{found}");
+    let text = found.to_string();
+    assert!(text.lines().count() <= 15 && text.contains("seed 3") && text.contains("expected: "), "{text}");
+}
+
+/// A program as it is printed is the program.
+#[test]
+fn printed_programs_compile_as_tests() {
+    use Transform::{Cut, Index, Whole};
+    let program = Program::new(
+        Item::U32,
+        2,
+        &[
+            Op::Create { stream: 0, extents: [4, 3, 1], rank: 2, start: Start::Uploaded, value: 7 },
+            Op::Contiguous { stream: 1, from: part(0, [Whole, Transform::Flip(1)]), fortran: true },
+            Op::Map {
+                stream: 1,
+                to: part(1, [Index(0, 2), Whole]),
+                from: part(0, [Cut { axis: 1, start: 0, step: 1, count: 2 }, Transform::NewAxis(0)]),
+                formula: Formula::Fold,
+                value: 9,
+            },
+            Op::StartDownload { stream: 0, from: part(1, [Transform::Section(0, 1, 1), Whole]) },
+            Op::EndTransfer { transfer: 0, end: End::Polled },
+            Op::Drop { array: 0, away: Away::Elsewhere },
+        ],
+    );
+    let printed = fs::read_to_string("tests/printed/program.rs").unwrap();
+    assert_eq!(printed.trim_end(), program.to_string());
+}
+
+/// The file that the test above compares with.
+#[expect(clippy::redundant_closure, reason = "as printed: what opens a device may be any expression")]
+mod printed {
+    use devarray_mock::MockDevice;
+
+    fn device() -> devarray::Result<MockDevice> {
+        Ok(MockDevice::new())
+    }
+
+    include!("printed/program.rs");
+}

@@ -285,7 +285,7 @@ fn qualified(op: &Op) -> String {
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (law, check) = if self.functions {
-            ("functions::programs (N29)", "check_with_functions")
+            ("functions::programs (N30)", "check_with_functions")
         } else {
             ("programs::sequential (Q01)", "check")
         };

@@ -259,14 +259,14 @@ impl Lowered {
             program: &first,
             scalars,
             combine: Combine::Sum,
-            finish: &of_mean,
+            finish: of_mean,
             finish_scalars: &counts[0],
         };
         let second = Reducing {
             program: &second,
             scalars,
             combine: self.combine,
-            finish: &of_result,
+            finish: of_result,
             finish_scalars: &counts[1],
         };
         stream.0.reduce_twice([first, second], &shape, &operands, &into, &result)

@@ -24,7 +24,10 @@ enum Form {
         ddof: u64,
         initial: Option<(ElementType, u64)>,
     },
-    Scan { operation: ScanOperation, exclusive: bool },
+    Scan {
+        operation: ScanOperation,
+        exclusive: bool,
+    },
 }
 
 type Kept = HashMap<Function, Vec<(Form, Arc<Lowered>)>>;

@@ -1,4 +1,5 @@
-//! A stencil with shared memory, on the simulator or, with `--backend cuda`, on a card: the same bytes.
+//! A stencil with shared memory, on the simulator or, with `--backend cuda`, on a card: the same
+//! bytes.
 #![allow(unsafe_code)] // declares a kernel
 
 use devarray::{

@@ -45,7 +45,8 @@ pub(crate) struct Context {
     streams: Mutex<Vec<Weak<RawStream>>>,
     /// The contexts whose memory this one reaches.
     pub(crate) peers: Peers,
-    /// Bytes of managed memory alive. Held while more is allocated, so that two threads do not both take the last.
+    /// Bytes of managed memory alive. Held while more is allocated, so that two threads do not both
+    /// take the last.
     pub(crate) managed_bytes: Mutex<usize>,
 }
 
@@ -116,8 +117,9 @@ impl Context {
 
     /// Makes the context current to this thread, as every call on it needs.
     ///
-    /// Asked before each, because any other code of the process may have made another one current meanwhile. Asking is one
-    /// load in the driver; setting, done only where the answer is another context, takes several times as long.
+    /// Asked before each, because any other code of the process may have made another one current
+    /// meanwhile. Asking is one load in the driver; setting, done only where the answer is
+    /// another context, takes several times as long.
     pub(crate) fn bind(&self) -> Answer<&Driver> {
         self.primary.bind()?;
         Ok(self.driver())
@@ -172,7 +174,8 @@ impl Context {
         self.trim("reclaim memory");
     }
 
-    /// Memory of the device; what the pool caches counts as free, since any allocation here can have it.
+    /// Memory of the device; what the pool caches counts as free, since any allocation here can
+    /// have it.
     pub(crate) fn memory(&self, operation: &'static str) -> Result<MemoryInfo> {
         let (mut free, mut total) = (0, 0);
         self.call(operation, |driver| {
@@ -212,7 +215,8 @@ impl Drop for Context {
             // SAFETY: the context is bound.
             unsafe { driver.ctx_synchronize() }
         });
-        // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h, `cuCtxDestroy`).
+        // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h,
+        // `cuCtxDestroy`).
         self.trim("close");
         self.release("close", |driver| self.functions.unload(driver));
         self.release("close", |driver| self.images.unload(driver));
@@ -255,8 +259,8 @@ impl Primary {
         unsafe { self.driver.ctx_set_current(self.raw.raw()) }
     }
 
-    /// The default pool of the device, told to keep freed memory: its default is to give all of it back at the next
-    /// wait, which makes the allocation after that a thousand times slower.
+    /// The default pool of the device, told to keep freed memory: its default is to give all of it
+    /// back at the next wait, which makes the allocation after that a thousand times slower.
     fn pool(&self) -> Result<Handle<sys::CUmemPoolHandle_st>> {
         let error = |failure| self.driver.error("open", failure);
         self.bind().map_err(error)?;

@@ -18,9 +18,9 @@ use crate::{
 
 /// An NVIDIA device.
 ///
-/// A handle: cheap to clone. All handles of one device in a process share one context, the device's primary one,
-/// which other libraries of the process share too. The last thing made from a device that goes away waits for its work and
-/// releases the context.
+/// A handle: cheap to clone. All handles of one device in a process share one context, the device's
+/// primary one, which other libraries of the process share too. The last thing made from a device
+/// that goes away waits for its work and releases the context.
 ///
 /// ```no_run
 /// use devarray::backend::Device;
@@ -38,11 +38,13 @@ pub struct CudaDevice {
 impl CudaDevice {
     /// Opens device `ordinal`, counted from 0 among those of [`devices`](crate::devices).
     ///
-    /// The first time in a process this makes the device's context, which takes a fraction of a second.
+    /// The first time in a process this makes the device's context, which takes a fraction of a
+    /// second.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unavailable`]: no driver, a driver too old, no such device, or one that this backend cannot use.
+    /// - [`Error::Unavailable`]: no driver, a driver too old, no such device, or one that this
+    ///   backend cannot use.
     /// - [`Error::OutOfMemory`]: no room for a context.
     /// - [`Error::DeviceLost`], [`Error::Driver`]: the driver refused.
     pub fn open(ordinal: usize) -> Result<Self> {
@@ -68,7 +70,8 @@ impl CudaDevice {
         &self.context
     }
 
-    /// Takes the errors that had nobody to go to; as [`Driver::take_errors`], of all devices of the driver.
+    /// Takes the errors that had nobody to go to; as [`Driver::take_errors`], of all devices of the
+    /// driver.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
         self.driver().take_errors()
@@ -76,8 +79,10 @@ impl CudaDevice {
 }
 
 // SAFETY: the four promises, one by one.
-// - Order: all work goes to streams of the driver, which run theirs in order (CUDA C++ Programming Guide, "Streams").
-// - Confinement: the plans core hands over are lowered to the same bytes; tests compare each class with `Plan::runs`.
+// - Order: all work goes to streams of the driver, which run theirs in order (CUDA C++ Programming
+//   Guide, "Streams").
+// - Confinement: the plans core hands over are lowered to the same bytes; tests compare each class
+//   with `Plan::runs`.
 // - Quiescence: `Done` and `true` are the driver's success alone; any failed wait is `Unknown`.
 // - Progress: the driver runs what was enqueued, or fails a wait for it.
 unsafe impl Device for CudaDevice {

@@ -1,11 +1,13 @@
 //! The CUDA driver as one replaceable table of functions.
 //!
-//! Every call of this backend goes through a [`Driver`]: it counts the call, may be told to fail it, and answers a
-//! symbol that the driver library lacks with a typed error. The functions return `i32`, because a newer driver may
-//! answer a code that no enum has named yet. Types and constants are those of `cudarc`'s [`sys`].
+//! Every call of this backend goes through a [`Driver`]: it counts the call, may be told to fail
+//! it, and answers a symbol that the driver library lacks with a typed error. The functions return
+//! `i32`, because a newer driver may answer a code that no enum has named yet. Types and constants
+//! are those of `cudarc`'s [`sys`].
 //!
-//! Programs have no use for this module: [`CudaDevice::open`](crate::CudaDevice::open) loads the driver by itself. It
-//! is public for tests, which count calls, fail each in turn, and replace the table by a driver of their own.
+//! Programs have no use for this module: [`CudaDevice::open`](crate::CudaDevice::open) loads the
+//! driver by itself. It is public for tests, which count calls, fail each in turn, and replace the
+//! table by a driver of their own.
 #![allow(unsafe_code)] // loads the driver library and reads the text the driver returns
 
 mod code;
@@ -63,8 +65,8 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// Each function does what NVIDIA's driver documents of the function it stands for, or answers a code other than 0
-    /// without an effect.
+    /// Each function does what NVIDIA's driver documents of the function it stands for, or answers
+    /// a code other than 0 without an effect.
     #[must_use]
     pub unsafe fn new(table: Table) -> Arc<Self> {
         Arc::new(Self::with_table(table))
@@ -96,8 +98,8 @@ impl Driver {
         self.calls.fail(None)
     }
 
-    /// Takes the errors that had nobody to go to: those of freeing pinned memory, of destroying streams and events,
-    /// and of closing a device. Equal errors are kept once.
+    /// Takes the errors that had nobody to go to: those of freeing pinned memory, of destroying
+    /// streams and events, and of closing a device. Equal errors are kept once.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
         std::mem::take(&mut *locked(&self.errors))

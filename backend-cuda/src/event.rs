@@ -32,10 +32,11 @@ pub(crate) enum Kind {
 ///
 /// # How a wait can end
 ///
-/// [`Quiesced::Done`] if the driver says so, else [`Quiesced::Unknown`], never [`Quiesced::Ended`]. After a fault
-/// in a kernel the driver refuses all further work and declares the contents undefined, but it nowhere promises that
-/// what other streams had in flight, such as a transfer to host memory, has stopped when the wait returns (`cuda.h`,
-/// `CUDA_ERROR_ILLEGAL_ADDRESS` and its like; CUDA C++ Programming Guide, "Error Checking"). Other codes say even less.
+/// [`Quiesced::Done`] if the driver says so, else [`Quiesced::Unknown`], never [`Quiesced::Ended`].
+/// After a fault in a kernel the driver refuses all further work and declares the contents
+/// undefined, but it nowhere promises that what other streams had in flight, such as a transfer to
+/// host memory, has stopped when the wait returns (`cuda.h`, `CUDA_ERROR_ILLEGAL_ADDRESS` and its
+/// like; CUDA C++ Programming Guide, "Error Checking"). Other codes say even less.
 #[derive(Debug)]
 pub struct CudaEvent {
     context: Arc<Context>,
@@ -48,7 +49,8 @@ impl CudaEvent {
         Self::record_on(context, stream.raw(), kind)
     }
 
-    /// As [`record`](Self::record), on any stream of the context that is alive, or a default stream.
+    /// As [`record`](Self::record), on any stream of the context that is alive, or a default
+    /// stream.
     pub(crate) fn record_on(context: &Arc<Context>, stream: sys::CUstream, kind: Kind) -> Result<Self> {
         let mut raw = ptr::null_mut();
         context.call("record", |driver| {
@@ -69,7 +71,8 @@ impl CudaEvent {
         self.context.check_driver("elapsed", &to.context)?;
         let mut milliseconds = 0.0;
         let answer = self.context.bind().and_then(|driver| {
-            // SAFETY: the pointer is to a local of the right type; both events are alive, their context is bound.
+            // SAFETY: the pointer is to a local of the right type; both events are alive, their context is
+            // bound.
             unsafe { driver.event_elapsed_time(&raw mut milliseconds, self.raw(), to.raw()) }
         });
         match answer {
@@ -90,10 +93,11 @@ impl CudaEvent {
     }
 }
 
-// SAFETY: recorded once, before anybody has it, so a query that succeeded succeeds for ever. The driver says "ready" only
-// when the captured work is complete. Destroying an event does not block, and lifts no wait: "the call does not block
-// and the associated resources will automatically be released asynchronously at completion" (cuda.h,
-// `cuEventDestroy`); a wait holds the state captured at the call (`cuStreamWaitEvent`).
+// SAFETY: recorded once, before anybody has it, so a query that succeeded succeeds for ever. The
+// driver says "ready" only when the captured work is complete. Destroying an event does not block,
+// and lifts no wait: "the call does not block and the associated resources will automatically be
+// released asynchronously at completion" (cuda.h, `cuEventDestroy`); a wait holds the state
+// captured at the call (`cuStreamWaitEvent`).
 unsafe impl Event for CudaEvent {
     fn query(&self) -> Result<bool> {
         let answer = self.context.bind().and_then(|driver| {

@@ -24,8 +24,8 @@ use crate::{
 #[derive(Debug)]
 pub struct CudaAdopted(());
 
-/// The driver's handle: interfaces name streams by it, and it has the default streams as 1 and 2 (cuda.h, `CU_STREAM_LEGACY`,
-/// `CU_STREAM_PER_THREAD`). What no caller vouched for is none.
+/// The driver's handle: interfaces name streams by it, and it has the default streams as 1 and 2
+/// (cuda.h, `CU_STREAM_LEGACY`, `CU_STREAM_PER_THREAD`). What no caller vouched for is none.
 fn handle(operation: &'static str, stream: ForeignStream) -> Result<CUstream> {
     let name = usize::try_from(stream.name()).ok().filter(|_| stream.owner().is_none());
     let name = name.ok_or(Error::DeviceMismatch { backend: BACKEND, operation })?;
@@ -33,8 +33,8 @@ fn handle(operation: &'static str, stream: ForeignStream) -> Result<CUstream> {
 }
 
 impl CudaDevice {
-    /// Blocks until all that any code of the process gave the device is finished, on whichever stream: for memory that comes back from
-    /// code that does not say where it works.
+    /// Blocks until all that any code of the process gave the device is finished, on whichever
+    /// stream: for memory that comes back from code that does not say where it works.
     ///
     /// # Errors
     ///
@@ -48,7 +48,8 @@ impl CudaDevice {
 }
 
 impl CudaStream {
-    /// Makes everything enqueued later run after an event of other code, by the driver's handle. Does not synchronize.
+    /// Makes everything enqueued later run after an event of other code, by the driver's handle.
+    /// Does not synchronize.
     ///
     /// # Errors
     ///
@@ -65,8 +66,9 @@ impl CudaStream {
     }
 }
 
-// SAFETY: the address space is one for the process, so operations reach what is at the address. A wait for an event, recorded on
-// the one stream, orders what is later on the other (cuda.h, `cuStreamWaitEvent`).
+// SAFETY: the address space is one for the process, so operations reach what is at the address. A
+// wait for an event, recorded on the one stream, orders what is later on the other (cuda.h,
+// `cuStreamWaitEvent`).
 unsafe impl ForeignMemory for CudaDevice {
     type Adopted = CudaAdopted;
 
@@ -99,7 +101,8 @@ unsafe impl ForeignMemory for CudaDevice {
         self.context().check_driver(operation, stream.context())?;
         let (other, event) = (handle(operation, other)?, stream.record()?);
         self.context().call(operation, |driver| {
-            // SAFETY: the stream is there, as whoever named it vouched; the event is alive, and its context bound.
+            // SAFETY: the stream is there, as whoever named it vouched; the event is alive, and its context
+            // bound.
             unsafe { driver.stream_wait_event(other, event.raw(), 0) }
         })
     }

@@ -11,8 +11,9 @@ use std::{
 /// A plain value. Nothing is dereferenced on this side of the driver.
 pub(crate) struct Handle<T>(*mut T);
 
-// SAFETY: the value is opaque to us, and the driver API may be called for one object from any thread
-// (CUDA C++ Programming Guide, "Driver API": contexts are current to any number of threads at a time).
+// SAFETY: the value is opaque to us, and the driver API may be called for one object from any
+// thread (CUDA C++ Programming Guide, "Driver API": contexts are current to any number of threads
+// at a time).
 unsafe impl<T> Send for Handle<T> {}
 // SAFETY: as above; a shared handle only gives out copies of the same value.
 unsafe impl<T> Sync for Handle<T> {}
@@ -41,7 +42,8 @@ impl<T> fmt::Debug for Handle<T> {
     }
 }
 
-/// Locks, whether or not a panic happened under the lock: nothing here leaves its data half changed.
+/// Locks, whether or not a panic happened under the lock: nothing here leaves its data half
+/// changed.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -50,8 +50,9 @@ unsafe impl AllocHost for CudaDevice {
     }
 }
 
-// SAFETY: the driver answers another address of the same memory, valid until it is freed. What the device wrote is seen by
-// the host after a wait (CUDA C++ Programming Guide, "Mapped Memory"), what the host wrote by work enqueued after.
+// SAFETY: the driver answers another address of the same memory, valid until it is freed. What the
+// device wrote is seen by the host after a wait (CUDA C++ Programming Guide, "Mapped Memory"), what
+// the host wrote by work enqueued after.
 unsafe impl MapHost for CudaDevice {
     fn map_host(&self, memory: &CudaHostBuffer) -> Result<CudaBuffer> {
         let (operation, capability) = ("map_host", Capability::MappedMemory);
@@ -62,7 +63,8 @@ unsafe impl MapHost for CudaDevice {
         let len_bytes = len_bytes.ok_or(Error::Unsupported { backend: BACKEND, operation, capability })?;
         let mut address = 0;
         self.context().call(operation, |driver| {
-            // SAFETY: the pointer is to a local of the right type; the memory is alive and was allocated mapped.
+            // SAFETY: the pointer is to a local of the right type; the memory is alive and was allocated
+            // mapped.
             unsafe { driver.mem_host_get_device_pointer(&raw mut address, memory.as_ptr().cast(), 0) }
         })?;
         Ok(CudaBuffer::new(self.context(), address, len_bytes))
@@ -73,8 +75,9 @@ unsafe impl MapHost for CudaDevice {
 #[derive(Debug)]
 pub struct CudaRegistration(Option<Handle<u8>>);
 
-// SAFETY: page-locking moves no byte. A range that stays locked keeps its pages; what is allocated at its address later is
-// other memory, and the driver refuses to lock it again or copies it as it finds it.
+// SAFETY: page-locking moves no byte. A range that stays locked keeps its pages; what is allocated
+// at its address later is other memory, and the driver refuses to lock it again or copies it as it
+// finds it.
 unsafe impl RegisterHost for CudaDevice {
     type Registration = CudaRegistration;
 
@@ -99,7 +102,8 @@ unsafe impl RegisterHost for CudaDevice {
         let Some(start) = registration.0 else { return Ok(()) };
         let unregister = || {
             self.context().call("unregister_host", |driver| {
-                // SAFETY: registered by `register_host`, and not unregistered since; nothing in flight uses the memory.
+                // SAFETY: registered by `register_host`, and not unregistered since; nothing in flight uses
+                // the memory.
                 unsafe { driver.mem_host_unregister(start.raw().cast()) }
             })
         };
@@ -107,8 +111,9 @@ unsafe impl RegisterHost for CudaDevice {
     }
 }
 
-/// Room that should be left beside managed memory: it moves in blocks of 2 MiB, and its page tables take some too. A device with hardly
-/// any left was seen to answer an access to managed memory with an illegal address.
+/// Room that should be left beside managed memory: it moves in blocks of 2 MiB, and its page tables
+/// take some too. A device with hardly any left was seen to answer an access to managed memory with
+/// an illegal address.
 const MANAGED_HEADROOM_BYTES: usize = 64 << 20;
 
 /// Memory that moves between the host and the devices by itself.
@@ -146,7 +151,8 @@ impl CudaManagedBuffer {
         drop(managed_bytes);
         let at = usize::try_from(address).expect("a managed address is one of the host");
         let start: *mut u8 = ptr::with_exposed_provenance_mut(at);
-        // SAFETY: the driver allocated that many bytes for nobody but us; their address is the same on the host.
+        // SAFETY: the driver allocated that many bytes for nobody but us; their address is the same on the
+        // host.
         unsafe { start.write_bytes(0, len_bytes.get()) };
         Ok(Self { start: Handle::new(start), len_bytes, context: Arc::clone(context) })
     }
@@ -162,7 +168,8 @@ fn free_bytes(context: &Context) -> Result<(usize, usize)> {
     Ok((free, total))
 }
 
-// SAFETY: zeroed when allocated, page-aligned, reached through a raw pointer only, and freed by drop alone.
+// SAFETY: zeroed when allocated, page-aligned, reached through a raw pointer only, and freed by
+// drop alone.
 unsafe impl HostBuffer for CudaManagedBuffer {
     fn len_bytes(&self) -> usize {
         self.len_bytes.get()
@@ -183,8 +190,9 @@ impl Drop for CudaManagedBuffer {
     }
 }
 
-// SAFETY: host and device share the address. The capability is declared only where both may use managed memory at a time
-// (cuda.h, `CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`); a wait makes what the device wrote visible to the host.
+// SAFETY: host and device share the address. The capability is declared only where both may use
+// managed memory at a time (cuda.h, `CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`); a wait makes
+// what the device wrote visible to the host.
 unsafe impl ManagedMemory for CudaDevice {
     type ManagedBuffer = CudaManagedBuffer;
 

@@ -1,8 +1,9 @@
 //! Memory and events shared with other processes.
 //!
-//! By the driver's inter-process handles, 64 bytes each, for memory of `cuMemAlloc`. Memory of a pool can be shared too, but by
-//! file descriptors, which only travel over a socket of the operating system, and only from pools that were made for it; the
-//! device's default pool was not. Bytes can be sent by whatever way two processes have.
+//! By the driver's inter-process handles, 64 bytes each, for memory of `cuMemAlloc`. Memory of a
+//! pool can be shared too, but by file descriptors, which only travel over a socket of the
+//! operating system, and only from pools that were made for it; the device's default pool was not.
+//! Bytes can be sent by whatever way two processes have.
 #![allow(unsafe_code)] // calls the driver with memory and events that it keeps, or that the callers vouch for
 
 use std::{
@@ -30,8 +31,9 @@ use crate::{
 };
 use sys::{CUdeviceptr, CUpointer_attribute};
 
-/// What exportable memory is rounded up to. The driver cuts small allocations from blocks of this size and shares whole blocks, so
-/// another process would see what else lies in one (CUDA C++ Programming Guide, "Interprocess Communication").
+/// What exportable memory is rounded up to. The driver cuts small allocations from blocks of this
+/// size and shares whole blocks, so another process would see what else lies in one (CUDA C++
+/// Programming Guide, "Interprocess Communication").
 const BLOCK_BYTES: usize = 2 << 20;
 
 /// Memory that can be exported. Dropping it frees it.
@@ -131,8 +133,8 @@ impl CudaDevice {
     }
 }
 
-// SAFETY: opened memory is the exporter's, mapped; its address is a multiple of the driver's own alignment, and the offset one of
-// 256. An exported event is recorded and waited for as any other.
+// SAFETY: opened memory is the exporter's, mapped; its address is a multiple of the driver's own
+// alignment, and the offset one of 256. An exported event is recorded and waited for as any other.
 unsafe impl Ipc for CudaDevice {
     type Exportable = CudaExportable;
     type Opened = CudaOpened;

@@ -64,8 +64,8 @@ impl Kernels {
         })
     }
 
-    /// Launches a kernel for several copies on `stream`, whose context is bound. Does not synchronize. `overlap` as in
-    /// [`copy`](Self::copy).
+    /// Launches a kernel for several copies on `stream`, whose context is bound. Does not
+    /// synchronize. `overlap` as in [`copy`](Self::copy).
     pub(crate) fn join(
         &self,
         driver: &Driver,

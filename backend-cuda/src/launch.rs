@@ -1,4 +1,5 @@
-//! Kernels of the program's own: images loaded on first use, launched with their parameters by value.
+//! Kernels of the program's own: images loaded on first use, launched with their parameters by
+//! value.
 #![allow(unsafe_code)] // vouches for the contract of the trait, and launches
 
 #[cfg(feature = "cudarc")]
@@ -29,8 +30,9 @@ use crate::{
 /// The number of parameters and of numbers among them that need no memory of the heap.
 const INLINE: usize = 24;
 
-// SAFETY: the launch is enqueued on the stream, which runs its work in order. The entry is given the addresses of the arguments'
-// elements; what it does with them is what the declaration vouches for.
+// SAFETY: the launch is enqueued on the stream, which runs its work in order. The entry is given
+// the addresses of the arguments' elements; what it does with them is what the declaration vouches
+// for.
 unsafe impl Launch for CudaDevice {
     fn launch(&self, stream: &CudaStream, op: &LaunchOp<'_, CudaBuffer>) -> Result<()> {
         let (context, name) = (self.context(), op.declaration().name());
@@ -77,9 +79,10 @@ fn enqueue(
     attributes.extend(grid.is_cooperative().then_some(LaunchAttribute::COOPERATIVE));
     attributes.extend(grid.cluster_blocks().map(LaunchAttribute::cluster));
     if attributes.is_empty() {
-        // SAFETY: the parameters are as many, and as large, as the entry's, as far as the driver tells, and otherwise as the
-        // declaration vouches; the driver copies them before it returns. Stream and function are of one context, and the function
-        // stays loaded until the context is closed.
+        // SAFETY: the parameters are as many, and as large, as the entry's, as far as the driver tells, and
+        // otherwise as the declaration vouches; the driver copies them before it returns. Stream
+        // and function are of one context, and the function stays loaded until the context is
+        // closed.
         return unsafe {
             driver.launch_kernel(
                 kernel.function(),
@@ -104,7 +107,8 @@ fn enqueue(
         attributes: attributes.as_ptr(),
         attribute_count: u32::from(grid.is_cooperative()) + u32::from(grid.cluster_blocks().is_some()),
     };
-    // SAFETY: as above; configuration and attributes are locals that the driver reads before it returns.
+    // SAFETY: as above; configuration and attributes are locals that the driver reads before it
+    // returns.
     unsafe {
         driver.launch_kernel_ex(
             &raw const config,
@@ -137,7 +141,8 @@ fn attribute(
     attribute: u32,
 ) -> Result<usize> {
     let mut value = 0;
-    // SAFETY: the pointer is to a local of the right type; the function is loaded, and its context bound.
+    // SAFETY: the pointer is to a local of the right type; the function is loaded, and its context
+    // bound.
     unsafe { driver.func_get_attribute(&raw mut value, attribute, function) }
         .map_err(|failure| context.error(name, failure))?;
     Ok(usize::try_from(value).unwrap_or(0))

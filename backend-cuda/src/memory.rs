@@ -16,7 +16,8 @@ use crate::{
 
 /// Device memory from the stream-ordered pool of a device.
 ///
-/// Freed by an operation, not by dropping: see [`Buffer`]. One over memory that was mapped or adopted is not freed at all.
+/// Freed by an operation, not by dropping: see [`Buffer`]. One over memory that was mapped or
+/// adopted is not freed at all.
 pub struct CudaBuffer {
     address: CUdeviceptr,
     len_bytes: NonZeroUsize,
@@ -34,9 +35,10 @@ impl CudaBuffer {
     }
 }
 
-// SAFETY: the fields never change. The pool gives out ranges that do not overlap, and takes one back only by
-// `Stream::free`. "Any address … returned by one of the memory allocation routines from the driver or runtime API is
-// always aligned to at least 256 bytes" (CUDA C++ Programming Guide, "Device Memory Accesses").
+// SAFETY: the fields never change. The pool gives out ranges that do not overlap, and takes one
+// back only by `Stream::free`. "Any address … returned by one of the memory allocation routines
+// from the driver or runtime API is always aligned to at least 256 bytes" (CUDA C++ Programming
+// Guide, "Device Memory Accesses").
 unsafe impl Buffer for CudaBuffer {
     fn len_bytes(&self) -> usize {
         self.len_bytes.get()
@@ -86,7 +88,8 @@ impl CudaHostBuffer {
     }
 }
 
-// SAFETY: zeroed when allocated, page-aligned, reached through a raw pointer only, and freed by drop alone.
+// SAFETY: zeroed when allocated, page-aligned, reached through a raw pointer only, and freed by
+// drop alone.
 unsafe impl HostBuffer for CudaHostBuffer {
     fn len_bytes(&self) -> usize {
         self.len_bytes.get()

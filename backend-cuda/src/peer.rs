@@ -43,9 +43,10 @@ impl Peers {
 }
 
 impl Context {
-    /// Lets kernels and copies of this context into the memory of another: what the driver allocates there by itself, and what
-    /// comes from the pool, which has a list of its own of who may (CUDA C++ Programming Guide, "Stream Ordered Memory
-    /// Allocator", "Peer Access"). What one of the two calls did stays if the other fails, and harms nobody.
+    /// Lets kernels and copies of this context into the memory of another: what the driver
+    /// allocates there by itself, and what comes from the pool, which has a list of its own of
+    /// who may (CUDA C++ Programming Guide, "Stream Ordered Memory Allocator", "Peer Access").
+    /// What one of the two calls did stays if the other fails, and harms nobody.
     fn reach_into(&self, peer: &Arc<Self>) -> Result<()> {
         let operation = "enable_peer_access";
         self.call(operation, |driver| {
@@ -74,8 +75,9 @@ impl Context {
     }
 }
 
-// SAFETY: the address space is one for the process, and the driver lets a stream wait for events of any context of it
-// (cuda.h, `cuStreamWaitEvent`). Copies are enqueued on the stream as any other; they reach what both calls of `reach_into` opened.
+// SAFETY: the address space is one for the process, and the driver lets a stream wait for events of
+// any context of it (cuda.h, `cuStreamWaitEvent`). Copies are enqueued on the stream as any other;
+// they reach what both calls of `reach_into` opened.
 unsafe impl PeerAccess for CudaDevice {
     fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         let (here, there) = (self.context(), peer.context());
@@ -107,7 +109,8 @@ unsafe impl PeerAccess for CudaDevice {
         let to = dst.address() + plan.dst_offset_bytes() as u64;
         let from = src.address() + plan.src_offset_bytes() as u64;
         stream.enqueue("copy_from_peer", |driver, raw| {
-            // SAFETY: core made the plan for these buffers, alive in stream order, each of the context named with it.
+            // SAFETY: core made the plan for these buffers, alive in stream order, each of the context named
+            // with it.
             unsafe {
                 driver.memcpy_peer_async(
                     to,

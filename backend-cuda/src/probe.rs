@@ -16,7 +16,8 @@ use crate::{
     driver::{Driver, Failure, sys::CUdevice, sys::CUdevice_attribute},
 };
 
-/// The oldest driver that can load the kernels: the PTX version of `kernels/strided/*.ptx` came with CUDA 12.0.
+/// The oldest driver that can load the kernels: the PTX version of `kernels/strided/*.ptx` came
+/// with CUDA 12.0.
 const OLDEST_DRIVER: c_int = 12_000;
 
 /// The oldest generation that the kernels are compiled for.
@@ -81,7 +82,8 @@ impl Driver {
         unsafe { self.device_get(&raw mut device, number) }
             .map_err(|failure| self.error("describe device", failure))?;
         let mut name: [c_char; 256] = [0; 256];
-        // SAFETY: the buffer has the length given with it, and the driver ends the name with a zero inside it.
+        // SAFETY: the buffer has the length given with it, and the driver ends the name with a zero inside
+        // it.
         unsafe { self.device_get_name(name.as_mut_ptr(), 256, device) }
             .map_err(|failure| self.error("describe device", failure))?;
         name[255] = 0;

@@ -33,7 +33,8 @@ use crate::{
     strided::Chosen,
 };
 
-/// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with any other.
+/// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with
+/// any other.
 ///
 /// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
 pub struct CudaStream {
@@ -54,7 +55,8 @@ pub(crate) struct RawStream {
 /// What strided copies know of a stream. Locked while one is launched, which relies on it.
 #[derive(Debug, Default)]
 struct StridedState {
-    /// Whether code outside this library got the handle, and may have put kernels of its own into the stream.
+    /// Whether code outside this library got the handle, and may have put kernels of its own into
+    /// the stream.
     shared: bool,
     /// The launches of the last copies.
     chosen: Chosen,
@@ -87,10 +89,12 @@ impl CudaStream {
 
     /// The driver's handle, for code outside this library. It dies with the stream.
     ///
-    /// From then on strided copies of this stream begin only when all before them is done, which costs each a microsecond or two.
-    /// Until then one begins while the one in front still works, and its kernel waits for that before it touches memory; but it waits
-    /// for the launch directly in front only, and a kernel of other code there may have been told not to wait for what is before itself
-    /// (CUDA C++ Programming Guide, "Programmatic Dependent Launch"). The other way round, a kernel of other code that is launched so
+    /// From then on strided copies of this stream begin only when all before them is done, which
+    /// costs each a microsecond or two. Until then one begins while the one in front still
+    /// works, and its kernel waits for that before it touches memory; but it waits
+    /// for the launch directly in front only, and a kernel of other code there may have been told
+    /// not to wait for what is before itself (CUDA C++ Programming Guide, "Programmatic
+    /// Dependent Launch"). The other way round, a kernel of other code that is launched so
     /// behind a copy may begin before that is done, and has to wait itself, as the guide says.
     #[must_use]
     pub fn raw(&self) -> sys::CUstream {
@@ -125,8 +129,9 @@ impl CudaStream {
 
     /// Binds and enqueues.
     ///
-    /// A call that fails is documented to have had no effect. But a driver may split a transfer, and fail after the
-    /// first part: so whatever may have begun is waited for before the error is returned.
+    /// A call that fails is documented to have had no effect. But a driver may split a transfer,
+    /// and fail after the first part: so whatever may have begun is waited for before the error
+    /// is returned.
     pub(crate) fn enqueue(
         &self,
         operation: &'static str,
@@ -161,9 +166,10 @@ impl CudaStream {
     }
 }
 
-// SAFETY: each operation is enqueued on this one stream of the driver, which keeps S1 to S8 (CUDA C++ Programming Guide,
-// "Streams" and "Stream Ordered Memory Allocator"; cuda.h, `cuStreamWaitEvent`, `cuStreamDestroy`). The stream is
-// non-blocking, so no order beyond events is implied.
+// SAFETY: each operation is enqueued on this one stream of the driver, which keeps S1 to S8 (CUDA
+// C++ Programming Guide, "Streams" and "Stream Ordered Memory Allocator"; cuda.h,
+// `cuStreamWaitEvent`, `cuStreamDestroy`). The stream is non-blocking, so no order beyond events is
+// implied.
 unsafe impl Stream for CudaStream {
     type Device = CudaDevice;
 
@@ -189,7 +195,8 @@ unsafe impl Stream for CudaStream {
     fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
         let buffer = op.into_buffer();
         self.context().call("free", |driver| {
-            // SAFETY: the address is of an allocation, freed once, and everything that uses it is ordered before.
+            // SAFETY: the address is of an allocation, freed once, and everything that uses it is ordered
+            // before.
             unsafe { driver.mem_free_async(buffer.address(), self.handle()) }
         })
     }
@@ -214,7 +221,8 @@ unsafe impl Stream for CudaStream {
     fn upload(&self, op: &UploadOp<'_, CudaBuffer>) -> Result<()> {
         let dst = op.dst().address() + op.dst_range_bytes().start as u64;
         self.enqueue("upload", |driver, stream| {
-            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers this.
+            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers
+            // this.
             unsafe { driver.memcpy_htod_async(dst, op.src().cast(), op.len_bytes(), stream) }
         })
     }
@@ -222,7 +230,8 @@ unsafe impl Stream for CudaStream {
     fn download(&self, op: &DownloadOp<'_, CudaBuffer>) -> Result<()> {
         let src = op.src().address() + op.src_range_bytes().start as u64;
         self.enqueue("download", |driver, stream| {
-            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers this.
+            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers
+            // this.
             unsafe { driver.memcpy_dtoh_async(op.dst().cast(), src, op.len_bytes(), stream) }
         })
     }

@@ -17,7 +17,8 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// What a cubin begins with, and what a fatbin does. Anything else is text, which the driver wants ended by a zero.
+/// What a cubin begins with, and what a fatbin does. Anything else is text, which the driver wants
+/// ended by a zero.
 const BINARY: [&[u8]; 2] = [b"\x7fELF", &[0x50, 0xed, 0x55, 0xba]];
 
 /// `CUDA_ERROR_NOT_FOUND`.
@@ -41,14 +42,15 @@ impl CudaModule {
 impl Drop for CudaModule {
     fn drop(&mut self) {
         self.context.release("unload_module", |driver| {
-            // SAFETY: loaded by `load_module`, unloaded once; core drops it only when no operation of its own uses it.
+            // SAFETY: loaded by `load_module`, unloaded once; core drops it only when no operation of its own
+            // uses it.
             unsafe { driver.module_unload(self.raw()) }
         });
     }
 }
 
-// SAFETY: the driver answers the memory of a variable, which copies may use until the module is unloaded (cuda.h,
-// `cuModuleGetGlobal`).
+// SAFETY: the driver answers the memory of a variable, which copies may use until the module is
+// unloaded (cuda.h, `cuModuleGetGlobal`).
 unsafe impl DeviceSymbols for CudaDevice {
     type Module = CudaModule;
 
@@ -60,8 +62,8 @@ unsafe impl DeviceSymbols for CudaDevice {
         let start = if is_binary { image.as_ptr() } else { text.as_ptr().cast() };
         let mut raw = ptr::null_mut();
         self.context().call(operation, |driver| {
-            // SAFETY: the pointer is to a local of the right type; the image is whole, as the caller vouches, or ends with a
-            // zero.
+            // SAFETY: the pointer is to a local of the right type; the image is whole, as the caller vouches,
+            // or ends with a zero.
             unsafe { driver.module_load_data(&raw mut raw, start.cast()) }
         })?;
         Ok(CudaModule { raw: Handle::new(raw), context: Arc::clone(self.context()) })
@@ -73,8 +75,8 @@ unsafe impl DeviceSymbols for CudaDevice {
         let name = self.text(operation, name.as_bytes())?;
         let driver = self.context().bind().map_err(|failure| self.context().error(operation, failure))?;
         let (mut address, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context bound; the name ends with a
-        // zero.
+        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context bound;
+        // the name ends with a zero.
         unsafe {
             driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
         }

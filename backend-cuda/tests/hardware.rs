@@ -1,8 +1,8 @@
-//! Proves on a real device what the fake driver cannot: that the kernels, the driver's copies and the order of streams
-//! do what the backend relies on.
+//! Proves on a real device what the fake driver cannot: that the kernels, the driver's copies and
+//! the order of streams do what the backend relies on.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware -- --ignored`.
-//! Without a device they then fail; none is skipped.
+//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test
+//! hardware -- --ignored`. Without a device they then fail; none is skipped.
 #![allow(unsafe_code)] // holds a stream shut by a host function
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -26,8 +26,8 @@ use devarray_cuda::{CudaDevice, CudaStream, devices, driver::Function};
 
 const GIB: usize = 1 << 30;
 
-/// A device and a stream, once no other test has one: a test that holds a stream shut must not hold up another, whose calls
-/// could then hold up it.
+/// A device and a stream, once no other test has one: a test that holds a stream shut must not hold
+/// up another, whose calls could then hold up it.
 fn open() -> (MutexGuard<'static, ()>, CudaDevice, CudaStream) {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +128,8 @@ fn fills_of_any_layout() {
     }
 }
 
-/// Rows of any length and pitch are one launch: the driver promises its own pitched copies only for pitches it chose.
+/// Rows of any length and pitch are one launch: the driver promises its own pitched copies only for
+/// pitches it chose.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn pitched_copies_of_any_pitch_and_height() {

@@ -1,5 +1,5 @@
-//! Computes each function of one `f32` on a device for all 2³² inputs, and compares the digest of the results with that of
-//! the results that `core/prove` found to be correctly rounded.
+//! Computes each function of one `f32` on a device for all 2³² inputs, and compares the digest of
+//! the results with that of the results that `core/prove` found to be correctly rounded.
 //!
 //! Needs a CUDA device, so it is ignored by default:
 //! `cargo test --release -p devarray-cuda --test hardware_digests -- --ignored --nocapture`.
@@ -14,7 +14,8 @@ use devarray_cuda::CudaDevice;
 /// Inputs of one launch.
 const AT_ONCE: usize = 1 << 30;
 
-/// What `part` of `core/prove/src/digest.rs` computes of an input and its result; `bitcast` sees the canonical NaN.
+/// What `part` of `core/prove/src/digest.rs` computes of an input and its result; `bitcast` sees
+/// the canonical NaN.
 fn part(function: &str) -> String {
     let input = "cast(i0 + k0, u32)";
     let result = format!("bitcast({function}(bitcast({input}, f32)), u32)");

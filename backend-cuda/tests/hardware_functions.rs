@@ -1,10 +1,12 @@
-//! Proves on a real device that functions give the bits that their primitives are defined to give, and shows how fast.
+//! Proves on a real device that functions give the bits that their primitives are defined to give,
+//! and shows how fast.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test --release -p devarray-cuda --test hardware_functions -- --ignored --nocapture --test-threads 1`.
-//! Each random function is computed on `LAYOUTS` random sets of layouts, and every byte compared with the interpreter's.
-//! `CASES` and `FIRST` set how many functions, and the first one's number: 12,500 make 100,000 pairs of function and layouts.
-//! `SPEED` selects the timed cases whose names contain it.
+//! `cargo test --release -p devarray-cuda --test hardware_functions -- --ignored --nocapture
+//! --test-threads 1`. Each random function is computed on `LAYOUTS` random sets of layouts, and
+//! every byte compared with the interpreter's. `CASES` and `FIRST` set how many functions, and the
+//! first one's number: 12,500 make 100,000 pairs of function and layouts. `SPEED` selects the timed
+//! cases whose names contain it.
 #![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,8 +1,9 @@
-//! Proves on a real device that each kind of host memory keeps its laws, and what the driver does where its documentation
-//! is silent: ranges that share a page, copies that leave a pinned range.
+//! Proves on a real device that each kind of host memory keeps its laws, and what the driver does
+//! where its documentation is silent: ranges that share a page, copies that leave a pinned range.
 //!
-//! Needs a CUDA device, so each test is ignored by default; one at a time, since some ask what the whole process uses:
-//! `cargo test -p devarray-cuda --test hardware_host -- --ignored --test-threads=1`. Without a device they fail; none is skipped.
+//! Needs a CUDA device, so each test is ignored by default; one at a time, since some ask what the
+//! whole process uses: `cargo test -p devarray-cuda --test hardware_host -- --ignored
+//! --test-threads=1`. Without a device they fail; none is skipped.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../core/tests/host_kinds/laws.rs"]
@@ -113,8 +114,8 @@ fn behaviours_known_from_numba() {
     }
 }
 
-/// Parts of one page, pinned one by one in any order, and copies that start in one and end in another: all come through
-/// whole, whatever the driver says about the pinning.
+/// Parts of one page, pinned one by one in any order, and copies that start in one and end in
+/// another: all come through whole, whatever the driver says about the pinning.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn ranges_that_share_pages() {

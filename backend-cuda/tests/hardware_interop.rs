@@ -1,8 +1,10 @@
-//! Proves on a real device what the fake driver cannot: that memory of the driver's own and of another process is the same
-//! memory here, that two devices reach each other's memory in order, and what the driver says of devices.
+//! Proves on a real device what the fake driver cannot: that memory of the driver's own and of
+//! another process is the same memory here, that two devices reach each other's memory in order,
+//! and what the driver says of devices.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_interop -- --ignored`.
-//! Without a device they then fail; none is skipped. The test of two devices needs two.
+//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test
+//! hardware_interop -- --ignored`. Without a device they then fail; none is skipped. The test of
+//! two devices needs two.
 #![allow(unsafe_code)] // stands for other code, and for another process
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -64,7 +66,8 @@ fn behaviours_known_from_numba() {
     let context = open(0);
     numba::numba_18_repeated_elements_tell_their_strides(&context);
     numba::numba_36_adopted_memory_waits_for_its_producer(&context);
-    // 37, fixed: a stream that is named to other code is never 0, which means none, nor one of the default streams, 1 and 2.
+    // 37, fixed: a stream that is named to other code is never 0, which means none, nor one of the
+    // default streams, 1 and 2.
     assert!(context.stream().unwrap().raw().raw().addr() > 2);
     numba::numba_38_the_name_of_a_slice_has_its_place(&context);
     finish(&context);
@@ -138,7 +141,8 @@ fn from_hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
-/// The other process: checks what it finds, reverses it, says when that is done, and waits to be told that it was seen.
+/// The other process: checks what it finds, reverses it, says when that is done, and waits to be
+/// told that it was seen.
 fn child() {
     let mut lines = std::io::stdin().lines();
     let remote = RemoteArray::from_bytes(&from_hex(&lines.next().unwrap().unwrap())).unwrap();
@@ -292,7 +296,8 @@ fn constants_are_written_in_the_order_of_streams() {
 
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
     let mut kernel = std::ptr::null_mut();
-    // SAFETY: the pointer is to a local of the right type; the module is loaded; the name ends with a zero.
+    // SAFETY: the pointer is to a local of the right type; the module is loaded; the name ends with a
+    // zero.
     unsafe { driver.module_get_function(&raw mut kernel, module.raw().raw(), c"read_scale".as_ptr()) }
         .unwrap();
     let mut scale = module.symbol::<u32>("scale").unwrap();
@@ -310,7 +315,8 @@ fn constants_are_written_in_the_order_of_streams() {
             .enqueue(|stream| {
                 let null = std::ptr::null_mut();
                 let mut arguments = [(&raw mut address).cast()];
-                // SAFETY: the kernel takes one address, which it writes four bytes to, and reads the variable: both are declared.
+                // SAFETY: the kernel takes one address, which it writes four bytes to, and reads the
+                // variable: both are declared.
                 let launched = unsafe {
                     driver.launch_kernel(
                         kernel,

@@ -1,5 +1,6 @@
-//! Kernels of the program's own on a card: what the driver refuses, what is left behind, and what a launch costs beside the
-//! driver's own. Run with `--ignored --nocapture`; without a device it fails.
+//! Kernels of the program's own on a card: what the driver refuses, what is left behind, and what a
+//! launch costs beside the driver's own. Run with `--ignored --nocapture`; without a device it
+//! fails.
 #![allow(unsafe_code)] // declares kernels, and calls the driver beside the library
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -284,7 +285,8 @@ fn a_launch_costs_little_more_than_the_drivers() {
     let driver: &Driver = device.driver();
     let (mut module, mut function) = (ptr::null_mut(), ptr::null_mut());
     let text = CString::new(LAWS).unwrap();
-    // SAFETY: the text ends with a zero; the pointer is to a local; the context is bound by the launch above.
+    // SAFETY: the text ends with a zero; the pointer is to a local; the context is bound by the launch
+    // above.
     unsafe { driver.module_load_data(&raw mut module, text.as_ptr().cast()) }.unwrap();
     // SAFETY: as above.
     unsafe { driver.module_get_function(&raw mut function, module, c"scale".as_ptr()) }.unwrap();

@@ -1,8 +1,9 @@
-//! Proves on a real device that copies of one stream see each other though their launches overlap, and that they would not if the
-//! kernels did not wait.
+//! Proves on a real device that copies of one stream see each other though their launches overlap,
+//! and that they would not if the kernels did not wait.
 //!
-//! Launches overlap on generation 9; on others the same chains hold, waits or not. Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_overlap --
-//! --ignored --test-threads=1`. Without one they fail; none is skipped.
+//! Launches overlap on generation 9; on others the same chains hold, waits or not. Needs a CUDA
+//! device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_overlap
+//! -- --ignored --test-threads=1`. Without one they fail; none is skipped.
 #![allow(unsafe_code)] // takes the wait out of the kernels; opens unchecked streams for the twin that must fail
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -20,7 +21,8 @@ use devarray_cuda::{
 /// The driver's own functions.
 static REAL: OnceLock<Table> = OnceLock::new();
 
-/// `ACQBULK`, what `griddepcontrol.wait` is in machine code of generation 9, and `NOP`, without what schedules them.
+/// `ACQBULK`, what `griddepcontrol.wait` is in machine code of generation 9, and `NOP`, without
+/// what schedules them.
 const WAIT: u64 = 0x782e;
 const NOTHING: u64 = 0x7918;
 
@@ -28,14 +30,16 @@ const NOTHING: u64 = 0x7918;
 unsafe extern "C" fn load_without_waits(module: *mut CUmodule, image: *const c_void) -> i32 {
     let load = REAL.get().unwrap().module_load_data.unwrap();
     let word = |at: usize| {
-        // SAFETY: an image has a header of 64 bytes at least, or text as long; what the header says is there.
+        // SAFETY: an image has a header of 64 bytes at least, or text as long; what the header says is
+        // there.
         unsafe { image.cast::<u64>().wrapping_add(at).read_unaligned() }
     };
     if word(0).to_le_bytes()[..4] != *b"\x7fELF" {
         // SAFETY: passed on.
         return unsafe { load(module, image) };
     }
-    // A table of segments and one of sections end the file: their offsets, and the lengths and numbers of their entries.
+    // A table of segments and one of sections end the file: their offsets, and the lengths and numbers
+    // of their entries.
     let number = |at: usize| {
         usize::from(u16::from_le_bytes([0, 1].map(|k| word((at + k) / 8).to_le_bytes()[(at + k) % 8])))
     };
@@ -59,7 +63,8 @@ fn device(waiting: bool) -> CudaDevice {
     REAL.get_or_init(|| *driver.table());
     let mut table = *driver.table();
     table.module_load_data = Some(load_without_waits);
-    // SAFETY: the driver's own functions, but that copies are not ordered: every access stays inside live arrays.
+    // SAFETY: the driver's own functions, but that copies are not ordered: every access stays inside
+    // live arrays.
     let driver: Arc<Driver> = unsafe { Driver::new(table) };
     CudaDevice::open_with(&driver, 0).expect("a CUDA device is needed")
 }
@@ -72,7 +77,8 @@ fn overlap(device: &CudaDevice) -> bool {
 type Stream = StreamHandle<CudaDevice>;
 type Square = Array<u32, CudaDevice>;
 
-/// One copy of a square to another, on the device and in words of the host: element `(i, j)` of the copy is that of the source.
+/// One copy of a square to another, on the device and in words of the host: element `(i, j)` of the
+/// copy is that of the source.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// By tiles.
@@ -119,8 +125,8 @@ impl Step {
     }
 }
 
-/// Copies a square to and fro between two arrays, each copy reading what the one before wrote and overwriting what it read. Whether
-/// it ends as it should.
+/// Copies a square to and fro between two arrays, each copy reading what the one before wrote and
+/// overwriting what it read. Whether it ends as it should.
 fn a_chain_is_right(device: CudaDevice, n: usize, rounds: usize) -> bool {
     let context = Context::new(device).unwrap();
     let stream = context.stream().unwrap();
@@ -177,7 +183,8 @@ fn copies_that_do_not_wait_do_not_see_each_other() {
     }
 }
 
-/// A copy, then a wait for another stream's late work, then a copy of what that wrote: whether the second copy saw it.
+/// A copy, then a wait for another stream's late work, then a copy of what that wrote: whether the
+/// second copy saw it.
 fn an_edge_between_launches_is_kept(tracked: bool) -> bool {
     let context = Context::new(device(true)).unwrap();
     let n = 256;
@@ -186,7 +193,8 @@ fn an_edge_between_launches_is_kept(tracked: bool) -> bool {
         if tracked {
             return context.stream().unwrap();
         }
-        // SAFETY: deliberately unordered; every access stays inside live arrays, so only the bytes come out wrong.
+        // SAFETY: deliberately unordered; every access stays inside live arrays, so only the bytes come out
+        // wrong.
         unsafe { context.unchecked_stream().unwrap() }
     });
     let large = [0, 1].map(|k| Array::full(&setup, &[128 << 20], k).unwrap());

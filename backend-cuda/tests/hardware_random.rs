@@ -1,7 +1,9 @@
-//! Proves on a real device that random numbers are those of the simulator, and shows how fast they are made.
+//! Proves on a real device that random numbers are those of the simulator, and shows how fast they
+//! are made.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test --release -p devarray-cuda --test hardware_random -- --ignored --nocapture --test-threads 1`.
+//! `cargo test --release -p devarray-cuda --test hardware_random -- --ignored --nocapture
+//! --test-threads 1`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "common/random.rs"]
@@ -37,7 +39,8 @@ fn numbers_are_the_simulators() {
     }
 }
 
-/// Two normal numbers of a counter and a constant, for every counter of 2^24: the bits of both, folded.
+/// Two normal numbers of a counter and a constant, for every counter of 2^24: the bits of both,
+/// folded.
 fn digest<D: Compute>(stream: &StreamHandle<D>) -> Result<u64> {
     let mut words = Array::<u32, D>::uninit(stream, &[1 << 22])?;
     random::bits_into(stream, &mut words.view_mut(), Key::new(77))?;

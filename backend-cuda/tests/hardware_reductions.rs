@@ -1,10 +1,10 @@
-//! Proves on a real device that reductions and running forms give the bits that core's interpreter gives, and shows how
-//! fast.
+//! Proves on a real device that reductions and running forms give the bits that core's interpreter
+//! gives, and shows how fast.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test --release -p devarray-cuda --test hardware_reductions -- --ignored --nocapture --test-threads 1`.
-//! `CASES` and `FIRST` set how many random reductions are computed, and the first one's number; `SPEED` selects the timed
-//! cases whose names contain it.
+//! `cargo test --release -p devarray-cuda --test hardware_reductions -- --ignored --nocapture
+//! --test-threads 1`. `CASES` and `FIRST` set how many random reductions are computed, and the
+//! first one's number; `SPEED` selects the timed cases whose names contain it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "common/cases.rs"]
@@ -79,8 +79,8 @@ fn long_rows() {
     assert_eq!(device.take_errors(), []);
 }
 
-/// Deviations from means in one launch, and running forms whose tiles are in some groups, so often that blocks meet in
-/// different orders.
+/// Deviations from means in one launch, and running forms whose tiles are in some groups, so often
+/// that blocks meet in different orders.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn rows_that_stay_in_registers_and_tiles_that_wait() {

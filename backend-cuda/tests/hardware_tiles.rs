@@ -1,8 +1,9 @@
-//! Proves on a real device that copies of every size and alignment move the right bytes and no others, whichever kernel they
-//! take; and that kernels are there soon.
+//! Proves on a real device that copies of every size and alignment move the right bytes and no
+//! others, whichever kernel they take; and that kernels are there soon.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test hardware_tiles -- --ignored
-//! --nocapture --test-threads=1`. Also what the sanitizers run: `compute-sanitizer --tool racecheck <this binary> sizes --ignored`.
+//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test
+//! hardware_tiles -- --ignored --nocapture --test-threads=1`. Also what the sanitizers run:
+//! `compute-sanitizer --tool racecheck <this binary> sizes --ignored`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[allow(dead_code, reason = "shared with other tests")]
@@ -22,7 +23,8 @@ use devarray::{
 };
 use devarray_cuda::{CudaDevice, MemorySpeed, explain_copy};
 
-/// What `permute(axes)` of a contiguous array is copied to: a contiguous one, its rows `pad` elements further apart.
+/// What `permute(axes)` of a contiguous array is copied to: a contiguous one, its rows `pad`
+/// elements further apart.
 fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> Pair {
     let contiguous = |shape: &[usize], pad: usize| {
         let mut strides = vec![1_isize; shape.len()];
@@ -42,8 +44,9 @@ fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> P
     }
 }
 
-/// Shapes for each kernel, of about so many bytes: even and odd, rows of multiples of 8 and 4 bytes, short runs, several axes a
-/// run, three a pixel, rows so few that runs go on along them, rows so short that they end before the run's axis.
+/// Shapes for each kernel, of about so many bytes: even and odd, rows of multiples of 8 and 4
+/// bytes, short runs, several axes a run, three a pixel, rows so few that runs go on along them,
+/// rows so short that they end before the run's axis.
 fn pairs(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8, 16] {
@@ -64,8 +67,9 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Shapes of at least so many bytes whose runs begin within sectors of memory: at multiples of 16 bytes and, of one byte each, of 8 and 4,
-/// in words; not in words; where all runs of a tile begin at the same place of theirs; and anywhere, in matrices of few columns.
+/// Shapes of at least so many bytes whose runs begin within sectors of memory: at multiples of 16
+/// bytes and, of one byte each, of 8 and 4, in words; not in words; where all runs of a tile begin
+/// at the same place of theirs; and anywhere, in matrices of few columns.
 fn torn(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8] {
@@ -81,7 +85,8 @@ fn torn(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Shapes of about so many bytes whose axes are turned round, and end within sectors of memory: runs go on over their ends.
+/// Shapes of about so many bytes whose axes are turned round, and end within sectors of memory:
+/// runs go on over their ends.
 fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8] {
@@ -110,8 +115,9 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Matrices whose rows are all in a tile, of at least so many bytes: few rows and many, which spread over banks or are turned, one
-/// matrix and several that follow each other, columns or rows backwards.
+/// Matrices whose rows are all in a tile, of at least so many bytes: few rows and many, which
+/// spread over banks or are turned, one matrix and several that follow each other, columns or rows
+/// backwards.
 fn all_rows(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for (rows, item_bytes) in [(101, 2), (131, 2), (199, 2), (101, 4), (150, 4), (49, 8), (101, 8)] {

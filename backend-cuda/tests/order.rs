@@ -1,6 +1,8 @@
-//! Order on hardware: what hazard tracking keeps right, and that the same programs go wrong without it.
+//! Order on hardware: what hazard tracking keeps right, and that the same programs go wrong without
+//! it.
 //!
-//! A stream is kept busy by copies of large arrays, so that what follows on it runs long after what other streams do.
+//! A stream is kept busy by copies of large arrays, so that what follows on it runs long after what
+//! other streams do.
 #![allow(unsafe_code)] // opens unchecked streams for the twins that must fail
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
@@ -42,12 +44,14 @@ impl Bench {
         if tracked {
             return self.context.stream().unwrap();
         }
-        // SAFETY: deliberately unordered; every access stays inside live arrays, so only the bytes come out wrong.
+        // SAFETY: deliberately unordered; every access stays inside live arrays, so only the bytes come out
+        // wrong.
         unsafe { self.context.unchecked_stream().unwrap() }
     }
 }
 
-/// Two streams read, the first of them late; a third writes. Whether both readers got the old bytes.
+/// Two streams read, the first of them late; a third writes. Whether both readers got the old
+/// bytes.
 fn late_reader_is_waited_for(tracked: bool) -> bool {
     let mut bench = Bench::new();
     let mut a = Array::full(&bench.setup, &[LEN], 7_u8).unwrap();
@@ -99,7 +103,8 @@ fn a_reader_waits_for_the_writer() {
     assert!((0..5).any(|_| !late_writer_is_waited_for(false)), "the program has no race to lose");
 }
 
-/// The freed memory is given out again at once: a reader that is still running would see somebody else's bytes.
+/// The freed memory is given out again at once: a reader that is still running would see somebody
+/// else's bytes.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn a_free_waits_for_readers_of_other_streams() {

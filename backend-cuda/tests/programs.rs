@@ -1,6 +1,7 @@
 //! Random programs on an NVIDIA device. Run with `--ignored`; without a device it fails.
 //!
-//! `DEVARRAY_PROGRAMS` says how many, 20,000 otherwise; `DEVARRAY_PROGRAMS_SEED` which, so that shards differ.
+//! `DEVARRAY_PROGRAMS` says how many, 20,000 otherwise; `DEVARRAY_PROGRAMS_SEED` which, so that
+//! shards differ.
 
 use std::{cell::Cell, env};
 

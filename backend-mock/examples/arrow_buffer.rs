@@ -1,4 +1,5 @@
-//! Bytes on the device, whatever they mean: PyArrow's `cuda.Context.buffer_from_data` and `CudaBuffer` round trip.
+//! Bytes on the device, whatever they mean: PyArrow's `cuda.Context.buffer_from_data` and
+//! `CudaBuffer` round trip.
 //!
 //! ```text
 //! buffer = ctx.buffer_from_data(data)
@@ -6,7 +7,8 @@
 //! buffer.copy_from_host(data, position)
 //! ```
 //!
-//! A buffer is an erased array whose element is one byte. Where a type is known after all, it is put on once, and checked.
+//! A buffer is an erased array whose element is one byte. Where a type is known after all, it is
+//! put on once, and checked.
 
 use devarray::{Array, Context, Device, ErasedArray, Result, StreamHandle};
 use devarray_mock::MockDevice;

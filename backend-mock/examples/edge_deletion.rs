@@ -1,8 +1,8 @@
-//! How good the judge is, in numbers: random programs that are right, the same with one ordering edge deleted, and programs as
-//! they come, each compared with an oracle by brute force.
+//! How good the judge is, in numbers: random programs that are right, the same with one ordering
+//! edge deleted, and programs as they come, each compared with an oracle by brute force.
 //!
-//! `cargo run --release -p devarray-mock --example edge_deletion -- 100000` takes some minutes; without a number it tries a
-//! thousand of each.
+//! `cargo run --release -p devarray-mock --example edge_deletion -- 100000` takes some minutes;
+//! without a number it tries a thousand of each.
 
 #[path = "edge_deletion/compare.rs"]
 mod compare;

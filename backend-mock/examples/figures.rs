@@ -1,7 +1,8 @@
-//! What judging costs: schedules a second, the price beside plain copies, and what is kept over ten million operations.
+//! What judging costs: schedules a second, the price beside plain copies, and what is kept over ten
+//! million operations.
 //!
-//! `cargo run --release -p devarray-mock --example figures -- 1`; a larger number divides the work by it, and without one a
-//! thousandth is done, which shows that it works and no figures.
+//! `cargo run --release -p devarray-mock --example figures -- 1`; a larger number divides the work
+//! by it, and without one a thousandth is done, which shows that it works and no figures.
 
 #[path = "edge_deletion/generator.rs"]
 #[allow(dead_code)] // shared with an example that uses all of it
@@ -77,7 +78,8 @@ fn price(divide: u64) {
     );
 }
 
-/// Ten million operations on two streams that the host never waits for: the judge forgets what no longer matters.
+/// Ten million operations on two streams that the host never waits for: the judge forgets what no
+/// longer matters.
 fn kept(divide: u64) {
     let device = MockDevice::builder().schedule(Schedule::Eager).build();
     let context = Context::new(device).expect("a device");

@@ -6,7 +6,8 @@
 //! b_gpu = gpuarray.zeros_like(a_gpu); b_gpu.fill(7)
 //! ```
 //!
-//! Every transform is a view of the same memory; `get` copies exactly the elements of the view, whatever its strides.
+//! Every transform is a view of the same memory; `get` copies exactly the elements of the view,
+//! whatever its strides.
 
 use devarray::{Array, Context, Device, HostArray, Order, Result, StreamHandle, ix};
 use devarray_mock::MockDevice;

@@ -1,5 +1,6 @@
-//! A batch of images from (image, row, column, channel) to (image, channel, row, column): "NHWC to NCHW", what every
-//! vision library does between a decoder and a network. With NumPy or CuPy: `ascontiguousarray(a.transpose(0, 3, 1, 2))`.
+//! A batch of images from (image, row, column, channel) to (image, channel, row, column): "NHWC to
+//! NCHW", what every vision library does between a decoder and a network. With NumPy or CuPy:
+//! `ascontiguousarray(a.transpose(0, 3, 1, 2))`.
 
 use devarray::{Array, ArrayView, Context, Device, Order, Result, StreamHandle};
 use devarray_mock::MockDevice;

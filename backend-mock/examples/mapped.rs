@@ -1,5 +1,5 @@
-//! One memory for host and device: Numba's `cuda.mapped_array` and `cuda.managed_array`, and `cuda.pinned` for memory that is
-//! there already.
+//! One memory for host and device: Numba's `cuda.mapped_array` and `cuda.managed_array`, and
+//! `cuda.pinned` for memory that is there already.
 //!
 //! ```text
 //! m = cuda.mapped_array((4, 6), dtype=np.float32)
@@ -9,8 +9,8 @@
 //!     d = cuda.to_device(a, stream=stream)
 //! ```
 //!
-//! There, the host may touch the memory at any time, and slices lose it. Here, a slice is a view of the same memory, and the
-//! host has the memory exactly while no operation does.
+//! There, the host may touch the memory at any time, and slices lose it. Here, a slice is a view of
+//! the same memory, and the host has the memory exactly while no operation does.
 
 use devarray::{
     Array, Context, ManagedArray, MappedArray, Result,
@@ -37,7 +37,8 @@ fn managed<D: ManagedMemory>(context: &Context<D>, rows: usize) -> Result<f32> {
     Ok(table.host()?.iter().sum())
 }
 
-/// Memory of the program is pinned for as long as the closure runs, and its copies overlap with each other.
+/// Memory of the program is pinned for as long as the closure runs, and its copies overlap with
+/// each other.
 fn pinned<D: RegisterHost>(context: &Context<D>, data: &mut [f32]) -> Result<()> {
     let stream = context.stream()?;
     let mut array = Array::uninit(&stream, &[data.len()])?;

@@ -1,4 +1,5 @@
-//! Pinned memory and an asynchronous round trip: Numba's `cuda.pinned(a)` with a stream, and its `auto_synchronize`.
+//! Pinned memory and an asynchronous round trip: Numba's `cuda.pinned(a)` with a stream, and its
+//! `auto_synchronize`.
 //!
 //! ```text
 //! with cuda.pinned(a):
@@ -7,7 +8,8 @@
 //! stream.synchronize()
 //! ```
 //!
-//! There, `b` may be read before it is there. Here it cannot be: the buffer is gone until `wait` gives it back.
+//! There, `b` may be read before it is there. Here it cannot be: the buffer is gone until `wait`
+//! gives it back.
 
 use devarray::{Array, Context, Device, Result};
 use devarray_mock::MockDevice;

@@ -1,4 +1,5 @@
-//! A long array in sections: Numba's `d_ary.split(section)`. The sections are views, and the last one may be shorter.
+//! A long array in sections: Numba's `d_ary.split(section)`. The sections are views, and the last
+//! one may be shorter.
 //!
 //! ```text
 //! for part in d_ary.split(4, stream):
@@ -8,7 +9,8 @@
 use devarray::{Array, Context, Device, Result, StreamHandle};
 use devarray_mock::MockDevice;
 
-/// Sets every element to the number of its section; sections go to the streams in turn and run side by side.
+/// Sets every element to the number of its section; sections go to the streams in turn and run side
+/// by side.
 fn number_sections<D: Device>(
     streams: &[StreamHandle<D>],
     array: &mut Array<u32, D>,

@@ -6,15 +6,16 @@
 //! kernel[blocks, threads, worker](d_ary)
 //! ```
 //!
-//! One stream brings blocks in while another works on those that came before. Strict streams refuse what no event
-//! orders; streams as `Context::stream` opens them need no events at all.
+//! One stream brings blocks in while another works on those that came before. Strict streams refuse
+//! what no event orders; streams as `Context::stream` opens them need no events at all.
 
 use devarray::{Array, Context, Device, Error, Result, StreamHandle};
 use devarray_mock::MockDevice;
 
 const BLOCK: usize = 4;
 
-/// Reverses each block of `data`: blocks come in on `copier`, are reversed on `worker`. `in_order` records the events.
+/// Reverses each block of `data`: blocks come in on `copier`, are reversed on `worker`. `in_order`
+/// records the events.
 fn reverse_blocks<D: Device>(
     copier: &StreamHandle<D>,
     worker: &StreamHandle<D>,

@@ -1,7 +1,9 @@
-//! Random programs that allocate, copy and drop on a device with hardly any memory: after every step what the context says of
-//! its memory is what an oracle says, and in the end nothing is left and nothing was found.
+//! Random programs that allocate, copy and drop on a device with hardly any memory: after every
+//! step what the context says of its memory is what an oracle says, and in the end nothing is left
+//! and nothing was found.
 //!
-//! `cargo run --release -p devarray-mock --example tight_memory -- 100000`; without a number it runs a thousand.
+//! `cargo run --release -p devarray-mock --example tight_memory -- 100000`; without a number it
+//! runs a thousand.
 
 #[path = "tight_memory/model.rs"]
 mod model;

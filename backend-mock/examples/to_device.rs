@@ -1,4 +1,5 @@
-//! To the device and back: Numba's `cuda.to_device(ary)` and `d_ary.copy_to_host()`, also into arrays that exist.
+//! To the device and back: Numba's `cuda.to_device(ary)` and `d_ary.copy_to_host()`, also into
+//! arrays that exist.
 //!
 //! ```text
 //! d_ary = cuda.to_device(ary)

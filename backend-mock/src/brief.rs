@@ -1,5 +1,5 @@
-//! What `{:?}` writes of the simulator's values: one short line, never the simulator itself. Findings, reports and
-//! failures are told in full by `Display`.
+//! What `{:?}` writes of the simulator's values: one short line, never the simulator itself.
+//! Findings, reports and failures are told in full by `Display`.
 
 use std::{fmt, panic::Location};
 

@@ -23,7 +23,8 @@ impl fmt::Display for BufferId {
     }
 }
 
-/// Simulated device memory. Its address is in a range that no host maps, and is a multiple of 256 but not of 512.
+/// Simulated device memory. Its address is in a range that no host maps, and is a multiple of 256
+/// but not of 512.
 pub struct MockBuffer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) id: BufferId,
@@ -43,8 +44,8 @@ pub(crate) struct Within {
 }
 
 impl MockBuffer {
-    /// A second handle on the same memory, for programs that go on using it after it was freed: what that does is
-    /// defined here, and found.
+    /// A second handle on the same memory, for programs that go on using it after it was freed:
+    /// what that does is defined here, and found.
     #[must_use]
     pub fn twin(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), ..*self }
@@ -67,9 +68,9 @@ impl MockBuffer {
     }
 }
 
-// SAFETY: nothing writes the fields after `alloc` made them. The engine hands an address range out again only after the
-// free that consumed its last owner has run, ranges of live buffers are disjoint, and their starts are multiples of 256.
-// There is no `Drop`.
+// SAFETY: nothing writes the fields after `alloc` made them. The engine hands an address range out
+// again only after the free that consumed its last owner has run, ranges of live buffers are
+// disjoint, and their starts are multiples of 256. There is no `Drop`.
 unsafe impl Buffer for MockBuffer {
     fn len_bytes(&self) -> usize {
         self.len_bytes

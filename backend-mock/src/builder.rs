@@ -79,7 +79,8 @@ impl Builder {
         }
     }
 
-    /// What the machine does beyond what documentation promises. [`Profile::Strict`], which is nothing, unless told.
+    /// What the machine does beyond what documentation promises. [`Profile::Strict`], which is
+    /// nothing, unless told.
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
         self
@@ -97,41 +98,45 @@ impl Builder {
         self
     }
 
-    /// Keeps every choice for [`MockDevice::trace`], a word each. Off unless told; a run is repeated with its options
-    /// or with its trace.
+    /// Keeps every choice for [`MockDevice::trace`], a word each. Off unless told; a run is
+    /// repeated with its options or with its trace.
     pub fn record_trace(mut self, record: bool) -> Self {
         self.record = record;
         self
     }
 
-    /// Keeps the order in which operations run for [`MockDevice::order`], a word each. Off unless told.
+    /// Keeps the order in which operations run for [`MockDevice::order`], a word each. Off unless
+    /// told.
     pub fn record_order(mut self, record: bool) -> Self {
         self.record_order = record;
         self
     }
 
-    /// Keeps what the host and the streams did for [`MockDevice::timeline`], a few hundred bytes an operation. Off unless told.
+    /// Keeps what the host and the streams did for [`MockDevice::timeline`], a few hundred bytes an
+    /// operation. Off unless told.
     pub fn record_timeline(mut self, record: bool) -> Self {
         self.record_timeline = record;
         self
     }
 
-    /// Whether operations are judged when they are enqueued, and mistakes become [findings](crate::Finding). On unless told;
-    /// off, only what must be refused is found: what reaches outside a buffer.
+    /// Whether operations are judged when they are enqueued, and mistakes become
+    /// [findings](crate::Finding). On unless told; off, only what must be refused is found:
+    /// what reaches outside a buffer.
     pub fn judge(mut self, judge: bool) -> Self {
         self.judge = judge;
         self
     }
 
-    /// Whether what is right and yet slow or needless is looked for, and told in [`Report::lints`](crate::Report::lints). Off unless
-    /// told.
+    /// Whether what is right and yet slow or needless is looked for, and told in
+    /// [`Report::lints`](crate::Report::lints). Off unless told.
     pub fn lints(mut self, lints: bool) -> Self {
         self.lints = lints;
         self
     }
 
-    /// Whether the host function of a kernel is run twice, with other bytes where it must not read, so that what it reads or leaves
-    /// unwritten against its declaration becomes a [finding](crate::Finding). Off unless told; on in [`explore`](crate::explore()).
+    /// Whether the host function of a kernel is run twice, with other bytes where it must not read,
+    /// so that what it reads or leaves unwritten against its declaration becomes a
+    /// [finding](crate::Finding). Off unless told; on in [`explore`](crate::explore()).
     ///
     /// What it writes outside its arguments is found either way.
     pub fn check_kernels(mut self, check: bool) -> Self {
@@ -146,16 +151,20 @@ impl Builder {
         self
     }
 
-    /// Whether memory of the host that the device does not know can be [adopted](devarray::Array::adopt) by its address on the host, as
-    /// where a device reaches all memory of the system. Off unless told: an address that the device does not know is then refused.
+    /// Whether memory of the host that the device does not know can be
+    /// [adopted](devarray::Array::adopt) by its address on the host, as where a device reaches
+    /// all memory of the system. Off unless told: an address that the device does not know is then
+    /// refused.
     ///
-    /// Memory that was adopted, and then in part again, is one memory to the judge if the second part lies in the first, and else two.
+    /// Memory that was adopted, and then in part again, is one memory to the judge if the second
+    /// part lies in the first, and else two.
     pub fn adopts_host_memory(mut self, adopts: bool) -> Self {
         self.adopts_host_memory = adopts;
         self
     }
 
-    /// Bytes of device memory. 8 GiB unless told. The host's memory is used only as far as it is allocated.
+    /// Bytes of device memory. 8 GiB unless told. The host's memory is used only as far as it is
+    /// allocated.
     pub fn memory_limit_bytes(mut self, limit_bytes: usize) -> Self {
         self.memory_limit_bytes = limit_bytes;
         self
@@ -191,8 +200,8 @@ impl Builder {
         self
     }
 
-    /// What the copy planner must respect, and what the device can do beyond what every device must. No limits, and every
-    /// extra that the simulator knows, unless told.
+    /// What the copy planner must respect, and what the device can do beyond what every device
+    /// must. No limits, and every extra that the simulator knows, unless told.
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.info.capabilities = capabilities;
         self

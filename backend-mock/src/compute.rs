@@ -14,8 +14,8 @@ use crate::{
     stream::MockStream,
 };
 
-// SAFETY: the operation goes to the end of the stream's lane, as every other; the interpreter touches the elements of the
-// operands and no other byte.
+// SAFETY: the operation goes to the end of the stream's lane, as every other; the interpreter
+// touches the elements of the operands and no other byte.
 unsafe impl Compute for MockDevice {
     #[track_caller]
     fn map(&self, stream: &MockStream, op: &MapOp<'_, MockBuffer>) -> Result<()> {

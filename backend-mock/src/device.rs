@@ -40,7 +40,8 @@ pub(crate) const BACKEND: &str = "mock";
 
 /// A simulated device in host memory. Clones are one device.
 ///
-/// What runs when is decided by its options alone: the same options and the same calls give the same run.
+/// What runs when is decided by its options alone: the same options and the same calls give the
+/// same run.
 ///
 /// When the last clone, stream, event and buffer of it is gone, what is still queued runs.
 #[derive(Clone)]
@@ -64,7 +65,8 @@ pub(crate) struct Shared {
 static MACHINES: AtomicU64 = AtomicU64::new(0);
 
 impl Shared {
-    /// The engine, alone. One that a panic left behind is as usable as any: every step leaves it consistent.
+    /// The engine, alone. One that a panic left behind is as usable as any: every step leaves it
+    /// consistent.
     pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,7 +95,8 @@ impl Shared {
 }
 
 impl MockDevice {
-    /// A device with the default options: [`Schedule::Lazy`](crate::Schedule::Lazy), seed 0, 8 GiB, ordinal 0, no limits.
+    /// A device with the default options: [`Schedule::Lazy`](crate::Schedule::Lazy), seed 0, 8 GiB,
+    /// ordinal 0, no limits.
     #[must_use]
     pub fn new() -> Self {
         Self::builder().build()
@@ -146,8 +149,9 @@ impl MockDevice {
         self.shared.engine().profile()
     }
 
-    /// Tells the judge that the host itself reads or writes these bytes of pinned memory, now: a finding if an operation
-    /// that the host has not waited for uses them, or if they are outside. Touches nothing and runs nothing.
+    /// Tells the judge that the host itself reads or writes these bytes of pinned memory, now: a
+    /// finding if an operation that the host has not waited for uses them, or if they are
+    /// outside. Touches nothing and runs nothing.
     #[track_caller]
     pub fn host_access(&self, host: &MockHostBuffer, bytes: Range<usize>, access: Access) {
         let addresses = host.addresses_of(bytes);
@@ -184,7 +188,8 @@ impl MockDevice {
         self.shared.engine().plan_fault(site, fault.into());
     }
 
-    /// The calls that failed because [the plan](Builder::faults) named them, oldest first; at most 1,000.
+    /// The calls that failed because [the plan](Builder::faults) named them, oldest first; at most
+    /// 1,000.
     #[must_use]
     pub fn faults_fired(&self) -> Vec<Fired> {
         self.shared.engine().fired().to_vec()
@@ -196,22 +201,24 @@ impl MockDevice {
         self.shared.engine().recorded()
     }
 
-    /// Numbers of the operations that have run and of accesses of the host that it was told of, in the order in which they
-    /// were done; none unless [recorded](Builder::record_order).
+    /// Numbers of the operations that have run and of accesses of the host that it was told of, in
+    /// the order in which they were done; none unless [recorded](Builder::record_order).
     #[must_use]
     pub fn order(&self) -> Option<Vec<u64>> {
         self.shared.engine().order().map(<[u64]>::to_vec)
     }
 
-    /// How often it was decided who goes on, the host or a stream: what [`Schedule::Priorities`](crate::Schedule::Priorities) calls steps.
+    /// How often it was decided who goes on, the host or a stream: what
+    /// [`Schedule::Priorities`](crate::Schedule::Priorities) calls steps.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.shared.engine().steps()
     }
 
-    /// What the host and the streams did so far, and when by the simulated clock, with the operations that findings are about marked;
-    /// none unless [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing. Devices of one machine have one
-    /// timeline.
+    /// What the host and the streams did so far, and when by the simulated clock, with the
+    /// operations that findings are about marked; none unless
+    /// [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing. Devices
+    /// of one machine have one timeline.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -255,10 +262,11 @@ impl Default for MockDevice {
 }
 
 // SAFETY: the four promises, kept by the engine, which all handles share behind one lock.
-// Order: a lane is a first-in, first-out queue, and a wait leaves it only after the event's operation ran.
-// Confinement: device memory is reached through slices of the allocation; host memory through the range of the operation.
-// Quiescence: `Done`, `Ended` and `true` are answered only when the covered operations have left their lanes.
-// Progress: waits run steps until the work has run, and a query runs one that the work needs.
+// Order: a lane is a first-in, first-out queue, and a wait leaves it only after the event's
+// operation ran. Confinement: device memory is reached through slices of the allocation; host
+// memory through the range of the operation. Quiescence: `Done`, `Ended` and `true` are answered
+// only when the covered operations have left their lanes. Progress: waits run steps until the work
+// has run, and a query runs one that the work needs.
 unsafe impl Device for MockDevice {
     type Buffer = MockBuffer;
     type HostBuffer = MockHostBuffer;

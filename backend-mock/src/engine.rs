@@ -5,9 +5,10 @@
 //!                                                            └─ every choice: schedule::Chooser
 //! ```
 //!
-//! One engine a device, behind one lock, without threads: it runs inside the calls that users make. Operations are numbered
-//! in the order in which they were enqueued, over all streams. Nothing depends on addresses of the host, on time, or on
-//! the order of a hash map, so the options of the device and the calls made determine everything.
+//! One engine a device, behind one lock, without threads: it runs inside the calls that users make.
+//! Operations are numbered in the order in which they were enqueued, over all streams. Nothing
+//! depends on addresses of the host, on time, or on the order of a hash map, so the options of the
+//! device and the calls made determine everything.
 
 mod bounds;
 mod bytes;
@@ -126,7 +127,8 @@ impl Engine {
         }
     }
 
-    /// Adds an operation to the queue of a stream, judged, and lets the device run as the schedule likes.
+    /// Adds an operation to the queue of a stream, judged, and lets the device run as the schedule
+    /// likes.
     pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) {
         let operation = self.operation(work.name(), Some(lane), location);
         let pageable = self.is_pageable(&work);
@@ -193,7 +195,8 @@ impl Engine {
         mark
     }
 
-    /// Makes the destination of a download look wrong until it has run, unless an operation in flight uses it.
+    /// Makes the destination of a download look wrong until it has run, unless an operation in
+    /// flight uses it.
     fn poison_destination(&self, work: &Work, number: u64) {
         if let Work::Download { host, .. } = work
             && !self.lanes.touch_host(host)
@@ -202,7 +205,8 @@ impl Engine {
         }
     }
 
-    /// Reserves device memory: free memory if there is enough, else after running the frees that are queued.
+    /// Reserves device memory: free memory if there is enough, else after running the frees that
+    /// are queued.
     pub(crate) fn reserve(
         &mut self,
         len_bytes: usize,
@@ -271,7 +275,8 @@ impl Engine {
         self.enqueued = number;
     }
 
-    /// Numbers of the operations that have run, and of what the host did by itself, in the order in which they were done.
+    /// Numbers of the operations that have run, and of what the host did by itself, in the order in
+    /// which they were done.
     pub(crate) fn order(&self) -> Option<&[u64]> {
         self.order.as_deref()
     }

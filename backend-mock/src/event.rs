@@ -48,8 +48,8 @@ impl Drop for MockEvent {
     }
 }
 
-// SAFETY: both ask whether the recording operation has left its queue, which it does after everything before it and for
-// good. A query that finds it has not runs one step towards it.
+// SAFETY: both ask whether the recording operation has left its queue, which it does after
+// everything before it and for good. A query that finds it has not runs one step towards it.
 unsafe impl Event for MockEvent {
     fn query(&self) -> Result<bool> {
         let mut engine = self.shared.engine();

@@ -42,13 +42,15 @@ const REPLAY: &str = "DEVARRAY_REPLAY";
 /// The schedules that need no seed.
 const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
 
-/// Runs `program` on fresh devices under the three fixed schedules and `schedules` random ones drawn from `seed`, and fails
-/// like a test at the first run that is wrong: the judge found a mistake, the program panicked, or something is alive on the
-/// device when everything the program made is gone.
+/// Runs `program` on fresh devices under the three fixed schedules and `schedules` random ones
+/// drawn from `seed`, and fails like a test at the first run that is wrong: the judge found a
+/// mistake, the program panicked, or something is alive on the device when everything the program
+/// made is gone.
 ///
-/// The message tells what is wrong, the fewest choices of the schedule that still show it, and how to repeat just that run:
-/// with the variable `DEVARRAY_REPLAY` set to what it says, only that run is made. There is no other hidden input, so it works
-/// the same under every test runner, and inside a property test, where the program is built from the generated value.
+/// The message tells what is wrong, the fewest choices of the schedule that still show it, and how
+/// to repeat just that run: with the variable `DEVARRAY_REPLAY` set to what it says, only that run
+/// is made. There is no other hidden input, so it works the same under every test runner, and
+/// inside a property test, where the program is built from the generated value.
 ///
 /// # Panics
 ///
@@ -104,11 +106,13 @@ impl Explore {
         Self { seed: 0, schedules: 100, memory_limit_bytes, faults, depth: 3, profiles, forgets_waits: false }
     }
 
-    /// The profiles of the devices: the program is run under each as under it alone. [`Profile::Strict`] unless told, or if there are
-    /// none; what is right under that is right under all.
+    /// The profiles of the devices: the program is run under each as under it alone.
+    /// [`Profile::Strict`] unless told, or if there are none; what is right under that is right
+    /// under all.
     ///
-    /// A failure is that of the first profile under which one is found, and [names](Failure::right_under) those under which none was:
-    /// code that fails under some and not under others relies on what some machines do.
+    /// A failure is that of the first profile under which one is found, and
+    /// [names](Failure::right_under) those under which none was: code that fails under some and
+    /// not under others relies on what some machines do.
     ///
     /// ```
     /// use devarray::{backend::{Device, FillOp, Stream}, copy::Plan, Layout};
@@ -150,8 +154,8 @@ impl Explore {
         self
     }
 
-    /// How many steps of the host and the streams a mistake needs in one order, for the half of the random schedules that are
-    /// [`Priorities`](Schedule::Priorities). 3 unless told.
+    /// How many steps of the host and the streams a mistake needs in one order, for the half of the
+    /// random schedules that are [`Priorities`](Schedule::Priorities). 3 unless told.
     pub fn depth(mut self, depth: usize) -> Self {
         self.depth = depth;
         self
@@ -169,7 +173,8 @@ impl Explore {
         self
     }
 
-    /// Plants a bug in the judge, as [`Builder::forgets_waits`](crate::Builder::forgets_waits) does. For tests of tests.
+    /// Plants a bug in the judge, as [`Builder::forgets_waits`](crate::Builder::forgets_waits)
+    /// does. For tests of tests.
     #[doc(hidden)]
     pub fn forgets_waits(mut self, forgets: bool) -> Self {
         self.forgets_waits = forgets;

@@ -18,16 +18,17 @@ use crate::schedule::Chooser;
 
 /// How one call fails that [`MockDevice::fail_next`](crate::MockDevice::fail_next) was asked for.
 ///
-/// An error that [is sticky](Error::is_sticky) loses the device: work in flight is cancelled, and every later call
-/// returns the same error.
+/// An error that [is sticky](Error::is_sticky) loses the device: work in flight is cancelled, and
+/// every later call returns the same error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The call returns this error and changes nothing. At [`Site::Synchronize`] its end is then unknown.
+    /// The call returns this error and changes nothing. At [`Site::Synchronize`] its end is then
+    /// unknown.
     Error(Error),
-    /// At [`Site::Synchronize`]: the wait ends so. `Ended` cancels the copies, fills, uploads and downloads it covers
-    /// that have not run; `Unknown` leaves all of them queued, and they may run at any time later; `Done` is no fault.
-    /// At other sites, its error.
+    /// At [`Site::Synchronize`]: the wait ends so. `Ended` cancels the copies, fills, uploads and
+    /// downloads it covers that have not run; `Unknown` leaves all of them queued, and they may
+    /// run at any time later; `Done` is no fault. At other sites, its error.
     Quiesced(Quiesced),
 }
 

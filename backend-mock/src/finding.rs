@@ -8,8 +8,8 @@ pub use code::{Class, Code};
 
 use crate::{buffer::BufferId, profile::ProfileSet};
 
-/// One mistake: an operation that real hardware would have answered with undefined behaviour, under some schedule if not
-/// under this one. Or, by the [class](Class) of its code, something lesser.
+/// One mistake: an operation that real hardware would have answered with undefined behaviour, under
+/// some schedule if not under this one. Or, by the [class](Class) of its code, something lesser.
 ///
 /// `Display` is for people:
 ///
@@ -38,20 +38,24 @@ pub struct Finding {
     pub operation: Operation,
     /// How it touches the memory.
     pub access: Access,
-    /// The earlier operations that it is not ordered with, or that ended the life of its memory; ascending.
+    /// The earlier operations that it is not ordered with, or that ended the life of its memory;
+    /// ascending.
     pub with: Vec<(Operation, Access)>,
     /// The memory.
     pub memory: Memory,
-    /// Where the memory was allocated, if that is known; the nearest caller that is not `#[track_caller]`.
+    /// Where the memory was allocated, if that is known; the nearest caller that is not
+    /// `#[track_caller]`.
     pub allocated_at: Option<&'static Location<'static>>,
     /// The bytes of it, or the first of several such ranges.
     pub bytes: Range<usize>,
-    /// The profiles under which it is right; the code is then [`Code::ReliesOnProfile`]. None for most.
+    /// The profiles under which it is right; the code is then [`Code::ReliesOnProfile`]. None for
+    /// most.
     pub passes_under: ProfileSet,
     /// The missing edge, the nearest miss and what would help, a line each.
     pub notes: Vec<String>,
-    /// What was issued around it, drawn: a column for the host and for each stream, a line for each step; under 100 characters wide,
-    /// the operations marked with `>`, what is left out as `...`. Empty if the finding is about one operation alone.
+    /// What was issued around it, drawn: a column for the host and for each stream, a line for each
+    /// step; under 100 characters wide, the operations marked with `>`, what is left out as
+    /// `...`. Empty if the finding is about one operation alone.
     pub timeline: Vec<String>,
 }
 
@@ -71,12 +75,13 @@ pub enum Access {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// Its place in the order in which all operations of the device were enqueued, from 0. What the host did has that of
-    /// the next operation.
+    /// Its place in the order in which all operations of the device were enqueued, from 0. What the
+    /// host did has that of the next operation.
     pub number: u64,
     /// What it does: `"copy"`, `"free"`, `"host_read"` …
     pub kind: &'static str,
-    /// The number of its stream, in the order in which the device opened them; none if the host did it.
+    /// The number of its stream, in the order in which the device opened them; none if the host did
+    /// it.
     pub stream: Option<usize>,
     /// Where it was enqueued: the nearest caller that is not `#[track_caller]`.
     pub location: &'static Location<'static>,
@@ -139,7 +144,8 @@ impl Finding {
         self.with.sort_by_key(|(operation, _)| operation.number);
     }
 
-    /// Both as one: the one that is right under fewer profiles, naming the earlier operations of both, and right where both are.
+    /// Both as one: the one that is right under fewer profiles, naming the earlier operations of
+    /// both, and right where both are.
     pub(crate) fn joined(self, other: Self) -> Self {
         let other_is_worse = other.passes_under.len() < self.passes_under.len();
         let (mut worse, lesser) = if other_is_worse { (other, self) } else { (self, other) };

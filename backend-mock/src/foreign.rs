@@ -40,7 +40,8 @@ fn refused(operation: &'static str, name: &str) -> Error {
     Error::Driver { backend: BACKEND, operation, code: 1, name: name.to_owned() }
 }
 
-/// Host memory gets a place among the device's: its number, its first address on the host, its length.
+/// Host memory gets a place among the device's: its number, its first address on the host, its
+/// length.
 ///
 /// # Safety
 ///
@@ -49,7 +50,8 @@ unsafe fn lend(engine: &mut Engine, host: Range<u64>) -> Result<(BufferId, u64, 
     let place = usize::try_from(host.end - host.start).ok().zip(usize::try_from(host.start).ok());
     let start = place.and_then(|(_, start)| NonNull::new(ptr::with_exposed_provenance_mut(start)));
     let ((len_bytes, _), start) = place.zip(start).ok_or("no such memory")?;
-    // SAFETY: passed on to the caller; core keeps the host's side of an order with operations as for all adopted memory.
+    // SAFETY: passed on to the caller; core keeps the host's side of an order with operations as for
+    // all adopted memory.
     let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes) });
     let reserved = engine.lend(bytes, Location::caller()).ok_or("no address is left")?;
     engine.begin_lent(reserved.buffer);
@@ -59,30 +61,33 @@ unsafe fn lend(engine: &mut Engine, host: Range<u64>) -> Result<(BufferId, u64, 
 /// What the name of a lane's stream begins with: 0, 1 and 2 mean something else.
 const FIRST_NAME: u64 = 3;
 
-/// The host's side of device memory, for whoever plays other code on the host: it reads and writes in place, and is judged.
+/// The host's side of device memory, for whoever plays other code on the host: it reads and writes
+/// in place, and is judged.
 impl MockDevice {
-    /// The address on the host of what is at an address of the device; none if that is no memory of the device. Memory of the host
-    /// that was adopted is where it was.
+    /// The address on the host of what is at an address of the device; none if that is no memory of
+    /// the device. Memory of the host that was adopted is where it was.
     #[must_use]
     pub fn host_address(&self, address: u64) -> Option<u64> {
         let engine = self.shared().engine();
         engine.on_host(address).or_else(|| engine.find_memory(&(address..address)).map(|_| address))
     }
 
-    /// Declares that the host reads these elements in place from now on, and writes them if that is what is declared.
+    /// Declares that the host reads these elements in place from now on, and writes them if that is
+    /// what is declared.
     ///
-    /// Work that conflicts and that the host has not waited for is a finding, DA02 or DA03. Does not synchronize: who lends memory to
-    /// code on the host waits before.
+    /// Work that conflicts and that the host has not waited for is a finding, DA02 or DA03. Does
+    /// not synchronize: who lends memory to code on the host waits before.
     #[track_caller]
     pub fn lend_to_host(&self, access: &DeclaredAccess<'_, MockBuffer>) {
         self.shared().engine().host_touches(access, Location::caller());
     }
 }
 
-/// Streams that this library never opens, for whoever plays other code: an operation on one is what other code does there.
+/// Streams that this library never opens, for whoever plays other code: an operation on one is what
+/// other code does there.
 impl MockDevice {
-    /// The stream that other code means by a name. The default streams are there without being opened; a name beyond them is that
-    /// of a [stream](MockStream::foreign) of this simulator.
+    /// The stream that other code means by a name. The default streams are there without being
+    /// opened; a name beyond them is that of a [stream](MockStream::foreign) of this simulator.
     ///
     /// # Errors
     ///
@@ -113,8 +118,8 @@ impl MockDevice {
         MockStream::named(self.clone(), StreamName::Null)
     }
 
-    /// Opens a stream as other code does unless it asks for a non-blocking one: it is ordered with the legacy default stream, both
-    /// ways.
+    /// Opens a stream as other code does unless it asks for a non-blocking one: it is ordered with
+    /// the legacy default stream, both ways.
     ///
     /// # Errors
     ///
@@ -127,7 +132,8 @@ impl MockDevice {
 }
 
 impl MockStream {
-    /// Its name to other code, for this simulator alone; none of the [null stream](MockDevice::null_stream), of which nobody knows which one it is.
+    /// Its name to other code, for this simulator alone; none of the [null
+    /// stream](MockDevice::null_stream), of which nobody knows which one it is.
     #[must_use]
     pub fn foreign(&self) -> Option<ForeignStream> {
         match self.name() {
@@ -139,8 +145,9 @@ impl MockStream {
     }
 }
 
-// SAFETY: operations on the buffer are enqueued as operations on the memory that it is part of, and so judged, bounded and run
-// as those of its owner are. A wait for a foreign stream is one for an event that was recorded there.
+// SAFETY: operations on the buffer are enqueued as operations on the memory that it is part of, and
+// so judged, bounded and run as those of its owner are. A wait for a foreign stream is one for an
+// event that was recorded there.
 unsafe impl ForeignMemory for MockDevice {
     type Adopted = MockAdopted;
 

@@ -18,8 +18,8 @@ use crate::{
     poison::{Poison, repeat},
 };
 
-/// Simulated pinned memory: host memory aligned to 64 bytes and owned by raw pointer, so that moving the owner while a
-/// copy is in flight is defined.
+/// Simulated pinned memory: host memory aligned to 64 bytes and owned by raw pointer, so that
+/// moving the owner while a copy is in flight is defined.
 pub struct MockHostBuffer {
     shared: Arc<Shared>,
     start: NonNull<u8>,
@@ -30,14 +30,15 @@ pub struct MockHostBuffer {
     pub(crate) place: Option<Reserved>,
 }
 
-// SAFETY: the value owns the memory, and its methods only tell where it lies; access through the pointer is the `unsafe`
-// of whoever does it.
+// SAFETY: the value owns the memory, and its methods only tell where it lies; access through the
+// pointer is the `unsafe` of whoever does it.
 unsafe impl Send for MockHostBuffer {}
 // SAFETY: as for `Send`: a shared reference gives no access to the memory.
 unsafe impl Sync for MockHostBuffer {}
 
 impl MockHostBuffer {
-    /// Zeroed memory; none if the host has no more, the size is beyond what it can address, or over the limit.
+    /// Zeroed memory; none if the host has no more, the size is beyond what it can address, or over
+    /// the limit.
     pub(crate) fn alloc(
         shared: &Arc<Shared>,
         engine: &mut Engine,
@@ -55,8 +56,8 @@ impl MockHostBuffer {
         let number = engine.open_host_buffer(addresses, kind, location);
         let mut buffer = Self { shared: Arc::clone(shared), start, layout, number, kind, place: None };
         if kind.is_in_place() {
-            // SAFETY: `drop` takes the place back before it frees the memory; core keeps the host from it while operations
-            // use it.
+            // SAFETY: `drop` takes the place back before it frees the memory; core keeps the host from it
+            // while operations use it.
             let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes.get()) });
             buffer.place = engine.lend(bytes, location);
         }
@@ -68,8 +69,8 @@ impl MockHostBuffer {
         self.addresses_of(0..self.layout.size())
     }
 
-    /// The addresses of some of its bytes. If they begin outside, of the last byte and on, so that it is plain which memory
-    /// is left.
+    /// The addresses of some of its bytes. If they begin outside, of the last byte and on, so that
+    /// it is plain which memory is left.
     pub(crate) fn addresses_of(&self, bytes: Range<usize>) -> Range<usize> {
         let start = self.start.addr().get();
         let first = bytes.start.min(self.layout.size() - 1);
@@ -102,8 +103,8 @@ impl Drop for MockHostBuffer {
         }
         engine.close_host_buffer(self.number, &self.addresses(), Location::caller());
         drop(engine);
-        // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. Core drops the value only
-        // when no operation in flight uses the memory.
+        // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. Core drops the
+        // value only when no operation in flight uses the memory.
         unsafe { dealloc(self.start.as_ptr(), self.layout) }
     }
 }
@@ -121,16 +122,16 @@ unsafe impl HostBuffer for MockHostBuffer {
 
 /// The host side of a transfer that is in flight.
 ///
-/// The pointer is the caller's own, and dereferenced no earlier than the contract of the stream demands: that is what
-/// lets AddressSanitizer see host memory that was freed or moved too early.
+/// The pointer is the caller's own, and dereferenced no earlier than the contract of the stream
+/// demands: that is what lets AddressSanitizer see host memory that was freed or moved too early.
 #[derive(Debug)]
 pub(crate) struct HostRange {
     start: *mut u8,
     len_bytes: usize,
 }
 
-// SAFETY: the operation it came from promises that the memory may be used from any thread until a wait that covers the
-// operation ends.
+// SAFETY: the operation it came from promises that the memory may be used from any thread until a
+// wait that covers the operation ends.
 unsafe impl Send for HostRange {}
 
 impl HostRange {
@@ -149,7 +150,8 @@ impl HostRange {
         self.start.addr()..self.start.addr().saturating_add(self.len_bytes)
     }
 
-    /// Reads all of it now. What is answered takes its place, and must be kept until the operation has run.
+    /// Reads all of it now. What is answered takes its place, and must be kept until the operation
+    /// has run.
     ///
     /// # Safety
     ///
@@ -173,13 +175,14 @@ impl HostRange {
     ///
     /// # Safety
     ///
-    /// Made by [`source`](Self::source) or [`destination`](Self::destination) from an operation that is in flight: no
-    /// wait that covers it has ended. `offset_bytes` and `into` lie inside it.
+    /// Made by [`source`](Self::source) or [`destination`](Self::destination) from an operation
+    /// that is in flight: no wait that covers it has ended. `offset_bytes` and `into` lie
+    /// inside it.
     pub(crate) unsafe fn read(&self, offset_bytes: usize, into: &mut [u8]) {
         // SAFETY: inside the memory of the operation, as the caller promises.
         let from = unsafe { self.start.add(offset_bytes) };
-        // SAFETY: the operation promises that the bytes are valid while it is in flight; device memory, which `into` is
-        // part of, is the engine's own allocation.
+        // SAFETY: the operation promises that the bytes are valid while it is in flight; device memory,
+        // which `into` is part of, is the engine's own allocation.
         unsafe { from.copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) }
     }
 
@@ -187,13 +190,13 @@ impl HostRange {
     ///
     /// # Safety
     ///
-    /// Made by [`destination`](Self::destination) from an operation that is in flight: no wait that covers it has ended.
-    /// `offset_bytes` and `from` lie inside it.
+    /// Made by [`destination`](Self::destination) from an operation that is in flight: no wait that
+    /// covers it has ended. `offset_bytes` and `from` lie inside it.
     pub(crate) unsafe fn write(&self, offset_bytes: usize, from: &[u8]) {
         // SAFETY: inside the memory of the operation, as the caller promises.
         let to = unsafe { self.start.add(offset_bytes) };
-        // SAFETY: the operation promises that the bytes are valid and nobody else's while it is in flight; device memory,
-        // which `from` is part of, is the engine's own allocation.
+        // SAFETY: the operation promises that the bytes are valid and nobody else's while it is in flight;
+        // device memory, which `from` is part of, is the engine's own allocation.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) }
     }
 
@@ -207,7 +210,8 @@ impl HostRange {
         repeat(&mut block, &poison.bytes(), 0);
         for offset_bytes in (0..self.len_bytes).step_by(block.len()) {
             let len_bytes = block.len().min(self.len_bytes - offset_bytes);
-            // SAFETY: inside the memory, as the length of the last piece is cut to it; the rest is the caller's promise.
+            // SAFETY: inside the memory, as the length of the last piece is cut to it; the rest is the
+            // caller's promise.
             unsafe { self.write(offset_bytes, &block[..len_bytes]) }
         }
     }

@@ -30,8 +30,8 @@ impl MockDevice {
         Err(Error::Unsupported { backend: BACKEND, operation, capability })
     }
 
-    /// The ranges of host memory that are registered now, as addresses of their first byte and of the one past their last,
-    /// in order of registration.
+    /// The ranges of host memory that are registered now, as addresses of their first byte and of
+    /// the one past their last, in order of registration.
     #[must_use]
     pub fn registered_ranges(&self) -> Vec<Range<usize>> {
         self.shared().engine().registered()
@@ -83,8 +83,9 @@ unsafe impl AllocHost for MockDevice {
     }
 }
 
-// SAFETY: the engine reads and writes the memory itself, at its own address; its place is taken back by the drop of the
-// memory, before it is freed. An operation that comes later is a finding, and reaches nothing.
+// SAFETY: the engine reads and writes the memory itself, at its own address; its place is taken
+// back by the drop of the memory, before it is freed. An operation that comes later is a finding,
+// and reaches nothing.
 unsafe impl MapHost for MockDevice {
     fn map_host(&self, memory: &MockHostBuffer) -> Result<MockBuffer> {
         self.over("map_host", memory)

@@ -42,10 +42,12 @@ impl Drop for MockOpened {
 }
 
 impl MockDevice {
-    /// The same device as another process has it: what this one exports, that one can open, and the other way round.
+    /// The same device as another process has it: what this one exports, that one can open, and the
+    /// other way round.
     ///
-    /// The two are one simulator, as [siblings](Self::sibling) are, and the judge sees through both: memory that one process
-    /// frees while the other may use it is found, and so is a use that no event orders.
+    /// The two are one simulator, as [siblings](Self::sibling) are, and the judge sees through
+    /// both: memory that one process frees while the other may use it is found, and so is a use
+    /// that no event orders.
     #[must_use]
     pub fn other_process(&self) -> Self {
         let process = self.shared().engine().next_process();
@@ -69,8 +71,8 @@ fn numbers(IpcToken(bytes): &IpcToken) -> [u64; 2] {
     [0, 8].map(|at| bytes[at..at + 8].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-// SAFETY: opened memory is the allocation itself, so operations on it are judged and run as its owner's are; what was freed is
-// not opened. An exported event is one of the same simulator.
+// SAFETY: opened memory is the allocation itself, so operations on it are judged and run as its
+// owner's are; what was freed is not opened. An exported event is one of the same simulator.
 unsafe impl Ipc for MockDevice {
     type Exportable = MockExportable;
     type Opened = MockOpened;

@@ -1,27 +1,32 @@
-//! The verdict: whether what was enqueued is right under every schedule, not only under the one that ran.
+//! The verdict: whether what was enqueued is right under every schedule, not only under the one
+//! that ran.
 //!
-//! Each operation is judged once, when it is enqueued, from its bytes and from what is ordered before it. Order comes from
-//! these edges and no others:
+//! Each operation is judged once, when it is enqueued, from its bytes and from what is ordered
+//! before it. Order comes from these edges and no others:
 //!
 //! - operations of one stream, in the order they were enqueued;
-//! - a record takes a snapshot of its stream, and a wait joins the snapshot that the event held at the call;
-//! - what the host has waited for (a stream, an event, the device, a query that said yes) is before everything it issues
-//!   afterwards, and so is each access of the host itself;
-//! - an operation of the legacy default stream, which only other code has, is after all that blocking streams were given, and
-//!   before all that they will be.
+//! - a record takes a snapshot of its stream, and a wait joins the snapshot that the event held at
+//!   the call;
+//! - what the host has waited for (a stream, an event, the device, a query that said yes) is before
+//!   everything it issues afterwards, and so is each access of the host itself;
+//! - an operation of the legacy default stream, which only other code has, is after all that
+//!   blocking streams were given, and before all that they will be.
 //!
-//! What a [profile](crate::Profile) adds is asked only about what is wrong without it: `profile_clocks` has it.
+//! What a [profile](crate::Profile) adds is asked only about what is wrong without it:
+//! `profile_clocks` has it.
 //!
 //! For one operation, in this order, stopping at the first that is wrong:
 //!
 //! 1. it reaches outside a memory;
-//! 2. a memory of it, source before destination, was freed, or its allocation is not ordered before; a free, moreover, is
-//!    not ordered after every use;
-//! 3. it races: an earlier access touches a common byte, one of the two writes, neither is ordered before the other;
+//! 2. a memory of it, source before destination, was freed, or its allocation is not ordered
+//!    before; a free, moreover, is not ordered after every use;
+//! 3. it races: an earlier access touches a common byte, one of the two writes, neither is ordered
+//!    before the other;
 //! 4. source and destination share a byte;
 //! 5. a download reads bytes that were never given a value. Copies carry that flag along.
 //!
-//! Nothing here knows which operations have run. The engine that runs them knows nothing of what is here.
+//! Nothing here knows which operations have run. The engine that runs them knows nothing of what is
+//! here.
 
 mod access_lists;
 mod bytes;
@@ -106,7 +111,8 @@ impl Judge {
         self.profile
     }
 
-    /// A lane is, from its next operation on, one that waits for the legacy default stream, or none.
+    /// A lane is, from its next operation on, one that waits for the legacy default stream, or
+    /// none.
     pub(crate) fn set_blocking(&mut self, lane: usize, blocking: bool) {
         if blocking {
             self.profile_clocks.open(&self.lanes);
@@ -135,7 +141,8 @@ impl Judge {
         position
     }
 
-    /// Judges an operation that is being enqueued on a lane, and takes note of it. `pageable`: it copies host memory that is not pinned.
+    /// Judges an operation that is being enqueued on a lane, and takes note of it. `pageable`: it
+    /// copies host memory that is not pinned.
     pub(crate) fn enqueue(
         &mut self,
         lane: usize,
@@ -237,7 +244,8 @@ impl Judge {
         Finding { timeline: self.history.draw(&finding), ..finding }
     }
 
-    /// Whether a new stream may go on where a dropped one ended without seeming to be ordered after it.
+    /// Whether a new stream may go on where a dropped one ended without seeming to be ordered after
+    /// it.
     pub(crate) fn may_take_over(&self, lane: usize) -> bool {
         self.lanes.host_knows_all(lane)
     }

@@ -16,8 +16,9 @@ use crate::{
     stream::MockStream,
 };
 
-// SAFETY: the operation goes to the end of the stream's lane, as every other; the host function is given copies of the elements of
-// the arguments, and what it wrote to elements that it may write is copied back.
+// SAFETY: the operation goes to the end of the stream's lane, as every other; the host function is
+// given copies of the elements of the arguments, and what it wrote to elements that it may write is
+// copied back.
 unsafe impl Launch for MockDevice {
     #[track_caller]
     fn launch(&self, stream: &MockStream, op: &LaunchOp<'_, MockBuffer>) -> Result<()> {

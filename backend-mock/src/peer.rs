@@ -16,7 +16,8 @@ use crate::{
     stream::MockStream,
 };
 
-/// Properties of a device with this number and so much memory: small, made up, and the same in every run.
+/// Properties of a device with this number and so much memory: small, made up, and the same in
+/// every run.
 pub(crate) fn properties(ordinal: usize, memory_bytes: usize) -> DeviceProperties {
     let mut properties = DeviceProperties::default();
     let number = ordinal as u64;
@@ -34,10 +35,12 @@ pub(crate) fn properties(ordinal: usize, memory_bytes: usize) -> DevicePropertie
 }
 
 impl MockDevice {
-    /// Another device of the same machine, with the next number: what two devices of one process are.
+    /// Another device of the same machine, with the next number: what two devices of one process
+    /// are.
     ///
-    /// The two are one simulator: they share the schedule, the judge, the report, planned faults, statistics and the limit of
-    /// memory. They do not share memory, until one is [let into](PeerAccess::enable_peer_access) that of the other.
+    /// The two are one simulator: they share the schedule, the judge, the report, planned faults,
+    /// statistics and the limit of memory. They do not share memory, until one is [let
+    /// into](PeerAccess::enable_peer_access) that of the other.
     #[must_use]
     pub fn sibling(&self) -> Self {
         let mut info = self.info().clone();
@@ -52,8 +55,8 @@ impl MockDevice {
     }
 }
 
-// SAFETY: devices that reach each other are one simulator: one judge, one set of lanes. A copy from a peer is enqueued as any
-// other, and an event of a peer is one of the same simulator.
+// SAFETY: devices that reach each other are one simulator: one judge, one set of lanes. A copy from
+// a peer is enqueued as any other, and an event of a peer is one of the same simulator.
 unsafe impl PeerAccess for MockDevice {
     fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         self.shared().engine().enter(Site::PeerAccess)?;

@@ -4,13 +4,15 @@ use std::fmt;
 
 use crate::buffer::BufferId;
 
-/// Every aligned word of poison starts so, which makes it a NaN as `f32`, and a pair of them a NaN as `f64`.
+/// Every aligned word of poison starts so, which makes it a NaN as `f32`, and a pair of them a NaN
+/// as `f64`.
 const MARK: u32 = 0xFFF8_0000;
 const KIND_SHIFT: u32 = 17;
 const NUMBER_MASK: u64 = 0x1_FFFF;
 const GENERATION_MASK: u64 = 0x7_FFFF;
 
-/// The pattern that fills memory nobody has written: eight bytes, repeated from the start of the memory.
+/// The pattern that fills memory nobody has written: eight bytes, repeated from the start of the
+/// memory.
 ///
 /// As `f32`, `f64`, and in its upper half as `f16` and `bf16` it is a NaN, so sums show it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +20,8 @@ const GENERATION_MASK: u64 = 0x7_FFFF;
 pub struct Poison {
     /// What left the bytes there.
     pub kind: PoisonKind,
-    /// Number of the buffer, or of the operation for a [`Destination`](PoisonKind::Destination), modulo 2¹⁷.
+    /// Number of the buffer, or of the operation for a [`Destination`](PoisonKind::Destination),
+    /// modulo 2¹⁷.
     pub number: u64,
     /// Generation of the buffer, modulo 2¹⁹; 0 for a destination.
     pub generation: u64,

@@ -1,4 +1,5 @@
-//! The pool of device memory, simulated: it keeps what was freed, up to a threshold that each wait applies.
+//! The pool of device memory, simulated: it keeps what was freed, up to a threshold that each wait
+//! applies.
 
 use devarray::{
     Result,

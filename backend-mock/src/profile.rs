@@ -6,13 +6,15 @@ use std::{fmt, str::FromStr};
 
 pub use set::ProfileSet;
 
-/// What a machine does beyond what CUDA's documentation promises: a set of [rules](Rules) with a name.
+/// What a machine does beyond what CUDA's documentation promises: a set of [rules](Rules) with a
+/// name.
 ///
-/// Whatever the profile, an operation is judged by what is promised. What is wrong by that, and right by the rules of the profile,
-/// is no finding on a device of this profile. On one whose rules do not order it, it is a finding of class
-/// [`May`](crate::Class::May) that [names](crate::Finding::passes_under) the profiles under which it is right, if there are any.
-/// So what is right under [`Strict`](Self::Strict) is right under every profile. The device also acts by the rules: it blocks where
-/// they say so, and looks for trouble where they leave it open.
+/// Whatever the profile, an operation is judged by what is promised. What is wrong by that, and
+/// right by the rules of the profile, is no finding on a device of this profile. On one whose rules
+/// do not order it, it is a finding of class [`May`](crate::Class::May) that
+/// [names](crate::Finding::passes_under) the profiles under which it is right, if there are any. So
+/// what is right under [`Strict`](Self::Strict) is right under every profile. The device also acts
+/// by the rules: it blocks where they say so, and looks for trouble where they leave it open.
 ///
 /// The rules and the rows of CUDA's semantics that they are about:
 ///
@@ -24,7 +26,8 @@ pub use set::ProfileSet;
 /// | `legacy` | as `strict` | as `strict` | the legacy default stream |
 /// | `ptds` | as `strict` | as `strict` | the default stream of its thread |
 ///
-/// Pinned and registered memory, and streams that this library opens, are the same under every profile.
+/// Pinned and registered memory, and streams that this library opens, are the same under every
+/// profile.
 ///
 /// ```
 /// use devarray_mock::{MockDevice, Profile};
@@ -41,14 +44,17 @@ pub enum Profile {
     /// `strict`: what is promised, and nothing else.
     #[default]
     Strict,
-    /// `cuda12-discrete`: CUDA 12 with a card of its own memory, which reaches pageable host memory only through a copy that the
-    /// driver makes during the call.
+    /// `cuda12-discrete`: CUDA 12 with a card of its own memory, which reaches pageable host memory
+    /// only through a copy that the driver makes during the call.
     Cuda12Discrete,
-    /// `coherent-host`: a device that reads pageable host memory by itself, whenever it comes to it.
+    /// `coherent-host`: a device that reads pageable host memory by itself, whenever it comes to
+    /// it.
     CoherentHost,
-    /// `legacy`: other code means the legacy default stream by stream 0. It was built, or linked, without a word on default streams.
+    /// `legacy`: other code means the legacy default stream by stream 0. It was built, or linked,
+    /// without a word on default streams.
     Legacy,
-    /// `ptds`: other code means the default stream of the calling thread by stream 0. It was built with per-thread default streams.
+    /// `ptds`: other code means the default stream of the calling thread by stream 0. It was built
+    /// with per-thread default streams.
     PerThread,
 }
 
@@ -56,10 +62,11 @@ pub enum Profile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
-    /// Row 6, `cuMemcpyHtoDAsync` of pageable memory: when the source may be read, the most benign way first.
+    /// Row 6, `cuMemcpyHtoDAsync` of pageable memory: when the source may be read, the most benign
+    /// way first.
     pub pageable_upload: &'static [SourceRead],
-    /// Row 7, `cuMemcpyDtoHAsync` to pageable memory: whether the call returns when the copy is done, and with it all that its
-    /// stream was given before.
+    /// Row 7, `cuMemcpyDtoHAsync` to pageable memory: whether the call returns when the copy is
+    /// done, and with it all that its stream was given before.
     pub pageable_download_blocks: bool,
     /// Rows 26 and 27: what other code means by stream 0.
     pub null_stream: NullStream,
@@ -81,7 +88,8 @@ pub enum SourceRead {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there are two default streams")]
 pub enum NullStream {
-    /// Nobody knows. What both have in common is promised, and that is what the default stream of a thread has.
+    /// Nobody knows. What both have in common is promised, and that is what the default stream of a
+    /// thread has.
     Either,
     /// The legacy default stream: ordered with all streams that are not non-blocking.
     Legacy,
@@ -131,7 +139,8 @@ impl Profile {
 }
 
 impl Rules {
-    /// Whether an upload of pageable memory may read what earlier work of its stream has not written yet.
+    /// Whether an upload of pageable memory may read what earlier work of its stream has not
+    /// written yet.
     pub(crate) fn may_read_early(&self) -> bool {
         self.pageable_upload.contains(&SourceRead::AtOnce)
     }

@@ -1,7 +1,8 @@
 //! Stream programs: what a host thread issues on raw streams, as data.
 //!
-//! A program says in which order a host thread issues operations on streams where nothing is synchronized automatically.
-//! It is written as one line of JSON, so a failing case is printed, saved, played again and kept as a regression:
+//! A program says in which order a host thread issues operations on streams where nothing is
+//! synchronized automatically. It is written as one line of JSON, so a failing case is printed,
+//! saved, played again and kept as a regression:
 //!
 //! ```
 //! use devarray_mock::{MockDevice, program::Program};
@@ -18,7 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The operations, with their fields (lengths in bytes, at least 1; offsets, pitches and sizes in bytes):
+//! The operations, with their fields (lengths in bytes, at least 1; offsets, pitches and sizes in
+//! bytes):
 //!
 //! | `do` | fields |
 //! |---|---|
@@ -31,8 +33,9 @@
 //! | `sync_stream`, `sync_event`, `sync_device` | stream; event; none |
 //! | `host_read`, `host_write` | host, off, len; host, off, len, value |
 //!
-//! `buffers` are there from the start, filled with zeros or uninitialized; `hosts` are pinned and zeroed. Streams and events
-//! are numbered from 0, at most 65,536 of each; there are at most as many buffers, hosts and operations. A wait for an event that was never recorded does nothing.
+//! `buffers` are there from the start, filled with zeros or uninitialized; `hosts` are pinned and
+//! zeroed. Streams and events are numbered from 0, at most 65,536 of each; there are at most as
+//! many buffers, hosts and operations. A wait for an event that was never recorded does nothing.
 
 mod door;
 mod error;
@@ -66,7 +69,8 @@ pub struct Program {
 #[derive(Debug, Clone)]
 struct Buffer {
     bytes: usize,
-    /// Filled with zeros (`true`) or uninitialized before the program begins; allocated by it if none.
+    /// Filled with zeros (`true`) or uninitialized before the program begins; allocated by it if
+    /// none.
     from_start: Option<bool>,
 }
 
@@ -108,7 +112,8 @@ impl Program {
         self.ops.get(index).map(Prepared::text)
     }
 
-    /// Says of each span of its timeline, in place of where the library enqueued it, which operation it is.
+    /// Says of each span of its timeline, in place of where the library enqueued it, which
+    /// operation it is.
     pub fn annotate(&self, timeline: &mut Timeline) {
         for span in timeline.tracks.iter_mut().flat_map(|track| &mut track.spans) {
             span.location = None;

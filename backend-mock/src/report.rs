@@ -40,7 +40,8 @@ pub struct Report {
     pub opened: usize,
     /// Mistakes that were seen, in the order in which they were.
     pub findings: Vec<Finding>,
-    /// What was right and yet slow or needless, in the same order; empty unless [asked for](crate::Builder::lints).
+    /// What was right and yet slow or needless, in the same order; empty unless [asked
+    /// for](crate::Builder::lints).
     pub lints: Vec<Finding>,
 }
 

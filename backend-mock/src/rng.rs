@@ -1,7 +1,8 @@
 //! The pseudo-random numbers of the random schedule.
 
-/// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014): every seed is good, the state
-/// is one word, and the sequence is part of what a seed promises to reproduce.
+/// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014): every
+/// seed is good, the state is one word, and the sequence is part of what a seed promises to
+/// reproduce.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix64(u64);
 
@@ -18,7 +19,8 @@ impl SplitMix64 {
     }
 }
 
-/// The finalizer of SplitMix64: a bijection of words in which every input bit moves every output bit.
+/// The finalizer of SplitMix64: a bijection of words in which every input bit moves every output
+/// bit.
 pub(crate) const fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -8,29 +8,33 @@ use crate::{
 };
 use priorities::Priorities;
 
-/// How the simulator chooses among the orders that the contract of [`Stream`](devarray::backend::Stream) allows.
+/// How the simulator chooses among the orders that the contract of
+/// [`Stream`](devarray::backend::Stream) allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// Everything runs as soon as it is enqueued, whole and in order: what a test on an idle device usually sees.
+    /// Everything runs as soon as it is enqueued, whole and in order: what a test on an idle device
+    /// usually sees.
     Eager,
-    /// Nothing runs before something waits for it, and then only what that wait needs, oldest first. Shows reads of
-    /// what nobody waited for.
+    /// Nothing runs before something waits for it, and then only what that wait needs, oldest
+    /// first. Shows reads of what nobody waited for.
     #[default]
     Lazy,
-    /// Nothing runs before something waits; then the work enqueued last runs first, wanted or not, and copies run in
-    /// pieces from the back. Shows writes that overtake a reader.
+    /// Nothing runs before something waits; then the work enqueued last runs first, wanted or not,
+    /// and copies run in pieces from the back. Shows writes that overtake a reader.
     ReverseLazy,
     /// Every choice is drawn from the seed.
     Random,
-    /// The host and each stream have a priority drawn from the seed, and the first of them that can goes on; `depth - 1`
-    /// times within the first `steps` steps, whoever goes on falls behind all others. Finds what needs so many steps in one order, and
-    /// nothing else, with a chance of at least one in `(streams + 1) × steps^(depth - 1)`, however long the rest is (Burckhardt
+    /// The host and each stream have a priority drawn from the seed, and the first of them that can
+    /// goes on; `depth - 1` times within the first `steps` steps, whoever goes on falls behind
+    /// all others. Finds what needs so many steps in one order, and nothing else, with a chance
+    /// of at least one in `(streams + 1) × steps^(depth - 1)`, however long the rest is (Burckhardt
     /// and others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010).
     Priorities {
         /// How many steps must be in one order.
         depth: usize,
-        /// About how many steps a run has: [`MockDevice::steps`](crate::MockDevice::steps) of another one.
+        /// About how many steps a run has: [`MockDevice::steps`](crate::MockDevice::steps) of
+        /// another one.
         steps: u64,
     },
     /// Every choice is the trace's; past its end, the benign one.
@@ -40,8 +44,8 @@ pub enum Schedule {
 /// What is being chosen. 0 is always the benign way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// In a call that does not wait: each ready stream, the one whose next operation was enqueued first being 0; last,
-    /// return to the caller.
+    /// In a call that does not wait: each ready stream, the one whose next operation was enqueued
+    /// first being 0; last, return to the caller.
     Next,
     /// In a wait: what the wait needs is 0, then each other ready stream as above.
     Needed,
@@ -49,9 +53,11 @@ pub(crate) enum Choice {
     Tear,
     /// Which of the remaining pieces is next, the first being 0.
     Piece,
-    /// Where memory is allocated: 0 at a fresh address, k at the k-th most recently freed that fits.
+    /// Where memory is allocated: 0 at a fresh address, k at the k-th most recently freed that
+    /// fits.
     Reuse,
-    /// When an upload of pageable memory reads its source, among the ways that the profile leaves open.
+    /// When an upload of pageable memory reads its source, among the ways that the profile leaves
+    /// open.
     Source,
     /// Whether a call fails that a plan lets fail now and then: 0 is no.
     Fault,
@@ -84,7 +90,8 @@ impl Chooser {
         Self { schedule, rng, choices: 0, steps: 0, hash: 0, recorded, priorities }
     }
 
-    /// One of the ways `0..ways`, 0 being the benign one. A choice of one way is none, and is not recorded.
+    /// One of the ways `0..ways`, 0 being the benign one. A choice of one way is none, and is not
+    /// recorded.
     pub(crate) fn choose(&mut self, kind: Choice, ways: usize) -> usize {
         if ways <= 1 {
             return 0;
@@ -112,8 +119,8 @@ impl Chooser {
         if ways > 1 { self.keep(kind, ways, way) } else { way }
     }
 
-    /// Whether something happens that does once in `one_in` times; never if that is 0. Drawn from the seed under every schedule
-    /// but a replay.
+    /// Whether something happens that does once in `one_in` times; never if that is 0. Drawn from
+    /// the seed under every schedule but a replay.
     pub(crate) fn unlikely(&mut self, one_in: usize) -> bool {
         let way = match &self.schedule {
             _ if one_in == 0 => return false,

@@ -90,7 +90,8 @@ impl MockStream {
         Ok(())
     }
 
-    /// Enqueues an operation, unless it uses what belongs to another device or reaches outside a buffer.
+    /// Enqueues an operation, unless it uses what belongs to another device or reaches outside a
+    /// buffer.
     #[track_caller]
     pub(crate) fn enqueue(
         &self,
@@ -164,8 +165,8 @@ impl Drop for MockStream {
     }
 }
 
-// SAFETY: every operation goes to the end of this stream's lane, or nothing of it is kept; what the engine then does is
-// argued at `Device for MockDevice`.
+// SAFETY: every operation goes to the end of this stream's lane, or nothing of it is kept; what the
+// engine then does is argued at `Device for MockDevice`.
 unsafe impl Stream for MockStream {
     type Device = MockDevice;
 

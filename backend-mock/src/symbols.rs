@@ -17,7 +17,8 @@ use crate::{
 /// Variables begin at multiples of this.
 const ALIGN_BYTES: usize = 16;
 
-/// A module: memory for its variables, all 0 when it is loaded, and where each lies. Dropping it frees the memory.
+/// A module: memory for its variables, all 0 when it is loaded, and where each lies. Dropping it
+/// frees the memory.
 pub struct MockModule {
     shared: Arc<Shared>,
     buffer: BufferId,
@@ -50,11 +51,13 @@ fn variables(image: &[u8]) -> Option<(BTreeMap<String, Range<usize>>, usize)> {
     Some((variables, end))
 }
 
-// SAFETY: variables are memory of the simulator as any other, which the drop of the module takes back.
+// SAFETY: variables are memory of the simulator as any other, which the drop of the module takes
+// back.
 unsafe impl DeviceSymbols for MockDevice {
     type Module = MockModule;
 
-    /// Text: each line a name, a space, and the bytes of the variable. All of them are constant memory, of which there are 64 KiB.
+    /// Text: each line a name, a space, and the bytes of the variable. All of them are constant
+    /// memory, of which there are 64 KiB.
     #[track_caller]
     unsafe fn load_module(&self, image: &[u8]) -> Result<MockModule> {
         let (operation, location) = ("load_module", Location::caller());

@@ -28,8 +28,8 @@ const OPERATION_TIME: Duration = Duration::from_micros(1);
 /// Bytes that are moved in a nanosecond.
 const BYTES_A_NANOSECOND: u64 = 1000;
 
-/// The simulated time of an operation: a microsecond, and a nanosecond for each 1,000 bytes; a tenth of a microsecond if it moves
-/// none.
+/// The simulated time of an operation: a microsecond, and a nanosecond for each 1,000 bytes; a
+/// tenth of a microsecond if it moves none.
 pub(crate) fn time_of(len_bytes: usize) -> Duration {
     match len_bytes {
         0 => STEP_TIME,
@@ -45,9 +45,10 @@ unsafe impl Timing for MockDevice {
         stream.record_stamped(Some(Stamp::default()))
     }
 
-    /// Simulated time: one thing happens at a time, over the host and all streams. An operation takes a microsecond and a nanosecond
-    /// for each 1,000 bytes that it moves, one that moves none a tenth of a microsecond, and so does a call of the host. So time
-    /// depends on the schedule, and on nothing else.
+    /// Simulated time: one thing happens at a time, over the host and all streams. An operation
+    /// takes a microsecond and a nanosecond for each 1,000 bytes that it moves, one that moves
+    /// none a tenth of a microsecond, and so does a call of the host. So time depends on the
+    /// schedule, and on nothing else.
     fn elapsed(&self, from: &MockEvent, to: &MockEvent) -> Result<Option<Duration>> {
         let at = |event: &MockEvent| event.stamp.as_ref().and_then(|stamp| stamp.get().copied());
         Ok(at(to).zip(at(from)).map(|(to, from)| to.saturating_sub(from)))

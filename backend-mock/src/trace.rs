@@ -2,11 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
-/// The choices of one run in order: wherever the simulator could go on in more than one way, the number of the way it
-/// took, 0 being the benign one.
+/// The choices of one run in order: wherever the simulator could go on in more than one way, the
+/// number of the way it took, 0 being the benign one.
 ///
-/// [`Schedule::Replay`](crate::Schedule::Replay) repeats the run. Choices past the end are 0, so trailing zeros mean
-/// nothing, and a failing run is understood by turning as many choices as possible to 0.
+/// [`Schedule::Replay`](crate::Schedule::Replay) repeats the run. Choices past the end are 0, so
+/// trailing zeros mean nothing, and a failing run is understood by turning as many choices as
+/// possible to 0.
 ///
 /// Written and read as numbers with dots between: `0.0.2.0.1`.
 #[derive(Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! What the simulator takes from the heap for a play, in numbers that are the same on every machine: speed cannot be lost unseen.
+//! What the simulator takes from the heap for a play, in numbers that are the same on every
+//! machine: speed cannot be lost unseen.
 #![allow(unsafe_code)] // counting allocations needs an allocator, whose trait is unsafe
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -79,7 +80,8 @@ fn a_play_of_twelve_operations_takes_few_allocations() {
     assert!(allocations_a_play(&options.record_timeline(true)) > MOST_A_PLAY, "what is recorded is counted");
 }
 
-/// The most bytes that are there at a time during so many operations which the host never waits for.
+/// The most bytes that are there at a time during so many operations which the host never waits
+/// for.
 fn most_live_bytes(options: &Builder, operations: isize) -> isize {
     let before = LIVE_BYTES.get();
     let context = Context::new(options.clone().schedule(Schedule::Eager).build()).unwrap();

@@ -1,5 +1,5 @@
-//! What is no plain mistake: reliance on what may happen (`may`), and what is right and needless or slow (`lint`). Each code fires, and has a
-//! twin in which it does not.
+//! What is no plain mistake: reliance on what may happen (`may`), and what is right and needless or
+//! slow (`lint`). Each code fires, and has a twin in which it does not.
 #![allow(unsafe_code, clippy::unwrap_used)] // makes operations without core, to leave out waits on purpose; helpers of tests
 
 use std::num::NonZeroUsize;
@@ -27,7 +27,8 @@ fn lints(device: &MockDevice) -> Vec<Code> {
 
 /// Uploads all of `data`, which outlives the device's work.
 fn upload(stream: &MockStream, buffer: &MockBuffer, data: &[u8]) {
-    // SAFETY: in bounds. What is in the way of it is defined on the simulator, and the memory is not touched by the test itself.
+    // SAFETY: in bounds. What is in the way of it is defined on the simulator, and the memory is not
+    // touched by the test itself.
     stream.upload(&unsafe { UploadOp::new_unchecked(buffer, 0, data.as_ptr(), data.len()) }).unwrap();
 }
 
@@ -77,7 +78,8 @@ fn da21_pageable_memory_is_written_again_after_its_upload() {
     assert_eq!((told.to_string().as_str(), told.class()), ("may[DA21]", Class::May));
 }
 
-/// A download to pageable memory may return when it is done, and with it everything before it on its stream.
+/// A download to pageable memory may return when it is done, and with it everything before it on
+/// its stream.
 #[test]
 fn da21_what_a_download_may_have_waited_for() {
     let run = |pageable: bool, other_buffer: bool, event: bool| {
@@ -104,7 +106,8 @@ fn da21_what_a_download_may_have_waited_for() {
     assert_eq!(run(true, false, true), []);
 }
 
-/// What a copy that may have blocked does not cover is a plain mistake, beside what it does cover as well.
+/// What a copy that may have blocked does not cover is a plain mistake, beside what it does cover
+/// as well.
 #[test]
 fn a_mistake_that_nothing_would_order_is_no_reliance() {
     let device = MockDevice::new();
@@ -115,7 +118,8 @@ fn a_mistake_that_nothing_would_order_is_no_reliance() {
     let mut slice = [0; 4];
     upload_pinned(&one, &buffer, &data);
     two.wait(&one.record().unwrap()).unwrap();
-    // Both read what `one` wrote; the copy of `two` may block; that of `three` goes to pinned memory, so it does not.
+    // Both read what `one` wrote; the copy of `two` may block; that of `three` goes to pinned memory,
+    // so it does not.
     download(&two, &buffer, &mut slice);
     let mut other = [0; 4];
     // SAFETY: the memory outlives the registration.

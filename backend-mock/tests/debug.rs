@@ -1,4 +1,5 @@
-//! `{:?}` of every public type of the simulator is short: the whole simulator is behind most of them.
+//! `{:?}` of every public type of the simulator is short: the whole simulator is behind most of
+//! them.
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![allow(unsafe_code)] // lends memory, which stays
 

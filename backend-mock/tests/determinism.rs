@@ -1,5 +1,6 @@
-//! A run follows from the options of its device and the calls made on it: the same again has the same choices, the same order, the
-//! same failures and the same outcome, under every schedule and every plan of faults. So a line that repeats a run repeats it.
+//! A run follows from the options of its device and the calls made on it: the same again has the
+//! same choices, the same order, the same failures and the same outcome, under every schedule and
+//! every plan of faults. So a line that repeats a run repeats it.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::HashSet;

@@ -1,4 +1,5 @@
-//! The timeline that a finding draws: the two operations marked, what orders them shown, never wider than a terminal.
+//! The timeline that a finding draws: the two operations marked, what orders them shown, never
+//! wider than a terminal.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray_mock::{Finding, MockDevice, program::Program};

@@ -1,4 +1,5 @@
-//! What the simulator finds in programs that compute: values that were never given, missing waits, calls that fail.
+//! What the simulator finds in programs that compute: values that were never given, missing waits,
+//! calls that fail.
 #![allow(unsafe_code)] // opens unchecked streams, to make the mistakes that are to be found
 #![allow(clippy::unwrap_used)] // helpers of tests
 

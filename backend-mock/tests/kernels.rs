@@ -1,4 +1,5 @@
-//! Kernels on the simulator: their turn, their order, their failures, and what their host functions do wrong.
+//! Kernels on the simulator: their turn, their order, their failures, and what their host functions
+//! do wrong.
 #![allow(unsafe_code)] // declares kernels, some of which are wrong on purpose; opens unchecked streams
 #![allow(clippy::unwrap_used)] // helpers of tests
 

@@ -1,5 +1,6 @@
-//! Core makes no mistakes: whatever the laws of the suite do through it, the judge finds nothing under any of the schedules, and
-//! nothing is alive afterwards that was not forgotten or refused on purpose.
+//! Core makes no mistakes: whatever the laws of the suite do through it, the judge finds nothing
+//! under any of the schedules, and nothing is alive afterwards that was not forgotten or refused on
+//! purpose.
 
 use std::{
     collections::BTreeSet,

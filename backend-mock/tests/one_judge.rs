@@ -1,4 +1,5 @@
-//! There is one judge: a bug planted in its clocks changes the verdict on a program that is played and on a user's code alike.
+//! There is one judge: a bug planted in its clocks changes the verdict on a program that is played
+//! and on a user's code alike.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context};

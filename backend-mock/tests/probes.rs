@@ -1,4 +1,5 @@
-//! What the simulator answers to probes, under every kind of schedule: each answer that is written down, and no other.
+//! What the simulator answers to probes, under every kind of schedule: each answer that is written
+//! down, and no other.
 
 use std::collections::BTreeSet;
 

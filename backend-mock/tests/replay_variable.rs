@@ -1,5 +1,6 @@
-//! The variable that a failure prints repeats its run, in a process that knows nothing else; a malformed one is one clear message. Each
-//! test runs this file again as a child, whose tests are the ignored ones.
+//! The variable that a failure prints repeats its run, in a process that knows nothing else; a
+//! malformed one is one clear message. Each test runs this file again as a child, whose tests are
+//! the ignored ones.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "common/impatient.rs"]
@@ -103,7 +104,8 @@ fn a_variable_that_is_no_text_is_not_taken_for_none() {
     assert!(text.contains("DEVARRAY_REPLAY: it is not text") && !text.contains("run 0\n"), "{text}");
 }
 
-/// Choices that no run of the program has are taken for the nearest there are, and never end in a panic of the simulator.
+/// Choices that no run of the program has are taken for the nearest there are, and never end in a
+/// panic of the simulator.
 #[test]
 fn any_choices_can_be_replayed() {
     for choices in [vec![usize::MAX; 50], vec![7; 1000], (0..200).collect()] {

@@ -1,5 +1,5 @@
-//! Random programs at a tight memory limit do what an oracle says, and leave nothing behind; a mistake planted in either is
-//! noticed. The example `tight_memory` runs any number of them.
+//! Random programs at a tight memory limit do what an oracle says, and leave nothing behind; a
+//! mistake planted in either is noticed. The example `tight_memory` runs any number of them.
 
 #[path = "../examples/tight_memory/model.rs"]
 mod model;

@@ -1,5 +1,5 @@
-//! Timelines of the simulator: every operation on its track, waits as arrows, mistakes marked and their right twins not; as a trace of
-//! valid form, and drawn in the finding.
+//! Timelines of the simulator: every operation on its track, waits as arrows, mistakes marked and
+//! their right twins not; as a trace of valid form, and drawn in the finding.
 #![allow(unsafe_code, clippy::unwrap_used)] // opens unchecked streams, where waits can be missing; helpers of tests
 
 use std::{collections::BTreeSet, fs, path::Path};
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
 
-/// What a run of a program gives: its timeline as a trace, its mistake, and the order in which operations ran.
+/// What a run of a program gives: its timeline as a trace, its mistake, and the order in which
+/// operations ran.
 struct Run {
     timeline: Timeline,
     events: Vec<TraceEvent>,
@@ -181,7 +182,8 @@ fn an_operation_that_was_refused_is_marked_on_the_host() {
     assert_eq!(inside.marks(), [].into());
 }
 
-/// The programs of the repository: what ran is there, in its order, once; marked if and only if it is wrong.
+/// The programs of the repository: what ran is there, in its order, once; marked if and only if it
+/// is wrong.
 #[test]
 fn every_program_has_a_valid_trace_that_is_marked_if_it_is_wrong() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/golden/programs.jsonl");
@@ -240,7 +242,8 @@ fn a_failure_of_a_users_code_is_drawn() {
     let program = |waits: bool| {
         move |device: MockDevice| {
             let context = Context::new(device).unwrap();
-            // SAFETY: an event orders the read after the fill; if not, that is what is to be found, on the simulator.
+            // SAFETY: an event orders the read after the fill; if not, that is what is to be found, on the
+            // simulator.
             let [one, two] = [(); 2].map(|()| unsafe { context.unchecked_stream() }.unwrap());
             let array = Array::full(&one, &[64], 7_u8).unwrap();
             if waits {

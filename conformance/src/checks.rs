@@ -1,8 +1,9 @@
 //! The checks: plain generic functions that return what broke.
 //!
-//! Nobody calls them by hand; the [registry](crate::all) owns the list. Each opens a fresh device, compares with the
-//! [oracle](crate::Picture), and relies on the public API alone, so that it says the same of every backend. Streams that
-//! wait by themselves show that the edges a backend makes are real; strict streams show which edges there are.
+//! Nobody calls them by hand; the [registry](crate::all) owns the list. Each opens a fresh device,
+//! compares with the [oracle](crate::Picture), and relies on the public API alone, so that it says
+//! the same of every backend. Streams that wait by themselves show that the edges a backend makes
+//! are real; strict streams show which edges there are.
 
 #![expect(clippy::missing_errors_doc, reason = "every check returns what broke, as its first line says it")]
 

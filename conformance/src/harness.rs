@@ -1,4 +1,5 @@
-//! What a check is given: a way to open fresh devices, and the size and seed of its generated cases.
+//! What a check is given: a way to open fresh devices, and the size and seed of its generated
+//! cases.
 
 use std::{fmt, fmt::Display};
 
@@ -21,7 +22,8 @@ pub struct Harness<D> {
 }
 
 impl<D: Device> Harness<D> {
-    /// Checks run on what `open` gives. It is called anew for each check, and must not give a device in use.
+    /// Checks run on what `open` gives. It is called anew for each check, and must not give a
+    /// device in use.
     pub fn new<E: Display>(open: impl Fn() -> Result<D, E> + 'static) -> Self {
         Self {
             open: Box::new(move || open().map_err(|error| error.to_string())),
@@ -31,8 +33,9 @@ impl<D: Device> Harness<D> {
         }
     }
 
-    /// The same, with another device of the backend for checks of two: what `open` of [`new`](Self::new) gives is then the
-    /// first. Without it those checks take two contexts of what is there.
+    /// The same, with another device of the backend for checks of two: what `open` of
+    /// [`new`](Self::new) gives is then the first. Without it those checks take two contexts of
+    /// what is there.
     #[must_use]
     pub fn with_second<E: Display>(mut self, open: impl Fn() -> Result<D, E> + 'static) -> Self {
         self.second = Some(Box::new(move || open().map_err(|error| error.to_string())));
@@ -65,7 +68,8 @@ impl<D: Device> Harness<D> {
         self.seed
     }
 
-    /// A fresh device. That none opens is a violation: a suite that did not run must not look as if it had passed.
+    /// A fresh device. That none opens is a violation: a suite that did not run must not look as if
+    /// it had passed.
     ///
     /// # Errors
     ///

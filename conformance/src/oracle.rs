@@ -1,11 +1,12 @@
 //! What the right answer is: plain lists and index maps, sharing no arithmetic with the library.
 //!
-//! There are no strides here. A view is the list of places in its base that its elements are, in C order; every
-//! transform says which old index each new index came from.
+//! There are no strides here. A view is the list of places in its base that its elements are, in C
+//! order; every transform says which old index each new index came from.
 
 use std::fmt;
 
-/// The places that a view of a base shows: `places[k]` is where its k-th element, in C order, lies in the base.
+/// The places that a view of a base shows: `places[k]` is where its k-th element, in C order, lies
+/// in the base.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
     /// Extents, outermost axis first.
@@ -50,7 +51,8 @@ impl Picture {
         })
     }
 
-    /// Every `step`-th index of one axis from `start` on, `count` of them; a negative step walks back.
+    /// Every `step`-th index of one axis from `start` on, `count` of them; a negative step walks
+    /// back.
     #[must_use]
     pub fn slice(&self, axis: usize, start: usize, step: isize, count: usize) -> Self {
         let mut shape = self.shape.clone();

@@ -5,7 +5,8 @@ use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, Result, layout::
 
 use crate::{Picture, Rng};
 
-/// Shapes at which copies tend to go wrong: 0-d, empty, extents of 1, odd ones, more axes than are kept inline.
+/// Shapes at which copies tend to go wrong: 0-d, empty, extents of 1, odd ones, more axes than are
+/// kept inline.
 pub const SHAPES: &[&[usize]] = &[
     &[],
     &[0],
@@ -60,8 +61,8 @@ impl Pattern {
         Self { base: shape.to_vec(), steps: Vec::new() }
     }
 
-    /// A view of `shape` into some base: axes in any order, any step sign, gaps before, between and after. If
-    /// `repeats`, some axes may be broadcast, as a destination's may not.
+    /// A view of `shape` into some base: axes in any order, any step sign, gaps before, between and
+    /// after. If `repeats`, some axes may be broadcast, as a destination's may not.
     #[must_use]
     pub fn random(rng: &mut Rng, shape: &[usize], repeats: bool) -> Self {
         let (mut pattern, mut order) = (Self::whole(&[]), Vec::new());
@@ -155,7 +156,8 @@ fn slice(start: usize, step: isize, count: usize) -> Slice {
     slice
 }
 
-/// `count` elements, different from each other wherever their size allows, and other ones for another `salt`.
+/// `count` elements, different from each other wherever their size allows, and other ones for
+/// another `salt`.
 #[must_use]
 pub fn elements<T: Pod>(salt: u64, count: usize) -> Vec<T> {
     let mut data = vec![T::zeroed(); count];

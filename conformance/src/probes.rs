@@ -1,8 +1,10 @@
 //! Questions to a device about what it does when nothing says what it must.
 //!
-//! CUDA's documentation leaves much open: "any call may block or synchronize". A probe does one such thing and tells what it saw. Run on the
-//! simulator under enough schedules it gives every outcome that the simulator allows, and those are written down beside it. Run on
-//! hardware it must give one of them: what hardware does, the simulator can do. An outcome that the contract forbids is in no list.
+//! CUDA's documentation leaves much open: "any call may block or synchronize". A probe does one
+//! such thing and tells what it saw. Run on the simulator under enough schedules it gives every
+//! outcome that the simulator allows, and those are written down beside it. Run on hardware it must
+//! give one of them: what hardware does, the simulator can do. An outcome that the contract forbids
+//! is in no list.
 //!
 //! The numbers are rows of the table of `SIMULATOR.md` of `devarray-mock`.
 
@@ -25,7 +27,8 @@ pub struct Probe<D: Device> {
     pub name: &'static str,
     /// Every answer that the simulator gives, and no other.
     pub allowed: &'static [&'static str],
-    /// The profiles of the simulator, by name, under which it gives other answers, and those: some of all.
+    /// The profiles of the simulator, by name, under which it gives other answers, and those: some
+    /// of all.
     pub under: &'static [(&'static str, &'static [&'static str])],
     ask: fn(Setting<D>) -> Result<&'static str>,
 }

@@ -1,8 +1,10 @@
-//! Random programs over the safe interface, made small by proptest, and the strategies that they are made of.
+//! Random programs over the safe interface, made small by proptest, and the strategies that they
+//! are made of.
 //!
-//! A [`Program`] is a list of operations as data. It runs on any device, beside a naive model that keeps a list of
-//! elements for each array and changes it call by call. Every list of operations is a program, so a program that fails
-//! stays one when operations are left out. Whatever streams, schedules and devices do, reads give what the model holds.
+//! A [`Program`] is a list of operations as data. It runs on any device, beside a naive model that
+//! keeps a list of elements for each array and changes it call by call. Every list of operations is
+//! a program, so a program that fails stays one when operations are left out. Whatever streams,
+//! schedules and devices do, reads give what the model holds.
 //!
 //! ```
 //! use devarray_conformance::{Harness, programs::{Item, Op, Program, Search, Start, Transform::Whole, part}};
@@ -20,7 +22,6 @@
 //! Search::new().run(&harness)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
 #![doc = include_str!("../PROGRAMS.md")]
 
 mod arrays;

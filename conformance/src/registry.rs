@@ -15,7 +15,8 @@ use devarray::{
 
 use crate::{Harness, Outcome, checks};
 
-/// Every law: its group, code, name and summary. The only place that names them; tests, tables and reports come from here.
+/// Every law: its group, code, name and summary. The only place that names them; tests, tables and
+/// reports come from here.
 ///
 /// Calls back with what it was given, then the list.
 #[doc(hidden)]
@@ -176,9 +177,9 @@ impl<D: Device> Law<D> {
         (self.check)(harness).map_err(|violation| violation.of_law(self.code))
     }
 
-    /// Whether the law has something to say of such a device: not if it is about an extra that the device does not
-    /// declare. Its check then sees to it that the extra is refused by name, and no more. A device that does not open
-    /// is none that a law can spare.
+    /// Whether the law has something to say of such a device: not if it is about an extra that the
+    /// device does not declare. Its check then sees to it that the extra is refused by name,
+    /// and no more. A device that does not open is none that a law can spare.
     #[must_use]
     pub fn applies(&self, harness: &Harness<D>) -> bool {
         let Some(extra) = self.extra else { return true };

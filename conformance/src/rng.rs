@@ -1,6 +1,7 @@
 //! A small deterministic source of choices, so that a seed names a case on every machine.
 
-/// `xorshift64*`, seeded through a mixing step so that neighbouring seeds do not give neighbouring streams.
+/// `xorshift64*`, seeded through a mixing step so that neighbouring seeds do not give neighbouring
+/// streams.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 

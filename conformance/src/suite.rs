@@ -9,7 +9,8 @@ pub type ExpectedFailure = (&'static str, &'static str);
 
 /// Emits one test for each law: everything a backend needs to run the suite.
 ///
-/// The expression opens a fresh device, as a `Result`, and is evaluated anew for each check. That it fails is a failure.
+/// The expression opens a fresh device, as a `Result`, and is evaluated anew for each check. That
+/// it fails is a failure.
 ///
 /// ```
 /// # mod tests {
@@ -17,8 +18,8 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # }
 /// ```
 ///
-/// On hardware that not every machine has, the tests can be emitted `#[ignore]`d; run with `--ignored` they
-/// fail where no device opens:
+/// On hardware that not every machine has, the tests can be emitted `#[ignore]`d; run with
+/// `--ignored` they fail where no device opens:
 ///
 /// ```
 /// # mod tests {
@@ -31,8 +32,9 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # }
 /// ```
 ///
-/// Extras have laws of their own, for devices that implement their traits: those that have the extra keep them, and those
-/// that have not refuse it by name. Laws of two devices take a second one, where the backend has two:
+/// Extras have laws of their own, for devices that implement their traits: those that have the
+/// extra keep them, and those that have not refuse it by name. Laws of two devices take a second
+/// one, where the backend has two:
 ///
 /// ```
 /// # mod tests {
@@ -45,7 +47,8 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # }
 /// ```
 ///
-/// Expected failures are strict: a law in the list that holds fails its test, and so does a name that no law has.
+/// Expected failures are strict: a law in the list that holds fails its test, and so does a name
+/// that no law has.
 #[macro_export]
 macro_rules! suite {
     ($open:expr $(, second = $second:expr)? $(, ignored = $reason:literal)? $(, extras = [$($extra:ident),* $(,)?])?
@@ -133,11 +136,13 @@ pub fn again(package: &str, module: &str, name: &str, attributes: &str) -> Strin
     format!("cargo test -p {package} -- --exact {path}{ignored}")
 }
 
-/// Checks one law as a test does: returns if it went as expected. `again` is the command that does so once more.
+/// Checks one law as a test does: returns if it went as expected. `again` is the command that does
+/// so once more.
 ///
 /// # Panics
 ///
-/// With the violation, the seed and the command, if the law is broken; if it holds and `known` says that it does not; if no law has the name.
+/// With the violation, the seed and the command, if the law is broken; if it holds and `known` says
+/// that it does not; if no law has the name.
 pub fn run<D: Device>(
     laws: Vec<Law<D>>,
     name: &str,

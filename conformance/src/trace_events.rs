@@ -79,9 +79,10 @@ impl TraceEvent {
     }
 }
 
-/// The events of a trace that keeps every rule of the form: fields complete and known; times whole nanoseconds, in order on each
-/// track; spans of one track apart; processes and tracks named once; each arrow with two ends, each in a span, the second not before the
-/// first; what is marked coloured, with a mark where it begins.
+/// The events of a trace that keeps every rule of the form: fields complete and known; times whole
+/// nanoseconds, in order on each track; spans of one track apart; processes and tracks named once;
+/// each arrow with two ends, each in a span, the second not before the first; what is marked
+/// coloured, with a mark where it begins.
 ///
 /// # Errors
 ///
@@ -174,7 +175,8 @@ fn names(events: &[TraceEvent]) -> Outcome {
     ensure(stray.is_none(), || format!("a track of no process: {stray:?}"))
 }
 
-/// Each arrow has two ends of one kind and process, each in a span, the second not before the first.
+/// Each arrow has two ends of one kind and process, each in a span, the second not before the
+/// first.
 fn arrows(events: &[TraceEvent], inside: impl Fn(&TraceEvent) -> bool) -> Outcome {
     let mut ends: BTreeMap<usize, Vec<&TraceEvent>> = BTreeMap::new();
     for event in events.iter().filter(|event| matches!(event.ph.as_str(), "s" | "f")) {

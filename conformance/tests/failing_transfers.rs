@@ -1,5 +1,6 @@
-//! A copy of borrowed memory that goes in pieces may fail at any call: the error is told once, every slot comes back, no
-//! thread is left with the caller's memory, and the next copy succeeds. The threads change nothing in this.
+//! A copy of borrowed memory that goes in pieces may fail at any call: the error is told once,
+//! every slot comes back, no thread is left with the caller's memory, and the next copy succeeds.
+//! The threads change nothing in this.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, Layout, StreamHandle};
@@ -46,7 +47,8 @@ fn rows_there_and_back(stream: &StreamHandle<Device>, data: &[u8]) -> devarray::
     Ok(())
 }
 
-/// The calls of one copy there and back, and whether each that failed, one in `step`, was told of, for so many threads.
+/// The calls of one copy there and back, and whether each that failed, one in `step`, was told of,
+/// for so many threads.
 fn calls_fail(
     threads: usize,
     step: usize,

@@ -1,5 +1,5 @@
-//! What the manual says of this suite is so: every law it names exists, every clause of the contract names one, and the
-//! backend it explains is the one that keeps the laws.
+//! What the manual says of this suite is so: every law it names exists, every clause of the
+//! contract names one, and the backend it explains is the one that keeps the laws.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

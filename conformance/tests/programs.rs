@@ -1,4 +1,5 @@
-//! Random programs on the simulator: right under every schedule, wrong where something is, made small, and printed as tests.
+//! Random programs on the simulator: right under every schedule, wrong where something is, made
+//! small, and printed as tests.
 
 use std::{
     cell::RefCell,
@@ -64,8 +65,9 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     env::var(variable).map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
-/// `DEVARRAY_PROGRAMS` of them under each schedule, from `DEVARRAY_PROGRAMS_SEED` on, on all processors. Another seed is
-/// another shard; blocks of a shard have seeds of their own, that of the first being the shard's.
+/// `DEVARRAY_PROGRAMS` of them under each schedule, from `DEVARRAY_PROGRAMS_SEED` on, on all
+/// processors. Another seed is another shard; blocks of a shard have seeds of their own, that of
+/// the first being the shard's.
 #[test]
 #[ignore = "as many programs as the environment asks for"]
 fn many() {
@@ -103,7 +105,8 @@ fn many() {
     }
 }
 
-/// The twin: whatever is objected to is found, and nothing is left in the program that is not needed for it.
+/// The twin: whatever is objected to is found, and nothing is left in the program that is not
+/// needed for it.
 #[test]
 fn what_is_wrong_is_found_and_made_small() {
     let copied = || {

@@ -1,4 +1,5 @@
-//! The reader of traces accepts what the library writes, and refuses each way in which a trace can be wrong.
+//! The reader of traces accepts what the library writes, and refuses each way in which a trace can
+//! be wrong.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::time::Duration;

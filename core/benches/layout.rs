@@ -1,8 +1,9 @@
-//! Nanoseconds per resulting layout, beside the views of the `ndarray` crate: `cargo bench -p devarray --bench layout`.
+//! Nanoseconds per resulting layout, beside the views of the `ndarray` crate: `cargo bench -p
+//! devarray --bench layout`.
 //!
-//! Each figure is the fastest of many batches in several rounds over the whole table, so that neither an interruption nor
-//! a slow second of the machine counts. `ndarray` is measured with its rank known at compile time, as fast as it gets,
-//! and with its rank known at run time, as ours is.
+//! Each figure is the fastest of many batches in several rounds over the whole table, so that
+//! neither an interruption nor a slow second of the machine counts. `ndarray` is measured with its
+//! rank known at compile time, as fast as it gets, and with its rank known at run time, as ours is.
 
 use std::{hint::black_box, time::Instant};
 

@@ -23,7 +23,8 @@ use crate::{
     stream::StreamCore,
 };
 
-/// Bytes of one device, freed in stream order when the last array, view or transfer of them is gone.
+/// Bytes of one device, freed in stream order when the last array, view or transfer of them is
+/// gone.
 ///
 /// Memory that was lent is not freed so: its owner is dropped when the device is finished with it.
 ///
@@ -34,7 +35,8 @@ pub(crate) struct Allocation<D: Device> {
     home: LaneId,
     /// Its place in the ledger, if it has a buffer that is the stream's to free.
     entry: Option<LedgerEntry>,
-    /// What the memory belongs to, if it is not the stream's to free. Never dropped while the device may use it.
+    /// What the memory belongs to, if it is not the stream's to free. Never dropped while the
+    /// device may use it.
     owner: Option<ManuallyDrop<Owner>>,
     /// The elements that may be used, and their size in bytes, if that is not all of the memory.
     promised: Option<Box<(Layout, usize)>>,
@@ -44,7 +46,8 @@ pub(crate) struct Allocation<D: Device> {
     pub(crate) uses: Mutex<AccessLog>,
 }
 
-/// Memory that was allocated: its place in the ledger, and the operation of its stream after which it may be used.
+/// Memory that was allocated: its place in the ledger, and the operation of its stream after which
+/// it may be used.
 struct Made<D: Device> {
     buffer: D::Buffer,
     entry: LedgerEntry,
@@ -61,7 +64,8 @@ impl<D: Device> Allocation<D> {
         Ok(allocation)
     }
 
-    /// As [`new`](Self::new), to be shared. Not made of that: each time it is moved costs what a lock does.
+    /// As [`new`](Self::new), to be shared. Not made of that: each time it is moved costs what a
+    /// lock does.
     #[track_caller]
     pub(crate) fn shared(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
         let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Arc::new(Self::empty(&stream.core))) };
@@ -118,8 +122,8 @@ impl<D: Device> Allocation<D> {
 
     #[track_caller]
     fn attempt(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
-        // Held also while the device makes room for the memory: the allocation must have its place among the
-        // operations of the stream, and what another thread submits meanwhile would take it.
+        // Held also while the device makes room for the memory: the allocation must have its place among
+        // the operations of the stream, and what another thread submits meanwhile would take it.
         let mut tracker = lock(&stream.core.tracker);
         let buffer = Self::alloc(stream, &tracker.ledger, len)
             .map_err(|error| error.with_live(|| tracker.ledger.live_by_tag(|_| true)))?;
@@ -139,12 +143,14 @@ impl<D: Device> Allocation<D> {
         stream.raw.alloc(len)
     }
 
-    /// A buffer whose memory belongs to `owner`, which is dropped after the last use. Any stream may use it at once.
+    /// A buffer whose memory belongs to `owner`, which is dropped after the last use. Any stream
+    /// may use it at once.
     pub(crate) fn lent(core: &Arc<ContextCore<D>>, buffer: D::Buffer, owner: Owner) -> Self {
         Self::lent_in_part(core, buffer, owner, None)
     }
 
-    /// As [`lent`](Self::lent), of which these elements, each of so many bytes, may be used, and nothing between them.
+    /// As [`lent`](Self::lent), of which these elements, each of so many bytes, may be used, and
+    /// nothing between them.
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,
         buffer: D::Buffer,
@@ -158,7 +164,8 @@ impl<D: Device> Allocation<D> {
         Self { buffer, len_bytes, home, entry: None, owner, promised, for_good, core, uses }
     }
 
-    /// A buffer that other code had, from now on freed, and counted, as if it had been allocated on `stream`.
+    /// A buffer that other code had, from now on freed, and counted, as if it had been allocated on
+    /// `stream`.
     #[track_caller]
     pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
         let mut tracker = lock(&stream.core.tracker);
@@ -175,7 +182,8 @@ impl<D: Device> Allocation<D> {
         self.owner.is_none() && !self.for_good.load(Relaxed)
     }
 
-    /// Gives up memory that is not lent: from now on nobody here frees or counts it. None if there are no bytes.
+    /// Gives up memory that is not lent: from now on nobody here frees or counts it. None if there
+    /// are no bytes.
     pub(crate) fn release(mut self) -> Option<D::Buffer> {
         let buffer = self.buffer.take();
         if let Some(entry) = self.entry.take() {
@@ -210,10 +218,11 @@ impl<D: Device> Allocation<D> {
         }
     }
 
-    /// Refuses a layout of elements of `item_bytes` that reaches what is not there, or not to be used.
+    /// Refuses a layout of elements of `item_bytes` that reaches what is not there, or not to be
+    /// used.
     ///
-    /// Whoever takes a layout from a caller asks this, and not the size: memory that was lent begins before its elements, and
-    /// what lies between them is somebody else's.
+    /// Whoever takes a layout from a caller asks this, and not the size: memory that was lent
+    /// begins before its elements, and what lies between them is somebody else's.
     pub(crate) fn check_reach(&self, layout: &Layout, item_bytes: usize) -> Result<(), LayoutError> {
         check_inside(layout, item_bytes, self.len_bytes)?;
         match self.promised.as_deref() {
@@ -225,7 +234,8 @@ impl<D: Device> Allocation<D> {
         }
     }
 
-    /// Size in bytes, of the buffer: what may be used of it, [`check_reach`](Self::check_reach) says.
+    /// Size in bytes, of the buffer: what may be used of it, [`check_reach`](Self::check_reach)
+    /// says.
     pub(crate) fn len_bytes(&self) -> usize {
         self.len_bytes
     }
@@ -240,7 +250,8 @@ impl<D: Device> Allocation<D> {
         self.buffer.as_ref().map_or(0, Buffer::address)
     }
 
-    /// Lets the owner go when the device is finished. Blocks only if no event can be had that says when.
+    /// Lets the owner go when the device is finished. Blocks only if no event can be had that says
+    /// when.
     fn give_back(&self, owner: ManuallyDrop<Owner>) {
         self.core.deferred_drops.collect(&self.core);
         let mut tracker = lock(&self.core.tracker);
@@ -253,7 +264,8 @@ impl<D: Device> Allocation<D> {
             Ok(marks) => self.core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
             Err(error) => {
                 self.core.report(error);
-                // A lane whose stream is gone left its event behind: not among these, so not known to be finished.
+                // A lane whose stream is gone left its event behind: not among these, so not known to be
+                // finished.
                 let all = streams.len() == pending.len();
                 let finished =
                     |stream: &Arc<_>| !matches!(Stream::synchronize(&**stream), Quiesced::Unknown(_));
@@ -323,7 +335,8 @@ fn free<D: Device>(
     let mut tracker = lock(&core.tracker);
     let record = core.watch.is_hooked().then(|| tracker.ledger.record(&entry));
     let lane = tracker.home_or_internal(home);
-    // If the order could not be made, freeing would pull the memory from under a reader: it stays leaked.
+    // If the order could not be made, freeing would pull the memory from under a reader: it stays
+    // leaked.
     let freed = tracker.order_free(lane, buffer.len_bytes(), uses).and_then(|()| {
         let stream = tracker.stream(lane).expect("home_or_internal names a live lane");
         stream.free(FreeOp { buffer })

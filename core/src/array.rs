@@ -5,11 +5,13 @@
 //! | typed | [`Array`] | [`ArrayView`] | [`ArrayViewMut`] |
 //! | erased: an element is so many bytes | [`ErasedArray`] | [`ErasedView`] | [`ErasedViewMut`] |
 //!
-//! The typed forms are thin shells: all work happens once, in the erased ones. Elements lie in device memory and never
-//! behind a Rust reference, so there is no `Deref` and no indexing; what leaves the device is a copy.
+//! The typed forms are thin shells: all work happens once, in the erased ones. Elements lie in
+//! device memory and never behind a Rust reference, so there is no `Deref` and no indexing; what
+//! leaves the device is a copy.
 //!
-//! A view borrows its array: reading views may be many, a writing view is alone, and the parts of a split writing view
-//! are disjoint. So within one program no two operations conflict unseen; *when* they run is the business of streams.
+//! A view borrows its array: reading views may be many, a writing view is alone, and the parts of a
+//! split writing view are disjoint. So within one program no two operations conflict unseen; *when*
+//! they run is the business of streams.
 
 mod boolean;
 mod byte_io;

@@ -1,19 +1,20 @@
 //! The waist: what a backend implements, in bytes.
 //!
-//! A backend sees byte ranges, copy plans and element widths of 1, 2, 4, 8 and 16 bytes; never an element type, a
-//! shape or a user's view. Core checks bounds, overflow, aliasing and shapes once, decides when a wait is needed, and
-//! hands over *operations* ([`CopyOp`], [`FillOp`], [`UploadOp`], [`DownloadOp`], [`FreeOp`]) whose fields are private:
-//! only those checks can fill them, so a backend validates nothing again.
+//! A backend sees byte ranges, copy plans and element widths of 1, 2, 4, 8 and 16 bytes; never an
+//! element type, a shape or a user's view. Core checks bounds, overflow, aliasing and shapes once,
+//! decides when a wait is needed, and hands over *operations* ([`CopyOp`], [`FillOp`],
+//! [`UploadOp`], [`DownloadOp`], [`FreeOp`]) whose fields are private: only those checks can fill
+//! them, so a backend validates nothing again.
 //!
-//! The traits are `unsafe` to implement and safe to call: the safety of all safe code above rests on what an
-//! implementor vouches for. In short:
+//! The traits are `unsafe` to implement and safe to call: the safety of all safe code above rests
+//! on what an implementor vouches for. In short:
 //!
 //! 1. **Order.** Operations of one stream take effect in the order they were enqueued.
 //! 2. **Confinement.** An operation touches the bytes it names and no others.
-//! 3. **Quiescence.** Once a wait answered [`Quiesced::Done`] or [`Quiesced::Ended`], or an event's query answered
-//!    `true`, nothing it covers touches memory any more.
-//! 4. **Progress.** Work that was enqueued ends, or a wait for it says that it may not have; repeated queries
-//!    of an event eventually answer.
+//! 3. **Quiescence.** Once a wait answered [`Quiesced::Done`] or [`Quiesced::Ended`], or an event's
+//!    query answered `true`, nothing it covers touches memory any more.
+//! 4. **Progress.** Work that was enqueued ends, or a wait for it says that it may not have;
+//!    repeated queries of an event eventually answer.
 //!
 //! The ordering clauses S1 to S8 are in [`Stream`].
 

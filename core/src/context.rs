@@ -22,8 +22,8 @@ use crate::{
 
 /// A device in use: where streams are opened and errors nobody else could be told of are kept.
 ///
-/// Cheap to clone; clones are the same context. Arrays, streams and events belong to the context they were made
-/// in and are refused by others with [`Error::DeviceMismatch`].
+/// Cheap to clone; clones are the same context. Arrays, streams and events belong to the context
+/// they were made in and are refused by others with [`Error::DeviceMismatch`].
 ///
 /// It holds one stream of its own, which does nothing but free memory whose home stream is gone.
 ///
@@ -45,7 +45,8 @@ pub struct Context<D: Device>(pub(crate) Arc<ContextCore<D>>);
 /// What a context's arrays, streams and events keep alive.
 #[derive(Debug)]
 pub(crate) struct ContextCore<D: Device> {
-    // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the device goes last.
+    // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the device
+    // goes last.
     pub(crate) deferred_drops: DeferredDrops<D>,
     pub(crate) staging: Staging<D>,
     pub(crate) pinned: Arc<PinnedPool<D>>,
@@ -82,7 +83,8 @@ impl<D: Device> Context<D> {
         Self(Arc::clone(core))
     }
 
-    /// Opens a stream that waits by itself for whatever its operations conflict with on other streams.
+    /// Opens a stream that waits by itself for whatever its operations conflict with on other
+    /// streams.
     ///
     /// # Errors
     ///
@@ -91,9 +93,10 @@ impl<D: Device> Context<D> {
         StreamHandle::open(&self.0, Mode::Automatic)
     }
 
-    /// Opens a stream that refuses, with [`Error::Hazard`], what [`stream`](Self::stream) would wait for: for programs
-    /// that order their streams by events and want to be told where they forgot. (Of one array, 64 unfinished accesses are told
-    /// apart. What conflicts with one beyond that is waited for: it may be of other bytes.)
+    /// Opens a stream that refuses, with [`Error::Hazard`], what [`stream`](Self::stream) would
+    /// wait for: for programs that order their streams by events and want to be told where they
+    /// forgot. (Of one array, 64 unfinished accesses are told apart. What conflicts with one
+    /// beyond that is waited for: it may be of other bytes.)
     ///
     /// # Errors
     ///
@@ -102,12 +105,13 @@ impl<D: Device> Context<D> {
         StreamHandle::open(&self.0, Mode::Strict)
     }
 
-    /// Opens a stream that neither waits nor refuses. Its accesses are noted, so other streams still wait for them.
+    /// Opens a stream that neither waits nor refuses. Its accesses are noted, so other streams
+    /// still wait for them.
     ///
     /// # Safety
     ///
-    /// Every operation submitted to it is ordered, by events or waits of the caller, after every conflicting access of
-    /// other streams, the allocation of its arrays included.
+    /// Every operation submitted to it is ordered, by events or waits of the caller, after every
+    /// conflicting access of other streams, the allocation of its arrays included.
     ///
     /// # Errors
     ///
@@ -123,7 +127,8 @@ impl<D: Device> Context<D> {
         &self.0.device
     }
 
-    /// Takes the errors met where nobody could be told, oldest first: a failed free, a wait that failed in a drop.
+    /// Takes the errors met where nobody could be told, oldest first: a failed free, a wait that
+    /// failed in a drop.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
         self.0.watch.take_errors()
@@ -167,7 +172,8 @@ impl<D: Device> ContextCore<D> {
     }
 }
 
-/// Locks, also after a panic elsewhere: all state behind these locks is valid between any two statements.
+/// Locks, also after a panic elsewhere: all state behind these locks is valid between any two
+/// statements.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

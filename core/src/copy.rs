@@ -11,16 +11,20 @@
 //!
 //! # The canonical form
 //!
-//! A copy between two strided layouts of one shape is a nest of loops that walks both sides at once. How the axes were
-//! numbered and in which direction they ran is of no use to whoever moves the bytes, so both sides are reduced
-//! together:
+//! A copy between two strided layouts of one shape is a nest of loops that walks both sides at
+//! once. How the axes were numbered and in which direction they ran is of no use to whoever moves
+//! the bytes, so both sides are reduced together:
 //!
 //! 1. An axis of extent 1 moves nothing and is dropped.
-//! 2. An axis along which the destination runs backwards is walked from its other end, on both sides. One that was
-//!    negative on both sides becomes positive on both; one that was negative on one side stays so, in the source.
-//! 3. Axes are sorted by descending destination stride, so that the innermost loop writes the nearest bytes.
-//! 4. An axis whose stride is, on both sides, the whole length of the next one continues it: they become one axis.
-//! 5. An innermost axis that is contiguous on both sides becomes part of the run: the bytes moved by one step.
+//! 2. An axis along which the destination runs backwards is walked from its other end, on both
+//!    sides. One that was negative on both sides becomes positive on both; one that was negative on
+//!    one side stays so, in the source.
+//! 3. Axes are sorted by descending destination stride, so that the innermost loop writes the
+//!    nearest bytes.
+//! 4. An axis whose stride is, on both sides, the whole length of the next one continues it: they
+//!    become one axis.
+//! 5. An innermost axis that is contiguous on both sides becomes part of the run: the bytes moved
+//!    by one step.
 //!
 //! ```text
 //! dst (2, 3, 4) strides (12, 4, 1), src (2, 3, 4) strides (-20, 4, 1), 4-byte elements
@@ -29,12 +33,14 @@
 //!   after 5:  2 × (48, -80)  run of 48 bytes
 //! ```
 //!
-//! The destination is the sorting key for three reasons. Stores are what a memory system merges worst, so they should
-//! be the neighbours. No two indices share an element of a destination, so no two of its strides are equal and the
-//! order is unique. And a repeated source has stride 0, which would drag its axis to the innermost place.
+//! The destination is the sorting key for three reasons. Stores are what a memory system merges
+//! worst, so they should be the neighbours. No two indices share an element of a destination, so no
+//! two of its strides are equal and the order is unique. And a repeated source has stride 0, which
+//! would drag its axis to the innermost place.
 //!
-//! Transfers between host and device pass through staging memory: [`Plan::blocks`] cuts a plan to its size,
-//! [`Plan::pack`] and [`Plan::unpack`] are the two halves of the way, and [`execute`] walks the one on the host.
+//! Transfers between host and device pass through staging memory: [`Plan::blocks`] cuts a plan to
+//! its size, [`Plan::pack`] and [`Plan::unpack`] are the two halves of the way, and [`execute`]
+//! walks the one on the host.
 
 mod axis;
 mod blocks;

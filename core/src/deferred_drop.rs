@@ -1,8 +1,9 @@
 //! Owners of memory that the device may still use, kept until it is finished.
 //!
-//! Memory that is not freed in stream order (pinned, mapped, managed, of somebody else) has an owner whose destructor
-//! frees it at once. That must wait until every operation on the memory is over, and a drop must not block: so the owner
-//! is kept here with the events to wait for, and let go by whoever comes by later, or by the context in the end.
+//! Memory that is not freed in stream order (pinned, mapped, managed, of somebody else) has an
+//! owner whose destructor frees it at once. That must wait until every operation on the memory is
+//! over, and a drop must not block: so the owner is kept here with the events to wait for, and let
+//! go by whoever comes by later, or by the context in the end.
 
 use std::{
     mem::ManuallyDrop,
@@ -23,7 +24,8 @@ pub(crate) type Owner = Box<dyn Send + Sync>;
 #[derive(Debug)]
 pub(crate) struct DeferredDrops<D: Device>(Mutex<Vec<Kept<D>>>);
 
-/// An owner, and the lanes and events that cover all uses of its memory. Dropping this leaks the owner.
+/// An owner, and the lanes and events that cover all uses of its memory. Dropping this leaks the
+/// owner.
 struct Kept<D: Device> {
     owner: ManuallyDrop<Owner>,
     marks: Vec<(usize, RecordedEvent<D>)>,
@@ -60,7 +62,8 @@ impl<D: Device> DeferredDrops<D> {
 }
 
 impl<D: Device> Kept<D> {
-    /// Waits for the events, then drops the owner; leaks it if a wait does not say that the device is finished.
+    /// Waits for the events, then drops the owner; leaks it if a wait does not say that the device
+    /// is finished.
     fn settle(self, mut waited: impl FnMut(usize, &RecordedEvent<D>)) -> Vec<Error> {
         let (mut errors, mut unknown) = (Vec::new(), false);
         for (lane, mark) in &self.marks {

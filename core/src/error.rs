@@ -39,10 +39,11 @@ pub enum Error {
         free_bytes: Option<usize>,
         /// Bytes of the device, where the backend can say.
         total_bytes: Option<usize>,
-        /// Whether a limit that the program set refused it: then `total_bytes` is the limit, and `free_bytes` what it leaves.
+        /// Whether a limit that the program set refused it: then `total_bytes` is the limit, and
+        /// `free_bytes` what it leaves.
         limited: bool,
-        /// What the context's program held of that memory, by tag, the most bytes first; empty if nothing, and in errors
-        /// of a backend itself.
+        /// What the context's program held of that memory, by tag, the most bytes first; empty if
+        /// nothing, and in errors of a backend itself.
         live: Vec<LiveByTag>,
     },
     /// A shape, stride, index or aliasing mistake; found before any backend call, nothing happened.
@@ -51,7 +52,8 @@ pub enum Error {
     /// A function that is refused: its text, its types or its size.
     #[error(transparent)]
     Function(#[from] FunctionError),
-    /// A kernel that is not launched: its arguments, its image or what it asks of the device. Nothing was enqueued.
+    /// A kernel that is not launched: its arguments, its image or what it asks of the device.
+    /// Nothing was enqueued.
     #[error("{backend}: {kernel}: {error}")]
     Kernel {
         /// The backend of the stream.
@@ -79,7 +81,8 @@ pub enum Error {
         /// What it would have raced with.
         hazard: Hazard,
     },
-    /// A [`MemoryHook`](crate::memory::MemoryHook) panicked. What it was told of is as it would be without it.
+    /// A [`MemoryHook`](crate::memory::MemoryHook) panicked. What it was told of is as it would be
+    /// without it.
     #[error("{backend}: {operation}: a memory hook panicked: {message}")]
     HookPanicked {
         /// The backend of the context.
@@ -128,7 +131,8 @@ pub enum Error {
         backend: &'static str,
         /// The operation that failed.
         operation: &'static str,
-        /// The driver's code. An integer, because a newer driver may return a code nobody has named yet.
+        /// The driver's code. An integer, because a newer driver may return a code nobody has named
+        /// yet.
         code: i32,
         /// The driver's name for it, or its number again.
         name: String,
@@ -139,7 +143,8 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// [`OutOfMemory`](Self::OutOfMemory) as a backend says it: the room there was, where it is known.
+    /// [`OutOfMemory`](Self::OutOfMemory) as a backend says it: the room there was, where it is
+    /// known.
     #[must_use]
     pub fn out_of_memory(
         backend: &'static str,

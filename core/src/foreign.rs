@@ -9,10 +9,11 @@
 //! | tell other code where elements lie | [`ArrayView::address`], [`ArrayView::buffer`] | nothing: order is the reader's business |
 //! | give memory up to other code, and take it back | [`Array::release`], [`Array::reclaim`] | nobody here frees it, or uses it, in between |
 //!
-//! Other code is ordered against a stream, by its raw handle ([`StreamHandle::raw`]): what it enqueues there before
-//! memory is adopted runs before all uses of the array, and what it enqueues there after memory was released runs after all
-//! of them. Or it has a stream of its own, which interfaces name by a [number](crate::backend::ForeignStream): the default streams
-//! have one too, and nothing else of this library knows them.
+//! Other code is ordered against a stream, by its raw handle ([`StreamHandle::raw`]): what it
+//! enqueues there before memory is adopted runs before all uses of the array, and what it enqueues
+//! there after memory was released runs after all of them. Or it has a stream of its own, which
+//! interfaces name by a [number](crate::backend::ForeignStream): the default streams have one too,
+//! and nothing else of this library knows them.
 //!
 //! ```
 //! use devarray::{Array, Context, Layout, NdLayout, Order};

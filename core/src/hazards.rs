@@ -1,14 +1,17 @@
 //! Who touched which bytes, on which stream: hazard tracking.
 //!
-//! Policy lives here, mechanism (record an event, wait for one) in the backend. Every operation is submitted under one
-//! lock a device, in three steps: *order* it after what it conflicts with, *note* what it touches, *enqueue* it.
+//! Policy lives here, mechanism (record an event, wait for one) in the backend. Every operation is
+//! submitted under one lock a device, in three steps: *order* it after what it conflicts with,
+//! *note* what it touches, *enqueue* it.
 //!
 //! - Each stream is a *lane* with a sequence number that grows by one an operation.
-//! - Each allocation keeps its unretired accesses ([`AccessLog`]): lane, sequence, bytes, read or write. All readers are
-//!   kept: a writer that waited for the last of two readers alone would race with the first.
-//! - A lane remembers what it is ordered after (`seen`), so an edge is made once, and joins what it waits for, so
-//!   edges are transitive (clause S5 of [`Stream`](crate::backend::Stream)).
-//! - Events are recorded lazily, when an edge to another lane is needed. Work on one stream costs no driver call.
+//! - Each allocation keeps its unretired accesses ([`AccessLog`]): lane, sequence, bytes, read or
+//!   write. All readers are kept: a writer that waited for the last of two readers alone would race
+//!   with the first.
+//! - A lane remembers what it is ordered after (`seen`), so an edge is made once, and joins what it
+//!   waits for, so edges are transitive (clause S5 of [`Stream`](crate::backend::Stream)).
+//! - Events are recorded lazily, when an edge to another lane is needed. Work on one stream costs
+//!   no driver call.
 //! - What the host waited for (`done`) is before everything submitted later and is forgotten.
 //! - A free is a write to the whole allocation, and so is an allocation.
 
@@ -38,8 +41,9 @@ pub(crate) enum Mode {
 #[error("conflicts with an earlier {} of bytes {start_byte}..{end_byte} on stream {stream}", if *.write { "write" } else { "read" })]
 #[non_exhaustive]
 pub struct Hazard {
-    /// Number of the stream that made the earlier access, as [`StreamHandle::number`](crate::StreamHandle::number)
-    /// says it; 0 is the internal one that frees.
+    /// Number of the stream that made the earlier access, as
+    /// [`StreamHandle::number`](crate::StreamHandle::number) says it; 0 is the internal one
+    /// that frees.
     pub stream: usize,
     /// Whether the earlier access wrote.
     pub write: bool,

@@ -17,8 +17,8 @@ use crate::{
 /// A copy in host memory, elements in C order: to look at, to index, to iterate over, to print.
 ///
 /// Comes from [`Array::to_host`](crate::Array::to_host), goes back by
-/// [`Array::from_host_array`](crate::Array::from_host_array). It computes nothing; with the feature `ndarray` it becomes
-/// an array of that crate without a copy.
+/// [`Array::from_host_array`](crate::Array::from_host_array). It computes nothing; with the feature
+/// `ndarray` it becomes an array of that crate without a copy.
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -60,7 +60,8 @@ impl<T> HostArray<T> {
         &self.layout
     }
 
-    /// The element at an index; `None` if the index has not one position an axis, or one out of range.
+    /// The element at an index; `None` if the index has not one position an axis, or one out of
+    /// range.
     #[must_use]
     pub fn get(&self, index: &[usize]) -> Option<&T> {
         self.data.get(self.position(index)?)
@@ -147,7 +148,8 @@ impl<T> NdLayout for HostArray<T> {
 ///
 /// # Panics
 ///
-/// As indexing a slice does: if the index has not one position an axis, or one out of range. [`HostArray::get`] does not.
+/// As indexing a slice does: if the index has not one position an axis, or one out of range.
+/// [`HostArray::get`] does not.
 impl<T, I: AsRef<[usize]>> Index<I> for HostArray<T> {
     type Output = T;
 

@@ -1,8 +1,10 @@
-//! Kernels of the program's own: a declaration, a CUDA image, and a host function of the same meaning.
+//! Kernels of the program's own: a declaration, a CUDA image, and a host function of the same
+//! meaning.
 //!
-//! [`kernel!`](crate::kernel!) makes a type of them, whose function `launch` works on every device that is
-//! [`Launch`](crate::backend::Launch): CUDA runs the image, the simulator the host function. The
-//! [manual](crate::manual::_a_kernels) goes from the kernels of other libraries to these.
+//! [`kernel!`](crate::kernel!) makes a type of them, whose function `launch` works on every device
+//! that is [`Launch`](crate::backend::Launch): CUDA runs the image, the simulator the host
+//! function. The [manual](crate::manual::_a_kernels) goes from the kernels of other libraries to
+//! these.
 //!
 //! | argument | a call gives | the entry takes | the host function gets |
 //! |---|---|---|---|
@@ -12,9 +14,9 @@
 //! | `Out<…>`, `InOut<…>` | `&mut Array`, `&mut ArrayViewMut` | as `In` | `&mut [T]`, [`HostViewMut`] |
 //! | `T` | a number, or any other [`Element`](crate::Element) | the value | the value |
 //!
-//! Extents are 64-bit and count elements; strides are 64-bit, signed, and count elements; a pointer is to the element at index
-//! (0, 0, …). Values of up to 4 KiB are parameters, which lie in constant memory on CUDA: `[f32; 64]` is a table of 64 numbers
-//! that each launch may choose anew.
+//! Extents are 64-bit and count elements; strides are 64-bit, signed, and count elements; a pointer
+//! is to the element at index (0, 0, …). Values of up to 4 KiB are parameters, which lie in
+//! constant memory on CUDA: `[f32; 64]` is a table of 64 numbers that each launch may choose anew.
 
 mod argument;
 mod declaration;
@@ -66,7 +68,8 @@ pub fn same_shape(expected: &Layout, found: &Layout) -> Result<(), LayoutError> 
     Err(LayoutError::ShapeMismatch { expected, found })
 }
 
-/// Refuses an argument of another number of elements; for the part of a kernel that says what is launched.
+/// Refuses an argument of another number of elements; for the part of a kernel that says what is
+/// launched.
 ///
 /// # Errors
 ///

@@ -1,8 +1,9 @@
 //! The functions of the language as plain calls.
 //!
-//! Each takes arrays, views and numbers of one type, broadcasts them together as NumPy does, and gives a new array; its
-//! twin that ends in `_into` writes elements that exist, of any strides. Nothing is lazy: a call is one launch. What
-//! several calls would do in several passes, one closure does in one: see [`Operands::map`].
+//! Each takes arrays, views and numbers of one type, broadcasts them together as NumPy does, and
+//! gives a new array; its twin that ends in `_into` writes elements that exist, of any strides.
+//! Nothing is lazy: a call is one launch. What several calls would do in several passes, one
+//! closure does in one: see [`Operands::map`].
 //!
 //! ```
 //! use devarray::{Array, Context, math};
@@ -18,8 +19,8 @@
 //! # Ok::<(), devarray::Error>(())
 //! ```
 //!
-//! None of them synchronizes. Each fails if the shapes do not fit, memory runs out, an array is of another context, or
-//! the device says so.
+//! None of them synchronizes. Each fails if the shapes do not fit, memory runs out, an array is of
+//! another context, or the device says so.
 
 mod compositions;
 

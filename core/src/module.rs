@@ -19,9 +19,10 @@ use crate::{
 
 /// A module of device code: what a compiler made of kernels and their variables. Cheap to clone.
 ///
-/// The library launches nothing of it; the program does, inside [`foreign_work`](StreamHandle::foreign_work), with the
-/// [backend's own handle](Self::raw). What it does here is to write the module's constants in stream order. A kernel that the library
-/// is to launch is declared by [`kernel!`](crate::kernel!), with tables that are written once.
+/// The library launches nothing of it; the program does, inside
+/// [`foreign_work`](StreamHandle::foreign_work), with the [backend's own handle](Self::raw). What
+/// it does here is to write the module's constants in stream order. A kernel that the library is to
+/// launch is declared by [`kernel!`](crate::kernel!), with tables that are written once.
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -59,14 +60,16 @@ impl<D: DeviceSymbols> Context<D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`], of [`DeviceSymbols`](crate::backend::Capability::DeviceSymbols): the device loads none.
+    /// - [`Error::Unsupported`], of [`DeviceSymbols`](crate::backend::Capability::DeviceSymbols):
+    ///   the device loads none.
     /// - What the device says of the image: too much constant memory, say.
     ///
     /// # Safety
     ///
-    /// - The image is a whole one, in a form that the device knows: PTX text, a cubin or a fatbin on CUDA.
-    /// - Kernels of it that were launched are finished when the last clone of the module and the last of its symbols are dropped;
-    ///   those that are declared to use a symbol are waited for.
+    /// - The image is a whole one, in a form that the device knows: PTX text, a cubin or a fatbin
+    ///   on CUDA.
+    /// - Kernels of it that were launched are finished when the last clone of the module and the
+    ///   last of its symbols are dropped; those that are declared to use a symbol are waited for.
     #[doc(alias = "SourceModule")]
     #[doc(alias = "RawModule")]
     pub unsafe fn load_module(&self, image: &[u8]) -> Result<Module<D>> {
@@ -77,12 +80,15 @@ impl<D: DeviceSymbols> Context<D> {
 }
 
 impl<D: DeviceSymbols> Module<D> {
-    /// A variable of the module, as elements of `T`. Its memory is the module's, and stays as long as it is needed.
+    /// A variable of the module, as elements of `T`. Its memory is the module's, and stays as long
+    /// as it is needed.
     ///
     /// # Errors
     ///
-    /// - [`Error::Handle`]: the module has none of this name, or somebody has it already: drop the other first.
-    /// - [`LayoutError::ElementSize`]: its size is not a whole number of elements, or it is not aligned to them.
+    /// - [`Error::Handle`]: the module has none of this name, or somebody has it already: drop the
+    ///   other first.
+    /// - [`LayoutError::ElementSize`]: its size is not a whole number of elements, or it is not
+    ///   aligned to them.
     /// - What else the device says.
     #[doc(alias = "get_global")]
     pub fn symbol<T: Element>(&self, name: &str) -> Result<Symbol<T, D>> {
@@ -146,12 +152,13 @@ impl<T: Element, D: DeviceSymbols> Symbol<T, D> {
         self.len() == 0
     }
 
-    /// Writes elements from position `start` on, in stream order. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait).
+    /// Writes elements from position `start` on, in stream order. Does not synchronize: the slice
+    /// is free on return (see [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: there is no room for them from there on; nothing was enqueued.
+    /// - [`LayoutError::OutOfBounds`]: there is no room for them from there on; nothing was
+    ///   enqueued.
     /// - Another context's stream, and what the device says.
     #[doc(alias = "cudaMemcpyToSymbol")]
     #[track_caller]
@@ -175,7 +182,8 @@ impl<T: Element, D: DeviceSymbols> Symbol<T, D> {
         self.array.to_vec(stream)
     }
 
-    /// The elements, to be read: by copies, and by kernels that [declare](StreamHandle::foreign_work) that they do.
+    /// The elements, to be read: by copies, and by kernels that
+    /// [declare](StreamHandle::foreign_work) that they do.
     #[must_use]
     pub fn view(&self) -> ArrayView<'_, T, D> {
         self.array.view()

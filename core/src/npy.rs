@@ -1,5 +1,5 @@
-//! NumPy's array files, `.npy` and `.npz`, to and from arrays on the host and on a device. Needs the feature `npy`; archives
-//! need `npz`.
+//! NumPy's array files, `.npy` and `.npz`, to and from arrays on the host and on a device. Needs
+//! the feature `npy`; archives need `npz`.
 //!
 //! | | from a file | to a file |
 //! |---|---|---|
@@ -8,8 +8,8 @@
 //! | any element type, as bytes in pieces | [`NpyReader`] | [`Header::write`] |
 //! | archives | [`NpzReader`](npz::NpzReader) | [`NpzWriter`](npz::NpzWriter) |
 //!
-//! A header is NumPy's own, byte for byte. What a file says is checked: a header that claims more than there is costs an
-//! error, not memory. Pickled objects are refused.
+//! A header is NumPy's own, byte for byte. What a file says is checked: a header that claims more
+//! than there is costs an error, not memory. Pickled objects are refused.
 //!
 //! ```
 //! use devarray::{Array, Context, npy};

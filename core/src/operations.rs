@@ -62,7 +62,8 @@ impl<D: Device> StreamCore<D> {
         self.raw.fill(&FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item, checked: true })
     }
 
-    /// Devices fill with 1 to 16 bytes. Any other element is put on the device once and broadcast from there.
+    /// Devices fill with 1 to 16 bytes. Any other element is put on the device once and broadcast
+    /// from there.
     #[track_caller]
     fn fill_by_copy(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
         let one = Allocation::new(self, item.len())?;
@@ -77,8 +78,8 @@ impl<D: Device> StreamCore<D> {
     ///
     /// # Safety
     ///
-    /// All elements are readable from `src` on and stay so, unchanged, until a wait covers what was enqueued, also if
-    /// this returns an error.
+    /// All elements are readable from `src` on and stay so, unchanged, until a wait covers what was
+    /// enqueued, also if this returns an error.
     #[track_caller]
     pub(crate) unsafe fn upload_direct(&self, dst: &Elements<'_, D>, src: *const u8) -> Result<()> {
         self.check_context("upload", [&dst.allocation.core])?;
@@ -105,8 +106,8 @@ impl<D: Device> StreamCore<D> {
     ///
     /// # Safety
     ///
-    /// All elements are writable from `dst` on and nobody else's until a wait covers what was enqueued, also if this
-    /// returns an error.
+    /// All elements are writable from `dst` on and nobody else's until a wait covers what was
+    /// enqueued, also if this returns an error.
     #[track_caller]
     pub(crate) unsafe fn download_direct(&self, src: &Elements<'_, D>, dst: *mut u8) -> Result<()> {
         self.check_context("download", [&src.allocation.core])?;

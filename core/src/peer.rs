@@ -28,12 +28,13 @@ impl<D: PeerAccess> Context<D> {
         self.device().can_access_peer(peer.device())
     }
 
-    /// Lets operations of this context's device reach the memory of the other's in place, all that is and will be. One way: for
-    /// the other way, ask the other. To do it again is nothing.
+    /// Lets operations of this context's device reach the memory of the other's in place, all that
+    /// is and will be. One way: for the other way, ask the other. To do it again is nothing.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`], of [`PeerAccess`](Capability::PeerAccess): they [cannot](Self::can_access_peer).
+    /// - [`Error::Unsupported`], of [`PeerAccess`](Capability::PeerAccess): they
+    ///   [cannot](Self::can_access_peer).
     /// - What the device says.
     pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
         self.device().enable_peer_access(peer.device())
@@ -41,11 +42,13 @@ impl<D: PeerAccess> Context<D> {
 }
 
 impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
-    /// Copies elements of another context here, of another device of the backend: `stream` writes, `src_stream` reads.
+    /// Copies elements of another context here, of another device of the backend: `stream` writes,
+    /// `src_stream` reads.
     ///
-    /// If this context's device [may reach](Context::enable_peer_access) the other's memory, the copy goes from memory to
-    /// memory and does not synchronize: both streams have it in their order, and what conflicts on other streams of either
-    /// context waits. If not, it goes as [`copy_across`](Self::copy_across). The result says which.
+    /// If this context's device [may reach](Context::enable_peer_access) the other's memory, the
+    /// copy goes from memory to memory and does not synchronize: both streams have it in their
+    /// order, and what conflicts on other streams of either context waits. If not, it goes as
+    /// [`copy_across`](Self::copy_across). The result says which.
     ///
     /// ```
     /// use devarray::{Array, Context, Crossing};

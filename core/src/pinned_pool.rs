@@ -1,7 +1,8 @@
 //! Pinned memory counted, limited, and kept for reuse.
 //!
-//! Pinning costs a driver call that takes longer than most copies, and takes memory from everybody. So a context counts
-//! what its program has pinned, refuses what goes over a limit, and, if told to, keeps what was given back.
+//! Pinning costs a driver call that takes longer than most copies, and takes memory from everybody.
+//! So a context counts what its program has pinned, refuses what goes over a limit, and, if told
+//! to, keeps what was given back.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +22,8 @@ use crate::{
     },
 };
 
-/// Host memory that a context's program holds for the device. Staging memory of the library is not counted.
+/// Host memory that a context's program holds for the device. Staging memory of the library is not
+/// counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostMemoryStatistics {
@@ -80,8 +82,8 @@ impl<D: Device> Context<D> {
         lock(&self.0.pinned.state).statistics()
     }
 
-    /// Limits the program's pinned memory, and says how much of what is given back is kept for reuse. What is over the
-    /// new limits is kept no longer; what is in use stays.
+    /// Limits the program's pinned memory, and says how much of what is given back is kept for
+    /// reuse. What is over the new limits is kept no longer; what is in use stays.
     ///
     /// ```
     /// use devarray::{Context, PinnedLimits};
@@ -103,7 +105,8 @@ impl<D: Device> Context<D> {
     }
 }
 
-/// Where the pool has its memory from. Not a closure, which would hide the caller whose line reports name.
+/// Where the pool has its memory from. Not a closure, which would hide the caller whose line
+/// reports name.
 pub(crate) trait Source<D: Device> {
     #[track_caller]
     fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer>;
@@ -133,7 +136,8 @@ struct State<D: Device> {
 }
 
 impl<D: Device> State<D> {
-    /// Takes the oldest out until at most `idle_bytes` are kept and `room_bytes` more fit, as far as that helps.
+    /// Takes the oldest out until at most `idle_bytes` are kept and `room_bytes` more fit, as far
+    /// as that helps.
     fn shrink(&mut self, idle_bytes: usize, room_bytes: usize) -> Vec<(HostFlags, D::HostBuffer)> {
         let mut surplus = Vec::new();
         while self.idle_bytes > idle_bytes || self.held_bytes() > self.room_for(room_bytes) {
@@ -258,7 +262,8 @@ impl<D: Device> PinnedPool<D> {
         pooled
     }
 
-    /// Enters memory of another kind in the ledger, and tells of it. `location` is that of the program's call.
+    /// Enters memory of another kind in the ledger, and tells of it. `location` is that of the
+    /// program's call.
     pub(crate) fn enter(
         &self,
         kind: MemoryKind,
@@ -326,7 +331,8 @@ impl<D: Device> PinnedPool<D> {
 /// Sizes of memory that is kept are multiples of this at least.
 const MIN_BYTES: usize = 64;
 
-/// The next size that has three significant bits after the first: an eighth more at most, so that sizes meet again.
+/// The next size that has three significant bits after the first: an eighth more at most, so that
+/// sizes meet again.
 fn rounded(len_bytes: NonZeroUsize) -> NonZeroUsize {
     let step = (1_usize << len_bytes.ilog2()) / 8;
     len_bytes

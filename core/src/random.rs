@@ -1,8 +1,9 @@
 //! Random numbers: Philox 4x32-10, a function of a key and a position, without a hidden state.
 //!
-//! An element's number depends on the [`Key`] and on the element's position alone, which is its number in row-major
-//! order counted from the key's. So it is the same on every backend and however the elements are cut into blocks:
-//! elements 500 to 999 are made by a call of their own with [`Key::at`]`(500)`.
+//! An element's number depends on the [`Key`] and on the element's position alone, which is its
+//! number in row-major order counted from the key's. So it is the same on every backend and however
+//! the elements are cut into blocks: elements 500 to 999 are made by a call of their own with
+//! [`Key::at`]`(500)`.
 //!
 //! ```
 //! use devarray::{Array, Context, random::{self, Key}};
@@ -19,8 +20,8 @@
 //! # Ok::<(), devarray::Error>(())
 //! ```
 //!
-//! [`Draw`] is the same inside a function: a mask of dropout, say, is never stored. How numbers are made of bits is
-//! written in the [manual](crate::manual::_9_random_numbers).
+//! [`Draw`] is the same inside a function: a mask of dropout, say, is never stored. How numbers are
+//! made of bits is written in the [manual](crate::manual::_9_random_numbers).
 //!
 //! None of the calls synchronizes. Nothing is enqueued for an array without elements.
 
@@ -43,8 +44,8 @@ use crate::{
 };
 use fill::{Filling, numbers_of};
 
-/// What decides random numbers: the key of the generator, the number of a sequence, and the position in it from which on
-/// its numbers are taken.
+/// What decides random numbers: the key of the generator, the number of a sequence, and the
+/// position in it from which on its numbers are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub(crate) seed: u64,
@@ -72,7 +73,8 @@ impl Key {
     }
 }
 
-/// Elements that share a counter: of 16 bytes of bits, each takes as many bytes as its type has, but at least 4.
+/// Elements that share a counter: of 16 bytes of bits, each takes as many bytes as its type has,
+/// but at least 4.
 const fn shared(element_type: ElementType) -> usize {
     if element_type.len_bytes() == 8 { 2 } else { 4 }
 }

@@ -1,8 +1,8 @@
 //! Pinned memory between a caller's slice and the device.
 //!
-//! A borrowed slice never meets the device: it is copied to or from a slot that the library owns. So the slice is free
-//! when the call returns, whatever happens to the device, and if a wait ends without saying that the device is finished
-//! only a slot is leaked.
+//! A borrowed slice never meets the device: it is copied to or from a slot that the library owns.
+//! So the slice is free when the call returns, whatever happens to the device, and if a wait ends
+//! without saying that the device is finished only a slot is leaked.
 #![allow(unsafe_code)] // reads and writes pinned memory that no operation uses
 
 mod copy_pool;
@@ -26,14 +26,16 @@ use crate::{
 pub(crate) use copy_pool::CopyPool;
 pub(crate) use worked::{By, HostCopy, WorkedSlot};
 
-/// Bytes of the largest slot, and so of the largest piece a transfer is cut into. Large enough that the cost of an
-/// operation vanishes beside its copy, small enough that copying to a slot and from it to the device overlap early.
+/// Bytes of the largest slot, and so of the largest piece a transfer is cut into. Large enough that
+/// the cost of an operation vanishes beside its copy, small enough that copying to a slot and from
+/// it to the device overlap early.
 pub(crate) const SLOT_BYTES: usize = 2 << 20;
 
 /// Bytes of the smallest slot.
 const MIN_SLOT_BYTES: usize = 4 << 10;
 
-/// Slots of one size on their way to the device before a transfer waits for the oldest, if none is idle.
+/// Slots of one size on their way to the device before a transfer waits for the oldest, if none is
+/// idle.
 const SLOTS_IN_FLIGHT: usize = 8;
 
 /// The slots that no transfer holds now. The device may still be busy with some of them.
@@ -52,7 +54,8 @@ pub(crate) struct Slot<D: Device> {
     memory: D::HostBuffer,
 }
 
-/// A slot that operations may use, nobody says until when. Dropping it leaks the memory: nothing else would be sound.
+/// A slot that operations may use, nobody says until when. Dropping it leaks the memory: nothing
+/// else would be sound.
 #[derive(Debug)]
 pub(crate) struct LentSlot<D: Device> {
     memory: ManuallyDrop<D::HostBuffer>,
@@ -70,8 +73,8 @@ impl<D: Device> Slot<D> {
     /// The first `len_bytes` bytes.
     pub(crate) fn bytes(&self, len_bytes: usize) -> &[u8] {
         assert!(len_bytes <= self.memory.len_bytes(), "a slot is as large as it was asked for");
-        // SAFETY: `HostBuffer` vouches for an initialized range of that length; nobody writes to it, because no
-        // operation uses a `Slot` and `&self` excludes `bytes_mut`.
+        // SAFETY: `HostBuffer` vouches for an initialized range of that length; nobody writes to it,
+        // because no operation uses a `Slot` and `&self` excludes `bytes_mut`.
         unsafe { slice::from_raw_parts(self.memory.as_ptr(), len_bytes) }
     }
 
@@ -94,7 +97,8 @@ impl<D: Device> LentSlot<D> {
         self.memory.as_ptr()
     }
 
-    /// Says until when: the operations were submitted to `stream`, if at all. If no event can be recorded, waits.
+    /// Says until when: the operations were submitted to `stream`, if at all. If no event can be
+    /// recorded, waits.
     pub(crate) fn until_now(self, stream: &StreamCore<D>) -> Result<BusySlot<D>> {
         let recorded = lock(&stream.core.tracker).record(stream.lane.index);
         match recorded {
@@ -115,7 +119,8 @@ impl<D: Device> BusySlot<D> {
         !matches!(self.mark.event.query(), Ok(false))
     }
 
-    /// Blocks until the operations are finished with the slot. If the wait does not say so, the slot is leaked.
+    /// Blocks until the operations are finished with the slot. If the wait does not say so, the
+    /// slot is leaked.
     pub(crate) fn wait(self, core: &ContextCore<D>) -> Result<Slot<D>> {
         match self.mark.event.synchronize() {
             Quiesced::Done => {
@@ -132,8 +137,8 @@ impl<D: Device> BusySlot<D> {
 }
 
 impl<D: Device> Staging<D> {
-    /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier transfer is finished, and
-    /// does so rather than answer that pinned memory ran out.
+    /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier
+    /// transfer is finished, and does so rather than answer that pinned memory ran out.
     pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = slot_size(len_bytes);
         core.deferred_drops.collect(core);
@@ -166,8 +171,9 @@ impl<D: Device> Staging<D> {
         }
     }
 
-    /// [`acquire`](Self::acquire) for a lane that may have so many bytes in flight in slots of this size. When it has, the slot is the oldest of
-    /// them, once the device is finished with it, even if others are idle: it is still in the caches.
+    /// [`acquire`](Self::acquire) for a lane that may have so many bytes in flight in slots of this
+    /// size. When it has, the slot is the oldest of them, once the device is finished with it,
+    /// even if others are idle: it is still in the caches.
     pub(crate) fn acquire_within(
         &self,
         core: &ContextCore<D>,
@@ -206,8 +212,8 @@ impl<D: Device> Staging<D> {
         }
     }
 
-    /// The oldest slot of a size that the device is finished with. One only, because each costs a few microseconds, and the threads
-    /// wait for the first.
+    /// The oldest slot of a size that the device is finished with. One only, because each costs a
+    /// few microseconds, and the threads wait for the first.
     fn take_finished(&self, core: &ContextCore<D>, size: usize) -> Option<Slot<D>> {
         loop {
             let over = {

@@ -16,11 +16,13 @@ use crate::{
 
 /// An open stream: the queue that an operation runs on, named in every call that enqueues one.
 ///
-/// There is no default stream. Operations of one stream run in the order they were submitted; operations of two
-/// streams that touch the same bytes are ordered by hazard tracking, by waits on the device, never by blocking the host.
+/// There is no default stream. Operations of one stream run in the order they were submitted;
+/// operations of two streams that touch the same bytes are ordered by hazard tracking, by waits on
+/// the device, never by blocking the host.
 ///
-/// Cheap to clone; clones are the same stream. It may be used from several threads: submissions are then ordered as they
-/// happen. Dropping the last clone neither blocks nor cancels what was submitted.
+/// Cheap to clone; clones are the same stream. It may be used from several threads: submissions are
+/// then ordered as they happen. Dropping the last clone neither blocks nor cancels what was
+/// submitted.
 pub struct StreamHandle<D: Device>(pub(crate) Arc<StreamCore<D>>);
 
 /// One stream and its place in the tracker.
@@ -52,7 +54,8 @@ impl<D: Device> StreamHandle<D> {
         self.0.lane.index
     }
 
-    /// The stream of the backend, for what only that backend has. Hazard tracking sees nothing of what is done with it.
+    /// The stream of the backend, for what only that backend has. Hazard tracking sees nothing of
+    /// what is done with it.
     #[must_use]
     pub fn raw(&self) -> &D::Stream {
         &self.0.raw
@@ -107,8 +110,9 @@ impl<D: Device> StreamHandle<D> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Orders and notes one operation. The caller checked that all is of this context, and enqueues the operation on this
-    /// stream while it holds the submission lock, which it is given: so nothing comes between.
+    /// Orders and notes one operation. The caller checked that all is of this context, and enqueues
+    /// the operation on this stream while it holds the submission lock, which it is given: so
+    /// nothing comes between.
     pub(crate) fn admit(
         &self,
         work: Work,
@@ -176,7 +180,8 @@ pub struct EventHandle<D: Device> {
 }
 
 impl<D: Device> EventHandle<D> {
-    /// Whether the captured work is finished. Does not block; asking again and again makes progress.
+    /// Whether the captured work is finished. Does not block; asking again and again makes
+    /// progress.
     ///
     /// # Errors
     ///

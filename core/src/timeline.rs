@@ -1,8 +1,9 @@
-//! What ran when: a [`Timeline`] of streams, events and the host, written as a trace that Perfetto (`ui.perfetto.dev`) and Chrome
-//! (`about:tracing`) show. With the feature `timeline`.
+//! What ran when: a [`Timeline`] of streams, events and the host, written as a trace that Perfetto
+//! (`ui.perfetto.dev`) and Chrome (`about:tracing`) show. With the feature `timeline`.
 //!
-//! Simulated and real runs look alike. A simulator keeps a timeline by itself (`MockDevice::timeline`, with its findings marked);
-//! any device that times events is wrapped in [`Profiled`], which puts a timed event before and behind every operation:
+//! Simulated and real runs look alike. A simulator keeps a timeline by itself
+//! (`MockDevice::timeline`, with its findings marked); any device that times events is wrapped in
+//! [`Profiled`], which puts a timed event before and behind every operation:
 //!
 //! ```
 //! use devarray::{Array, Context, Order, timeline::Profiled};
@@ -27,8 +28,9 @@
 //!
 //! # The file
 //!
-//! One JSON object of the trace event format, its events in `traceEvents`, one a line. Times (`ts`) and lengths (`dur`) are
-//! microseconds with three decimals. Each timeline is a process (`pid`), each [`Track`] a thread (`tid`) of it; the host's are first.
+//! One JSON object of the trace event format, its events in `traceEvents`, one a line. Times (`ts`)
+//! and lengths (`dur`) are microseconds with three decimals. Each timeline is a process (`pid`),
+//! each [`Track`] a thread (`tid`) of it; the host's are first.
 //!
 //! | `ph` | `cat` | is | `name` | further fields |
 //! |---|---|---|---|---|
@@ -37,8 +39,9 @@
 //! | `i` | `finding` | a [`Mark`]: something to look at; what it is about has `finding` in its `cat` too, and a colour | the code, such as `DA01` | `args.text`, `s`: `t` |
 //! | `s`, `f` | `enqueue`, `event`, `finding` | the two ends of an [`Arrow`] | as `cat`, or the code | `id`; `bp`: `e` |
 //!
-//! The spans of one track never overlap, its events are in the order of their times, and each end of an arrow lies in a span. An arrow
-//! that would point back in time, by what two clocks differ, is left out.
+//! The spans of one track never overlap, its events are in the order of their times, and each end
+//! of an arrow lies in a span. An arrow that would point back in time, by what two clocks differ,
+//! is left out.
 
 mod json;
 mod model;

@@ -33,7 +33,8 @@ use crate::{
 pub struct TimedEvent<D: Timing>(EventHandle<D>);
 
 impl<D: Timing> StreamHandle<D> {
-    /// Captures everything submitted so far, and the time at which the device gets there. Does not synchronize.
+    /// Captures everything submitted so far, and the time at which the device gets there. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///
@@ -51,11 +52,11 @@ impl<D: Timing> TimedEvent<D> {
         &self.0
     }
 
-    /// The time from an earlier event to this one: none while the work of either is not finished, zero if this one came
-    /// first. The two may be of different streams. Does not synchronize.
+    /// The time from an earlier event to this one: none while the work of either is not finished,
+    /// zero if this one came first. The two may be of different streams. Does not synchronize.
     ///
-    /// The unit is real time on hardware, good to about half a microsecond on CUDA (`cuda.h`, `cuEventElapsedTime`); a
-    /// simulator counts in its own.
+    /// The unit is real time on hardware, good to about half a microsecond on CUDA (`cuda.h`,
+    /// `cuEventElapsedTime`); a simulator counts in its own.
     ///
     /// # Errors
     ///

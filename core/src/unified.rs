@@ -1,14 +1,17 @@
 //! Memory that host and device both reach: mapped arrays and managed arrays.
 //!
-//! Each is one memory. To the device it is an array: views of it are what every operation takes, and hazard tracking
-//! orders them as always. To the host it is a slice, and only while no operation of the device is in the way:
+//! Each is one memory. To the device it is an array: views of it are what every operation takes,
+//! and hazard tracking orders them as always. To the host it is a slice, and only while no
+//! operation of the device is in the way:
 //!
-//! - [`host_mut`](MappedArray::host_mut) borrows the array exclusively, so no view lives, waits for every operation on it
-//!   that is in flight, and answers a slice to write. No operation can be submitted until the slice is gone.
-//! - [`host`](MappedArray::host) borrows it shared and waits for the writing ones: host and device may read together.
+//! - [`host_mut`](MappedArray::host_mut) borrows the array exclusively, so no view lives, waits for
+//!   every operation on it that is in flight, and answers a slice to write. No operation can be
+//!   submitted until the slice is gone.
+//! - [`host`](MappedArray::host) borrows it shared and waits for the writing ones: host and device
+//!   may read together.
 //!
-//! Nothing hangs on a destructor: forgetting a slice, or unwinding past it, ends a borrow and no more. A wait that does not
-//! say that the device is finished answers an error, and no slice.
+//! Nothing hangs on a destructor: forgetting a slice, or unwinding past it, ends a borrow and no
+//! more. A wait that does not say that the device is finished answers an error, and no slice.
 #![allow(unsafe_code)] // shows memory as slices while no operation is in the way
 
 mod managed;
@@ -30,7 +33,8 @@ use crate::{
 pub use managed::ManagedArray;
 pub use mapped::MappedArray;
 
-/// What both kinds are made of. The array is never given out, only views of it: so its memory is the one at `start`.
+/// What both kinds are made of. The array is never given out, only views of it: so its memory is
+/// the one at `start`.
 #[derive(Debug)]
 struct Unified<T: Element, D: Device> {
     array: Array<T, D>,
@@ -75,14 +79,16 @@ impl<T: Element, D: Device> Unified<T, D> {
 
     fn host(&self) -> Result<&[T]> {
         self.settle(false)?;
-        // SAFETY: the memory holds the elements, initialized and aligned (`HostBuffer`), for as long as the array lives.
-        // Operations that write it are finished, and new ones need a view from `&mut self`.
+        // SAFETY: the memory holds the elements, initialized and aligned (`HostBuffer`), for as long as the
+        // array lives. Operations that write it are finished, and new ones need a view from `&mut
+        // self`.
         Ok(unsafe { slice::from_raw_parts(self.start.0.cast(), self.array.layout().len()) })
     }
 
     fn host_mut(&mut self) -> Result<&mut [T]> {
         self.settle(true)?;
-        // SAFETY: as in `host`. All operations on it are finished, and new ones need a view, of which none lives.
+        // SAFETY: as in `host`. All operations on it are finished, and new ones need a view, of which none
+        // lives.
         Ok(unsafe { slice::from_raw_parts_mut(self.start.0.cast(), self.array.layout().len()) })
     }
 

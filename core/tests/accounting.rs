@@ -1,4 +1,5 @@
-//! The ledger on the simulator: its laws under every schedule, what happens when calls fail, and what is told in the end.
+//! The ledger on the simulator: its laws under every schedule, what happens when calls fail, and
+//! what is told in the end.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "accounting/laws.rs"]
@@ -116,7 +117,8 @@ fn what_is_live_in_the_end_is_told() {
     assert_eq!(told.take(), ["-device 1", "closed with [2]"]);
 }
 
-/// Drops what it was given when it is told of something that was given back, and says in which order it was told.
+/// Drops what it was given when it is told of something that was given back, and says in which
+/// order it was told.
 struct Drops {
     told: Mutex<Vec<&'static str>>,
     last: Mutex<Option<Box<dyn Send>>>,
@@ -136,7 +138,8 @@ impl MemoryHook for Drops {
     }
 }
 
-/// A hook that drops the last context itself is told so, when its method has returned: with its own locks, it could not be before.
+/// A hook that drops the last context itself is told so, when its method has returned: with its own
+/// locks, it could not be before.
 #[test]
 fn a_hook_that_drops_the_last_context_is_told_that_it_is_closed() {
     for others in 0..3 {
@@ -153,7 +156,8 @@ fn a_hook_that_drops_the_last_context_is_told_that_it_is_closed() {
     }
 }
 
-/// What a hook does in another context, the hook of that is told of; and a hook that closes a context in `closed` ends.
+/// What a hook does in another context, the hook of that is told of; and a hook that closes a
+/// context in `closed` ends.
 #[test]
 fn hooks_of_two_contexts_do_not_silence_each_other() {
     struct Allocates(Mutex<Option<Array<u8, MockDevice>>>, Mutex<usize>);
@@ -181,11 +185,13 @@ fn hooks_of_two_contexts_do_not_silence_each_other() {
     one.set_memory_hook(Some(a.clone()));
     two.set_memory_hook(Some(b.clone()));
     drop(Array::<u8, _>::zeros(&one.stream().unwrap(), &[2]).unwrap());
-    // One's hook is told of the array, and allocates in two; two's hook is told of that, and allocates in one: it runs already.
+    // One's hook is told of the array, and allocates in two; two's hook is told of that, and allocates
+    // in one: it runs already.
     assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [1, 1]);
     drop(one);
     assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [101, 1]);
-    // Two's hook, told of the end, closes one again, whose hook closes two again: which is being told already.
+    // Two's hook, told of the end, closes one again, whose hook closes two again: which is being told
+    // already.
     drop(two);
     assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [201, 101]);
     for hook in [a, b] {
@@ -247,7 +253,8 @@ fn calls_on_the_pool_that_fail_change_nothing() {
     assert_eq!(context.pool_statistics().unwrap().reserved_bytes, 60, "a wait gives back what is over");
 }
 
-/// The same expectations, of a device on which the ledger's way to the truth is cut: each must fail.
+/// The same expectations, of a device on which the ledger's way to the truth is cut: each must
+/// fail.
 mod twins {
     use std::panic::catch_unwind;
 

@@ -1,4 +1,5 @@
-//! Layouts, views and plans of up to six axes never touch the heap; a seventh axis does, and is counted.
+//! Layouts, views and plans of up to six axes never touch the heap; a seventh axis does, and is
+//! counted.
 #![allow(unsafe_code)] // counting allocations needs an allocator, whose trait is unsafe
 
 use std::{

@@ -43,7 +43,8 @@ fn elements_of_other_crates() {
     check(&s, [0.5, -1.0, 2.0, 1e30].map(|re| Complex::<f32> { re, im: 1.0 }));
 }
 
-/// Shape and strides as NumPy's `empty_like` gives them: of a permuted, reversed, broadcast or sliced array.
+/// Shape and strides as NumPy's `empty_like` gives them: of a permuted, reversed, broadcast or
+/// sliced array.
 #[test]
 fn like_another_layout_in_each_order() {
     let s = stream();

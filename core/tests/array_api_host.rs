@@ -1,4 +1,5 @@
-//! Host arrays: shapes, indices, iteration, the way to the device and back, and text beside NumPy's.
+//! Host arrays: shapes, indices, iteration, the way to the device and back, and text beside
+//! NumPy's.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::panic::catch_unwind;

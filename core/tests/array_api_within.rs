@@ -1,4 +1,5 @@
-//! Copies from one part of an array to another are right wherever the two overlap, and cost one copy where they do not.
+//! Copies from one part of an array to another are right wherever the two overlap, and cost one
+//! copy where they do not.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::collections::HashSet;

@@ -1,4 +1,5 @@
-//! Transforms of arrays give views, with the trait of layouts in scope: written here as a first program writes them.
+//! Transforms of arrays give views, with the trait of layouts in scope: written here as a first
+//! program writes them.
 
 use devarray::{
     Array, ArrayView, Context, Device, Element, ErasedArray, Layout, LayoutError, ManagedArray, MappedArray,
@@ -109,7 +110,8 @@ fn erased_arrays_give_views() -> Result<()> {
     Ok(())
 }
 
-/// What the three helpers of a first program look like: each returns what it was given, without a conversion.
+/// What the three helpers of a first program look like: each returns what it was given, without a
+/// conversion.
 fn rows<'a, T: Element, D: Device>(a: &'a Array<T, D>, from: isize) -> Result<ArrayView<'a, T, D>> {
     a.slice_axis(0, from..)
 }
@@ -142,7 +144,8 @@ fn results_of_views_arrays_and_layouts_go_together() -> Result<()> {
     Ok(())
 }
 
-/// A view of an array is a view to read: to write there is `view_mut`, whose transforms keep it one.
+/// A view of an array is a view to read: to write there is `view_mut`, whose transforms keep it
+/// one.
 #[test]
 fn views_to_write_are_asked_for() -> Result<()> {
     let (_, s) = open()?;

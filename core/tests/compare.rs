@@ -1,4 +1,5 @@
-//! Arrays that differ are told apart at the first difference, in words; equal ones pass, wherever they are.
+//! Arrays that differ are told apart at the first difference, in words; equal ones pass, wherever
+//! they are.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::panic::catch_unwind;

@@ -1,4 +1,5 @@
-//! `{:?}` of every public type says in one short line what a value is, and never prints the device behind it.
+//! `{:?}` of every public type says in one short line what a value is, and never prints the device
+//! behind it.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; names operations that are never submitted
 
 #[path = "debug/computing.rs"]

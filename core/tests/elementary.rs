@@ -1,6 +1,7 @@
 //! Elementary functions against values that MPFR computed: `core/prove/cases.py` writes them.
 //!
-//! Among the inputs of `f32` are those whose values are nearest to a middle between two numbers, of all 2^32.
+//! Among the inputs of `f32` are those whose values are nearest to a middle between two numbers, of
+//! all 2^32.
 
 use devarray::function::elementary::{Elementary, evaluate_f32, evaluate_f64};
 

@@ -1,5 +1,5 @@
-//! Every variant of the errors is reached through the public API and says what it must, word for word; and none of these
-//! failures costs anything: the stream and its arrays go on as before.
+//! Every variant of the errors is reached through the public API and says what it must, word for
+//! word; and none of these failures costs anything: the stream and its arrays go on as before.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; asks for what is refused
 
 #[path = "every_error/layouts.rs"]
@@ -36,7 +36,8 @@ devarray::kernel! {
     host { for (to, from) in to.iter_mut().zip(from) { *to = from.wrapping_neg() } }
 }
 
-/// Everything a failure may need: a device, a stream, an array of shape [2, 3] and one of shape [6].
+/// Everything a failure may need: a device, a stream, an array of shape [2, 3] and one of shape
+/// [6].
 struct Setting {
     device: MockDevice,
     stream: StreamHandle<MockDevice>,

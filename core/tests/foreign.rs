@@ -1,4 +1,5 @@
-//! The doors to other code on the simulator: what happens when calls fail, and the twins of the laws, which must be found out.
+//! The doors to other code on the simulator: what happens when calls fail, and the twins of the
+//! laws, which must be found out.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; stands for other code
 
 #[path = "interop/lent.rs"]
@@ -38,7 +39,8 @@ struct Foreign<D: Device> {
 }
 
 impl<D: Device> Foreign<D> {
-    /// Bytes filled with one value by a stream of their own, of which `stream` knows nothing but the event.
+    /// Bytes filled with one value by a stream of their own, of which `stream` knows nothing but
+    /// the event.
     fn new(context: &Context<D>, stream: &StreamHandle<D>, len_bytes: usize, value: u8) -> Self {
         let own = context.device().open_stream().unwrap();
         let buffer = own.alloc(len_bytes.try_into().unwrap()).unwrap();
@@ -60,7 +62,8 @@ impl<D: Device> Drop for Foreign<D> {
     fn drop(&mut self) {
         self.drops.fetch_add(1, Relaxed);
         let buffer = self.buffer.take().unwrap();
-        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing used it any more.
+        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing used it
+        // any more.
         self.stream.free(unsafe { FreeOp::new_unchecked(buffer) }).unwrap();
     }
 }
@@ -116,7 +119,8 @@ fn an_owner_that_goes_early_is_found() {
         let foreign = Foreign::new(&context, &stream, 64, 3);
         let (address, owner) = (foreign.address(), Arc::new(Mutex::new(Some(foreign))));
         let line = Layout::contiguous(&[64], Order::C).unwrap();
-        // SAFETY: the owner keeps the memory. That it goes early is what is to be found; the simulator reaches nothing then.
+        // SAFETY: the owner keeps the memory. That it goes early is what is to be found; the simulator
+        // reaches nothing then.
         let adopted = unsafe { Array::<u8, _>::adopt(&stream, address, &line, Arc::clone(&owner)) };
         let mut array = adopted.unwrap();
         array.view_mut().fill(&stream, 4).unwrap();
@@ -150,7 +154,8 @@ fn failed() -> Error {
     Error::Driver { backend: "mock", operation: "planned", code: 999, name: "PLANNED".into() }
 }
 
-/// Every call that these doors make fails once: the error is told, nothing changed, and the same call then succeeds.
+/// Every call that these doors make fails once: the error is told, nothing changed, and the same
+/// call then succeeds.
 #[test]
 fn every_call_fails_once() {
     let device = MockDevice::new();
@@ -198,7 +203,8 @@ fn every_call_fails_once() {
     assert!(device.report().is_clean(), "{}", device.report());
 }
 
-/// If a wait does not say that the device is finished, the owner is kept for good rather than dropped.
+/// If a wait does not say that the device is finished, the owner is kept for good rather than
+/// dropped.
 #[test]
 fn an_unknown_end_keeps_the_owner() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
@@ -252,7 +258,8 @@ fn numba_38_the_name_of_a_slice_has_its_place() {
     everywhere(MEMORY_BYTES, numba::numba_38_the_name_of_a_slice_has_its_place);
 }
 
-/// What other code does after `wait_for_uses` and before `take_over` is in order with all streams; without either it is a race.
+/// What other code does after `wait_for_uses` and before `take_over` is in order with all streams;
+/// without either it is a race.
 #[test]
 fn an_array_goes_to_other_code_and_comes_back() {
     for (waits, takes_over) in [(true, true), (false, true), (true, false)] {

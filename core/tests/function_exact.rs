@@ -1,5 +1,6 @@
-//! Remainders of floats are exact: compared with Rust's `%` on numbers of every exponent. And every operation of every
-//! type is refused when it is built, or has an expansion; what is rounded is rounded once; NaN has one form.
+//! Remainders of floats are exact: compared with Rust's `%` on numbers of every exponent. And every
+//! operation of every type is refused when it is built, or has an expansion; what is rounded is
+//! rounded once; NaN has one form.
 #![allow(unsafe_code)] // interprets programs on memory of its own
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "helpers of tests")]
 
@@ -111,7 +112,8 @@ fn remainders_of_f32_and_halves_are_exact() {
 
 #[test]
 fn integers_become_halves_in_one_rounding() {
-    // 2^62 is followed by 2^62 + 2^55 in bf16; an f64 does not hold what is just beside the tie between them.
+    // 2^62 is followed by 2^62 + 2^55 in bf16; an f64 does not hold what is just beside the tie between
+    // them.
     let tie = (1_i64 << 62) + (1 << 54);
     let cases = [(tie, 0x5e80), (tie + 1, 0x5e81), (tie - 1, 0x5e80), (-tie, 0xde80), (-tie - 1, 0xde81)];
     let (numbers, expected): (Vec<i64>, Vec<u16>) = cases.into_iter().unzip();
@@ -182,7 +184,8 @@ fn every_operation_of_every_type_is_refused_or_expanded() {
             }
         }
     }
-    // Four types of floats with all functions but one; eight of integers with four; numbers with everything else.
+    // Four types of floats with all functions but one; eight of integers with four; numbers with
+    // everything else.
     assert_eq!(unary, 4 * 37 + 8 * 4);
     assert_eq!(binary, 12 * (6 + 4 + 2) + 4 + 8 * 5 + 5 + 12 * 5 + 4 * 3);
 }

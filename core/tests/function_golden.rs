@@ -1,5 +1,5 @@
-//! Functions on host memory agree with every case of `conformance/golden/compute.jsonl`; `DEVARRAY_GOLDEN_COMPUTE` names
-//! further files of that format.
+//! Functions on host memory agree with every case of `conformance/golden/compute.jsonl`;
+//! `DEVARRAY_GOLDEN_COMPUTE` names further files of that format.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "function_support/case.rs"]

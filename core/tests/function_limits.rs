@@ -30,7 +30,8 @@ fn a_mistake_at_the_end_of_a_long_text_is_shown() {
     assert!(mark.contains("^^^^"));
 }
 
-/// Positions along a reduced axis of an array with more than 256 axes: that axis comes after all that are kept.
+/// Positions along a reduced axis of an array with more than 256 axes: that axis comes after all
+/// that are kept.
 #[test]
 fn positions_along_a_reduced_axis_are_its_own_or_refused() -> Result<()> {
     let stream = Context::new(MockDevice::new())?.stream()?;
@@ -50,7 +51,8 @@ fn positions_along_a_reduced_axis_are_its_own_or_refused() -> Result<()> {
     Ok(())
 }
 
-/// Elements of other sizes that lie between those of the result, at another distance from each other.
+/// Elements of other sizes that lie between those of the result, at another distance from each
+/// other.
 #[test]
 fn a_part_is_computed_from_another_part_of_other_elements() -> Result<()> {
     let stream = Context::new(MockDevice::new())?.stream()?;

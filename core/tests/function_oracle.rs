@@ -1,5 +1,5 @@
-//! Random functions over random layouts: the interpreter gives the bits that a naive evaluator gives, element by
-//! element. The evaluator shares nothing with the interpreter or the expansion.
+//! Random functions over random layouts: the interpreter gives the bits that a naive evaluator
+//! gives, element by element. The evaluator shares nothing with the interpreter or the expansion.
 #![allow(unsafe_code)] // interprets programs on memory of its own
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,8 @@ use expression::{Grammar, Tape};
 use proptest::{prelude::*, test_runner::Config};
 use value::Value;
 
-/// A layout of a shape with axes in any order, reversed or not, with gaps; broadcast along some if `repeats`.
+/// A layout of a shape with axes in any order, reversed or not, with gaps; broadcast along some if
+/// `repeats`.
 fn layout(tape: &mut Tape<'_>, shape: &[usize], repeats: bool) -> Layout {
     let mut axes: Vec<usize> = (0..shape.len()).collect();
     for at in 1..axes.len() {

@@ -1,4 +1,5 @@
-//! Functions as text: what parses to what, what is refused where, and that what is printed parses again.
+//! Functions as text: what parses to what, what is refused where, and that what is printed parses
+//! again.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::function::{

@@ -180,7 +180,8 @@ fn empty_arrays_and_scalars_alone() {
     assert_eq!((z.shape(), z.to_vec(&s).unwrap()), (&[][..], vec![6.0]));
 }
 
-/// A closure is asked at each call: it may write something else, and what was written before is found again.
+/// A closure is asked at each call: it may write something else, and what was written before is
+/// found again.
 #[test]
 fn a_closure_may_write_something_else_each_time() {
     let s = stream();

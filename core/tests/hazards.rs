@@ -1,4 +1,5 @@
-//! Two streams never race: what hazard tracking promises, and that these programs do race without it.
+//! Two streams never race: what hazard tracking promises, and that these programs do race without
+//! it.
 #![allow(unsafe_code)] // opens unchecked streams for the twins that must fail
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
@@ -21,7 +22,8 @@ enum Tracking {
 fn open(context: &Context<MockDevice>, tracking: Tracking) -> StreamHandle<MockDevice> {
     match tracking {
         Tracking::On => context.stream().unwrap(),
-        // SAFETY: deliberately not ordered; the simulator's memory makes a race show as wrong bytes, not as harm.
+        // SAFETY: deliberately not ordered; the simulator's memory makes a race show as wrong bytes, not as
+        // harm.
         Tracking::Off => unsafe { context.unchecked_stream().unwrap() },
     }
 }
@@ -188,7 +190,8 @@ fn what_is_refused_leaves_no_note() {
     assert!(matches!(dst.view_mut().fill(&home, 2), Err(Error::Hazard { .. })));
 }
 
-/// Halves along the outer axis, halves along the inner axis, and every second element: on two streams without an edge.
+/// Halves along the outer axis, halves along the inner axis, and every second element: on two
+/// streams without an edge.
 #[test]
 fn disjoint_parts_do_not_wait_for_each_other() {
     for (axis, step) in [(0, 1), (1, 1), (1, 2)] {
@@ -271,8 +274,8 @@ fn streams_come_and_go_without_the_timeline_growing() {
     assert_eq!(a.to_vec(&keep).unwrap(), [199; 4]);
 }
 
-/// However many disjoint parts of one array are in flight, a strict stream refuses none of them; and while they are few
-/// enough to be told apart, it refuses each that is not disjoint.
+/// However many disjoint parts of one array are in flight, a strict stream refuses none of them;
+/// and while they are few enough to be told apart, it refuses each that is not disjoint.
 #[test]
 fn disjoint_parts_are_never_a_hazard_however_many() {
     for parts in [2, 9, 60, 300] {

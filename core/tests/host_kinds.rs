@@ -1,4 +1,5 @@
-//! Kinds of host memory on the simulator: the laws under every schedule, and what happens when calls and waits fail.
+//! Kinds of host memory on the simulator: the laws under every schedule, and what happens when
+//! calls and waits fail.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; the twin that must fail goes through the raw door
 
 #[path = "host_kinds/laws.rs"]
@@ -38,7 +39,8 @@ fn registered() {
     everywhere(MEMORY_BYTES, laws::registration_ends_on_unwind);
 }
 
-/// Threads on one simulator. How it goes on hardware, `hardware_pages.rs` of the CUDA backend tells.
+/// Threads on one simulator. How it goes on hardware, `hardware_pages.rs` of the CUDA backend
+/// tells.
 #[test]
 fn neighbours_in_a_page_end_while_others_copy() {
     let load = shared_pages::Load { long_bytes: 20_001, rounds: 3 };
@@ -176,7 +178,8 @@ fn unpinning_under_a_copy_is_found() {
     let stream = device.open_stream().unwrap();
     let buffer = stream.alloc(NonZeroUsize::new(8).unwrap()).unwrap();
     let mut data = vec![7_u8; 8];
-    // SAFETY: the memory outlives the registration and the copy; that the first ends first is what is to be found.
+    // SAFETY: the memory outlives the registration and the copy; that the first ends first is what is
+    // to be found.
     let registration = unsafe { device.register_host(data.as_mut_ptr(), NonZeroUsize::new(8).unwrap()) };
     // SAFETY: in bounds; the slice is untouched until the wait below.
     stream.upload(&unsafe { UploadOp::new_unchecked(&buffer, 0, data.as_ptr(), 8) }).unwrap();
@@ -197,8 +200,8 @@ fn freeing_mapped_memory_under_a_fill_is_found() {
         let buffer = device.map_host(&memory).unwrap();
         let line = Layout::new(&[8], &[1], 0).unwrap();
         let plan = Plan::new(&line, &line, 1, &device.info().capabilities).unwrap();
-        // SAFETY: the plan fills the buffer; that the memory may be gone by then is what is to be found, and the simulator
-        // does not touch it then.
+        // SAFETY: the plan fills the buffer; that the memory may be gone by then is what is to be found,
+        // and the simulator does not touch it then.
         stream.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[7]) }).unwrap();
         if wait {
             assert_eq!(stream.synchronize(), Quiesced::Done);
@@ -299,7 +302,8 @@ fn of_several_slices_all_are_pinned_or_none() {
     assert!(device.report().registrations.is_empty());
 }
 
-/// A wait that does not say that the device is finished gives no slice, and memory in use is leaked rather than freed.
+/// A wait that does not say that the device is finished gives no slice, and memory in use is leaked
+/// rather than freed.
 #[test]
 fn an_unknown_end_gives_no_slice_and_leaks() {
     for forget in [false, true] {

@@ -1,5 +1,5 @@
-//! Large host layouts of every order, direction and density go to device layouts of every order and come back: element by
-//! element, whether the host or the device turns them.
+//! Large host layouts of every order, direction and density go to device layouts of every order and
+//! come back: element by element, whether the host or the device turns them.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, Layout, NdLayout};
@@ -9,7 +9,8 @@ const SHAPE: [usize; 3] = [20, 50, 40];
 
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// A host layout whose axes are nested in an order, elements `step` apart, some axes walked backwards.
+/// A host layout whose axes are nested in an order, elements `step` apart, some axes walked
+/// backwards.
 fn nested(order: [usize; 3], step: usize, backwards: [bool; 3]) -> Layout {
     let (mut strides, mut offset, mut stride) = ([0; 3], 0, step);
     for axis in order.into_iter().rev() {
@@ -30,7 +31,8 @@ fn positions(layout: &Layout) -> Vec<usize> {
     found.into_iter().map(isize::cast_unsigned).collect()
 }
 
-/// Up and down, with the device array's axes in `on` order. How many copies on the device the upload took.
+/// Up and down, with the device array's axes in `on` order. How many copies on the device the
+/// upload took.
 fn there_and_back(from: &Layout, on: [usize; 3], is_writable: bool) -> u64 {
     let context = Context::new(MockDevice::builder().judge(false).build()).unwrap();
     let stream = context.stream().unwrap();

@@ -1,4 +1,5 @@
-//! Random programs on host memory at tight limits, beside a model: statistics are exact, contents right, and nothing leaks.
+//! Random programs on host memory at tight limits, beside a model: statistics are exact, contents
+//! right, and nothing leaks.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{
@@ -159,7 +160,8 @@ fn random_programs_at_tight_limits() {
         let mut rng = Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let schedule = if seed % 2 == 0 { Schedule::Random } else { Schedule::Lazy };
         let builder = MockDevice::builder().schedule(schedule).seed(seed);
-        // Managed memory counts against what the device has free, so nothing else stays there between steps.
+        // Managed memory counts against what the device has free, so nothing else stays there between
+        // steps.
         let device = builder.memory_limit_bytes(LIMIT_BYTES).build();
         let context = Context::new(device.clone()).unwrap();
         context.set_pinned_limits(PinnedLimits::new(LIMIT_BYTES, 0));

@@ -1,4 +1,5 @@
-//! Arrays of the `ndarray` crate in every layout go to the device and come back; `ndarray` itself is the oracle.
+//! Arrays of the `ndarray` crate in every layout go to the device and come back; `ndarray` itself
+//! is the oracle.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{Array, Context, Error, HostArray, LayoutError, NdLayout, Order, StreamHandle};
@@ -13,7 +14,8 @@ fn stream() -> StreamHandle<MockDevice> {
     Context::new(MockDevice::new()).unwrap().stream().unwrap()
 }
 
-/// How a view is made of a dense array: its shape, whether in F order, a step and start an axis, a rotation of the axes.
+/// How a view is made of a dense array: its shape, whether in F order, a step and start an axis, a
+/// rotation of the axes.
 type Recipe = (Vec<(usize, isize, usize)>, bool, usize);
 
 fn recipes() -> impl Strategy<Value = Recipe> {

@@ -1,5 +1,6 @@
-//! Memory shared between two simulated processes: what each sees, what happens when calls fail, the twins without an event or
-//! without the exporter, which must be found out, and that no bytes make the reading of names fail otherwise than by an error.
+//! Memory shared between two simulated processes: what each sees, what happens when calls fail, the
+//! twins without an event or without the exporter, which must be found out, and that no bytes make
+//! the reading of names fail otherwise than by an error.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; the twins break the contract on purpose
 
 use devarray::{
@@ -105,7 +106,8 @@ fn memory_freed_by_its_process_while_it_is_open_is_found() {
         let ours = Array::<u8, _>::zeros_exportable(&both.s, &[64]).unwrap();
         let exported = ours.export(&both.s).unwrap();
         drop(ours); // the memory stays: it is exported
-        // SAFETY: that what was exported may be gone is what is to be found; the simulator reaches nothing then.
+        // SAFETY: that what was exported may be gone is what is to be found; the simulator reaches nothing
+        // then.
         let mut theirs = unsafe { Array::<u8, _>::open(&both.t, exported.array()) }.unwrap();
         both.s.synchronize().unwrap();
         let kept = keeps.then_some(exported);
@@ -176,7 +178,8 @@ fn names_of_other_devices_are_refused() {
     assert!(matches!(refused.error(), Error::Unsupported { capability: Capability::ForeignMemory, .. }));
 }
 
-/// Fixed: what is opened is the memory itself, never a snapshot, wherever it is opened from; and it may be opened twice.
+/// Fixed: what is opened is the memory itself, never a snapshot, wherever it is opened from; and it
+/// may be opened twice.
 #[test]
 fn numba_39_opened_memory_is_never_a_snapshot() {
     let both = Processes::lazy();
@@ -193,7 +196,8 @@ fn numba_39_opened_memory_is_never_a_snapshot() {
     unsafe { both.t.wait_exported(event.event()) }.unwrap();
     assert_eq!(once.to_vec(&both.t).unwrap(), [5; 8], "written after it was opened");
     assert_eq!(twice.to_vec(&both.t).unwrap(), [5; 8]);
-    // Where Numba would take a snapshot, on another device, a name is refused: a copy is asked for by name.
+    // Where Numba would take a snapshot, on another device, a name is refused: a copy is asked for by
+    // name.
     let sibling = Context::new(both.device.other_process().sibling()).unwrap();
     // SAFETY: nothing is opened.
     let refused = unsafe { Array::<u8, _>::open(&sibling.stream().unwrap(), exported.array()) }.unwrap_err();

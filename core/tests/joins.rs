@@ -1,5 +1,6 @@
-//! Joins and paddings against the definitions of NumPy: for each position of the result, the position it comes from.
-//! Every element of the result is written exactly once, by as few operations as promised, and nothing beside it.
+//! Joins and paddings against the definitions of NumPy: for each position of the result, the
+//! position it comes from. Every element of the result is written exactly once, by as few
+//! operations as promised, and nothing beside it.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "joins/errors.rs"]
@@ -36,7 +37,8 @@ impl Numbers {
     }
 }
 
-/// The same values at the same indices, four times: dense, backwards, with gaps, with the axes in reverse order.
+/// The same values at the same indices, four times: dense, backwards, with gaps, with the axes in
+/// reverse order.
 fn each_layout(stream: &Stream, model: &Model, mut each: impl FnMut(&View<'_>)) {
     let values: Vec<u32> = model.values.iter().map(|&value| value.try_into().unwrap()).collect();
     let dense = Array::from_slice(stream, &model.shape, &values).unwrap();
@@ -54,7 +56,8 @@ fn each_layout(stream: &Stream, model: &Model, mut each: impl FnMut(&View<'_>)) 
     each(&turned.view());
 }
 
-/// Views to write of one shape: dense, and every other element of a larger array, backwards. Nothing beside is written.
+/// Views to write of one shape: dense, and every other element of a larger array, backwards.
+/// Nothing beside is written.
 fn each_target(stream: &Stream, due: &Model, mut each: impl FnMut(&mut ViewMut<'_>)) {
     let expected: Vec<u32> = due.values.iter().map(|&value| value.try_into().unwrap()).collect();
     let mut dense = Array::full(stream, &due.shape, SENTINEL).unwrap();
@@ -85,7 +88,8 @@ fn counted<T>(stream: &Stream, work: impl FnOnce() -> T) -> (T, Statistics) {
     (done, counted)
 }
 
-/// A new result and one in place are as due, and the new one was written once and in at most so many operations.
+/// A new result and one in place are as due, and the new one was written once and in at most so
+/// many operations.
 fn check(
     stream: &Stream,
     source: &Model,
@@ -119,7 +123,8 @@ fn numbered(shape: &[usize]) -> Model {
 
 const CONSTANT: usize = 7;
 
-/// The position that a position of a padded axis comes from, by the definition of `numpy.pad`; none if it is constant.
+/// The position that a position of a padded axis comes from, by the definition of `numpy.pad`; none
+/// if it is constant.
 fn padded_from(mode: Pad<u32>, at: usize, before: usize, extent: usize) -> Option<usize> {
     let (at, extent) = (at.cast_signed() - before.cast_signed(), extent.cast_signed());
     let from = match mode {
@@ -209,7 +214,8 @@ fn pads_as_numpy_printed_them() {
     }
 }
 
-/// Margins of an image, and of many: no more operations than said, far fewer than twice the axes where margins meet.
+/// Margins of an image, and of many: no more operations than said, far fewer than twice the axes
+/// where margins meet.
 #[test]
 fn margins_that_meet_in_memory_are_one_fill() {
     let stream = stream();

@@ -1,5 +1,5 @@
-//! Every transform that selects, orders, adds or drops axes and positions gives the elements that a model without
-//! strides gives, or fails where the model has no answer.
+//! Every transform that selects, orders, adds or drops axes and positions gives the elements that a
+//! model without strides gives, or fails where the model has no answer.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "layout_support/cases.rs"]

@@ -1,5 +1,5 @@
-//! Layouts agree with NumPy on every case of `conformance/golden/layout.jsonl`, elements and strides; `DEVARRAY_GOLDEN`
-//! names further files of that format.
+//! Layouts agree with NumPy on every case of `conformance/golden/layout.jsonl`, elements and
+//! strides; `DEVARRAY_GOLDEN` names further files of that format.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "layout_support/model.rs"]

@@ -1,5 +1,5 @@
-//! Contiguity, orders and every transform to another shape agree with a model without strides; a view is found exactly
-//! where some strides express the result.
+//! Contiguity, orders and every transform to another shape agree with a model without strides; a
+//! view is found exactly where some strides express the result.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "layout_support/cases.rs"]

@@ -1,5 +1,5 @@
-//! Injectivity and overlap agree with enumeration of all elements, are decided for all small layouts, and are given up
-//! rather than guessed for the hard ones.
+//! Injectivity and overlap agree with enumeration of all elements, are decided for all small
+//! layouts, and are given up rather than guessed for the hard ones.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "layout_support/cases.rs"]
@@ -103,8 +103,8 @@ fn numbers(count: usize, bits: u32) -> Vec<isize> {
     std::iter::repeat_with(next).take(count).collect()
 }
 
-/// A subset-sum problem of 40 large numbers: too hard to decide, so neither answer may be given wrongly, and the search
-/// must end.
+/// A subset-sum problem of 40 large numbers: too hard to decide, so neither answer may be given
+/// wrongly, and the search must end.
 #[test]
 fn hard_layouts_are_given_up() {
     let steps = numbers(40, 40);

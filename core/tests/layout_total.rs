@@ -1,5 +1,5 @@
-//! No input makes a layout operation panic: extreme extents, strides, offsets and arguments give a layout that the checked
-//! constructor also gives, or an error.
+//! No input makes a layout operation panic: extreme extents, strides, offsets and arguments give a
+//! layout that the checked constructor also gives, or an error.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "layout_support/cases.rs"]
@@ -190,7 +190,8 @@ fn a_false_claim_is_not_believed() {
     }
 }
 
-/// A right claim gets from the trait what `Layout` itself gives, also behind a reference and as a trait object.
+/// A right claim gets from the trait what `Layout` itself gives, also behind a reference and as a
+/// trait object.
 #[test]
 fn a_right_claim_is_a_layout() {
     let claim = Claim(vec![2, 3], vec![3, 1], 4);

@@ -1,4 +1,5 @@
-//! Programs that must not compile: each breaks one rule of lifetimes and fails for that reason alone.
+//! Programs that must not compile: each breaks one rule of lifetimes and fails for that reason
+//! alone.
 
 #[test]
 fn what_would_be_unsound_does_not_compile() {

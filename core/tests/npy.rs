@@ -1,4 +1,5 @@
-//! NumPy's files are read as NumPy wrote them, written as NumPy writes them, and refused when they lie.
+//! NumPy's files are read as NumPy wrote them, written as NumPy writes them, and refused when they
+//! lie.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::io::{Cursor, Read, Write};
@@ -37,7 +38,8 @@ impl NpyElement for Record {
     }
 }
 
-/// A file holds these elements, read to the host and to a device, as they are and from a reader that gives few bytes a time.
+/// A file holds these elements, read to the host and to a device, as they are and from a reader
+/// that gives few bytes a time.
 fn holds<T: NpyElement + PartialEq + std::fmt::Debug>(file: &[u8], shape: &[usize], due: &[T]) {
     for few in [false, true] {
         let (mut whole, mut few_at_a_time) = (file, Few(file));
@@ -188,7 +190,8 @@ fn files_that_lie_are_errors_and_take_no_memory_for_what_is_not_there() {
     }
 }
 
-/// Pieces of whole elements, put together again; from a reader that gives few bytes a time, and with elements larger than a piece.
+/// Pieces of whole elements, put together again; from a reader that gives few bytes a time, and
+/// with elements larger than a piece.
 #[test]
 fn any_type_is_read_in_pieces_of_whole_elements() {
     for (item_bytes, len, due_pieces) in [(3, 5_000_000, 2), (9 << 20, 2, 2), (7, 0, 0), (1, 8 << 20, 1)] {
@@ -213,7 +216,8 @@ fn any_type_is_read_in_pieces_of_whole_elements() {
     assert_eq!(reader.next_piece().unwrap().unwrap(), [7; 20]);
 }
 
-/// What is not as long as its header says: told of a file when it is opened, of anything else when its end is reached.
+/// What is not as long as its header says: told of a file when it is opened, of anything else when
+/// its end is reached.
 #[test]
 fn files_of_another_length_are_refused_before_an_element_is_read() {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("another_length.npy");

@@ -1,5 +1,5 @@
-//! Copies between devices of one simulated machine: which way they go, what happens when calls fail, and the twins without an
-//! edge, which must be found out.
+//! Copies between devices of one simulated machine: which way they go, what happens when calls
+//! fail, and the twins without an edge, which must be found out.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; the twins go below the library
 
 use std::num::NonZeroUsize;
@@ -101,7 +101,8 @@ fn devices_of_a_machine_are_told_apart() {
     assert_eq!(device.sibling().info().ordinal, 2);
 }
 
-/// Below the library: a copy to this device of what another one's stream filled, with and without its two edges.
+/// Below the library: a copy to this device of what another one's stream filled, with and without
+/// its two edges.
 #[test]
 fn a_copy_without_an_edge_is_found() {
     for (before, after, due) in [
@@ -136,7 +137,8 @@ fn a_copy_without_an_edge_is_found() {
     }
 }
 
-/// Every call that a copy in place makes fails once: the error is told, and the same call then succeeds.
+/// Every call that a copy in place makes fails once: the error is told, and the same call then
+/// succeeds.
 #[test]
 fn every_call_fails_once() {
     for (site, calls) in [(Site::Record, 3), (Site::Wait, 2), (Site::WaitForPeer, 2), (Site::CopyFromPeer, 1)]

@@ -1,4 +1,5 @@
-//! Random numbers: published vectors, a Philox written apart, Box and Muller in `f64`, moments, and blocks in any cut.
+//! Random numbers: published vectors, a Philox written apart, Box and Muller in `f64`, moments, and
+//! blocks in any cut.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -77,7 +78,8 @@ fn published_vectors() -> Result {
     Ok(())
 }
 
-/// `curand_init(42, 7, 5, &state)`, and what `curand(&state)` then gives, of cuRAND's Philox on an H200.
+/// `curand_init(42, 7, 5, &state)`, and what `curand(&state)` then gives, of cuRAND's Philox on an
+/// H200.
 #[test]
 fn words_are_those_of_curand() -> Result {
     let stream = stream()?;

@@ -68,7 +68,8 @@ fn packed() -> Vec<Packed> {
     (0..12_u8).map(|k| Packed { count: u32::from(k), value: f64::from(k) * 1.5 }).collect()
 }
 
-/// A view of 3 by 4 records with steps, a reversed axis, and axes exchanged; and the positions it reaches.
+/// A view of 3 by 4 records with steps, a reversed axis, and axes exchanged; and the positions it
+/// reaches.
 fn awkward(k: usize) -> usize {
     // a[:, ::-2].T: shape (2, 3); its element (i, j) is a[j, 3 - 2 * i].
     let (i, j) = (k / 3, k % 3);
@@ -176,7 +177,8 @@ fn a_field_that_divides_nothing_is_an_error_as_a_view_and_works_as_a_copy() {
     assert_eq!(a.to_vec(&s).unwrap(), after);
 }
 
-/// A record of 16 bytes with a field of 4 at byte 2: its size divides the record's and not its offset.
+/// A record of 16 bytes with a field of 4 at byte 2: its size divides the record's and not its
+/// offset.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C, packed)]
 struct Crooked {
@@ -291,7 +293,8 @@ fn a_field_made_by_hand_stays_inside() {
     let _ = Field::<Vector, f32>::at(5, |record| record.x);
 }
 
-/// What Numba's record arrays are used for: records to the device and back, one record, its fields read and written.
+/// What Numba's record arrays are used for: records to the device and back, one record, its fields
+/// read and written.
 #[test]
 fn the_tasks_of_device_records() {
     let s = stream();

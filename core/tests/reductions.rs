@@ -1,4 +1,5 @@
-//! Reductions and running forms as calls on arrays and views, and functions that the host computes too.
+//! Reductions and running forms as calls on arrays and views, and functions that the host computes
+//! too.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)] // helpers of tests; small numbers
 
 use devarray::{

@@ -1,5 +1,5 @@
-//! Memory that is given back later, and what is done when memory is short: the laws under every schedule of the simulator,
-//! and what happens when calls fail.
+//! Memory that is given back later, and what is done when memory is short: the laws under every
+//! schedule of the simulator, and what happens when calls fail.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "release/laws.rs"]
@@ -87,8 +87,8 @@ fn drops_on_other_threads_are_put_off_too() {
     assert_eq!(context.pending_releases().len_bytes, 0);
 }
 
-/// Threads that allocate, drop, defer and flush at once: no lock is taken twice or in two orders, and the sums are right in
-/// the end.
+/// Threads that allocate, drop, defer and flush at once: no lock is taken twice or in two orders,
+/// and the sums are right in the end.
 #[test]
 fn many_threads_at_once() {
     let device = MockDevice::new();
@@ -126,7 +126,8 @@ fn many_threads_at_once() {
     assert!(device.report().is_clean(), "{}", device.report());
 }
 
-/// A deferral whose closure's value is forgotten, and one that is never left: nothing unsound, nothing lost in the end.
+/// A deferral whose closure's value is forgotten, and one that is never left: nothing unsound,
+/// nothing lost in the end.
 #[test]
 fn forgetting_harms_nothing() {
     let device = MockDevice::new();
@@ -163,7 +164,8 @@ fn memory_is_asked_for_once_more() {
     assert_eq!(context.live_allocations(), []);
 }
 
-/// Making room waits for the streams of the context; if that fails it is told of, and the allocation has its own answer.
+/// Making room waits for the streams of the context; if that fails it is told of, and the
+/// allocation has its own answer.
 #[test]
 fn a_wait_that_fails_while_making_room_is_told() {
     let device = MockDevice::builder().memory_limit_bytes(100).build();

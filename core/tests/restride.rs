@@ -1,5 +1,5 @@
-//! Other strides reach elements of the view and no others; windows, diagonals and walks along an axis show what their
-//! definitions say.
+//! Other strides reach elements of the view and no others; windows, diagonals and walks along an
+//! axis show what their definitions say.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "layout_support/model.rs"]
@@ -73,8 +73,8 @@ fn is_straight(whole: &Layout, layout: &Layout) -> bool {
     })
 }
 
-/// Everything small: what is accepted lies inside, always. In one contiguous run, everything inside is accepted; in a view
-/// without shared elements, everything that walks it straight is.
+/// Everything small: what is accepted lies inside, always. In one contiguous run, everything inside
+/// is accepted; in a view without shared elements, everything that walks it straight is.
 #[test]
 fn restrides_stay_inside_the_view() {
     for whole in wholes() {

@@ -1,4 +1,5 @@
-//! A scope never gives borrowed memory back while the device may use it: if it cannot wait, the process ends.
+//! A scope never gives borrowed memory back while the device may use it: if it cannot wait, the
+//! process ends.
 #![cfg(target_os = "linux")] // has /dev/full, to which nothing can be printed
 #![allow(clippy::unwrap_used)] // helpers of tests
 

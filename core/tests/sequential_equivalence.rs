@@ -1,4 +1,5 @@
-//! Random programs over the safe interface give, under every schedule, what running them one call at a time gives.
+//! Random programs over the safe interface give, under every schedule, what running them one call
+//! at a time gives.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "sequential_equivalence/calls.rs"]

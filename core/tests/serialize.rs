@@ -1,4 +1,5 @@
-//! What `serde` writes is read back the same, and what cannot be a layout or an array is an error, not a value.
+//! What `serde` writes is read back the same, and what cannot be a layout or an array is an error,
+//! not a value.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{HostArray, Layout, NdLayout, Order};

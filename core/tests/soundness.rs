@@ -1,6 +1,6 @@
-//! Safe programs that try to reach memory that is not theirs: by forgetting, unwinding, dropping in any order, lying about
-//! layouts, and asking for positions that overflow. Each ends with the right elements or a typed error; run under
-//! AddressSanitizer, also without a bad access.
+//! Safe programs that try to reach memory that is not theirs: by forgetting, unwinding, dropping in
+//! any order, lying about layouts, and asking for positions that overflow. Each ends with the right
+//! elements or a typed error; run under AddressSanitizer, also without a bad access.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "soundness/bytes.rs"]

@@ -1,4 +1,5 @@
-//! Sums and running sums are those of `conformance/golden/sum_order.py`, which follows the manual in Python.
+//! Sums and running sums are those of `conformance/golden/sum_order.py`, which follows the manual
+//! in Python.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::{fs, path::Path};

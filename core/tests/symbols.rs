@@ -1,5 +1,5 @@
-//! Variables of modules on the simulator: the laws under every schedule, what happens when calls fail, and the twin without the
-//! declaration of who reads them, which must be found out.
+//! Variables of modules on the simulator: the laws under every schedule, what happens when calls
+//! fail, and the twin without the declaration of who reads them, which must be found out.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; loads images, and stands for kernels
 
 #[path = "interop/symbols.rs"]
@@ -54,7 +54,8 @@ fn too_much_constant_memory_and_no_image_are_refused() {
     assert!(matches!(refused, Error::Unsupported { capability: Capability::DeviceSymbols, .. }));
 }
 
-/// As if a kernel read the constants: declared, the next write waits for it; not declared, the race is found.
+/// As if a kernel read the constants: declared, the next write waits for it; not declared, the race
+/// is found.
 #[test]
 fn who_reads_constants_without_saying_so_is_found() {
     for declared in [true, false] {

@@ -20,7 +20,8 @@ impl Rng {
 
 type Mock = MockDevice;
 
-/// An array and what must be in it. Whoever holds the lock submits and notes, so calls have one order an array.
+/// An array and what must be in it. Whoever holds the lock submits and notes, so calls have one
+/// order an array.
 type Slot = Mutex<(Array<u32, Mock>, Vec<u32>)>;
 
 /// What all threads use.

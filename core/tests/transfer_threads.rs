@@ -1,5 +1,5 @@
-//! Threads that help with copies of borrowed memory change nothing but time: the device sees the same, and a copy makes do
-//! with what memory there is.
+//! Threads that help with copies of borrowed memory change nothing but time: the device sees the
+//! same, and a copy makes do with what memory there is.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::thread;
@@ -9,7 +9,8 @@ use devarray_mock::{Builder, MockDevice, Schedule, Trace};
 
 const THREADS: [usize; 4] = [0, 1, 2, 8];
 
-/// Bytes of a copy in more pieces than are at work at a time: pieces have 256 KiB up to 4 MiB. The last is short.
+/// Bytes of a copy in more pieces than are at work at a time: pieces have 256 KiB up to 4 MiB. The
+/// last is short.
 const LEN: usize = (4 << 20) - 1234;
 
 const PIECES: u64 = 16;
@@ -110,7 +111,8 @@ fn the_device_sees_the_same_with_any_number_of_threads() {
     assert!(hashes.len() >= 3, "{hashes:?}");
 }
 
-/// A copy whose pieces grow and shrink, and of more pieces than are handed out before the first is submitted.
+/// A copy whose pieces grow and shrink, and of more pieces than are handed out before the first is
+/// submitted.
 fn large_program(context: &Context<Mock>) {
     const LEN: usize = (12 << 20) + 77;
     let stream = context.stream().unwrap();
@@ -160,8 +162,8 @@ fn in_room_for(slots: usize, threads: usize) -> devarray::Result<()> {
     Ok(())
 }
 
-/// A copy that wants more slots than there is pinned memory for waits for its own instead, and small slots that nobody
-/// uses make room. Where there is none for a single slot, it fails.
+/// A copy that wants more slots than there is pinned memory for waits for its own instead, and
+/// small slots that nobody uses make room. Where there is none for a single slot, it fails.
 #[test]
 fn a_copy_makes_do_with_the_pinned_memory_there_is() {
     for threads in THREADS {
@@ -173,7 +175,8 @@ fn a_copy_makes_do_with_the_pinned_memory_there_is() {
     }
 }
 
-/// A view of what a thread writes may be short-lived: its memory is gone as soon as the call returns.
+/// A view of what a thread writes may be short-lived: its memory is gone as soon as the call
+/// returns.
 #[test]
 fn memory_may_go_as_soon_as_a_copy_returns() {
     for threads in THREADS {
@@ -209,8 +212,8 @@ fn on_their_way(device: &MockDevice) -> u64 {
     statistics.enqueued.uploads.bytes - statistics.executed.uploads.bytes
 }
 
-/// Uploads keep to a few slots even where many are idle, each stream to its own: so the slots stay in the caches, and a stream does not
-/// wait for another.
+/// Uploads keep to a few slots even where many are idle, each stream to its own: so the slots stay
+/// in the caches, and a stream does not wait for another.
 #[test]
 fn a_stream_has_few_bytes_on_their_way() {
     const LEN: usize = 40 << 20;

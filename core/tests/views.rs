@@ -1,4 +1,5 @@
-//! The same bytes as other elements, and assignments: what Numba's views and `setitem` do, kept or fixed.
+//! The same bytes as other elements, and assignments: what Numba's views and `setitem` do, kept or
+//! fixed.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::BTreeMap;
@@ -6,8 +7,9 @@ use std::collections::BTreeMap;
 use devarray::{Array, ArrayView, Context, Element, Error, LayoutError, NdLayout, Order, ix};
 use devarray_mock::{MockDevice, Schedule};
 
-/// Kept: elements of one size keep any layout; others need a dense last axis whose bytes divide. Fixed: they need nothing of the other
-/// axes but that, and an array of no axes is refused with the same error as all else.
+/// Kept: elements of one size keep any layout; others need a dense last axis whose bytes divide.
+/// Fixed: they need nothing of the other axes but that, and an array of no axes is refused with the
+/// same error as all else.
 #[test]
 fn numba_32_a_view_of_elements_of_another_size() {
     let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
@@ -84,8 +86,8 @@ fn reinterpreting_names_the_same_bytes() {
     assert!(answers[&true] > 300 && answers[&false] > 100, "{answers:?}");
 }
 
-/// Fixed: whether an assignment waits does not depend on which of array and call has a stream. The call names it, and none waits for what it
-/// enqueued; the source is free all the same.
+/// Fixed: whether an assignment waits does not depend on which of array and call has a stream. The
+/// call names it, and none waits for what it enqueued; the source is free all the same.
 #[test]
 fn numba_33_an_assignment_waits_for_nobody() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
@@ -109,8 +111,8 @@ fn numba_33_an_assignment_waits_for_nobody() {
     assert_eq!(array.to_vec(&stream).unwrap(), [1, 2, 7, 8, 7, 8]);
 }
 
-/// Fixed: a stream is never a number, of which 0 would mean another thing than the others. Every stream is of its own, and the order of two
-/// comes from what they share.
+/// Fixed: a stream is never a number, of which 0 would mean another thing than the others. Every
+/// stream is of its own, and the order of two comes from what they share.
 #[test]
 fn numba_35_no_stream_is_the_default_one() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();

@@ -28,10 +28,11 @@ pub(crate) const NOT_READY: Failure = Failure::Code(600);
 
 /// Codes after which the process, or the context, can do no further work on the device.
 ///
-/// `cuda.h` says of 226, 702, 714 to 719, 721 and 911, and of 700: "leaves the process in an inconsistent state and any
-/// further CUDA work will return the same error"; of 710 that the context must be destroyed. 3 and 4 say that the
-/// driver of this process is not initialized (after a fork) or shuts down; 201 and 709, of a context that was
-/// bound a moment ago, that somebody destroyed it. 214 and 220 are memory and link errors met while executing.
+/// `cuda.h` says of 226, 702, 714 to 719, 721 and 911, and of 700: "leaves the process in an
+/// inconsistent state and any further CUDA work will return the same error"; of 710 that the
+/// context must be destroyed. 3 and 4 say that the driver of this process is not initialized (after
+/// a fork) or shuts down; 201 and 709, of a context that was bound a moment ago, that somebody
+/// destroyed it. 214 and 220 are memory and link errors met while executing.
 const LOST: [i32; 18] =
     [3, 4, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 911];
 
@@ -58,8 +59,8 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Driver {
-    /// The error to return for a call that failed during `operation`, a name of the caller's choice: out of memory, a device
-    /// that is lost, or the driver's code and its name for it.
+    /// The error to return for a call that failed during `operation`, a name of the caller's
+    /// choice: out of memory, a device that is lost, or the driver's code and its name for it.
     ///
     /// ```no_run
     /// use devarray_cuda::{CudaDevice, driver::Failure};
@@ -90,8 +91,8 @@ impl Driver {
     }
 }
 
-/// Out of memory; `room` is (free, total) in bytes where known, `requested_bytes` 0 where the driver did not say what it
-/// needed the memory for.
+/// Out of memory; `room` is (free, total) in bytes where known, `requested_bytes` 0 where the
+/// driver did not say what it needed the memory for.
 pub(crate) fn out_of_memory(
     operation: &'static str,
     requested_bytes: usize,

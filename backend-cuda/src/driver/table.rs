@@ -12,9 +12,11 @@ use sys::{
     CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream, CUuuid,
 };
 
-/// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call on [`Driver`].
+/// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call
+/// on [`Driver`].
 ///
-/// All of them but [`Function::FuncGetParamInfo`] exist since CUDA 11.8. The symbols are those `cuda.h` maps the plain names to.
+/// All of them but [`Function::FuncGetParamInfo`] exist since CUDA 11.8. The symbols are those
+/// `cuda.h` maps the plain names to.
 macro_rules! functions {
     ($($name:ident $method:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
         /// The addresses of the driver's functions; `None` where the library lacks one.

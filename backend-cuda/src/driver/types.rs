@@ -55,8 +55,8 @@ pub struct LaunchAttribute {
 }
 
 impl LaunchAttribute {
-    /// The kernel may begin before the kernel in front of it in the stream is done; it waits for that itself
-    /// (`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`).
+    /// The kernel may begin before the kernel in front of it in the stream is done; it waits for
+    /// that itself (`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`).
     pub(crate) const OVERLAPPING: Self = {
         let mut value = [0; 16];
         value[0] = 1;
@@ -70,7 +70,8 @@ impl LaunchAttribute {
         Self { id: 2, unused: 0, value }
     };
 
-    /// Blocks come in clusters of so many along x, y and z (`CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`).
+    /// Blocks come in clusters of so many along x, y and z
+    /// (`CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`).
     pub(crate) const fn cluster(blocks: [c_uint; 3]) -> Self {
         let mut value = [0; 16];
         (value[0], value[1], value[2]) = (blocks[0], blocks[1], blocks[2]);

@@ -18,7 +18,8 @@ fn bank(element_type: ElementType) -> Bank {
     Bank::of(RegisterType::of(element_type))
 }
 
-/// Loads one element into the register that the program reads. `address`: what stands between the brackets.
+/// Loads one element into the register that the program reads. `address`: what stands between the
+/// brackets.
 pub(super) fn load_one(
     text: &mut Text,
     space: &str,
@@ -113,8 +114,9 @@ pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded
             text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bits}, 0"))
         }
         Loaded::Part { word, byte } => {
-            // Not `bfe.s32`: assemblers up to at least CUDA 13.0 make `cvt.rn.f64.u32` of its 16 bits a conversion of a
-            // signed number. 8 more than a byte's number stands for its sign, eight times.
+            // Not `bfe.s32`: assemblers up to at least CUDA 13.0 make `cvt.rn.f64.u32` of its 16 bits a
+            // conversion of a signed number. 8 more than a byte's number stands for its sign,
+            // eight times.
             match element_type {
                 ElementType::I8 => {
                     let sign = byte + 8;
@@ -137,8 +139,8 @@ pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded
     }
 }
 
-/// Stores elements that lie one after another, `width` of them with each access; each access only if its guard is true,
-/// all of them if there are no guards.
+/// Stores elements that lie one after another, `width` of them with each access; each access only
+/// if its guard is true, all of them if there are no guards.
 pub(super) fn store_span(
     text: &mut Text,
     element_type: ElementType,
@@ -189,7 +191,8 @@ fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
     pairs.chunks(2).map(|pair| join(text, pair)).collect()
 }
 
-/// Registers as an operand of a load or store, and what the instruction's name says of their number.
+/// Registers as an operand of a load or store, and what the instruction's name says of their
+/// number.
 fn listed(registers: &[Reg]) -> (String, &'static str) {
     let names: Vec<String> = registers.iter().map(Reg::to_string).collect();
     match names.len() {

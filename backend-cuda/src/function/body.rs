@@ -1,7 +1,7 @@
 //! The instructions of a program as PTX: one line or a few for each, exact.
 //!
-//! Every rounding is spelled out, so that nothing is contracted (PTX ISA, "Floating Point Instructions"); no
-//! instruction is approximate or flushes subnormals.
+//! Every rounding is spelled out, so that nothing is contracted (PTX ISA, "Floating Point
+//! Instructions"); no instruction is approximate or flushes subnormals.
 
 mod branches;
 
@@ -39,12 +39,14 @@ pub(super) struct Body<'p> {
     differs: Vec<Differs>,
     /// What only one side of a selection needs.
     regions: Regions,
-    /// Of each half of a product of 32 bits the other half, if it is computed at the same place: one instruction gives both.
+    /// Of each half of a product of 32 bits the other half, if it is computed at the same place:
+    /// one instruction gives both.
     halves: Vec<Option<usize>>,
     common: Known,
 }
 
-/// The text's registers of the program's, as far as they are written; and inverses of divisors that have been.
+/// The text's registers of the program's, as far as they are written; and inverses of divisors that
+/// have been.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) values: Vec<Option<Reg>>,
@@ -80,7 +82,8 @@ impl<'p> Body<'p> {
         Self { program, scalars, differs: all, regions, halves, common }
     }
 
-    /// Writes what the elements of a thread have in common. `source`: the register of an input or a position.
+    /// Writes what the elements of a thread have in common. `source`: the register of an input or a
+    /// position.
     pub(super) fn common(&mut self, text: &mut Text, mut source: impl FnMut(&mut Text, Instruction) -> Reg) {
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
             if self.differs[at] == Differs::Never && self.common.values[at].is_none() {
@@ -94,7 +97,8 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Writes what a line of elements has in common, with the inverses of its divisors if divisions are to be `quick`.
+    /// Writes what a line of elements has in common, with the inverses of its divisors if divisions
+    /// are to be `quick`.
     pub(super) fn line(
         &self,
         text: &mut Text,
@@ -146,8 +150,9 @@ impl<'p> Body<'p> {
         })
     }
 
-    /// Writes the rest for elements of some lines, and answers the registers of the results. `source`: what an element, by
-    /// its number, reads. `quick`: the quick way of divisions, which is asked in the end whether it was sound.
+    /// Writes the rest for elements of some lines, and answers the registers of the results.
+    /// `source`: what an element, by its number, reads. `quick`: the quick way of divisions,
+    /// which is asked in the end whether it was sound.
     pub(super) fn elements<'k>(
         &self,
         text: &mut Text,
@@ -160,7 +165,8 @@ impl<'p> Body<'p> {
         elements.iter().map(|(_, known)| register(known, self.program.result())).collect()
     }
 
-    /// Writes the rest for one element of a thread without lines, and answers the register of the result.
+    /// Writes the rest for one element of a thread without lines, and answers the register of the
+    /// result.
     pub(super) fn alone(
         &self,
         text: &mut Text,
@@ -287,7 +293,8 @@ fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
     text.set(bank, &operation, format_args!("{a}"))
 }
 
-/// Conversions saturate by themselves; but of a NaN only those from `f32` to 32 bits make 0 (PTX ISA, `cvt`).
+/// Conversions saturate by themselves; but of a NaN only those from `f32` to 32 bits make 0 (PTX
+/// ISA, `cvt`).
 fn to_integer(text: &mut Text, a: Reg, bank: Bank, to: &str) -> Reg {
     let from = a.bank.type_name();
     let converted = text.set(bank, &format!("cvt.rzi.{to}.{from}"), format_args!("{a}"));

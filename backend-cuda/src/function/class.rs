@@ -18,11 +18,11 @@ pub(super) struct Class {
 /// How threads are dealt to elements.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Family {
-    /// A thread computes `vector` elements one after another along the inner axis, at each of the `deal` positions of
-    /// another, short axis.
+    /// A thread computes `vector` elements one after another along the inner axis, at each of the
+    /// `deal` positions of another, short axis.
     Lines { vector: u8, deal: u8 },
-    /// A block computes a box: `wide` elements along the result's inner axis by `high` along another, along which some
-    /// inputs are fastest; those go through shared memory.
+    /// A block computes a box: `wide` elements along the result's inner axis by `high` along
+    /// another, along which some inputs are fastest; those go through shared memory.
     Tiles { wide: u16, high: u16 },
     /// Elements are combined.
     Reduce(Arc<reduce::Kernel>),
@@ -43,12 +43,13 @@ pub(super) enum Access {
     Reversed { width: u8 },
     /// Every second, third or fourth of elements that lie side by side, all of which are loaded.
     Picked { step: u8, width: u8 },
-    /// Elements side by side, first along the short axis, then along the inner one; or backwards along the short one.
+    /// Elements side by side, first along the short axis, then along the inner one; or backwards
+    /// along the short one.
     Dealt { width: u8, backwards: bool },
     /// Through shared memory: elements side by side along the other axis of a tile.
     Turned { width: u8 },
-    /// The position along the inner axis, which one thread goes along from the first to the last: a constant for each of its
-    /// elements.
+    /// The position along the inner axis, which one thread goes along from the first to the last: a
+    /// constant for each of its elements.
     Counted,
     /// One by one.
     Single,
@@ -91,7 +92,8 @@ impl Words {
         self.scalars() + self.scalars
     }
 
-    /// Extent of the inner axis; above it, elements that the first thread leaves out, or the extent of the other axis.
+    /// Extent of the inner axis; above it, elements that the first thread leaves out, or the extent
+    /// of the other axis.
     pub(super) const fn extent(self) -> usize {
         self.fixed()
     }

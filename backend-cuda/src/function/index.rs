@@ -24,8 +24,8 @@ pub(super) fn divided(text: &mut Text, number: Reg, divider: usize, by: usize) -
     (quotient, text.set(Bank::B32, "sub.u32", format_args!("{number}, {whole}")))
 }
 
-/// Addresses of a row, or of a tile's corner: those of the first elements, moved along the outer axes by the number of the
-/// row.
+/// Addresses of a row, or of a tile's corner: those of the first elements, moved along the outer
+/// axes by the number of the row.
 pub(super) fn rows(text: &mut Text, class: &Class, words: Words, row: Option<Reg>) -> Vec<Reg> {
     let mut addresses: Vec<Reg> =
         (0..class.operands.len()).map(|operand| text.parameter(Bank::B64, words.base(operand))).collect();

@@ -25,7 +25,8 @@ pub(super) struct Launch {
 pub(super) struct Parameter(Vec<u64>);
 
 impl Parameter {
-    /// What every family has: addresses, strides, scalars, and the outer axes of `problem`. `None`: it does not fit.
+    /// What every family has: addresses, strides, scalars, and the outer axes of `problem`. `None`:
+    /// it does not fit.
     pub(super) fn new(
         problem: &Problem,
         (inner, other): (&[i64], &[i64]),
@@ -89,7 +90,8 @@ impl Parameter {
     }
 }
 
-/// The launch for a problem that one launch computes; `None` if it has more operands and axes than a parameter holds.
+/// The launch for a problem that one launch computes; `None` if it has more operands and axes than
+/// a parameter holds.
 pub(super) fn choose(program: &Program, problem: &Problem, scalars: &[u64]) -> Option<Launch> {
     let instructions = program.instructions().len();
     super::tiles::choose(problem, instructions, scalars)

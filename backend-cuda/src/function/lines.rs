@@ -1,4 +1,5 @@
-//! Kernels whose threads take elements side by side along one axis: flat arrays, rows, and everything else one by one.
+//! Kernels whose threads take elements side by side along one axis: flat arrays, rows, and
+//! everything else one by one.
 
 pub(super) mod kernel;
 
@@ -14,16 +15,19 @@ use super::{
 /// Bytes of the widest access.
 const ACCESS_BYTES: u64 = 16;
 
-/// Most instructions that are written for one thread: the driver compiles about a thousand in 20 ms.
+/// Most instructions that are written for one thread: the driver compiles about a thousand in 20
+/// ms.
 const INSTRUCTIONS: u64 = 1_024;
 
 /// The longest axis that a thread goes along besides the inner one.
 const DEAL: u64 = 4;
 
-/// Fewest elements of which a thread takes several rows, or pieces of one: fewer would leave multiprocessors idle.
+/// Fewest elements of which a thread takes several rows, or pieces of one: fewer would leave
+/// multiprocessors idle.
 const GROUPED: u64 = 1 << 18;
 
-/// Fewest instructions that are the same along a row, of which a thread computes several elements for their sake.
+/// Fewest instructions that are the same along a row, of which a thread computes several elements
+/// for their sake.
 const SHARED: u64 = 64;
 
 /// Pieces of a row that a thread computes where all that is read is repeated.
@@ -85,7 +89,8 @@ struct Written {
 }
 
 impl Written {
-    /// Where a thread takes elements along the innermost axis: what is the same along it is computed once.
+    /// Where a thread takes elements along the innermost axis: what is the same along it is
+    /// computed once.
     fn along_rows(problem: &Problem, program: &Program) -> Self {
         let differs = |instruction| {
             let operand = problem.kinds.iter().position(|kind| kind.is_read_by(instruction));
@@ -119,7 +124,8 @@ fn rows(problem: &Problem) -> Axes {
     Axes { outer, extent, inner, deal: 1, short: none }
 }
 
-/// The inner axis with a short one, in which elements of an operand lie side by side: pixels of a few channels.
+/// The inner axis with a short one, in which elements of an operand lie side by side: pixels of a
+/// few channels.
 pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
     let rank = problem.rank();
     if rank < 2 {
@@ -146,8 +152,9 @@ pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
     Some(Axes { outer, extent, inner, deal, short: short_strides })
 }
 
-/// A part of the innermost axis, with the number of parts as the short one, where all inputs are repeated along one of the
-/// two innermost axes. What is written takes nearly all the time, and is fastest if every block writes one stretch.
+/// A part of the innermost axis, with the number of parts as the short one, where all inputs are
+/// repeated along one of the two innermost axes. What is written takes nearly all the time, and is
+/// fastest if every block writes one stretch.
 fn in_pieces(problem: &Problem) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
     let rows = inner.checked_sub(1)?;
@@ -175,8 +182,8 @@ fn is_repeated(problem: &Problem, operand: usize, axes: [usize; 2]) -> bool {
         && axes.into_iter().any(|axis| problem.along(axis)[operand] == 0)
 }
 
-/// The innermost axis with a few rows as the short one, where operands are repeated along one of them: what is repeated is
-/// loaded once for all, and a thread works out once where it is.
+/// The innermost axis with a few rows as the short one, where operands are repeated along one of
+/// them: what is repeated is loaded once for all, and a thread works out once where it is.
 fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
     let rows = inner.checked_sub(1)?;
@@ -199,7 +206,8 @@ fn widest(problem: &Problem) -> u64 {
     ACCESS_BYTES / sizes.max().unwrap_or(1) as u64
 }
 
-/// How many elements a thread takes, how many the first leaves out, and how each operand is reached.
+/// How many elements a thread takes, how many the first leaves out, and how each operand is
+/// reached.
 type Vectored = (Axes, u64, u64, Vec<Access>);
 
 /// The most elements that fit the accesses and the program; `None` if that is one.

@@ -76,12 +76,14 @@ struct Kept {
     evicted: u64,
     /// Evicted, perhaps still running.
     retired: Vec<Arc<Loaded>>,
-    /// Retired, and unloaded as soon as all that was enqueued when their events were recorded is done.
+    /// Retired, and unloaded as soon as all that was enqueued when their events were recorded is
+    /// done.
     leaving: Vec<Arc<Loaded>>,
     events: Vec<Handle<sys::CUevent_st>>,
     /// The ends of streams that were closed after they launched functions.
     closed: Vec<Handle<sys::CUevent_st>>,
-    /// Whether the end of a closed stream is not known, so that nothing can be unloaded before the context is.
+    /// Whether the end of a closed stream is not known, so that nothing can be unloaded before the
+    /// context is.
     lost: bool,
 }
 
@@ -110,7 +112,8 @@ impl Functions {
         FunctionStatistics { kept, compiled, shipped, launches, evicted }
     }
 
-    /// The kernel of a launch, whose context is bound; it is compiled if it is not there. Does not synchronize.
+    /// The kernel of a launch, whose context is bound; it is compiled if it is not there. Does not
+    /// synchronize.
     pub(super) fn kernel(
         &self,
         context: &Context,
@@ -155,9 +158,10 @@ impl Functions {
     ) -> Answer {
         self.launches.fetch_add(1, Relaxed);
         let mut arguments = [parameter.as_ptr().cast_mut().cast::<c_void>()];
-        // SAFETY: the kernel was compiled for one parameter of that size, which the driver copies before it returns; it
-        // touches the elements of the operation that the launch was made from, and reads between them; stream and function
-        // are of one context, and the function stays loaded while `loaded` is held.
+        // SAFETY: the kernel was compiled for one parameter of that size, which the driver copies before it
+        // returns; it touches the elements of the operation that the launch was made from, and
+        // reads between them; stream and function are of one context, and the function stays loaded
+        // while `loaded` is held.
         unsafe {
             driver.launch_kernel(
                 loaded.function.raw(),
@@ -204,8 +208,8 @@ impl Functions {
 }
 
 impl Kept {
-    /// Unloads evicted kernels that no stream can run any more. One round at a time: events behind everything that may
-    /// run some of them, and once these are over, the kernels go.
+    /// Unloads evicted kernels that no stream can run any more. One round at a time: events behind
+    /// everything that may run some of them, and once these are over, the kernels go.
     fn unload_what_ended(&mut self, context: &Context, driver: &Driver, streams: &[Arc<RawStream>]) {
         if self.lost {
             return;
@@ -255,7 +259,8 @@ fn record(driver: &Driver, stream: sys::CUstream) -> Answer<Handle<sys::CUevent_
     })
 }
 
-/// Whether an event is over; it is destroyed then. After an error of the device nothing ends any more.
+/// Whether an event is over; it is destroyed then. After an error of the device nothing ends any
+/// more.
 fn ended(driver: &Driver, event: Handle<sys::CUevent_st>) -> bool {
     // SAFETY: the event is alive, and its context bound.
     match unsafe { driver.event_query(event.raw()) } {
@@ -285,8 +290,8 @@ fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
     let mut options = LOG_OPTIONS;
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
     let mut module = ptr::null_mut();
-    // SAFETY: the image is text that ends with a zero; the module and both options are locals of the right types; the log
-    // has one byte more than the driver is told of.
+    // SAFETY: the image is text that ends with a zero; the module and both options are locals of the
+    // right types; the log has one byte more than the driver is told of.
     let loaded = unsafe {
         driver.module_load_data_ex(
             &raw mut module,

@@ -55,7 +55,8 @@ impl Kind {
     }
 }
 
-/// What a function does where: operands over common axes, on all of which the result has positive strides.
+/// What a function does where: operands over common axes, on all of which the result has positive
+/// strides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) kinds: Vec<Kind>,
@@ -68,8 +69,8 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// The operands of a function, whose layouts have one shape that is not empty. `operand`: address of the buffer and
-    /// layout of an input, or of the result for `None`.
+    /// The operands of a function, whose layouts have one shape that is not empty. `operand`:
+    /// address of the buffer and layout of an input, or of the result for `None`.
     pub(super) fn new<'a>(
         program: &Program,
         operand: impl Fn(Option<usize>) -> Option<(u64, &'a Layout)>,
@@ -202,7 +203,8 @@ impl Problem {
         }
     }
 
-    /// Hands over parts that one launch computes: the whole, unless it is large or has very many axes.
+    /// Hands over parts that one launch computes: the whole, unless it is large or has very many
+    /// axes.
     pub(super) fn parts<E>(
         mut self,
         scalars: usize,

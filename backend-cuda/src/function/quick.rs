@@ -1,16 +1,19 @@
-//! Divisions of `f32` by what many elements are divided by, without a division: exactly rounded all the same.
+//! Divisions of `f32` by what many elements are divided by, without a division: exactly rounded all
+//! the same.
 //!
-//! With the inverse rounded to nearest, one correction makes the quotient right to the last place, and a second one rounds
-//! it exactly, unless something underflows or overflows on the way (Markstein, "Computation of elementary functions on the
-//! IBM RISC System/6000 processor", 1990). So the operands are looked at: the divisor once, what is divided each time. Where
-//! they are out of range the thread divides the plain way. The plain way takes a branch for a 0, which images are full of.
+//! With the inverse rounded to nearest, one correction makes the quotient right to the last place,
+//! and a second one rounds it exactly, unless something underflows or overflows on the way
+//! (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
+//! So the operands are looked at: the divisor once, what is divided each time. Where they are out
+//! of range the thread divides the plain way. The plain way takes a branch for a 0, which images
+//! are full of.
 
 use devarray::function::primitive::{Constant, Instruction, Unary};
 
 use super::text::{Bank, Reg, Text};
 
-/// Divisors from 2^-60 to 2^30, and what is divided: 0, or from 2^-95 to below 2^65. Quotients are from 2^-125 to 2^125, and
-/// the last place of a remainder is at least 2^-143.
+/// Divisors from 2^-60 to 2^30, and what is divided: 0, or from 2^-95 to below 2^65. Quotients are
+/// from 2^-125 to 2^125, and the last place of a remainder is at least 2^-143.
 const DIVISORS: [u32; 2] = [0x2180_0000, 0x4e80_0000];
 const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 
@@ -21,11 +24,13 @@ pub(super) struct Quick {
     divisors: Reg,
     /// The largest absolute value that was divided.
     largest: Reg,
-    /// The smallest, in an order of bits that begins with the smallest of the range and ends with 0 and what is below it.
+    /// The smallest, in an order of bits that begins with the smallest of the range and ends with 0
+    /// and what is below it.
     smallest: Reg,
 }
 
-/// Whether a divisor may be in range. It is positive, so that the sign of a quotient of 0 comes out right.
+/// Whether a divisor may be in range. It is positive, so that the sign of a quotient of 0 comes out
+/// right.
 pub(super) fn may_divide(divisor: Instruction) -> bool {
     match divisor {
         // Positive numbers are in the order of their bits.
@@ -39,7 +44,8 @@ pub(super) fn is_in_range(number: Instruction) -> bool {
     matches!(number, Instruction::Unary(Unary::SignedToF32 | Unary::UnsignedToF32, _))
 }
 
-/// Whether a quotient is exactly rounded the quick way whatever the elements are: of an integer by a constant in range.
+/// Whether a quotient is exactly rounded the quick way whatever the elements are: of an integer by
+/// a constant in range.
 pub(super) fn is_always_exact(number: Instruction, divisor: Instruction) -> bool {
     is_in_range(number) && matches!(divisor, Instruction::Constant(_)) && may_divide(divisor)
 }
@@ -88,7 +94,8 @@ impl Quick {
         text.set(Bank::Predicate, "and.pred", format_args!("{below}, {above}"))
     }
 
-    /// The inverse of a divisor, which is looked at unless it is the constant that `instruction` says.
+    /// The inverse of a divisor, which is looked at unless it is the constant that `instruction`
+    /// says.
     pub(super) fn inverse(self, text: &mut Text, divisor: Reg, instruction: Instruction) -> Reg {
         if let Instruction::Constant(Constant::F32(bits)) = instruction {
             return inverse_of(text, bits);

@@ -1,4 +1,5 @@
-//! The last functions of a stream, ready to be launched again: only addresses and scalars change from call to call.
+//! The last functions of a stream, ready to be launched again: only addresses and scalars change
+//! from call to call.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ pub(super) struct Prepared {
     /// What kernels depend on of the addresses of the buffers: see [`place`].
     places: Vec<u64>,
     kinds: Vec<Kind>,
-    /// How far from the buffer's address each operand of the kernel begins; where a position begins.
+    /// How far from the buffer's address each operand of the kernel begins; where a position
+    /// begins.
     offsets: Vec<u64>,
     pub(super) loaded: Arc<Loaded>,
     pub(super) grid: u32,

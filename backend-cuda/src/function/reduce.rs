@@ -1,4 +1,5 @@
-//! Reductions and running forms: PTX text written from the program, the finish and the kind of layouts.
+//! Reductions and running forms: PTX text written from the program, the finish and the kind of
+//! layouts.
 //!
 //! | form | takes | idea |
 //! |---|---|---|
@@ -8,8 +9,9 @@
 //! | twice | rows of up to one segment that are reduced twice, as for a variance | a block keeps a row in registers between |
 //! | running | running forms | a block has a tile of a row; totals go up a tree, what precedes comes down |
 //!
-//! All of them combine in the order that [`Combine`] states. A row of more than one segment takes more than one launch, and
-//! so do columns that are too few to fill the device; launches hand parts over in memory from the pool.
+//! All of them combine in the order that [`Combine`] states. A row of more than one segment takes
+//! more than one launch, and so do columns that are too few to fill the device; launches hand parts
+//! over in memory from the pool.
 #![allow(unsafe_code)] // frees memory that the launches before have used
 
 mod columns;
@@ -178,7 +180,8 @@ impl Reduction<'_> {
         self.running(&space, combining.value_type(), (false, self.op.form()), room)
     }
 
-    /// Rows that are segments, if inputs are nearest across these; and how many blocks share a segment.
+    /// Rows that are segments, if inputs are nearest across these; and how many blocks share a
+    /// segment.
     fn shares(&self, space: &Space) -> (Option<Space>, u64) {
         let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
         let turned = space.turned().filter(|turned| combining.index.is_none() && plan::has_columns(turned));

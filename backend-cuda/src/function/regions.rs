@@ -1,7 +1,8 @@
-//! Which instructions only one side of a selection needs, so that they are skipped where the other is chosen.
+//! Which instructions only one side of a selection needs, so that they are skipped where the other
+//! is chosen.
 //!
-//! Programs compute both sides of every selection. Where a side is long, such as the reduction of huge angles, a branch
-//! around it costs less. Selections by one condition share a branch.
+//! Programs compute both sides of every selection. Where a side is long, such as the reduction of
+//! huge angles, a branch around it costs less. Selections by one condition share a branch.
 
 use std::ops::Range;
 
@@ -30,7 +31,8 @@ pub(super) struct Branch {
     pub(super) condition: Register,
     /// The selections, in order.
     pub(super) selections: Vec<usize>,
-    /// What only the true or the false side needs, where that is long enough to be skipped; one of them is.
+    /// What only the true or the false side needs, where that is long enough to be skipped; one of
+    /// them is.
     pub(super) sides: [Option<Region>; 2],
 }
 
@@ -142,8 +144,9 @@ impl Regions {
         let mut kept: Vec<Region> = vec![0];
         for region in 1..costs.len() {
             let outer = kept[tree.parents[region]];
-            // A branch around nearly everything would keep the assembler from mixing the elements' instructions.
-            // So would one around what costs little beside the other side, which is computed in any case.
+            // A branch around nearly everything would keep the assembler from mixing the elements'
+            // instructions. So would one around what costs little beside the other side, which is
+            // computed in any case.
             let is_worth = costs[region] >= WORTH
                 && 3 * costs[region] <= 2 * costs[outer]
                 && 4 * costs[region] >= costs[Tree::other_side(region)];

@@ -1,8 +1,8 @@
 //! Kernels that are shipped as machine code, found by their text.
 //!
-//! `kernels/shipped.py` writes the file: the texts of common functions, and what NVIDIA's assembler makes of each. A text
-//! that is there word for word need not be compiled; for any other, and on other devices, nothing is found. So the file can
-//! be out of date and never wrong.
+//! `kernels/shipped.py` writes the file: the texts of common functions, and what NVIDIA's assembler
+//! makes of each. A text that is there word for word need not be compiled; for any other, and on
+//! other devices, nothing is found. So the file can be out of date and never wrong.
 
 use std::io::Read;
 
@@ -10,13 +10,15 @@ use flate2::read::DeflateDecoder;
 
 static IMAGE: &[u8] = include_bytes!("../../kernels/functions/shipped.bin");
 
-/// The first numbers of the generations that machine code is shipped for: each runs on all devices of its own.
+/// The first numbers of the generations that machine code is shipped for: each runs on all devices
+/// of its own.
 const GENERATIONS: [u32; 3] = [7, 8, 9];
 
 /// Bytes of what a text or its code may be.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The machine code of a text for devices of generation `major.x`, where the driver may read it in words.
+/// The machine code of a text for devices of generation `major.x`, where the driver may read it in
+/// words.
 pub(super) fn machine_code(text: &str, major: u32) -> Option<Vec<u64>> {
     let generation = GENERATIONS.iter().position(|&known| known == major)?;
     let [shipped, codes @ ..] = find(fnv(text))?;

@@ -141,7 +141,8 @@ impl Text {
         self.set(bank, &format!("ld.param.{}", bank.type_name()), format_args!("[p+{at}]"))
     }
 
-    /// The whole text of a kernel with a parameter of that many words, with `shared_words` of 4 bytes of shared memory.
+    /// The whole text of a kernel with a parameter of that many words, with `shared_words` of 4
+    /// bytes of shared memory.
     pub(super) fn finish(self, parameter_words: usize, shared_words: usize) -> String {
         let mut whole = String::with_capacity(self.body.len() + 512);
         let _ = write!(

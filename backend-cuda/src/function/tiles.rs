@@ -1,5 +1,6 @@
-//! Kernels whose blocks compute boxes of two axes: the result is fastest along one, some inputs along the other. Those are
-//! loaded along their own axis, kept in shared memory, and read from there along the result's.
+//! Kernels whose blocks compute boxes of two axes: the result is fastest along one, some inputs
+//! along the other. Those are loaded along their own axis, kept in shared memory, and read from
+//! there along the result's.
 
 pub(super) mod kernel;
 
@@ -19,14 +20,15 @@ const SIDES: [usize; 3] = [64, 32, 16];
 /// Words of 4 bytes of shared memory that every kernel may use.
 const SHARED_WORDS: usize = 48 * 1024 / 4;
 
-/// Distance in bytes along the result's axis from which on neighbouring threads share nothing that they load.
+/// Distance in bytes along the result's axis from which on neighbouring threads share nothing that
+/// they load.
 const APART_BYTES: i64 = 32;
 
 /// Longest programs: a thread computes at least [`VECTOR`] elements.
 const INSTRUCTIONS: usize = 512;
 
-/// Words of shared memory for one turned input: each row is one element longer than the tile, so that the elements of a
-/// column are in different banks.
+/// Words of shared memory for one turned input: each row is one element longer than the tile, so
+/// that the elements of a column are in different banks.
 pub(super) fn shared_words(kind: Kind, wide: usize, high: usize) -> usize {
     wide * (high + 1) * if kind.len_bytes() == 8 { 2 } else { 1 }
 }

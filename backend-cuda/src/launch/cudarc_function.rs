@@ -8,11 +8,12 @@ use super::{images::check_parameters, ready::Ready};
 use crate::{BACKEND, CudaDevice};
 
 impl CudaDevice {
-    /// Launches of `K` on this device run a function that cudarc loaded, in place of the image that the kernel declares. Does not
-    /// synchronize.
+    /// Launches of `K` on this device run a function that cudarc loaded, in place of the image that
+    /// the kernel declares. Does not synchronize.
     ///
-    /// The function, and so its module, is kept until the device is closed. cudarc loads into the device's primary context, which is
-    /// the one of this library too; its streams and events are not used.
+    /// The function, and so its module, is kept until the device is closed. cudarc loads into the
+    /// device's primary context, which is the one of this library too; its streams and events
+    /// are not used.
     ///
     /// ```no_run
     /// # #![allow(unsafe_code)]
@@ -35,13 +36,16 @@ impl CudaDevice {
     ///
     /// # Errors
     ///
-    /// - [`Error::DeviceMismatch`]: the device was opened through another driver than the machine's.
-    /// - [`Error::Kernel`]: the function takes other parameters than declared, as far as the driver tells.
+    /// - [`Error::DeviceMismatch`]: the device was opened through another driver than the
+    ///   machine's.
+    /// - [`Error::Kernel`]: the function takes other parameters than declared, as far as the driver
+    ///   tells.
     /// - What else the driver says.
     ///
     /// # Safety
     ///
-    /// The function is of this device, and does what [`Declaration::new`](devarray::kernel::Declaration::new) asks of an entry.
+    /// The function is of this device, and does what
+    /// [`Declaration::new`](devarray::kernel::Declaration::new) asks of an entry.
     pub unsafe fn launch_with<K: Kernel>(&self, function: CudaFunction) -> Result<()> {
         let (context, declaration) = (self.context(), K::declaration());
         let operation = declaration.name();

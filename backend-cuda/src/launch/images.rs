@@ -1,7 +1,7 @@
 //! The images of kernels that are loaded on a context, for as long as the context is open.
 //!
-//! An image is part of the program, so there are only so many, and each is loaded once: no launch can outlive its module, because
-//! the context waits for all work before it is closed.
+//! An image is part of the program, so there are only so many, and each is loaded once: no launch
+//! can outlive its module, because the context waits for all work before it is closed.
 #![allow(unsafe_code)] // loads modules, writes their tables, and unloads them
 
 use std::{
@@ -27,8 +27,8 @@ use crate::{
 /// `CUDA_ERROR_NOT_FOUND`.
 const NOT_FOUND: Failure = Failure::Code(500);
 
-/// Codes that say that an image is no good, and not that something else went wrong: an invalid image, none for this device, a text
-/// that does not compile, one too new, and what a linker says.
+/// Codes that say that an image is no good, and not that something else went wrong: an invalid
+/// image, none for this device, a text that does not compile, one too new, and what a linker says.
 const REFUSALS: [i32; 9] = [200, 209, 218, 220, 221, 222, 223, 300, 301];
 
 /// The kernels of one context.
@@ -39,7 +39,8 @@ pub(crate) struct Images(Mutex<Loaded>);
 struct Loaded {
     /// By the address of the declaration, of which each kernel has one.
     kernels: HashMap<usize, Arc<Ready>>,
-    /// By the address of the image; of a kernel with tables, by that of its declaration, since the tables are the module's.
+    /// By the address of the image; of a kernel with tables, by that of its declaration, since the
+    /// tables are the module's.
     modules: HashMap<usize, Handle<sys::CUmod_st>>,
 }
 
@@ -48,7 +49,8 @@ impl Images {
         locked(&self.0).modules.len()
     }
 
-    /// The kernel of a declaration on a context, which is bound. Loads it if need be, and waits for that.
+    /// The kernel of a declaration on a context, which is bound. Loads it if need be, and waits for
+    /// that.
     pub(super) fn kernel(
         &self,
         context: &Context,
@@ -154,8 +156,9 @@ fn load(
     let mut options = LOG_OPTIONS;
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
     let mut module = ptr::null_mut();
-    // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as the declaration vouches; the
-    // module and both options are locals of the right types; the log has one byte more than the driver is told of.
+    // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as the
+    // declaration vouches; the module and both options are locals of the right types; the log has
+    // one byte more than the driver is told of.
     let loaded = unsafe {
         driver.module_load_data_ex(&raw mut module, start, 2, options.as_mut_ptr(), values.as_mut_ptr())
     };
@@ -188,7 +191,8 @@ fn function(
     Ok(function)
 }
 
-/// Refuses a function that takes other parameters than declared. Nobody can say of machine code on drivers before CUDA 12.4.
+/// Refuses a function that takes other parameters than declared. Nobody can say of machine code on
+/// drivers before CUDA 12.4.
 pub(super) fn check_parameters(
     context: &Context,
     driver: &Driver,
@@ -198,7 +202,8 @@ pub(super) fn check_parameters(
     let mut found = Vec::new();
     loop {
         let (mut offset_bytes, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the function is loaded, and its context bound.
+        // SAFETY: the pointers are to locals of the right types; the function is loaded, and its context
+        // bound.
         let told = unsafe {
             driver.func_get_param_info(function, found.len(), &raw mut offset_bytes, &raw mut len_bytes)
         };
@@ -232,7 +237,8 @@ fn compare(declaration: &Declaration, found: &[usize]) -> Result<(), KernelError
     Ok(())
 }
 
-/// Writes the tables of a module, before anything of it is launched. Waits for that, on a stream of its own.
+/// Writes the tables of a module, before anything of it is launched. Waits for that, on a stream of
+/// its own.
 fn write_tables(
     context: &Context,
     driver: &Driver,
@@ -243,8 +249,8 @@ fn write_tables(
     for constant in declaration.constants() {
         let name = CString::new(constant.name()).map_err(|_| context.error(operation, INVALID_VALUE))?;
         let (mut address, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context bound; the name ends with a
-        // zero.
+        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context bound;
+        // the name ends with a zero.
         let told = unsafe {
             driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
         };
@@ -268,7 +274,8 @@ fn write(driver: &Driver, address: u64, bytes: &'static [u8]) -> Answer {
     let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
     // SAFETY: the pointer is to a local of the right type, and the context is bound.
     unsafe { driver.stream_create(&raw mut stream, flags) }?;
-    // SAFETY: the destination is a variable of that many bytes, which nothing uses yet; the source is part of the program.
+    // SAFETY: the destination is a variable of that many bytes, which nothing uses yet; the source is
+    // part of the program.
     let copied = unsafe { driver.memcpy_htod_async(address, bytes.as_ptr().cast(), bytes.len(), stream) };
     // SAFETY: the stream is alive, and its context bound.
     let waited = copied.and_then(|()| unsafe { driver.stream_synchronize(stream) });

@@ -8,8 +8,8 @@ use crate::{
     kernels::Kernels,
 };
 
-/// Enqueues the repetition of `pattern` over the destination of `plan` in the buffer at `dst`. The context of `stream` is
-/// bound.
+/// Enqueues the repetition of `pattern` over the destination of `plan` in the buffer at `dst`. The
+/// context of `stream` is bound.
 pub(super) fn enqueue(
     driver: &Driver,
     stream: sys::CUstream,
@@ -27,7 +27,8 @@ pub(super) fn enqueue(
     }
 }
 
-/// Fills `len_bytes` bytes at `dst`, both multiples of the period's length, with a period of 1, 2 or 4 bytes.
+/// Fills `len_bytes` bytes at `dst`, both multiples of the period's length, with a period of 1, 2
+/// or 4 bytes.
 fn linear(driver: &Driver, stream: sys::CUstream, dst: u64, len_bytes: usize, period: &[u8]) -> Answer {
     match *period {
         // SAFETY: the bytes lie inside a buffer that is alive in stream order.

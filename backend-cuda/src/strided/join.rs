@@ -61,8 +61,8 @@ pub enum Step<'a> {
     Together(&'a Launch<JoinParams>),
 }
 
-/// The steps that carry out several copies, handed to `submit` one by one, the longest first. What one
-/// copy writes, no other touches.
+/// The steps that carry out several copies, handed to `submit` one by one, the longest first. What
+/// one copy writes, no other touches.
 ///
 /// # Errors
 ///

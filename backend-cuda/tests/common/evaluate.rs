@@ -12,7 +12,8 @@ use devarray::function::{
 };
 use half::f16;
 
-/// The bits of the result's element, for the bits of the inputs' elements and of the scalars, at a position.
+/// The bits of the result's element, for the bits of the inputs' elements and of the scalars, at a
+/// position.
 pub(crate) fn evaluate(program: &Program, inputs: &[u64], scalars: &[u64], position: &[usize]) -> u64 {
     let mut values: Vec<u64> = Vec::new();
     let mut types: Vec<RegisterType> = Vec::new();

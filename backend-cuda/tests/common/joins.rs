@@ -192,7 +192,8 @@ impl Case {
         Self::finish(dice, vec![shape.to_vec()], result, Operation::Pad(widths, mode))
     }
 
-    /// The number of a part and the index in it that an index of the result shows; none if it is a constant.
+    /// The number of a part and the index in it that an index of the result shows; none if it is a
+    /// constant.
     fn source(&self, mut index: Vec<usize>) -> Option<(usize, Vec<usize>)> {
         match &self.operation {
             Operation::Concatenate(axis) => {
@@ -303,7 +304,8 @@ impl Case {
     }
 }
 
-/// What joins are made of one after the other: 2 to 40 arrays of one shape, and what they make along the last axis.
+/// What joins are made of one after the other: 2 to 40 arrays of one shape, and what they make
+/// along the last axis.
 pub(crate) fn stacks<D: Device>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     for count in 2..=40_usize {

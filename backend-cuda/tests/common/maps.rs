@@ -46,7 +46,8 @@ fn shape(dice: &mut Dice, most: usize) -> Vec<usize> {
     }
 }
 
-/// A layout of a shape: mostly dense, or with another order of axes, gaps, steps, negative strides, repeated axes.
+/// A layout of a shape: mostly dense, or with another order of axes, gaps, steps, negative strides,
+/// repeated axes.
 pub(crate) fn layout(dice: &mut Dice, shape: &[usize], may_repeat: bool) -> Layout {
     let rank = shape.len();
     let mut order: Vec<usize> = (0..rank).rev().collect();
@@ -184,7 +185,8 @@ impl Case {
             .map(|(buffer, (layout, _))| Operand::new(buffer.as_ref().unwrap_or(&result), layout))
             .collect();
         let to = Operand::new(&result, &self.result.0);
-        // SAFETY: layouts lie inside their buffers, and only one input, with the result's layout, shares its memory.
+        // SAFETY: layouts lie inside their buffers, and only one input, with the result's layout, shares
+        // its memory.
         let op = unsafe { MapOp::new_unchecked(&self.program, &operands, &self.scalars, to) };
         device.map(stream, &op).unwrap();
         let found = download(stream, &result);
@@ -205,7 +207,8 @@ impl Case {
                 InputElements { start, layout }
             })
             .collect();
-        // SAFETY: layouts lie inside their bytes, and only one input, with the result's layout, shares its memory.
+        // SAFETY: layouts lie inside their bytes, and only one input, with the result's layout, shares its
+        // memory.
         unsafe {
             interpret(
                 &self.program,

@@ -72,7 +72,8 @@ pub(crate) fn canonical(element_type: ElementType) -> Program {
     b.finish(result, element_type)
 }
 
-/// Numbers whose sums and products are rounded everywhere, and overflow late; or all zeros of either sign.
+/// Numbers whose sums and products are rounded everywhere, and overflow late; or all zeros of
+/// either sign.
 fn numbers(dice: &mut Dice, layout: &Layout, element_type: ElementType) -> Vec<u8> {
     let (zeros, rare) = (dice.below(12) == 0, dice.below(4) == 0);
     let mut bytes = Vec::new();
@@ -227,7 +228,8 @@ impl Reduced {
         }
     }
 
-    /// The mean of rows, and with it, as another input of which there is one for each row, the sum of squared deviations.
+    /// The mean of rows, and with it, as another input of which there is one for each row, the sum
+    /// of squared deviations.
     pub(crate) fn of_deviations(
         dice: &mut Dice,
         element_type: ElementType,

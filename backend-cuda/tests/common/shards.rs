@@ -1,4 +1,5 @@
-//! Random cases on a real device, in several processes: the driver compiles one text at a time in a process.
+//! Random cases on a real device, in several processes: the driver compiles one text at a time in a
+//! process.
 
 use std::{
     env,
@@ -15,9 +16,9 @@ pub(crate) fn number(variable: &str, otherwise: u64) -> u64 {
     env::var(variable).map_or(otherwise, |number| number.parse().unwrap())
 }
 
-/// Calls `check` with the numbers of `CASES` cases from `FIRST` on, in `PROCESSES` processes of this test, whose name is
-/// `test`, each on one thread. Stops early after `SECONDS`. `check` answers how many comparisons it made; the sums are
-/// printed.
+/// Calls `check` with the numbers of `CASES` cases from `FIRST` on, in `PROCESSES` processes of
+/// this test, whose name is `test`, each on one thread. Stops early after `SECONDS`. `check`
+/// answers how many comparisons it made; the sums are printed.
 ///
 /// # Panics
 ///

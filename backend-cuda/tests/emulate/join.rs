@@ -64,7 +64,8 @@ fn piece(p: &PiecesParams, block: u32, width: u32, memory: &mut impl Memory) {
     }
 }
 
-/// The number of the block in its box, the bytes from the first box in the destination, and the coordinates.
+/// The number of the block in its box, the bytes from the first box in the destination, and the
+/// coordinates.
 fn find_box(p: &InterleaveParams, block: u32) -> (u32, i64, [i64; 2]) {
     let mut rest = p.blocks.divide(block);
     let block = block - rest * p.blocks.divisor;

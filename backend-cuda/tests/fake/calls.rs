@@ -101,8 +101,8 @@ impl Transposed {
     }
 }
 
-/// A strided copy may begin while the one before it works, if its kernel waits for that by itself, and if no kernel of other
-/// code can be in between.
+/// A strided copy may begin while the one before it works, if its kernel waits for that by itself,
+/// and if no kernel of other code can be in between.
 #[test]
 fn launches_overlap_where_kernels_wait_by_themselves() {
     for (generation, expected) in [((8, 0), [0, 1]), ((9, 0), [1, 0]), ((10, 0), [0, 1])] {

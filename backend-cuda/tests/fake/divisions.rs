@@ -1,4 +1,5 @@
-//! Divisions of functions on the fake: those that are done without a division, and where they cannot be.
+//! Divisions of functions on the fake: those that are done without a division, and where they
+//! cannot be.
 #![allow(clippy::cast_possible_truncation, reason = "bits are bits")]
 
 use devarray::{
@@ -62,7 +63,8 @@ fn divisions_without_division() {
     close(&fake, device, stream);
 }
 
-/// An image of bytes to planes of floats: a thread divides so often that the plain way is taken one pixel at a time.
+/// An image of bytes to planes of floats: a thread divides so often that the plain way is taken one
+/// pixel at a time.
 #[test]
 fn images_over_the_deviations_of_their_channels() {
     use ElementType::{F32, U8};

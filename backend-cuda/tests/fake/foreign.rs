@@ -63,7 +63,8 @@ fn behaviours_known_from_numba() {
     fake.assert_proper();
 }
 
-/// Fixed: a stream that is named to other code is never 0, which means none, nor one of the default streams, 1 and 2.
+/// Fixed: a stream that is named to other code is never 0, which means none, nor one of the default
+/// streams, 1 and 2.
 #[test]
 fn numba_37_no_stream_has_the_handle_of_a_default_one() {
     let fake = Fake::new();
@@ -72,8 +73,8 @@ fn numba_37_no_stream_has_the_handle_of_a_default_one() {
     assert!(streams.iter().all(|stream| stream.raw().raw().addr() > 2));
 }
 
-/// A wait is an event, recorded on the one stream and waited for by the other, and nothing stays. 1 and 2 are the driver's own
-/// handles of the default streams.
+/// A wait is an event, recorded on the one stream and waited for by the other, and nothing stays. 1
+/// and 2 are the driver's own handles of the default streams.
 #[test]
 fn streams_of_other_code_are_waited_for_by_events() {
     use Function::{EventRecord, StreamWaitEvent};
@@ -124,8 +125,9 @@ fn events_of_other_code_are_waited_for() {
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }
 
-/// A name that a device made for a stream of its own, as the simulator does without anybody's vouching, never gets to a driver;
-/// nor does one that somebody made up for a device of this backend.
+/// A name that a device made for a stream of its own, as the simulator does without anybody's
+/// vouching, never gets to a driver; nor does one that somebody made up for a device of this
+/// backend.
 #[test]
 fn streams_that_another_device_named_are_refused() {
     let fake = Fake::new();
@@ -145,7 +147,8 @@ fn streams_that_another_device_named_are_refused() {
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }
 
-/// A handle of one driver is but a number to another, and may be the number of something else: what is safe to call passes none on.
+/// A handle of one driver is but a number to another, and may be the number of something else: what
+/// is safe to call passes none on.
 #[test]
 fn events_streams_and_modules_of_another_driver_are_refused() {
     let fake = Fake::new();

@@ -292,13 +292,14 @@ fn elementary_functions() {
     close(&fake, device, stream);
 }
 
-/// What few elements need is behind one branch around all of a thread; what nearly all need is not behind any.
+/// What few elements need is behind one branch around all of a thread; what nearly all need is not
+/// behind any.
 #[test]
 fn what_is_seldom_needed_is_skipped_for_a_whole_thread() {
     let fake = Fake::new();
     let (device, stream) = open(&fake);
-    // Huge angles are seldom, of `tan` their quadrant too; the inputs that are listed with their results are one in a
-    // billion, and the rest is not behind a branch for them.
+    // Huge angles are seldom, of `tan` their quadrant too; the inputs that are listed with their
+    // results are one in a billion, and the rest is not behind a branch for them.
     for (text, of, branches) in [
         ("sin(x0)", ElementType::F32, 1 + 4 + 1),
         ("tan(x0)", ElementType::F32, 1 + 4 + 1),

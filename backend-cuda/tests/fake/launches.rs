@@ -1,4 +1,5 @@
-//! Kernels of the program's own on the fake: what is loaded, what is asked, what is passed, and what is left.
+//! Kernels of the program's own on the fake: what is loaded, what is asked, what is passed, and
+//! what is left.
 #![allow(unsafe_code)] // declares kernels, and reads the memory of the fake
 
 use std::{num::NonZeroI32, slice};
@@ -14,7 +15,8 @@ use devarray_cuda::{
 
 use super::{programs_of::Launched, state::Fake};
 
-/// What the fake takes for an image of a program: entries by name, with their parameters, and tables.
+/// What the fake takes for an image of a program: entries by name, with their parameters, and
+/// tables.
 const IMAGE: &str = "// An image of a program
 .visible .const .align 8 .b8 table[24];
 .visible .entry mixed(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d, .param .u64 e, .param .u64 f,

@@ -1,5 +1,5 @@
-//! Proves the whole backend on a driver of our own in host memory: what it does when things are missing or fail, which
-//! calls it makes, and that its copies and fills are right, without a GPU.
+//! Proves the whole backend on a driver of our own in host memory: what it does when things are
+//! missing or fail, which calls it makes, and that its copies and fills are right, without a GPU.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../common/cases.rs"]
@@ -70,7 +70,8 @@ mod state;
 mod sweep;
 mod symbols;
 
-/// That laws of an extra hold on the fake, two devices of which may be used, and leave nothing behind.
+/// That laws of an extra hold on the fake, two devices of which may be used, and leave nothing
+/// behind.
 fn laws_hold(laws: &[devarray_conformance::Law<devarray_cuda::CudaDevice>]) {
     for law in laws {
         let fake = state::Fake::new();

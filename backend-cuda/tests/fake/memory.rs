@@ -81,7 +81,8 @@ unsafe extern "C" fn pool_trim(pool: CUmemoryPool, keep_bytes: usize) -> i32 {
     })
 }
 
-/// Cached memory is not given out again: it is of the wrong size, as it were, so only trimming helps.
+/// Cached memory is not given out again: it is of the wrong size, as it were, so only trimming
+/// helps.
 unsafe extern "C" fn alloc(
     at: *mut CUdeviceptr,
     len_bytes: usize,

@@ -1,4 +1,5 @@
-//! The fake driver's peers: who reaches whose memory, and the laws of copies between two of its devices.
+//! The fake driver's peers: who reaches whose memory, and the laws of copies between two of its
+//! devices.
 #![allow(unsafe_code)] // stands for the driver behind its C interface
 
 use std::ffi::{c_int, c_uint};

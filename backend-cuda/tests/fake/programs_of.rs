@@ -112,7 +112,8 @@ fn known(state: &State, function: CUfunction) -> bool {
     state.programs.functions.contains_key(&function.addr())
 }
 
-/// 512 threads, 2 bytes of shared memory, and 1 byte of dynamic shared memory unless more is allowed.
+/// 512 threads, 2 bytes of shared memory, and 1 byte of dynamic shared memory unless more is
+/// allowed.
 unsafe extern "C" fn attribute(at: *mut c_int, what: c_uint, function: CUfunction) -> i32 {
     within(Function::FuncGetAttribute, |state| match what {
         _ if !known(state, function) => 400,

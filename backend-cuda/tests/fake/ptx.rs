@@ -1,6 +1,7 @@
 //! Runs the PTX text that functions are written in: every thread of every block, in host memory.
 //!
-//! Knows the instructions that the library writes, and refuses all else, also a float operation without a rounding.
+//! Knows the instructions that the library writes, and refuses all else, also a float operation
+//! without a rounding.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

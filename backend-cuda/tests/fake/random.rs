@@ -23,8 +23,8 @@ fn numbers_are_the_simulators() {
     }
 }
 
-/// The multiplications of Philox stand in the text as often as one counter has them, for elements side by side and for
-/// one alone: not once for each element.
+/// The multiplications of Philox stand in the text as often as one counter has them, for elements
+/// side by side and for one alone: not once for each element.
 #[test]
 fn four_elements_share_a_counter() {
     let fake = Fake::new();

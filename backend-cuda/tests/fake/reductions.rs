@@ -33,8 +33,8 @@ fn random_reductions_of_random_layouts() {
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }
 
-/// Rows whose ends lie around the ends of lanes, segments and tiles, twice on one stream: what an operation leaves there
-/// does not change the next.
+/// Rows whose ends lie around the ends of lanes, segments and tiles, twice on one stream: what an
+/// operation leaves there does not change the next.
 #[test]
 fn rows_of_every_kind_of_length() {
     let fake = Fake::new();
@@ -121,7 +121,8 @@ fn a_running_form_of_groups_of_tiles() {
     fake.assert_proper();
 }
 
-/// What is added along two axes lies side by side along the outer one, and the inner one is cut into segments.
+/// What is added along two axes lies side by side along the outer one, and the inner one is cut
+/// into segments.
 #[test]
 fn segments_that_lie_side_by_side() {
     let fake = Fake::new();

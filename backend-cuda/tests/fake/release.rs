@@ -37,7 +37,8 @@ fn the_driver_is_called_when_the_memory_is_given_back() {
     });
 }
 
-/// The context may be asked while the driver frees: no lock of it is held. The fake calls back from inside the free.
+/// The context may be asked while the driver frees: no lock of it is held. The fake calls back from
+/// inside the free.
 #[test]
 fn no_lock_is_held_while_the_driver_frees() {
     with_context(|context| {
@@ -58,7 +59,8 @@ fn no_lock_is_held_while_the_driver_frees() {
     });
 }
 
-/// Each driver call of making room fails once: the allocation has its answer, and the same call then succeeds.
+/// Each driver call of making room fails once: the allocation has its answer, and the same call
+/// then succeeds.
 #[test]
 fn each_call_of_making_room_may_fail() {
     for failing in 0.. {

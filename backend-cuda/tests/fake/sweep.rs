@@ -1,4 +1,5 @@
-//! Every driver call of a whole program fails once, in turn: a typed error, nothing lost, and the next try works.
+//! Every driver call of a whole program fails once, in turn: a typed error, nothing lost, and the
+//! next try works.
 
 use std::{num::NonZeroI32, sync::Arc};
 
@@ -13,7 +14,8 @@ use devarray_cuda::{
 
 use super::state::Fake;
 
-/// Uses every function of the driver but the host function, and returns what the context's error sink was told.
+/// Uses every function of the driver but the host function, and returns what the context's error
+/// sink was told.
 fn program(device: CudaDevice) -> (Result<()>, Vec<Error>) {
     let context = match Context::new(device) {
         Ok(context) => context,
@@ -99,7 +101,8 @@ fn calls() -> Vec<Function> {
     fake.state(|state| state.log.clone())
 }
 
-/// Whether a failure of this function may leave something behind: it releases something, or a wait before that.
+/// Whether a failure of this function may leave something behind: it releases something, or a wait
+/// before that.
 fn may_leak(function: Function) -> bool {
     matches!(
         function,
@@ -145,9 +148,10 @@ fn every_call_fails_once() {
             told.extend(result.err());
             let what = format!("{function:?}, call {nth}, failing with {code}: {told:?}");
 
-            // Four kinds of call have a second try that may succeed: an allocation that ran out of memory, which gives back what
-            // it can first, that of staging memory, for which idle slots make room, the query of such a slot, which a wait
-            // follows, and the end of a pinning. Nothing else is passed over.
+            // Four kinds of call have a second try that may succeed: an allocation that ran out of memory,
+            // which gives back what it can first, that of staging memory, for which idle slots
+            // make room, the query of such a slot, which a wait follows, and the end of a
+            // pinning. Nothing else is passed over.
             let binds = |call: &Function| matches!(call, Function::CtxGetCurrent | Function::CtxSetCurrent);
             let call = called[nth..].iter().copied().find(|call| !binds(call)).unwrap_or(function);
             let again = matches!(call, Function::EventQuery | Function::MemHostUnregister);

@@ -51,7 +51,8 @@ impl Tally {
     }
 }
 
-/// Programs `from..to` made right: none may be reported. Then each without one of its edges. Then programs as they come.
+/// Programs `from..to` made right: none may be reported. Then each without one of its edges. Then
+/// programs as they come.
 pub(crate) fn run(from: u64, to: u64, most_ops: usize) -> [Tally; 3] {
     let [mut intact, mut cut, mut any] = [const { None::<Tally> }; 3].map(Option::unwrap_or_default);
     for number in from..to {

@@ -132,7 +132,8 @@ pub(crate) fn any(seed: u64, most_ops: usize) -> Value {
     outline.program
 }
 
-/// A program that is right: work is put in only with the edges it needs, each in a way drawn at random.
+/// A program that is right: work is put in only with the edges it needs, each in a way drawn at
+/// random.
 pub(crate) fn right(seed: u64, most_ops: usize) -> Value {
     let mut rng = Rng::new(seed);
     let mut outline = Outline::new(&mut rng, &format!("R{seed}"));

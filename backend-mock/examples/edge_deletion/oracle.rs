@@ -1,5 +1,5 @@
-//! The verdict by brute force: reachability over all pairs, a set entry for each byte. It shares nothing with the judge but
-//! the format of programs.
+//! The verdict by brute force: reachability over all pairs, a set entry for each byte. It shares
+//! nothing with the judge but the format of programs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -26,7 +26,8 @@ struct Before {
 }
 
 impl Before {
-    /// Two nodes an operation: its execution at `2 i`, and the host having gone past it at `2 i + 1`.
+    /// Two nodes an operation: its execution at `2 i`, and the host having gone past it at `2 i +
+    /// 1`.
     fn new(ops: &[Value], streams: usize) -> Self {
         let count = 2 * ops.len();
         let mut reach = vec![vec![false; count]; count];

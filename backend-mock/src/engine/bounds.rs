@@ -9,7 +9,8 @@ use crate::{
 };
 
 impl Engine {
-    /// Whether an operation reaches outside one of its buffers or its pinned memory; a finding then.
+    /// Whether an operation reaches outside one of its buffers or its pinned memory; a finding
+    /// then.
     pub(crate) fn is_out_of_bounds(
         &mut self,
         lane: usize,

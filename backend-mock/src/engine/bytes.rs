@@ -25,14 +25,16 @@ pub(crate) struct HostBytes {
     len_bytes: usize,
 }
 
-// SAFETY: the memory may be reached from any thread; who reaches it when is what the contract of operations orders.
+// SAFETY: the memory may be reached from any thread; who reaches it when is what the contract of
+// operations orders.
 unsafe impl Send for HostBytes {}
 
 impl HostBytes {
     /// # Safety
     ///
-    /// The bytes are allocated and initialized, and stay so until the engine gave the value up. Between the start of an
-    /// operation on them and a wait for it, nobody else touches them in conflict.
+    /// The bytes are allocated and initialized, and stay so until the engine gave the value up.
+    /// Between the start of an operation on them and a wait for it, nobody else touches them in
+    /// conflict.
     pub(crate) unsafe fn new(start: NonNull<u8>, len_bytes: usize) -> Self {
         Self { start, len_bytes }
     }
@@ -59,7 +61,8 @@ impl Bytes {
         matches!(self, Self::Host(_))
     }
 
-    /// The engine's own memory comes to be, `pattern` all over it, in one walk: pages are not there before they are written.
+    /// The engine's own memory comes to be, `pattern` all over it, in one walk: pages are not there
+    /// before they are written.
     pub(super) fn come_to_be(&mut self, len_bytes: usize, pattern: [u8; 8]) {
         if let Self::Own(bytes) = self {
             let mut block = [0; 4096];
@@ -85,8 +88,8 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes,
-            // SAFETY: as `new` was promised; the reference lives for one step of the engine, during which an operation in
-            // flight has the memory.
+            // SAFETY: as `new` was promised; the reference lives for one step of the engine, during which an
+            // operation in flight has the memory.
             Self::Host(host) => unsafe { slice::from_raw_parts(host.start.as_ptr(), host.len_bytes) },
         }
     }

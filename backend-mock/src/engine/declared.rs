@@ -10,7 +10,8 @@ use crate::{
 };
 
 impl Engine {
-    /// These buffers are memory of arrays. One that is part of a memory is not: the rest may be anybody's.
+    /// These buffers are memory of arrays. One that is part of a memory is not: the rest may be
+    /// anybody's.
     pub(crate) fn note_arrays(&mut self, buffers: &[&MockBuffer]) {
         for buffer in buffers.iter().filter(|buffer| buffer.within.is_none()) {
             self.ledger.of_arrays.insert(buffer.id);
@@ -24,7 +25,8 @@ impl Engine {
         }
     }
 
-    /// What is enqueued next is work of other code: a finding for each side of it that was not declared.
+    /// What is enqueued next is work of other code: a finding for each side of it that was not
+    /// declared.
     pub(crate) fn compare(
         &mut self,
         lane: usize,

@@ -1,7 +1,9 @@
-//! Streams that this library never opens and other code may have: the default streams, and those that wait for one of them.
+//! Streams that this library never opens and other code may have: the default streams, and those
+//! that wait for one of them.
 //!
-//! An operation of the legacy default stream runs after all that blocking streams were given, and before all that they will be. The
-//! default stream of a thread is a blocking one. Streams of this library are not, so nothing of that concerns them.
+//! An operation of the legacy default stream runs after all that blocking streams were given, and
+//! before all that they will be. The default stream of a thread is a blocking one. Streams of this
+//! library are not, so nothing of that concerns them.
 
 use std::thread::{self, ThreadId};
 
@@ -40,7 +42,8 @@ impl Engine {
             StreamName::Lane(lane) => (lane, Barrier::None),
             StreamName::Legacy => (self.legacy_lane(), Barrier::Always),
             StreamName::PerThread => (self.lane_of_thread(), Barrier::None),
-            // Where it is the legacy stream, its operations are ordered with all blocking streams, and so with themselves.
+            // Where it is the legacy stream, its operations are ordered with all blocking streams, and so
+            // with themselves.
             StreamName::Null => (self.lane_of_thread(), Barrier::IfLegacy),
         };
         self.defaults.barrier = barrier;
@@ -85,7 +88,8 @@ impl Engine {
         lane
     }
 
-    /// What the next operation of a lane runs after by itself, beside what its lane was given before.
+    /// What the next operation of a lane runs after by itself, beside what its lane was given
+    /// before.
     pub(super) fn implied(&self, lane: usize) -> Option<Box<[Mark]>> {
         if !self.lanes.is_blocking(lane) {
             return None;

@@ -53,20 +53,23 @@ impl Engine {
     }
 }
 
-/// Makes the destination of a download, which is about to be enqueued and uses no memory of another operation in flight,
-/// look wrong.
+/// Makes the destination of a download, which is about to be enqueued and uses no memory of another
+/// operation in flight, look wrong.
 pub(super) fn poison_destination(host: &HostRange, poison: Poison) {
-    // SAFETY: the destination of an operation that is in flight from now on; nothing else in flight uses it.
+    // SAFETY: the destination of an operation that is in flight from now on; nothing else in flight
+    // uses it.
     unsafe { host.poison_destination(poison) }
 }
 
-/// Reads the source of an upload that is about to be enqueued, whose bytes are to be kept until it has run.
+/// Reads the source of an upload that is about to be enqueued, whose bytes are to be kept until it
+/// has run.
 pub(super) fn stage(host: &mut HostRange) -> Vec<u8> {
     // SAFETY: the operation is in flight from now on.
     unsafe { host.stage() }
 }
 
-/// Moves the bytes of an operation whose positions, in the concatenation of its runs, lie in `piece`.
+/// Moves the bytes of an operation whose positions, in the concatenation of its runs, lie in
+/// `piece`.
 fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
     match work {
         Work::Alloc { .. }
@@ -89,7 +92,8 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         Work::Copy { dst, src, plan } => {
             let mut bytes = memory.take(*dst);
             let source = Source::new(memory, *src);
-            // The walk of core is the fastest if it is optimized. What reaches outside, or is out of its lifetime, is done run by run.
+            // The walk of core is the fastest if it is optimized. What reaches outside, or is out of its
+            // lifetime, is done run by run.
             let is_whole = piece.len() == plan.len_bytes() && !cfg!(debug_assertions);
             if is_whole && copy_bytes(plan, source.bytes, &mut bytes).is_ok() {
                 // Done.
@@ -123,15 +127,15 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         Work::Upload { dst, bytes, host } => {
             let at = bytes.start + piece.start;
             let into = window(memory.bytes_mut(*dst), at..at + piece.len());
-            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; the window is no
-            // longer than the piece, which lies inside it.
+            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; the
+            // window is no longer than the piece, which lies inside it.
             unsafe { host.read(piece.start, into) }
         }
         Work::Download { src, bytes, host } => {
             let source = Source::new(memory, *src);
             let held = source.held(bytes.start + piece.start, piece.len());
-            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; `held` is no longer than
-            // the piece, which lies inside it.
+            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; `held`
+            // is no longer than the piece, which lies inside it.
             unsafe { host.write(piece.start, held) }
             if held.len() < piece.len() {
                 let mut missing = vec![0; piece.len() - held.len()];

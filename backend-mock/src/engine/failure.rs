@@ -9,7 +9,8 @@ use crate::{
 };
 
 impl Engine {
-    /// What every call that is no wait does first: fails if the device is lost or a fault is planned for it.
+    /// What every call that is no wait does first: fails if the device is lost or a fault is
+    /// planned for it.
     pub(crate) fn enter(&mut self, site: Site) -> Result<()> {
         self.enter_asking(site, 0)
     }
@@ -43,7 +44,8 @@ impl Engine {
         }
     }
 
-    /// Loses the device if the operation is to, after some of its bytes or none. True if it did, which ends the operation.
+    /// Loses the device if the operation is to, after some of its bytes or none. True if it did,
+    /// which ends the operation.
     pub(super) fn meet_doom(&mut self, lane: usize) -> bool {
         let Some(op) = self.lanes.front_mut(lane) else { return false };
         let Some(pending_loss) = op.pending_loss.take().filter(|_| !op.cancelled) else { return false };

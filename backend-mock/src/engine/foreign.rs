@@ -18,7 +18,8 @@ impl Engine {
         self.memory.on_host(address)
     }
 
-    /// The host reads or writes elements of device memory itself: a finding if work that it has not waited for conflicts.
+    /// The host reads or writes elements of device memory itself: a finding if work that it has not
+    /// waited for conflicts.
     pub(crate) fn host_touches(
         &mut self,
         declared: &DeclaredAccess<'_, MockBuffer>,

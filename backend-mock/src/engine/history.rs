@@ -1,4 +1,5 @@
-//! What happened in a run, in order, for those who want to know in which other orders it could have.
+//! What happened in a run, in order, for those who want to know in which other orders it could
+//! have.
 
 use smallvec::SmallVec;
 

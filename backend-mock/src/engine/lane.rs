@@ -15,8 +15,8 @@ pub(crate) struct Mark {
 
 /// Operations of one stream that have not run, oldest first.
 ///
-/// A stream that was dropped leaves its lane behind; once that is empty, the next stream takes it over and goes on
-/// counting, so marks of the former one stay true.
+/// A stream that was dropped leaves its lane behind; once that is empty, the next stream takes it
+/// over and goes on counting, so marks of the former one stay true.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     queue: VecDeque<Op>,

@@ -13,7 +13,8 @@ use crate::host::HostRange;
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    /// Those whose front may run now, the front enqueued first leading. Kept, as it is asked for at every step.
+    /// Those whose front may run now, the front enqueued first leading. Kept, as it is asked for at
+    /// every step.
     ready: Vec<usize>,
     /// The same in the order that was asked for last.
     led: Vec<usize>,
@@ -74,7 +75,8 @@ impl Lanes {
         self.ready.insert(at, lane);
     }
 
-    /// Lanes whose front may run now: one that is needed, then the others, the front enqueued first leading.
+    /// Lanes whose front may run now: one that is needed, then the others, the front enqueued first
+    /// leading.
     pub(super) fn ready(&mut self, needed: Option<usize>) -> &[usize] {
         let Some(needed) = needed.filter(|needed| self.ready.first() != Some(needed)) else {
             return &self.ready;
@@ -133,7 +135,8 @@ impl Lanes {
         self.lanes[lane].blocking = blocking;
     }
 
-    /// The newest operation, of those that have not run, of each lane that is ordered with the legacy default stream.
+    /// The newest operation, of those that have not run, of each lane that is ordered with the
+    /// legacy default stream.
     pub(super) fn last_of_blocking(&self) -> impl Iterator<Item = Mark> {
         let blocking = (0..self.lanes.len()).filter(|&lane| self.is_blocking(lane));
         blocking.filter_map(|lane| self.last(lane))

@@ -52,7 +52,8 @@ pub(super) struct Ledger {
     pub(super) host_limit_bytes: usize,
     /// Write-combined memory whose reading was told of, by number.
     pub(super) read_slowly: BTreeSet<u64>,
-    /// Pinned ranges of the program's own memory, by number of registration: the addresses, and what is told.
+    /// Pinned ranges of the program's own memory, by number of registration: the addresses, and
+    /// what is told.
     pub(super) registrations: BTreeMap<u64, (Range<usize>, LiveRegistration)>,
     pub(super) registered: u64,
 }

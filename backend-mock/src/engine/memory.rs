@@ -32,7 +32,8 @@ pub(crate) struct Memory {
     holes: VecDeque<Hole>,
     limit_bytes: usize,
     used_bytes: usize,
-    /// What the pool has taken from the system, and the most of it that is kept when something waits.
+    /// What the pool has taken from the system, and the most of it that is kept when something
+    /// waits.
     reserved_bytes: usize,
     threshold_bytes: usize,
     peak_used_bytes: usize,
@@ -145,7 +146,8 @@ impl Memory {
         self.reserved_bytes = self.reserved_bytes.min(keep_bytes).max(self.used_bytes);
     }
 
-    /// Finds room and a place for an allocation. None if the limit, the host's memory or the addresses do not allow it.
+    /// Finds room and a place for an allocation. None if the limit, the host's memory or the
+    /// addresses do not allow it.
     pub(super) fn reserve(
         &mut self,
         len_bytes: usize,
@@ -191,7 +193,8 @@ impl Memory {
         Some((id, place))
     }
 
-    /// Host memory gets a place among the device's: ready for use, and not counted as memory of the device.
+    /// Host memory gets a place among the device's: ready for use, and not counted as memory of the
+    /// device.
     pub(super) fn lend(&mut self, host: Bytes, location: &'static Location<'static>) -> Option<Reserved> {
         let len_bytes = host.len_bytes();
         let room_bytes = u64::try_from(len_bytes).ok()?.checked_next_multiple_of(ADDRESS_STEP)?;
@@ -222,7 +225,8 @@ impl Memory {
         self.blocks.get(&id.number).and_then(|block| block.device)
     }
 
-    /// The allocation in which some addresses lie, of the device or of the host, and its own first such address and length.
+    /// The allocation in which some addresses lie, of the device or of the host, and its own first
+    /// such address and length.
     pub(super) fn find(&self, addresses: &Range<u64>) -> Option<(BufferId, u64, usize)> {
         let inside = |start: u64, block: &Block| {
             start <= addresses.start && addresses.end <= start + block.len_bytes as u64
@@ -280,7 +284,8 @@ impl Memory {
         true
     }
 
-    /// The host has waited: what was freed is free, and what the pool keeps over its threshold goes back.
+    /// The host has waited: what was freed is free, and what the pool keeps over its threshold goes
+    /// back.
     pub(super) fn let_go(&mut self) {
         self.used_bytes -= std::mem::take(&mut self.held_bytes);
         self.trim(self.threshold_bytes);
@@ -300,8 +305,8 @@ impl Memory {
         }
     }
 
-    /// The bytes at the place of the buffer: those of a later allocation if it was freed and its place reused, as on a
-    /// device; empty if nothing is there.
+    /// The bytes at the place of the buffer: those of a later allocation if it was freed and its
+    /// place reused, as on a device; empty if nothing is there.
     pub(super) fn bytes(&self, id: BufferId) -> &[u8] {
         self.blocks.get(&id.number).map_or(&[], |block| &block.bytes)
     }
@@ -311,7 +316,8 @@ impl Memory {
         self.blocks.get_mut(&id.number).map_or(&mut [], |block| &mut block.bytes)
     }
 
-    /// Lends the bytes out, so that another buffer can be read meanwhile; [`put`](Self::put) brings them back.
+    /// Lends the bytes out, so that another buffer can be read meanwhile; [`put`](Self::put) brings
+    /// them back.
     pub(super) fn take(&mut self, id: BufferId) -> Bytes {
         self.blocks.get_mut(&id.number).map_or_else(Bytes::default, |block| std::mem::take(&mut block.bytes))
     }

@@ -14,11 +14,13 @@ pub(super) struct Op {
     /// Its place in the order in which all operations of the device were enqueued.
     pub(super) number: u64,
     pub(super) work: Work,
-    /// The bytes still to be moved, as positions in the concatenation of its runs; none before it started.
+    /// The bytes still to be moved, as positions in the concatenation of its runs; none before it
+    /// started.
     pub(super) pieces: Option<Pieces>,
     /// What it runs after besides what its lane was given before; none for most.
     pub(super) after: Option<Box<[Mark]>>,
-    /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees, records and waits.
+    /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees,
+    /// records and waits.
     pub(super) cancelled: bool,
     /// It loses the device, with this error, when it runs.
     pub(super) pending_loss: Option<Box<Error>>,

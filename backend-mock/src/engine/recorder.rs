@@ -1,7 +1,8 @@
 //! The timeline of a device in the making.
 //!
-//! Simulated time: one thing happens at a time, on the host or on a stream, and takes [its time](crate::timing::time_of). So a timeline
-//! follows from the schedule alone, and shows the order of everything that happened.
+//! Simulated time: one thing happens at a time, on the host or on a stream, and takes [its
+//! time](crate::timing::time_of). So a timeline follows from the schedule alone, and shows the
+//! order of everything that happened.
 
 use std::{collections::BTreeMap, mem, panic::Location, time::Duration};
 
@@ -186,7 +187,8 @@ impl Recorder {
     }
 }
 
-/// Marks the operations that a finding is about, and connects them: whichever came first with the other.
+/// Marks the operations that a finding is about, and connects them: whichever came first with the
+/// other.
 fn mark_finding(timeline: &mut Timeline, finding: &Finding, at: Duration) {
     let code = finding.code.name();
     let wrong = place_of(timeline, &finding.operation);

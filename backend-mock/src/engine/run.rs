@@ -12,7 +12,8 @@ impl Engine {
         }
     }
 
-    /// Runs one step that the operation at the mark needs, so that whoever asks often enough sees it done.
+    /// Runs one step that the operation at the mark needs, so that whoever asks often enough sees
+    /// it done.
     pub(super) fn step_towards(&mut self, mark: Mark) {
         if let Some(lane) = self.lanes.needed(mark) {
             self.step(lane);
@@ -44,7 +45,8 @@ impl Engine {
         }
     }
 
-    /// Who goes on: one of the lanes that are ready, the one that is needed leading; none if the host does.
+    /// Who goes on: one of the lanes that are ready, the one that is needed leading; none if the
+    /// host does.
     fn choose_lane(&mut self, needed: Option<usize>, may_return: bool) -> Option<usize> {
         let kind = if may_return { Choice::Next } else { Choice::Needed };
         let ready = self.lanes.ready(needed);

@@ -41,7 +41,8 @@ impl Touch {
 }
 
 impl Work {
-    /// What it touches, the side that is read before the side that is written. What allocates or frees touches all of its memory.
+    /// What it touches, the side that is read before the side that is written. What allocates or
+    /// frees touches all of its memory.
     pub(crate) fn touches(&self) -> SmallVec<[Touch; 2]> {
         let range = |bytes: &Range<usize>| ByteSet::range(bytes.clone());
         match self {

@@ -1,6 +1,7 @@
 //! Strided copies and fills of the engine's memory.
 //!
-//! Loops over words and indices, with no call inside: builds without optimization, in which tests run, are fast as well.
+//! Loops over words and indices, with no call inside: builds without optimization, in which tests
+//! run, are fast as well.
 
 use std::ops::Range;
 
@@ -12,7 +13,8 @@ use crate::poison::repeat;
 /// Longer runs are copied by the system's `memcpy`, one call each.
 const LONG_RUN_BYTES: usize = 64;
 
-/// Steps along each side of a tile, so that lines of a side that is met at a long stride are used up before they are lost.
+/// Steps along each side of a tile, so that lines of a side that is met at a long stride are used
+/// up before they are lost.
 const TILE: usize = 16;
 
 /// Runs of a plan, or of a part of it, under loops.
@@ -51,7 +53,8 @@ impl Nest {
         }
     }
 
-    /// The parts of it whose bytes, in the concatenation of all runs, lie in a piece; in that order, at most two an axis and one more.
+    /// The parts of it whose bytes, in the concatenation of all runs, lie in a piece; in that
+    /// order, at most two an axis and one more.
     pub(super) fn parts(&self, piece: &Range<usize>) -> SmallVec<[Self; 4]> {
         let mut parts = SmallVec::new();
         if !piece.is_empty() {
@@ -118,7 +121,8 @@ impl Nest {
         self.tiled().iter().for_each(|nest| walk(nest, src, dst));
     }
 
-    /// Copies inside a memory, in which all runs lie, in the order of the runs: they may overlap, by mistake.
+    /// Copies inside a memory, in which all runs lie, in the order of the runs: they may overlap,
+    /// by mistake.
     pub(super) fn copy_within(&self, bytes: &mut [u8]) {
         let run = self.run_bytes;
         self.each_run(|from, to| bytes.copy_within(from..from + run, to));
@@ -150,7 +154,8 @@ impl Nest {
         }
     }
 
-    /// The same runs in an order that caches bear, if the two sides are fastest along different axes.
+    /// The same runs in an order that caches bear, if the two sides are fastest along different
+    /// axes.
     fn tiled(&self) -> SmallVec<[Self; 4]> {
         let mut nests = SmallVec::new();
         let last = self.axes.len() - 1;
@@ -188,7 +193,8 @@ impl Nest {
         nests
     }
 
-    /// With strides in words of so many bytes, and the words of a run as the last axis. All numbers are multiples.
+    /// With strides in words of so many bytes, and the words of a run as the last axis. All numbers
+    /// are multiples.
     fn in_words(&self, width_bytes: usize) -> Self {
         let mut words = self.clone();
         for axis in &mut words.axes {

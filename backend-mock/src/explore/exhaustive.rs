@@ -18,12 +18,15 @@ pub struct Exhausted {
 }
 
 impl Explore {
-    /// Runs a small program in every order of its operations that can make a difference: two orders differ if two operations that touch a common
-    /// byte, one of them writing it, change places, or an event's operation and a query of it, or a free and a question for free
-    /// memory. A program that orders all of that itself has one order. At most `most_runs` runs; they are many soon for a program that polls.
+    /// Runs a small program in every order of its operations that can make a difference: two orders
+    /// differ if two operations that touch a common byte, one of them writing it, change
+    /// places, or an event's operation and a query of it, or a free and a question for free
+    /// memory. A program that orders all of that itself has one order. At most `most_runs` runs;
+    /// they are many soon for a program that polls.
     ///
-    /// Operations run whole, at fresh addresses, and times are not looked at: tearing, reuse and clocks are for the random schedules. The
-    /// program must do the same whenever the device does, so it must not start threads.
+    /// Operations run whole, at fresh addresses, and times are not looked at: tearing, reuse and
+    /// clocks are for the random schedules. The program must do the same whenever the device
+    /// does, so it must not start threads.
     ///
     /// ```
     /// use devarray::{Array, Context, Result};

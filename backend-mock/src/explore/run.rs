@@ -89,7 +89,8 @@ impl Options {
         if self.keep_history {
             device.shared().engine().record_history();
         }
-        // What the program leaves behind is looked at from outside, so nothing of it is relied on after a panic.
+        // What the program leaves behind is looked at from outside, so nothing of it is relied on after a
+        // panic.
         let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
         let report = device.report();
         let (trace, fired, steps) =
@@ -109,8 +110,8 @@ impl Options {
     }
 }
 
-/// Whether one of the failures lets memory stay allocated: giving it back is what failed, or nobody knows whether work that uses
-/// it has ended.
+/// Whether one of the failures lets memory stay allocated: giving it back is what failed, or nobody
+/// knows whether work that uses it has ended.
 fn may_keep(fired: &[Fired]) -> bool {
     fired.iter().any(|fired| match (fired.site, fired.kind) {
         (Site::Free | Site::UnregisterHost, FaultKind::Refused | FaultKind::Cancelled) => true,

@@ -6,8 +6,9 @@ use crate::Trace;
 /// Runs that are tried at most.
 const MOST_TRIES: usize = 500;
 
-/// Turns choices to 0, the benign one, for as long as the run stays wrong in the same way: first everything from some place on, by
-/// halves, then one by one from the end. Deterministic; what is kept is always the trace that a run recorded.
+/// Turns choices to 0, the benign one, for as long as the run stays wrong in the same way: first
+/// everything from some place on, by halves, then one by one from the end. Deterministic; what is
+/// kept is always the trace that a run recorded.
 pub(super) fn shrink(
     mut wrong: Wrong,
     trace: Trace,

@@ -8,7 +8,8 @@ use super::{Explore, Failure, quiet};
 use crate::{MockDevice, Schedule};
 
 impl Explore {
-    /// What ran when in a run that is wrong, the mistake marked: runs the program once more, with the choices and failures of that run.
+    /// What ran when in a run that is wrong, the mistake marked: runs the program once more, with
+    /// the choices and failures of that run.
     ///
     /// ```
     /// use devarray::{Array, Context};

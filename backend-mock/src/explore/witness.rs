@@ -1,4 +1,5 @@
-//! A run in which the order that nothing forbids did happen: the mistake not only told, but acted out.
+//! A run in which the order that nothing forbids did happen: the mistake not only told, but acted
+//! out.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

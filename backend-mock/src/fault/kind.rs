@@ -9,15 +9,18 @@ use crate::device::BACKEND;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// The call returns an error and changes nothing: out of memory where memory is asked for, else an error of the driver. A
-    /// wait ends without anybody knowing whether its work has, as it does when an operation is stuck.
+    /// The call returns an error and changes nothing: out of memory where memory is asked for, else
+    /// an error of the driver. A wait ends without anybody knowing whether its work has, as it
+    /// does when an operation is stuck.
     Refused,
     /// A wait fails, and what it covers is cancelled. Other calls are refused.
     Cancelled,
-    /// The device is lost at this call: work in flight is cancelled, and every later call returns the same error.
+    /// The device is lost at this call: work in flight is cancelled, and every later call returns
+    /// the same error.
     Lost,
-    /// The call returns as if nothing were wrong. The operation it enqueued moves some of its bytes when it runs, and then the
-    /// device is lost. A call that enqueues nothing loses the device at once.
+    /// The call returns as if nothing were wrong. The operation it enqueued moves some of its bytes
+    /// when it runs, and then the device is lost. A call that enqueues nothing loses the device
+    /// at once.
     Torn,
     /// A query that could say yes by taking a step takes none and says no. No fault elsewhere.
     Late,

@@ -6,8 +6,9 @@ use super::{FaultKind, Site};
 
 /// Which calls of the backend fail, and how. An empty plan fails none.
 ///
-/// Calls are counted from 0, those of one site or of any. Where two rules name one call, the first counts. Every random choice
-/// is drawn from the seed of the device, recorded, and repeated with its trace.
+/// Calls are counted from 0, those of one site or of any. Where two rules name one call, the first
+/// counts. Every random choice is drawn from the seed of the device, recorded, and repeated with
+/// its trace.
 ///
 /// Written and read as rules with semicolons between:
 ///
@@ -78,7 +79,8 @@ impl FaultPlan {
         self.window(site, n..n.saturating_add(1), kind)
     }
 
-    /// The calls of the site with these numbers, from 0; of any site if `None`. An empty window fails none.
+    /// The calls of the site with these numbers, from 0; of any site if `None`. An empty window
+    /// fails none.
     #[must_use]
     pub fn window(self, site: impl Into<Option<Site>>, calls: Range<u64>, kind: FaultKind) -> Self {
         self.rule(site.into(), When::Window(calls), kind)
@@ -90,14 +92,16 @@ impl FaultPlan {
         self.rule(site.into(), When::OneIn(n), kind)
     }
 
-    /// In each run about a quarter of the sites, each of whose calls is refused once in `n` times, all by 1 and none by 0. So
-    /// runs differ more than they do when every call is equally likely to fail.
+    /// In each run about a quarter of the sites, each of whose calls is refused once in `n` times,
+    /// all by 1 and none by 0. So runs differ more than they do when every call is equally
+    /// likely to fail.
     #[must_use]
     pub fn buggify(self, n: usize) -> Self {
         self.rule(None, When::Buggify(n), FaultKind::Refused)
     }
 
-    /// Device memory runs out for good when so many bytes have been allocated altogether, freed or not.
+    /// Device memory runs out for good when so many bytes have been allocated altogether, freed or
+    /// not.
     #[must_use]
     pub fn budget_bytes(mut self, bytes: usize) -> Self {
         self.pressure.budget_bytes = Some(bytes);
@@ -111,7 +115,8 @@ impl FaultPlan {
         self
     }
 
-    /// Freed device memory stays taken until the host waits for a stream or an event: out of memory that waiting cures.
+    /// Freed device memory stays taken until the host waits for a stream or an event: out of memory
+    /// that waiting cures.
     #[must_use]
     pub fn hold_freed(mut self) -> Self {
         self.pressure.holds_freed = true;

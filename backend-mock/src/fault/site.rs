@@ -2,7 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
-/// A call of the backend that can be made to fail. `Device::alloc_host` and `AllocHost::alloc_host_as` are one.
+/// A call of the backend that can be made to fail. `Device::alloc_host` and
+/// `AllocHost::alloc_host_as` are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Site {
@@ -123,7 +124,8 @@ impl Site {
         Self::NAMES.iter().find(|(site, _)| *site == self).map_or("?", |(_, name)| name)
     }
 
-    /// Whether a call puts an operation into the queue of a stream, which can fail later than the call.
+    /// Whether a call puts an operation into the queue of a stream, which can fail later than the
+    /// call.
     pub(super) fn enqueues(self) -> bool {
         matches!(
             self,

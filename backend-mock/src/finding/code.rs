@@ -30,7 +30,8 @@ pub enum Code {
     Leak,
     /// DA13: work of other code touches bytes of an array that it did not declare.
     Undeclared,
-    /// DA14: the host function of a kernel writes what is no element of an argument that it may write.
+    /// DA14: the host function of a kernel writes what is no element of an argument that it may
+    /// write.
     OutsideArgument,
     /// DA15: the host function of a kernel leaves elements unwritten that it declares to write.
     Unwritten,
@@ -38,7 +39,8 @@ pub enum Code {
     UndeclaredRead,
     /// DA17: the host function of a kernel panicked.
     HostPanicked,
-    /// DA21: right only under some [profiles](crate::Profile), as CUDA says that it may be so and not that it is.
+    /// DA21: right only under some [profiles](crate::Profile), as CUDA says that it may be so and
+    /// not that it is.
     ReliesOnProfile,
     /// DA26: the host reads write-combined memory. Right, but slow.
     SlowRead,
@@ -46,7 +48,8 @@ pub enum Code {
     NeedlessSync,
     /// DA28: a stream waits for an event that it comes after already.
     NeedlessWait,
-    /// DA29: nothing that a kernel writes depends on an argument that it declares to read. Right for some contents.
+    /// DA29: nothing that a kernel writes depends on an argument that it declares to read. Right
+    /// for some contents.
     UnusedInput,
 }
 

@@ -36,8 +36,8 @@ impl Bytes {
 
     /// Runs of `run` bytes from `offset` on, repeated along axes of (stride, extent).
     ///
-    /// The order of a walk does not matter for the set, so axes are sorted and those that continue each other are
-    /// one: a transposed read of a dense block is one piece.
+    /// The order of a walk does not matter for the set, so axes are sorted and those that continue
+    /// each other are one: a transposed read of a dense block is one piece.
     pub(crate) fn strided(offset: usize, run: usize, axes: impl Iterator<Item = (isize, usize)>) -> Self {
         let mut start = offset;
         let mut steps: SmallVec<[(usize, usize); 6]> = SmallVec::new();

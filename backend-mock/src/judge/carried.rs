@@ -32,7 +32,8 @@ struct Way {
 /// Steps along the axes of a way, and bytes inside a run.
 type Steps = SmallVec<[isize; 7]>;
 
-/// The bytes of the destination that get a byte of a subset of the source. `among` tells which bytes of a set are in it.
+/// The bytes of the destination that get a byte of a subset of the source. `among` tells which
+/// bytes of a set are in it.
 pub(super) fn through(plan: &Plan, source: &Bytes, among: impl Fn(&Strided) -> Parts) -> Bytes {
     let mut parts = Parts::new();
     if let Some(way) = Way::of(plan) {
@@ -138,7 +139,8 @@ mod tests {
     use super::*;
     use crate::{judge::strided::every_byte, rng::SplitMix64};
 
-    /// Plans with any strides, and parts of the source that were given a value, against a walk over the bytes.
+    /// Plans with any strides, and parts of the source that were given a value, against a walk over
+    /// the bytes.
     #[test]
     fn each_byte_goes_where_the_runs_of_the_plan_bring_it() {
         let (mut rng, mut plans, mut nested) = (SplitMix64::new(9), 0, 0);

@@ -20,7 +20,8 @@ use crate::{
 pub(crate) struct Declared {
     read: BTreeMap<BufferId, Initialized>,
     written: BTreeMap<BufferId, Initialized>,
-    /// The same for people: what is done to which bytes of which memory, in the order in which it was declared.
+    /// The same for people: what is done to which bytes of which memory, in the order in which it
+    /// was declared.
     told: Vec<(Access, BufferId, Range<usize>)>,
 }
 
@@ -40,8 +41,9 @@ impl Declared {
         declared
     }
 
-    /// The first bytes of device memory that an operation touches without their being declared. `is_known`: whether a memory is one of
-    /// arrays; of others, only what was declared in part is looked at.
+    /// The first bytes of device memory that an operation touches without their being declared.
+    /// `is_known`: whether a memory is one of arrays; of others, only what was declared in part
+    /// is looked at.
     pub(crate) fn missing(
         &self,
         touch: &Touch,

@@ -7,7 +7,8 @@ use super::{
 use crate::finding::{Finding, Operation};
 
 impl Finding {
-    /// Why `later` on a stream is not ordered after the first of the conflicts, and what would order it.
+    /// Why `later` on a stream is not ordered after the first of the conflicts, and what would
+    /// order it.
     pub(super) fn explain(self, lanes: &Lanes, later: Operation, first: &Conflict) -> Self {
         let earlier = first.with.operation;
         let (from, to) = (earlier.number, later.number);

@@ -10,7 +10,8 @@ const MOST_STEPS: usize = 64;
 /// Lines of a drawing.
 const MOST_LINES: usize = 12;
 
-/// Columns of a drawing: the host and streams. With the numbers in front they stay under 100 characters, indented too.
+/// Columns of a drawing: the host and streams. With the numbers in front they stay under 100
+/// characters, indented too.
 const MOST_COLUMNS: usize = 5;
 
 /// Characters of a column.
@@ -88,8 +89,9 @@ impl History {
         self.0.push_back(step);
     }
 
-    /// The steps around a finding that is about two operations or more, in the order in which they were issued: a column for the host
-    /// and for each stream, the operations of the finding marked, everything that does not fit left out.
+    /// The steps around a finding that is about two operations or more, in the order in which they
+    /// were issued: a column for the host and for each stream, the operations of the finding
+    /// marked, everything that does not fit left out.
     pub(super) fn draw(&self, finding: &Finding) -> Vec<String> {
         if finding.with.is_empty() {
             return Vec::new();
@@ -125,7 +127,8 @@ impl History {
     }
 }
 
-/// The columns that are drawn, in order: those of the finding, then those of what is ordered with it, as far as there is room.
+/// The columns that are drawn, in order: those of the finding, then those of what is ordered with
+/// it, as far as there is room.
 fn columns(steps: &[(Step, bool)], finding: &Finding) -> Vec<Option<usize>> {
     let mut columns = vec![finding.operation.stream];
     let marked = steps.iter().filter(|(_, marked)| *marked);
@@ -139,7 +142,8 @@ fn columns(steps: &[(Step, bool)], finding: &Finding) -> Vec<Option<usize>> {
     columns
 }
 
-/// Which steps are drawn: the last, the first that are marked, then the newest that order others, then the newest.
+/// Which steps are drawn: the last, the first that are marked, then the newest that order others,
+/// then the newest.
 fn chosen(steps: &[(Step, bool)], columns: &[Option<usize>]) -> Vec<usize> {
     let Some(last) = steps.len().checked_sub(1) else { return Vec::new() };
     let marked = (0..last).filter(|&index| steps[index].1).take(MOST_LINES / 2);

@@ -58,7 +58,8 @@ impl Judge {
         self.host.pinned.insert(addresses.start, (addresses.len(), number));
     }
 
-    /// Pinned memory is given back: a mistake if an operation that the host has not waited for uses it.
+    /// Pinned memory is given back: a mistake if an operation that the host has not waited for uses
+    /// it.
     pub(crate) fn unpin(&mut self, addresses: &Range<usize>, operation: Operation) -> Option<Box<Finding>> {
         let finding = self.host_access(addresses, Access::Write, Code::HostFreed, operation);
         self.host.pinned.remove(&addresses.start);
@@ -75,7 +76,8 @@ impl Judge {
         }
     }
 
-    /// It loses the place again: a mistake if an operation that the host has not waited for uses it.
+    /// It loses the place again: a mistake if an operation that the host has not waited for uses
+    /// it.
     pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Box<Finding>> {
         let buffer = self.device.buffer(id).filter(|_| self.on)?;
         let whole = 0..buffer.len_bytes;
@@ -87,8 +89,8 @@ impl Judge {
         finding
     }
 
-    /// The host itself reads or writes device memory, in place: a mistake if an operation that it has not waited for conflicts, the
-    /// allocation among them. What it writes has a value.
+    /// The host itself reads or writes device memory, in place: a mistake if an operation that it
+    /// has not waited for conflicts, the allocation among them. What it writes has a value.
     pub(crate) fn host_touches(
         &mut self,
         declared: &DeclaredAccess<'_, MockBuffer>,
@@ -111,9 +113,11 @@ impl Judge {
         finding
     }
 
-    /// The host itself reads or writes memory: a mistake if an operation that it has not waited for conflicts.
+    /// The host itself reads or writes memory: a mistake if an operation that it has not waited for
+    /// conflicts.
     ///
-    /// No later operation can race with the access, as everything issued later is after it, so it leaves no note.
+    /// No later operation can race with the access, as everything issued later is after it, so it
+    /// leaves no note.
     pub(crate) fn host_access(
         &mut self,
         addresses: &Range<usize>,

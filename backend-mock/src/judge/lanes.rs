@@ -76,7 +76,8 @@ struct Lane {
 }
 
 impl Lanes {
-    /// The next operation of a lane: after the one before it, and after all that the host has waited for.
+    /// The next operation of a lane: after the one before it, and after all that the host has
+    /// waited for.
     pub(super) fn issue(&mut self, index: usize) -> Position {
         self.reach(index);
         let lane = &mut self.lanes[index];

@@ -21,18 +21,20 @@ pub(crate) struct Conflict {
 
 /// The accesses of one memory, by bytes.
 ///
-/// An access is forgotten when no later operation can race with it without also racing with one that is kept:
+/// An access is forgotten when no later operation can race with it without also racing with one
+/// that is kept:
 /// - a write takes the place of whatever is ordered before it;
 /// - a read takes the place of reads that are ordered before it;
 /// - what the host has waited for is ordered before everything issued from now on.
 ///
-/// So each byte keeps at most two accesses a stream, and a shadow does not grow with the number of operations.
+/// So each byte keeps at most two accesses a stream, and a shadow does not grow with the number of
+/// operations.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow(Cells<List>);
 
 impl Shadow {
-    /// Takes note of an access, and tells which earlier ones it races with: those that touch a common byte, one of the two writing, and
-    /// that it does not know.
+    /// Takes note of an access, and tells which earlier ones it races with: those that touch a
+    /// common byte, one of the two writing, and that it does not know.
     pub(super) fn touch(&mut self, bytes: &Bytes, mut visitor: Visitor<'_>) -> Vec<Conflict> {
         let over = self.0.over(&bytes.span());
         if let Some(set) = bytes.only_set() {
@@ -110,7 +112,8 @@ impl Shadow {
         }
     }
 
-    /// The accesses among `bytes` that an operation which knows `clock` races with; it is not taken note of.
+    /// The accesses among `bytes` that an operation which knows `clock` races with; it is not taken
+    /// note of.
     pub(super) fn conflicts(
         &self,
         bytes: &Range<usize>,
@@ -197,16 +200,18 @@ impl<'a> Visitor<'a> {
         Self { access_lists, note, alone, clock, host, conflicts: Vec::new() }
     }
 
-    /// Touches bytes of a cell, of which `first` are the first: finds what the access races with. The accesses to them from now on that can
-    /// still matter.
+    /// Touches bytes of a cell, of which `first` are the first: finds what the access races with.
+    /// The accesses to them from now on that can still matter.
     fn meet(&mut self, accesses: List, first: Range<usize>) -> List {
         let (clock, host, writes, of_pageable) =
             (self.clock, self.host, self.note.writes(), self.note.of_pageable);
-        // Pageable memory may be read before what is before the upload, if the host has not waited for that.
+        // Pageable memory may be read before what is before the upload, if the host has not waited for
+        // that.
         let known = if of_pageable { host } else { clock };
         find_conflicts(self.access_lists, accesses, writes, known, first, &mut self.conflicts);
         let matters = |earlier: &ListedAccess| {
-            // Under some profiles such a read is over when its call returns, and then others before it are not.
+            // Under some profiles such a read is over when its call returns, and then others before it are
+            // not.
             let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
             !(if takes_place { clock } else { host }).knows(earlier.position)
         };
@@ -264,8 +269,8 @@ mod tests {
         rng::SplitMix64,
     };
 
-    /// Random accesses on three lanes, with waits and sweeps, against a list of all accesses to each byte. What is forgotten makes no
-    /// byte look free of races that is not.
+    /// Random accesses on three lanes, with waits and sweeps, against a list of all accesses to
+    /// each byte. What is forgotten makes no byte look free of races that is not.
     #[test]
     fn finds_races_where_a_list_for_each_byte_has_some() {
         let (mut rng, mut races, mut sweeps) = (SplitMix64::new(3), 0, 0);

@@ -18,8 +18,9 @@ pub(super) use without::Left;
 
 /// Runs of one length, repeated along levels, each of which repeats all below it.
 ///
-/// Runs are ascending, and none overlaps another: each stride is at least the extent of what it repeats, and that of the innermost level is
-/// more. So a set costs by its levels, however many runs it has.
+/// Runs are ascending, and none overlaps another: each stride is at least the extent of what it
+/// repeats, and that of the innermost level is more. So a set costs by its levels, however many
+/// runs it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Strided {
     start: usize,
@@ -46,8 +47,8 @@ impl Strided {
         Self { start: range.start, run: range.len(), levels: SmallVec::new() }
     }
 
-    /// Runs of `run` bytes, at least 1, from `start` on, along axes of (stride, extent) with ascending strides above 0. None if runs would
-    /// overlap in a way that is no such set.
+    /// Runs of `run` bytes, at least 1, from `start` on, along axes of (stride, extent) with
+    /// ascending strides above 0. None if runs would overlap in a way that is no such set.
     pub(super) fn along(start: usize, run: usize, axes: &[(usize, usize)]) -> Option<Self> {
         let mut set = Self::of(start..start + run);
         for &(stride, count) in axes {
@@ -167,7 +168,8 @@ impl Strided {
         part
     }
 
-    /// One more level around all, of a stride that is at least the extent. What continues the level below is one with it.
+    /// One more level around all, of a stride that is at least the extent. What continues the level
+    /// below is one with it.
     fn repeat(&mut self, stride: usize, count: usize) {
         match self.levels.last_mut() {
             _ if count < 2 => {}
@@ -208,7 +210,8 @@ impl Strided {
         }
     }
 
-    /// The outermost level as one of `steps` steps in another, and the rest; none if it has too few.
+    /// The outermost level as one of `steps` steps in another, and the rest; none if it has too
+    /// few.
     fn regrouped(&self, steps: usize) -> Parts {
         let mut parts = Parts::new();
         let Some(&Level { stride, count }) = self.levels.last().filter(|_| steps > 1) else {
@@ -260,7 +263,8 @@ fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
     a
 }
 
-/// Which elements of two sets of one outermost stride reach into each other: at `index` of the first, `index + shift` of the second.
+/// Which elements of two sets of one outermost stride reach into each other: at `index` of the
+/// first, `index + shift` of the second.
 fn neighbours(one: &Strided, two: &Strided) -> SmallVec<[(isize, Range<usize>); 2]> {
     let mut found = SmallVec::new();
     let (Some(a), Some(b)) = (one.levels.last(), two.levels.last()) else { return found };

@@ -133,8 +133,9 @@ impl Judge {
         race
     }
 
-    /// The finding of conflicts, explained by the earliest operation; none if the profile leaves none. `of_pageable`: what conflicts is
-    /// the read of the source of an upload of pageable memory.
+    /// The finding of conflicts, explained by the earliest operation; none if the profile leaves
+    /// none. `of_pageable`: what conflicts is the read of the source of an upload of pageable
+    /// memory.
     pub(super) fn conflict(
         &self,
         code: Code,
@@ -200,7 +201,8 @@ impl Judge {
     /// The bytes written have a value from now on, or none if they were copied from such.
     fn give_values(&mut self, touches: &[Touch], work: &Work) {
         if let Work::Launch(_) = work {
-            // It may write several, all of which have a value afterwards: what is not written whole had one before.
+            // It may write several, all of which have a value afterwards: what is not written whole had one
+            // before.
             return touches.iter().for_each(|touch| self.give_all(touch));
         }
         let Some(Touch { place: Place::Device(id), bytes, access: Access::Write }) = touches.last() else {

@@ -15,15 +15,16 @@ pub trait Door<D: Device> {
     /// The program is over, and the device done with it: what comes now clears up.
     fn end(&mut self);
 
-    /// The next thing that happens is operation number `index`; beyond the last, what waits for them all.
+    /// The next thing that happens is operation number `index`; beyond the last, what waits for
+    /// them all.
     fn next(&mut self, index: usize);
 
-    /// A second handle on a buffer that is about to be freed, for programs that use it afterwards; none where no such
-    /// program is played.
+    /// A second handle on a buffer that is about to be freed, for programs that use it afterwards;
+    /// none where no such program is played.
     fn twin(&mut self, buffer: &D::Buffer) -> Option<D::Buffer>;
 
-    /// The host touches pinned memory: reads or writes the bytes. `bytes` may reach outside it; then nothing follows if
-    /// [`is_over`](Self::is_over) says so.
+    /// The host touches pinned memory: reads or writes the bytes. `bytes` may reach outside it;
+    /// then nothing follows if [`is_over`](Self::is_over) says so.
     fn host_access(&mut self, host: &D::HostBuffer, bytes: Range<usize>, access: Access);
 
     /// Whether the program has made a mistake, and so goes no further.

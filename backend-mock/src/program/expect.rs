@@ -72,8 +72,8 @@ impl Verdict {
         }
     }
 
-    /// Whether it is what was expected: the same mistake at the same operation, naming at least one of the expected earlier
-    /// operations and no other; or the same bytes.
+    /// Whether it is what was expected: the same mistake at the same operation, naming at least one
+    /// of the expected earlier operations and no other; or the same bytes.
     #[must_use]
     pub fn meets(&self, expect: &Expect) -> bool {
         match expect {

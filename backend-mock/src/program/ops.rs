@@ -84,8 +84,8 @@ impl Prepared {
     }
 }
 
-/// The plan of a copy between blocks of one width and height. If one reaches further than any memory does, the plan of one
-/// byte that far away takes its place: the verdict on it is the same.
+/// The plan of a copy between blocks of one width and height. If one reaches further than any
+/// memory does, the plan of one byte that far away takes its place: the verdict on it is the same.
 fn plan(to: &Block, from: &Block) -> Plan {
     let far = Block::row(FAR, 1);
     let (to, from) = match (to.is_near(), from.is_near()) {

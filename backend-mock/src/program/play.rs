@@ -18,9 +18,10 @@ use crate::{Access, Finding, MockDevice};
 const FAR: usize = 1 << 40;
 
 impl Program {
-    /// Plays the program on a simulated device, which nobody else uses meanwhile: the bytes of its pinned memories in the
-    /// end, or the first mistake, whose operations are numbered as in the program. The device is left without anything
-    /// queued. Takes a device on which nothing was found so far.
+    /// Plays the program on a simulated device, which nobody else uses meanwhile: the bytes of its
+    /// pinned memories in the end, or the first mistake, whose operations are numbered as in
+    /// the program. The device is left without anything queued. Takes a device on which nothing
+    /// was found so far.
     ///
     /// # Errors
     ///
@@ -35,14 +36,15 @@ impl Program {
         }
     }
 
-    /// Plays the program on a device: the bytes of its pinned memories in the end, or where the door said that it is over.
+    /// Plays the program on a device: the bytes of its pinned memories in the end, or where the
+    /// door said that it is over.
     ///
     /// Blocks until the device is done with it.
     ///
     /// # Safety
     ///
-    /// The program is right, or the device defines what mistakes do and the door says that the program is over at the
-    /// first that reaches outside a memory.
+    /// The program is right, or the device defines what mistakes do and the door says that the
+    /// program is over at the first that reaches outside a memory.
     ///
     /// # Errors
     ///
@@ -97,7 +99,8 @@ impl<D: Device> Stage<D> {
             if zeroed {
                 let line = Layout::new(&[bytes], &[1], 0)?;
                 let plan = Plan::new(&line, &line, 1, &Capabilities::default())?;
-                // SAFETY: the plan covers the buffer, which was allocated on this stream and is used by nothing else.
+                // SAFETY: the plan covers the buffer, which was allocated on this stream and is used by
+                // nothing else.
                 stage.hand.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[0]) })?;
             }
             stage.buffers[index] = Some(buffer);
@@ -175,7 +178,8 @@ impl<D: Device> Stage<D> {
             (&Op::HostWrite { host, offset, len, value }, _) => {
                 door.host_access(&self.hosts[host], touched(offset, len), Access::Write);
                 if !door.is_over() {
-                    // SAFETY: the door did not object, so the bytes lie inside the memory, or the program is right.
+                    // SAFETY: the door did not object, so the bytes lie inside the memory, or the program is
+                    // right.
                     let start = unsafe { self.hosts[host].as_ptr().add(offset) };
                     // SAFETY: as above; no operation in flight uses the bytes.
                     unsafe { start.write_bytes(value, len) };
@@ -198,15 +202,17 @@ impl<D: Device> Stage<D> {
         all
     }
 
-    /// The buffer of a number, or its twin: a program uses a buffer only after its allocation was issued.
+    /// The buffer of a number, or its twin: a program uses a buffer only after its allocation was
+    /// issued.
     fn buffer(&self, index: usize) -> &D::Buffer {
         self.buffers[index]
             .as_ref()
             .expect("names are known from the allocation on, and freed ones have twins")
     }
 
-    /// Where a transfer starts in pinned memory, and how long it is. One that starts outside is made to start at the last byte
-    /// and to end outside, so that its pointer still says which memory it leaves.
+    /// Where a transfer starts in pinned memory, and how long it is. One that starts outside is
+    /// made to start at the last byte and to end outside, so that its pointer still says which
+    /// memory it leaves.
     fn host_range(&self, host: usize, offset: usize, len: usize) -> (*mut u8, usize) {
         let host = &self.hosts[host];
         let start = offset.min(host.len_bytes() - 1);

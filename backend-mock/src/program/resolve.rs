@@ -10,7 +10,8 @@ use super::{
 
 type Result<T> = std::result::Result<T, ParseProgramError>;
 
-/// More streams, events, memories or operations than any program uses: each costs memory before the first operation.
+/// More streams, events, memories or operations than any program uses: each costs memory before the
+/// first operation.
 pub(super) const MOST: usize = 1 << 16;
 
 impl Program {

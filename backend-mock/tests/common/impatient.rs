@@ -3,7 +3,8 @@
 use devarray::{Array, Context};
 use devarray_mock::MockDevice;
 
-/// Right as far as the judge knows, and wrong about what a query says: nobody promises an answer at once.
+/// Right as far as the judge knows, and wrong about what a query says: nobody promises an answer at
+/// once.
 pub(crate) fn impatient(device: MockDevice) {
     let context = Context::new(device).unwrap();
     let stream = context.stream().unwrap();

@@ -1,5 +1,5 @@
-//! What the tests of PyTorch's CUDA sanitizer ask of a judge of streams and events, asked of this one. A kernel that reads is a copy to
-//! bytes of its own here, one that writes is a fill.
+//! What the tests of PyTorch's CUDA sanitizer ask of a judge of streams and events, asked of this
+//! one. A kernel that reads is a copy to bytes of its own here, one that writes is a fill.
 
 use devarray::{Array, Context};
 use devarray_mock::{Code, MockDevice, program::Program};
@@ -137,7 +137,8 @@ fn expired_record() {
     reads.wait(0, 2).launch(2, &[], &[1]).ends_in_a_race();
 }
 
-/// An event that was dropped cannot be waited for: it does not compile. One made in its place was never recorded.
+/// An event that was dropped cannot be waited for: it does not compile. One made in its place was
+/// never recorded.
 #[test]
 fn deleted_record() {
     let other_event = 1;

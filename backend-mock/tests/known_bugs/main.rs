@@ -1,5 +1,6 @@
-//! Real mistakes of real libraries, each with the edge that was missing: without it the judge says what was wrong, with it nothing. The
-//! same mistakes in safe code: most cannot be written there, since streams wait by themselves, and the rest has another meaning.
+//! Real mistakes of real libraries, each with the edge that was missing: without it the judge says
+//! what was wrong, with it nothing. The same mistakes in safe code: most cannot be written there,
+//! since streams wait by themselves, and the rest has another meaning.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod csan;
@@ -9,7 +10,8 @@ mod safe;
 use devarray_mock::{MockDevice, Schedule, program::Program};
 use serde_json::{Value, json};
 
-/// One mistake, or what looks like one and is none (without a `kind`). Operations with `fix` were missing.
+/// One mistake, or what looks like one and is none (without a `kind`). Operations with `fix` were
+/// missing.
 struct Exhibit(Value);
 
 impl Exhibit {

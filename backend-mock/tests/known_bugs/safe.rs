@@ -6,12 +6,14 @@ use devarray_mock::{Explore, MockDevice, Schedule, Site, explore};
 
 /// A stream that waits for nothing by itself.
 pub(crate) fn unchecked_stream(context: &Context<MockDevice>) -> StreamHandle<MockDevice> {
-    // SAFETY: deliberately unordered; the simulator's memory is all that is touched, and waited for before its owner is gone.
+    // SAFETY: deliberately unordered; the simulator's memory is all that is touched, and waited for
+    // before its owner is gone.
     unsafe { context.unchecked_stream() }.unwrap()
 }
 
-/// cudarc's one read event, dfdx#464, cuCascade#184, onnxruntime#5445, quadrants#407, pytorch#83984, btx#97: readers on two streams, a
-/// writer on a third, memory dropped under all of them.
+/// cudarc's one read event, dfdx#464, cuCascade#184, onnxruntime#5445, quadrants#407,
+/// pytorch#83984, btx#97: readers on two streams, a writer on a third, memory dropped under all of
+/// them.
 #[test]
 fn streams_wait_for_every_reader_and_frees_for_every_use() {
     explore(0, 100, |device| {
@@ -29,8 +31,9 @@ fn streams_wait_for_every_reader_and_frees_for_every_use() {
     });
 }
 
-/// pytorch#86264, pytorch#137878, onnxruntime#32121: pinned memory is owned by the copy until the copy is waited for, so there is nothing to read or
-/// write too early. That it does not compile is among the programs of `core/tests/lifetimes`.
+/// pytorch#86264, pytorch#137878, onnxruntime#32121: pinned memory is owned by the copy until the
+/// copy is waited for, so there is nothing to read or write too early. That it does not compile is
+/// among the programs of `core/tests/lifetimes`.
 #[test]
 fn pinned_memory_comes_back_with_its_bytes() {
     explore(0, 100, |device| {
@@ -42,8 +45,9 @@ fn pinned_memory_comes_back_with_its_bytes() {
     });
 }
 
-/// cccl#3814, cudf#23561, cuopt#1756, rmm#2526, lupine#631, onnxruntime#9841, onnxruntime#26512: when a borrowed slice is read and written
-/// does not depend on what kind of memory it is, nor on how long it lives.
+/// cccl#3814, cudf#23561, cuopt#1756, rmm#2526, lupine#631, onnxruntime#9841, onnxruntime#26512:
+/// when a borrowed slice is read and written does not depend on what kind of memory it is, nor on
+/// how long it lives.
 #[test]
 fn borrowed_slices_are_read_at_the_call_and_written_at_its_return() {
     explore(0, 100, |device| {
@@ -69,8 +73,9 @@ fn nothing_is_allocated_for_no_elements() {
     assert_eq!(device.statistics().enqueued, before);
 }
 
-/// cudarc#555: waits for streams are turned off while arrays still hold what they would have waited for, and their drop hangs. Here streams
-/// that do not wait stand beside those that do, and an array dropped after a use by one waits for what it knows of.
+/// cudarc#555: waits for streams are turned off while arrays still hold what they would have waited
+/// for, and their drop hangs. Here streams that do not wait stand beside those that do, and an
+/// array dropped after a use by one waits for what it knows of.
 #[test]
 fn arrays_older_than_the_first_stream_that_does_not_wait_are_dropped_in_order() {
     explore(0, 100, |device| {

@@ -15,7 +15,8 @@ fn line_here() -> u32 {
     Location::caller().line()
 }
 
-/// Whatever is found about a memory, where it was allocated is told with it: by arrays, on the host, and after its free.
+/// Whatever is found about a memory, where it was allocated is told with it: by arrays, on the
+/// host, and after its free.
 #[test]
 fn findings_say_where_the_memory_was_allocated() {
     let device = MockDevice::new();

@@ -137,7 +137,8 @@ fn reading_is_declared_by_either_and_writing_by_writing() {
     }
 }
 
-/// Memory that other code has for itself, and what the library does meanwhile on the same stream, need no declaration.
+/// Memory that other code has for itself, and what the library does meanwhile on the same stream,
+/// need no declaration.
 #[test]
 fn only_work_of_other_code_on_arrays_is_compared() {
     let findings = found(|stream, small, large| {

@@ -1,4 +1,5 @@
-//! Default streams of other code: rows 26 and 27, under every profile, and what they have to do with streams of this library: nothing.
+//! Default streams of other code: rows 26 and 27, under every profile, and what they have to do
+//! with streams of this library: nothing.
 
 use std::{collections::BTreeSet, thread};
 
@@ -52,7 +53,8 @@ impl<'a> Streams<'a> {
 
 type Told = Vec<(Code, ProfileSet)>;
 
-/// What is told of two fills of the same bytes, the same under every schedule, and which of them is the last, over all schedules.
+/// What is told of two fills of the same bytes, the same under every schedule, and which of them is
+/// the last, over all schedules.
 fn fills(
     profile: Profile,
     first: Of,
@@ -85,7 +87,8 @@ fn fills(
     (told.unwrap_or_default(), last)
 }
 
-/// What must be: in order under this profile; only with a `legacy` stream 0; or in no order, which some schedule shows.
+/// What must be: in order under this profile; only with a `legacy` stream 0; or in no order, which
+/// some schedule shows.
 #[track_caller]
 fn check(profile: Profile, first: Of, second: Of, due: Due, outcome: &(Told, BTreeSet<u8>)) {
     let what = format!("{first:?}, then {second:?}, under {profile}");
@@ -241,7 +244,8 @@ fn the_doors_refuse_stream_0_and_streams_that_are_not_there() {
     assert!(error.to_string().contains("no such stream"), "{error}");
 }
 
-/// A name of a stream means it in its own simulator, whichever device of it is asked, and nothing in another.
+/// A name of a stream means it in its own simulator, whichever device of it is asked, and nothing
+/// in another.
 #[test]
 fn the_doors_refuse_streams_of_another_simulator() {
     let (here, there) = (MockDevice::new(), MockDevice::new());

@@ -1,4 +1,5 @@
-//! Planned failures: typed, at the call they were planned for, without an effect; three ends of a wait; a lost device.
+//! Planned failures: typed, at the call they were planned for, without an effect; three ends of a
+//! wait; a lost device.
 
 use devarray::{
     Error, Result,

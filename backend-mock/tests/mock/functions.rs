@@ -1,4 +1,5 @@
-//! What a function or a reduction reads without anybody having written it is found when it is enqueued.
+//! What a function or a reduction reads without anybody having written it is found when it is
+//! enqueued.
 
 use devarray::{
     Array, Context, Result,
@@ -6,7 +7,8 @@ use devarray::{
 };
 use devarray_mock::{Code, MockDevice};
 
-/// Computes of four elements, the last of them written from `from` on; the code and how many bytes were found.
+/// Computes of four elements, the last of them written from `from` on; the code and how many bytes
+/// were found.
 fn found(from: isize, reduces: bool) -> Result<Option<(Code, usize)>> {
     let device = MockDevice::new();
     let stream = Context::new(device.clone())?.stream()?;

@@ -1,4 +1,5 @@
-//! Lifetimes: what is alive is reported with its place, mistakes are findings and never a crash, and nothing queued is lost.
+//! Lifetimes: what is alive is reported with its place, mistakes are findings and never a crash,
+//! and nothing queued is lost.
 
 use devarray::{
     Array, Context, Error,
@@ -86,7 +87,8 @@ fn a_free_that_overtakes_a_reader_is_found_and_one_that_waits_is_not() {
     }
 }
 
-/// One stream writes to memory that another frees and allocates again; with the edge between them or without.
+/// One stream writes to memory that another frees and allocates again; with the edge between them
+/// or without.
 fn free_after_write(device: &MockDevice, wait: bool) -> Vec<u8> {
     let (one, two) = (Queue::open(device), Queue::open(device));
     let first = one.alloc(8);

@@ -1,5 +1,6 @@
-//! The clauses of order, S1 to S8 of `Stream`: each small program under every schedule there is, with exactly the outcomes
-//! that the clause allows. Where an edge is taken away, the wrong outcome is seen too.
+//! The clauses of order, S1 to S8 of `Stream`: each small program under every schedule there is,
+//! with exactly the outcomes that the clause allows. Where an edge is taken away, the wrong outcome
+//! is seen too.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,8 @@ use crate::{
     support::{Host, PLAIN, Queue},
 };
 
-/// Three streams, a buffer whose bytes are all 0 and ready for all of them, and a byte of pinned memory.
+/// Three streams, a buffer whose bytes are all 0 and ready for all of them, and a byte of pinned
+/// memory.
 struct Setting {
     streams: [Queue; 3],
     buffer: MockBuffer,
@@ -26,7 +28,8 @@ fn setting(device: &MockDevice) -> Setting {
     Setting { streams, buffer, host: Host::new(device, &[7]) }
 }
 
-/// The last two bytes of the buffer are one of the expected pairs under each schedule, and each pair under some.
+/// The last two bytes of the buffer are one of the expected pairs under each schedule, and each
+/// pair under some.
 #[track_caller]
 fn assert_ends(expected: &[[u8; 2]], program: impl Fn(&MockDevice, &[Queue; 3], &MockBuffer)) {
     let (seen, count) = outcomes(

@@ -1,4 +1,5 @@
-//! What the simulator promises: legal schedules and all of them, reproducible runs, visible mistakes, typed failures.
+//! What the simulator promises: legal schedules and all of them, reproducible runs, visible
+//! mistakes, typed failures.
 
 mod allocated_at;
 mod declared;

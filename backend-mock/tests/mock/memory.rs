@@ -1,4 +1,5 @@
-//! Device memory: poison that names its origin, addresses, the limit and what is done before it is reported, pinned memory.
+//! Device memory: poison that names its origin, addresses, the limit and what is done before it is
+//! reported, pinned memory.
 
 use devarray::{
     Error,

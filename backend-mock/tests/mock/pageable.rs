@@ -1,4 +1,5 @@
-//! Host memory that is not pinned: rows 6 and 7, under every profile. Whoever trusts in one of them is told so under the others.
+//! Host memory that is not pinned: rows 6 and 7, under every profile. Whoever trusts in one of them
+//! is told so under the others.
 #![allow(unsafe_code)] // makes operations on memory of its own, which it keeps
 
 use std::{collections::BTreeSet, slice};
@@ -75,7 +76,8 @@ fn relies_on(profiles: &[Profile]) -> Vec<(Code, ProfileSet)> {
 const BOTH: [bool; 2] = [false, true];
 const RIGHT: [bool; 1] = [true];
 
-/// Uploads pageable memory, writes it again, and sees whether what was uploaded is what it was at the call.
+/// Uploads pageable memory, writes it again, and sees whether what was uploaded is what it was at
+/// the call.
 fn written_again(device: &MockDevice, waits: bool) -> bool {
     let queue = Queue::open(device);
     let (buffer, mut source) = (queue.alloc(8), Pageable::new(8, 7));
@@ -103,7 +105,8 @@ fn row_06_a_pageable_source_may_be_read_later() {
     }
 }
 
-/// Downloads to the first half of memory, which is registered, and uploads all of it, which is then not pinned.
+/// Downloads to the first half of memory, which is registered, and uploads all of it, which is then
+/// not pinned.
 fn read_behind_a_download(device: &MockDevice, waits: bool, all_registered: bool) -> bool {
     let queue = Queue::open(device);
     let (from, to, memory) = (queue.alloc(8), queue.alloc(16), Pageable::new(16, 1));
@@ -137,7 +140,8 @@ fn row_06_a_pageable_source_may_be_read_before_earlier_work() {
     }
 }
 
-/// Memory that is read twice, pinned and then, as part of more, not: the first read may be under way when the second is over.
+/// Memory that is read twice, pinned and then, as part of more, not: the first read may be under
+/// way when the second is over.
 #[test]
 fn row_06_a_pinned_read_outlasts_a_pageable_one() {
     let program = |device: &MockDevice, pinned_first: bool| {
@@ -202,7 +206,8 @@ fn row_07_a_pageable_download_may_return_before_it_is_done() {
     }
 }
 
-/// What a download waited for is before all that is issued later, on every stream; the allocation of memory too.
+/// What a download waited for is before all that is issued later, on every stream; the allocation
+/// of memory too.
 #[test]
 fn row_07_a_download_that_blocks_has_waited_for_its_stream() {
     let program = |device: &MockDevice, pageable: bool| {
@@ -228,7 +233,8 @@ fn row_07_a_download_that_blocks_has_waited_for_its_stream() {
     }
 }
 
-/// The report of a person who trusts in a machine says in which row, and on which machine it is right.
+/// The report of a person who trusts in a machine says in which row, and on which machine it is
+/// right.
 #[test]
 fn a_reliance_names_profile_row_and_copy() {
     let device = MockDevice::new();

@@ -4,7 +4,8 @@
 use devarray::backend::{Device as _, Event as _, Stream as _};
 use devarray_mock::{MockDevice, Schedule};
 
-/// Whether everything on one of six streams ran before the first operation of another: one order, of many steps.
+/// Whether everything on one of six streams ran before the first operation of another: one order,
+/// of many steps.
 fn is_unlucky(device: &MockDevice) -> bool {
     let streams = [(); 6].map(|()| device.open_stream().unwrap());
     let slow = streams[0].record().unwrap();

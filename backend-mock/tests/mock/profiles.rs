@@ -1,5 +1,6 @@
-//! Random programs of all streams and host memories in which profiles differ: an oracle of edges and reachability says of each, under each
-//! profile, whether it is right, and under which others. What is right does under every schedule what it does in the order of issue.
+//! Random programs of all streams and host memories in which profiles differ: an oracle of edges
+//! and reachability says of each, under each profile, whether it is right, and under which others.
+//! What is right does under every schedule what it does in the order of issue.
 #![allow(unsafe_code)] // makes operations on memory of its own, which it keeps
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -247,7 +248,8 @@ fn played(steps: &[Do], device: &MockDevice) -> (Option<(usize, Code, ProfileSet
         match step {
             Do::Fill { stream, cell } => queues[stream].fill(&buffers[cell], 0, CELL, value).expect(PLAIN),
             Do::Upload { stream, from, to } => {
-                // SAFETY: in bounds, of memory that is kept until the end. A race is defined on the simulator.
+                // SAFETY: in bounds, of memory that is kept until the end. A race is defined on the
+                // simulator.
                 let op = unsafe { UploadOp::new_unchecked(&buffers[to], 0, host(from).cast_const(), CELL) };
                 queues[stream].0.upload(&op).expect(PLAIN);
             }

@@ -1,5 +1,6 @@
-//! Random small programs: the simulator, over all its schedules, leaves exactly the bytes that some order allowed by a
-//! brute-force oracle leaves. So every schedule is legal, and every legal outcome can be seen.
+//! Random small programs: the simulator, over all its schedules, leaves exactly the bytes that some
+//! order allowed by a brute-force oracle leaves. So every schedule is legal, and every legal
+//! outcome can be seen.
 
 use std::collections::BTreeSet;
 
@@ -52,8 +53,8 @@ fn program(seed: u64, len: usize) -> Vec<(usize, Step)> {
     steps
 }
 
-/// The final bytes of every order in which a step comes after all earlier ones of its stream, and a wait after what it
-/// waits for.
+/// The final bytes of every order in which a step comes after all earlier ones of its stream, and a
+/// wait after what it waits for.
 fn oracle(steps: &[(usize, Step)]) -> BTreeSet<Vec<u8>> {
     fn go(steps: &[(usize, Step)], done: &mut Vec<usize>, cells: &[u8], found: &mut BTreeSet<Vec<u8>>) {
         if done.len() == steps.len() {

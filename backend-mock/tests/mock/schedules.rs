@@ -1,5 +1,5 @@
-//! Schedules: each adversary shows what it is for, a missing wait is seen and its twin with the wait never, and runs are
-//! reproduced by their options and by their trace.
+//! Schedules: each adversary shows what it is for, a missing wait is seen and its twin with the
+//! wait never, and runs are reproduced by their options and by their trace.
 
 use devarray::{Layout, backend::Event, copy::Plan};
 use devarray_mock::{MockDevice, Schedule, Trace};

@@ -14,7 +14,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{Status, output::Output};
 
-/// Arrays in device memory: look at devices, rearrange array files, compute on them, check a backend.
+/// Arrays in device memory: look at devices, rearrange array files, compute on them, check a
+/// backend.
 #[derive(Debug, Parser)]
 #[command(name = "devarray", version, max_term_width = 100)]
 #[command(
@@ -40,35 +41,39 @@ pub enum Command {
     Bench(bench::Arguments),
     /// Run the conformance suite on a backend
     ///
-    /// Checks every law and prints a table by group; each law that is broken with what broke and the command that shows it
-    /// again.
+    /// Checks every law and prints a table by group; each law that is broken with what broke and
+    /// the command that shows it again.
     Check(check::Arguments),
     /// List every backend and device
     ///
-    /// Each with its name, generation, driver, and memory free and in total. A backend without a device says why in one
-    /// line; that is no error.
+    /// Each with its name, generation, driver, and memory free and in total. A backend without a
+    /// device says why in one line; that is no error.
     Devices(devices::Arguments),
     /// Run golden cases of layouts and of functions on a backend
     ///
-    /// Runs every case through the public API, the data living in device memory: layout cases, and cases of functions,
-    /// reductions and running forms. Prints one line for each case that differs, and a last line `N passed, M failed`.
+    /// Runs every case through the public API, the data living in device memory: layout cases, and
+    /// cases of functions, reductions and running forms. Prints one line for each case that
+    /// differs, and a last line `N passed, M failed`.
     Golden(golden::Arguments),
     /// Compute a function of .npy files on a device
     ///
-    /// Reads the files, moves the arrays to the device, computes the function there, reduces the result if asked to, and
-    /// writes it. Inputs are `x0`, `x1` and so on, broadcast together as NumPy does. Types never mix silently. OUT is
-    /// replaced when the result is complete, and not before; it may be one of the inputs.
+    /// Reads the files, moves the arrays to the device, computes the function there, reduces the
+    /// result if asked to, and writes it. Inputs are `x0`, `x1` and so on, broadcast together
+    /// as NumPy does. Types never mix silently. OUT is replaced when the result is complete,
+    /// and not before; it may be one of the inputs.
     Map(map::Arguments),
     /// Rearrange a .npy file on a device
     ///
-    /// Reads the file, moves the array to the device, carries out the steps there, brings the result back and writes it,
-    /// as NumPy would. Elements are moved as they are: every NumPy element type of a fixed size passes, in either byte
-    /// order. IN and OUT may be one file; OUT is replaced when the result is complete, and not before.
+    /// Reads the file, moves the array to the device, carries out the steps there, brings the
+    /// result back and writes it, as NumPy would. Elements are moved as they are: every NumPy
+    /// element type of a fixed size passes, in either byte order. IN and OUT may be one file;
+    /// OUT is replaced when the result is complete, and not before.
     Relayout(relayout::Arguments),
     /// Judge stream programs
     ///
-    /// Plays each program on the simulator under many schedules and prints a line of JSON with its verdict: right, with the
-    /// bytes it leaves, or the first mistake. Where a file says what it expects, a last line `N passed, M failed`.
+    /// Plays each program on the simulator under many schedules and prints a line of JSON with its
+    /// verdict: right, with the bytes it leaves, or the first mistake. Where a file says what
+    /// it expects, a last line `N passed, M failed`.
     Replay(replay::Arguments),
 }
 
@@ -77,7 +82,8 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// The input or the environment is at fault; displayed with `{:#}`, the error is one line that names both.
+    /// The input or the environment is at fault; displayed with `{:#}`, the error is one line that
+    /// names both.
     pub fn run(&self, output: &mut Output<'_>) -> Result<Status> {
         if self.quiet {
             output.be_quiet();

@@ -1,4 +1,5 @@
-//! Functions on the command line: what is made of their elements, their scalars, and what is wrong with them.
+//! Functions on the command line: what is made of their elements, their scalars, and what is wrong
+//! with them.
 
 mod call;
 mod check;

@@ -1,4 +1,5 @@
-//! Golden cases: what NumPy gave for a chain of steps, and whether a backend gives the same; and what functions give.
+//! Golden cases: what NumPy gave for a chain of steps, and whether a backend gives the same; and
+//! what functions give.
 
 mod case;
 mod compare;

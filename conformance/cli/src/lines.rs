@@ -39,7 +39,8 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// The file cannot be read or holds nothing at all, or the line is longer than [`limits::LINE_BYTES`].
+    /// The file cannot be read or holds nothing at all, or the line is longer than
+    /// [`limits::LINE_BYTES`].
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
         loop {
             self.line.clear();

@@ -1,5 +1,5 @@
-//! Stream programs: reading files of them, judging them on the simulator under many schedules, explaining mistakes,
-//! drawing what ran when.
+//! Stream programs: reading files of them, judging them on the simulator under many schedules,
+//! explaining mistakes, drawing what ran when.
 
 mod explain;
 mod hardware;

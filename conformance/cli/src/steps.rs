@@ -16,7 +16,8 @@ pub use text::{StepsError, parse_steps};
 
 /// One layout operation, meaning what NumPy means by it.
 ///
-/// Numbers are as the user wrote them: whether an axis exists or an extent is sensible is for the library to say.
+/// Numbers are as the user wrote them: whether an axis exists or an extent is sensible is for the
+/// library to say.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "json::JsonStep")]
 #[non_exhaustive]

@@ -1,4 +1,5 @@
-//! Relations between views that hold whatever the elements are: no oracle, two ways to the same bytes.
+//! Relations between views that hold whatever the elements are: no oracle, two ways to the same
+//! bytes.
 
 use devarray::{
     Array, ArrayView, Device, Error, Layout, LayoutError, NdLayout, Order,

@@ -10,7 +10,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// Elements of any layout on one device go to any layout on the other, and nothing beside them is touched.
+/// Elements of any layout on one device go to any layout on the other, and nothing beside them is
+/// touched.
 pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
     let (here, there) = (harness.context()?, harness.second_context()?);
     let (s, t) = (here.stream()?, there.stream()?);

@@ -43,8 +43,9 @@ pub fn chain<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A copy between any two layouts moves each element to its index, and leaves every other byte of the destination's memory
-/// as it was: for every element size, axis order, stride sign, gap and broadcast.
+/// A copy between any two layouts moves each element to its index, and leaves every other byte of
+/// the destination's memory as it was: for every element size, axis order, stride sign, gap and
+/// broadcast.
 pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     for mut rng in harness.rngs() {
@@ -90,7 +91,8 @@ fn copy_between<T: Element + PartialEq + Debug, D: Device>(
     )
 }
 
-/// Rows copied at a pitch leave the bytes between them alone, on both sides, whatever the widths and alignments.
+/// Rows copied at a pitch leave the bytes between them alone, on both sides, whatever the widths
+/// and alignments.
 pub fn gaps<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     for (width, wider, rows) in
@@ -226,7 +228,8 @@ pub fn zero_size<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(!calls.iter().any(|call| work.contains(call)), || format!("the backend saw {calls:?}"))
 }
 
-/// Two streams may work on disjoint parts of one array at once, without an edge, and neither disturbs the other.
+/// Two streams may work on disjoint parts of one array at once, without an edge, and neither
+/// disturbs the other.
 pub fn disjoint_halves<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (left, right) = (context.strict_stream()?, context.strict_stream()?);

@@ -31,8 +31,8 @@ pub fn contexts_do_not_mix<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&array.to_vec(&stream)?, &data, "an array after refused operations")
 }
 
-/// A strict stream refuses what is not ordered: a read after a write, a write after a read, a write after a write; and
-/// nothing has happened then.
+/// A strict stream refuses what is not ordered: a read after a write, a write after a read, a write
+/// after a write; and nothing has happened then.
 pub fn strict_refuses<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (first, second) = (context.strict_stream()?, context.strict_stream()?);
@@ -53,7 +53,8 @@ pub fn strict_refuses<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&copy.to_vec(&second)?, &data, "a copy made before the write")
 }
 
-/// More memory than the device has is a typed error that says how much was asked for, and the device stays usable.
+/// More memory than the device has is a typed error that says how much was asked for, and the
+/// device stays usable.
 pub fn out_of_memory<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -95,8 +96,8 @@ pub fn failed_calls_change_nothing<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&target.to_vec(&stream)?, &new, "the destination of the copy tried again")
 }
 
-/// Every call of a program failed once in turn: each time a typed error or the right result, no panic, nothing leaked
-/// that was not told of; and the same program then runs on the same context.
+/// Every call of a program failed once in turn: each time a typed error or the right result, no
+/// panic, nothing leaked that was not told of; and the same program then runs on the same context.
 pub fn every_call_failed_once<D: Device>(harness: &Harness<D>) -> Outcome {
     for failing in 0.. {
         let (device, log) = Instrumented::new(harness.open()?);

@@ -25,7 +25,8 @@ pub fn idle<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(event.query()?, || "an event is not ready after a wait for it".into())
 }
 
-/// A wait orders what follows it after what the event captured (S3, S4): the work before it, and none after.
+/// A wait orders what follows it after what the event captured (S3, S4): the work before it, and
+/// none after.
 pub fn snapshot<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (writer, reader) = (context.strict_stream()?, context.strict_stream()?);
@@ -33,7 +34,8 @@ pub fn snapshot<D: Device>(harness: &Harness<D>) -> Outcome {
         let data = elements::<u32>(salt, LEN);
         let first = Array::from_slice(&writer, &[LEN], &data)?;
         let event = writer.record()?;
-        // Not an upload: staging memory would be looked after in between, and the host learn that this is finished.
+        // Not an upload: staging memory would be looked after in between, and the host learn that this is
+        // finished.
         let second = Array::full(&writer, &[LEN], 7_u32)?;
         reader.wait(&event)?;
         same(&first.to_vec(&reader)?, &data, "work before the event")?;
@@ -100,7 +102,8 @@ pub fn transitive<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// When an event's `synchronize` returned, what it captured is finished: other streams need no wait to see it.
+/// When an event's `synchronize` returned, what it captured is finished: other streams need no wait
+/// to see it.
 pub fn synchronize<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (writer, reader) = (context.strict_stream()?, context.strict_stream()?);

@@ -1,4 +1,5 @@
-//! Memory of other code here, ours there, and work of other code among ours. That other code is a stream below the library.
+//! Memory of other code here, ours there, and work of other code among ours. That other code is a
+//! stream below the library.
 #![allow(unsafe_code)] // stands for other code: it allocates, fills and frees below the library
 
 use std::{
@@ -63,7 +64,8 @@ impl<D: Device> Drop for Foreign<D> {
     fn drop(&mut self) {
         self.drops.fetch_add(1, Relaxed);
         let Some(buffer) = self.buffer.take() else { return };
-        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing used it any more.
+        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing used it
+        // any more.
         let freed = self.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
         // A failure leaks the memory, which a device that keeps count tells of.
         drop(freed);
@@ -80,7 +82,8 @@ fn fill<D: Device>(stream: &D::Stream, to: &D::Buffer, bytes: Range<usize>, valu
     stream.fill(&op)
 }
 
-/// A context whose device takes memory of other code; none if it does not, and then says so by name.
+/// A context whose device takes memory of other code; none if it does not, and then says so by
+/// name.
 fn adopting<D: ForeignMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::ForeignMemory) {
@@ -95,7 +98,8 @@ fn adopting<D: ForeignMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>
     Ok(None)
 }
 
-/// Elements are read and written where they are, whatever the address, the strides and the element size.
+/// Elements are read and written where they are, whatever the address, the strides and the element
+/// size.
 pub fn elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = adopting(harness)? else { return Ok(()) };
     let (stream, other) = (context.stream()?, context.stream()?);
@@ -112,7 +116,8 @@ pub fn elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
         let corner = array.view().index(&ix![..2, ..; -1])?.to_vec(&other)?;
         same(&corner, &[2, 1, 0, 99, 99, 99], "adopted elements that were written")?;
     }
-    // An element of twelve bytes, at addresses that no multiple of 256 is a whole number of elements before.
+    // An element of twelve bytes, at addresses that no multiple of 256 is a whole number of elements
+    // before.
     for at in [0, 4, 100, 2000] {
         let line = Layout::contiguous(&[9], Order::C)?;
         let mut array: Array<[u32; 3], D> = Foreign::new(&stream, 4096, 1)?.adopted(&stream, at, &line)?;
@@ -226,12 +231,14 @@ pub fn released<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// What one stream did is there for another that waits for the legacy default stream, if that was made to wait for the first.
+/// What one stream did is there for another that waits for the legacy default stream, if that was
+/// made to wait for the first.
 pub fn legacy_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     through(harness, ForeignStream::LEGACY, ForeignStream::LEGACY)
 }
 
-/// As [`legacy_stream`], of the default stream of this thread; and each of the two waits for the other by itself.
+/// As [`legacy_stream`], of the default stream of this thread; and each of the two waits for the
+/// other by itself.
 pub fn thread_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     through(harness, ForeignStream::PER_THREAD, ForeignStream::PER_THREAD)?;
     through(harness, ForeignStream::PER_THREAD, ForeignStream::LEGACY)?;
@@ -255,7 +262,8 @@ fn through<D: ForeignMemory>(
         one.foreign_waits(waits)?;
         two.wait_for_foreign(waited_for)?;
         // To the library this is memory of other code, of whose uses it knows none.
-        // SAFETY: the array keeps the memory, and all that was done with it is before what `two` is given from now on.
+        // SAFETY: the array keeps the memory, and all that was done with it is before what `two` is given
+        // from now on.
         let seen = unsafe { Array::<u8, D>::adopt(&two, array.view().address(), &line, ()) }?;
         same(&seen.to_vec(&two)?, &vec![round; len], &what)?;
         drop(seen);

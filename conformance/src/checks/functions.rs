@@ -1,7 +1,8 @@
-//! Functions on elements: each rule of their meaning, what they read and write, and their order among other work.
+//! Functions on elements: each rule of their meaning, what they read and write, and their order
+//! among other work.
 //!
-//! What is due comes from the operations of Rust's standard library, from tables, or from the naive evaluator in here;
-//! none of it from core.
+//! What is due comes from the operations of Rust's standard library, from tables, or from the naive
+//! evaluator in here; none of it from core.
 
 mod floats;
 mod halves;

@@ -78,7 +78,8 @@ pub fn used_again<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Asking whether a transfer is done makes progress, and as a future it gets ready without being called back.
+/// Asking whether a transfer is done makes progress, and as a future it gets ready without being
+/// called back.
 pub fn polled<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -135,7 +136,8 @@ pub fn refused<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(refused.into_buffer().is_some_and(|host| host.len() == 5), || "the buffer was lost".into())
 }
 
-/// Borrowed memory, many copies in flight, one wait: sources and destinations are right when the scope ends.
+/// Borrowed memory, many copies in flight, one wait: sources and destinations are right when the
+/// scope ends.
 pub fn scope<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (case, mut rng) in harness.rngs().enumerate() {

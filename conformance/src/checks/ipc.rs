@@ -1,5 +1,5 @@
-//! Memory shared with another process: with the second device, if that is the first as another process has it, else as far as one
-//! process can show.
+//! Memory shared with another process: with the second device, if that is the first as another
+//! process has it, else as far as one process can show.
 #![allow(unsafe_code)] // keeps what is exported while it is open
 
 use devarray::{
@@ -92,7 +92,8 @@ pub fn one_memory<D: Ipc>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// What cannot be opened is refused by name: what is of this process, of another size, or not a name at all.
+/// What cannot be opened is refused by name: what is of this process, of another size, or not a
+/// name at all.
 pub fn refused<D: Ipc>(harness: &Harness<D>) -> Outcome {
     let Some(context) = sharing(harness)? else { return Ok(()) };
     let stream = context.stream()?;

@@ -1,4 +1,5 @@
-//! Joins and paddings: each element of the result is the one that NumPy's definition names, and nothing beside is written.
+//! Joins and paddings: each element of the result is the one that NumPy's definition names, and
+//! nothing beside is written.
 
 use std::fmt::Debug;
 
@@ -13,7 +14,8 @@ use crate::{
 /// The element of a source that each index of a result shows, in C order; none if it is a constant.
 type Sources = Vec<Option<usize>>;
 
-/// For each index of `shape`, the place among the elements of `source`, in C order, of the index that `from` says.
+/// For each index of `shape`, the place among the elements of `source`, in C order, of the index
+/// that `from` says.
 fn sources(shape: &[usize], source: &[usize], from: impl Fn(usize, usize) -> Option<usize>) -> Sources {
     let added = shape.len() - source.len();
     let place = |number: usize| {
@@ -31,7 +33,8 @@ fn sources(shape: &[usize], source: &[usize], from: impl Fn(usize, usize) -> Opt
     (0..shape.iter().product()).map(place).collect()
 }
 
-/// Makes a result of a view, and writes it into a view of another array; compares both with the oracle.
+/// Makes a result of a view, and writes it into a view of another array; compares both with the
+/// oracle.
 fn check<T: Element + PartialEq + Debug, D: Device>(
     context: &Context<D>,
     rng: &mut Rng,
@@ -174,7 +177,8 @@ fn turned_over<'a, T: Element, D: Device>(
     Ok([view.slice_axis(axis, at..)?, view.slice_axis(axis, ..at)?])
 }
 
-/// Cut along an axis and concatenated again, in the other order; taken apart and stacked along another axis.
+/// Cut along an axis and concatenated again, in the other order; taken apart and stacked along
+/// another axis.
 pub fn concatenate<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;

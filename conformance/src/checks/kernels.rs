@@ -1,4 +1,5 @@
-//! Kernels of the program's own: what they compute, what they wait for and what waits for them, and calls that are refused or fail.
+//! Kernels of the program's own: what they compute, what they wait for and what waits for them, and
+//! calls that are refused or fail.
 
 mod declared;
 
@@ -42,7 +43,8 @@ fn scaled(from: &[u32], k: u32) -> Vec<u32> {
     (0..).zip(from).map(|(at, from)| k.wrapping_mul(*from).wrapping_add(at)).collect()
 }
 
-/// A kernel computes what its host function does, of any number of elements from any element on, with each call's own values.
+/// A kernel computes what its host function does, of any number of elements from any element on,
+/// with each call's own values.
 pub fn computes<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     for (salt, (len, skipped)) in [(1, 0), (127, 1), (128, 0), (129, 3), (5000, 2)].into_iter().enumerate() {
@@ -114,7 +116,8 @@ pub fn shared<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A kernel waits for what writes what it reads and for what uses what it writes, and all that follows waits for it.
+/// A kernel waits for what writes what it reads and for what uses what it writes, and all that
+/// follows waits for it.
 pub fn ordered<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = launching(harness)? else { return Ok(()) };
     let (two, three) = (context.stream()?, context.stream()?);
@@ -147,7 +150,8 @@ pub fn ordered<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A strict stream refuses a kernel that is not ordered after what it conflicts with, and what conflicts with it.
+/// A strict stream refuses a kernel that is not ordered after what it conflicts with, and what
+/// conflicts with it.
 pub fn strict<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, _)) = launching(harness)? else { return Ok(()) };
     let (one, two) = (context.strict_stream()?, context.strict_stream()?);
@@ -167,7 +171,8 @@ pub fn strict<D: Launch>(harness: &Harness<D>) -> Outcome {
     same(&y.to_vec(&one)?, &scaled(&[5; 100], 1), "a kernel that was ordered")
 }
 
-/// Arguments that are not as declared, and launches that no device can do, are refused by name and change nothing.
+/// Arguments that are not as declared, and launches that no device can do, are refused by name and
+/// change nothing.
 pub fn refused<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     let x = Array::full(&stream, &[6, 4], 5_u32)?;

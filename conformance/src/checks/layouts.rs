@@ -52,7 +52,8 @@ pub fn orders<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A reshape walks the elements in row-major order, as a view or as a copy, and reshaping back restores the shape.
+/// A reshape walks the elements in row-major order, as a view or as a copy, and reshaping back
+/// restores the shape.
 pub fn reshape<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (shape, mut rng) in SHAPES.iter().zip(harness.rngs()) {
@@ -90,7 +91,8 @@ pub fn ravel<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// The parts of a split are disjoint and together the whole: writing each once writes everything once.
+/// The parts of a split are disjoint and together the whole: writing each once writes everything
+/// once.
 pub fn split<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (axis, sections) in [(0, 1), (0, 3), (1, 2), (1, 5), (1, 9)] {
@@ -135,7 +137,8 @@ pub fn scalars<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(due, || format!("index 2 of an axis of 2: {outside:?}"))
 }
 
-/// A size that does not fit the address space is a pure error, also beside an extent of 0 and times the element size.
+/// A size that does not fit the address space is a pure error, also beside an extent of 0 and times
+/// the element size.
 pub fn overflow<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for shape in [

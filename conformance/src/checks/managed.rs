@@ -1,4 +1,5 @@
-//! Memory that moves between host and device by itself, on a device that has it and on one that has not.
+//! Memory that moves between host and device by itself, on a device that has it and on one that has
+//! not.
 
 use devarray::{
     Context, Error, ManagedArray,

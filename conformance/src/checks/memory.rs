@@ -12,7 +12,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// The ledger names what is live and its sums are exact; what arrays hold is not touched by others coming and going.
+/// The ledger names what is live and its sums are exact; what arrays hold is not touched by others
+/// coming and going.
 pub fn ledger<D: Device>(harness: &Harness<D>) -> Outcome {
     for mut rng in harness.rngs() {
         let context = harness.context()?;

@@ -1,4 +1,5 @@
-//! Copies between devices that may reach each other's memory: two, where the backend has two, else two contexts of one.
+//! Copies between devices that may reach each other's memory: two, where the backend has two, else
+//! two contexts of one.
 
 use devarray::{
     Array, Context, Crossing, Error, Order,
@@ -19,8 +20,8 @@ struct Pair<D: PeerAccess> {
     way: Crossing,
 }
 
-/// A pair whose first is let into the memory of the second, if that can be; none if the device does not know of peers, and then
-/// says so by name.
+/// A pair whose first is let into the memory of the second, if that can be; none if the device does
+/// not know of peers, and then says so by name.
 fn pair<D: PeerAccess>(harness: &Harness<D>) -> Result<Option<Pair<D>>, Violation> {
     let (here, there) = (harness.context()?, harness.second_context()?);
     let can = here.can_access_peer(&there)?;
@@ -34,7 +35,8 @@ fn pair<D: PeerAccess>(harness: &Harness<D>) -> Result<Option<Pair<D>>, Violatio
     Ok(declared.then_some(Pair { here, there, way }))
 }
 
-/// Before access is enabled and after: elements of any layout go to any layout, and nothing beside them is touched.
+/// Before access is enabled and after: elements of any layout go to any layout, and nothing beside
+/// them is touched.
 pub fn strided<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     let (here, there) = (harness.context()?, harness.second_context()?);
     let (s, t) = (here.stream()?, there.stream()?);
@@ -111,7 +113,8 @@ pub fn to_and_fro<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// Each side's stream must be its own, and what does not fit is refused; then nothing changes. No elements need no access.
+/// Each side's stream must be its own, and what does not fit is refused; then nothing changes. No
+/// elements need no access.
 pub fn refused<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     let Some(Pair { here, there, way }) = pair(harness)? else { return Ok(()) };
     let (s, t) = (here.stream()?, there.stream()?);

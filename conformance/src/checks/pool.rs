@@ -29,7 +29,8 @@ fn pooling<D: PoolControl>(harness: &Harness<D>) -> Result<Option<Context<D>>, c
     Ok(None)
 }
 
-/// Trimming, to whatever size, takes nothing that is in use. The pool may be in use by others of the process too.
+/// Trimming, to whatever size, takes nothing that is in use. The pool may be in use by others of
+/// the process too.
 pub fn trim<D: PoolControl>(harness: &Harness<D>) -> Outcome {
     let Some(context) = pooling(harness)? else { return Ok(()) };
     let stream = context.stream()?;
@@ -50,7 +51,8 @@ pub fn trim<D: PoolControl>(harness: &Harness<D>) -> Outcome {
     context.set_pool_release_threshold(usize::MAX).map_err(crate::Violation::from)
 }
 
-/// Memory that was freed is not in use, kept or not. Others may use the pool meanwhile, so it is enough to see it once.
+/// Memory that was freed is not in use, kept or not. Others may use the pool meanwhile, so it is
+/// enough to see it once.
 fn is_used_no_more<D: PoolControl>(context: &Context<D>) -> Outcome {
     let (stream, len_bytes) = (context.stream()?, 3 << 20);
     for _ in 0..100 {

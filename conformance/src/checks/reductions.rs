@@ -1,7 +1,7 @@
 //! Reductions and running forms: which value comes out, in whatever layout the elements lie.
 //!
-//! Sums of floats are compared with the order of additions that `devarray::function::Combine` describes, written out
-//! in `naive`.
+//! Sums of floats are compared with the order of additions that `devarray::function::Combine`
+//! describes, written out in `naive`.
 
 mod naive;
 mod rules;

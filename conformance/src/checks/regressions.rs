@@ -1,8 +1,10 @@
-//! Nine ways in which another safe layer over CUDA lets safe programs corrupt memory, as regressions: none is possible here.
+//! Nine ways in which another safe layer over CUDA lets safe programs corrupt memory, as
+//! regressions: none is possible here.
 //!
-//! H1 to H9 were found in cudarc 0.19 by driving its real code over a counting driver; each check says what went wrong there.
-//! Where a hole is also closed by types, the compile-fail programs in `core/tests/lifetimes` show that: H4
-//! (`pinned_memory_used_in_flight`, `pinned_memory_kept_by_reference`), H6 (no stream means another one on another thread, so
+//! H1 to H9 were found in cudarc 0.19 by driving its real code over a counting driver; each check
+//! says what went wrong there. Where a hole is also closed by types, the compile-fail programs in
+//! `core/tests/lifetimes` show that: H4 (`pinned_memory_used_in_flight`,
+//! `pinned_memory_kept_by_reference`), H6 (no stream means another one on another thread, so
 //! there is nothing to write).
 
 use std::thread;
@@ -27,7 +29,8 @@ fn busy<D: Device>(stream: &StreamHandle<D>) -> Result<Array<u32, D>> {
     Ok(array)
 }
 
-/// H1: a buffer kept one event for its readers, so that after a second reader a writer or a free waited for that one only.
+/// H1: a buffer kept one event for its readers, so that after a second reader a writer or a free
+/// waited for that one only.
 pub fn last_reader<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (slow, fast, writer) = (context.stream()?, context.stream()?, context.stream()?);
@@ -68,7 +71,8 @@ pub fn dropped_stream<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// H3: an error kept from a drop was returned by the next call in place of what it had to do: waits did not wait.
+/// H3: an error kept from a drop was returned by the next call in place of what it had to do: waits
+/// did not wait.
 pub fn kept_error<D: Device>(harness: &Harness<D>) -> Outcome {
     let (device, log) = Instrumented::new(harness.open()?);
     let context = Context::new(device)?;
@@ -107,7 +111,8 @@ pub fn pinned_as_slice<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// H5: buffers of one context were used on streams of another of the same device, without any order.
+/// H5: buffers of one context were used on streams of another of the same device, without any
+/// order.
 pub fn two_contexts<D: Device>(harness: &Harness<D>) -> Outcome {
     let device = harness.open()?;
     let stream = Context::new(device)?.stream()?;
@@ -163,7 +168,8 @@ pub fn source_of_another_device<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// H8: a length times a size wrapped around, and safe code wrote beyond the few bytes that were allocated.
+/// H8: a length times a size wrapped around, and safe code wrote beyond the few bytes that were
+/// allocated.
 pub fn wrapped_size<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for len in [(1 << 61) + 1, usize::MAX / 8 + 2, usize::MAX] {
@@ -174,7 +180,8 @@ pub fn wrapped_size<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&Array::from_slice(&stream, &[1], &[7_u64])?.to_vec(&stream)?, &[7], "a stream after refusals")
 }
 
-/// H9: memory dropped on a thread without the device's context leaked, or was freed out of order on another device.
+/// H9: memory dropped on a thread without the device's context leaked, or was freed out of order on
+/// another device.
 pub fn dropped_elsewhere<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;

@@ -15,7 +15,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context whose device times events; none if it does not, and then says so by name and changes nothing.
+/// A context whose device times events; none if it does not, and then says so by name and changes
+/// nothing.
 fn timed<D: Timing>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::EventTiming) {

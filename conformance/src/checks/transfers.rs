@@ -1,4 +1,5 @@
-//! Copies between host and device: nothing lost, nothing beside it touched, and the host memory free on return.
+//! Copies between host and device: nothing lost, nothing beside it touched, and the host memory
+//! free on return.
 
 use std::fmt::Debug;
 
@@ -10,7 +11,8 @@ use crate::{
     violation::same,
 };
 
-/// What goes to the device comes back, for every element type and for sizes around those at which methods change.
+/// What goes to the device comes back, for every element type and for sizes around those at which
+/// methods change.
 pub fn round_trip<D: Device>(harness: &Harness<D>) -> Outcome {
     fn of<T: Element + PartialEq + Debug, D: Device>(harness: &Harness<D>, sizes: &[usize]) -> Outcome {
         let stream = harness.context()?.stream()?;
@@ -31,8 +33,8 @@ pub fn round_trip<D: Device>(harness: &Harness<D>) -> Outcome {
     of::<u64, D>(harness, &[1_048_579])
 }
 
-/// Host data of any layout goes to a device view of any layout and back; elements beside the view keep their values on
-/// the device, and places beside the layout theirs on the host.
+/// Host data of any layout goes to a device view of any layout and back; elements beside the view
+/// keep their values on the device, and places beside the layout theirs on the host.
 pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -64,14 +66,16 @@ pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Column-major data in C order, by the oracle: column-major is C order of the reversed shape, transposed.
+/// Column-major data in C order, by the oracle: column-major is C order of the reversed shape,
+/// transposed.
 fn column_major<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
     let backward: Vec<usize> = shape.iter().rev().copied().collect();
     let axes: Vec<usize> = (0..shape.len()).rev().collect();
     crate::Picture::of(&backward).permute(&axes).read(data)
 }
 
-/// Host memory is free as soon as the call returns: overwriting it then changes nothing on the device.
+/// Host memory is free as soon as the call returns: overwriting it then changes nothing on the
+/// device.
 pub fn host_memory_is_free<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for len in [1, 1000, 100_000, 3_000_000] {
@@ -85,7 +89,8 @@ pub fn host_memory_is_free<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Many transfers in flight at once, larger together than any staging memory, do not disturb each other.
+/// Many transfers in flight at once, larger together than any staging memory, do not disturb each
+/// other.
 pub fn many_in_flight<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let streams = [context.stream()?, context.stream()?];

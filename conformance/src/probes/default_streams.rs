@@ -1,4 +1,5 @@
-//! Default streams of other code, as far as the library meets them: it waits for them and lets them wait.
+//! Default streams of other code, as far as the library meets them: it waits for them and lets them
+//! wait.
 
 use std::{sync::mpsc, thread};
 

@@ -1,5 +1,5 @@
-//! A program under way, on a device and on a naive model side by side: the model is the list of the elements of each
-//! array, changed call by call.
+//! A program under way, on a device and on a naive model side by side: the model is the list of the
+//! elements of each array, changed call by call.
 
 use std::{
     fmt::{self, Debug},
@@ -111,7 +111,8 @@ pub(super) struct Held<T: Element, D: Device> {
     pub(super) due: Vec<T>,
 }
 
-/// Lists that a device may still write to if it broke the promise of a scope: freed only if the whole program went well.
+/// Lists that a device may still write to if it broke the promise of a scope: freed only if the
+/// whole program went well.
 pub(super) struct Borrowed<T> {
     pub(super) lists: Vec<Vec<T>>,
     is_free: bool,
@@ -341,7 +342,8 @@ impl<'h, T: Elements, D: Device> Machine<'h, T, D> {
         self.done(stream.synchronize(), false)?;
         self.context.set_release_limits(ReleaseLimits::default());
         self.context.set_pinned_limits(PinnedLimits::default());
-        // What a dropped stream still uses is given up when its work is found to be finished, and nobody can wait for that.
+        // What a dropped stream still uses is given up when its work is found to be finished, and nobody
+        // can wait for that.
         let mut alive = self.context.live_allocations();
         alive.retain(|record| record.kind == MemoryKind::Device || !self.replaced);
         if let Some(first) = alive.first() {

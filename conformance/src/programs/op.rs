@@ -1,5 +1,6 @@
-//! Programs as data. Every list of operations is a program: operands are named by a number modulo what exists, extents
-//! and positions modulo what fits, and an operation without operands does nothing.
+//! Programs as data. Every list of operations is a program: operands are named by a number modulo
+//! what exists, extents and positions modulo what fits, and an operation without operands does
+//! nothing.
 
 use std::fmt;
 
@@ -17,7 +18,8 @@ pub enum Item {
     U64,
 }
 
-/// Operations on streams that all wait by themselves, until one of them is replaced by a strict one.
+/// Operations on streams that all wait by themselves, until one of them is replaced by a strict
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Program {
@@ -37,8 +39,8 @@ impl Program {
     }
 }
 
-/// One transform of a view. Axes are counted modulo the rank, positions modulo the extent; on a view without axes, or
-/// along an axis without positions, transforms that need one do nothing.
+/// One transform of a view. Axes are counted modulo the rank, positions modulo the extent; on a
+/// view without axes, or along an axis without positions, transforms that need one do nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Transform {
@@ -150,7 +152,8 @@ pub enum Formula {
 #[non_exhaustive]
 #[expect(missing_docs, reason = "`stream` names a stream, `to` is written, `from` is read, `of` is both")]
 pub enum Op {
-    /// Makes an array of the first `rank` (at most 3) extents. The seventh takes the place of another, which is dropped.
+    /// Makes an array of the first `rank` (at most 3) extents. The seventh takes the place of
+    /// another, which is dropped.
     Create { stream: usize, extents: [usize; 3], rank: usize, start: Start, value: usize },
     /// Fills a part.
     Fill { stream: usize, to: Part, value: usize },
@@ -160,9 +163,11 @@ pub enum Op {
     UploadF { stream: usize, to: Part, value: usize },
     /// Reads a part, and compares.
     Download { stream: usize, from: Part },
-    /// Copies between parts of two arrays, cut to a common shape; extents of 1 are repeated in the source.
+    /// Copies between parts of two arrays, cut to a common shape; extents of 1 are repeated in the
+    /// source.
     Copy { stream: usize, to: Part, from: Part },
-    /// Splits a part in two to four sections, and copies one of them to another, or fills it where they differ in shape.
+    /// Splits a part in two to four sections, and copies one of them to another, or fills it where
+    /// they differ in shape.
     Sections { stream: usize, of: Part, axis: usize, to: usize, from: usize, value: usize },
     /// Moves all but some positions of an axis up or down it: source and destination may overlap.
     Shift { stream: usize, of: Part, axis: usize, by: usize, down: bool },

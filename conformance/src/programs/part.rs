@@ -57,8 +57,9 @@ impl Place {
         self.steps.push(step);
     }
 
-    /// Cuts a source and a destination to one shape: outer axes of the source go or are repeated, as are extents of 1.
-    /// Whether they now have one: an outer axis without positions cannot go.
+    /// Cuts a source and a destination to one shape: outer axes of the source go or are repeated,
+    /// as are extents of 1. Whether they now have one: an outer axis without positions cannot
+    /// go.
     pub(super) fn meet(source: &mut Self, destination: &mut Self) -> bool {
         while source.shape().len() > destination.shape().len() {
             if source.shape()[0] == 0 {
@@ -180,7 +181,8 @@ fn resolved(transform: Transform, shape: &[usize]) -> Option<Step> {
     }
 }
 
-/// Where each of `sections` parts of so many positions begins, and how long it is: the first ones are longer by one.
+/// Where each of `sections` parts of so many positions begins, and how long it is: the first ones
+/// are longer by one.
 pub(super) fn sections_of(extent: usize, sections: usize) -> Vec<(usize, usize)> {
     let mut start = 0;
     (0..sections)

@@ -19,7 +19,8 @@ use crate::{Harness, Violation};
 /// Operations of a drawn program at most.
 pub const MOST_OPS: usize = 24;
 
-/// A look at what a device thinks of the program that just ended, such as the report of a simulator.
+/// A look at what a device thinks of the program that just ended, such as the report of a
+/// simulator.
 type After = Box<dyn Fn() -> Result<(), String> + Sync>;
 
 /// What follows one program after another.
@@ -30,7 +31,8 @@ pub struct Search {
     after: Option<After>,
 }
 
-/// The smallest program that fails, and how. Its text is that program as a test, and the command to repeat the search.
+/// The smallest program that fails, and how. Its text is that program as a test, and the command to
+/// repeat the search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
@@ -49,8 +51,8 @@ pub struct Found {
 }
 
 impl Program {
-    /// Runs the program on a fresh device, and compares all that it reads with what running it call by call gives.
-    /// Functions are left out.
+    /// Runs the program on a fresh device, and compares all that it reads with what running it call
+    /// by call gives. Functions are left out.
     ///
     /// # Errors
     ///
@@ -168,7 +170,8 @@ fn rng(seed: u64) -> TestRng {
     TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
 }
 
-/// First as proptest makes values small, then by leaving operations and transforms out until none can go.
+/// First as proptest makes values small, then by leaving operations and transforms out until none
+/// can go.
 fn smallest(
     tree: &mut impl ValueTree<Value = Program>,
     mut failure: Failure,

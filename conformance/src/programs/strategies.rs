@@ -13,8 +13,8 @@ use crate::patterns::{Pattern, Step};
 /// Seeds, operands and positions: names modulo what exists.
 const NAMES: std::ops::Range<usize> = 0..12;
 
-/// Shapes of up to `most_axes` axes: extents of 0 and 1 are frequent, most are below 7, and some lie around the edges of
-/// tiles. Shrinks to fewer axes and smaller extents.
+/// Shapes of up to `most_axes` axes: extents of 0 and 1 are frequent, most are below 7, and some
+/// lie around the edges of tiles. Shrinks to fewer axes and smaller extents.
 pub fn shapes(most_axes: usize) -> BoxedStrategy<Vec<usize>> {
     vec(extents(), 0..=most_axes).boxed()
 }
@@ -24,8 +24,9 @@ fn extents() -> BoxedStrategy<usize> {
         .boxed()
 }
 
-/// Views of a shape into some C-contiguous base: axes in any order, steps of any sign, gaps before, between and after. If
-/// `repeats`, axes of the base may be repeated, as those of a destination may not. Shrinks to the whole base.
+/// Views of a shape into some C-contiguous base: axes in any order, steps of any sign, gaps before,
+/// between and after. If `repeats`, axes of the base may be repeated, as those of a destination may
+/// not. Shrinks to the whole base.
 pub fn patterns(shape: Vec<usize>, repeats: bool) -> BoxedStrategy<Pattern> {
     let rank = shape.len();
     let order = Just((0..rank).collect::<Vec<usize>>()).prop_shuffle();
@@ -56,8 +57,8 @@ pub fn patterns(shape: Vec<usize>, repeats: bool) -> BoxedStrategy<Pattern> {
         .boxed()
 }
 
-/// Bits of an element of so many bytes: zero, one, all ones, the sign bit, and for sizes of floats infinities, quiet and
-/// signalling NaN, the least subnormal; else any.
+/// Bits of an element of so many bytes: zero, one, all ones, the sign bit, and for sizes of floats
+/// infinities, quiet and signalling NaN, the least subnormal; else any.
 pub fn element_bits(item_bytes: usize) -> BoxedStrategy<u64> {
     let width = u32::try_from(item_bytes.clamp(1, 8) * 8).unwrap_or(64);
     let mask = u64::MAX >> (64 - width);
@@ -75,7 +76,8 @@ pub fn element_bits(item_bytes: usize) -> BoxedStrategy<u64> {
     prop_oneof![2 => select(special), 3 => any::<u64>().prop_map(move |bits| bits & mask)].boxed()
 }
 
-/// Floats: zeros of both signs, infinities, NaN, subnormals and the least and greatest among any others.
+/// Floats: zeros of both signs, infinities, NaN, subnormals and the least and greatest among any
+/// others.
 pub fn floats() -> BoxedStrategy<f32> {
     element_bits(4).prop_map(|bits| f32::from_bits(u32::try_from(bits).unwrap_or(0))).boxed()
 }

@@ -1,7 +1,7 @@
 //! The laws of what a device may be able to do beyond what every device must.
 
-/// The laws of extras: each a group of its own, for devices that implement the trait of that name. As
-/// [`__for_each_law!`](crate::__for_each_law), the list of one extra.
+/// The laws of extras: each a group of its own, for devices that implement the trait of that name.
+/// As [`__for_each_law!`](crate::__for_each_law), the list of one extra.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __for_each_law_of {

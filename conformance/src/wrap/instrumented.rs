@@ -63,7 +63,8 @@ struct LogState {
     failing: Option<usize>,
 }
 
-/// Forwards everything to the device it wraps, except the one call that its [`Log`] was told to fail.
+/// Forwards everything to the device it wraps, except the one call that its [`Log`] was told to
+/// fail.
 #[derive(Debug)]
 pub struct Instrumented<D> {
     inner: D,
@@ -98,8 +99,8 @@ impl Log {
         self.state().calls.clear();
     }
 
-    /// Lets the call fail before which `calls_before` more succeed. A failed call does not reach the wrapped device;
-    /// a failed `synchronize` does, and reports [`Quiesced::Ended`].
+    /// Lets the call fail before which `calls_before` more succeed. A failed call does not reach
+    /// the wrapped device; a failed `synchronize` does, and reports [`Quiesced::Ended`].
     pub fn fail_after(&self, calls_before: usize) {
         self.state().failing = Some(calls_before);
     }
@@ -150,7 +151,8 @@ impl<D: Device> Instrumented<D> {
     }
 }
 
-// SAFETY: every method forwards to a device whose implementor vouches for it, or fails before anything was enqueued.
+// SAFETY: every method forwards to a device whose implementor vouches for it, or fails before
+// anything was enqueued.
 unsafe impl<D: Device> Device for Instrumented<D> {
     type Buffer = D::Buffer;
     type HostBuffer = D::HostBuffer;

@@ -1,7 +1,7 @@
 //! Devices that are wrong on purpose, each in one way: what the suite must notice.
 //!
-//! Pinned memory of such a device is never freed, because a device that says too early that it is finished would
-//! otherwise write into memory given back to the allocator.
+//! Pinned memory of such a device is never freed, because a device that says too early that it is
+//! finished would otherwise write into memory given back to the allocator.
 #![allow(unsafe_code)] // implements unsafe traits, wrongly on purpose, over a backend whose memory is its own
 
 use std::{
@@ -88,7 +88,8 @@ impl<D: Device> Broken<D> {
     }
 }
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
+// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
+// access.
 unsafe impl<D: Device> Device for Broken<D> {
     type Buffer = Placed<D::Buffer>;
     type HostBuffer = Kept<D>;

@@ -101,8 +101,9 @@ impl Bug {
     /// How many variants there are, `None` among them.
     pub(crate) const COUNT: usize = Self::KernelsOutOfOrder as usize + 1;
 
-    /// Whether it is in an extra, and all that every device does is right. Only such a device may be given memory of
-    /// the program's own: one that is finished too late would write into it when it is somebody else's.
+    /// Whether it is in an extra, and all that every device does is right. Only such a device may
+    /// be given memory of the program's own: one that is finished too late would write into it
+    /// when it is somebody else's.
     pub(crate) const fn is_of_an_extra(self) -> bool {
         self as usize >= Self::ExtrasDeclaredButRefused as usize || matches!(self, Self::None)
     }

@@ -1,5 +1,5 @@
-//! The suite is strong enough: each bug planted in a backend breaks the law that is named for it, a backend without one
-//! keeps every law, and no law is there for nothing.
+//! The suite is strong enough: each bug planted in a backend breaks the law that is named for it, a
+//! backend without one keeps every law, and no law is there for nothing.
 
 mod broken;
 mod bug;
@@ -33,8 +33,8 @@ use devarray_conformance::{
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
 
-/// Laws that no bug planted below the waist can break, because they are about the library above it. A bug planted there
-/// does: `.ci/core_bugs.py` has one for each.
+/// Laws that no bug planted below the waist can break, because they are about the library above it.
+/// A bug planted there does: `.ci/core_bugs.py` has one for each.
 const NOTICE_NO_BUG_BELOW: &[&str] = &[
     // No backend is asked.
     "buffers::zero_bytes",
@@ -75,9 +75,10 @@ where
     all().into_iter().chain(extras.flatten()).collect()
 }
 
-/// Whether a device with this bug is held against a law. The slowest only where it is the one that matters; and only a
-/// device that is wrong in nothing but an extra is given memory of the program's own. Bugs in functions are tried on the
-/// laws of functions, which hold nothing else but what bugs in the extras themselves break.
+/// Whether a device with this bug is held against a law. The slowest only where it is the one that
+/// matters; and only a device that is wrong in nothing but an extra is given memory of the
+/// program's own. Bugs in functions are tried on the laws of functions, which hold nothing else but
+/// what bugs in the extras themselves break.
 fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     let of_functions =
         ["functions::", "reductions::", "kernels::"].iter().any(|group| law.starts_with(group));
@@ -88,8 +89,9 @@ fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     (law != SLOWEST || killer == SLOWEST) && (!law.starts_with("registered::") || bug.is_of_an_extra())
 }
 
-/// Devices with a bug. For laws of peers and of other processes the second is another device of the first's machine, or the
-/// first as another process has it; the others are to find two that share nothing.
+/// Devices with a bug. For laws of peers and of other processes the second is another device of the
+/// first's machine, or the first as another process has it; the others are to find two that share
+/// nothing.
 fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDevice>> {
     let schedule = schedule.clone();
     let second: fn(&MockDevice) -> MockDevice = match group {
@@ -107,7 +109,8 @@ fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDev
         .with_cases(CASES)
 }
 
-/// The laws that a device with this bug breaks, under the two fixed schedules that run as little as they may.
+/// The laws that a device with this bug breaks, under the two fixed schedules that run as little as
+/// they may.
 fn broken_laws(bug: Bug, killer: &str) -> BTreeMap<String, String> {
     let mut broken = BTreeMap::new();
     for schedule in [Schedule::Lazy, Schedule::ReverseLazy] {
@@ -154,7 +157,8 @@ fn next_of<'a, T>(list: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
 
 #[test]
 fn every_bug_is_noticed_by_the_law_named_for_it_and_every_law_notices_one() {
-    // As many at a time as there are processors; each in a process of its own, because broken devices free no pinned memory.
+    // As many at a time as there are processors; each in a process of its own, because broken devices
+    // free no pinned memory.
     let (next, tried) = (AtomicUsize::new(0), Mutex::new(vec![BTreeMap::new(); KILLERS.len()]));
     std::thread::scope(|threads| {
         for _ in 0..std::thread::available_parallelism().map_or(1, NonZeroUsize::get) {

@@ -1,4 +1,5 @@
-//! What a test of a suite says when it fails: enough to know what was read instead, and to run it again.
+//! What a test of a suite says when it fails: enough to know what was read instead, and to run it
+//! again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

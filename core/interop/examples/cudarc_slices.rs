@@ -1,4 +1,5 @@
-//! A slice of cudarc, computed with by this library and given back as a slice, on one CUDA device. Where there is none, it says so.
+//! A slice of cudarc, computed with by this library and given back as a slice, on one CUDA device.
+//! Where there is none, it says so.
 #![allow(unsafe_code)] // lends a slice
 use std::error::Error;
 

@@ -1,4 +1,5 @@
-//! What a door costs: an array out to DLPack and in again, without order, and out with order to the default stream.
+//! What a door costs: an array out to DLPack and in again, without order, and out with order to the
+//! default stream.
 //!
 //! ```text
 //! cargo run --release -p devarray-interop --features cuda,mock --example door_cost [-- cuda]

@@ -1,5 +1,5 @@
-//! The CUDA Array Interface (version 3) and NumPy's array interface (version 3), as data: what the dictionaries
-//! `__cuda_array_interface__` and `__array_interface__` hold.
+//! The CUDA Array Interface (version 3) and NumPy's array interface (version 3), as data: what the
+//! dictionaries `__cuda_array_interface__` and `__array_interface__` hold.
 #![allow(unsafe_code)] // adopts memory as its caller vouches for it
 
 use devarray::{NdLayout, StreamHandle, backend::ForeignStream};
@@ -44,8 +44,9 @@ pub struct ArrayInterface {
 }
 
 impl<D: Door> Tensor<D> {
-    /// The tensor as such a dictionary. `stream` runs after all work on it, and is what the dictionary names, so it has to live as long
-    /// as who has the dictionary uses it. Blocks on a device of the host, which has no streams to name; else does not synchronize.
+    /// The tensor as such a dictionary. `stream` runs after all work on it, and is what the
+    /// dictionary names, so it has to live as long as who has the dictionary uses it. Blocks on
+    /// a device of the host, which has no streams to name; else does not synchronize.
     ///
     /// The dictionary does not keep the memory: who publishes it does.
     ///
@@ -87,8 +88,9 @@ impl<D: Door> Tensor<D> {
         })
     }
 
-    /// A tensor in memory of other code, which keeps it until `owner` is dropped. Does not copy. Does not synchronize: if the dictionary
-    /// names a stream, `stream` waits for it on the device.
+    /// A tensor in memory of other code, which keeps it until `owner` is dropped. Does not copy.
+    /// Does not synchronize: if the dictionary names a stream, `stream` waits for it on the
+    /// device.
     ///
     /// # Errors
     ///
@@ -97,7 +99,8 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Safety
     ///
-    /// - The memory is this device's, its bytes are initialized, and stay allocated until `owner` is dropped.
+    /// - The memory is this device's, its bytes are initialized, and stay allocated until `owner`
+    ///   is dropped.
     /// - The stream that is named is there.
     /// - As the last point of [`from_dlpack`](Self::from_dlpack).
     #[track_caller]

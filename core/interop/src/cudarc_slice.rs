@@ -1,7 +1,7 @@
 //! Slices and streams of [`cudarc`], both ways, without a copy. The feature `cudarc`.
 //!
-//! Both libraries use the primary context of a device, so addresses and streams of one are good in the other. Order is made by events,
-//! on the streams that are told.
+//! Both libraries use the primary context of a device, so addresses and streams of one are good in
+//! the other. Order is made by events, on the streams that are told.
 //!
 //! ```no_run
 //! use cudarc::driver::CudaContext;
@@ -30,8 +30,9 @@ use devarray_cuda::CudaDevice;
 
 use crate::{Door, DoorElement, DoorError, Result, device::DeviceId};
 
-/// The array of a slice: one axis. The slice is dropped when the array and all work on it are gone, at the latest with the context.
-/// Does not copy. Does not synchronize: `stream` waits for the slice's stream.
+/// The array of a slice: one axis. The slice is dropped when the array and all work on it are gone,
+/// at the latest with the context. Does not copy. Does not synchronize: `stream` waits for the
+/// slice's stream.
 ///
 /// # Errors
 ///
@@ -40,8 +41,8 @@ use crate::{Door, DoorElement, DoorError, Result, device::DeviceId};
 ///
 /// # Safety
 ///
-/// Work on the slice that another stream than its own was given is waited for by its own: cudarc keeps the event of the last reader
-/// alone.
+/// Work on the slice that another stream than its own was given is waited for by its own: cudarc
+/// keeps the event of the last reader alone.
 pub unsafe fn adopt_slice<T: DoorElement>(
     stream: &StreamHandle<CudaDevice>,
     mut slice: CudaSlice<T>,
@@ -52,12 +53,13 @@ pub unsafe fn adopt_slice<T: DoorElement>(
     let (address, recorded) = slice.device_ptr_mut(&theirs);
     drop(recorded);
     wait_for(stream, &theirs)?;
-    // SAFETY: the slice owns the memory, which is the owner from now on; the rest is passed on to the caller.
+    // SAFETY: the slice owns the memory, which is the owner from now on; the rest is passed on to the
+    // caller.
     Ok(unsafe { Array::adopt(stream, address, &layout, slice) }?)
 }
 
-/// The slice of an array, which frees it from now on, in the order of `to`. Does not copy. Does not synchronize: `to` waits for `stream`,
-/// and that for all work on the array.
+/// The slice of an array, which frees it from now on, in the order of `to`. Does not copy. Does not
+/// synchronize: `to` waits for `stream`, and that for all work on the array.
 ///
 /// # Errors
 ///
@@ -82,7 +84,8 @@ pub fn into_slice<T: DoorElement>(
         drop(unsafe { Array::<T, _>::reclaim(stream, released) });
         return Err(error);
     }
-    // SAFETY: the memory was given up, is of the context and the pool of the device, and holds the elements.
+    // SAFETY: the memory was given up, is of the context and the pool of the device, and holds the
+    // elements.
     Ok(unsafe { to.upgrade_device_ptr(released.address(), len) })
 }
 

@@ -81,8 +81,8 @@ const ALL: [Entry; 23] = [
 const ORDER: char = if cfg!(target_endian = "little") { '<' } else { '>' };
 
 impl DataType {
-    /// The type of a DLPack code and a number of bits; none if it does not go through a door: an opaque handle, and elements of less
-    /// than a byte.
+    /// The type of a DLPack code and a number of bits; none if it does not go through a door: an
+    /// opaque handle, and elements of less than a byte.
     #[must_use]
     pub fn of_dlpack(code: u8, bits: u8) -> Option<Self> {
         let is = |entry: &&Entry| entry.0 as u8 == code && entry.1 == bits;
@@ -149,7 +149,8 @@ impl DataType {
         self.entry().3.map(|name| format!("{order}{name}"))
     }
 
-    /// The format of an Arrow schema; none for what Arrow has no type for, and for truth values, which Arrow packs.
+    /// The format of an Arrow schema; none for what Arrow has no type for, and for truth values,
+    /// which Arrow packs.
     #[must_use]
     pub fn arrow_format(self) -> Option<&'static str> {
         self.entry().4

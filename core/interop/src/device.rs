@@ -47,13 +47,14 @@ impl fmt::Display for DeviceId {
 
 /// A device whose memory goes through the doors.
 ///
-/// Backends of others implement it too: what is not provided is three facts about addresses and numbers.
+/// Backends of others implement it too: what is not provided is three facts about addresses and
+/// numbers.
 ///
 /// # Safety
 ///
-/// As [`ForeignMemory`]. Addresses are what they are said to be, for as long as the memory is allocated; a device that
-/// [is the host's](Self::is_host) has, after a wait of the host, all that was waited for in the memory; and waits for events order what
-/// they say.
+/// As [`ForeignMemory`]. Addresses are what they are said to be, for as long as the memory is
+/// allocated; a device that [is the host's](Self::is_host) has, after a wait of the host, all that
+/// was waited for in the memory; and waits for events order what they say.
 #[diagnostic::on_unimplemented(
     message = "memory of the device `{Self}` does not go through the doors",
     note = "the features `cuda` and `mock` of devarray-interop open them for these backends"
@@ -65,8 +66,8 @@ pub unsafe trait Door: ForeignMemory {
     /// Whether this device reaches memory of that one at its address.
     fn reaches(&self, other: DeviceId) -> bool;
 
-    /// Whether other code finds the memory among the host's. Order is then made by waits of the host, for there are no streams, and
-    /// else by streams.
+    /// Whether other code finds the memory among the host's. Order is then made by waits of the
+    /// host, for there are no streams, and else by streams.
     fn is_host(&self) -> bool {
         false
     }
@@ -76,7 +77,8 @@ pub unsafe trait Door: ForeignMemory {
         Some(address)
     }
 
-    /// Other code on the host has the elements from now on, to write as well if that is so. The work on them was waited for.
+    /// Other code on the host has the elements from now on, to write as well if that is so. The
+    /// work on them was waited for.
     fn lend_to_host(&self, elements: &ErasedView<'_, Self>, write: bool) {
         let _ = (elements, write);
     }
@@ -94,7 +96,8 @@ pub unsafe trait Door: ForeignMemory {
     /// The handle of an event, as other code has it; none on a device of the host.
     fn event_handle(event: &Self::Event) -> Option<*mut c_void>;
 
-    /// Makes everything enqueued later run after an event of other code, given by its handle. Does not synchronize.
+    /// Makes everything enqueued later run after an event of other code, given by its handle. Does
+    /// not synchronize.
     ///
     /// # Errors
     ///

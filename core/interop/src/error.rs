@@ -4,7 +4,8 @@ use thiserror::Error;
 
 use crate::{DataType, device::DeviceId};
 
-/// Why memory cannot go through a door. Nothing has happened then, and what was to be imported is given back: its deleter was called.
+/// Why memory cannot go through a door. Nothing has happened then, and what was to be imported is
+/// given back: its deleter was called.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DoorError {

@@ -79,7 +79,8 @@ impl Incoming {
         Ok(Tensor::imported(array, layout, self.data_type, self.read_only || repeats))
     }
 
-    /// How many elements the first lies above the lowest, and whether some are reached several times.
+    /// How many elements the first lies above the lowest, and whether some are reached several
+    /// times.
     fn lowest(&self) -> Result<(usize, bool)> {
         let (mut low, mut repeats) = (0_usize, false);
         for (&extent, &stride) in self.shape.iter().zip(&self.strides) {

@@ -13,12 +13,13 @@ use crate::{DataType, Door, DoorElement, DoorError, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Consumer {
-    /// Work that is enqueued on this stream later runs after all work here. The host does not wait. The stream stays until the memory
-    /// comes back, which is then freed after what the stream was given. A device of the host has no streams: there it means
-    /// [`Host`](Self::Host).
+    /// Work that is enqueued on this stream later runs after all work here. The host does not wait.
+    /// The stream stays until the memory comes back, which is then freed after what the stream
+    /// was given. A device of the host has no streams: there it means [`Host`](Self::Host).
     Stream(ForeignStream),
-    /// As [`Stream`](Self::Stream), of a stream that may be gone when the memory comes back: whoever gives it back then blocks until the
-    /// whole device is finished. Nothing else is sure, since memory comes back without a word on streams. Default streams are never gone.
+    /// As [`Stream`](Self::Stream), of a stream that may be gone when the memory comes back:
+    /// whoever gives it back then blocks until the whole device is finished. Nothing else is
+    /// sure, since memory comes back without a word on streams. Default streams are never gone.
     StreamForNow(ForeignStream),
     /// The host: the call blocks until all work here is finished.
     Host,
@@ -26,10 +27,11 @@ pub enum Consumer {
     Unordered,
 }
 
-/// Memory, where elements lie in it, what they are, and whether they may be written: what goes through a door, in either direction.
+/// Memory, where elements lie in it, what they are, and whether they may be written: what goes
+/// through a door, in either direction.
 ///
-/// Cheap to clone: clones share the memory, and while there are several, nobody writes it. Made from an array, or by an import; what
-/// was exported is a clone that other code has.
+/// Cheap to clone: clones share the memory, and while there are several, nobody writes it. Made
+/// from an array, or by an import; what was exported is a clone that other code has.
 ///
 /// ```
 /// use devarray::{Array, Context, NdLayout};
@@ -87,7 +89,8 @@ impl<D: Door> Tensor<D> {
         Self { read_only: true, ..self }
     }
 
-    /// The same memory under another layout, as a transform makes it of this one's: the two share the memory.
+    /// The same memory under another layout, as a transform makes it of this one's: the two share
+    /// the memory.
     ///
     /// # Errors
     ///
@@ -137,7 +140,8 @@ impl<D: Door> Tensor<D> {
     ///
     /// - [`DoorError::OtherDataType`]: they are no `T`.
     /// - [`DoorError::ReadOnly`]: nobody may write them.
-    /// - [`DoorError::Shared`]: another tensor, or other code that it was exported to, has the memory.
+    /// - [`DoorError::Shared`]: another tensor, or other code that it was exported to, has the
+    ///   memory.
     pub fn view_mut<T: DoorElement>(&mut self) -> Result<ArrayViewMut<'_, T, D>> {
         self.check_type::<T>()?;
         Ok(ArrayViewMut::from_erased(self.erased_mut()?)?)
@@ -165,7 +169,8 @@ impl<D: Door> Tensor<D> {
         Ok(array.view_mut_of(&self.layout)?)
     }
 
-    /// A copy that nobody else has: dense, in the order of the axes of this one. Does not synchronize.
+    /// A copy that nobody else has: dense, in the order of the axes of this one. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///
@@ -218,7 +223,8 @@ impl<D: Door> Tensor<D> {
         Ok(())
     }
 
-    /// Orders all later work on the memory, its free among it, after what other code gave its stream so far.
+    /// Orders all later work on the memory, its free among it, after what other code gave its
+    /// stream so far.
     ///
     /// # Errors
     ///

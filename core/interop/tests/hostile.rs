@@ -1,5 +1,6 @@
-//! Structures of hostile producers: whatever they say, the answer is an error or a tensor inside the memory, and the deleter is called
-//! once. The twin forgets to own the structure, and is found out by the count.
+//! Structures of hostile producers: whatever they say, the answer is an error or a tensor inside
+//! the memory, and the deleter is called once. The twin forgets to own the structure, and is found
+//! out by the count.
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code
 
 use std::{
@@ -151,8 +152,8 @@ fn stream() -> (MockDevice, StreamHandle<MockDevice>) {
 fn import(claim: &Claim) -> (Result<Vec<f32>, DoorError>, usize) {
     let (device, stream) = stream();
     let deletes = Arc::default();
-    // SAFETY: what the claim describes is read below only if it lies inside the memory, which the claims of these tests that are
-    // accepted do; the memory stays until the deleter.
+    // SAFETY: what the claim describes is read below only if it lies inside the memory, which the
+    // claims of these tests that are accepted do; the memory stays until the deleter.
     let answer = unsafe { Tensor::from_dlpack(&stream, versioned(claim, &deletes)) };
     let values = answer.and_then(|tensor| Ok(tensor.view::<f32>()?.to_vec(&stream)?));
     drop(stream);
@@ -161,7 +162,8 @@ fn import(claim: &Claim) -> (Result<Vec<f32>, DoorError>, usize) {
     (values, deletes.load(SeqCst))
 }
 
-/// Element `(i, j)` of a claim's memory, which holds the numbers 0, 1, 2 … as u64: as f32, and so from their lower halves.
+/// Element `(i, j)` of a claim's memory, which holds the numbers 0, 1, 2 … as u64: as f32, and so
+/// from their lower halves.
 fn naive(claim: &Claim) -> Vec<f32> {
     let strides = claim.strides.clone().unwrap();
     let at = |i: i64, j: i64| claim.byte_offset.cast_signed() / 4 + i * strides[0] + j * strides[1];

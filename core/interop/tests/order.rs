@@ -1,5 +1,5 @@
-//! Order and lifetime at the doors on the simulator: what goes out is there, what comes back is freed once and not early, from any thread.
-//! The twins leave a wait out, and are found out.
+//! Order and lifetime at the doors on the simulator: what goes out is there, what comes back is
+//! freed once and not early, from any thread. The twins leave a wait out, and are found out.
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code
 
 use std::{
@@ -73,7 +73,8 @@ fn what_is_read_only_waits_for_writes_alone() {
     drop((copy, second));
 }
 
-/// The array goes, other code still has it; other code gives it up on another thread, and then it is freed.
+/// The array goes, other code still has it; other code gives it up on another thread, and then it
+/// is freed.
 #[test]
 fn freed_once_by_the_last_on_any_thread() {
     let (device, context, stream) = open();
@@ -135,7 +136,8 @@ fn interface_of(memory: &[u16]) -> ArrayInterface {
     }
 }
 
-/// Memory of the host, in and out again by the array interface, its owner dropped once and after the work.
+/// Memory of the host, in and out again by the array interface, its owner dropped once and after
+/// the work.
 #[test]
 fn array_interfaces_lead_to_memory() {
     let (device, context, stream) = open();

@@ -7,8 +7,8 @@ use crate::{Error, backend::Device, stream::StreamHandle};
 
 /// Reads bytes of device memory. From [`ByteView::reader`].
 ///
-/// Each read is a copy that blocks: wrap it in a [`BufReader`](std::io::BufReader) for many small ones. Reading at the end
-/// gives 0 bytes. Seeking past the end is an error, and changes nothing.
+/// Each read is a copy that blocks: wrap it in a [`BufReader`](std::io::BufReader) for many small
+/// ones. Reading at the end gives 0 bytes. Seeking past the end is an error, and changes nothing.
 ///
 /// ```
 /// use std::io::{BufRead, BufReader};
@@ -30,8 +30,9 @@ pub struct ByteReader<'a, D: Device> {
 
 /// Writes, and reads, bytes of device memory. From [`ByteViewMut::writer`].
 ///
-/// It is as long as the memory: writing at the end writes 0 bytes, so `write_all` past it is an error. A write does not
-/// synchronize; [`flush`](Write::flush) waits for all. Seeking past the end is an error, and changes nothing.
+/// It is as long as the memory: writing at the end writes 0 bytes, so `write_all` past it is an
+/// error. A write does not synchronize; [`flush`](Write::flush) waits for all. Seeking past the end
+/// is an error, and changes nothing.
 ///
 /// ```
 /// use std::io::{Seek, SeekFrom, Write};

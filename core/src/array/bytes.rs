@@ -10,7 +10,8 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Bytes of device memory without gaps, borrowed to read. Cheap to clone; a part of it is of the same memory.
+/// Bytes of device memory without gaps, borrowed to read. Cheap to clone; a part of it is of the
+/// same memory.
 ///
 /// Every position is checked: what reaches outside is an error, never clamped, and copies nothing.
 ///
@@ -123,7 +124,8 @@ impl<'a, D: Device> ByteView<'a, D> {
         self.0.to_bytes(stream)
     }
 
-    /// Copies as many bytes as `dst` holds, from `position` on, to the host. Blocks until they are there.
+    /// Copies as many bytes as `dst` holds, from `position` on, to the host. Blocks until they are
+    /// there.
     ///
     /// # Errors
     ///
@@ -134,7 +136,8 @@ impl<'a, D: Device> ByteView<'a, D> {
         self.slice(position, dst.len())?.0.copy_to_bytes(stream, dst)
     }
 
-    /// Reads them from the start, as a file: for code that takes a [`Read`](std::io::Read) or [`Seek`](std::io::Seek).
+    /// Reads them from the start, as a file: for code that takes a [`Read`](std::io::Read) or
+    /// [`Seek`](std::io::Seek).
     #[must_use]
     #[track_caller]
     pub fn reader(self, stream: &StreamHandle<D>) -> super::ByteReader<'a, D> {
@@ -177,8 +180,8 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
         Ok(Self(self.0.with_layout(layout)))
     }
 
-    /// Copies all of `src` here, from `position` on. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait).
+    /// Copies all of `src` here, from `position` on. Does not synchronize: the slice is free on
+    /// return (see [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -211,8 +214,8 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
         ByteViewMut(self.0.reborrow())
     }
 
-    /// Writes them from the start, as a file of fixed size: for code that takes a [`Write`](std::io::Write), a
-    /// [`Read`](std::io::Read) or a [`Seek`](std::io::Seek).
+    /// Writes them from the start, as a file of fixed size: for code that takes a
+    /// [`Write`](std::io::Write), a [`Read`](std::io::Read) or a [`Seek`](std::io::Seek).
     #[must_use]
     #[track_caller]
     pub fn writer(self, stream: &StreamHandle<D>) -> super::ByteWriter<'a, D> {

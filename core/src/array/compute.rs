@@ -13,10 +13,11 @@ use crate::{
 };
 
 impl Function {
-    /// Computes the function of the elements of some views, broadcast together, into a new array. Does not synchronize.
+    /// Computes the function of the elements of some views, broadcast together, into a new array.
+    /// Does not synchronize.
     ///
-    /// The result is dense, in the order of the first input that has its shape, or in C order. Without inputs it has no
-    /// axes. A scalar is given by its bits, zeros above.
+    /// The result is dense, in the order of the first input that has its shape, or in C order.
+    /// Without inputs it has no axes. A scalar is given by its bits, zeros above.
     ///
     /// ```
     /// use devarray::{Context, ErasedArray, function::{ElementType, Function}};
@@ -32,9 +33,10 @@ impl Function {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::NotBroadcastable`]: the shapes of the views do not fit by the rules of broadcasting.
-    /// - [`LayoutError::ElementSize`], [`LayoutError::RankMismatch`]: the views are not as many, or not of elements of
-    ///   the sizes, that the function was made for; likewise scalars.
+    /// - [`LayoutError::NotBroadcastable`]: the shapes of the views do not fit by the rules of
+    ///   broadcasting.
+    /// - [`LayoutError::ElementSize`], [`LayoutError::RankMismatch`]: the views are not as many, or
+    ///   not of elements of the sizes, that the function was made for; likewise scalars.
     /// - Out of memory, another context's stream, and what else the device says.
     #[track_caller]
     pub fn apply<D: Compute>(
@@ -57,8 +59,8 @@ impl Function {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`]: `result` has another shape than the inputs broadcast together; if there are
-    ///   none, it may have any.
+    /// - [`LayoutError::ShapeMismatch`]: `result` has another shape than the inputs broadcast
+    ///   together; if there are none, it may have any.
     /// - As [`apply`](Self::apply).
     #[track_caller]
     pub fn apply_into<D: Compute>(
@@ -71,7 +73,8 @@ impl Function {
         self.submit_into(stream, inputs, scalars, &result.elements())
     }
 
-    /// Enqueues the function, unless the inputs broadcast together have another shape than the result.
+    /// Enqueues the function, unless the inputs broadcast together have another shape than the
+    /// result.
     #[track_caller]
     pub(super) fn submit_into<D: Compute>(
         &self,

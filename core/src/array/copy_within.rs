@@ -11,12 +11,12 @@ use crate::{
 };
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// Copies the elements that one layout reaches in this array's memory to those that another reaches, as if all were
-    /// read before any is written. Does not synchronize.
+    /// Copies the elements that one layout reaches in this array's memory to those that another
+    /// reaches, as if all were read before any is written. Does not synchronize.
     ///
-    /// [`ArrayViewMut::copy_within`](super::ArrayViewMut::copy_within) for what an index cannot say: an array turned in
-    /// place, say. The layouts count the elements of the allocation, as those do that are made from
-    /// [`layout`](Self::layout).
+    /// [`ArrayViewMut::copy_within`](super::ArrayViewMut::copy_within) for what an index cannot
+    /// say: an array turned in place, say. The layouts count the elements of the allocation, as
+    /// those do that are made from [`layout`](Self::layout).
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -32,13 +32,18 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): a layout reaches outside the allocation.
-    /// - [`LayoutError::NotLent`](crate::LayoutError::NotLent): the array was [adopted](Array::adopt) or
-    ///   [opened](Array::open), and a layout reaches memory that is not of its elements, or cannot be told not to.
+    /// - [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): a layout reaches outside
+    ///   the allocation.
+    /// - [`LayoutError::NotLent`](crate::LayoutError::NotLent): the array was
+    ///   [adopted](Array::adopt) or [opened](Array::open), and a layout reaches memory that is not
+    ///   of its elements, or cannot be told not to.
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
-    ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in shape.
-    /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `dst` reaches an element twice.
-    /// - Out of memory for scratch, another context's stream, and what else the device says; nothing was written then.
+    ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in
+    ///   shape.
+    /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `dst` reaches
+    ///   an element twice.
+    /// - Out of memory for scratch, another context's stream, and what else the device says;
+    ///   nothing was written then.
     #[track_caller]
     pub fn copy_layout_within(&mut self, stream: &StreamHandle<D>, dst: &Layout, src: &Layout) -> Result<()> {
         let view = self.view_mut();
@@ -50,7 +55,8 @@ impl<T: Element, D: Device> Array<T, D> {
     }
 }
 
-/// Copies between two layouts on the memory of `whole`, in which both lie, as if all were read before any is written.
+/// Copies between two layouts on the memory of `whole`, in which both lie, as if all were read
+/// before any is written.
 #[track_caller]
 pub(super) fn copy_within<D: Device>(
     stream: &StreamHandle<D>,

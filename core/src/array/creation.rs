@@ -27,11 +27,12 @@ impl<T: Element, D: Device> Array<T, D> {
         Self::full(stream, shape, T::one())
     }
 
-    /// Allocates an array with the shape of `like`, dense in `order`, with unspecified elements. Does not synchronize.
+    /// Allocates an array with the shape of `like`, dense in `order`, with unspecified elements.
+    /// Does not synchronize.
     ///
-    /// `like` is an array, a view, a [`HostArray`](crate::HostArray) or a [`Layout`], of whatever element type and
-    /// device: its elements are not looked at. `A` and `K` are resolved by it ([`Layout::dense_like`]); the result never
-    /// has gaps or negative strides.
+    /// `like` is an array, a view, a [`HostArray`](crate::HostArray) or a [`Layout`], of whatever
+    /// element type and device: its elements are not looked at. `A` and `K` are resolved by it
+    /// ([`Layout::dense_like`]); the result never has gaps or negative strides.
     ///
     /// ```
     /// use devarray::{Array, Context, NdLayout, Order};
@@ -106,11 +107,13 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(array)
     }
 
-    /// Allocates a 1-D array of `start`, `start + step`, … up to but without `stop`. Does not synchronize.
+    /// Allocates a 1-D array of `start`, `start + step`, … up to but without `stop`. Does not
+    /// synchronize.
     ///
-    /// Its length is `(stop - start) / step`, rounded up, and 0 if that is negative. Integers are exact over their whole
-    /// range. For other numbers the length is computed in `T`, as NumPy does, and each element in `f64` from its index,
-    /// so errors do not add up; where rounding lifts the length, the last element may reach `stop`.
+    /// Its length is `(stop - start) / step`, rounded up, and 0 if that is negative. Integers are
+    /// exact over their whole range. For other numbers the length is computed in `T`, as NumPy
+    /// does, and each element in `f64` from its index, so errors do not add up; where rounding
+    /// lifts the length, the last element may reach `stop`.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -126,7 +129,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// - [`LayoutError::ZeroStep`]: the step is 0.
     /// - [`LayoutError::NotFinite`]: start, stop or step is no finite real number.
-    /// - [`LayoutError::Overflow`]: there are too many elements to count, or a `u128` exceeds `i128`.
+    /// - [`LayoutError::Overflow`]: there are too many elements to count, or a `u128` exceeds
+    ///   `i128`.
     /// - As [`uninit`](Self::uninit).
     #[track_caller]
     pub fn arange(stream: &StreamHandle<D>, start: T, stop: T, step: T) -> Result<Self>

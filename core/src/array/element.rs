@@ -4,8 +4,9 @@ use bytemuck::Pod;
 
 /// A type whose values are their bytes: any [`Pod`] that is not zero-sized.
 ///
-/// Numbers, `half` and `num-complex` types, arrays of them, and `#[repr(C)]` structs that derive [`Pod`]. Not `bool`,
-/// which has invalid bytes: a device could write them. [`Bool`](super::Bool) takes its place.
+/// Numbers, `half` and `num-complex` types, arrays of them, and `#[repr(C)]` structs that derive
+/// [`Pod`]. Not `bool`, which has invalid bytes: a device could write them. [`Bool`](super::Bool)
+/// takes its place.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of an array",
     label = "not an `Element`",

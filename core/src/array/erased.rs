@@ -16,10 +16,12 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// An N-dimensional array in device memory whose element is a number of bytes: for files and other places where the
-/// element type is known at run time only. [`Array`](super::Array) is the typed shell around it.
+/// An N-dimensional array in device memory whose element is a number of bytes: for files and other
+/// places where the element type is known at run time only. [`Array`](super::Array) is the typed
+/// shell around it.
 ///
-/// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop does not block.
+/// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop
+/// does not block.
 pub struct ErasedArray<D: Device> {
     allocation: Arc<Allocation<D>>,
     layout: Layout,
@@ -119,7 +121,8 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: `bytes` is not `shape`'s elements times `item_bytes` long.
+    /// - [`LayoutError::LengthMismatch`]: `bytes` is not `shape`'s elements times `item_bytes`
+    ///   long.
     /// - As [`uninit`](Self::uninit).
     #[track_caller]
     pub fn from_bytes(
@@ -133,7 +136,8 @@ impl<D: Device> ErasedArray<D> {
         Self::from_host(stream, bytes, &layout, item_bytes, Order::C)
     }
 
-    /// Allocates an array dense in `order` and copies host elements to it that lie in `bytes` as `host` says.
+    /// Allocates an array dense in `order` and copies host elements to it that lie in `bytes` as
+    /// `host` says.
     ///
     /// `A` and `K` are resolved by `host`. Does not synchronize: `bytes` is free on return.
     ///

@@ -19,7 +19,8 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// A view of elements in device memory, to read. Cheap to clone; transforms give other views of the same memory.
+/// A view of elements in device memory, to read. Cheap to clone; transforms give other views of the
+/// same memory.
 pub struct ErasedView<'a, D: Device> {
     allocation: &'a Allocation<D>,
     layout: Layout,
@@ -63,12 +64,13 @@ impl<'a, D: Device> ErasedView<'a, D> {
         Ok(copy)
     }
 
-    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved order. The result
-    /// says which. Does not synchronize.
+    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved
+    /// order. The result says which. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and [`to_contiguous`](Self::to_contiguous).
+    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and
+    /// [`to_contiguous`](Self::to_contiguous).
     #[track_caller]
     pub fn reshape_or_copy<S: Extents + ?Sized>(
         &self,
@@ -86,8 +88,8 @@ impl<'a, D: Device> ErasedView<'a, D> {
         }
     }
 
-    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result says which. Does not
-    /// synchronize.
+    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result
+    /// says which. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -133,13 +135,14 @@ impl<'a, D: Device> ErasedView<'a, D> {
         self.copy_to_host(stream, bytes, &Layout::contiguous(self.layout.shape(), Order::C)?)
     }
 
-    /// Copies the elements to the places of a slice that `host` names, and touches no others. Blocks until they are
-    /// there.
+    /// Copies the elements to the places of a slice that `host` names, and touches no others.
+    /// Blocks until they are there.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`], [`LayoutError::AliasedDestination`]: `host` has
-    ///   another shape, reaches outside `bytes`, or names a place twice.
+    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`],
+    ///   [`LayoutError::AliasedDestination`]: `host` has another shape, reaches outside `bytes`, or
+    ///   names a place twice.
     /// - As [`to_bytes`](Self::to_bytes). The slice may then be partly written.
     #[track_caller]
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, bytes: &mut [u8], host: &Layout) -> Result<()> {
@@ -156,7 +159,8 @@ impl<'a, D: Device> ErasedView<'a, D> {
         Self { layout, ..*self }
     }
 
-    /// The same memory as elements of another size. The layout must reach no byte that this view's does not.
+    /// The same memory as elements of another size. The layout must reach no byte that this view's
+    /// does not.
     pub(super) fn with_items(&self, layout: Layout, item_bytes: usize) -> Self {
         Self { layout, item_bytes, ..*self }
     }

@@ -18,10 +18,11 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// An exclusive view of elements in device memory, to write. Transforms consume it; [`reborrow`](Self::reborrow) keeps
-/// it. It cannot be broadcast: no element is reached twice.
+/// An exclusive view of elements in device memory, to write. Transforms consume it;
+/// [`reborrow`](Self::reborrow) keeps it. It cannot be broadcast: no element is reached twice.
 ///
-/// Exclusivity is carried by the lifetime, not by a reference to the elements, so disjoint parts can live together.
+/// Exclusivity is carried by the lifetime, not by a reference to the elements, so disjoint parts
+/// can live together.
 pub struct ErasedViewMut<'a, D: Device> {
     allocation: &'a Allocation<D>,
     layout: Layout,
@@ -65,13 +66,15 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     view_transforms!([self] self => Self);
     view_splits!([self] self => Self);
 
-    /// Copies elements of the same shape and size here. Does not synchronize. Bytes between the elements of this view
-    /// are not touched.
+    /// Copies elements of the same shape and size here. Does not synchronize. Bytes between the
+    /// elements of this view are not touched.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::ElementSize`]: the two differ in shape or element size.
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream are not of one context.
+    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::ElementSize`]: the two differ in shape or
+    ///   element size.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream
+    ///   are not of one context.
     /// - What the device says; nothing was copied then.
     #[track_caller]
     pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ErasedView<'_, D>) -> Result<()> {
@@ -82,8 +85,9 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.copy(&self.elements(), &src.elements())
     }
 
-    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
-    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    /// Copies elements of another context here, of another device or even of another backend:
+    /// `stream` writes, `src_stream` reads. Goes through host memory; blocks until the source
+    /// was read.
     ///
     /// # Errors
     ///
@@ -99,8 +103,8 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.copy_across(&self.elements(), &src_stream.0, &src.elements())
     }
 
-    /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait).
+    /// Copies host elements, in C order, here. Does not synchronize: the slice is free on return
+    /// (see [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -112,15 +116,16 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         self.copy_from_host(stream, bytes, &Layout::contiguous(self.layout.shape(), Order::C)?)
     }
 
-    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait).
-    /// `host` may repeat elements.
+    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the
+    /// slice is free on return (see [staging](crate::manual::_3_host_memory) for when it may
+    /// wait). `host` may repeat elements.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`]: `host` has another shape or reaches outside.
-    /// - Another context's stream, out of pinned memory, and what else the device says: the destination may then be
-    ///   partly written.
+    /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`]: `host` has another shape or
+    ///   reaches outside.
+    /// - Another context's stream, out of pinned memory, and what else the device says: the
+    ///   destination may then be partly written.
     #[track_caller]
     pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, bytes: &[u8], host: &Layout) -> Result<()> {
         stream.0.upload(&self.elements(), bytes, host)
@@ -152,7 +157,8 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         Self { layout, ..self }
     }
 
-    /// A handle on part of the bytes, as elements of another size. No two handles that live together may share a byte.
+    /// A handle on part of the bytes, as elements of another size. No two handles that live
+    /// together may share a byte.
     pub(super) fn part(&self, layout: Layout, item_bytes: usize) -> Self {
         Self { layout, item_bytes, ..*self }
     }

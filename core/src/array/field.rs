@@ -15,7 +15,8 @@ pub struct Field<T, F> {
 }
 
 impl<T: Element> Field<T, T> {
-    /// The whole record as a field of itself: to give the elements of an array of arrays their axis.
+    /// The whole record as a field of itself: to give the elements of an array of arrays their
+    /// axis.
     #[must_use]
     pub const fn whole() -> Self {
         Self { offset_bytes: 0, of: PhantomData }
@@ -27,7 +28,8 @@ impl<T: Element, F: Pod> Field<T, F> {
     ///
     /// # Panics
     ///
-    /// The field would reach beyond the record. The macro's offsets do not; in a constant this is a compile error.
+    /// The field would reach beyond the record. The macro's offsets do not; in a constant this is a
+    /// compile error.
     #[doc(hidden)]
     #[must_use]
     pub const fn at(offset_bytes: usize, _read: fn(T) -> F) -> Self {
@@ -54,7 +56,8 @@ impl<T: Element, E: Element, const N: usize> Field<T, [E; N]> {
 /// The items of a field that is an array: what [`Field::items`] returns.
 pub struct FieldItems<T, E, const N: usize>(Field<T, [E; N]>);
 
-/// A field, or the items of one: what [`split_fields`](super::ArrayViewMut::split_fields) takes. Sealed.
+/// A field, or the items of one: what [`split_fields`](super::ArrayViewMut::split_fields) takes.
+/// Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` names no field of `{T}`",
     label = "not a field",

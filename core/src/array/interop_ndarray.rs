@@ -11,11 +11,12 @@ use crate::{
 };
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// Allocates an array dense in `order` and copies one of `ndarray` to it: owned or a view, in any layout. Needs the
-    /// feature `ndarray`.
+    /// Allocates an array dense in `order` and copies one of `ndarray` to it: owned or a view, in
+    /// any layout. Needs the feature `ndarray`.
     ///
-    /// `A` and `K` are resolved by the source. Does not synchronize: the source is free on return. One without gaps,
-    /// whatever its axes' order and direction, is read where it lies; any other is first gathered on the host.
+    /// `A` and `K` are resolved by the source. Does not synchronize: the source is free on return.
+    /// One without gaps, whatever its axes' order and direction, is read where it lies; any
+    /// other is first gathered on the host.
     ///
     /// ```
     /// use devarray::{Array, Context, Order};
@@ -46,8 +47,8 @@ impl<T: Element, D: Device> Array<T, D> {
 }
 
 impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
-    /// Copies an array of `ndarray`, of the same shape and in any layout, here. Does not synchronize: the source is free
-    /// on return. Needs the feature `ndarray`.
+    /// Copies an array of `ndarray`, of the same shape and in any layout, here. Does not
+    /// synchronize: the source is free on return. Needs the feature `ndarray`.
     ///
     /// # Errors
     ///
@@ -68,8 +69,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
 }
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// Copies the elements to a new array of `ndarray`, dense in `order`. Blocks until they are there. Needs the feature
-    /// `ndarray`.
+    /// Copies the elements to a new array of `ndarray`, dense in `order`. Blocks until they are
+    /// there. Needs the feature `ndarray`.
     ///
     /// Of fixed rank by `into_dimensionality`.
     ///
@@ -90,8 +91,9 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         Ok(ArrayD::from_shape_vec(shape, data).map_err(|_| LayoutError::Overflow)?)
     }
 
-    /// Copies the elements to an array of `ndarray`, of the same shape and in any layout; what lies between its elements
-    /// is not touched. Blocks until they are there. Needs the feature `ndarray`.
+    /// Copies the elements to an array of `ndarray`, of the same shape and in any layout; what lies
+    /// between its elements is not touched. Blocks until they are there. Needs the feature
+    /// `ndarray`.
     ///
     /// # Errors
     ///

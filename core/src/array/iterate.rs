@@ -38,8 +38,8 @@ impl<V: Narrow> ExactSizeIterator for AxisViews<V> {}
 
 impl<V: Narrow> FusedIterator for AxisViews<V> {}
 
-/// Emits the walks along an axis. `$receiver` is how a view gives itself away: `&self` for one that can be copied, `self`
-/// for one that is exclusive.
+/// Emits the walks along an axis. `$receiver` is how a view gives itself away: `&self` for one that
+/// can be copied, `self` for one that is exclusive.
 macro_rules! view_positions {
     ([$($receiver:tt)+] $this:ident) => {
         /// The view at each position of an axis: one axis less. They share no element.
@@ -124,8 +124,9 @@ macro_rules! view_positions {
 /// Emits what reaches elements of a view to read several times.
 macro_rules! view_windows {
     () => {
-        /// Other strides over elements of this view: NumPy's `as_strided`, checked. Strides and offset count elements of the
-        /// memory, as those of [`layout`](Self::layout) do. An element may be reached by several indices.
+        /// Other strides over elements of this view: NumPy's `as_strided`, checked. Strides and offset
+        /// count elements of the memory, as those of [`layout`](Self::layout) do. An element may be reached
+        /// by several indices.
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -148,7 +149,8 @@ macro_rules! view_windows {
             Ok(self.narrow(layout))
         }
 
-        /// Every run of `len` neighbours along an axis: the axis counts where they start, and a new last axis walks them.
+        /// Every run of `len` neighbours along an axis: the axis counts where they start, and a new last
+        /// axis walks them.
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -175,8 +177,8 @@ macro_rules! view_windows {
 /// Emits other strides for a view to write.
 macro_rules! view_mut_restride {
     () => {
-        /// Other strides over elements of this view, each reached by one index at most. Strides and offset count elements
-        /// of the memory, as those of [`layout`](Self::layout) do.
+        /// Other strides over elements of this view, each reached by one index at most. Strides and offset
+        /// count elements of the memory, as those of [`layout`](Self::layout) do.
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -192,8 +194,8 @@ macro_rules! view_mut_restride {
         /// # Errors
         ///
         /// - Those of [`Layout::restride`](crate::Layout::restride).
-        /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two indices reach one element,
-        ///   or may do so.
+        /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two indices reach
+        ///   one element, or may do so.
         #[doc(alias = "as_strided")]
         pub fn restride(self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Self> {
             let layout = self.layout().restride(shape, strides, offset)?;

@@ -15,10 +15,11 @@ use crate::{
 };
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// A new array in C order of the elements of `parts`, one after the other along an axis. Does not synchronize.
+    /// A new array in C order of the elements of `parts`, one after the other along an axis. Does
+    /// not synchronize.
     ///
-    /// The parts agree in all other axes. One copy for each that has elements; all are submitted together, so that a device may carry
-    /// them out at once.
+    /// The parts agree in all other axes. One copy for each that has elements; all are submitted
+    /// together, so that a device may carry them out at once.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -37,7 +38,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// - [`LayoutError::NothingToJoin`]: no part.
     /// - [`LayoutError::AxisOutOfRange`]: above all, parts of rank 0 have no axis.
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part does not fit the first one.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part does not fit the
+    ///   first one.
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - Out of memory, another context's stream or part, and what else the device says.
     #[doc(alias = "append")]
@@ -49,7 +51,8 @@ impl<T: Element, D: Device> Array<T, D> {
         Join::along(&parts, axis)?.make(stream).map(Self::of_erased)
     }
 
-    /// A new array in C order of the elements of `parts`, all of one shape, along a new axis. Does not synchronize.
+    /// A new array in C order of the elements of `parts`, all of one shape, along a new axis. Does
+    /// not synchronize.
     ///
     /// [`unstack`](ArrayView::unstack) undoes it. One copy a part; all are submitted together.
     ///
@@ -69,7 +72,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// - [`LayoutError::NothingToJoin`]: no part.
     /// - [`LayoutError::AxisOutOfRange`]: outside `-(rank + 1)..=rank`.
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part is not of the first one's shape.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part is not of the first
+    ///   one's shape.
     /// - Out of memory, another context's stream or part, and what else the device says.
     #[track_caller]
     pub fn stack(stream: &StreamHandle<D>, parts: &[ArrayView<'_, T, D>], axis: isize) -> Result<Self> {
@@ -84,7 +88,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: this view is of another shape.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: this view is of another
+    ///   shape.
     /// - As [`Array::concatenate`]. The view may be partly written if the device fails.
     #[track_caller]
     pub fn concatenate_from(
@@ -101,7 +106,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: this view is of another shape.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: this view is of another
+    ///   shape.
     /// - As [`Array::stack`]. The view may be partly written if the device fails.
     #[track_caller]
     pub fn stack_from(

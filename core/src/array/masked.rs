@@ -12,17 +12,18 @@ use crate::{
 };
 
 impl Function {
-    /// As [`reduce`](Self::reduce), of the elements for which another function of the same inputs is true. Does not
-    /// synchronize.
+    /// As [`reduce`](Self::reduce), of the elements for which another function of the same inputs
+    /// is true. Does not synchronize.
     ///
-    /// The others count as what changes nothing, each in its place, so that a sum keeps its order. `mean`, `var` and `std`
-    /// divide by the number of elements that take part, which takes a launch or two more.
+    /// The others count as what changes nothing, each in its place, so that a sum keeps its order.
+    /// `mean`, `var` and `std` divide by the number of elements that take part, which takes a
+    /// launch or two more.
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce); also [`Error::Function`](crate::Error::Function): the other function is not of `Bool`,
-    /// or takes other inputs or scalars; `argmin` and `argmax`; `min` and `max` without an
-    /// [`initial`](Reduction::initial) value.
+    /// As [`reduce`](Self::reduce); also [`Error::Function`](crate::Error::Function): the other
+    /// function is not of `Bool`, or takes other inputs or scalars; `argmin` and `argmax`;
+    /// `min` and `max` without an [`initial`](Reduction::initial) value.
     #[track_caller]
     pub fn reduce_where<D: Compute>(
         &self,
@@ -145,7 +146,8 @@ fn quotient(
 }
 
 impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
-    /// Reduces the elements for which a mask is true; both are broadcast together. Does not synchronize.
+    /// Reduces the elements for which a mask is true; both are broadcast together. Does not
+    /// synchronize.
     ///
     /// ```
     /// use devarray::{Array, Bool, Context, function::{ReduceOperation, Reduction}};
@@ -177,7 +179,8 @@ impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
 }
 
 impl<T: Computable, D: Compute> Array<T, D> {
-    /// Reduces the elements for which a mask is true; both are broadcast together. Does not synchronize.
+    /// Reduces the elements for which a mask is true; both are broadcast together. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///

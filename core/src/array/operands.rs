@@ -52,11 +52,11 @@ impl<'a, D: Compute> Call<'a, D> {
     }
 }
 
-/// One argument of a function: an array or a view, of which the function takes one element for each element of the
-/// result, or a number, which is the same for all of them.
+/// One argument of a function: an array or a view, of which the function takes one element for each
+/// element of the result, or a number, which is the same for all of them.
 ///
-/// Another number is no other function: nothing is compiled for it. A literal inside the closure is part of the
-/// function.
+/// Another number is no other function: nothing is compiled for it. A literal inside the closure is
+/// part of the function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of a function on a device of type `{D}`",
     note = "arguments are `&Array`, `&ArrayView`, `&SharedArray` and numbers; several of them are a tuple"
@@ -109,7 +109,8 @@ impl<D: Compute, T: Computable> Operand<'_, D> for T {
     }
 }
 
-/// The arguments of a function: a tuple of arrays, views and numbers, which are broadcast together as NumPy does.
+/// The arguments of a function: a tuple of arrays, views and numbers, which are broadcast together
+/// as NumPy does.
 ///
 /// ```
 /// use devarray::{Array, Context, function::Operands};
@@ -143,8 +144,8 @@ pub trait Operands<'a, D: Compute>: Sized {
     ///
     /// # Errors
     ///
-    /// The shapes do not fit, the function has more than 16 arrays or is too long, out of memory, another context's
-    /// stream, and what else the device says.
+    /// The shapes do not fit, the function has more than 16 arrays or is too long, out of memory,
+    /// another context's stream, and what else the device says.
     #[track_caller]
     fn map<R: Computable>(
         self,
@@ -157,7 +158,8 @@ pub trait Operands<'a, D: Compute>: Sized {
         function.apply(stream, &call.inputs, &call.scalars).map(Array::of_erased)
     }
 
-    /// Computes a function of the arguments and reduces what comes out, in one pass. Does not synchronize.
+    /// Computes a function of the arguments and reduces what comes out, in one pass. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///
@@ -176,8 +178,8 @@ pub trait Operands<'a, D: Compute>: Sized {
         function.reduce(stream, &call.inputs, &call.scalars, reduction).map(Array::of_erased)
     }
 
-    /// As [`reduce`](Self::reduce), of the elements for which the first of two expressions is true; the second is what is
-    /// reduced. Does not synchronize.
+    /// As [`reduce`](Self::reduce), of the elements for which the first of two expressions is true;
+    /// the second is what is reduced. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -198,8 +200,8 @@ pub trait Operands<'a, D: Compute>: Sized {
         Ok(Array::of_erased(reduced))
     }
 
-    /// Computes a function of the arguments and combines each element of what comes out with those before it. Does not
-    /// synchronize.
+    /// Computes a function of the arguments and combines each element of what comes out with those
+    /// before it. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -222,7 +224,8 @@ pub trait Operands<'a, D: Compute>: Sized {
     ///
     /// # Errors
     ///
-    /// As [`map`](Self::map); also, the result has another shape than the arrays broadcast together.
+    /// As [`map`](Self::map); also, the result has another shape than the arrays broadcast
+    /// together.
     #[track_caller]
     fn map_into<R: Computable>(
         self,
@@ -333,7 +336,8 @@ impl<T: Computable, D: Compute> ArrayViewMut<'_, T, D> {
         self.update(stream, (), |x, ()| function(x))
     }
 
-    /// Puts a function of each element, and of other arrays and numbers, in its place. Does not synchronize.
+    /// Puts a function of each element, and of other arrays and numbers, in its place. Does not
+    /// synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -21,8 +21,8 @@ pub enum Pad<T> {
     Constant(T),
     /// The nearest element: `a a | a b c | c c`.
     Edge,
-    /// The elements mirrored at the first and the last, which are not repeated: `c b | a b c | b a`. An axis of one element
-    /// repeats it.
+    /// The elements mirrored at the first and the last, which are not repeated: `c b | a b c | b
+    /// a`. An axis of one element repeats it.
     Reflect,
     /// The elements from the other end: `b c | a b c | a b`.
     Wrap,
@@ -41,12 +41,13 @@ impl<T: Element> Pad<T> {
 }
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// A new array in C order with a margin around these elements: so many positions before and after them, of each axis.
-    /// One pair stands for all axes. Does not synchronize.
+    /// A new array in C order with a margin around these elements: so many positions before and
+    /// after them, of each axis. One pair stands for all axes. Does not synchronize.
     ///
-    /// Every element of the result is written once. [`Pad::Constant`] takes one copy and a fill or two for each axis with a
-    /// margin; the others take a copy for each combination of margins and middle of those axes. Margins as wide before as
-    /// after count as one. Copies are submitted together, so that a device may carry them out at once.
+    /// Every element of the result is written once. [`Pad::Constant`] takes one copy and a fill or
+    /// two for each axis with a margin; the others take a copy for each combination of margins
+    /// and middle of those axes. Margins as wide before as after count as one. Copies are
+    /// submitted together, so that a device may carry them out at once.
     ///
     /// ```
     /// use devarray::{Array, Context, Pad};
@@ -81,7 +82,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another shape.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another
+    ///   shape.
     /// - As [`pad`](Self::pad). The view may be partly written if the device fails.
     #[track_caller]
     pub fn pad_into(
@@ -127,7 +129,8 @@ impl<D: Device> ErasedView<'_, D> {
     ///
     /// # Errors
     ///
-    /// As there, and [`LayoutError::ElementSize`]: the elements, or the constant, are of another size.
+    /// As there, and [`LayoutError::ElementSize`]: the elements, or the constant, are of another
+    /// size.
     #[track_caller]
     pub fn pad_into(
         &self,
@@ -175,8 +178,8 @@ fn padded<'a>(
     Ok(Recipe { source: source.clone(), shape, walks, fill })
 }
 
-/// Walks of one length and step become one in two rounds, as margins do that are as wide before as after. The longest
-/// first: the device is then busy while the others are enqueued.
+/// Walks of one length and step become one in two rounds, as margins do that are as wide before as
+/// after. The longest first: the device is then busy while the others are enqueued.
 fn paired(mut walks: Walks) -> Walks {
     walks.sort_by_key(|walk| walk.start);
     let mut paired = Walks::new();
@@ -219,8 +222,8 @@ fn wrapped(extent: usize, before: usize, after: usize) -> Walks {
     ])
 }
 
-/// Rounds go up through all positions and down through those between the ends. Again the end of one, all whole ones, the
-/// beginning of one. There are at least two positions.
+/// Rounds go up through all positions and down through those between the ends. Again the end of
+/// one, all whole ones, the beginning of one. There are at least two positions.
 fn reflected(extent: usize, before: usize, after: usize) -> Walks {
     let period = 2 * (extent - 1);
     let head = before % period;
@@ -239,7 +242,8 @@ fn reflected(extent: usize, before: usize, after: usize) -> Walks {
     whole.into_iter().chain(ends).collect()
 }
 
-/// The elements around the middle, in as few layouts as there are ways to here: the caller left them out.
+/// The elements around the middle, in as few layouts as there are ways to here: the caller left
+/// them out.
 pub(super) fn margins(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {
     if whole.is_empty() {
         return Ok(Vec::new());
@@ -292,8 +296,9 @@ fn slabs(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, Layou
     Ok(slabs)
 }
 
-/// In memory, the margin after a row and the one before the next are one gap. So are the runs of elements before the first
-/// of the middle, after the last, and, for each axis, between neighbours. The layout is contiguous, its middle not empty.
+/// In memory, the margin after a row and the one before the next are one gap. So are the runs of
+/// elements before the first of the middle, after the last, and, for each axis, between neighbours.
+/// The layout is contiguous, its middle not empty.
 fn gaps(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {
     // Before, middle and extent of each axis; one without margin is part of the one before it.
     let mut axes: Vec<(usize, usize, usize)> = Vec::new();

@@ -1,8 +1,9 @@
 //! Results made of copies of a source, axis by axis: padded, rolled, tiled, repeated.
 //!
-//! Along each axis, every position of the result has one rule that says where in the source it comes from, whatever the
-//! other axes do. Such a rule is some [`Walk`]s, each with one step; a combination of one walk an axis is one strided copy.
-//! All copies read the source, none the result, so each element of the result is written once.
+//! Along each axis, every position of the result has one rule that says where in the source it
+//! comes from, whatever the other axes do. Such a rule is some [`Walk`]s, each with one step; a
+//! combination of one walk an axis is one strided copy. All copies read the source, none the
+//! result, so each element of the result is written once.
 
 use smallvec::SmallVec;
 
@@ -15,8 +16,9 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Positions of one axis of a result and where they come from: `start + round * pitch + i` is position
-/// `from + round * from_pitch + i * step` of the source, for each `round` below `rounds` and `i` below `len`.
+/// Positions of one axis of a result and where they come from: `start + round * pitch + i` is
+/// position `from + round * from_pitch + i * step` of the source, for each `round` below `rounds`
+/// and `i` below `len`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk {
     pub(super) start: usize,
@@ -35,7 +37,8 @@ impl Walk {
     }
 }
 
-/// The walks of one axis: together they hold each position once, or leave out those that are filled.
+/// The walks of one axis: together they hold each position once, or leave out those that are
+/// filled.
 pub(super) type Walks = SmallVec<[Walk; 3]>;
 
 /// How a result is made of a source.
@@ -159,7 +162,8 @@ impl Side {
     }
 }
 
-/// The elements of the result that one walk an axis holds, and where they come from. Neither layout is empty.
+/// The elements of the result that one walk an axis holds, and where they come from. Neither layout
+/// is empty.
 fn copied(
     dst: &Layout,
     src: &Layout,

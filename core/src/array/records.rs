@@ -10,19 +10,22 @@ use crate::{
 };
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
-    /// One field of every element: a view of the same shape, whose strides step over the rest of each record.
+    /// One field of every element: a view of the same shape, whose strides step over the rest of
+    /// each record.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ElementSize`]: strides and offset count elements, and the record, or what lies before the field,
-    ///   is no whole number of fields. [`field_to_array`](Self::field_to_array) does without.
+    /// - [`LayoutError::ElementSize`]: strides and offset count elements, and the record, or what
+    ///   lies before the field, is no whole number of fields.
+    ///   [`field_to_array`](Self::field_to_array) does without.
     /// - [`LayoutError::Overflow`].
     pub fn field<F: Element>(&self, field: Field<T, F>) -> Result<ArrayView<'a, F, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field)?;
         Ok(ArrayView::new(self.as_erased().with_items(layout, F::BYTES)))
     }
 
-    /// The items of a field that is an array, in every element: a view with one axis more, the last, of stride 1.
+    /// The items of a field that is an array, in every element: a view with one axis more, the
+    /// last, of stride 1.
     ///
     /// An array of arrays has that axis by [`Field::whole`].
     ///
@@ -37,8 +40,8 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         Ok(ArrayView::new(self.as_erased().with_items(layout, E::BYTES)))
     }
 
-    /// Copies one field of every element to a new array in C order, on the device, whatever its size. Does not
-    /// synchronize.
+    /// Copies one field of every element to a new array in C order, on the device, whatever its
+    /// size. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -84,7 +87,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         Ok(ArrayViewMut::new(self.as_erased().part(layout, E::BYTES)))
     }
 
-    /// Copies elements of the same shape to one field, whatever its size, and touches no other. Does not synchronize.
+    /// Copies elements of the same shape to one field, whatever its size, and touches no other.
+    /// Does not synchronize.
     ///
     /// # Errors
     ///
@@ -110,8 +114,8 @@ pub(super) fn field_layout<T: Element, F: FieldOf<T>>(
     slots(records, T::BYTES, field.range_bytes().start, F::Item::BYTES, field.axis())
 }
 
-/// The items of `item_bytes` that lie `offset_bytes` behind the start of each record: one of them, or as many as the new
-/// last axis has.
+/// The items of `item_bytes` that lie `offset_bytes` behind the start of each record: one of them,
+/// or as many as the new last axis has.
 fn slots(
     records: &Layout,
     record_bytes: usize,
@@ -143,8 +147,8 @@ fn slots(
     Layout::new(&shape, &strides, offset.ok_or(LayoutError::Overflow)?)
 }
 
-/// Copies `len_bytes` of every element, from one offset in it to another. The bytes move as items of the greatest size
-/// of which all four sizes are multiples, with an axis of their own.
+/// Copies `len_bytes` of every element, from one offset in it to another. The bytes move as items
+/// of the greatest size of which all four sizes are multiples, with an axis of their own.
 #[track_caller]
 fn copy_slots<D: Device>(
     stream: &StreamHandle<D>,

@@ -84,14 +84,14 @@ impl Reduced {
 }
 
 impl Function {
-    /// Computes the function of the elements of some views, broadcast together, and reduces what comes out. Does not
-    /// synchronize.
+    /// Computes the function of the elements of some views, broadcast together, and reduces what
+    /// comes out. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; or nothing is reduced to an
-    ///   element of the result, and it has no value then.
-    ///   Also, positions are taken along an axis that comes after more than 255 others once it is reduced.
+    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; or
+    ///   nothing is reduced to an element of the result, and it has no value then. Also, positions
+    ///   are taken along an axis that comes after more than 255 others once it is reduced.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: of the axes.
     /// - As [`apply`](Self::apply).
     #[track_caller]
@@ -133,7 +133,8 @@ impl Function {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce); also [`LayoutError::ShapeMismatch`], if `result` has another shape.
+    /// As [`reduce`](Self::reduce); also [`LayoutError::ShapeMismatch`], if `result` has another
+    /// shape.
     #[track_caller]
     pub fn reduce_into<D: Compute>(
         &self,
@@ -149,8 +150,8 @@ impl Function {
         lowered.total(stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
     }
 
-    /// Computes the function of the elements of some views, broadcast together, and combines what comes out with what is
-    /// before it along an axis. Does not synchronize.
+    /// Computes the function of the elements of some views, broadcast together, and combines what
+    /// comes out with what is before it along an axis. Does not synchronize.
     ///
     /// # Errors
     ///

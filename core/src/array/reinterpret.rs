@@ -4,10 +4,11 @@ use super::{ArrayView, ArrayViewMut, Element};
 use crate::{Result, backend::Device};
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
-    /// The same bytes as elements of type `U`, like NumPy's `view(dtype)`: nothing moves, and no value is converted.
+    /// The same bytes as elements of type `U`, like NumPy's `view(dtype)`: nothing moves, and no
+    /// value is converted.
     ///
-    /// Elements of one size keep their layout, whatever it is. Otherwise the last axis must be dense: its bytes become elements of
-    /// the new size.
+    /// Elements of one size keep their layout, whatever it is. Otherwise the last axis must be
+    /// dense: its bytes become elements of the new size.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -22,8 +23,9 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): of another size, and there is no axis, the last one has gaps, or its bytes, another stride or what
-    ///   lies before the first element is no multiple of the new size.
+    /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): of another size, and there
+    ///   is no axis, the last one has gaps, or its bytes, another stride or what lies before the
+    ///   first element is no multiple of the new size.
     /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow).
     #[doc(alias = "view", alias = "cast", alias = "bitcast")]
     pub fn reinterpret<U: Element>(&self) -> Result<ArrayView<'a, U, D>> {

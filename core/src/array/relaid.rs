@@ -8,10 +8,11 @@ use crate::{
 };
 
 impl<D: Device> ErasedArray<D> {
-    /// The elements that a layout reaches in this array's memory, to read: for code that keeps a layout beside the array. Does not
-    /// copy. Does not synchronize.
+    /// The elements that a layout reaches in this array's memory, to read: for code that keeps a
+    /// layout beside the array. Does not copy. Does not synchronize.
     ///
-    /// The layout counts the elements of the allocation, as those do that are made from [`layout`](Self::layout).
+    /// The layout counts the elements of the allocation, as those do that are made from
+    /// [`layout`](Self::layout).
     ///
     /// ```
     /// use devarray::{Array, Context, NdLayout};
@@ -27,8 +28,9 @@ impl<D: Device> ErasedArray<D> {
     /// # Errors
     ///
     /// - [`LayoutError::OutOfBounds`]: the layout reaches outside the allocation.
-    /// - [`LayoutError::NotLent`]: the array was [adopted](super::Array::adopt) or [opened](super::Array::open), and the layout
-    ///   reaches memory that is not of its elements, or cannot be told not to.
+    /// - [`LayoutError::NotLent`]: the array was [adopted](super::Array::adopt) or
+    ///   [opened](super::Array::open), and the layout reaches memory that is not of its elements,
+    ///   or cannot be told not to.
     pub fn view_of(&self, layout: &Layout) -> Result<ErasedView<'_, D>> {
         self.allocation().check_reach(layout, self.item_bytes())?;
         Ok(ErasedView::new(self.allocation(), layout.clone(), self.item_bytes()))

@@ -12,8 +12,9 @@ use crate::{
 };
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// A new array in C order with the elements moved along `axes`, each by its shift; what leaves at one end comes in at
-    /// the other. The shifts of an axis named twice add up. Does not synchronize.
+    /// A new array in C order with the elements moved along `axes`, each by its shift; what leaves
+    /// at one end comes in at the other. The shifts of an axis named twice add up. Does not
+    /// synchronize.
     ///
     /// Two copies for each axis that moves, in combination: two, four, eight.
     ///
@@ -42,7 +43,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another shape.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another
+    ///   shape.
     /// - As [`roll`](Self::roll). The view may be partly written if the device fails.
     #[track_caller]
     pub fn roll_into(
@@ -55,8 +57,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         rolled(self.layout(), shifts, axes)?.write(stream, &self.elements(), &dst.elements())
     }
 
-    /// A new array in C order of copies of the whole, so many along each axis. Of `repeats` and axes, the shorter list is
-    /// extended by ones in front. One copy. Does not synchronize.
+    /// A new array in C order of copies of the whole, so many along each axis. Of `repeats` and
+    /// axes, the shorter list is extended by ones in front. One copy. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -82,7 +84,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another shape.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another
+    ///   shape.
     /// - As [`tile`](Self::tile).
     #[track_caller]
     pub fn tile_into(
@@ -94,7 +97,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         tiled(self.layout(), repeats)?.write(stream, &self.elements(), &dst.elements())
     }
 
-    /// A new array in C order in which each position of an axis stands `count` times. One copy. Does not synchronize.
+    /// A new array in C order in which each position of an axis stands `count` times. One copy.
+    /// Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -121,7 +125,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another shape.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another
+    ///   shape.
     /// - As [`repeat`](Self::repeat).
     #[track_caller]
     pub fn repeat_into(

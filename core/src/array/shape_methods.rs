@@ -1,6 +1,7 @@
 //! What is asked of an array most often, without importing a trait.
 
-/// Emits the questions of [`NdLayout`](crate::NdLayout) that every program asks, for a type that has a `layout()`.
+/// Emits the questions of [`NdLayout`](crate::NdLayout) that every program asks, for a type that
+/// has a `layout()`.
 macro_rules! shape_methods {
     () => {
         /// The extents of the axes.

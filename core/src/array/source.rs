@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::{Array, ArrayView, ArrayViewMut, Element, SharedArray};
 use crate::backend::Device;
 
-/// What can be looked at as an [`ArrayView`]: an array, a shared one, or a view. Calls that read elements take a
-/// reference to any of them.
+/// What can be looked at as an [`ArrayView`]: an array, a shared one, or a view. Calls that read
+/// elements take a reference to any of them.
 ///
 /// ```
 /// use devarray::{Array, Context};

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::{ArrayViewMut, Element, FieldOf, records::field_layout};
 use crate::{Result, backend::Device, layout::LayoutError};
 
-/// Two to four fields of a record, as a tuple of [`Field`](super::Field)s and [`FieldItems`](super::FieldItems).
+/// Two to four fields of a record, as a tuple of [`Field`](super::Field)s and
+/// [`FieldItems`](super::FieldItems).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name fields of `{T}`",
     label = "not a tuple of two to four fields",

@@ -13,7 +13,8 @@ use crate::{
 
 /// Elements of which there are sums.
 pub trait Summable: Computable {
-    /// The type of a sum: `i64` of signed integers and `Bool`, `u64` of unsigned integers, of floats their own.
+    /// The type of a sum: `i64` of signed integers and `Bool`, `u64` of unsigned integers, of
+    /// floats their own.
     type Total: Computable;
 }
 
@@ -185,9 +186,11 @@ impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; its result is no `R`; or
-    ///   nothing is reduced to an element of the result, which has no value then.
-    /// - An axis out of range or repeated, out of memory, another context's stream, and what else the device says.
+    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; its
+    ///   result is no `R`; or nothing is reduced to an element of the result, which has no value
+    ///   then.
+    /// - An axis out of range or repeated, out of memory, another context's stream, and what else
+    ///   the device says.
     #[track_caller]
     pub fn reduce<R: Computable>(
         &self,
@@ -243,7 +246,8 @@ pub(super) fn check_result<R: Computable>(found: crate::function::ElementType) -
     Err(FunctionError::new(FunctionErrorKind::Type, message).into())
 }
 
-/// The sum of products of the elements of two arrays, broadcast together, in one pass. Does not synchronize.
+/// The sum of products of the elements of two arrays, broadcast together, in one pass. Does not
+/// synchronize.
 ///
 /// # Errors
 ///

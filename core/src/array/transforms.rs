@@ -1,9 +1,11 @@
 //! The views of arrays and of views, written once for all kinds.
 
-/// Emits the transforms, which give a `$view` of the same memory. `$receiver` is how the type gives itself away: `&self`
-/// for an array and a view that can be copied, `self` for a view that is exclusive. The type has a `with_layout`.
+/// Emits the transforms, which give a `$view` of the same memory. `$receiver` is how the type gives
+/// itself away: `&self` for an array and a view that can be copied, `self` for a view that is
+/// exclusive. The type has a `with_layout`.
 ///
-/// Methods of the type itself: they come before those of [`NdLayout`](crate::NdLayout), which give layouts.
+/// Methods of the type itself: they come before those of [`NdLayout`](crate::NdLayout), which give
+/// layouts.
 macro_rules! view_transforms {
     ([$($receiver:tt)+] $this:ident => $view:ty) => {
         /// The same elements with the axes in another order: result axis `k` is axis `axes[k]` of this one.
@@ -171,7 +173,8 @@ macro_rules! view_broadcasts {
     };
 }
 
-/// Emits all of them for an array, as of its [`view`](super::Array::view), and the copies that may or do come of one.
+/// Emits all of them for an array, as of its [`view`](super::Array::view), and the copies that may
+/// or do come of one.
 macro_rules! array_transforms {
     ($view:ty, $array:ty) => {
         view_transforms!([&self] self => $view);
@@ -217,7 +220,8 @@ macro_rules! array_transforms {
     };
 }
 
-/// Emits [`NdLayout`](crate::NdLayout) for arrays and views: the questions read the same on all of them.
+/// Emits [`NdLayout`](crate::NdLayout) for arrays and views: the questions read the same on all of
+/// them.
 macro_rules! answer_as_layout {
     ([$($generics:tt)*] $type:ty) => {
         impl<$($generics)*> NdLayout for $type {

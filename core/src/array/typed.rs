@@ -17,7 +17,8 @@ use crate::{
 
 /// An N-dimensional array of `T` in device memory, owned.
 ///
-/// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop does not block.
+/// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop
+/// does not block.
 ///
 /// Transforms give [views](ArrayView) to read. Views to write come of [`view_mut`](Self::view_mut).
 ///
@@ -40,8 +41,8 @@ pub struct Array<T: Element, D: Device> {
 impl<T: Element, D: Device> Array<T, D> {
     /// Allocates an array of `shape` in C order with unspecified elements.
     ///
-    /// Reading them is safe, every value of an [`Element`] being valid, and tells nothing. Does not synchronize. An array
-    /// of no elements allocates nothing.
+    /// Reading them is safe, every value of an [`Element`] being valid, and tells nothing. Does not
+    /// synchronize. An array of no elements allocates nothing.
     ///
     /// # Errors
     ///
@@ -66,7 +67,8 @@ impl<T: Element, D: Device> Array<T, D> {
 
     /// Allocates an array of `shape` in C order whose bytes are all 0. Does not synchronize.
     ///
-    /// Other orders are had from a layout: `Array::zeros_like(stream, &Layout::contiguous(shape, Order::F)?, Order::K)`.
+    /// Other orders are had from a layout: `Array::zeros_like(stream, &Layout::contiguous(shape,
+    /// Order::F)?, Order::K)`.
     ///
     /// # Errors
     ///
@@ -76,7 +78,8 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(Self::of_erased(ErasedArray::zeros(stream, shape, T::BYTES)?))
     }
 
-    /// Allocates an array of `shape` in C order and sets every element to `value`. Does not synchronize.
+    /// Allocates an array of `shape` in C order and sets every element to `value`. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///
@@ -107,7 +110,8 @@ impl<T: Element, D: Device> Array<T, D> {
         Self::from_host(stream, data, &host, Order::C)
     }
 
-    /// Allocates an array dense in `order` and copies host elements to it that lie in a slice as `host` says.
+    /// Allocates an array dense in `order` and copies host elements to it that lie in a slice as
+    /// `host` says.
     ///
     /// `A` and `K` are resolved by `host`. Does not synchronize: the slice is free on return (see
     /// [staging](crate::manual::_3_host_memory) for when it may wait).

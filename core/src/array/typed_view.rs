@@ -18,8 +18,8 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// A view of elements of type `T` in device memory, to read. Cheap to clone; transforms give other views of the same
-/// memory.
+/// A view of elements of type `T` in device memory, to read. Cheap to clone; transforms give other
+/// views of the same memory.
 pub struct ArrayView<'a, T: Element, D: Device> {
     erased: ErasedView<'a, D>,
     of: PhantomData<&'a [T]>,
@@ -66,12 +66,13 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         self.erased.to_contiguous(stream, order).map(Array::of_erased)
     }
 
-    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved order. The result
-    /// says which. Does not synchronize.
+    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved
+    /// order. The result says which. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy) excepted, and [`to_contiguous`](Self::to_contiguous).
+    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy)
+    /// excepted, and [`to_contiguous`](Self::to_contiguous).
     #[track_caller]
     pub fn reshape_or_copy<S: Extents + ?Sized>(
         &self,
@@ -82,8 +83,8 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         Ok(Self::typed(self.erased.reshape_or_copy(stream, shape, order)?))
     }
 
-    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result says which. Does not
-    /// synchronize.
+    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result
+    /// says which. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -123,7 +124,8 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not
+    ///   hold as many elements.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]
     pub fn copy_to_slice(&self, stream: &StreamHandle<D>, data: &mut [T]) -> Result<()> {
@@ -144,7 +146,8 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): there is not exactly one element.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): there is not exactly
+    ///   one element.
     /// - As [`to_vec`](Self::to_vec).
     #[track_caller]
     pub fn item(&self, stream: &StreamHandle<D>) -> Result<T> {
@@ -153,12 +156,14 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         Ok(item)
     }
 
-    /// Copies the elements to the places of a slice that `host` names, and touches no others. Blocks until they are
-    /// there.
+    /// Copies the elements to the places of a slice that `host` names, and touches no others.
+    /// Blocks until they are there.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds), [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `host` has
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch),
+    ///   [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds),
+    ///   [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `host` has
     ///   another shape, reaches outside the slice, or names a place twice.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]

@@ -79,13 +79,15 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     view_transforms!([self] self => Self);
     view_splits!([self] self => Self);
 
-    /// Copies elements of the same shape here. Does not synchronize. Bytes between the elements of this view are not
-    /// touched.
+    /// Copies elements of the same shape here. Does not synchronize. Bytes between the elements of
+    /// this view are not touched.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in shape.
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream are not of one context.
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in
+    ///   shape.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream
+    ///   are not of one context.
     /// - What the device says; nothing was copied then.
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "assign")]
@@ -94,8 +96,9 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.copy_from(stream, src.as_array_view().as_erased())
     }
 
-    /// Copies elements of another context here, of another device or even of another backend: `stream` writes,
-    /// `src_stream` reads. Goes through host memory; blocks until the source was read.
+    /// Copies elements of another context here, of another device or even of another backend:
+    /// `stream` writes, `src_stream` reads. Goes through host memory; blocks until the source
+    /// was read.
     ///
     /// # Errors
     ///
@@ -111,12 +114,13 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.erased.copy_across(stream, src_stream, src.as_array_view().as_erased())
     }
 
-    /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait).
+    /// Copies a slice, elements in C order, here. Does not synchronize: the slice is free on return
+    /// (see [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not
+    ///   hold as many elements.
     /// - As [`copy_from_host`](Self::copy_from_host).
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "set")]
@@ -126,22 +130,24 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.copy_from_host(stream, data, &Layout::contiguous(self.layout().shape(), Order::C)?)
     }
 
-    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait).
-    /// `host` may repeat elements.
+    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the
+    /// slice is free on return (see [staging](crate::manual::_3_host_memory) for when it may
+    /// wait). `host` may repeat elements.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): `host` has another shape or reaches outside.
-    /// - Another context's stream, out of pinned memory, and what else the device says: the destination may then be
-    ///   partly written.
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch),
+    ///   [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): `host` has another shape or
+    ///   reaches outside.
+    /// - Another context's stream, out of pinned memory, and what else the device says: the
+    ///   destination may then be partly written.
     #[track_caller]
     pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, data: &[T], host: &Layout) -> Result<()> {
         self.erased.copy_from_host(stream, bytemuck::cast_slice(data), host)
     }
 
-    /// Copies a host array of the same shape here. Does not synchronize: the host array is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait).
+    /// Copies a host array of the same shape here. Does not synchronize: the host array is free on
+    /// return (see [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///
@@ -153,11 +159,11 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.copy_from_host(stream, host.as_slice(), host.layout())
     }
 
-    /// Copies the elements that one index selects of this view to those that another selects, as if all were read
-    /// before any is written: `memmove`, for any layout. Does not synchronize.
+    /// Copies the elements that one index selects of this view to those that another selects, as if
+    /// all were read before any is written: `memmove`, for any layout. Does not synchronize.
     ///
-    /// One copy where the two share no element. Where they do, or where telling would cost too much, the elements pass
-    /// through scratch memory on the device.
+    /// One copy where the two share no element. Where they do, or where telling would cost too
+    /// much, the elements pass through scratch memory on the device.
     ///
     /// ```
     /// use devarray::{Array, Context, ix};
@@ -173,8 +179,11 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// - Those of [`Layout::index`].
-    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch), [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the selections differ in shape.
-    /// - Out of memory for scratch, another context's stream, and what else the device says; nothing was written then.
+    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
+    ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the selections differ
+    ///   in shape.
+    /// - Out of memory for scratch, another context's stream, and what else the device says;
+    ///   nothing was written then.
     #[doc(alias = "memmove")]
     #[track_caller]
     pub fn copy_within(

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::{CapabilitySet, DeviceProperties};
 
-/// What core may ask of a device: limits, which the copy planner takes as input so that it never plans what the device
-/// must refuse, and extras.
+/// What core may ask of a device: limits, which the copy planner takes as input so that it never
+/// plans what the device must refuse, and extras.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {

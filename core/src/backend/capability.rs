@@ -4,9 +4,10 @@ use std::fmt;
 
 /// An extra, declared in [`Capabilities::extras`](super::Capabilities::extras).
 ///
-/// Each is used through a trait of its own beside [`Device`](super::Device), which a backend implements if it knows the
-/// extra at all. Whether the device at hand has it is said here, at run time: what is declared works, and what is not is
-/// answered with [`Error::Unsupported`](crate::Error::Unsupported), which names it.
+/// Each is used through a trait of its own beside [`Device`](super::Device), which a backend
+/// implements if it knows the extra at all. Whether the device at hand has it is said here, at run
+/// time: what is declared works, and what is not is answered with
+/// [`Error::Unsupported`](crate::Error::Unsupported), which names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Capability {

@@ -18,13 +18,14 @@ use crate::{Error, Result};
 ///
 /// # For backend authors
 ///
-/// Core hands over a checked [`Program`](crate::function::primitive::Program) with its operands. A backend whose memory the host reaches passes both to
-/// core's interpreter; others compile the program. Both must agree to the bit, which the primitives make possible.
+/// Core hands over a checked [`Program`](crate::function::primitive::Program) with its operands. A
+/// backend whose memory the host reaches passes both to core's interpreter; others compile the
+/// program. Both must agree to the bit, which the primitives make possible.
 ///
 /// # Safety
 ///
-/// As [`Stream`](super::Stream): the operation takes effect in stream order, reads the elements of the inputs, writes
-/// the elements of the result, and touches no other byte.
+/// As [`Stream`](super::Stream): the operation takes effect in stream order, reads the elements of
+/// the inputs, writes the elements of the result, and touches no other byte.
 pub unsafe trait Compute: Device {
     /// Computes a function for every element of the result. Does not synchronize.
     ///
@@ -33,10 +34,11 @@ pub unsafe trait Compute: Device {
     /// Nothing was enqueued, and the result is unchanged.
     fn map(&self, stream: &Self::Stream, op: &MapOp<'_, Self::Buffer>) -> Result<()>;
 
-    /// Reduces elements along axes, or computes their running form along one, if the device has the extra
-    /// [`Reductions`](Capability::Reductions). Does not synchronize.
+    /// Reduces elements along axes, or computes their running form along one, if the device has the
+    /// extra [`Reductions`](Capability::Reductions). Does not synchronize.
     ///
-    /// The order in which floats are combined is part of the operation: [`Combine`](crate::function::Combine).
+    /// The order in which floats are combined is part of the operation:
+    /// [`Combine`](crate::function::Combine).
     ///
     /// # Errors
     ///
@@ -48,10 +50,12 @@ pub unsafe trait Compute: Device {
         Err(Error::Unsupported { backend, operation, capability })
     }
 
-    /// Reduces elements to one for each row, and these with what came out: the last input of `second` is the result of
-    /// `first`, repeated along the rows, and both have the same rows. Does not synchronize.
+    /// Reduces elements to one for each row, and these with what came out: the last input of
+    /// `second` is the result of `first`, repeated along the rows, and both have the same rows.
+    /// Does not synchronize.
     ///
-    /// Nothing else reads the result of `first`. A backend that computes both at once need not write it.
+    /// Nothing else reads the result of `first`. A backend that computes both at once need not
+    /// write it.
     ///
     /// # Errors
     ///

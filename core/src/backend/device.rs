@@ -10,18 +10,18 @@ use crate::Result;
 ///
 /// # For callers
 ///
-/// Generic code takes `D: Device` and works with the handles of core: [`Context`](crate::Context), made from a device,
-/// and what it opens. Methods of this trait and of [`Stream`] are for core.
+/// Generic code takes `D: Device` and works with the handles of core: [`Context`](crate::Context),
+/// made from a device, and what it opens. Methods of this trait and of [`Stream`] are for core.
 ///
 /// # For backend authors
 ///
-/// The associated types name no element type and no lifetime, and no method is generic. A device is a handle: it may
-/// be cheap to clone, and everything made from it must keep alive what it needs.
+/// The associated types name no element type and no lifetime, and no method is generic. A device is
+/// a handle: it may be cheap to clone, and everything made from it must keep alive what it needs.
 ///
 /// # Safety
 ///
-/// The implementor vouches for order, confinement, quiescence and progress, as the page of [this module](super) states
-/// them, and for what the traits of the associated types ask.
+/// The implementor vouches for order, confinement, quiescence and progress, as the page of [this
+/// module](super) states them, and for what the traits of the associated types ask.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no device",
     label = "not a `Device`",
@@ -45,10 +45,12 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](crate::Error::DeviceLost) or [`Driver`](crate::Error::Driver): the driver could not say.
+    /// [`DeviceLost`](crate::Error::DeviceLost) or [`Driver`](crate::Error::Driver): the driver
+    /// could not say.
     fn memory(&self) -> Result<MemoryInfo>;
 
-    /// Opens a stream that is ordered with no other: neither with a default stream nor with the host.
+    /// Opens a stream that is ordered with no other: neither with a default stream nor with the
+    /// host.
     ///
     /// # Errors
     ///

@@ -6,7 +6,8 @@ use std::{fmt::Debug, ops::Range};
 use super::Device;
 use crate::Result;
 
-/// Constant memory, and other variables, of modules: the extra [`DeviceSymbols`](super::Capability::DeviceSymbols).
+/// Constant memory, and other variables, of modules: the extra
+/// [`DeviceSymbols`](super::Capability::DeviceSymbols).
 ///
 /// # For callers
 ///
@@ -14,15 +15,16 @@ use crate::Result;
 ///
 /// # Safety
 ///
-/// As [`Device`]. What [`symbol`](Self::symbol) answers is memory of the module that copies may read and write, until the module is
-/// dropped.
+/// As [`Device`]. What [`symbol`](Self::symbol) answers is memory of the module that copies may
+/// read and write, until the module is dropped.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` has no modules and symbols",
     label = "not a `DeviceSymbols`",
     note = "a backend that can implements `backend::DeviceSymbols`; code that needs it takes `D: DeviceSymbols`"
 )]
 pub unsafe trait DeviceSymbols: Device {
-    /// A loaded module. Dropping it unloads it; core drops it when no operation uses its memory any more.
+    /// A loaded module. Dropping it unloads it; core drops it when no operation uses its memory any
+    /// more.
     type Module: Debug + Send + Sync + 'static;
 
     /// Loads a module. May block.
@@ -41,11 +43,13 @@ pub unsafe trait DeviceSymbols: Device {
     ///
     /// # Errors
     ///
-    /// [`Handle`](crate::Error::Handle): the module has none of this name. What else the device says.
+    /// [`Handle`](crate::Error::Handle): the module has none of this name. What else the device
+    /// says.
     fn symbol(&self, module: &Self::Module, name: &str) -> Result<(u64, usize)>;
 
-    /// A buffer that starts at the address `start`, a multiple of 256, and of which the bytes `bytes` are a variable of the
-    /// module. Nothing else of it is used, and it is never given to [`Stream::free`](super::Stream::free).
+    /// A buffer that starts at the address `start`, a multiple of 256, and of which the bytes
+    /// `bytes` are a variable of the module. Nothing else of it is used, and it is never given
+    /// to [`Stream::free`](super::Stream::free).
     ///
     /// # Errors
     ///

@@ -5,7 +5,8 @@ use std::fmt::Debug;
 
 use crate::{Error, Result};
 
-/// How a wait ended. Three ways, because "it failed" does not say whether memory is still being touched.
+/// How a wait ended. Three ways, because "it failed" does not say whether memory is still being
+/// touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "an unknown end means that memory may still be touched"]
 #[expect(
@@ -17,13 +18,14 @@ pub enum Quiesced {
     Done,
     /// The work failed, and the device touches nothing of it any more.
     Ended(Error),
-    /// The wait itself failed: the device may still touch the memory of the work. The owner of such memory must leak
-    /// it or abort.
+    /// The wait itself failed: the device may still touch the memory of the work. The owner of such
+    /// memory must leak it or abort.
     Unknown(Error),
 }
 
 impl Quiesced {
-    /// `Ok` if the work is done, else the error of either kind. Only where no memory hangs on the difference.
+    /// `Ok` if the work is done, else the error of either kind. Only where no memory hangs on the
+    /// difference.
     ///
     /// # Errors
     ///
@@ -40,9 +42,9 @@ impl Quiesced {
 ///
 /// # Safety
 ///
-/// `query` answers `true`, and `synchronize` answers `Done` or `Ended`, only when the captured work touches no memory
-/// any more; once `true`, always `true`. Repeated queries make progress. Dropping an event neither blocks nor cancels
-/// work, nor lifts a wait already enqueued for it.
+/// `query` answers `true`, and `synchronize` answers `Done` or `Ended`, only when the captured work
+/// touches no memory any more; once `true`, always `true`. Repeated queries make progress. Dropping
+/// an event neither blocks nor cancels work, nor lifts a wait already enqueued for it.
 pub unsafe trait Event: Debug + Send + Sync + 'static {
     /// Whether the captured work is finished. Does not block.
     ///

@@ -6,55 +6,62 @@ use std::{fmt::Debug, ops::Range};
 use super::{Device, ForeignStream};
 use crate::Result;
 
-/// Using device memory that somebody else owns: the extra [`ForeignMemory`](super::Capability::ForeignMemory).
+/// Using device memory that somebody else owns: the extra
+/// [`ForeignMemory`](super::Capability::ForeignMemory).
 ///
 /// # For callers
 ///
-/// [`Array::adopt`](crate::Array::adopt) and [`StreamHandle::wait_for_foreign`](crate::StreamHandle::wait_for_foreign) are what
-/// programs use.
+/// [`Array::adopt`](crate::Array::adopt) and
+/// [`StreamHandle::wait_for_foreign`](crate::StreamHandle::wait_for_foreign) are what programs use.
 ///
 /// # Safety
 ///
-/// As [`Device`]. Operations reach, in the buffer that [`adopt`](Self::adopt) answers, the memory that was named, byte for byte.
-/// Waits between streams order what they say.
+/// As [`Device`]. Operations reach, in the buffer that [`adopt`](Self::adopt) answers, the memory
+/// that was named, byte for byte. Waits between streams order what they say.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` cannot take memory that other code allocated",
     label = "not a `ForeignMemory`",
     note = "a backend that can implements `backend::ForeignMemory`; code that needs it takes `D: ForeignMemory`"
 )]
 pub unsafe trait ForeignMemory: Device {
-    /// What the device keeps of memory it uses but does not own. Core drops it when no operation uses the memory any more,
-    /// and the memory's owner after it.
+    /// What the device keeps of memory it uses but does not own. Core drops it when no operation
+    /// uses the memory any more, and the memory's owner after it.
     type Adopted: Debug + Send + Sync + 'static;
 
-    /// A buffer that starts at the address `start`, a multiple of 256, and of which the bytes `bytes`, never none, are memory
-    /// that the device reaches. What lies before them in the buffer may be anything: no operation names it.
+    /// A buffer that starts at the address `start`, a multiple of 256, and of which the bytes
+    /// `bytes`, never none, are memory that the device reaches. What lies before them in the
+    /// buffer may be anything: no operation names it.
     ///
-    /// The buffer may share bytes with others of the device and is never given to [`Stream::free`](super::Stream::free); else
-    /// it keeps the contract of a [`Buffer`](super::Buffer).
+    /// The buffer may share bytes with others of the device and is never given to
+    /// [`Stream::free`](super::Stream::free); else it keeps the contract of a
+    /// [`Buffer`](super::Buffer).
     ///
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
     /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the memory is of another device.
-    /// - [`Driver`](crate::Error::Driver): the device knows of no such memory, or what else it says.
+    /// - [`Driver`](crate::Error::Driver): the device knows of no such memory, or what else it
+    ///   says.
     ///
     /// # Safety
     ///
     /// The memory stays allocated, at that address, until what is answered was dropped.
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(Self::Buffer, Self::Adopted)>;
 
-    /// Makes everything enqueued on `stream` later run after what a stream of other code was given so far. Does not synchronize.
+    /// Makes everything enqueued on `stream` later run after what a stream of other code was given
+    /// so far. Does not synchronize.
     ///
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
-    /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the name is [owned](ForeignStream::owner) by another device. It must not
-    ///   reach a driver: anybody can make one.
+    /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the name is
+    ///   [owned](ForeignStream::owner) by another device. It must not reach a driver: anybody can
+    ///   make one.
     /// - What else it says. Nothing is ordered then.
     fn wait_for_foreign(&self, stream: &Self::Stream, other: ForeignStream) -> Result<()>;
 
-    /// Makes what a stream of other code is given later run after everything enqueued on `stream` so far. Does not synchronize.
+    /// Makes what a stream of other code is given later run after everything enqueued on `stream`
+    /// so far. Does not synchronize.
     ///
     /// # Errors
     ///

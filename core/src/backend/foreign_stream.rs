@@ -3,8 +3,9 @@
 
 use std::fmt;
 
-/// A stream of other code, by its name in interfaces between libraries: the number that `__cuda_array_interface__` (`stream`), DLPack
-/// (`__dlpack__(stream=…)`) and `__cuda_stream__` carry.
+/// A stream of other code, by its name in interfaces between libraries: the number that
+/// `__cuda_array_interface__` (`stream`), DLPack (`__dlpack__(stream=…)`) and `__cuda_stream__`
+/// carry.
 ///
 /// | name | what it means |
 /// |---|---|
@@ -21,8 +22,8 @@ use std::fmt;
 /// assert_eq!(streams, [None, Some(ForeignStream::LEGACY), Some(ForeignStream::PER_THREAD)]);
 /// assert_eq!(ForeignStream::LEGACY.name(), 1);
 /// ```
-/// A name that its caller [vouches](Self::named) for is taken at its word. One that a device gave to a stream of its own carries that
-/// device, its [owner](Self::owner), and any other refuses it.
+/// A name that its caller [vouches](Self::named) for is taken at its word. One that a device gave
+/// to a stream of its own carries that device, its [owner](Self::owner), and any other refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ForeignStream {
     name: u64,
@@ -45,20 +46,21 @@ impl StreamOwner {
 }
 
 impl ForeignStream {
-    /// The legacy default stream of the device: what it is given runs after all that streams were given before which are not
-    /// non-blocking, and before all that those are given later. Streams of this library are non-blocking: nothing of that
-    /// concerns them.
+    /// The legacy default stream of the device: what it is given runs after all that streams were
+    /// given before which are not non-blocking, and before all that those are given later.
+    /// Streams of this library are non-blocking: nothing of that concerns them.
     pub const LEGACY: Self = Self { name: 1, owner: None };
 
-    /// The default stream of the thread that makes the call, whichever it is then. It is not non-blocking, so it is ordered with
-    /// the legacy default stream, and with nothing else.
+    /// The default stream of the thread that makes the call, whichever it is then. It is not
+    /// non-blocking, so it is ordered with the legacy default stream, and with nothing else.
     pub const PER_THREAD: Self = Self { name: 2, owner: None };
 
     /// The stream of a name; none for 0, which means one thing in some code and another in other.
     ///
     /// # Safety
     ///
-    /// A name beyond 2 is that of a stream of the device it is used with, which is there for as long as it is used.
+    /// A name beyond 2 is that of a stream of the device it is used with, which is there for as
+    /// long as it is used.
     #[must_use]
     pub const unsafe fn named(name: u64) -> Option<Self> {
         if name == 0 { None } else { Some(Self { name, owner: None }) }
@@ -66,13 +68,15 @@ impl ForeignStream {
 
     /// The stream that `owner` has by this name, for no device but that; none for 0.
     ///
-    /// Nobody vouches for it, so it is safe to make: a device that takes such names looks up whether it has the stream.
+    /// Nobody vouches for it, so it is safe to make: a device that takes such names looks up
+    /// whether it has the stream.
     #[must_use]
     pub const fn owned(name: u64, owner: StreamOwner) -> Option<Self> {
         if name == 0 { None } else { Some(Self { name, owner: Some(owner) }) }
     }
 
-    /// The device that alone takes this name; none if it is a default stream, or somebody vouched for it.
+    /// The device that alone takes this name; none if it is a default stream, or somebody vouched
+    /// for it.
     #[must_use]
     pub const fn owner(self) -> Option<StreamOwner> {
         self.owner

@@ -1,4 +1,5 @@
-//! Kinds of host memory that a device reaches by itself, beside the plain pinned memory of every device.
+//! Kinds of host memory that a device reaches by itself, beside the plain pinned memory of every
+//! device.
 #![allow(unsafe_code)] // declares unsafe traits; performs no unsafe operation
 
 use std::{fmt::Debug, num::NonZeroUsize};
@@ -57,7 +58,8 @@ impl HostFlags {
 ///
 /// As [`Device`], and what [`HostBuffer`](super::HostBuffer) asks of the memory.
 pub unsafe trait AllocHost: Device {
-    /// Allocates zeroed pinned host memory as `flags` say. May block for as long as the driver takes.
+    /// Allocates zeroed pinned host memory as `flags` say. May block for as long as the driver
+    /// takes.
     ///
     /// # Errors
     ///
@@ -67,7 +69,8 @@ pub unsafe trait AllocHost: Device {
     /// - As [`Device::alloc_host`].
     fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<Self::HostBuffer>;
 
-    /// The host is about to read memory that was allocated write-combined. A simulator keeps note; a device does nothing.
+    /// The host is about to read memory that was allocated write-combined. A simulator keeps note;
+    /// a device does nothing.
     fn note_slow_read(memory: &Self::HostBuffer) {
         let _ = memory;
     }
@@ -77,22 +80,23 @@ pub unsafe trait AllocHost: Device {
 ///
 /// # Safety
 ///
-/// The buffer that [`map_host`](Self::map_host) answers is the memory it was made from: what one side writes the other
-/// reads, once an event or a wait puts the two in order. It may be used until that memory is dropped, and keeps
-/// [`Buffer`](super::Buffer)'s contract until then, except that it is never given to
-/// [`Stream::free`](super::Stream::free).
+/// The buffer that [`map_host`](Self::map_host) answers is the memory it was made from: what one
+/// side writes the other reads, once an event or a wait puts the two in order. It may be used until
+/// that memory is dropped, and keeps [`Buffer`](super::Buffer)'s contract until then, except that
+/// it is never given to [`Stream::free`](super::Stream::free).
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` cannot map host memory",
     label = "not a `MapHost`",
     note = "a backend that can implements `backend::MapHost`; code that needs it takes `D: MapHost`"
 )]
 pub unsafe trait MapHost: AllocHost {
-    /// A buffer over pinned memory that was allocated [mapped](HostFlags::mapped). Core asks again for the same memory
-    /// only when nothing uses the buffer it had.
+    /// A buffer over pinned memory that was allocated [mapped](HostFlags::mapped). Core asks again
+    /// for the same memory only when nothing uses the buffer it had.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the memory was not allocated so. What else the device says.
+    /// [`Unsupported`](crate::Error::Unsupported): the memory was not allocated so. What else the
+    /// device says.
     fn map_host(&self, memory: &Self::HostBuffer) -> Result<Self::Buffer>;
 }
 
@@ -100,8 +104,9 @@ pub unsafe trait MapHost: AllocHost {
 ///
 /// # Safety
 ///
-/// Registering does not change what the memory holds, nor what copies of it do; it only makes them faster. After
-/// [`unregister_host`](Self::unregister_host), failed or not, the memory may be freed.
+/// Registering does not change what the memory holds, nor what copies of it do; it only makes them
+/// faster. After [`unregister_host`](Self::unregister_host), failed or not, the memory may be
+/// freed.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` cannot page-lock memory that is there",
     label = "not a `RegisterHost`",
@@ -111,21 +116,22 @@ pub unsafe trait RegisterHost: Device {
     /// A range that is pinned. Dropping one does nothing to the device.
     type Registration: Debug + Send + Sync + 'static;
 
-    /// Pins `len_bytes` bytes from `start` on. A range that is pinned already, by whomever, needs no second pinning: its
-    /// registration is empty, and ending that does nothing.
+    /// Pins `len_bytes` bytes from `start` on. A range that is pinned already, by whomever, needs
+    /// no second pinning: its registration is empty, and ending that does nothing.
     ///
     /// # Errors
     ///
     /// [`Unsupported`](crate::Error::Unsupported): the device has no
-    /// [`RegisteredMemory`](super::Capability::RegisteredMemory). Out of memory, and what else the device says: nothing
-    /// was pinned.
+    /// [`RegisteredMemory`](super::Capability::RegisteredMemory). Out of memory, and what else the
+    /// device says: nothing was pinned.
     ///
     /// # Safety
     ///
     /// The bytes are allocated, and stay so until the registration was given back.
     unsafe fn register_host(&self, start: *mut u8, len_bytes: NonZeroUsize) -> Result<Self::Registration>;
 
-    /// Ends the pinning. No operation uses the memory any more. A call that fails is tried once more.
+    /// Ends the pinning. No operation uses the memory any more. A call that fails is tried once
+    /// more.
     ///
     /// # Errors
     ///

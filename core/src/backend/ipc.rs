@@ -35,8 +35,9 @@ pub struct IpcMemory {
 ///
 /// # Safety
 ///
-/// As [`Device`]. The buffers that [`alloc_exportable`](Self::alloc_exportable) and [`open_memory`](Self::open_memory) answer keep
-/// the contract of a [`Buffer`](super::Buffer) until what is answered with them is dropped, except that they are never given to
+/// As [`Device`]. The buffers that [`alloc_exportable`](Self::alloc_exportable) and
+/// [`open_memory`](Self::open_memory) answer keep the contract of a [`Buffer`](super::Buffer) until
+/// what is answered with them is dropped, except that they are never given to
 /// [`Stream::free`](super::Stream::free), and that buffers over the same memory may share bytes.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` shares nothing with other processes",
@@ -44,16 +45,18 @@ pub struct IpcMemory {
     note = "a backend that can implements `backend::Ipc`; code that needs it takes `D: Ipc`"
 )]
 pub unsafe trait Ipc: Device {
-    /// Exportable memory. Dropping it frees the memory at once; core drops it when no operation uses it any more.
+    /// Exportable memory. Dropping it frees the memory at once; core drops it when no operation
+    /// uses it any more.
     type Exportable: Debug + Send + Sync + 'static;
-    /// Memory of another process, opened. Dropping it closes it; core drops it when no operation uses it any more. What is
-    /// opened twice is closed twice.
+    /// Memory of another process, opened. Dropping it closes it; core drops it when no operation
+    /// uses it any more. What is opened twice is closed twice.
     type Opened: Debug + Send + Sync + 'static;
 
     /// A number that no other process has.
     fn process(&self) -> u64;
 
-    /// Allocates memory that can be exported, uninitialized, usable by every stream at once. May block.
+    /// Allocates memory that can be exported, uninitialized, usable by every stream at once. May
+    /// block.
     ///
     /// # Errors
     ///
@@ -65,7 +68,8 @@ pub unsafe trait Ipc: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra, or the memory cannot be exported.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra, or the
+    ///   memory cannot be exported.
     /// - What else the device says.
     fn export_memory(&self, buffer: &Self::Buffer, bytes: Range<usize>) -> Result<IpcMemory>;
 
@@ -77,14 +81,17 @@ pub unsafe trait Ipc: Device {
     ///
     /// # Safety
     ///
-    /// Another process exported it from the same device, and keeps it until what is answered was dropped.
+    /// Another process exported it from the same device, and keeps it until what is answered was
+    /// dropped.
     unsafe fn open_memory(&self, memory: &IpcMemory) -> Result<(Self::Buffer, Self::Opened)>;
 
-    /// As [`Stream::record`](super::Stream::record), an event that can be named to other processes, and its name.
+    /// As [`Stream::record`](super::Stream::record), an event that can be named to other processes,
+    /// and its name.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. What else the device says.
+    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. What else
+    /// the device says.
     fn record_exported(&self, stream: &Self::Stream) -> Result<(Self::Event, IpcToken)>;
 
     /// As [`Stream::wait`](super::Stream::wait), for an event of another process.

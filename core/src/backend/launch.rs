@@ -14,24 +14,27 @@ use crate::{
 ///
 /// # For callers
 ///
-/// [`kernel!`](crate::kernel!) makes types whose function `launch` ends here. A function that launches kernels takes `D: Launch`.
+/// [`kernel!`](crate::kernel!) makes types whose function `launch` ends here. A function that
+/// launches kernels takes `D: Launch`.
 ///
 /// # For backend authors
 ///
-/// An operation holds a [`Declaration`] and its arguments. A backend with device code of its own looks for its image there; one
-/// whose memory the host reaches calls the host function, at the operation's turn.
+/// An operation holds a [`Declaration`] and its arguments. A backend with device code of its own
+/// looks for its image there; one whose memory the host reaches calls the host function, at the
+/// operation's turn.
 ///
 /// # Safety
 ///
-/// As [`Stream`](super::Stream): the operation takes effect in stream order, and is given the elements of the arguments and no
-/// other memory.
+/// As [`Stream`](super::Stream): the operation takes effect in stream order, and is given the
+/// elements of the arguments and no other memory.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` launches no kernels",
     label = "not a `Launch`",
     note = "a backend that can implements `backend::Launch`; code that needs it takes `D: Launch`"
 )]
 pub unsafe trait Launch: Device {
-    /// Enqueues a kernel. Does not synchronize, but for the first launch of each, which may load its image.
+    /// Enqueues a kernel. Does not synchronize, but for the first launch of each, which may load
+    /// its image.
     ///
     /// # Errors
     ///
@@ -83,10 +86,11 @@ impl<'a, B> LaunchOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// There is one argument for each that is declared, of its kind; elements lie inside their buffers, in the form and with the
-    /// rank that are declared, and what is written is injective and shares no byte with another argument. The kernel's own part has
-    /// not refused them, and the grid is its answer. Nothing that conflicts with it is in flight, or an event or the stream orders it
-    /// after that.
+    /// There is one argument for each that is declared, of its kind; elements lie inside their
+    /// buffers, in the form and with the rank that are declared, and what is written is
+    /// injective and shares no byte with another argument. The kernel's own part has
+    /// not refused them, and the grid is its answer. Nothing that conflicts with it is in flight,
+    /// or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(
         declaration: &'static Declaration,

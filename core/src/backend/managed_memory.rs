@@ -16,7 +16,8 @@ pub enum Location {
     Host,
 }
 
-/// What a program knows about its use of managed memory. A hint: what is read and written is the same without.
+/// What a program knows about its use of managed memory. A hint: what is read and written is the
+/// same without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Advice {
@@ -36,24 +37,26 @@ pub enum Advice {
 
 /// Memory at one address for host and device, which moves between them on demand.
 ///
-/// Declared as [`Capability::ManagedMemory`](super::Capability::ManagedMemory) only where the host may touch one such
-/// memory while the device works on another.
+/// Declared as [`Capability::ManagedMemory`](super::Capability::ManagedMemory) only where the host
+/// may touch one such memory while the device works on another.
 ///
 /// # Safety
 ///
-/// As [`Device`]; [`ManagedBuffer`](Self::ManagedBuffer) keeps the contract of a [`HostBuffer`], and the buffer that
-/// [`managed_buffer`](Self::managed_buffer) answers that of a mapped one ([`MapHost`](super::MapHost)).
+/// As [`Device`]; [`ManagedBuffer`](Self::ManagedBuffer) keeps the contract of a [`HostBuffer`],
+/// and the buffer that [`managed_buffer`](Self::managed_buffer) answers that of a mapped one
+/// ([`MapHost`](super::MapHost)).
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` has no managed memory",
     label = "not a `ManagedMemory`",
     note = "a backend that can implements `backend::ManagedMemory`; code that needs it takes `D: ManagedMemory`"
 )]
 pub unsafe trait ManagedMemory: Device {
-    /// Managed memory, as the host holds it. Dropping one frees it; core drops it only when no operation uses it any more.
+    /// Managed memory, as the host holds it. Dropping one frees it; core drops it only when no
+    /// operation uses it any more.
     type ManagedBuffer: HostBuffer;
 
-    /// Allocates zeroed managed memory. Never more, all that is alive together, than the device has free: memory that
-    /// does not fit would have to move on every use.
+    /// Allocates zeroed managed memory. Never more, all that is alive together, than the device has
+    /// free: memory that does not fit would have to move on every use.
     ///
     /// # Errors
     ///

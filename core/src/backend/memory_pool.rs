@@ -25,8 +25,8 @@ impl PoolStatistics {
     }
 }
 
-/// Asking and trimming the pool that [`Stream::alloc`](super::Stream::alloc) takes memory from: the extra
-/// [`MemoryPool`](super::Capability::MemoryPool).
+/// Asking and trimming the pool that [`Stream::alloc`](super::Stream::alloc) takes memory from: the
+/// extra [`MemoryPool`](super::Capability::MemoryPool).
 ///
 /// # For callers
 ///
@@ -34,8 +34,8 @@ impl PoolStatistics {
 ///
 /// # For backend authors
 ///
-/// Nothing here takes memory that is allocated. A device that does not have the extra answers each call with
-/// [`Unsupported`](crate::Error::Unsupported).
+/// Nothing here takes memory that is allocated. A device that does not have the extra answers each
+/// call with [`Unsupported`](crate::Error::Unsupported).
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` has no pool to control",
     label = "not a `PoolControl`",
@@ -63,7 +63,8 @@ pub trait PoolControl: Device {
     /// The threshold stays as it was.
     fn set_pool_release_threshold(&self, len_bytes: usize) -> Result<()>;
 
-    /// Gives back memory that is not in use until the pool holds no more than `keep_bytes`, as far as it can.
+    /// Gives back memory that is not in use until the pool holds no more than `keep_bytes`, as far
+    /// as it can.
     ///
     /// # Errors
     ///

@@ -1,11 +1,12 @@
 //! Operations that carry their own proof.
 //!
-//! Fields are private and every constructor is core's, run under the submission lock of the device after bounds,
-//! shapes and aliasing were checked and the needed waits enqueued. A backend reads them and validates nothing. They
-//! are generic over the buffer type alone, so a wrapping backend with the same buffers forwards them unchanged.
+//! Fields are private and every constructor is core's, run under the submission lock of the device
+//! after bounds, shapes and aliasing were checked and the needed waits enqueued. A backend reads
+//! them and validates nothing. They are generic over the buffer type alone, so a wrapping backend
+//! with the same buffers forwards them unchanged.
 //!
-//! The `unsafe` constructors are the raw door below hazard tracking: replaying recorded programs and testing a backend
-//! by itself go through it.
+//! The `unsafe` constructors are the raw door below hazard tracking: replaying recorded programs
+//! and testing a backend by itself go through it.
 #![allow(unsafe_code)] // declares unsafe constructors; performs no unsafe operation
 
 use std::{fmt, ops::Range};
@@ -32,8 +33,9 @@ impl<'a, B> CopyOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// The plan is not empty and its two sides lie inside the buffers; if both are one buffer, the sides are disjoint.
-    /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
+    /// The plan is not empty and its two sides lie inside the buffers; if both are one buffer, the
+    /// sides are disjoint. Nothing that conflicts with it is in flight, or an event or the
+    /// stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(dst: &'a B, src: &'a B, plan: &'a Plan) -> Self {
         Self { dst, src, plan, checked: false }
@@ -78,8 +80,8 @@ impl<'a, B> FillOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// The plan is not empty, copies a layout inside the buffer to itself, and was made for elements of `pattern.len()`
-    /// bytes, which is 1, 2, 4, 8 or 16.
+    /// The plan is not empty, copies a layout inside the buffer to itself, and was made for
+    /// elements of `pattern.len()` bytes, which is 1, 2, 4, 8 or 16.
     /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(dst: &'a B, plan: &'a Plan, pattern: &'a [u8]) -> Self {
@@ -98,14 +100,16 @@ impl<'a, B> FillOp<'a, B> {
         self.dst
     }
 
-    /// Where the elements of the destination lie: the plan of a copy of the destination to itself, so each run of
-    /// [`Plan::runs`] holds a whole number of elements. Ignore the source side. Never empty.
+    /// Where the elements of the destination lie: the plan of a copy of the destination to itself,
+    /// so each run of [`Plan::runs`] holds a whole number of elements. Ignore the source side.
+    /// Never empty.
     #[must_use]
     pub fn plan(&self) -> &'a Plan {
         self.plan
     }
 
-    /// One element: 1, 2, 4, 8 or 16 bytes. (The plan's own width may be larger: it is widened where alignment allows.)
+    /// One element: 1, 2, 4, 8 or 16 bytes. (The plan's own width may be larger: it is widened
+    /// where alignment allows.)
     #[must_use]
     pub fn pattern(&self) -> &'a [u8] {
         self.pattern
@@ -127,8 +131,9 @@ impl<'a, B> UploadOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// `len_bytes` is not 0; the bytes lie inside the buffer; the host memory is as [`src`](Self::src) says.
-    /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
+    /// `len_bytes` is not 0; the bytes lie inside the buffer; the host memory is as
+    /// [`src`](Self::src) says. Nothing that conflicts with it is in flight, or an event or the
+    /// stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(
         dst: &'a B,
@@ -157,8 +162,8 @@ impl<'a, B> UploadOp<'a, B> {
         self.dst_offset_bytes..self.dst_offset_bytes + self.len_bytes
     }
 
-    /// The host memory read: `len_bytes` from here on are valid, initialized and unchanged until a wait that covers
-    /// this operation ended. May or may not be pinned.
+    /// The host memory read: `len_bytes` from here on are valid, initialized and unchanged until a
+    /// wait that covers this operation ended. May or may not be pinned.
     #[must_use]
     pub fn src(&self) -> *const u8 {
         self.src
@@ -186,8 +191,9 @@ impl<'a, B> DownloadOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// `len_bytes` is not 0; the bytes lie inside the buffer; the host memory is as [`dst`](Self::dst) says.
-    /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
+    /// `len_bytes` is not 0; the bytes lie inside the buffer; the host memory is as
+    /// [`dst`](Self::dst) says. Nothing that conflicts with it is in flight, or an event or the
+    /// stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(src: &'a B, src_offset_bytes: usize, dst: *mut u8, len_bytes: usize) -> Self {
         Self { src, src_offset_bytes, dst, len_bytes, checked: false }
@@ -211,8 +217,8 @@ impl<'a, B> DownloadOp<'a, B> {
         self.src_offset_bytes..self.src_offset_bytes + self.len_bytes
     }
 
-    /// The host memory written: `len_bytes` from here on are valid and nobody else's until a wait that covers this
-    /// operation ended. May or may not be pinned.
+    /// The host memory written: `len_bytes` from here on are valid and nobody else's until a wait
+    /// that covers this operation ended. May or may not be pinned.
     #[must_use]
     pub fn dst(&self) -> *mut u8 {
         self.dst
@@ -236,7 +242,8 @@ impl<B> FreeOp<B> {
     ///
     /// # Safety
     ///
-    /// The buffer came from `alloc` of the same device, and everything that uses it is ordered before this operation.
+    /// The buffer came from `alloc` of the same device, and everything that uses it is ordered
+    /// before this operation.
     #[must_use]
     pub unsafe fn new_unchecked(buffer: B) -> Self {
         Self { buffer }

@@ -5,8 +5,8 @@ use super::{CopyOp, Device};
 use crate::Result;
 
 /// Reaching the memory of another device of the backend in place: the extra
-/// [`PeerAccess`](super::Capability::PeerAccess). Whether it is to be had is a matter of the two devices:
-/// [`can_access_peer`](Self::can_access_peer).
+/// [`PeerAccess`](super::Capability::PeerAccess). Whether it is to be had is a matter of the two
+/// devices: [`can_access_peer`](Self::can_access_peer).
 ///
 /// # For callers
 ///
@@ -15,22 +15,25 @@ use crate::Result;
 ///
 /// # Safety
 ///
-/// As [`Device`]. [`copy_from_peer`](Self::copy_from_peer) is an operation of its stream as any other (S1 to S8), and
-/// [`wait_for_peer`](Self::wait_for_peer) puts it after what an event of the other device captured (S4).
+/// As [`Device`]. [`copy_from_peer`](Self::copy_from_peer) is an operation of its stream as any
+/// other (S1 to S8), and [`wait_for_peer`](Self::wait_for_peer) puts it after what an event of the
+/// other device captured (S4).
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` cannot reach the memory of other devices",
     label = "not a `PeerAccess`",
     note = "a backend that can implements `backend::PeerAccess`; code that needs it takes `D: PeerAccess`"
 )]
 pub unsafe trait PeerAccess: Device {
-    /// Whether operations of this device could be let into the memory of `peer`. Of its own memory, always.
+    /// Whether operations of this device could be let into the memory of `peer`. Of its own memory,
+    /// always.
     ///
     /// # Errors
     ///
     /// What the device says.
     fn can_access_peer(&self, peer: &Self) -> Result<bool>;
 
-    /// Lets operations of this device into the memory of `peer`, all that is and will be. To do it again is nothing.
+    /// Lets operations of this device into the memory of `peer`, all that is and will be. To do it
+    /// again is nothing.
     ///
     /// # Errors
     ///
@@ -38,18 +41,20 @@ pub unsafe trait PeerAccess: Device {
     /// - What the device says.
     fn enable_peer_access(&self, peer: &Self) -> Result<()>;
 
-    /// Whether operations of this device are let into the memory of `peer` now. Into its own, always.
+    /// Whether operations of this device are let into the memory of `peer` now. Into its own,
+    /// always.
     fn reaches_peer(&self, peer: &Self) -> bool;
 
-    /// As [`Stream::copy`](super::Stream::copy), on a stream of this device, from a buffer of one that it
-    /// [reaches](Self::reaches_peer).
+    /// As [`Stream::copy`](super::Stream::copy), on a stream of this device, from a buffer of one
+    /// that it [reaches](Self::reaches_peer).
     ///
     /// # Errors
     ///
     /// Nothing was enqueued, and the destination is unchanged.
     fn copy_from_peer(&self, stream: &Self::Stream, op: &CopyOp<'_, Self::Buffer>) -> Result<()>;
 
-    /// As [`Stream::wait`](super::Stream::wait), on a stream of this device, for an event of any device of the backend.
+    /// As [`Stream::wait`](super::Stream::wait), on a stream of this device, for an event of any
+    /// device of the backend.
     ///
     /// # Errors
     ///

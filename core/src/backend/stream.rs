@@ -12,29 +12,36 @@ use crate::Result;
 ///
 /// Behind each clause stand the laws of the conformance suite that enforce it.
 ///
-/// - **S1** Operations of one stream take effect in the order in which they were enqueued. `streams::fifo` (S01)
-/// - **S2** Operations of two streams are in no order, unless an event puts them in one. `errors::strict_refuses` (S02)
-/// - **S3** [`record`](Self::record) captures everything enqueued on the stream before it, and nothing after.
-///   `events::snapshot` (E03), `events::earlier_events` (E04), `events::idle` (E01)
-/// - **S4** After [`wait`](Self::wait), everything enqueued on this stream later runs after what the event captured.
-///   `streams::fork_join` (S06), `events::edge_outlives_event` (E06)
-/// - **S5** Order is transitive: what a stream waited for, waits for it too. `events::transitive` (E07)
-/// - **S6** When [`synchronize`](Self::synchronize) returned `Done` or `Ended`, nothing enqueued before it touches memory.
-///   `streams::synchronize` (S03), `events::synchronize` (E10), `streams::polling` (S04)
-/// - **S7** Memory from [`alloc`](Self::alloc) may be used by work ordered after it; [`free`](Self::free) takes effect
-///   in stream order, so work ordered before it may still use the memory. `buffers::drop_with_work_pending` (B08),
-///   `buffers::comes_back` (B10)
-/// - **S8** Dropping a stream neither blocks nor cancels: what was enqueued still runs. `streams::drop_completes` (S05)
+/// - **S1** Operations of one stream take effect in the order in which they were enqueued.
+///   `streams::fifo` (S01)
+/// - **S2** Operations of two streams are in no order, unless an event puts them in one.
+///   `errors::strict_refuses` (S02)
+/// - **S3** [`record`](Self::record) captures everything enqueued on the stream before it, and
+///   nothing after. `events::snapshot` (E03), `events::earlier_events` (E04), `events::idle` (E01)
+/// - **S4** After [`wait`](Self::wait), everything enqueued on this stream later runs after what
+///   the event captured. `streams::fork_join` (S06), `events::edge_outlives_event` (E06)
+/// - **S5** Order is transitive: what a stream waited for, waits for it too. `events::transitive`
+///   (E07)
+/// - **S6** When [`synchronize`](Self::synchronize) returned `Done` or `Ended`, nothing enqueued
+///   before it touches memory. `streams::synchronize` (S03), `events::synchronize` (E10),
+///   `streams::polling` (S04)
+/// - **S7** Memory from [`alloc`](Self::alloc) may be used by work ordered after it;
+///   [`free`](Self::free) takes effect in stream order, so work ordered before it may still use the
+///   memory. `buffers::drop_with_work_pending` (B08), `buffers::comes_back` (B10)
+/// - **S8** Dropping a stream neither blocks nor cancels: what was enqueued still runs.
+///   `streams::drop_completes` (S05)
 ///
 /// # For callers
 ///
-/// Core's [`StreamHandle`](crate::StreamHandle) is what programs use; it keeps the order that these methods need.
+/// Core's [`StreamHandle`](crate::StreamHandle) is what programs use; it keeps the order that these
+/// methods need.
 ///
 /// # For backend authors
 ///
-/// Every method that enqueues does not synchronize: it returns once the operation is queued, may return earlier than
-/// it runs, and may also run it at once. It must not answer "busy". An `Err` from one means that the operation will
-/// touch nothing; if that is uncertain, wait physically first. Copying or filling zero bytes never reaches a backend.
+/// Every method that enqueues does not synchronize: it returns once the operation is queued, may
+/// return earlier than it runs, and may also run it at once. It must not answer "busy". An `Err`
+/// from one means that the operation will touch nothing; if that is uncertain, wait physically
+/// first. Copying or filling zero bytes never reaches a backend.
 ///
 /// # Safety
 ///
@@ -47,8 +54,8 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`OutOfMemory`](crate::Error::OutOfMemory) only when certain, and after everything the backend can give back
-    /// was given back and the allocation tried once more.
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) only when certain, and after everything the
+    /// backend can give back was given back and the allocation tried once more.
     fn alloc(&self, len_bytes: NonZeroUsize) -> Result<<Self::Device as Device>::Buffer>;
 
     /// Frees memory in stream order (S7). Does not synchronize.
@@ -58,7 +65,8 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// The memory stays allocated for good; the device stays usable unless the error is sticky.
     fn free(&self, op: FreeOp<<Self::Device as Device>::Buffer>) -> Result<()>;
 
-    /// Copies device memory of this device to device memory of this device, as the plan says. Does not synchronize.
+    /// Copies device memory of this device to device memory of this device, as the plan says. Does
+    /// not synchronize.
     ///
     /// One loop over [`Plan::runs`](crate::copy::Plan::runs) is a correct implementation; matching
     /// [`Plan::class`](crate::copy::Plan::class) makes it fast.
@@ -70,8 +78,9 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
 
     /// Carries out several copies, in any order or together. Does not synchronize.
     ///
-    /// What one of them writes, no other reads or writes. Joins and paddings consist of such copies. For backends that are
-    /// faster when they know them all; otherwise, as here, one [`copy`](Self::copy) each.
+    /// What one of them writes, no other reads or writes. Joins and paddings consist of such
+    /// copies. For backends that are faster when they know them all; otherwise, as here, one
+    /// [`copy`](Self::copy) each.
     ///
     /// # Errors
     ///
@@ -91,16 +100,16 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// Nothing was enqueued, and the destination is unchanged.
     fn fill(&self, op: &FillOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
 
-    /// Copies contiguous host memory to contiguous device memory. Does not synchronize: the host memory is read in
-    /// stream order, or earlier.
+    /// Copies contiguous host memory to contiguous device memory. Does not synchronize: the host
+    /// memory is read in stream order, or earlier.
     ///
     /// # Errors
     ///
     /// Nothing was enqueued: the host memory is not read any more.
     fn upload(&self, op: &UploadOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
 
-    /// Copies contiguous device memory to contiguous host memory. Does not synchronize: the host memory is written in
-    /// stream order.
+    /// Copies contiguous device memory to contiguous host memory. Does not synchronize: the host
+    /// memory is written in stream order.
     ///
     /// # Errors
     ///
@@ -123,8 +132,9 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// No edge was made; the stream is unchanged.
     fn wait(&self, event: &<Self::Device as Device>::Event) -> Result<()>;
 
-    /// This stream once more, for one piece of work of other code, which says what it touches: what is enqueued on the answer
-    /// is enqueued on this stream, and dropping the answer does nothing.
+    /// This stream once more, for one piece of work of other code, which says what it touches: what
+    /// is enqueued on the answer is enqueued on this stream, and dropping the answer does
+    /// nothing.
     ///
     /// For backends that can tell what is touched. None, as here, if it is all the same.
     fn for_foreign_work(

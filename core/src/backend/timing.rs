@@ -18,15 +18,16 @@ use crate::Result;
 ///
 /// # Safety
 ///
-/// What [`record_timed`](Self::record_timed) returns is an event as [`Stream::record`](super::Stream::record) makes it.
+/// What [`record_timed`](Self::record_timed) returns is an event as
+/// [`Stream::record`](super::Stream::record) makes it.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` cannot tell when work ran",
     label = "not a `Timing`",
     note = "a backend that can implements `backend::Timing`; code that needs it takes `D: Timing`"
 )]
 pub unsafe trait Timing: Device {
-    /// As [`Stream::record`](super::Stream::record), and the event keeps the time at which the stream reaches it. Does not
-    /// synchronize.
+    /// As [`Stream::record`](super::Stream::record), and the event keeps the time at which the
+    /// stream reaches it. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -34,8 +35,8 @@ pub unsafe trait Timing: Device {
     /// [`Stream::record`](super::Stream::record).
     fn record_timed(&self, stream: &Self::Stream) -> Result<Self::Event>;
 
-    /// The time from one event to another, both timed and of this device: none if the work of either is not finished, zero if
-    /// the second came first. Does not synchronize.
+    /// The time from one event to another, both timed and of this device: none if the work of
+    /// either is not finished, zero if the second came first. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -24,8 +24,8 @@ pub struct Difference {
 pub struct Differing {
     /// Index of the first one, in C order.
     pub position: Axes<usize>,
-    /// That element on the left, and on the right: as `Debug` writes them, with their bytes if that does not tell them
-    /// apart.
+    /// That element on the left, and on the right: as `Debug` writes them, with their bytes if that
+    /// does not tell them apart.
     pub values: [String; 2],
     /// How many differ.
     pub count: usize,

@@ -5,8 +5,9 @@ use std::fmt;
 use super::Difference;
 use crate::Result;
 
-/// Asserts that two arrays have the same shape and the same elements, byte for byte; on failure tells the first
-/// difference. Arrays on a device need a stream, and are waited for. A message may follow the stream.
+/// Asserts that two arrays have the same shape and the same elements, byte for byte; on failure
+/// tells the first difference. Arrays on a device need a stream, and are waited for. A message may
+/// follow the stream.
 ///
 /// ```
 /// use devarray::{Array, Context, HostArray, assert_array_eq};
@@ -41,8 +42,9 @@ macro_rules! assert_array_eq {
 }
 
 /// Asserts that two arrays have the same shape and floating-point numbers within a
-/// [`Tolerance`](crate::compare::Tolerance) of each other; on failure tells the first difference. NaN is close to NaN.
-/// Arrays on a device need a stream, and are waited for. A message may follow the stream.
+/// [`Tolerance`](crate::compare::Tolerance) of each other; on failure tells the first difference.
+/// NaN is close to NaN. Arrays on a device need a stream, and are waited for. A message may follow
+/// the stream.
 ///
 /// ```
 /// use devarray::{HostArray, assert_array_close, compare::Tolerance};

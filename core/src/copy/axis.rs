@@ -13,13 +13,15 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Bytes from the first step to the last, (destination, source). Both are distances of positions, so they fit.
+    /// Bytes from the first step to the last, (destination, source). Both are distances of
+    /// positions, so they fit.
     pub(super) fn reach_bytes(&self) -> (isize, isize) {
         let last = (self.extent - 1).cast_signed();
         (last.saturating_mul(self.dst_stride_bytes), last.saturating_mul(self.src_stride_bytes))
     }
 
-    /// The axis that takes `steps` steps at once; its strides may leave `isize` if that is all of them.
+    /// The axis that takes `steps` steps at once; its strides may leave `isize` if that is all of
+    /// them.
     pub(super) fn every(&self, steps: usize) -> Self {
         let steps = steps.cast_signed();
         Self {

@@ -6,8 +6,9 @@ use super::{Axis, Plan, Runs, loops::Loops};
 
 /// The parts of a plan, in the order of its runs; from [`Plan::blocks`].
 ///
-/// One axis is cut into sections; the axes outside it are walked step by step, those inside it stay whole. It is the
-/// outermost axis of which one step fits, so that every section but the last of an axis is more than half full.
+/// One axis is cut into sections; the axes outside it are walked step by step, those inside it stay
+/// whole. It is the outermost axis of which one step fits, so that every section but the last of an
+/// axis is more than half full.
 #[derive(Clone)]
 pub struct Blocks<'a> {
     plan: &'a Plan,
@@ -55,8 +56,9 @@ impl<'a> Blocks<'a> {
         Self { plan, starts, cut, inner, run_bytes, step_bytes, section, pass: (0, 0, 0) }
     }
 
-    /// Makes the blocks that are left no larger than `max_bytes`, or as small as one step of the cut axis if that is larger;
-    /// or larger again. The axis stays the one that the largest blocks asked for.
+    /// Makes the blocks that are left no larger than `max_bytes`, or as small as one step of the
+    /// cut axis if that is larger; or larger again. The axis stays the one that the largest
+    /// blocks asked for.
     pub(crate) fn limit(&mut self, max_bytes: usize) {
         self.section = (max_bytes / self.step_bytes).max(1);
     }

@@ -5,10 +5,11 @@ use crate::backend::Capabilities;
 
 /// What kind of copy a plan is, from the cheapest to the most general.
 ///
-/// Every number is in bytes of the plan it belongs to and says the same as the plan's axes. A class is a promise about
-/// form, not about speed: a pitched copy of rows of one element is still [`Pitched`](Self::Pitched), and a backend
-/// whose driver is slow at those looks at the width. An element is one [`width_bytes`](super::Plan::width_bytes) here,
-/// the widest word that may be moved at once, whatever the caller's item was.
+/// Every number is in bytes of the plan it belongs to and says the same as the plan's axes. A class
+/// is a promise about form, not about speed: a pitched copy of rows of one element is still
+/// [`Pitched`](Self::Pitched), and a backend whose driver is slow at those looks at the width. An
+/// element is one [`width_bytes`](super::Plan::width_bytes) here, the widest word that may be moved
+/// at once, whatever the caller's item was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Class {
@@ -16,7 +17,8 @@ pub enum Class {
     Empty,
     /// One run: both sides contiguous.
     Linear,
-    /// Rows at one pitch on each side; pitches are positive, at least the width, and inside the device's limits.
+    /// Rows at one pitch on each side; pitches are positive, at least the width, and inside the
+    /// device's limits.
     Pitched {
         /// Bytes of one row.
         width_bytes: usize,
@@ -27,7 +29,8 @@ pub enum Class {
         /// Bytes from row to row in the source.
         src_pitch_bytes: usize,
     },
-    /// Slices of rows; the distance between slices is a whole number of rows, at least the height, on each side.
+    /// Slices of rows; the distance between slices is a whole number of rows, at least the height,
+    /// on each side.
     Pitched3 {
         /// Bytes of one row.
         width_bytes: usize,
@@ -48,7 +51,8 @@ pub enum Class {
     Batched,
     /// Single elements whose fastest axis differs between the sides: worth a tile in shared memory.
     ///
-    /// The fastest axis of a side is that of its smallest absolute stride, which need not be one element.
+    /// The fastest axis of a side is that of its smallest absolute stride, which need not be one
+    /// element.
     Transpose {
         /// Index into `axes` of the axis along which the destination is fastest: the last.
         dst_axis: usize,
@@ -132,7 +136,8 @@ fn positive_strides(axis: &Axis) -> Option<(usize, usize)> {
     Some((dst, src))
 }
 
-/// Rows from slice to slice, if that is a whole number and the slices do not interleave, which no driver takes.
+/// Rows from slice to slice, if that is a whole number and the slices do not interleave, which no
+/// driver takes.
 fn whole_rows(slice_bytes: usize, pitch_bytes: usize, height: usize) -> Option<usize> {
     let rows = slice_bytes / pitch_bytes;
     (slice_bytes.is_multiple_of(pitch_bytes) && rows >= height).then_some(rows)

@@ -6,10 +6,11 @@ use std::ptr;
 use super::{Axis, Class, Plan, Runs, loops::Loops, streaming::copy_streaming, tiles::tiled};
 use crate::layout::LayoutError;
 
-/// Carries out `plan` on host memory: run by run, source to destination, no other byte read or written.
+/// Carries out `plan` on host memory: run by run, source to destination, no other byte read or
+/// written.
 ///
-/// Blocks until done; the calling thread moves the bytes. Pointers need no alignment. Bytes need not be initialized:
-/// they are moved as they are. An empty plan touches nothing.
+/// Blocks until done; the calling thread moves the bytes. Pointers need no alignment. Bytes need
+/// not be initialized: they are moved as they are. An empty plan touches nothing.
 ///
 /// # Safety
 ///
@@ -55,7 +56,8 @@ pub(crate) unsafe fn execute_past_caches(plan: &Plan, src: *const u8, dst: *mut 
     }
     for (src_offset, dst_offset, len_bytes) in plan.runs() {
         let (src, dst) = (src.wrapping_add(src_offset), dst.wrapping_add(dst_offset));
-        // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use by anybody else.
+        // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use by anybody
+        // else.
         unsafe { copy_streaming(src, dst, len_bytes) }
     }
 }
@@ -63,8 +65,8 @@ pub(crate) unsafe fn execute_past_caches(plan: &Plan, src: *const u8, dst: *mut 
 /// Bytes of a page of memory. Processors read ahead up to its end and no further.
 pub(crate) const PAGE_BYTES: usize = 4 << 10;
 
-/// Carries out every `of`-th page of `plan`, counted in the destination, from number `first` on. With each `first` below `of` it is the whole
-/// plan, each byte once.
+/// Carries out every `of`-th page of `plan`, counted in the destination, from number `first` on.
+/// With each `first` below `of` it is the whole plan, each byte once.
 ///
 /// # Safety
 ///
@@ -78,7 +80,8 @@ pub(crate) unsafe fn execute_pages(plan: &Plan, first: usize, of: usize, src: *c
             let from = (page * PAGE_BYTES).max(dst_offset);
             let until = ((page + 1) * PAGE_BYTES).min(end);
             let (src, dst) = (src.wrapping_add(src_offset + (from - dst_offset)), dst.wrapping_add(from));
-            // SAFETY: the pointers are at a part of a run of the plan: valid for it, disjoint, and not in use by anybody else.
+            // SAFETY: the pointers are at a part of a run of the plan: valid for it, disjoint, and not in use
+            // by anybody else.
             unsafe { ptr::copy_nonoverlapping(src, dst, until - from) }
         }
     }
@@ -88,15 +91,16 @@ pub(crate) unsafe fn execute_pages(plan: &Plan, first: usize, of: usize, src: *c
 ///
 /// # Errors
 ///
-/// [`LayoutError::OutOfBounds`], in bytes: the plan reaches outside one of the slices. Nothing was written.
+/// [`LayoutError::OutOfBounds`], in bytes: the plan reaches outside one of the slices. Nothing was
+/// written.
 pub fn copy_bytes(plan: &Plan, src: &[u8], dst: &mut [u8]) -> Result<(), LayoutError> {
     for (span, len) in [(plan.src_span(), src.len()), (plan.dst_span(), dst.len())] {
         if span.end > len {
             return Err(LayoutError::OutOfBounds { start: span.start, end: span.end, len });
         }
     }
-    // SAFETY: every run lies inside the spans just checked. The references keep both slices valid and alone for the
-    // call, and, one being exclusive, apart.
+    // SAFETY: every run lies inside the spans just checked. The references keep both slices valid and
+    // alone for the call, and, one being exclusive, apart.
     unsafe { execute(plan, src.as_ptr(), dst.as_mut_ptr()) }
     Ok(())
 }
@@ -117,7 +121,8 @@ unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
         let mut src = src.wrapping_add(src_offset);
         let mut dst = dst.wrapping_add(dst_offset);
         for _ in 0..inner.extent {
-            // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use by anybody else.
+            // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use by
+            // anybody else.
             unsafe { ptr::copy_nonoverlapping(src, dst, run_bytes) }
             src = src.wrapping_offset(inner.src_stride_bytes);
             dst = dst.wrapping_offset(inner.dst_stride_bytes);
@@ -130,7 +135,8 @@ mod tests {
     use super::*;
     use crate::{backend::Capabilities, layout::Layout};
 
-    /// Runs of many lengths and places, from a source with gaps: what the numbers below `of`, but for one, copy together.
+    /// Runs of many lengths and places, from a source with gaps: what the numbers below `of`, but
+    /// for one, copy together.
     fn copied_without(left_out: Option<usize>, of: usize, run: usize, gap: usize, start: usize) -> Vec<u8> {
         const RUNS: usize = 5;
         let shape = [RUNS, run];

@@ -56,7 +56,8 @@ impl Loops {
         })
     }
 
-    /// The canonical form; see [the module page](crate::copy) for the rules. Reducing twice changes nothing.
+    /// The canonical form; see [the module page](crate::copy) for the rules. Reducing twice changes
+    /// nothing.
     pub(super) fn reduced(mut self) -> Self {
         self.axes.retain(|axis| axis.extent > 1);
         for axis in self.axes.iter_mut().filter(|axis| axis.dst_stride_bytes < 0) {
@@ -81,8 +82,9 @@ impl Loops {
 
     /// The same loops with the two sides elsewhere, by so many bytes.
     ///
-    /// None if a side would begin before position 0 or end beyond `isize::MAX`: what holds for all loops, and what all
-    /// arithmetic on their positions rests on. With nothing to move they lie nowhere, and stay as they are.
+    /// None if a side would begin before position 0 or end beyond `isize::MAX`: what holds for all
+    /// loops, and what all arithmetic on their positions rests on. With nothing to move they
+    /// lie nowhere, and stay as they are.
     pub(super) fn moved(&self, dst_bytes: isize, src_bytes: isize) -> Option<Self> {
         let mut moved = self.clone();
         if self.run_bytes > 0 {
@@ -94,7 +96,8 @@ impl Loops {
         Some(moved)
     }
 
-    /// The bytes of a side from the first to one past the last, gaps included; `0..0` if there are none.
+    /// The bytes of a side from the first to one past the last, gaps included; `0..0` if there are
+    /// none.
     ///
     /// None if it begins before position 0 or ends beyond `isize::MAX`.
     pub(super) fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Option<Range<usize>> {
@@ -128,8 +131,9 @@ impl Loops {
 
 /// Refuses what no byte of a side can be counted of.
 ///
-/// A layout vouches for its positions in elements only. Strides and partial sums lie between the lowest and the highest
-/// position, so that one check of the highest byte a side covers all arithmetic on them.
+/// A layout vouches for its positions in elements only. Strides and partial sums lie between the
+/// lowest and the highest position, so that one check of the highest byte a side covers all
+/// arithmetic on them.
 fn check_bytes(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<(), LayoutError> {
     for side in [dst, src] {
         let end_bytes = side.span().end.checked_mul(item_bytes).ok_or(LayoutError::Overflow)?;

@@ -11,10 +11,12 @@ use crate::{
 /// A checked copy in canonical form: loops, outermost first, around contiguous runs.
 ///
 /// Run number `(i0, i1, …)` copies [`run_bytes`](Self::run_bytes) bytes from
-/// `src_offset_bytes + i0 * axes[0].src_stride_bytes + …` to the same sum of the destination. The bytes are those of
-/// the layouts it was made from, no others. Axes are sorted by descending destination stride, all of them positive.
+/// `src_offset_bytes + i0 * axes[0].src_stride_bytes + …` to the same sum of the destination. The
+/// bytes are those of the layouts it was made from, no others. Axes are sorted by descending
+/// destination stride, all of them positive.
 ///
-/// A plan with nothing to move has no axes, no runs, and 0 for every offset and length; its width is 16.
+/// A plan with nothing to move has no axes, no runs, and 0 for every offset and length; its width
+/// is 16.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
     pub(super) loops: Loops,
@@ -27,16 +29,17 @@ pub struct Plan {
 impl Plan {
     /// Plans the copy of every element of `src` to the same index of `dst`.
     ///
-    /// An element may have any size but 0: one that is no power of two is a run of smaller words. Up to six axes,
-    /// planning does not allocate. Whether the two sides overlap is not looked at: they may be different memory.
+    /// An element may have any size but 0: one that is no power of two is a run of smaller words.
+    /// Up to six axes, planning does not allocate. Whether the two sides overlap is not looked
+    /// at: they may be different memory.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the shapes differ; the expected one is the
-    ///   destination's.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the shapes differ; the
+    ///   expected one is the destination's.
     /// - [`LayoutError::ElementSize`]: `item_bytes` is 0.
-    /// - [`LayoutError::AliasedDestination`]: two indices of the destination share an element, or may do so
-    ///   (see [`Layout::injectivity`]).
+    /// - [`LayoutError::AliasedDestination`]: two indices of the destination share an element, or
+    ///   may do so (see [`Layout::injectivity`]).
     /// - [`LayoutError::Overflow`]: an offset in bytes exceeds `isize::MAX`.
     pub fn new(
         dst: &Layout,
@@ -60,7 +63,8 @@ impl Plan {
             return Ok(Self::canonical(Loops::empty(), capabilities));
         }
         if dst.is_c_contiguous() && src.is_c_contiguous() {
-            // The commonest copy by far, and the cheapest: no element is reached twice, and one run has them all.
+            // The commonest copy by far, and the cheapest: no element is reached twice, and one run has them
+            // all.
             return Ok(Self::canonical(Loops::contiguous(dst, src, item_bytes)?, capabilities));
         }
         if dst.injectivity() != Injectivity::Injective {
@@ -99,8 +103,8 @@ impl Plan {
 
     /// The widest of 1, 2, 4, 8 and 16 bytes that divides the run, both offsets and all strides.
     ///
-    /// Memory of a device is aligned to at least that, so this is also the alignment of every run. Host memory may not
-    /// be.
+    /// Memory of a device is aligned to at least that, so this is also the alignment of every run.
+    /// Host memory may not be.
     #[must_use]
     pub fn width_bytes(&self) -> usize {
         self.width_bytes
@@ -130,13 +134,15 @@ impl Plan {
         self.class
     }
 
-    /// The bytes of the destination from the first written to one past the last, gaps included; `0..0` if empty.
+    /// The bytes of the destination from the first written to one past the last, gaps included;
+    /// `0..0` if empty.
     #[must_use]
     pub fn dst_span(&self) -> Range<usize> {
         self.span(self.dst_offset_bytes(), |axis| axis.reach_bytes().0)
     }
 
-    /// The bytes of the source from the first read to one past the last, gaps included; `0..0` if empty.
+    /// The bytes of the source from the first read to one past the last, gaps included; `0..0` if
+    /// empty.
     #[must_use]
     pub fn src_span(&self) -> Range<usize> {
         self.span(self.src_offset_bytes(), |axis| axis.reach_bytes().1)
@@ -144,14 +150,15 @@ impl Plan {
 
     /// Every copy as contiguous pieces: (source offset, destination offset, length), in bytes.
     ///
-    /// No byte of the destination occurs twice, and every piece is [`run_bytes`](Self::run_bytes) long.
+    /// No byte of the destination occurs twice, and every piece is [`run_bytes`](Self::run_bytes)
+    /// long.
     #[must_use]
     pub fn runs(&self) -> Runs<'_> {
         Runs::new(&self.loops, self.axes())
     }
 
-    /// The same copy with its two sides elsewhere, by so many bytes; none if one would begin before its buffer, or end
-    /// beyond `isize::MAX`. With nothing to move it is the same plan.
+    /// The same copy with its two sides elsewhere, by so many bytes; none if one would begin before
+    /// its buffer, or end beyond `isize::MAX`. With nothing to move it is the same plan.
     ///
     /// For a backend whose buffer is part of another.
     #[must_use]
@@ -160,7 +167,8 @@ impl Plan {
     }
 
     fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Range<usize> {
-        // Loops are checked when they are made and when they are moved. Were they not, this would fit no memory.
+        // Loops are checked when they are made and when they are moved. Were they not, this would fit no
+        // memory.
         self.loops.span(offset, reach).unwrap_or(0..usize::MAX)
     }
 }

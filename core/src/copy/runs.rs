@@ -8,8 +8,8 @@ use crate::layout::Axes;
 /// The pieces of a plan: (source offset, destination offset, length), in bytes; from
 /// [`Plan::runs`](super::Plan::runs).
 ///
-/// The last axis moves fastest. A step adds strides only, so that offsets are exact to the full width of `usize`; up to
-/// six axes it lives without the heap.
+/// The last axis moves fastest. A step adds strides only, so that offsets are exact to the full
+/// width of `usize`; up to six axes it lives without the heap.
 #[derive(Clone)]
 pub struct Runs<'a> {
     axes: &'a [Axis],

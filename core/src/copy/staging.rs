@@ -7,20 +7,24 @@ use crate::backend::Capabilities;
 
 /// Staging: between host and device, bytes pass through dense memory of a limited size.
 impl Plan {
-    /// This copy as a sequence of copies of at most `max_bytes` bytes each, in the order of its runs.
+    /// This copy as a sequence of copies of at most `max_bytes` bytes each, in the order of its
+    /// runs.
     ///
     /// Each is a slab along the outermost axes, as large as fits, so that there are at most
-    /// `1 + 3 * len_bytes / max_bytes` of them. A run longer than `max_bytes` is cut at multiples of
-    /// [`width_bytes`](Self::width_bytes), which is also the smallest size: `max_bytes` below that counts as that.
-    /// Together they move the bytes of this plan. None if it is empty.
+    /// `1 + 3 * len_bytes / max_bytes` of them. A run longer than `max_bytes` is cut at multiples
+    /// of [`width_bytes`](Self::width_bytes), which is also the smallest size: `max_bytes`
+    /// below that counts as that. Together they move the bytes of this plan. None if it is
+    /// empty.
     #[must_use]
     pub fn blocks(&self, max_bytes: usize) -> Blocks<'_> {
         Blocks::new(self, max_bytes)
     }
 
-    /// The first half: from the source to dense memory at offset 0, in the order of this plan's runs.
+    /// The first half: from the source to dense memory at offset 0, in the order of this plan's
+    /// runs.
     ///
-    /// [`unpack`](Self::unpack) after it has the effect of this plan. A repeated source is written out.
+    /// [`unpack`](Self::unpack) after it has the effect of this plan. A repeated source is written
+    /// out.
     #[must_use]
     pub fn pack(&self) -> Self {
         let mut loops = self.loops.clone();
@@ -38,7 +42,8 @@ impl Plan {
         Self::of(self.loops.clone(), limits)
     }
 
-    /// The second half: from dense memory at offset 0, in the order of this plan's runs, to the destination.
+    /// The second half: from dense memory at offset 0, in the order of this plan's runs, to the
+    /// destination.
     #[must_use]
     pub fn unpack(&self) -> Self {
         let mut loops = self.loops.clone();
@@ -53,8 +58,8 @@ impl Plan {
 
     /// The copy in the other direction.
     ///
-    /// None if the source may reach a byte twice, and so cannot be written. That is told from the strides alone: a source whose
-    /// axes interleave is refused even if it does not.
+    /// None if the source may reach a byte twice, and so cannot be written. That is told from the
+    /// strides alone: a source whose axes interleave is refused even if it does not.
     pub(crate) fn reversed(&self) -> Option<Self> {
         let mut loops = self.loops.clone();
         mem::swap(&mut loops.src_offset_bytes, &mut loops.dst_offset_bytes);
@@ -74,7 +79,8 @@ impl Plan {
         Some(Self::of(loops, &self.limits))
     }
 
-    /// The bytes of the source if they already lie as [`pack`](Self::pack) would put them, which may then be left out.
+    /// The bytes of the source if they already lie as [`pack`](Self::pack) would put them, which
+    /// may then be left out.
     ///
     /// `Some(0..0)` if the plan is empty.
     #[must_use]
@@ -82,7 +88,8 @@ impl Plan {
         matches!(self.pack().class(), Class::Linear | Class::Empty).then(|| self.src_span())
     }
 
-    /// The bytes of the destination if they lie as [`unpack`](Self::unpack) expects them, which may then be left out.
+    /// The bytes of the destination if they lie as [`unpack`](Self::unpack) expects them, which may
+    /// then be left out.
     ///
     /// `Some(0..0)` if the plan is empty.
     #[must_use]

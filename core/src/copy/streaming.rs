@@ -3,8 +3,9 @@
 
 use std::ptr;
 
-/// Copies like [`ptr::copy_nonoverlapping`], the destination not read into a cache first, nor kept there: a third less
-/// traffic for memory that is not read again soon. Other threads see the bytes as they see those of ordinary stores.
+/// Copies like [`ptr::copy_nonoverlapping`], the destination not read into a cache first, nor kept
+/// there: a third less traffic for memory that is not read again soon. Other threads see the bytes
+/// as they see those of ordinary stores.
 ///
 /// # Safety
 ///
@@ -32,7 +33,8 @@ unsafe fn copy_by_lines(src: *const u8, dst: *mut u8, len_bytes: usize, at_once:
     unsafe { ptr::copy_nonoverlapping(src, dst, head) };
     let (from, to) = (src.wrapping_add(head), dst.wrapping_add(head));
     let stream = if at_once { stream_lines_at_once } else { stream_lines };
-    // SAFETY: the body lies inside both sides, `head` aligned the destination, and the caller knows the processor.
+    // SAFETY: the body lies inside both sides, `head` aligned the destination, and the caller knows the
+    // processor.
     unsafe { stream(from, to, body) };
     let (from, to) = (from.wrapping_add(body), to.wrapping_add(body));
     // SAFETY: what is left lies inside both sides.
@@ -45,7 +47,8 @@ unsafe fn copy_by_lines(src: *const u8, dst: *mut u8, len_bytes: usize, at_once:
 ///
 /// # Safety
 ///
-/// As [`ptr::copy_nonoverlapping`] of bytes; the destination begins with a line, the length is one of lines.
+/// As [`ptr::copy_nonoverlapping`] of bytes; the destination begins with a line, the length is one
+/// of lines.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 unsafe fn stream_lines(src: *const u8, dst: *mut u8, len_bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
@@ -59,7 +62,8 @@ unsafe fn stream_lines(src: *const u8, dst: *mut u8, len_bytes: usize) {
     }
 }
 
-/// [`stream_lines`], a line a store: none leaves in parts. Several threads together copy up to a third faster so.
+/// [`stream_lines`], a line a store: none leaves in parts. Several threads together copy up to a
+/// third faster so.
 ///
 /// # Safety
 ///
@@ -110,7 +114,8 @@ pub(super) unsafe fn copy_streaming(src: *const u8, dst: *mut u8, len_bytes: usi
 mod tests {
     use super::*;
 
-    /// Any alignment of both sides, any length around a few lines; the bytes around the destination stay.
+    /// Any alignment of both sides, any length around a few lines; the bytes around the destination
+    /// stay.
     fn moves_the_bytes_it_is_given_and_no_others(copy: impl Fn(&[u8], &mut [u8])) {
         const REACH: usize = 80;
         let src: Vec<u8> = (0..=250).cycle().take(20 + 650).map(|byte| byte + 1).collect();

@@ -2,14 +2,16 @@
 
 use super::{Axis, loops::Loops};
 
-/// Steps along each side of a tile. Of 8, 16, 32 and 64 the fastest over most widths on x86-64, where the lines of 32
-/// rows whose distance is a power of two no longer fit the sets of a first-level cache.
+/// Steps along each side of a tile. Of 8, 16, 32 and 64 the fastest over most widths on x86-64,
+/// where the lines of 32 rows whose distance is a power of two no longer fit the sets of a
+/// first-level cache.
 const TILE: usize = 16;
 
-/// The runs of `loops` in another order: square tiles over two of its axes, so that a line of memory that one side
-/// meets at its long stride is used up before it is lost.
+/// The runs of `loops` in another order: square tiles over two of its axes, so that a line of
+/// memory that one side meets at its long stride is used up before it is lost.
 ///
-/// Up to four loop nests, because an axis is a whole number of tiles and a rest. Each run is in one of them, once.
+/// Up to four loop nests, because an axis is a whole number of tiles and a rest. Each run is in one
+/// of them, once.
 pub(super) fn tiled(loops: &Loops, dst_axis: usize, src_axis: usize) -> impl Iterator<Item = Loops> {
     let (rows, columns) = (loops.axes[src_axis], loops.axes[dst_axis]);
     let corners = sections(rows).flat_map(move |rows| sections(columns).map(move |columns| [rows, columns]));

@@ -23,8 +23,8 @@ macro_rules! addresses {
     () => {
         /// The device address of element `[0, …, 0]`; 0 if there are no elements. Not a host pointer.
         ///
-        /// With negative strides it is not the lowest address. What other code does there is told to the library by
-        /// [`foreign_work`](crate::StreamHandle::foreign_work).
+        /// With negative strides it is not the lowest address. What other code does there is told to the
+        /// library by [`foreign_work`](crate::StreamHandle::foreign_work).
         #[must_use]
         #[doc(alias = "gpudata")]
         #[doc(alias = "data_ptr")]
@@ -52,7 +52,8 @@ impl<D: Device> ErasedViewMut<'_, D> {
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
     addresses!();
 
-    /// The backend's buffer that the elements lie in; none if it has no bytes. Positions of the layout count from its start.
+    /// The backend's buffer that the elements lie in; none if it has no bytes. Positions of the
+    /// layout count from its start.
     #[must_use]
     pub fn buffer(&self) -> Option<&D::Buffer> {
         self.as_erased().buffer()

@@ -19,33 +19,39 @@ use crate::{
 impl<T: Element, D: ForeignMemory> Array<T, D> {
     /// An array in device memory that other code allocated. Does not copy. Does not synchronize.
     ///
-    /// `address` is the device address of the element at position 0 of `layout`, which need not be one of the array: where an
-    /// interface names the address of element `[0, …, 0]` and strides are negative, subtract what the layout's offset adds. To
-    /// the array's users the memory looks written by `stream`: what other code enqueued there before runs before all uses, on
-    /// every stream.
+    /// `address` is the device address of the element at position 0 of `layout`, which need not be
+    /// one of the array: where an interface names the address of element `[0, …, 0]` and
+    /// strides are negative, subtract what the layout's offset adds. To the array's users the
+    /// memory looks written by `stream`: what other code enqueued there before runs before all
+    /// uses, on every stream.
     ///
-    /// `owner` is dropped when the array, its views and all work on them are gone, on whichever thread notices, at the latest
-    /// with the context: so it must not hold the context, nor a stream or array of it. Without
-    /// elements the address may be anything, nothing is adopted, and the owner is dropped at once; so it is on an error.
+    /// `owner` is dropped when the array, its views and all work on them are gone, on whichever
+    /// thread notices, at the latest with the context: so it must not hold the context, nor a
+    /// stream or array of it. Without elements the address may be anything, nothing is adopted,
+    /// and the owner is dropped at once; so it is on an error.
     ///
     /// [The page of this door](crate::foreign) has an example.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device takes no memory of other code.
-    /// - [`LayoutError::ElementSize`]: the address is not aligned to the power of two in the element size (to 256 if that is
-    ///   more).
-    /// - [`LayoutError::AliasedDestination`]: the layout reaches an element twice, so that it could not be written; see
-    ///   [`broadcast_to`](crate::ArrayView::broadcast_to).
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device takes no memory of other
+    ///   code.
+    /// - [`LayoutError::ElementSize`]: the address is not aligned to the power of two in the
+    ///   element size (to 256 if that is more).
+    /// - [`LayoutError::AliasedDestination`]: the layout reaches an element twice, so that it could
+    ///   not be written; see [`broadcast_to`](crate::ArrayView::broadcast_to).
     /// - [`LayoutError::Overflow`]: it reaches beyond the addresses.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the memory is of another device.
-    /// - [`Error::Driver`](crate::Error::Driver): the device knows of no such memory, and what else it says.
+    /// - [`Error::Driver`](crate::Error::Driver): the device knows of no such memory, and what else
+    ///   it says.
     ///
     /// # Safety
     ///
-    /// - The bytes of every element are allocated, reached by the device, and stay so until `owner` is dropped.
-    /// - Until then other code neither writes them nor, if the array is written, reads them, unless events or waits
-    ///   order it against the work here. A second array over the same bytes is other code in this sense.
+    /// - The bytes of every element are allocated, reached by the device, and stay so until `owner`
+    ///   is dropped.
+    /// - Until then other code neither writes them nor, if the array is written, reads them, unless
+    ///   events or waits order it against the work here. A second array over the same bytes is
+    ///   other code in this sense.
     #[doc(alias = "foreign_buffer")]
     #[doc(alias = "UnownedMemory")]
     #[doc(alias = "from_cuda_array_interface")]
@@ -99,7 +105,8 @@ impl<D: ForeignMemory> ErasedArray<D> {
     }
 }
 
-/// Memory of an owner, of which the promised elements are used, after what `stream` was given so far.
+/// Memory of an owner, of which the promised elements are used, after what `stream` was given so
+/// far.
 pub(crate) fn lent_to<D: Device>(
     stream: &StreamCore<D>,
     buffer: D::Buffer,

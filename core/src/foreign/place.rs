@@ -21,8 +21,8 @@ pub(crate) struct Place {
 impl Place {
     /// The place of elements that lie as `layout` says from `address` on. There are some.
     ///
-    /// The buffer begins at or before `address`, a whole number of elements before it. Such a start exists if the address is
-    /// aligned to the elements' own power of two.
+    /// The buffer begins at or before `address`, a whole number of elements before it. Such a start
+    /// exists if the address is aligned to the elements' own power of two.
     pub(crate) fn of(address: u64, layout: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
         let power = 1_u64.checked_shl(item_bytes.trailing_zeros()).map_or(ALIGN, |power| power.min(ALIGN));
         if !address.is_multiple_of(power) {

@@ -13,8 +13,8 @@ use crate::{
     layout::{Layout, LayoutError},
 };
 
-/// Memory that was given up by [`Array::release`]: whoever has it frees it, or [takes it back](Array::reclaim). Dropping it
-/// leaks the memory.
+/// Memory that was given up by [`Array::release`]: whoever has it frees it, or [takes it
+/// back](Array::reclaim). Dropping it leaks the memory.
 #[derive(Debug)]
 pub struct Released<D: Device> {
     buffer: Option<D::Buffer>,
@@ -100,8 +100,8 @@ impl<T: Element, D: Device> std::error::Error for ReleaseError<T, D> {}
 impl<T: Element, D: Device> Array<T, D> {
     /// Gives the memory up: nobody here frees it any more. Does not copy. Does not synchronize.
     ///
-    /// `stream` is ordered after all work on the array, so what other code enqueues on its raw handle afterwards, a free
-    /// among it, finds that work done.
+    /// `stream` is ordered after all work on the array, so what other code enqueues on its raw
+    /// handle afterwards, a free among it, finds that work done.
     ///
     /// [The page of this door](crate::foreign) has an example.
     ///
@@ -109,9 +109,10 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// The array comes back unchanged:
     /// - [`Error::DeviceMismatch`]: the stream is of another context.
-    /// - [`Error::Unsupported`], of [`ForeignMemory`](Capability::ForeignMemory): the memory is not the array's to give, since
-    ///   it was adopted, or something else holds on to it too.
-    /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. What the device says.
+    /// - [`Error::Unsupported`], of [`ForeignMemory`](Capability::ForeignMemory): the memory is not
+    ///   the array's to give, since it was adopted, or something else holds on to it too.
+    /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. What the
+    ///   device says.
     pub fn release(self, stream: &StreamHandle<D>) -> Result<Released<D>, ReleaseError<T, D>> {
         let (allocation, layout, item_bytes) = self.into_erased().into_parts();
         let (error, allocation) = match Arc::try_unwrap(allocation) {
@@ -125,8 +126,9 @@ impl<T: Element, D: Device> Array<T, D> {
         Err(ReleaseError(Box::new((error, array))))
     }
 
-    /// Takes memory back that was released: it is freed with the array, as if it had been allocated on `stream`. What other
-    /// code enqueued there before runs before all uses. Does not synchronize.
+    /// Takes memory back that was released: it is freed with the array, as if it had been allocated
+    /// on `stream`. What other code enqueued there before runs before all uses. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///

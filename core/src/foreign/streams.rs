@@ -7,10 +7,12 @@ use crate::{
 };
 
 impl<D: ForeignMemory> StreamHandle<D> {
-    /// Makes everything submitted later run after what other code gave its stream so far. Does not synchronize.
+    /// Makes everything submitted later run after what other code gave its stream so far. Does not
+    /// synchronize.
     ///
-    /// With the stream that an interface names as the producer's, memory that is [adopted](crate::Array::adopt) on this stream
-    /// afterwards is used after what its producer did. On the legacy default stream that covers what other blocking streams were
+    /// With the stream that an interface names as the producer's, memory that is
+    /// [adopted](crate::Array::adopt) on this stream afterwards is used after what its producer
+    /// did. On the legacy default stream that covers what other blocking streams were
     /// given too. Work of this library's streams is never among it: those are non-blocking.
     ///
     /// ```
@@ -39,8 +41,10 @@ impl<D: ForeignMemory> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device takes no memory of other code.
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the name is [owned](ForeignStream::owner) by another device.
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device takes no memory of other
+    ///   code.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the name is
+    ///   [owned](ForeignStream::owner) by another device.
     /// - The device could not enqueue the wait; the stream is unchanged.
     #[doc(alias = "cudaStreamLegacy")]
     #[doc(alias = "cudaStreamPerThread")]
@@ -48,12 +52,14 @@ impl<D: ForeignMemory> StreamHandle<D> {
     pub fn wait_for_foreign(&self, other: ForeignStream) -> Result<()> {
         let mut tracker = lock(&self.0.core.tracker);
         self.0.core.device.wait_for_foreign(&self.0.raw, other)?;
-        // What waits for this stream from now on must wait for that too: an event that was recorded before does not cover it.
+        // What waits for this stream from now on must wait for that too: an event that was recorded before
+        // does not cover it.
         tracker.note(self.0.lane.index, self.0.mode, &[]);
         Ok(())
     }
 
-    /// Makes what other code gives its stream later run after everything submitted here so far. Does not synchronize.
+    /// Makes what other code gives its stream later run after everything submitted here so far.
+    /// Does not synchronize.
     ///
     /// # Errors
     ///

@@ -7,15 +7,17 @@ use crate::{
 };
 
 impl<D: Device> StreamHandle<D> {
-    /// Makes everything submitted later run after all work on an array so far, on whichever stream. Does not synchronize: the waits are
-    /// the device's, and there are none if the work was this stream's.
+    /// Makes everything submitted later run after all work on an array so far, on whichever stream.
+    /// Does not synchronize: the waits are the device's, and there are none if the work was
+    /// this stream's.
     ///
     /// Before an array goes to other code, with [`foreign_waits`](Self::foreign_waits) behind it.
     ///
     /// # Errors
     ///
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the array is of another context.
-    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not ordered before.
+    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
+    ///   ordered before.
     /// - The device could not order the stream.
     #[track_caller]
     pub fn wait_for_uses(&self, array: &ErasedArray<D>) -> Result<()> {
@@ -23,16 +25,18 @@ impl<D: Device> StreamHandle<D> {
         let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
         let mut tracker = lock(&self.0.core.tracker);
         tracker.order(self.0.lane.index, self.0.mode, OPERATION, &[access])?;
-        // What waits for this stream from now on must wait for that too: an event that was recorded before does not cover it.
+        // What waits for this stream from now on must wait for that too: an event that was recorded before
+        // does not cover it.
         tracker.note(self.0.lane.index, self.0.mode, &[]);
         Ok(())
     }
 
-    /// Takes an array over: this stream runs after all work on it so far, on whichever stream, and all later work on it runs after
-    /// what this stream is given until then. Does not synchronize: the waits are the device's.
+    /// Takes an array over: this stream runs after all work on it so far, on whichever stream, and
+    /// all later work on it runs after what this stream is given until then. Does not
+    /// synchronize: the waits are the device's.
     ///
-    /// When an array comes back from other code, with [`wait_for_foreign`](Self::wait_for_foreign) in front: then nothing here, a free
-    /// among it, comes before what other code did.
+    /// When an array comes back from other code, with [`wait_for_foreign`](Self::wait_for_foreign)
+    /// in front: then nothing here, a free among it, comes before what other code did.
     ///
     /// ```
     /// use devarray::{Array, Context, backend::ForeignStream};
@@ -53,7 +57,8 @@ impl<D: Device> StreamHandle<D> {
     /// # Errors
     ///
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the array is of another context.
-    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not ordered before.
+    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
+    ///   ordered before.
     /// - The device could not order the stream.
     #[track_caller]
     pub fn take_over(&self, array: &ErasedArray<D>) -> Result<()> {

@@ -23,12 +23,15 @@ pub struct ForeignWork<'a, D: Device> {
 }
 
 impl<D: Device> StreamHandle<D> {
-    /// Declares an operation that this library does not enqueue itself: a kernel of the program, a call of another library.
+    /// Declares an operation that this library does not enqueue itself: a kernel of the program, a
+    /// call of another library.
     ///
-    /// It is ordered as any operation: after what conflicts with it on other streams (a strict stream refuses it instead),
-    /// and before what conflicts with it later. What is declared must cover what the work touches of arrays: nobody can check it
-    /// on hardware, and the simulator does: what the closure enqueues on the stream that it is given is compared with it.
-    /// Memory that other code allocated for itself, and lent to no array, need not be declared.
+    /// It is ordered as any operation: after what conflicts with it on other streams (a strict
+    /// stream refuses it instead), and before what conflicts with it later. What is declared
+    /// must cover what the work touches of arrays: nobody can check it on hardware, and the
+    /// simulator does: what the closure enqueues on the stream that it is given is compared with
+    /// it. Memory that other code allocated for itself, and lent to no array, need not be
+    /// declared.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -90,13 +93,16 @@ impl<'a, D: Device> ForeignWork<'a, D> {
 
     /// Orders the stream, then lets `enqueue` put the work on it. Does not synchronize.
     ///
-    /// No lock is held meanwhile, so `enqueue` may use the library as it likes. What it enqueues elsewhere, or later, is not
-    /// ordered. Its error is returned as it is; that it may have enqueued something is assumed, also if it panics.
+    /// No lock is held meanwhile, so `enqueue` may use the library as it likes. What it enqueues
+    /// elsewhere, or later, is not ordered. Its error is returned as it is; that it may have
+    /// enqueued something is assumed, also if it panics.
     ///
     /// # Errors
     ///
-    /// - [`Error::DeviceMismatch`]: an array is of another context; `enqueue` was not called. So it is with the next two.
-    /// - [`Error::Hazard`]: the stream is strict, and something that conflicts is not ordered before.
+    /// - [`Error::DeviceMismatch`]: an array is of another context; `enqueue` was not called. So it
+    ///   is with the next two.
+    /// - [`Error::Hazard`]: the stream is strict, and something that conflicts is not ordered
+    ///   before.
     /// - The device could not order the stream.
     /// - What `enqueue` says.
     pub fn enqueue<R>(self, enqueue: impl FnOnce(&D::Stream) -> Result<R>) -> Result<R> {
@@ -107,8 +113,8 @@ impl<'a, D: Device> ForeignWork<'a, D> {
             return Err(Error::DeviceMismatch { backend: stream.core.backend(), operation: OPERATION });
         }
         lock(&stream.core.tracker).order(stream.lane.index, stream.mode, OPERATION, &self.touches)?;
-        // Noted when the work is on the stream: an event recorded before then does not cover it. Nothing that conflicts can
-        // come between, because the views are borrowed until then.
+        // Noted when the work is on the stream: an event recorded before then does not cover it. Nothing
+        // that conflicts can come between, because the views are borrowed until then.
         let _noted = Noted(&self);
         match stream.raw.for_foreign_work(&self.declared) {
             Some(told) => enqueue(&told),

@@ -1,8 +1,9 @@
-//! Arithmetic over two kinds of values: plain numbers of the host, and registers of a program that is built.
+//! Arithmetic over two kinds of values: plain numbers of the host, and registers of a program that
+//! is built.
 //!
-//! An elementary function is written once, generic over [`Arithmetic`]. Evaluated with [`Host`] it computes; evaluated
-//! with [`Traced`] it pushes the primitives that compute the same bits. Nothing here branches on a value: a choice is
-//! [`Value::when`], which computes both sides.
+//! An elementary function is written once, generic over [`Arithmetic`]. Evaluated with [`Host`] it
+//! computes; evaluated with [`Traced`] it pushes the primitives that compute the same bits. Nothing
+//! here branches on a value: a choice is [`Value::when`], which computes both sides.
 
 mod host;
 mod traced;

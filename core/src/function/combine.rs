@@ -6,21 +6,22 @@ use super::ElementType;
 ///
 /// # The order of additions
 ///
-/// The order in which `Sum` and `Product` combine floats follows from the number of elements alone: not from the layout,
-/// the device, or how the work is divided. So a sum has one value.
+/// The order in which `Sum` and `Product` combine floats follows from the number of elements alone:
+/// not from the layout, the device, or how the work is divided. So a sum has one value.
 ///
 /// A **reduction** of n elements, numbered k = 0, 1, … in row-major order of the reduced axes:
 ///
 /// 1. Elements are cut into segments of 16,384, the last one perhaps shorter.
 /// 2. In a segment, lane j of 1,024 adds the elements with k mod 1,024 = j, in rising k.
-/// 3. Lanes are added in pairs, (0, 1), (2, 3), …; the results in pairs again, until one is left. What has no partner
-///    goes on alone.
+/// 3. Lanes are added in pairs, (0, 1), (2, 3), …; the results in pairs again, until one is left.
+///    What has no partner goes on alone.
 /// 4. The results of more than one segment are reduced by the same rule.
 /// 5. The sum is +0 plus that; the product is 1 times that.
 ///
-/// A **running form** is made from totals of aligned blocks of 2^j elements, which are the total of their left half plus that
-/// of their right half. What precedes element k is +0 (of products, 1) combined with the totals of the blocks that the
-/// binary digits of k name, largest first; the inclusive form combines that with element k.
+/// A **running form** is made from totals of aligned blocks of 2^j elements, which are the total of
+/// their left half plus that of their right half. What precedes element k is +0 (of products, 1)
+/// combined with the totals of the blocks that the binary digits of k name, largest first; the
+/// inclusive form combines that with element k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Combine {
@@ -32,9 +33,11 @@ pub enum Combine {
     Minimum,
     /// The greatest, likewise.
     Maximum,
-    /// The position of the first NaN, else of the first least, as `i64`. Zeros of either sign are equal.
+    /// The position of the first NaN, else of the first least, as `i64`. Zeros of either sign are
+    /// equal.
     ArgMinimum,
-    /// The position of the first NaN, else of the first greatest, as `i64`. Zeros of either sign are equal.
+    /// The position of the first NaN, else of the first greatest, as `i64`. Zeros of either sign
+    /// are equal.
     ArgMaximum,
 }
 

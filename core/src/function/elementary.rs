@@ -1,7 +1,9 @@
-//! Elementary functions: straight-line sequences of primitives, each written once for the host and for programs.
+//! Elementary functions: straight-line sequences of primitives, each written once for the host and
+//! for programs.
 //!
-//! Those of one `f32` are computed in `f64` and rounded once; they are correctly rounded for every input. Those of
-//! `f64`, and `atan2`, `hypot` and `pow`, are within 1 ulp. Special values are those of Annex F of C99.
+//! Those of one `f32` are computed in `f64` and rounded once; they are correctly rounded for every
+//! input. Those of `f64`, and `atan2`, `hypot` and `pow`, are within 1 ulp. Special values are
+//! those of Annex F of C99.
 
 mod error_function;
 mod exponential;
@@ -125,7 +127,8 @@ functions! {
     }
 }
 
-/// Pushes the primitives that compute a function of `F32` or `F64` registers, all of one type, and returns its result.
+/// Pushes the primitives that compute a function of `F32` or `F64` registers, all of one type, and
+/// returns its result.
 pub(super) fn expand(function: Elementary, builder: &mut ProgramBuilder, args: &[Register]) -> Register {
     assert_eq!(args.len(), function.arity(), "arguments of {}", function.name());
     let (x, y) = (args[0], args[args.len() - 1]);

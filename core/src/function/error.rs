@@ -32,7 +32,8 @@ impl FunctionErrorKind {
     }
 }
 
-/// A function that is refused. Displayed with its text and a mark under the place, where there is a text.
+/// A function that is refused. Displayed with its text and a mark under the place, where there is a
+/// text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionError {
     kind: FunctionErrorKind,
@@ -53,7 +54,8 @@ impl FunctionError {
         Self { kind, message: message.into(), place: None }
     }
 
-    /// The same mistake at a place of a text, in bytes. A range that is not one of the text is cut to it.
+    /// The same mistake at a place of a text, in bytes. A range that is not one of the text is cut
+    /// to it.
     #[must_use]
     pub fn at(self, text: &str, range: Range<usize>) -> Self {
         let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at));

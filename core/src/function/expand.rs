@@ -1,7 +1,8 @@
 //! Functions in primitives: what is above them is written here once, for all backends.
 //!
-//! While it is computed, a value is held in a register as [`primitive`](super::primitive) says, but for halves: those
-//! are held as the `f32` of the same value, and rounded after every operation that could leave their type.
+//! While it is computed, a value is held in a register as [`primitive`](super::primitive) says, but
+//! for halves: those are held as the `f32` of the same value, and rounded after every operation
+//! that could leave their type.
 
 mod cast;
 pub(super) mod cost;
@@ -100,7 +101,8 @@ fn binary(
     b: Register,
 ) -> Register {
     use BinaryOperation as Op;
-    // Comparisons are made of the few that are primitives, and so are those of floats: all are false of NaN but `!=`.
+    // Comparisons are made of the few that are primitives, and so are those of floats: all are false of
+    // NaN but `!=`.
     match operation {
         Op::NotEqual => {
             let equal = emitter.equal(of, a, b);

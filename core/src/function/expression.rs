@@ -1,7 +1,8 @@
 //! Functions written as Rust closures.
 //!
-//! A closure is called once, with expressions in place of numbers: what it does with them is recorded as a
-//! [`Function`]. So branches of Rust's are decided then; [`select`](Expression::select) decides for each element.
+//! A closure is called once, with expressions in place of numbers: what it does with them is
+//! recorded as a [`Function`]. So branches of Rust's are decided then;
+//! [`select`](Expression::select) decides for each element.
 
 mod methods;
 mod operators;
@@ -41,10 +42,12 @@ struct Trace {
 
 /// A value of type `T` inside a function that is being written.
 ///
-/// Operators of two sides take expressions of one type, and Rust numbers of that type as literals. What the language
-/// calls `minimum(a, b)` is `a.minimum(b)`; the meaning of each, to the bit, is in the [manual](crate::manual).
+/// Operators of two sides take expressions of one type, and Rust numbers of that type as literals.
+/// What the language calls `minimum(a, b)` is `a.minimum(b)`; the meaning of each, to the bit, is
+/// in the [manual](crate::manual).
 ///
-/// An expression belongs to the closure that it was given to: used elsewhere, it makes that function an error.
+/// An expression belongs to the closure that it was given to: used elsewhere, it makes that
+/// function an error.
 pub struct Expression<T> {
     trace: u64,
     /// None if something went wrong, which the trace knows.
@@ -245,8 +248,8 @@ fn written<R>(
 }
 
 impl<T: Computable> Expression<T> {
-    /// A literal, part of the function: another value makes another function. What changes from call to call is better
-    /// an argument.
+    /// A literal, part of the function: another value makes another function. What changes from
+    /// call to call is better an argument.
     #[must_use]
     pub fn constant(value: T) -> Self {
         Self::made(|builder| builder.constant(T::TYPE, value.to_bits()))
@@ -264,7 +267,8 @@ impl<T: Computable> Expression<T> {
         Self { trace, node, of: PhantomData }
     }
 
-    /// What an operation makes of values of the innermost function. Those of another make this one an error.
+    /// What an operation makes of values of the innermost function. Those of another make this one
+    /// an error.
     fn applied<const N: usize>(
         arguments: [(u64, Option<Value>); N],
         apply: impl FnOnce(&mut FunctionBuilder, [Value; N]) -> Result<Value, FunctionError>,

@@ -4,7 +4,8 @@
 #[inline(always)]
 pub(super) fn half_to_f32(bits: u32) -> f32 {
     let magnitude = (bits & 0x7fff) << 13;
-    // A subnormal half becomes the fraction of a number in 2^-14.. and loses the leading one by the subtraction.
+    // A subnormal half becomes the fraction of a number in 2^-14.. and loses the leading one by the
+    // subtraction.
     let tiny = f32::from_bits(magnitude + (113 << 23)) - f32::from_bits(113 << 23);
     let normal = magnitude + (112 << 23);
     let result = if magnitude < 1 << 23 {
@@ -44,8 +45,8 @@ pub(super) fn f32_to_bfloat(value: f32) -> u32 {
     if value.is_nan() { 0x7fc0 } else { bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16 }
 }
 
-/// The `f32` next to a number towards zero or away from it, with an odd last bit, unless it is exact. Rounding that to
-/// a narrower type is rounding once.
+/// The `f32` next to a number towards zero or away from it, with an odd last bit, unless it is
+/// exact. Rounding that to a narrower type is rounding once.
 pub(super) fn f64_to_f32_odd(value: f64) -> f32 {
     #[expect(clippy::cast_possible_truncation, reason = "the rounding is mended below")]
     let near = value as f32;

@@ -19,7 +19,8 @@ pub use reduce::{Reducing, interpret_reduction};
 use schedule::{Schedule, is_fixed, same_bits};
 use walk::Walk;
 
-/// Elements that are read: where the memory starts, and how the elements lie in it, in elements of the program's type.
+/// Elements that are read: where the memory starts, and how the elements lie in it, in elements of
+/// the program's type.
 #[derive(Debug, Clone, Copy)]
 pub struct InputElements<'a> {
     /// Where position 0 of the layout is. Needs no alignment.
@@ -28,8 +29,8 @@ pub struct InputElements<'a> {
     pub layout: &'a Layout,
 }
 
-/// Elements that are written: where the memory starts, and how the elements lie in it, in elements of the program's
-/// type.
+/// Elements that are written: where the memory starts, and how the elements lie in it, in elements
+/// of the program's type.
 #[derive(Debug, Clone, Copy)]
 pub struct ResultElements<'a> {
     /// Where position 0 of the layout is. Needs no alignment.
@@ -40,19 +41,20 @@ pub struct ResultElements<'a> {
 
 /// Computes a program for every element of a result, in the calling thread.
 ///
-/// The bits do not depend on the processor; how fast they come does: with AVX2 and FMA, or NEON, about a nanosecond for
-/// four `f32` instructions, without FMA a fused one takes some nanoseconds. Nothing is done for an empty result.
+/// The bits do not depend on the processor; how fast they come does: with AVX2 and FMA, or NEON,
+/// about a nanosecond for four `f32` instructions, without FMA a fused one takes some nanoseconds.
+/// Nothing is done for an empty result.
 ///
 /// # Panics
 ///
-/// Counts of inputs or scalars that are not the program's, shapes that are not the result's, or fewer axes than the
-/// program takes positions along.
+/// Counts of inputs or scalars that are not the program's, shapes that are not the result's, or
+/// fewer axes than the program takes positions along.
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read and those of the result be written, and no other thread writes the former or
-/// touches the latter meanwhile. An input shares no byte with the result, but the result's own elements may be an
-/// input: the same memory, layout and element size.
+/// The elements of the inputs may be read and those of the result be written, and no other thread
+/// writes the former or touches the latter meanwhile. An input shares no byte with the result, but
+/// the result's own elements may be an input: the same memory, layout and element size.
 pub unsafe fn interpret(
     program: &Program,
     inputs: &[InputElements<'_>],
@@ -63,8 +65,8 @@ pub unsafe fn interpret(
     unsafe { interpret_range(program, inputs, scalars, result, 0..result.layout.len()) }
 }
 
-/// Computes a program for a range of the elements of a result, counted in row-major order: so that several threads can
-/// share the work, each with a range of its own.
+/// Computes a program for a range of the elements of a result, counted in row-major order: so that
+/// several threads can share the work, each with a range of its own.
 ///
 /// # Panics
 ///
@@ -161,7 +163,8 @@ impl Run<'_> {
         }
     }
 
-    /// All inputs of a block are read before its elements are written, so the result can be one of them.
+    /// All inputs of a block are read before its elements are written, so the result can be one of
+    /// them.
     ///
     /// # Safety
     ///
@@ -221,7 +224,8 @@ mod tests {
         layout::Order,
     };
 
-    /// What processors without the instructions compute; of the kinds that differ: fused, rounded, converted.
+    /// What processors without the instructions compute; of the kinds that differ: fused, rounded,
+    /// converted.
     #[test]
     fn the_bits_do_not_depend_on_the_instructions_of_the_processor() {
         let texts = [
@@ -248,8 +252,8 @@ mod tests {
                 scalars: &[3],
                 result,
             };
-            // SAFETY: the operands have 8 bytes an element, of which the second input starts one later; the last element
-            // is left out
+            // SAFETY: the operands have 8 bytes an element, of which the second input starts one later; the
+            // last element is left out
             unsafe { run.blocks(0..LEN - 1) };
             let result = ResultElements { start: detected.as_mut_ptr().cast(), layout: &layout };
             // SAFETY: as before

@@ -24,7 +24,8 @@ pub(super) enum Magnitude {
     HexInteger(u128),
     /// Digits with a point or an exponent.
     Decimal(Box<str>),
-    /// A hexadecimal float: the mantissa, whether digits were dropped below it, and the exponent of 2.
+    /// A hexadecimal float: the mantissa, whether digits were dropped below it, and the exponent of
+    /// 2.
     HexFloat {
         mantissa: u64,
         sticky: bool,
@@ -39,7 +40,8 @@ impl Literal {
     ///
     /// # Errors
     ///
-    /// The number does not fit: an integer must be exact, a float must not overflow nor stand beside integers.
+    /// The number does not fit: an integer must be exact, a float must not overflow nor stand
+    /// beside integers.
     pub(super) fn bits_in(&self, element_type: ElementType) -> Result<u64, FunctionError> {
         let _standard = FloatEnvironment::standard();
         let bits = match (&self.magnitude, element_type) {
@@ -183,7 +185,8 @@ fn compare(text: &str, value: f64) -> Ordering {
     scientific(text).cmp(&scientific(&format!("{value:.800e}")))
 }
 
-/// The exponent of ten of the first digit, and the digits without zeros on either side. Zero comes before all else.
+/// The exponent of ten of the first digit, and the digits without zeros on either side. Zero comes
+/// before all else.
 fn scientific(text: &str) -> (Option<i64>, Vec<u8>) {
     let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     // An exponent that overflows was parsed as 0 or infinity, which is not compared closely.

@@ -9,8 +9,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A type whose elements functions read and write: [`Bool`], the integers of 8 to 64 bits, `half`'s `f16` and `bf16`
-/// (with the feature `half`), `f32` and `f64`. Sealed.
+/// A type whose elements functions read and write: [`Bool`], the integers of 8 to 64 bits, `half`'s
+/// `f16` and `bf16` (with the feature `half`), `f32` and `f64`. Sealed.
 #[diagnostic::on_unimplemented(
     message = "functions cannot compute on elements of type `{Self}`",
     note = "they compute on `Bool`, `i8` to `i64`, `u8` to `u64`, `half::f16`, `half::bf16`, `f32` and `f64`; not on `bool`, which is `devarray::Bool` in device memory"

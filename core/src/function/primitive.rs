@@ -1,19 +1,22 @@
 //! Primitives: the few operations that every backend computes, exactly, to the bit.
 //!
-//! Everything of the language (`minimum`, division by zero, shifts, casts, `exp` …) is expanded into these by core, once
-//! for all backends. So two backends that agree on the primitives agree on every function.
+//! Everything of the language (`minimum`, division by zero, shifts, casts, `exp` …) is expanded
+//! into these by core, once for all backends. So two backends that agree on the primitives agree on
+//! every function.
 //!
-//! A register has one of five types. Narrow integers live in `B32`, extended as their type says (`i8` by its sign,
-//! `u8` by zeros); halves live in `B32` as their 16 bits until they are converted to `F32`. Integer registers have no
-//! sign: operations do.
+//! A register has one of five types. Narrow integers live in `B32`, extended as their type says
+//! (`i8` by its sign, `u8` by zeros); halves live in `B32` as their 16 bits until they are
+//! converted to `F32`. Integer registers have no sign: operations do.
 //!
 //! # For backend authors
 //!
-//! - Floats are IEEE 754, rounded to nearest even, with subnormals; `Mul` and `Add` are never contracted into `Fma`.
-//! - The bits of a NaN are not specified. The expansion makes them canonical before they are stored or looked at.
-//! - `Divide` and `Remainder` of integers never meet a divisor of 0, nor `MIN / -1`; shifts never meet a distance
-//!   outside `0..width`. The expansion sees to that, but both sides of a `Select` are computed: they must not trap.
-//!   An answer that is not selected may be anything.
+//! - Floats are IEEE 754, rounded to nearest even, with subnormals; `Mul` and `Add` are never
+//!   contracted into `Fma`.
+//! - The bits of a NaN are not specified. The expansion makes them canonical before they are stored
+//!   or looked at.
+//! - `Divide` and `Remainder` of integers never meet a divisor of 0, nor `MIN / -1`; shifts never
+//!   meet a distance outside `0..width`. The expansion sees to that, but both sides of a `Select`
+//!   are computed: they must not trap. An answer that is not selected may be anything.
 
 mod builder;
 pub(super) mod fold;
@@ -228,11 +231,12 @@ impl Instruction {
     }
 }
 
-/// What is computed for one element of a result: instructions in order, each of which sets a register once and reads
-/// registers that are set before.
+/// What is computed for one element of a result: instructions in order, each of which sets a
+/// register once and reads registers that are set before.
 ///
-/// Made by [`ProgramBuilder`], which checks types; so a backend checks nothing again. A `Bool` element is loaded as
-/// "not 0" and stored as 0 or 1; of a narrow integer and of a half the low bits are stored.
+/// Made by [`ProgramBuilder`], which checks types; so a backend checks nothing again. A `Bool`
+/// element is loaded as "not 0" and stored as 0 or 1; of a narrow integer and of a half the low
+/// bits are stored.
 ///
 /// Cheap to clone and to hash, so that caches may use it as their key.
 #[derive(Clone)]

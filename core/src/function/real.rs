@@ -27,8 +27,8 @@ macro_rules! two_arguments {
     )*};
 }
 
-/// A floating-point number: `f32` or `f64` on the host, or an [`Expression`] of one in a function that is being written.
-/// Both give the same bits, but for those of a NaN.
+/// A floating-point number: `f32` or `f64` on the host, or an [`Expression`] of one in a function
+/// that is being written. Both give the same bits, but for those of a NaN.
 ///
 /// ```
 /// use devarray::{Array, Context, function::Real};
@@ -46,8 +46,9 @@ macro_rules! two_arguments {
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///
-/// On a number of the host, methods of the standard library come first where both exist (`x.exp()`), and their bits differ
-/// from system to system. In a function that is generic over `Real`, as above, these here are meant.
+/// On a number of the host, methods of the standard library come first where both exist
+/// (`x.exp()`), and their bits differ from system to system. In a function that is generic over
+/// `Real`, as above, these here are meant.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no floating-point number that functions are written for",
     note = "`f32`, `f64` and expressions of them are"

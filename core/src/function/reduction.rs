@@ -11,7 +11,8 @@ use super::{Computable, ElementType};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReduceOperation {
-    /// The sum: of signed integers and bool an `i64`, of unsigned integers a `u64`, of floats of their type.
+    /// The sum: of signed integers and bool an `i64`, of unsigned integers a `u64`, of floats of
+    /// their type.
     Sum,
     /// The product, of the types of sums.
     #[doc(alias = "prod")]
@@ -22,7 +23,8 @@ pub enum ReduceOperation {
     /// The greatest; NaN if one is.
     #[doc(alias = "max")]
     Maximum,
-    /// The position of the least, an `i64` counted in row-major order of the reduced axes; of the first NaN if one is.
+    /// The position of the least, an `i64` counted in row-major order of the reduced axes; of the
+    /// first NaN if one is.
     ArgMinimum,
     /// The position of the greatest, likewise.
     ArgMaximum,
@@ -126,8 +128,9 @@ impl Reduction {
         Self { element_type: Some(element_type), ..self }
     }
 
-    /// A value that is combined with the result, of the result's type: of sums, products, least and greatest elements.
-    /// The least and the greatest of no elements is this value then, and no error.
+    /// A value that is combined with the result, of the result's type: of sums, products, least and
+    /// greatest elements. The least and the greatest of no elements is this value then, and no
+    /// error.
     ///
     /// ```
     /// use devarray::{Array, Context, function::{ReduceOperation, Reduction}};
@@ -144,7 +147,8 @@ impl Reduction {
         Self { initial: Some((T::TYPE, value.to_bits())), ..self }
     }
 
-    /// What is taken from the count that the variance is divided by: 1 for a sample's. Less than nothing is nothing.
+    /// What is taken from the count that the variance is divided by: 1 for a sample's. Less than
+    /// nothing is nothing.
     #[must_use]
     pub fn ddof(self, ddof: u64) -> Self {
         Self { ddof, ..self }
@@ -202,7 +206,8 @@ impl Scan {
         Self { operation, axis, exclusive: false }
     }
 
-    /// Only those before it. The first of a sum is 0, of a product 1; the least and the greatest of nothing is an error.
+    /// Only those before it. The first of a sum is 0, of a product 1; the least and the greatest of
+    /// nothing is an error.
     #[must_use]
     pub fn exclusive(self) -> Self {
         Self { exclusive: true, ..self }

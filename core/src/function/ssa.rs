@@ -131,11 +131,13 @@ impl Node {
     }
 }
 
-/// A function of one element each of some inputs and of some scalars: typed, checked, and in one form.
+/// A function of one element each of some inputs and of some scalars: typed, checked, and in one
+/// form.
 ///
-/// Two functions that are built of the same operations on the same values are equal, in whatever order they were built;
-/// what the result does not need is gone. Made by [`Function::parse`] from a text and by
-/// [`FunctionBuilder`](super::FunctionBuilder) step by step; displayed as a text that parses to the same function.
+/// Two functions that are built of the same operations on the same values are equal, in whatever
+/// order they were built; what the result does not need is gone. Made by [`Function::parse`] from a
+/// text and by [`FunctionBuilder`](super::FunctionBuilder) step by step; displayed as a text that
+/// parses to the same function.
 ///
 /// ```
 /// use devarray::function::{ElementType, Function};

@@ -15,14 +15,15 @@ const MAX_TEXT_BYTES: usize = 1 << 18;
 impl Function {
     /// The function that a text says, of inputs and scalars of such types.
     ///
-    /// Python's precedence; inputs `x0`, scalars `k0`, positions `i0`, literals that take the type of what stands beside
-    /// them. The manual holds the language.
+    /// Python's precedence; inputs `x0`, scalars `k0`, positions `i0`, literals that take the type
+    /// of what stands beside them. The manual holds the language.
     ///
     /// # Errors
     ///
-    /// The text does not parse ([`FunctionErrorKind::Text`](super::FunctionErrorKind::Text)), types do not fit
-    /// ([`Type`](super::FunctionErrorKind::Type)), or it is too large ([`Size`](super::FunctionErrorKind::Size)), each
-    /// with the place. Whatever the types are, a text that does not parse is said to.
+    /// The text does not parse ([`FunctionErrorKind::Text`](super::FunctionErrorKind::Text)), types
+    /// do not fit ([`Type`](super::FunctionErrorKind::Type)), or it is too large
+    /// ([`Size`](super::FunctionErrorKind::Size)), each with the place. Whatever the types are,
+    /// a text that does not parse is said to.
     pub fn parse(text: &str, inputs: &[ElementType], scalars: &[ElementType]) -> Result<Self, FunctionError> {
         if text.len() > MAX_TEXT_BYTES {
             let message = format!("the text has more than {MAX_TEXT_BYTES} bytes");

@@ -4,11 +4,13 @@ use smallvec::SmallVec;
 
 use super::Footprint;
 
-/// Accesses kept apart before those of one lane and kind are merged into one: so many disjoint parts of one array can be in
-/// flight and still be told apart. Few arrays have more than a handful, and each operation looks at all.
+/// Accesses kept apart before those of one lane and kind are merged into one: so many disjoint
+/// parts of one array can be in flight and still be told apart. Few arrays have more than a
+/// handful, and each operation looks at all.
 const KEPT_APART: usize = 64;
 
-/// Accesses kept without the heap: the last write and a read or two. Allocations are moved about, so they stay small.
+/// Accesses kept without the heap: the last write and a read or two. Allocations are moved about,
+/// so they stay small.
 const INLINE: usize = 2;
 
 /// One access.
@@ -34,7 +36,8 @@ impl Access {
 pub(crate) struct AccessLog(SmallVec<[Access; INLINE]>);
 
 impl AccessLog {
-    /// The accesses of a new allocation of so many bytes: it counts as a write, by operation `sequence` of a lane.
+    /// The accesses of a new allocation of so many bytes: it counts as a write, by operation
+    /// `sequence` of a lane.
     #[inline]
     pub(crate) fn of_alloc(lane: usize, sequence: u64, len_bytes: usize) -> Self {
         let footprint = Footprint::solid(0, len_bytes);
@@ -43,7 +46,8 @@ impl AccessLog {
         Self(uses)
     }
 
-    /// The accesses that `next` must be ordered after, its own lane's left out: a stream is ordered by itself.
+    /// The accesses that `next` must be ordered after, its own lane's left out: a stream is ordered
+    /// by itself.
     #[inline]
     pub(crate) fn conflicting<'a>(&'a self, next: &'a Access) -> impl Iterator<Item = &'a Access> {
         self.0.iter().filter(move |u| u.lane != next.lane && u.conflicts(next))

@@ -2,10 +2,11 @@
 
 use crate::layout::{Axes, Layout, NdLayout};
 
-/// A superset of the bytes of a layout: inside `start..end`, and inside rows of `row` bytes that repeat every `pitch`.
+/// A superset of the bytes of a layout: inside `start..end`, and inside rows of `row` bytes that
+/// repeat every `pitch`.
 ///
-/// Exact enough that the parts of a split along any axis, and even and odd elements, are seen to be disjoint; never too
-/// small. `pitch` 0 means that every byte of `start..end` may be touched.
+/// Exact enough that the parts of a split along any axis, and even and odd elements, are seen to be
+/// disjoint; never too small. `pitch` 0 means that every byte of `start..end` may be touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Footprint {
     pub(crate) start: usize,
@@ -38,7 +39,8 @@ impl Footprint {
             .map(|(&stride, &extent)| (stride.unsigned_abs() * item_bytes, extent))
             .collect();
         steps.sort_unstable();
-        // The axes that touch without a gap form a row; the others move it by multiples of their common divisor.
+        // The axes that touch without a gap form a row; the others move it by multiples of their common
+        // divisor.
         let mut row = item_bytes;
         let dense = steps.iter().take_while(|&&(stride, extent)| {
             let touches = stride <= row;
@@ -154,7 +156,8 @@ mod tests {
         assert!(told_apart > 1000, "interleaved rows must be told apart: {told_apart}");
     }
 
-    /// An access is forgotten when a later one covers it, so whoever shares a byte with the former must meet the latter.
+    /// An access is forgotten when a later one covers it, so whoever shares a byte with the former
+    /// must meet the latter.
     #[test]
     fn what_covers_another_may_touch_all_its_bytes_and_is_met_wherever_it_may_touch() {
         let may_touch = |a: &Footprint| -> HashSet<usize> {

@@ -32,7 +32,8 @@ impl<D: Device> AllocationAccess<'_, D> {
     }
 }
 
-/// The lanes of one device. Lane 0 is the internal stream, which frees what no live stream is home to.
+/// The lanes of one device. Lane 0 is the internal stream, which frees what no live stream is home
+/// to.
 #[derive(Debug)]
 pub(crate) struct HazardTracker<D: Device> {
     backend: &'static str,
@@ -53,7 +54,8 @@ impl<D: Device> HazardTracker<D> {
         tracker
     }
 
-    /// A lane for a new stream: a fresh one, or that of a dropped stream whose work is known to be finished.
+    /// A lane for a new stream: a fresh one, or that of a dropped stream whose work is known to be
+    /// finished.
     pub(crate) fn open(&mut self, stream: Arc<D::Stream>) -> LaneId {
         let finished = |lane: &Lane<D>| {
             lane.stream.is_none() && lane.mark.as_ref().is_none_or(|m| matches!(m.event.query(), Ok(true)))
@@ -73,7 +75,8 @@ impl<D: Device> HazardTracker<D> {
         LaneId { index, generation: self.lanes[index].generation }
     }
 
-    /// Leaves the stream's last event behind. On failure the stream itself is kept, so that it can still be waited for.
+    /// Leaves the stream's last event behind. On failure the stream itself is kept, so that it can
+    /// still be waited for.
     pub(crate) fn close(&mut self, lane: LaneId) -> Result<()> {
         let sequence = self.lanes[lane.index].sequence;
         if sequence > self.done.of(lane.index) {
@@ -99,8 +102,9 @@ impl<D: Device> HazardTracker<D> {
         self.lanes[lane].stream.as_ref()
     }
 
-    /// Orders the next operation of `lane` after everything that `touches` conflicts with, and notes it, before it is enqueued: if that
-    /// or a wait fails, the note is only conservative. What is refused leaves none.
+    /// Orders the next operation of `lane` after everything that `touches` conflicts with, and
+    /// notes it, before it is enqueued: if that or a wait fails, the note is only conservative.
+    /// What is refused leaves none.
     pub(crate) fn admit(
         &mut self,
         lane: usize,
@@ -157,7 +161,8 @@ impl<D: Device> HazardTracker<D> {
             .try_for_each(|earlier| self.order_after(lane, Mode::Automatic, "free", earlier))
     }
 
-    /// Notes the next operation of `lane`, before it is enqueued: if that fails, the note is only conservative.
+    /// Notes the next operation of `lane`, before it is enqueued: if that fails, the note is only
+    /// conservative.
     pub(crate) fn note(&mut self, lane: usize, mode: Mode, touches: &[AllocationAccess<'_, D>]) {
         self.lanes[lane].sequence += 1;
         for touch in touches {
@@ -167,7 +172,8 @@ impl<D: Device> HazardTracker<D> {
         }
     }
 
-    /// As [`note`](Self::note), of the operation that allocates: its number, for [`AccessLog::of_alloc`].
+    /// As [`note`](Self::note), of the operation that allocates: its number, for
+    /// [`AccessLog::of_alloc`].
     pub(crate) fn note_alloc(&mut self, lane: usize) -> u64 {
         self.lanes[lane].sequence += 1;
         self.lanes[lane].sequence
@@ -198,7 +204,8 @@ impl<D: Device> HazardTracker<D> {
         self.join(lane, earlier.lane, &mark)
     }
 
-    /// An event of `lane` that captured at least `sequence`: the last one if that is late enough, else a new one.
+    /// An event of `lane` that captured at least `sequence`: the last one if that is late enough,
+    /// else a new one.
     fn mark(&mut self, lane: usize, sequence: u64) -> Result<RecordedEvent<D>> {
         match &self.lanes[lane].mark {
             Some(mark) if mark.sequence >= sequence => Ok(mark.clone()),
@@ -241,7 +248,8 @@ impl<D: Device> HazardTracker<D> {
         (self.lanes[lane].sequence, self.lanes[lane].seen.clone())
     }
 
-    /// Notes that the host waited for a lane up to `sequence`, and so for all that was ordered before.
+    /// Notes that the host waited for a lane up to `sequence`, and so for all that was ordered
+    /// before.
     pub(crate) fn host_waited(&mut self, lane: usize, sequence: u64, seen: &Clock) {
         self.done.join(seen);
         self.done.raise(lane, sequence);

@@ -20,10 +20,11 @@ use crate::{
     pinned_pool::{Pooled, Source},
 };
 
-/// A slice of `T` in page-locked host memory, which the device reads and writes by itself, at the speed of the link.
+/// A slice of `T` in page-locked host memory, which the device reads and writes by itself, at the
+/// speed of the link.
 ///
-/// It is an ordinary slice exactly while it is yours: an operation that uses it in the background takes it by value and
-/// gives it back from [`Transfer::wait`](super::Transfer::wait).
+/// It is an ordinary slice exactly while it is yours: an operation that uses it in the background
+/// takes it by value and gives it back from [`Transfer::wait`](super::Transfer::wait).
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -69,15 +70,16 @@ impl<D: AllocHost> Source<D> for Flagged<'_, D> {
 }
 
 impl<D: Device> Context<D> {
-    /// Allocates `len` zeroed elements of pinned host memory. May block for as long as the driver takes.
+    /// Allocates `len` zeroed elements of pinned host memory. May block for as long as the driver
+    /// takes.
     ///
     /// No elements allocate nothing.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
-    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory), also of a [limit](Self::set_pinned_limits), and what else the
-    ///   device says.
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory), also of a
+    ///   [limit](Self::set_pinned_limits), and what else the device says.
     #[track_caller]
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T, D>> {
         self.allocate(len, HostFlags::new(), &Plain(&self.0.device))
@@ -128,8 +130,9 @@ impl<D: Device> Context<D> {
 impl<D: AllocHost> Context<D> {
     /// As [`pinned`](Self::pinned), of the kind that `flags` say: each is honoured, or refused.
     ///
-    /// A portable buffer is taken by transfers of every context of the backend, any other by those of this context alone.
-    /// A mapped one can become a [`MappedArray`](crate::MappedArray). Reading a write-combined one is slow: write it.
+    /// A portable buffer is taken by transfers of every context of the backend, any other by those
+    /// of this context alone. A mapped one can become a [`MappedArray`](crate::MappedArray).
+    /// Reading a write-combined one is slow: write it.
     ///
     /// ```
     /// use devarray::{Context, backend::HostFlags};
@@ -216,8 +219,9 @@ impl<T: Element, D: Device> Deref for PinnedBuffer<T, D> {
         if let Some((memory, note)) = self.memory.as_ref().and_then(|m| Some((m.memory(), m.slow_read?))) {
             note(memory);
         }
-        // SAFETY: `HostBuffer` vouches for initialized memory of that size, aligned to 64 bytes; every value of an
-        // `Element` is valid; no operation uses the memory, since those take the buffer by value.
+        // SAFETY: `HostBuffer` vouches for initialized memory of that size, aligned to 64 bytes; every
+        // value of an `Element` is valid; no operation uses the memory, since those take the buffer
+        // by value.
         unsafe { slice::from_raw_parts(self.as_byte_ptr().cast(), self.len) }
     }
 }

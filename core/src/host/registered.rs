@@ -12,15 +12,16 @@ use crate::{
 };
 
 impl<D: RegisterHost> Context<D> {
-    /// Pins a slice, runs `f` with it, and ends the pinning, also when `f` unwinds. May block for as long as the driver
-    /// takes, which for a large slice is longer than a copy: for memory that is copied often.
+    /// Pins a slice, runs `f` with it, and ends the pinning, also when `f` unwinds. May block for
+    /// as long as the driver takes, which for a large slice is longer than a copy: for memory
+    /// that is copied often.
     ///
-    /// Inside, copies of [scopes](crate::StreamHandle::scope) run at the speed of the link, and in the background. What is
-    /// copied is the same without. Memory that is pinned already is used as it is: calls nest, and a part of a pinned
-    /// slice can be pinned again.
+    /// Inside, copies of [scopes](crate::StreamHandle::scope) run at the speed of the link, and in
+    /// the background. What is copied is the same without. Memory that is pinned already is
+    /// used as it is: calls nest, and a part of a pinned slice can be pinned again.
     ///
-    /// Exactly the bytes of the slice are pinned. Elements that lie in a larger slice as a layout says, with strides of
-    /// whatever sign, lie in `&mut data[layout.span()]`.
+    /// Exactly the bytes of the slice are pinned. Elements that lie in a larger slice as a layout
+    /// says, with strides of whatever sign, lie in `&mut data[layout.span()]`.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -36,8 +37,8 @@ impl<D: RegisterHost> Context<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported) and what else the device says: `f` was not run. An error of
-    /// ending the pinning goes to [`take_errors`](Self::take_errors).
+    /// [`Error::Unsupported`](crate::Error::Unsupported) and what else the device says: `f` was not
+    /// run. An error of ending the pinning goes to [`take_errors`](Self::take_errors).
     ///
     /// # Panics
     ///
@@ -49,8 +50,8 @@ impl<D: RegisterHost> Context<D> {
         self.with_all_pinned([memory], |[memory]| f(memory))
     }
 
-    /// As [`with_pinned`](Self::with_pinned), several slices at once: all are pinned, or none. Slices of several types
-    /// nest.
+    /// As [`with_pinned`](Self::with_pinned), several slices at once: all are pinned, or none.
+    /// Slices of several types nest.
     ///
     /// # Errors
     ///
@@ -68,8 +69,8 @@ impl<D: RegisterHost> Context<D> {
         let mut pinned = Pinned { core: &self.0, ranges: Vec::with_capacity(N) };
         for slice in &mut memory {
             let Some(len_bytes) = NonZeroUsize::new(size_of_val(&**slice)) else { continue };
-            // SAFETY: the slice is borrowed for `'m`, which outlives this frame; the registration ends in this frame, when
-            // `pinned` is dropped.
+            // SAFETY: the slice is borrowed for `'m`, which outlives this frame; the registration ends in
+            // this frame, when `pinned` is dropped.
             let range = unsafe { self.0.device.register_host(slice.as_mut_ptr().cast(), len_bytes) }?;
             let entry = self.0.pinned.enter(MemoryKind::Registered, len_bytes.get(), Location::caller());
             pinned.ranges.push((range, entry));
@@ -79,15 +80,16 @@ impl<D: RegisterHost> Context<D> {
     }
 }
 
-/// Ranges that are pinned until this is dropped, which is in the frame that made it: nobody else can forget it.
+/// Ranges that are pinned until this is dropped, which is in the frame that made it: nobody else
+/// can forget it.
 struct Pinned<'a, D: RegisterHost> {
     core: &'a ContextCore<D>,
     ranges: Vec<(D::Registration, LedgerEntry)>,
 }
 
 impl<D: RegisterHost> Drop for Pinned<'_, D> {
-    /// The last first. Nothing in flight uses the memory: whatever lends a borrowed slice to the device waits inside the
-    /// borrow, or aborts.
+    /// The last first. Nothing in flight uses the memory: whatever lends a borrowed slice to the
+    /// device waits inside the borrow, or aborts.
     fn drop(&mut self) {
         while let Some((range, entry)) = self.ranges.pop() {
             if let Err(error) = self.core.device.unregister_host(range) {

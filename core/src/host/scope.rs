@@ -18,8 +18,8 @@ use crate::{
 
 /// What a closure given to [`StreamHandle::scope`] copies with.
 ///
-/// `'env` is what the closure may borrow from around the scope, `'scope` the scope itself; both are invariant, so
-/// neither can be stretched.
+/// `'env` is what the closure may borrow from around the scope, `'scope` the scope itself; both are
+/// invariant, so neither can be stretched.
 pub struct Scope<'scope, 'env: 'scope, D: Device> {
     stream: &'scope StreamHandle<D>,
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -27,11 +27,12 @@ pub struct Scope<'scope, 'env: 'scope, D: Device> {
 }
 
 impl<D: Device> StreamHandle<D> {
-    /// Runs `f`, whose copies may borrow host memory from around the scope, then blocks until all of the stream's work
-    /// is finished: only then is the borrowed memory free again. Also when `f` unwinds.
+    /// Runs `f`, whose copies may borrow host memory from around the scope, then blocks until all
+    /// of the stream's work is finished: only then is the borrowed memory free again. Also when
+    /// `f` unwinds.
     ///
-    /// Inside, copies overlap with each other and with the host. The wait is in this function, not in a value that could
-    /// be forgotten.
+    /// Inside, copies overlap with each other and with the host. The wait is in this function, not
+    /// in a value that could be forgotten.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -58,8 +59,9 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Aborts
     ///
-    /// If the wait does not say (or panics and cannot say) whether the device is finished with the borrowed memory: returning would hand it back
-    /// while it may still be written, and it is not the library's to leak.
+    /// If the wait does not say (or panics and cannot say) whether the device is finished with the
+    /// borrowed memory: returning would hand it back while it may still be written, and it is
+    /// not the library's to leak.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, D>) -> R,
@@ -78,7 +80,8 @@ impl<D: Device> StreamHandle<D> {
     }
 }
 
-/// Ends the process. Never unwinds, which would end the borrow: a message that cannot be written is not.
+/// Ends the process. Never unwinds, which would end the borrow: a message that cannot be written is
+/// not.
 fn abort(reason: &dyn fmt::Display) -> ! {
     let _ = writeln!(
         io::stderr(),
@@ -88,29 +91,31 @@ fn abort(reason: &dyn fmt::Display) -> ! {
 }
 
 impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
-    /// Copies a slice, elements in C order, to the device, in the background. Does not synchronize: the slice is
-    /// borrowed until the scope ends.
+    /// Copies a slice, elements in C order, to the device, in the background. Does not synchronize:
+    /// the slice is borrowed until the scope ends.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not
+    ///   hold as many elements.
     /// - Another context's array, out of memory for scratch, and what else the device says.
     pub fn upload<T: Element>(&'scope self, src: &'env [T], dst: &mut ArrayViewMut<'_, T, D>) -> Result<()> {
         check_count(dst.layout().len(), src)?;
-        // SAFETY: the slice holds the elements, and is borrowed immutably for `'env`, which ends after the scope waited.
+        // SAFETY: the slice holds the elements, and is borrowed immutably for `'env`, which ends after the
+        // scope waited.
         unsafe { self.stream.0.upload_direct(&dst.elements(), src.as_ptr().cast()) }
     }
 
-    /// Copies the elements, in C order, to a slice, in the background. Does not synchronize: the slice is borrowed until
-    /// the scope ends.
+    /// Copies the elements, in C order, to a slice, in the background. Does not synchronize: the
+    /// slice is borrowed until the scope ends.
     ///
     /// # Errors
     ///
     /// As [`upload`](Self::upload).
     pub fn download<T: Element>(&'scope self, src: &ArrayView<'_, T, D>, dst: &'env mut [T]) -> Result<()> {
         check_count(src.layout().len(), dst)?;
-        // SAFETY: the slice holds the elements, and is borrowed mutably for `'env`, which ends after the scope waited;
-        // every bit pattern the device writes is a valid `T`.
+        // SAFETY: the slice holds the elements, and is borrowed mutably for `'env`, which ends after the
+        // scope waited; every bit pattern the device writes is a valid `T`.
         unsafe { self.stream.0.download_direct(&src.elements(), dst.as_mut_ptr().cast()) }
     }
 }

@@ -2,13 +2,15 @@
 
 use crate::{Context, backend::Device};
 
-/// Threads: a large copy of borrowed host memory passes through pinned memory, and one thread alone cannot fill a link.
+/// Threads: a large copy of borrowed host memory passes through pinned memory, and one thread alone
+/// cannot fill a link.
 impl<D: Device> Context<D> {
-    /// Most threads that help to copy borrowed host memory, beside the calling one, which does all that the others do not
-    /// get to.
+    /// Most threads that help to copy borrowed host memory, beside the calling one, which does all
+    /// that the others do not get to.
     ///
-    /// As many as there are processors for this process, but at most 10; none if there is one only. They start with the first
-    /// copy that is large enough (2 MiB), sleep between copies, and end with the context.
+    /// As many as there are processors for this process, but at most 10; none if there is one only.
+    /// They start with the first copy that is large enough (2 MiB), sleep between copies, and
+    /// end with the context.
     #[must_use]
     pub fn transfer_threads(&self) -> usize {
         self.0.staging.copy_pool.most()
@@ -16,8 +18,8 @@ impl<D: Device> Context<D> {
 
     /// Changes it, for copies that begin later; 0: the calling thread alone. Does not synchronize.
     ///
-    /// It changes how fast such copies are, and nothing else: what is submitted to the device, and in which order, does
-    /// not depend on it.
+    /// It changes how fast such copies are, and nothing else: what is submitted to the device, and
+    /// in which order, does not depend on it.
     ///
     /// ```
     /// use devarray::{Array, Context};

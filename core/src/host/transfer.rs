@@ -22,15 +22,16 @@ use crate::{
     stream::{EventHandle, StreamHandle},
 };
 
-/// A copy between a [`PinnedBuffer`] and device memory, in flight. It owns the buffer until the device is done with it.
+/// A copy between a [`PinnedBuffer`] and device memory, in flight. It owns the buffer until the
+/// device is done with it.
 ///
 /// - [`wait`](Self::wait) blocks and gives the buffer back.
 /// - [`is_done`](Self::is_done) asks without blocking.
-/// - It is a future of what `wait` gives. Nobody calls back from the device: a poll that is not ready asks to be polled
-///   again at once, so any executor works and none is needed.
+/// - It is a future of what `wait` gives. Nobody calls back from the device: a poll that is not
+///   ready asks to be polled again at once, so any executor works and none is needed.
 ///
-/// Dropping it neither blocks nor cancels the copy: the buffer goes to the context, which frees it when the device is
-/// done. Forgetting it leaks the buffer.
+/// Dropping it neither blocks nor cancels the copy: the buffer goes to the context, which frees it
+/// when the device is done. Forgetting it leaks the buffer.
 #[must_use = "the buffer comes back from `wait`"]
 pub struct Transfer<T: Element, D: Device> {
     in_flight: Option<InFlight<D>>,
@@ -53,8 +54,8 @@ impl<T: Element, D: Device> Transfer<T, D> {
     ///
     /// # Errors
     ///
-    /// The copy or the wait failed. The buffer comes back in the error if the device is finished with it; otherwise it
-    /// is leaked.
+    /// The copy or the wait failed. The buffer comes back in the error if the device is finished
+    /// with it; otherwise it is leaked.
     ///
     /// # Panics
     ///
@@ -63,7 +64,8 @@ impl<T: Element, D: Device> Transfer<T, D> {
         self.settle()
     }
 
-    /// Whether [`wait`](Self::wait) would return without blocking. Asking again and again makes progress.
+    /// Whether [`wait`](Self::wait) would return without blocking. Asking again and again makes
+    /// progress.
     ///
     /// # Errors
     ///
@@ -120,7 +122,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements.
     /// - [`Error::DeviceMismatch`]: buffer, stream and array are not of one context.
-    /// - Out of memory, if the elements are not dense and scratch is needed, and what else the device says.
+    /// - Out of memory, if the elements are not dense and scratch is needed, and what else the
+    ///   device says.
     ///
     /// The buffer comes back in the error.
     #[track_caller]
@@ -130,14 +133,16 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
         src: PinnedBuffer<T, D>,
     ) -> Result<Transfer<T, D>, TransferError<T, D>> {
         start(stream, src, self.layout().len(), |src| {
-            // SAFETY: `start` checked that the buffer holds the elements, and keeps it untouched until a wait.
+            // SAFETY: `start` checked that the buffer holds the elements, and keeps it untouched until a
+            // wait.
             unsafe { stream.0.upload_direct(&self.elements(), src.as_byte_ptr()) }
         })
     }
 }
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// Copies the elements, in C order, to a pinned buffer, in the background. Does not synchronize.
+    /// Copies the elements, in C order, to a pinned buffer, in the background. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///
@@ -194,7 +199,8 @@ fn start<T: Element, D: Device>(
     }
 }
 
-/// A transfer that could not be started or did not end well, and its buffer, if the device is finished with it.
+/// A transfer that could not be started or did not end well, and its buffer, if the device is
+/// finished with it.
 pub struct TransferError<T: Element, D: Device>(Box<(Error, Option<PinnedBuffer<T, D>>)>);
 
 impl<T: Element, D: Device> TransferError<T, D> {

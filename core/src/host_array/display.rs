@@ -10,14 +10,15 @@ use super::{
 use crate::layout::NdLayout;
 
 impl<T: fmt::Display + Any> fmt::Display for HostArray<T> {
-    /// As NumPy prints arrays: columns aligned; more than 1000 elements shortened to three at each end of an axis; lines
-    /// of 75 columns.
+    /// As NumPy prints arrays: columns aligned; more than 1000 elements shortened to three at each
+    /// end of an axis; lines of 75 columns.
     ///
-    /// Floating-point numbers (`f32`, `f64`, with the feature `half` also `f16` and `bf16`) get NumPy's default format:
-    /// as many digits as tell them apart, at most 8 after the point, aligned at it; all with an exponent where they are
-    /// very large, very small, or far apart. A precision, as in `{:.3}`, takes the place of the 8. Every other element is
-    /// written by its own `Display`, with the precision if one is given, and aligned to the right. Elements without
-    /// `Display` have the `Debug` form.
+    /// Floating-point numbers (`f32`, `f64`, with the feature `half` also `f16` and `bf16`) get
+    /// NumPy's default format: as many digits as tell them apart, at most 8 after the point,
+    /// aligned at it; all with an exponent where they are very large, very small, or far apart.
+    /// A precision, as in `{:.3}`, takes the place of the 8. Every other element is written by
+    /// its own `Display`, with the precision if one is given, and aligned to the right. Elements
+    /// without `Display` have the `Debug` form.
     ///
     /// ```
     /// use devarray::HostArray;

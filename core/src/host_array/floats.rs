@@ -5,13 +5,14 @@ use std::{any::Any, iter::repeat_n};
 /// Digits after the point at most, NumPy's default.
 pub(super) const PRECISION: usize = 8;
 
-/// A number of any floating-point type, with the shortest digits that tell it from its neighbours in that type.
+/// A number of any floating-point type, with the shortest digits that tell it from its neighbours
+/// in that type.
 pub(super) struct Float {
     exact: f64,
     /// As `{:e}` writes it. Not finite: anything.
     shortest: String,
-    /// Below and from these sizes on, numbers of the type are printed with an exponent: 0.0001 as the type has it, and
-    /// where digits before the point begin to say nothing.
+    /// Below and from these sizes on, numbers of the type are printed with an exponent: 0.0001 as
+    /// the type has it, and where digits before the point begin to say nothing.
     exponents: (f64, f64),
 }
 
@@ -119,7 +120,8 @@ fn decimal(text: &str) -> Decimal {
     }
 }
 
-/// The fewest digits from which `is_same` knows the number; for types whose numbers have at most six.
+/// The fewest digits from which `is_same` knows the number; for types whose numbers have at most
+/// six.
 #[cfg(feature = "half")]
 fn shortest(exact: f64, is_same: impl Fn(f64) -> bool) -> String {
     let tries = (0..6).map(|digits| format!("{exact:.digits$e}"));

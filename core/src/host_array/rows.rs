@@ -1,4 +1,5 @@
-//! Where the words of a printed array go: brackets, lines, and what is left out. The layout of NumPy's `array2string`.
+//! Where the words of a printed array go: brackets, lines, and what is left out. The layout of
+//! NumPy's `array2string`.
 
 use std::fmt::{self, Write};
 
@@ -84,7 +85,8 @@ pub(super) fn write(out: &mut impl Write, shape: &[usize], words: &[String]) -> 
     repeat(out, ']', rank)
 }
 
-/// Between the positions of an axis that has `inner` axes inside: as many new lines, then to the column of its blocks.
+/// Between the positions of an axis that has `inner` axes inside: as many new lines, then to the
+/// column of its blocks.
 fn between_blocks(out: &mut impl Write, axis: usize, inner: usize) -> fmt::Result {
     repeat(out, '\n', inner)?;
     repeat(out, ' ', axis + 1)

@@ -25,8 +25,9 @@ impl<D: Ipc> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported), of [`Ipc`](crate::backend::Capability::Ipc): the device exports nothing.
-    /// What else it says; the stream is unchanged.
+    /// [`Error::Unsupported`](crate::Error::Unsupported), of
+    /// [`Ipc`](crate::backend::Capability::Ipc): the device exports nothing. What else it says;
+    /// the stream is unchanged.
     pub fn record_exported(&self) -> Result<ExportedEvent<D>> {
         let core = &self.0.core;
         let submission = lock(&core.tracker);
@@ -36,18 +37,21 @@ impl<D: Ipc> StreamHandle<D> {
         Ok(ExportedEvent { remote, _event: event })
     }
 
-    /// Makes everything submitted later run after what an event of another process captured. Does not synchronize. Other
-    /// streams know nothing of it: events of this one order them.
+    /// Makes everything submitted later run after what an event of another process captured. Does
+    /// not synchronize. Other streams know nothing of it: events of this one order them.
     ///
     /// # Errors
     ///
-    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or it is not there any more.
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of another backend.
+    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or it is not there
+    ///   any more.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of
+    ///   another backend.
     /// - What else the device says; the stream is unchanged.
     ///
     /// # Safety
     ///
-    /// It names an event that the process which made it keeps ([`ExportedEvent`]) until this returns.
+    /// It names an event that the process which made it keeps ([`ExportedEvent`]) until this
+    /// returns.
     pub unsafe fn wait_exported(&self, event: &RemoteEvent) -> Result<()> {
         let core = &self.0.core;
         event.origin.check(&core.device, "wait_exported")?;

@@ -31,7 +31,8 @@ impl<D: Ipc> Drop for Counted<D> {
     }
 }
 
-/// Memory that other processes may have opened: it is kept until this is dropped, whatever becomes of the array.
+/// Memory that other processes may have opened: it is kept until this is dropped, whatever becomes
+/// of the array.
 pub struct Exported<D: Ipc> {
     remote: RemoteArray,
     /// Other processes may still open it.
@@ -48,13 +49,13 @@ impl<D: Ipc> Exported<D> {
 }
 
 impl<T: Element, D: Ipc> Array<T, D> {
-    /// As [`zeros`](Self::zeros), in memory that can be exported. Not from the pool, which cannot be, so it costs more, and may
-    /// block; the device may round its size up.
+    /// As [`zeros`](Self::zeros), in memory that can be exported. Not from the pool, which cannot
+    /// be, so it costs more, and may block; the device may round its size up.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported), of [`Ipc`](crate::backend::Capability::Ipc): the device has no such
-    ///   memory.
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), of
+    ///   [`Ipc`](crate::backend::Capability::Ipc): the device has no such memory.
     /// - As [`uninit`](Self::uninit).
     #[track_caller]
     pub fn zeros_exportable(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
@@ -77,15 +78,16 @@ impl<T: Element, D: Ipc> Array<T, D> {
         Ok(array)
     }
 
-    /// Names the array to other processes. Does not copy. Does not synchronize: who opens it waits, on the device, for all that
-    /// was submitted for it before.
+    /// Names the array to other processes. Does not copy. Does not synchronize: who opens it waits,
+    /// on the device, for all that was submitted for it before.
     ///
     /// [The page of this door](crate::ipc) has an example.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported), of [`Ipc`](crate::backend::Capability::Ipc): the device cannot export,
-    ///   or not this memory: it is not [exportable](Self::zeros_exportable).
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), of
+    ///   [`Ipc`](crate::backend::Capability::Ipc): the device cannot export, or not this memory: it
+    ///   is not [exportable](Self::zeros_exportable).
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream is of another context.
     /// - What else the device says.
     #[doc(alias = "get_ipc_handle")]

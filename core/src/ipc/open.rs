@@ -10,18 +10,23 @@ use crate::{
 };
 
 impl<T: Element, D: Ipc> Array<T, D> {
-    /// An array of another process: the same memory, never a copy. Does not synchronize: `stream` waits, on the device, for what
-    /// the other process had submitted when it exported the array, and so do all others that use it.
+    /// An array of another process: the same memory, never a copy. Does not synchronize: `stream`
+    /// waits, on the device, for what the other process had submitted when it exported the
+    /// array, and so do all others that use it.
     ///
-    /// The memory is closed when the array, its views and all work on them are gone. It may be opened several times.
+    /// The memory is closed when the array, its views and all work on them are gone. It may be
+    /// opened several times.
     ///
     /// [The page of this door](crate::ipc) has an example.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported), of [`Ipc`](crate::backend::Capability::Ipc): the device opens nothing.
-    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or what it names is not there any more.
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of another backend.
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), of
+    ///   [`Ipc`](crate::backend::Capability::Ipc): the device opens nothing.
+    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or what it names is
+    ///   not there any more.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of
+    ///   another backend.
     /// - [`LayoutError::ElementSize`]: its elements are not as large as a `T`.
     /// - [`LayoutError::AliasedDestination`]: its layout reaches an element twice.
     /// - What else the device says.
@@ -30,7 +35,8 @@ impl<T: Element, D: Ipc> Array<T, D> {
     ///
     /// - It names memory that the process which made it has exported, and keeps
     ///   ([`Exported`](super::Exported)) until the array here and all work on it are gone.
-    /// - That process, and others, use the memory meanwhile only where events order it against the work here.
+    /// - That process, and others, use the memory meanwhile only where events order it against the
+    ///   work here.
     #[doc(alias = "open_ipc_array")]
     #[doc(alias = "open_ipc_buffer")]
     pub unsafe fn open(stream: &StreamHandle<D>, remote: &RemoteArray) -> Result<Self> {

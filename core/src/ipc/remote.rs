@@ -87,7 +87,8 @@ impl RemoteArray {
         self.item_bytes
     }
 
-    /// The name of some of its elements: a slice of the array, say. A transform of [`layout`](Self::layout) is one.
+    /// The name of some of its elements: a slice of the array, say. A transform of
+    /// [`layout`](Self::layout) is one.
     ///
     /// ```
     /// # use devarray::{Array, Context};
@@ -174,7 +175,8 @@ impl RemoteArray {
     }
 }
 
-/// The name of an event of another process; from [`StreamHandle::record_exported`](crate::StreamHandle::record_exported).
+/// The name of an event of another process; from
+/// [`StreamHandle::record_exported`](crate::StreamHandle::record_exported).
 #[derive(Clone, PartialEq, Eq)]
 pub struct RemoteEvent {
     pub(super) origin: Origin,

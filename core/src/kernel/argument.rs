@@ -9,7 +9,8 @@ use crate::{array::Element, backend::Device, layout::Layout};
 /// Elements that a kernel reads. See the [table](super).
 pub struct In<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 
-/// Elements that a kernel writes, every one of them, without reading what they held. See the [table](super).
+/// Elements that a kernel writes, every one of them, without reading what they held. See the
+/// [table](super).
 pub struct Out<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 
 /// Elements that a kernel reads, and of which it writes some or all. See the [table](super).
@@ -48,7 +49,8 @@ pub trait Form: sealed::Sealed {
     ///
     /// # Safety
     ///
-    /// The elements of the layout lie so from `start` on, initialized and aligned, and nobody writes them for `'h`.
+    /// The elements of the layout lie so from `start` on, initialized and aligned, and nobody
+    /// writes them for `'h`.
     #[doc(hidden)]
     unsafe fn view<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::View<'h, T>;
 
@@ -56,7 +58,8 @@ pub trait Form: sealed::Sealed {
     ///
     /// # Safety
     ///
-    /// As [`view`](Self::view); no two indices reach one element, and nobody else uses them for `'h`.
+    /// As [`view`](Self::view); no two indices reach one element, and nobody else uses them for
+    /// `'h`.
     #[doc(hidden)]
     unsafe fn view_mut<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::ViewMut<'h, T>;
 }
@@ -105,7 +108,8 @@ macro_rules! of_axes {
 of_axes!(Dense, Passed::Dense { rank: N });
 of_axes!(Strided, Passed::Strided { rank: N });
 
-/// What a kernel may declare as an argument: [`In`], [`Out`] and [`InOut`] elements, and values of any [`Element`] type.
+/// What a kernel may declare as an argument: [`In`], [`Out`] and [`InOut`] elements, and values of
+/// any [`Element`] type.
 pub trait Argument: sealed::Sealed {
     /// What it is.
     const KIND: ArgumentKind;

@@ -5,7 +5,8 @@ use std::{fmt, slice};
 
 use crate::{array::Element, layout::Layout};
 
-/// What a kernel is: its name, its arguments in order, its image, its tables, and its host function.
+/// What a kernel is: its name, its arguments in order, its image, its tables, and its host
+/// function.
 pub struct Declaration {
     name: &'static str,
     image: Image,
@@ -18,8 +19,8 @@ pub struct Declaration {
 ///
 /// # Safety
 ///
-/// Of a call: there is one argument for each that is declared, of its kind. Elements lie at their start, in memory that nobody
-/// else uses meanwhile, initialized, and aligned as their type asks.
+/// Of a call: there is one argument for each that is declared, of its kind. Elements lie at their
+/// start, in memory that nobody else uses meanwhile, initialized, and aligned as their type asks.
 pub type HostFunction = unsafe fn(&[HostArgument<'_>]);
 
 /// One argument of a [`HostFunction`].
@@ -202,7 +203,8 @@ impl Image {
     }
 }
 
-/// A table in constant memory: written when the image is loaded, before the first launch, and never again.
+/// A table in constant memory: written when the image is loaded, before the first launch, and never
+/// again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Constant {
     name: &'static str,
@@ -213,7 +215,8 @@ impl Constant {
     /// The elements of a table, under the name of the image's variable.
     #[must_use]
     pub const fn new<T: Element>(name: &'static str, table: &'static [T]) -> Self {
-        // SAFETY: the values of an element are its bytes, all of which are initialized; they live as long as the table.
+        // SAFETY: the values of an element are its bytes, all of which are initialized; they live as long
+        // as the table.
         let bytes = unsafe { slice::from_raw_parts(table.as_ptr().cast::<u8>(), size_of_val(table)) };
         Self { name, bytes }
     }
@@ -238,9 +241,10 @@ impl Declaration {
     ///
     /// For every launch that the kernel's own part does not refuse:
     ///
-    /// - The entry of the image takes the parameters that the arguments are passed as. It reads elements of arguments that may be
-    ///   read, writes elements of those that may be written, writes all elements of those that are `Write`, and touches no other
-    ///   memory but its own shared memory and the module's variables. It ends.
+    /// - The entry of the image takes the parameters that the arguments are passed as. It reads
+    ///   elements of arguments that may be read, writes elements of those that may be written,
+    ///   writes all elements of those that are `Write`, and touches no other memory but its own
+    ///   shared memory and the module's variables. It ends.
     /// - `host` does the same with what it is given, and may be called from any thread.
     #[must_use]
     pub const unsafe fn new(
@@ -283,7 +287,8 @@ impl Declaration {
         self.host
     }
 
-    /// What the entry takes: for each parameter, in order, the argument that it belongs to and its bytes.
+    /// What the entry takes: for each parameter, in order, the argument that it belongs to and its
+    /// bytes.
     pub fn parameters(&self) -> impl Iterator<Item = (&'static str, usize)> {
         self.arguments.iter().flat_map(|argument| {
             let (count, len_bytes) = match argument.kind {

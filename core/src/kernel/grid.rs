@@ -39,7 +39,8 @@ impl Grid {
         Self { blocks, threads, shared_bytes: 0, cluster: None, cooperative: false }
     }
 
-    /// A thread for each of `len` elements, in blocks of `block_threads` along x. None for no elements.
+    /// A thread for each of `len` elements, in blocks of `block_threads` along x. None for no
+    /// elements.
     #[doc(alias = "forall")]
     pub fn elements(len: usize, block_threads: u32) -> Self {
         Self::new([len.div_ceil(block_threads.max(1) as usize), 1, 1], [block_threads, 1, 1])

@@ -21,8 +21,8 @@ pub struct HostView<'h, T> {
 impl<'h, T: Element> HostView<'h, T> {
     /// # Safety
     ///
-    /// The elements of the layout lie so from `start` on, which is the one at index (0, 0, …); they are initialized and
-    /// aligned, and nobody writes them for `'h`.
+    /// The elements of the layout lie so from `start` on, which is the one at index (0, 0, …); they
+    /// are initialized and aligned, and nobody writes them for `'h`.
     pub(super) unsafe fn new(start: *const T, layout: &'h Layout) -> Self {
         Self { start, layout, of: PhantomData }
     }
@@ -51,7 +51,8 @@ impl<'h, T: Element> HostView<'h, T> {
         self.layout.is_empty()
     }
 
-    /// The element at an index; `None` if the index has not one position an axis, or one out of range.
+    /// The element at an index; `None` if the index has not one position an axis, or one out of
+    /// range.
     #[must_use]
     pub fn get(&self, index: &[usize]) -> Option<&'h T> {
         let at = position(self.layout, index)?;
@@ -74,7 +75,8 @@ impl<'h, T: Element> HostView<'h, T> {
         self.iter().copied().collect()
     }
 
-    /// The element at index (0, 0, …), for code that reckons with strides itself as the device's does.
+    /// The element at index (0, 0, …), for code that reckons with strides itself as the device's
+    /// does.
     #[must_use]
     pub fn as_ptr(&self) -> *const T {
         self.start

@@ -25,8 +25,9 @@ pub struct HostViewMut<'h, T> {
 impl<'h, T: Element> HostViewMut<'h, T> {
     /// # Safety
     ///
-    /// The elements of the layout lie so from `start` on, which is the one at index (0, 0, …); they are initialized and
-    /// aligned, no two indices reach one, and nobody else uses them for `'h`.
+    /// The elements of the layout lie so from `start` on, which is the one at index (0, 0, …); they
+    /// are initialized and aligned, no two indices reach one, and nobody else uses them for
+    /// `'h`.
     pub(super) unsafe fn new(start: *mut T, layout: &'h Layout) -> Self {
         Self { start, layout, of: PhantomData }
     }
@@ -62,7 +63,8 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         self.layout.is_empty()
     }
 
-    /// The element at an index; `None` if the index has not one position an axis, or one out of range.
+    /// The element at an index; `None` if the index has not one position an axis, or one out of
+    /// range.
     #[must_use]
     pub fn get(&self, index: &[usize]) -> Option<&T> {
         self.as_view().get(index)
@@ -86,7 +88,8 @@ impl<'h, T: Element> HostViewMut<'h, T> {
     /// The elements in C order, to write.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let start = self.start;
-        // SAFETY: positions of the layout, each once, and no two of them are one element; `self` is borrowed alone.
+        // SAFETY: positions of the layout, each once, and no two of them are one element; `self` is
+        // borrowed alone.
         Walk::new(self.layout).map(move |at| unsafe { &mut *start.wrapping_offset(at) })
     }
 
@@ -95,7 +98,8 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         self.iter_mut().for_each(|element| *element = value);
     }
 
-    /// The element at index (0, 0, …), for code that reckons with strides itself as the device's does.
+    /// The element at index (0, 0, …), for code that reckons with strides itself as the device's
+    /// does.
     #[must_use]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.start

@@ -1,6 +1,7 @@
 //! The macro that declares a kernel.
 
-/// Declares a kernel: a type with a function `launch`, which takes a stream and the arguments in order.
+/// Declares a kernel: a type with a function `launch`, which takes a stream and the arguments in
+/// order.
 ///
 /// ```
 /// #![allow(unsafe_code)]
@@ -37,24 +38,30 @@
 /// - The arguments are those of [this table](crate::kernel).
 /// - `unsafe image` is where device code and declaration meet, so it is where the safety lies: what
 ///   [`Declaration::new`](crate::kernel::Declaration::new) asks.
-/// - `constants { "table" => &TABLE, … }`, after the image and before `launch`, names tables for variables in the image's constant
-///   memory; the host function uses the same `static`.
-/// - `launch` is an expression of type [`Grid`](crate::kernel::Grid), in which `?` may refuse. An argument is its
-///   [`Layout`](crate::Layout) there, or its value. What the entry relies on is checked here: lengths that must agree, values that must be in range.
-/// - `host` is a block that does what the entry does, to slices or to [views](crate::kernel::HostView).
+/// - `constants { "table" => &TABLE, … }`, after the image and before `launch`, names tables for
+///   variables in the image's constant memory; the host function uses the same `static`.
+/// - `launch` is an expression of type [`Grid`](crate::kernel::Grid), in which `?` may refuse. An
+///   argument is its [`Layout`](crate::Layout) there, or its value. What the entry relies on is
+///   checked here: lengths that must agree, values that must be in range.
+/// - `host` is a block that does what the entry does, to slices or to
+///   [views](crate::kernel::HostView).
 ///
-/// The function `launch` takes references by value: a `&mut Array` that is used again is given as `&mut *array`. It does not synchronize. It is ordered with other work as any operation is: it waits for what wrote what it
-/// reads, and what uses what it writes waits for it. A launch that has nothing to write launches nothing.
+/// The function `launch` takes references by value: a `&mut Array` that is used again is given as
+/// `&mut *array`. It does not synchronize. It is ordered with other work as any operation is: it
+/// waits for what wrote what it reads, and what uses what it writes waits for it. A launch that has
+/// nothing to write launches nothing.
 ///
 /// # Errors
 ///
 /// Of `launch`:
 ///
-/// - [`Error::Kernel`](crate::Error::Kernel): an argument that is not contiguous though it must be, or that overlaps one that is
-///   written; an image that the driver refuses or that is not what is declared; more threads or memory than there are.
+/// - [`Error::Kernel`](crate::Error::Kernel): an argument that is not contiguous though it must be,
+///   or that overlaps one that is written; an image that the driver refuses or that is not what is
+///   declared; more threads or memory than there are.
 /// - [`Error::Layout`](crate::Error::Layout): what the part `launch` refuses.
-/// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::Hazard`](crate::Error::Hazard),
-///   [`Error::Unsupported`](crate::Error::Unsupported), and what else the device says.
+/// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
+///   [`Error::Hazard`](crate::Error::Hazard), [`Error::Unsupported`](crate::Error::Unsupported),
+///   and what else the device says.
 #[doc(alias = "RawKernel")]
 #[doc(alias = "ElementwiseKernel")]
 #[doc(alias = "SourceModule")]

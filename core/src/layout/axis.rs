@@ -2,7 +2,8 @@
 
 use super::{Axes, INLINE_RANK, LayoutError};
 
-/// An index of `len` things that may count from the end, counted from the front; `None` outside `-len..len`.
+/// An index of `len` things that may count from the end, counted from the front; `None` outside
+/// `-len..len`.
 #[inline]
 pub(super) fn from_front(index: isize, len: usize) -> Option<usize> {
     if index < 0 {
@@ -18,7 +19,8 @@ pub(crate) fn axis_index(axis: isize, rank: usize) -> Result<usize, LayoutError>
     from_front(axis, rank).ok_or(LayoutError::AxisOutOfRange { axis, rank })
 }
 
-/// One value an axis, computed in axis order. Writing into a fixed buffer beats pushing, which asks for room each time.
+/// One value an axis, computed in axis order. Writing into a fixed buffer beats pushing, which asks
+/// for room each time.
 #[inline]
 pub(super) fn axes_from_fn<T: Copy + Default>(rank: usize, mut value: impl FnMut(usize) -> T) -> Axes<T> {
     if rank > INLINE_RANK {

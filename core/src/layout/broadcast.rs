@@ -7,13 +7,14 @@ use super::{
 };
 
 impl Layout {
-    /// The elements repeated along axes of extent 1, and along new axes in front, to fill `shape`. Always a view: the
-    /// repeated axes have stride 0. Writing through it is refused elsewhere (see [`injectivity`](Self::injectivity)).
+    /// The elements repeated along axes of extent 1, and along new axes in front, to fill `shape`.
+    /// Always a view: the repeated axes have stride 0. Writing through it is refused elsewhere
+    /// (see [`injectivity`](Self::injectivity)).
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::NotBroadcastable`]: fewer axes than this layout has, or an extent that is neither 1 here nor the
-    ///   one asked for.
+    /// - [`LayoutError::NotBroadcastable`]: fewer axes than this layout has, or an extent that is
+    ///   neither 1 here nor the one asked for.
     /// - [`LayoutError::Overflow`]: too many elements; extents of 0 are left out of the count.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
         let refuse =

@@ -10,7 +10,8 @@ use super::{
 impl Layout {
     /// Whether elements lie densely in row-major order.
     ///
-    /// As NumPy's flag: strides of axes of extent 1 are ignored, and an empty or 0-d layout is contiguous in every order.
+    /// As NumPy's flag: strides of axes of extent 1 are ignored, and an empty or 0-d layout is
+    /// contiguous in every order.
     #[must_use]
     pub fn is_c_contiguous(&self) -> bool {
         self.is_empty() || is_dense(self.shape.iter().zip(&self.strides).rev())
@@ -23,8 +24,8 @@ impl Layout {
         self.is_empty() || is_dense(self.shape.iter().zip(&self.strides))
     }
 
-    /// Whether elements lie densely, with positive strides, in the order that `order` means for this layout: whether
-    /// [`ravel`](Self::ravel) in that order is a view.
+    /// Whether elements lie densely, with positive strides, in the order that `order` means for
+    /// this layout: whether [`ravel`](Self::ravel) in that order is a view.
     #[must_use]
     pub fn is_contiguous(&self, order: Order) -> bool {
         match order {
@@ -41,8 +42,9 @@ impl Layout {
         }
     }
 
-    /// What `order` means for this layout: [`Order::C`] and [`Order::F`] themselves; for [`Order::A`] one of them; for
-    /// [`Order::K`] one of them if the layout is contiguous in it, else `K`: its axes by descending absolute stride.
+    /// What `order` means for this layout: [`Order::C`] and [`Order::F`] themselves; for
+    /// [`Order::A`] one of them; for [`Order::K`] one of them if the layout is contiguous in
+    /// it, else `K`: its axes by descending absolute stride.
     #[must_use]
     pub fn resolve(&self, order: Order) -> Order {
         match order {
@@ -54,7 +56,8 @@ impl Layout {
         }
     }
 
-    /// The layout that a copy of this one in `order` gets: its shape, dense, with positive strides, at offset 0.
+    /// The layout that a copy of this one in `order` gets: its shape, dense, with positive strides,
+    /// at offset 0.
     ///
     /// # Errors
     ///
@@ -75,7 +78,8 @@ impl Layout {
             .agreed())
     }
 
-    /// The axes by descending absolute stride, ties in axis order. Sorts without the heap to rank 20.
+    /// The axes by descending absolute stride, ties in axis order. Sorts without the heap to rank
+    /// 20.
     fn axes_by_stride(&self) -> Axes<usize> {
         let mut axes: Axes<usize> = axes_from_fn(self.rank(), |axis| axis);
         axes.sort_by_key(|&axis| Reverse(self.strides[axis].unsigned_abs()));
@@ -83,7 +87,8 @@ impl Layout {
     }
 }
 
-/// Whether the axes, fastest first, of a layout that is not empty step over exactly what the faster ones fill.
+/// Whether the axes, fastest first, of a layout that is not empty step over exactly what the faster
+/// ones fill.
 #[inline]
 fn is_dense<'a>(fastest_first: impl Iterator<Item = (&'a usize, &'a isize)>) -> bool {
     let mut step = 1_usize;

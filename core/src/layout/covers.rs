@@ -5,11 +5,12 @@ use std::cmp::Reverse;
 use super::{Axes, Layout};
 
 impl Layout {
-    /// Whether every byte of `other`, whose elements are `other_bytes` long, is one of this layout's, whose elements are
-    /// `item_bytes` long.
+    /// Whether every byte of `other`, whose elements are `other_bytes` long, is one of this
+    /// layout's, whose elements are `item_bytes` long.
     ///
-    /// Exact for all that slices, permutations, flips, reshapes, diagonals and repetitions make of this layout; `false` for
-    /// layouts that reach its elements in another way, and if its own axes interleave. The work follows from the ranks alone.
+    /// Exact for all that slices, permutations, flips, reshapes, diagonals and repetitions make of
+    /// this layout; `false` for layouts that reach its elements in another way, and if its own
+    /// axes interleave. The work follows from the ranks alone.
     pub(crate) fn covers(&self, item_bytes: usize, other: &Self, other_bytes: usize) -> bool {
         other.is_empty() || (!self.is_empty() && self.covers_some(item_bytes, other, other_bytes).is_some())
     }
@@ -33,7 +34,8 @@ impl Layout {
     }
 }
 
-/// The bytes of a layout: from the lowest on, steps of so many bytes, so many times. A step is 0 where elements repeat.
+/// The bytes of a layout: from the lowest on, steps of so many bytes, so many times. A step is 0
+/// where elements repeat.
 struct Steps {
     low: usize,
     axes: Axes<(usize, usize)>,
@@ -52,7 +54,8 @@ impl Steps {
         Some(Self { low: layout.start.checked_mul(item_bytes)?, axes })
     }
 
-    /// Widest first and as few as can be; none if a step does not clear what the shorter ones reach.
+    /// Widest first and as few as can be; none if a step does not clear what the shorter ones
+    /// reach.
     fn nested(mut self) -> Option<Self> {
         self.axes.sort_unstable_by_key(|&(step, _)| Reverse(step));
         self.axes.dedup_by(|inner, outer| {
@@ -73,8 +76,8 @@ impl Steps {
         Some(self)
     }
 
-    /// How many steps of each axis lead from the lowest byte to the one that is `distance` further; none if none do. There is
-    /// one way at most, because the axes are nested.
+    /// How many steps of each axis lead from the lowest byte to the one that is `distance` further;
+    /// none if none do. There is one way at most, because the axes are nested.
     fn digits(&self, distance: usize) -> Option<Axes<usize>> {
         let mut left = distance;
         let mut digits = Axes::new();

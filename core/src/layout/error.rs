@@ -6,10 +6,11 @@ use thiserror::Error;
 
 use super::{Axes, Order};
 
-/// A layout that cannot exist, a transform that has no result, or two layouts that do not fit each other.
+/// A layout that cannot exist, a transform that has no result, or two layouts that do not fit each
+/// other.
 ///
-/// Pure: it depends on shapes, strides and offsets alone, and is returned before anything was enqueued or
-/// allocated, so the operation had no effect.
+/// Pure: it depends on shapes, strides and offsets alone, and is returned before anything was
+/// enqueued or allocated, so the operation had no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -128,7 +129,8 @@ pub enum LayoutError {
         /// Elements there are.
         len: usize,
     },
-    /// The layout reaches elements of memory that was lent, or opened, which are not among those that were promised.
+    /// The layout reaches elements of memory that was lent, or opened, which are not among those
+    /// that were promised.
     #[error("layout reaches elements {start}..{end}, and some of them were not lent")]
     NotLent {
         /// First element reached.

@@ -80,14 +80,16 @@ macro_rules! ix {
 }
 
 impl Layout {
-    /// The part that `items` select, one item an axis from the front; axes not mentioned are whole. Always a view.
+    /// The part that `items` select, one item an axis from the front; axes not mentioned are whole.
+    /// Always a view.
     ///
     /// An empty result stays at this layout's offset, whatever was asked for.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::IndexOutOfRange`]: an integer outside its axis. Slices are clamped instead.
-    /// - [`LayoutError::ZeroStep`], [`LayoutError::TooManyIndices`], [`LayoutError::RepeatedEllipsis`].
+    /// - [`LayoutError::ZeroStep`], [`LayoutError::TooManyIndices`],
+    ///   [`LayoutError::RepeatedEllipsis`].
     // A view wraps the result: behind a call it would be copied twice.
     #[inline]
     pub fn index(&self, items: &[IndexItem]) -> Result<Self, LayoutError> {
@@ -144,9 +146,10 @@ impl Layout {
 
 /// A part of a layout under construction, and the axes of it that are still to be written.
 ///
-/// Its arithmetic is unchecked. A part reaches no element that the whole did not, so if it has elements nothing
-/// overflows; a part without elements throws away what was computed, and only there can it have wrapped. Nor does
-/// wrapping matter to the stride of an axis of extent 1, which is never used.
+/// Its arithmetic is unchecked. A part reaches no element that the whole did not, so if it has
+/// elements nothing overflows; a part without elements throws away what was computed, and only
+/// there can it have wrapped. Nor does wrapping matter to the stride of an axis of extent 1, which
+/// is never used.
 struct Part<A> {
     axes: A,
     offset: usize,

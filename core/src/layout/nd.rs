@@ -2,29 +2,33 @@
 
 use super::{Extents, IndexItem, Layout, LayoutError, Order, Slice, Split};
 
-/// A strided N-dimensional layout: a shape, one stride an axis, and an offset, all counted in elements.
+/// A strided N-dimensional layout: a shape, one stride an axis, and an offset, all counted in
+/// elements.
 ///
-/// Element `(i0, i1, …)` lies at `offset + i0 * strides[0] + i1 * strides[1] + …`. Strides are signed: a reversed
-/// axis has a negative stride and an offset at its far end. A broadcast axis has stride 0.
+/// Element `(i0, i1, …)` lies at `offset + i0 * strides[0] + i1 * strides[1] + …`. Strides are
+/// signed: a reversed axis has a negative stride and an offset at its far end. A broadcast axis has
+/// stride 0.
 ///
 /// Arrays, views and [`Layout`] implement it.
 ///
 /// # For callers
 ///
-/// Questions and transforms are answered on the [`Layout`] that the three required methods describe. A transform moves
-/// no element and returns a new `Layout`; where it exists on `Layout` itself under the same name, that is the one meant
-/// here, with the same errors. Arrays and views of device memory have methods of the same names that give views, and
-/// those are called on them. Axes are signed: −1 is the last one. Nothing here panics, whatever it is given.
+/// Questions and transforms are answered on the [`Layout`] that the three required methods
+/// describe. A transform moves no element and returns a new `Layout`; where it exists on `Layout`
+/// itself under the same name, that is the one meant here, with the same errors. Arrays and views
+/// of device memory have methods of the same names that give views, and those are called on them.
+/// Axes are signed: −1 is the last one. Nothing here panics, whatever it is given.
 ///
-/// If the three answers are no valid layout, every transform fails with the error of [`Layout::new`], and every question
-/// is answered as if there were no elements and no contiguity: `len` is 0, `is_empty` is true, the others are false.
-/// `rank` is always that of `shape`.
+/// If the three answers are no valid layout, every transform fails with the error of
+/// [`Layout::new`], and every question is answered as if there were no elements and no contiguity:
+/// `len` is 0, `is_empty` is true, the others are false. `rank` is always that of `shape`.
 ///
 /// # For implementors
 ///
-/// Three methods. The trait is safe because nobody trusts the answers: core lowers them to a [`Layout`], whose
-/// constructor checks them, and believes only that. The provided methods may be overridden, to save the check or to be
-/// faster, but core never calls an override: it asks the `Layout` it made.
+/// Three methods. The trait is safe because nobody trusts the answers: core lowers them to a
+/// [`Layout`], whose constructor checks them, and believes only that. The provided methods may be
+/// overridden, to save the check or to be faster, but core never calls an override: it asks the
+/// `Layout` it made.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no shape and strides",
     label = "not an `NdLayout`",

@@ -2,7 +2,8 @@
 
 /// The order in which a result is laid out or an array is walked.
 ///
-/// `A` and `K` depend on the layout they are applied to; [`Layout::resolve`](super::Layout::resolve) says which concrete order results.
+/// `A` and `K` depend on the layout they are applied to;
+/// [`Layout::resolve`](super::Layout::resolve) says which concrete order results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Order {
@@ -13,7 +14,7 @@ pub enum Order {
     F,
     /// `F` if the input is F- and not C-contiguous, else `C`.
     A,
-    /// `C` if the input is C-contiguous, else `F` if it is F-contiguous, else axes by descending absolute stride,
-    /// ties in axis order.
+    /// `C` if the input is C-contiguous, else `F` if it is F-contiguous, else axes by descending
+    /// absolute stride, ties in axis order.
     K,
 }

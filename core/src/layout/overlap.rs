@@ -1,8 +1,9 @@
 //! Which indices share an element: within one layout, and between two.
 //!
-//! Both questions come down to integer equations with bounds, which in the worst case cost exponential time. The
-//! search is exact and stops after 10,000 candidates; layouts made by the transforms of this crate from a dense one are
-//! decided by far fewer. Whoever gets `Unknown` must assume the worst.
+//! Both questions come down to integer equations with bounds, which in the worst case cost
+//! exponential time. The search is exact and stops after 10,000 candidates; layouts made by the
+//! transforms of this crate from a dense one are decided by far fewer. Whoever gets `Unknown` must
+//! assume the worst.
 
 use smallvec::SmallVec;
 
@@ -11,7 +12,8 @@ use super::{
     sums::{Answer, Sums},
 };
 
-/// Whether different indices of a layout reach different elements: whether it may be written through.
+/// Whether different indices of a layout reach different elements: whether it may be written
+/// through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Injectivity {
@@ -57,8 +59,9 @@ impl Layout {
         if loops[0].0 == 0 || equal_steps || self.len > self.end - self.start {
             return Injectivity::Aliased;
         }
-        // Two indices share an element if their differences, −last to last on each axis, sum to 0. Shifted by `last`:
-        // if numbers from 0 to twice `last` make the sum of all middles, and are not themselves the middles.
+        // Two indices share an element if their differences, −last to last on each axis, sum to 0. Shifted
+        // by `last`: if numbers from 0 to twice `last` make the sum of all middles, and are not
+        // themselves the middles.
         match Sums::new(loops.into_iter().map(|(step, last)| (step, 2 * last))).reach_middle_otherwise() {
             Answer::Yes => Injectivity::Aliased,
             Answer::No => Injectivity::Injective,
@@ -66,10 +69,11 @@ impl Layout {
         }
     }
 
-    /// Whether both layouts, put on the same memory, reach a common element. An empty layout reaches none.
+    /// Whether both layouts, put on the same memory, reach a common element. An empty layout
+    /// reaches none.
     ///
-    /// Never wrong; [`Overlap::Unknown`] where deciding would take more than 10,000 steps. Elements are compared, so both
-    /// must count the same element size.
+    /// Never wrong; [`Overlap::Unknown`] where deciding would take more than 10,000 steps. Elements
+    /// are compared, so both must count the same element size.
     #[must_use]
     pub fn overlap(&self, other: &Self) -> Overlap {
         if self.start.max(other.start) >= self.end.min(other.end) {
@@ -79,8 +83,8 @@ impl Layout {
             // The element at index (0, 0, …) of both.
             return Overlap::Overlapping;
         }
-        // All axes counted upwards from the lowest element of `self`, and downwards from the highest of `other`:
-        // start + x0 * step0 + … = (end - 1) - y0 * step0 - …
+        // All axes counted upwards from the lowest element of `self`, and downwards from the highest of
+        // `other`: start + x0 * step0 + … = (end - 1) - y0 * step0 - …
         let sums = Sums::new(self.loops().chain(other.loops()).filter(|&(step, _)| step != 0));
         match sums.reach(other.end - 1 - self.start) {
             Answer::Yes => Overlap::Overlapping,
@@ -89,8 +93,8 @@ impl Layout {
         }
     }
 
-    /// Of each axis that has more than one position: the distance of neighbours, and the last position. None of an empty
-    /// layout.
+    /// Of each axis that has more than one position: the distance of neighbours, and the last
+    /// position. None of an empty layout.
     pub(super) fn loops(&self) -> impl Iterator<Item = (usize, usize)> {
         let axes = self.shape.iter().zip(&self.strides);
         axes.filter(|&(&extent, _)| extent > 1 && !self.is_empty())

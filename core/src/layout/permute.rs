@@ -5,10 +5,11 @@ use super::{
     axis::{AxisSet, axis_index},
 };
 
-/// Every transform here reaches the same elements as its input, or none if that is empty. The number of elements and
-/// the span are therefore the input's, and are taken over unchecked.
+/// Every transform here reaches the same elements as its input, or none if that is empty. The
+/// number of elements and the span are therefore the input's, and are taken over unchecked.
 impl Layout {
-    /// The axes in another order: axis `i` of the result is axis `axes[i]` of this layout. Always a view.
+    /// The axes in another order: axis `i` of the result is axis `axes[i]` of this layout. Always a
+    /// view.
     ///
     /// # Errors
     ///
@@ -55,7 +56,8 @@ impl Layout {
         Ok(out.agreed())
     }
 
-    /// The order of the elements reversed along each of `axes`; none named changes nothing. Always a view.
+    /// The order of the elements reversed along each of `axes`; none named changes nothing. Always
+    /// a view.
     ///
     /// # Errors
     ///
@@ -68,8 +70,8 @@ impl Layout {
         for &axis in axes {
             let axis = seen.insert(axis)?;
             let (extent, stride) = (self.shape[axis], &mut strides[axis]);
-            // To the far end. Wrapping matters only where nothing is reached: on an empty layout, or for the unused stride
-            // of an axis of extent 1.
+            // To the far end. Wrapping matters only where nothing is reached: on an empty layout, or for the
+            // unused stride of an axis of extent 1.
             moved = moved.wrapping_add(extent.wrapping_sub(1).cast_signed().wrapping_mul(*stride));
             *stride = stride.wrapping_neg();
         }
@@ -79,8 +81,8 @@ impl Layout {
         Ok(out.agreed())
     }
 
-    /// A new axis of extent 1 put before `axis`, or last for `axis == rank`; negative counts from the end of the result.
-    /// Always a view.
+    /// A new axis of extent 1 put before `axis`, or last for `axis == rank`; negative counts from
+    /// the end of the result. Always a view.
     ///
     /// # Errors
     ///

@@ -16,8 +16,8 @@ impl Layout {
         Ok(AxisIter { whole: self.clone(), axis, per_position, next: 0, end: self.shape[axis] })
     }
 
-    /// An axis in parts of `len` positions, the last of which may be shorter: [`split`](Self::split) along any axis. No
-    /// position gives no part.
+    /// An axis in parts of `len` positions, the last of which may be shorter:
+    /// [`split`](Self::split) along any axis. No position gives no part.
     ///
     /// # Errors
     ///
@@ -27,7 +27,8 @@ impl Layout {
         Split::every(self, axis_index(axis, self.rank())?, len)
     }
 
-    /// As [`axis_chunks`](Self::axis_chunks), without the last part if it is shorter: all parts have one shape.
+    /// As [`axis_chunks`](Self::axis_chunks), without the last part if it is shorter: all parts
+    /// have one shape.
     ///
     /// # Errors
     ///
@@ -42,7 +43,8 @@ impl Layout {
 
 /// The layout at each position of an axis. Made by [`Layout::axis_iter`].
 ///
-/// If the whole is injective no two of them share an element, and mutable views of all may exist at once.
+/// If the whole is injective no two of them share an element, and mutable views of all may exist at
+/// once.
 #[derive(Debug, Clone)]
 pub struct AxisIter {
     whole: Layout,

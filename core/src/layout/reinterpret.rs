@@ -3,14 +3,16 @@
 use super::{Layout, LayoutError};
 
 impl Layout {
-    /// The same bytes, counted as elements of `new_bytes` instead of `item_bytes`, neither of them 0: NumPy's `view(dtype)`.
+    /// The same bytes, counted as elements of `new_bytes` instead of `item_bytes`, neither of them
+    /// 0: NumPy's `view(dtype)`.
     ///
-    /// Elements of one size keep their layout. Otherwise the last axis must be dense, and its bytes become elements of the new
-    /// size; all else must lie at a multiple of it.
+    /// Elements of one size keep their layout. Otherwise the last axis must be dense, and its bytes
+    /// become elements of the new size; all else must lie at a multiple of it.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ElementSize`]: there is no axis, the last one has gaps, or something is no multiple.
+    /// - [`LayoutError::ElementSize`]: there is no axis, the last one has gaps, or something is no
+    ///   multiple.
     /// - [`LayoutError::Overflow`].
     pub(crate) fn reinterpreted(&self, item_bytes: usize, new_bytes: usize) -> Result<Self, LayoutError> {
         if item_bytes == new_bytes {

@@ -7,10 +7,12 @@ use super::{
 };
 
 impl Layout {
-    /// The elements in another shape: walked in `order`, they are the same sequence. A view whenever one exists.
+    /// The elements in another shape: walked in `order`, they are the same sequence. A view
+    /// whenever one exists.
     ///
-    /// One extent may be −1 and is inferred. [`Order::A`] means what [`resolve`](Self::resolve) says. To reshape where
-    /// no view exists, copy to [`dense_like`](Self::dense_like) of the order resolved here, and reshape that.
+    /// One extent may be −1 and is inferred. [`Order::A`] means what [`resolve`](Self::resolve)
+    /// says. To reshape where no view exists, copy to [`dense_like`](Self::dense_like) of the
+    /// order resolved here, and reshape that.
     ///
     /// ```
     /// use devarray::{Layout, LayoutError, NdLayout, Order};
@@ -24,9 +26,10 @@ impl Layout {
     /// # Errors
     ///
     /// - [`LayoutError::NeedsCopy`]: the shape fits, but no strides express it.
-    /// - [`LayoutError::SizeMismatch`], [`LayoutError::CannotInfer`], [`LayoutError::NegativeExtent`],
-    ///   [`LayoutError::Overflow`]: the shape does not fit.
-    /// - [`LayoutError::UnsupportedOrder`]: [`Order::K`] says in which order elements lie, not in which to read them.
+    /// - [`LayoutError::SizeMismatch`], [`LayoutError::CannotInfer`],
+    ///   [`LayoutError::NegativeExtent`], [`LayoutError::Overflow`]: the shape does not fit.
+    /// - [`LayoutError::UnsupportedOrder`]: [`Order::K`] says in which order elements lie, not in
+    ///   which to read them.
     // A view wraps the result: behind a call it would be copied twice.
     #[inline]
     pub fn reshape<S: Extents + ?Sized>(&self, shape: &S, order: Order) -> Result<Self, LayoutError> {
@@ -51,12 +54,12 @@ impl Layout {
         Ok(Self { shape, strides, ..*self }.agreed())
     }
 
-    /// The elements in one axis, walked in `order`: a view if they lie densely in that order with positive strides
-    /// ([`is_contiguous`](Self::is_contiguous)).
+    /// The elements in one axis, walked in `order`: a view if they lie densely in that order with
+    /// positive strides ([`is_contiguous`](Self::is_contiguous)).
     ///
-    /// Stricter than [`reshape`](Self::reshape) to one axis, as in NumPy: the result is always contiguous, so a strided
-    /// or reversed 1-D layout needs a copy. That copy is [`dense_like`](Self::dense_like) of the same order, seen as one
-    /// axis.
+    /// Stricter than [`reshape`](Self::reshape) to one axis, as in NumPy: the result is always
+    /// contiguous, so a strided or reversed 1-D layout needs a copy. That copy is
+    /// [`dense_like`](Self::dense_like) of the same order, seen as one axis.
     ///
     /// # Errors
     ///
@@ -70,11 +73,12 @@ impl Layout {
     }
 }
 
-/// Finds strides for the axes of a new shape of equal product, or returns `false`: there are none. Both walks go
-/// fastest axis first, the old one over (extent, stride), none of them 0; the new one over (extent, stride to write).
+/// Finds strides for the axes of a new shape of equal product, or returns `false`: there are none.
+/// Both walks go fastest axis first, the old one over (extent, stride), none of them 0; the new one
+/// over (extent, stride to write).
 ///
-/// As many old axes as step like one axis are merged; new axes must divide each merged axis without rest. This finds a
-/// view whenever one exists (the search of NumPy's `_attempt_nocopy_reshape`).
+/// As many old axes as step like one axis are merged; new axes must divide each merged axis without
+/// rest. This finds a view whenever one exists (the search of NumPy's `_attempt_nocopy_reshape`).
 #[inline]
 fn regroup<'a>(
     old: impl Iterator<Item = (usize, isize)>,

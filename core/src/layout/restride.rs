@@ -8,12 +8,13 @@ use super::{
 };
 
 impl Layout {
-    /// A layout of `shape` with `strides` at `offset` that reaches elements of this one, and no others: NumPy's
-    /// `as_strided`, checked.
+    /// A layout of `shape` with `strides` at `offset` that reaches elements of this one, and no
+    /// others: NumPy's `as_strided`, checked.
     ///
-    /// All are counted as those of [`Layout::new`]: in elements of the memory, from its start. The result may reach an
-    /// element by several indices. What lies in the gaps of this layout does not belong to it and is refused. A result of
-    /// no elements lies at the offset of this layout.
+    /// All are counted as those of [`Layout::new`]: in elements of the memory, from its start. The
+    /// result may reach an element by several indices. What lies in the gaps of this layout
+    /// does not belong to it and is refused. A result of no elements lies at the offset of this
+    /// layout.
     ///
     /// ```
     /// use devarray::{Layout, NdLayout, Order};
@@ -29,9 +30,10 @@ impl Layout {
     /// # Errors
     ///
     /// - Those of [`Layout::new`].
-    /// - [`LayoutError::OutsideView`]: an index reaches an element that this layout does not, or may do so. Told exactly
-    ///   if a step along an axis of the result is the same step along the axes of this layout everywhere, contiguous
-    ///   axes counting as one, and no axis of this layout is interleaved with another; refused otherwise.
+    /// - [`LayoutError::OutsideView`]: an index reaches an element that this layout does not, or
+    ///   may do so. Told exactly if a step along an axis of the result is the same step along the
+    ///   axes of this layout everywhere, contiguous axes counting as one, and no axis of this
+    ///   layout is interleaved with another; refused otherwise.
     pub fn restride(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Self, LayoutError> {
         let layout = Self::new(shape, strides, offset)?;
         if layout.is_empty() {
@@ -44,8 +46,9 @@ impl Layout {
         }
     }
 
-    /// Every run of `len` neighbours along an axis: the axis counts where they start, and a new last axis walks them.
-    /// Always a view, which reaches elements several times. NumPy's `sliding_window_view`.
+    /// Every run of `len` neighbours along an axis: the axis counts where they start, and a new
+    /// last axis walks them. Always a view, which reaches elements several times. NumPy's
+    /// `sliding_window_view`.
     ///
     /// ```
     /// use devarray::{Layout, NdLayout, Order};
@@ -71,8 +74,9 @@ impl Layout {
         Self::new(&shape, &strides, self.offset)
     }
 
-    /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: the two axes go, and a last one
-    /// walks the diagonal. Always a view. Empty if the diagonal lies outside.
+    /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: the two
+    /// axes go, and a last one walks the diagonal. Always a view. Empty if the diagonal lies
+    /// outside.
     ///
     /// ```
     /// use devarray::{Layout, NdLayout, Order};
@@ -110,8 +114,9 @@ impl Layout {
     }
 }
 
-/// The elements of a layout, however it walks them, as those of a box: the fewest axes, with positive steps, of which
-/// each is longer than all smaller ones reach. So a position is at one index at most.
+/// The elements of a layout, however it walks them, as those of a box: the fewest axes, with
+/// positive steps, of which each is longer than all smaller ones reach. So a position is at one
+/// index at most.
 struct Grid {
     start: usize,
     /// Step and extent, the smallest step first.
@@ -133,7 +138,8 @@ impl Grid {
         let mut axes: SmallVec<[(usize, usize); INLINE_RANK]> = SmallVec::new();
         for (step, last) in loops {
             match axes.last_mut() {
-                // It continues the axis before, or overlaps with it, as windows do: together they are a longer one.
+                // It continues the axis before, or overlaps with it, as windows do: together they are a
+                // longer one.
                 Some((below, extent)) if step % *below == 0 && step / *below <= *extent => {
                     *extent += step / *below * last;
                 }
@@ -164,7 +170,8 @@ impl Grid {
         (rest == 0).then_some(index)
     }
 
-    /// Whether all elements of a layout, which has some, are elements here; only those are found whose steps are straight.
+    /// Whether all elements of a layout, which has some, are elements here; only those are found
+    /// whose steps are straight.
     fn holds(&self, layout: &Layout) -> Option<bool> {
         let first = self.index(layout.offset)?;
         let (mut low, mut high) = (first.clone(), first.clone());

@@ -8,14 +8,16 @@ use super::{
     integer::{Integer, position},
 };
 
-/// The positions `start`, `start + step`, … before `stop` of one axis, with the rules of a NumPy slice.
+/// The positions `start`, `start + step`, … before `stop` of one axis, with the rules of a NumPy
+/// slice.
 ///
-/// Negative positions count from the end; those outside the axis are clamped. A missing `start` or `stop` is the end
-/// of the axis at which the walk begins or ends. With a negative step the walk goes down, and `stop` is still the
-/// first position left out.
+/// Negative positions count from the end; those outside the axis are clamped. A missing `start` or
+/// `stop` is the end of the axis at which the walk begins or ends. With a negative step the walk
+/// goes down, and `stop` is still the first position left out.
 ///
-/// Made from ranges of `isize`, `i32` or `usize`: `Slice::from(1..-1)`, `Slice::from(..).step_by(-1)`. An inclusive
-/// range is turned into the half-open one that counts up, whatever step is set later.
+/// Made from ranges of `isize`, `i32` or `usize`: `Slice::from(1..-1)`,
+/// `Slice::from(..).step_by(-1)`. An inclusive range is turned into the half-open one that counts
+/// up, whatever step is set later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slice {
     /// First position; `None` is the first of the walk.
@@ -36,7 +38,8 @@ impl Slice {
         Self { step, ..self }
     }
 
-    /// The first position and the number of positions on an axis of `extent`; the first is in range if there is one.
+    /// The first position and the number of positions on an axis of `extent`; the first is in range
+    /// if there is one.
     #[inline]
     pub(super) fn clamp(self, axis: usize, extent: usize) -> Result<(usize, usize), LayoutError> {
         // Extents of a layout fit `isize`; so does every sum here, as the signs of its terms differ.
@@ -67,7 +70,8 @@ impl Slice {
 }
 
 impl Layout {
-    /// The positions of one axis that `slice` selects: [`index`](Self::index) with all other axes whole. Always a view.
+    /// The positions of one axis that `slice` selects: [`index`](Self::index) with all other axes
+    /// whole. Always a view.
     ///
     /// # Errors
     ///

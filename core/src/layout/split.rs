@@ -5,7 +5,8 @@ use std::iter::FusedIterator;
 use super::{Layout, LayoutError, axis::axis_index};
 
 impl Layout {
-    /// A 1-D layout in parts of `section` elements, the last of which may be shorter. No element gives no part.
+    /// A 1-D layout in parts of `section` elements, the last of which may be shorter. No element
+    /// gives no part.
     ///
     /// # Errors
     ///
@@ -18,8 +19,8 @@ impl Layout {
         Split::every(self, 0, section)
     }
 
-    /// An axis in `sections` parts as equal as can be, the longer ones first. More sections than positions give empty
-    /// parts.
+    /// An axis in `sections` parts as equal as can be, the longer ones first. More sections than
+    /// positions give empty parts.
     ///
     /// # Errors
     ///
@@ -34,8 +35,8 @@ impl Layout {
         }
     }
 
-    /// An axis cut before each position of `at`: one part more than positions. Positions past the end are the end;
-    /// equal ones give an empty part.
+    /// An axis cut before each position of `at`: one part more than positions. Positions past the
+    /// end are the end; equal ones give an empty part.
     ///
     /// # Errors
     ///
@@ -54,11 +55,12 @@ impl Layout {
     }
 }
 
-/// The parts of a layout along one axis, front to back. Made by [`Layout::split`], [`Layout::array_split`],
-/// [`Layout::split_at`] and [`Layout::axis_chunks`].
+/// The parts of a layout along one axis, front to back. Made by [`Layout::split`],
+/// [`Layout::array_split`], [`Layout::split_at`] and [`Layout::axis_chunks`].
 ///
-/// The parts are consecutive and together are the whole axis, so each index of the layout falls to exactly one part. If
-/// the layout is injective no two parts share an element, and mutable views of all parts may exist at once.
+/// The parts are consecutive and together are the whole axis, so each index of the layout falls to
+/// exactly one part. If the layout is injective no two parts share an element, and mutable views of
+/// all parts may exist at once.
 #[derive(Debug, Clone)]
 pub struct Split<'a> {
     whole: Layout,

@@ -17,8 +17,9 @@ pub(super) enum Answer {
 
 /// The sums `x0 * step0 + x1 * step1 + …` with each `x` in `0..=last`.
 ///
-/// A layout with axes longer than 1 and no stride 0 has at most 62 of them, so two layouts give at most 124 terms, and
-/// the depth of the search is bounded by that. The greatest sum must fit `usize`.
+/// A layout with axes longer than 1 and no stride 0 has at most 62 of them, so two layouts give at
+/// most 124 terms, and the depth of the search is bounded by that. The greatest sum must fit
+/// `usize`.
 pub(super) struct Sums {
     terms: SmallVec<[Term; 12]>,
 }
@@ -31,7 +32,8 @@ struct Term {
     rest: usize,
     /// The divisor that the target must have here: that of this step and all later ones.
     divisor: usize,
-    /// What the later terms can make up is a multiple of their own divisor: one choice in `period` leaves one.
+    /// What the later terms can make up is a multiple of their own divisor: one choice in `period`
+    /// leaves one.
     period: usize,
     /// The inverse of `step / divisor` modulo `period`.
     inverse: usize,
@@ -66,15 +68,16 @@ impl Sums {
         search(&self.terms, target, false, &mut WORK.to_owned())
     }
 
-    /// Whether the sum of all `last / 2` is one of the sums in another way. All `last` must be even, all steps different.
+    /// Whether the sum of all `last / 2` is one of the sums in another way. All `last` must be
+    /// even, all steps different.
     pub(super) fn reach_middle_otherwise(&self) -> Answer {
         let middle = self.terms.iter().map(|term| term.last / 2 * term.step).sum();
         search(&self.terms, middle, true, &mut WORK.to_owned())
     }
 }
 
-/// Depth first, largest step first; each choice is confined to what the later terms can make up. With `middle` the
-/// choice of every `last / 2` does not count.
+/// Depth first, largest step first; each choice is confined to what the later terms can make up.
+/// With `middle` the choice of every `last / 2` does not count.
 fn search(terms: &[Term], target: usize, middle: bool, work: &mut u32) -> Answer {
     let Some((term, later)) = terms.split_first() else {
         return if target == 0 && !middle { Answer::Yes } else { Answer::No };
@@ -106,8 +109,8 @@ fn search(terms: &[Term], target: usize, middle: bool, work: &mut u32) -> Answer
     Answer::No
 }
 
-/// The greatest common divisor of `step` and `divisor`, and the inverse of `step` modulo `divisor`, both divided by it.
-/// A `divisor` of 0, of no later terms, leaves the step itself.
+/// The greatest common divisor of `step` and `divisor`, and the inverse of `step` modulo `divisor`,
+/// both divided by it. A `divisor` of 0, of no later terms, leaves the step itself.
 fn euclid(step: usize, divisor: usize) -> (usize, usize) {
     let (mut common, mut rest) = (step, divisor);
     // Steps fit `isize`, and no factor exceeds them.

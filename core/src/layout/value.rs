@@ -9,8 +9,8 @@ use super::{
 
 /// A layout whose arithmetic is known not to overflow.
 ///
-/// Fields are private and checked at construction: the number of elements, and every position it can reach, fit
-/// `isize`. Cheap to clone; up to six axes never touch the heap. Holds no pointer.
+/// Fields are private and checked at construction: the number of elements, and every position it
+/// can reach, fit `isize`. Cheap to clone; up to six axes never touch the heap. Holds no pointer.
 #[derive(PartialEq, Eq, Hash)]
 pub struct Layout {
     pub(super) shape: Axes<usize>,
@@ -29,8 +29,8 @@ impl Layout {
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`]: as many strides as extents are needed.
-    /// - [`LayoutError::Overflow`]: the number of elements (extents of 0 left out, as NumPy does) or a reachable
-    ///   position is negative or exceeds `isize::MAX`.
+    /// - [`LayoutError::Overflow`]: the number of elements (extents of 0 left out, as NumPy does)
+    ///   or a reachable position is negative or exceeds `isize::MAX`.
     pub fn new(shape: &[usize], strides: &[isize], offset: usize) -> Result<Self, LayoutError> {
         if shape.len() != strides.len() {
             return Err(LayoutError::RankMismatch { expected: shape.len(), found: strides.len() });
@@ -61,14 +61,16 @@ impl Layout {
 
     /// Itself, after a debug build compared it with what the checked constructor makes of it.
     ///
-    /// For transforms that cannot widen the span and therefore skip the checks of [`new`](Self::new).
+    /// For transforms that cannot widen the span and therefore skip the checks of
+    /// [`new`](Self::new).
     #[inline]
     pub(super) fn agreed(self) -> Self {
         debug_assert_eq!(Self::new(&self.shape, &self.strides, self.offset).as_ref(), Ok(&self));
         self
     }
 
-    /// A dense layout of `shape` at offset 0: row-major for [`Order::C`], column-major for [`Order::F`].
+    /// A dense layout of `shape` at offset 0: row-major for [`Order::C`], column-major for
+    /// [`Order::F`].
     ///
     /// `A` and `K` have no input to look at here and mean `C`, as in NumPy.
     ///
@@ -119,14 +121,16 @@ impl Layout {
         self.shape.len()
     }
 
-    /// The positions that can be reached, in elements: from the lowest to one past the highest. Empty if the layout is.
+    /// The positions that can be reached, in elements: from the lowest to one past the highest.
+    /// Empty if the layout is.
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.start..self.end
     }
 }
 
-/// The product of the extents that are not 0, and whether one is 0; `None` if the product does not fit `isize`.
+/// The product of the extents that are not 0, and whether one is 0; `None` if the product does not
+/// fit `isize`.
 #[inline]
 pub(super) fn count(shape: &[usize]) -> Option<(usize, bool)> {
     let (mut product, mut empty) = (1_isize, false);
@@ -140,8 +144,8 @@ pub(super) fn count(shape: &[usize]) -> Option<(usize, bool)> {
     Some((product.cast_unsigned(), empty))
 }
 
-/// The lowest position and one past the highest, from `offset`, of extents that are not 0 and fit `isize`; `None` if
-/// one is negative or does not fit.
+/// The lowest position and one past the highest, from `offset`, of extents that are not 0 and fit
+/// `isize`; `None` if one is negative or does not fit.
 #[inline]
 fn reach(shape: &[usize], strides: &[isize], offset: isize) -> Option<(usize, usize)> {
     let (mut low, mut high) = (offset, offset);

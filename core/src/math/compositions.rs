@@ -100,9 +100,11 @@ pub fn dot<'a, T: Number + Summable, D: Compute>(
     dot_of(stream, (x, y))
 }
 
-/// So many numbers at equal distances, the first and the last of which are given; of one number the first is. One pass.
+/// So many numbers at equal distances, the first and the last of which are given; of one number the
+/// first is. One pass.
 ///
-/// Computed in `f64` and rounded once, as NumPy's. Without the last: [`linspace`] of one number more, cut.
+/// Computed in `f64` and rounded once, as NumPy's. Without the last: [`linspace`] of one number
+/// more, cut.
 ///
 /// Does not synchronize.
 ///

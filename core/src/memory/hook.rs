@@ -16,11 +16,12 @@ use crate::{Context, Error, backend::Device, context::lock};
 
 /// What a program wants to be told of a context's memory.
 ///
-/// Methods are called on the thread that allocates or gives back, with no lock of the library held: they may use the
-/// context, its streams and arrays. What a method allocates or gives back itself, its hook is not told of; but if it drops the last
-/// context and stream of a device, the hook is told that it is [closed](Self::closed) when the method has returned. A method that panics
-/// is stopped there, and [`Error::HookPanicked`] goes to [`Context::take_errors`]: an allocation, or a drop, never unwinds
-/// for it.
+/// Methods are called on the thread that allocates or gives back, with no lock of the library held:
+/// they may use the context, its streams and arrays. What a method allocates or gives back itself,
+/// its hook is not told of; but if it drops the last context and stream of a device, the hook is
+/// told that it is [closed](Self::closed) when the method has returned. A method that panics
+/// is stopped there, and [`Error::HookPanicked`] goes to [`Context::take_errors`]: an allocation,
+/// or a drop, never unwinds for it.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -47,24 +48,28 @@ use crate::{Context, Error, backend::Device, context::lock};
 /// # Ok::<(), devarray::Error>(())
 /// ```
 pub trait MemoryHook: Send + Sync {
-    /// An allocation was made. Told before anybody has it, and so before [`freed`](Self::freed) of the same.
+    /// An allocation was made. Told before anybody has it, and so before [`freed`](Self::freed) of
+    /// the same.
     fn allocated(&self, record: &AllocationRecord) {
         let _ = record;
     }
 
-    /// An allocation was given back: device memory in stream order, pinned memory to the driver or to its pool.
+    /// An allocation was given back: device memory in stream order, pinned memory to the driver or
+    /// to its pool.
     fn freed(&self, record: &AllocationRecord) {
         let _ = record;
     }
 
-    /// There is no room for an allocation, or a limit refuses it; `error` says how much, and who holds what. The last chance
-    /// to drop what the program can do without: when this returns, the allocation is tried once more.
+    /// There is no room for an allocation, or a limit refuses it; `error` says how much, and who
+    /// holds what. The last chance to drop what the program can do without: when this returns,
+    /// the allocation is tried once more.
     fn out_of_memory(&self, error: &Error) {
         let _ = error;
     }
 
-    /// The last context and stream of the device are gone; these are live, held by arrays that nothing can be done with any
-    /// more, or leaked. Told again if a context is made of such an array, and dropped; but not of what this method itself closes.
+    /// The last context and stream of the device are gone; these are live, held by arrays that
+    /// nothing can be done with any more, or leaked. Told again if a context is made of such an
+    /// array, and dropped; but not of what this method itself closes.
     fn closed(&self, live: &[AllocationRecord]) {
         let _ = live;
     }
@@ -139,7 +144,8 @@ impl Watch {
         }
     }
 
-    /// Tells of what is live in the end; if the hook itself closed the device, when it has returned. No lock is held.
+    /// Tells of what is live in the end; if the hook itself closed the device, when it has
+    /// returned. No lock is held.
     pub(crate) fn closed(self: &Arc<Self>, live: impl FnOnce() -> Vec<AllocationRecord>) {
         if !self.is_hooked() {
             return;

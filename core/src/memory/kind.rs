@@ -16,7 +16,8 @@ pub enum MemoryKind {
     Managed,
     /// Memory of the program's own that is pinned for a while.
     Registered,
-    /// Memory of the device that other processes can open. Not from its pool, so no limit holds for it.
+    /// Memory of the device that other processes can open. Not from its pool, so no limit holds for
+    /// it.
     Exportable,
 }
 

@@ -1,8 +1,8 @@
 //! The list of what is live.
 //!
-//! A ledger has no lock of its own: it lies behind the one that is held anyway, that of the submissions for device memory,
-//! that of the pinned pool for the kinds of host memory. Entering and leaving are a few stores each, and touch the heap only
-//! when more is alive than ever before.
+//! A ledger has no lock of its own: it lies behind the one that is held anyway, that of the
+//! submissions for device memory, that of the pinned pool for the kinds of host memory. Entering
+//! and leaving are a few stores each, and touch the heap only when more is alive than ever before.
 
 use std::{
     panic::Location,
@@ -45,7 +45,8 @@ struct Account {
     peak_bytes: usize,
 }
 
-/// The place of one allocation in its ledger: given for [`Ledger::enter`], taken by [`Ledger::leave`].
+/// The place of one allocation in its ledger: given for [`Ledger::enter`], taken by
+/// [`Ledger::leave`].
 #[derive(Debug)]
 pub(crate) struct LedgerEntry(usize);
 
@@ -150,8 +151,9 @@ impl Ledger {
         self.scopes.push(Arc::downgrade(peaks));
     }
 
-    /// Brings the peaks that are watched up to date. Peaks are kept once for all who watch, so that an allocation costs the
-    /// same however many there are; here, and only here, each takes its share.
+    /// Brings the peaks that are watched up to date. Peaks are kept once for all who watch, so that
+    /// an allocation costs the same however many there are; here, and only here, each takes its
+    /// share.
     pub(super) fn fold(&mut self) {
         self.scopes.retain(|scope| {
             let Some(peaks) = scope.upgrade() else { return false };

@@ -14,13 +14,15 @@ pub enum MemoryLimit {
     Unlimited,
     /// So many bytes.
     Bytes(usize),
-    /// That part of the bytes of the device, from 0 to 1; what lies outside is taken for the nearer end.
+    /// That part of the bytes of the device, from 0 to 1; what lies outside is taken for the nearer
+    /// end.
     Fraction(f64),
 }
 
 impl<D: Device> Context<D> {
-    /// Limits the memory that arrays take. What is over the limit stays; what would go over it is refused, after the same
-    /// attempts to make room as when the device has no more. Does not synchronize.
+    /// Limits the memory that arrays take. What is over the limit stays; what would go over it is
+    /// refused, after the same attempts to make room as when the device has no more. Does not
+    /// synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context, Error, memory::MemoryLimit};
@@ -39,7 +41,8 @@ impl<D: Device> Context<D> {
     ///
     /// # Errors
     ///
-    /// The device could not say how many bytes it has, which a fraction is of; the limit stays as it was.
+    /// The device could not say how many bytes it has, which a fraction is of; the limit stays as
+    /// it was.
     #[doc(alias = "set_limit")]
     pub fn set_memory_limit(&self, limit: MemoryLimit) -> Result<()> {
         let limit_bytes = match limit {

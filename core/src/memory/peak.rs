@@ -18,7 +18,8 @@ impl Peaks {
     }
 }
 
-/// Watches the memory of a context from [`Context::peak_scope`] on. Scopes may nest and overlap as they like.
+/// Watches the memory of a context from [`Context::peak_scope`] on. Scopes may nest and overlap as
+/// they like.
 #[derive(Debug)]
 pub struct PeakScope<'c, D: Device> {
     context: &'c Context<D>,
@@ -51,7 +52,8 @@ impl<D: Device> Context<D> {
 }
 
 impl<D: Device> PeakScope<'_, D> {
-    /// Most bytes of a kind that were live at any time since the scope began, what was live then included.
+    /// Most bytes of a kind that were live at any time since the scope began, what was live then
+    /// included.
     #[must_use]
     pub fn peak_bytes(&self, kind: MemoryKind) -> usize {
         let core = &self.context.0;

@@ -6,11 +6,13 @@ use crate::{
 };
 
 impl<D: PoolControl> Context<D> {
-    /// What the pool of the device holds, for all contexts of it in the process. Does not synchronize.
+    /// What the pool of the device holds, for all contexts of it in the process. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported): the device has no such pool. What else the device says.
+    /// [`Error::Unsupported`](crate::Error::Unsupported): the device has no such pool. What else
+    /// the device says.
     #[doc(alias = "used_bytes")]
     #[doc(alias = "total_bytes")]
     pub fn pool_statistics(&self) -> Result<PoolStatistics> {
@@ -26,8 +28,9 @@ impl<D: PoolControl> Context<D> {
         self.0.device.reset_pool_peaks()
     }
 
-    /// Lets the pool keep so many bytes that nobody uses; it gives the rest back when something waits for the device. All
-    /// are kept unless told: what is kept is had again at once. Does not synchronize.
+    /// Lets the pool keep so many bytes that nobody uses; it gives the rest back when something
+    /// waits for the device. All are kept unless told: what is kept is had again at once. Does
+    /// not synchronize.
     ///
     /// # Errors
     ///
@@ -36,8 +39,9 @@ impl<D: PoolControl> Context<D> {
         self.0.device.set_pool_release_threshold(len_bytes)
     }
 
-    /// Gives memory that nobody uses back to the system, until the pool holds no more than `keep_bytes`. What was freed by
-    /// work that is not finished stays: wait for it first. May block for as long as the driver takes.
+    /// Gives memory that nobody uses back to the system, until the pool holds no more than
+    /// `keep_bytes`. What was freed by work that is not finished stays: wait for it first. May
+    /// block for as long as the driver takes.
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -30,7 +30,8 @@ pub enum AllocationState {
     Held,
     /// It was dropped, and [waits](crate::Context::set_release_limits) to be given back.
     Pending,
-    /// The backend refused to free it: it is lost, and [`take_errors`](crate::Context::take_errors) told why.
+    /// The backend refused to free it: it is lost, and [`take_errors`](crate::Context::take_errors)
+    /// told why.
     Lost,
 }
 

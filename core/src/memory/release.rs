@@ -1,10 +1,12 @@
 //! Memory that is given back later: Numba's pending deallocations.
 //!
-//! Giving memory back may cost more than it is worth at that moment: freeing pinned or managed memory waits for the whole
-//! device. So a program may have it put off, up to a number of allocations and of bytes of all kinds together, and
-//! altogether for the time of a call. What is put off is given back at once where memory is short.
+//! Giving memory back may cost more than it is worth at that moment: freeing pinned or managed
+//! memory waits for the whole device. So a program may have it put off, up to a number of
+//! allocations and of bytes of all kinds together, and altogether for the time of a call. What is
+//! put off is given back at once where memory is short.
 //!
-//! Nothing is put off unless the program asks for it: device memory is freed in stream order, which costs little.
+//! Nothing is put off unless the program asks for it: device memory is freed in stream order, which
+//! costs little.
 
 use std::{
     collections::VecDeque,
@@ -34,7 +36,8 @@ pub struct ReleaseLimits {
 }
 
 impl ReleaseLimits {
-    /// At most `count` allocations of at most `len_bytes` together. The default, none of none, puts nothing off.
+    /// At most `count` allocations of at most `len_bytes` together. The default, none of none, puts
+    /// nothing off.
     #[must_use]
     pub const fn new(count: usize, len_bytes: usize) -> Self {
         Self { count, len_bytes }
@@ -52,12 +55,12 @@ pub struct PendingReleases {
 }
 
 impl<D: Device> Context<D> {
-    /// Lets memory that is dropped wait until there is more of it than `limits` say, and then gives all of it back. What waits
-    /// now and is over the new limits is given back at once.
+    /// Lets memory that is dropped wait until there is more of it than `limits` say, and then gives
+    /// all of it back. What waits now and is over the new limits is given back at once.
     ///
-    /// Arrays, pinned buffers, mapped and managed arrays are all concerned; the pinned pool still keeps for reuse what it
-    /// may. What waits is live as far as statistics and limits are concerned, and is named in the ledger as
-    /// [pending](super::AllocationState::Pending).
+    /// Arrays, pinned buffers, mapped and managed arrays are all concerned; the pinned pool still
+    /// keeps for reuse what it may. What waits is live as far as statistics and limits are
+    /// concerned, and is named in the ledger as [pending](super::AllocationState::Pending).
     ///
     /// ```
     /// use devarray::{Array, Context, Device, memory::ReleaseLimits};
@@ -80,11 +83,12 @@ impl<D: Device> Context<D> {
         self.0.releases.change(&self.0, |state| state.limits = limits);
     }
 
-    /// Runs `f`; memory of this context that is dropped meanwhile, on any thread, waits until it returns or unwinds, however
-    /// much it is. Such calls nest: the outermost decides. Then the [limits](Self::set_release_limits) hold again.
+    /// Runs `f`; memory of this context that is dropped meanwhile, on any thread, waits until it
+    /// returns or unwinds, however much it is. Such calls nest: the outermost decides. Then the
+    /// [limits](Self::set_release_limits) hold again.
     ///
-    /// Memory that is needed is given back even so: an allocation for which there is no room otherwise, and
-    /// [`release_pending`](Self::release_pending), do not wait.
+    /// Memory that is needed is given back even so: an allocation for which there is no room
+    /// otherwise, and [`release_pending`](Self::release_pending), do not wait.
     ///
     /// ```
     /// use devarray::{Context, Error};
@@ -105,8 +109,8 @@ impl<D: Device> Context<D> {
         f()
     }
 
-    /// Gives back everything that waits, also inside [`defer_cleanup`](Self::defer_cleanup). Errors go to
-    /// [`take_errors`](Self::take_errors). Blocks as long as the driver does.
+    /// Gives back everything that waits, also inside [`defer_cleanup`](Self::defer_cleanup). Errors
+    /// go to [`take_errors`](Self::take_errors). Blocks as long as the driver does.
     pub fn release_pending(&self) {
         self.0.releases.flush(&self.0);
     }
@@ -208,8 +212,8 @@ impl<D: Device> Releases<D> {
         None
     }
 
-    /// Gives back what waits, and says how much that was. No lock is held for the driver; what fails is told of, and the
-    /// rest goes on.
+    /// Gives back what waits, and says how much that was. No lock is held for the driver; what
+    /// fails is told of, and the rest goes on.
     pub(crate) fn flush(&self, core: &ContextCore<D>) -> usize {
         // Not more than there is now, lest this thread be kept busy by the others.
         let count = lock(&self.state).pending.len();

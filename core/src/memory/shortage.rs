@@ -9,8 +9,9 @@ use crate::{
 };
 
 impl<D: Device> ContextCore<D> {
-    /// After an allocation that failed with `error`: gives back what can be given back, if memory is what was short, and says
-    /// whether to try once more. No lock is held: it waits for the device, and asks the program.
+    /// After an allocation that failed with `error`: gives back what can be given back, if memory
+    /// is what was short, and says whether to try once more. No lock is held: it waits for the
+    /// device, and asks the program.
     #[cold]
     pub(crate) fn makes_room_after(&self, error: &Error) -> bool {
         let Error::OutOfMemory { limited, .. } = error else { return false };

@@ -71,7 +71,8 @@ impl<D: Device> Context<D> {
         lock(&self.0.tracker).ledger.statistics().join(&of_host)
     }
 
-    /// Every allocation that is live, by kind and number: at the end of a program, its leaks. Does not synchronize.
+    /// Every allocation that is live, by kind and number: at the end of a program, its leaks. Does
+    /// not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};

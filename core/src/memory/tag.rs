@@ -6,10 +6,11 @@ thread_local! {
     static TAG: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// Runs `f`; what this thread allocates meanwhile, in any context, is entered in the [ledger](super) under `tag`.
+/// Runs `f`; what this thread allocates meanwhile, in any context, is entered in the
+/// [ledger](super) under `tag`.
 ///
-/// Also what libraries allocate inside, which need not know of tags. Of nested tags the innermost counts, and the outer one
-/// again when it ends, by unwinding too. Other threads are not concerned.
+/// Also what libraries allocate inside, which need not know of tags. Of nested tags the innermost
+/// counts, and the outer one again when it ends, by unwinding too. Other threads are not concerned.
 ///
 /// ```
 /// use devarray::{Array, Context, memory::tagged};

@@ -10,16 +10,17 @@ use super::{
 };
 use crate::{Array, array::AsArrayView, backend::Device, layout::Order, stream::StreamHandle};
 
-/// Reads an array to a device, dense in the order of the file: header and elements, of either byte order. The reader is
-/// left after the last element.
+/// Reads an array to a device, dense in the order of the file: header and elements, of either byte
+/// order. The reader is left after the last element.
 ///
 /// The elements pass through host memory some MiB at a time. Does not synchronize (see
 /// [staging](crate::manual::_3_host_memory) for when it may wait).
 ///
 /// # Errors
 ///
-/// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold elements of `T`. The header and the
-/// first elements are read before memory is taken on the device.
+/// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold
+/// elements of `T`. The header and the first elements are read before memory is taken on the
+/// device.
 #[track_caller]
 pub fn read_array<T: NpyElement, D: Device>(
     stream: &StreamHandle<D>,
@@ -51,10 +52,11 @@ pub(super) fn read_array_from<T: NpyElement, D: Device>(
     Ok(array)
 }
 
-/// Writes an array from a device: in F order if it is contiguous in that alone, else in C order. Does not flush. Blocks until
-/// the elements are on the host.
+/// Writes an array from a device: in F order if it is contiguous in that alone, else in C order.
+/// Does not flush. Blocks until the elements are on the host.
 ///
-/// They pass through host memory some MiB at a time. An array that is not contiguous is first copied on the device.
+/// They pass through host memory some MiB at a time. An array that is not contiguous is first
+/// copied on the device.
 ///
 /// # Errors
 ///

@@ -8,12 +8,13 @@ use crate::array::{Bool, Element};
 
 /// An element that NumPy has a type for. Records may implement it too.
 pub trait NpyElement: Element {
-    /// The type in Python's syntax, as the header of a file has it: `'<f4'` with its quotes, or a list of fields such as
-    /// `[('x', '<f4'), ('n', '<u4')]`. Of [`Element::BYTES`] bytes.
+    /// The type in Python's syntax, as the header of a file has it: `'<f4'` with its quotes, or a
+    /// list of fields such as `[('x', '<f4'), ('n', '<u4')]`. Of [`Element::BYTES`] bytes.
     #[must_use]
     fn descr() -> String;
 
-    /// Bytes of the words whose order a file may have reversed; 0 if none may. A complex number has two words.
+    /// Bytes of the words whose order a file may have reversed; 0 if none may. A complex number has
+    /// two words.
     #[must_use]
     fn word_bytes() -> usize {
         0

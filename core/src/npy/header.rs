@@ -14,7 +14,8 @@ pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Longest header read. NumPy's own are below 200 bytes, or 40 a field.
 const LIMIT_BYTES: usize = 1 << 20;
 
-/// What a file says of the elements that follow: read and written apart from them, so that they can be moved in pieces.
+/// What a file says of the elements that follow: read and written apart from them, so that they can
+/// be moved in pieces.
 ///
 /// ```
 /// use std::io::Read;
@@ -45,12 +46,13 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of elements of a type, described in Python's syntax as NumPy does: `'<f4'` with its quotes, or a list of
-    /// fields.
+    /// The header of elements of a type, described in Python's syntax as NumPy does: `'<f4'` with
+    /// its quotes, or a list of fields.
     ///
     /// # Errors
     ///
-    /// - [`NpyError::Header`], [`NpyError::Dtype`], [`NpyError::Objects`]: no type, or none that can be read back.
+    /// - [`NpyError::Header`], [`NpyError::Dtype`], [`NpyError::Objects`]: no type, or none that
+    ///   can be read back.
     /// - [`NpyError::Header`]: the order is neither C nor F.
     /// - [`NpyError::TooLarge`].
     pub fn new(descr: &str, order: Order, shape: &[usize]) -> Result<Self, NpyError> {
@@ -64,7 +66,8 @@ impl Header {
         Ok(header)
     }
 
-    /// Writes the header as NumPy does, in the oldest version that can hold it; the elements follow.
+    /// Writes the header as NumPy does, in the oldest version that can hold it; the elements
+    /// follow.
     ///
     /// # Errors
     ///

@@ -11,13 +11,15 @@ use crate::{
     layout::{Layout, NdLayout, Order},
 };
 
-/// Reads an array: header and elements, of either byte order, in C or F order. The reader is left after the last element.
+/// Reads an array: header and elements, of either byte order, in C or F order. The reader is left
+/// after the last element.
 ///
 /// Memory grows with what was read, whatever the header claims.
 ///
 /// # Errors
 ///
-/// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold elements of `T`.
+/// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold
+/// elements of `T`.
 pub fn read<T: NpyElement>(reader: &mut (impl Read + ?Sized)) -> Result<HostArray<T>, NpyError> {
     read_from(&mut NpyReader::new(reader)?)
 }

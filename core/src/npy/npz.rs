@@ -63,7 +63,8 @@ impl<R: Read + Seek> NpzReader<R> {
         Ok(array)
     }
 
-    /// Reads an array to a device, as [`npy::read_array`](super::read_array). The checksum is compared.
+    /// Reads an array to a device, as [`npy::read_array`](super::read_array). The checksum is
+    /// compared.
     ///
     /// # Errors
     ///
@@ -157,7 +158,8 @@ impl<W: Write + Seek> NpzWriter<W> {
         Ok(writer)
     }
 
-    /// Begins the file of an array. Its length is not known, so there is room for any, as NumPy has it.
+    /// Begins the file of an array. Its length is not known, so there is room for any, as NumPy has
+    /// it.
     fn begin(&mut self, name: &str) -> Result<(), NpyError> {
         let options = SimpleFileOptions::default().compression_method(self.method).large_file(true);
         self.archive.start_file(format!("{name}{ENDING}"), options).map_err(refused)

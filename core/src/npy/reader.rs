@@ -17,7 +17,8 @@ pub(super) fn piece_len(item_bytes: usize) -> usize {
     (PIECE_BYTES / item_bytes).max(1)
 }
 
-/// An array file of any element type, read in pieces: first the header, then the elements as bytes, as they lie in the file.
+/// An array file of any element type, read in pieces: first the header, then the elements as bytes,
+/// as they lie in the file.
 ///
 /// Host memory holds one piece of 8 MiB, or one element if that is larger.
 ///
@@ -46,8 +47,9 @@ pub struct NpyReader<R> {
 }
 
 impl NpyReader<File> {
-    /// Opens a file and reads its header. A file that is shorter or longer than the header says is refused here, before an
-    /// element is read; only what has no length, such as a pipe, shows that later.
+    /// Opens a file and reads its header. A file that is shorter or longer than the header says is
+    /// refused here, before an element is read; only what has no length, such as a pipe, shows
+    /// that later.
     ///
     /// # Errors
     ///
@@ -95,7 +97,8 @@ impl<R: Read> NpyReader<R> {
         self.len_bytes
     }
 
-    /// Reads the next elements: whole ones, as many as fit a piece; `None` after the last. The bytes are the caller's to change.
+    /// Reads the next elements: whole ones, as many as fit a piece; `None` after the last. The
+    /// bytes are the caller's to change.
     ///
     /// After an error the reader is of no further use.
     ///

@@ -4,8 +4,8 @@ use super::Elements;
 use crate::{LayoutError, Result, backend::Device, staging::SLOT_BYTES, stream::StreamCore};
 
 impl<D: Device> StreamCore<D> {
-    /// Copies elements of another context here, through host memory. `self` writes, `src_stream` reads. Blocks until the
-    /// source was read.
+    /// Copies elements of another context here, through host memory. `self` writes, `src_stream`
+    /// reads. Blocks until the source was read.
     ///
     /// No lock of one context is held while one of the other is taken.
     #[track_caller]

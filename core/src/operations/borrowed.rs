@@ -1,19 +1,23 @@
 //! Copies between borrowed host memory and the device, through staging memory.
 //!
-//! A large copy goes in pieces. Each is on one of two ways at a time: between the slice and its slot, by whichever threads
-//! have time, or between its slot and the device. Only the calling thread submits and waits for the device, in an order
-//! that follows from the sizes alone; so what the device sees does not depend on the threads.
+//! A large copy goes in pieces. Each is on one of two ways at a time: between the slice and its
+//! slot, by whichever threads have time, or between its slot and the device. Only the calling
+//! thread submits and waits for the device, in an order that follows from the sizes alone; so what
+//! the device sees does not depend on the threads.
 //!
 //! # Where an upload lies on its way
 //!
-//! A piece that is written to memory, and read from there by the device, passes through memory three times, and with many threads that is
-//! what holds it up. So the slots of an upload are few, and are filled through the caches: the device then reads them from there. It does so at
-//! full speed only if what it asks for at a time lies in the caches of several processors; from one alone it comes at a fraction of
-//! the speed of a link. Hence all threads work at one piece, and neighbouring pages are written by different threads. Whole pages, because
-//! processors read ahead to the end of one: of shares of 1, 4 and 16 KiB, those of 4 are the fastest.
+//! A piece that is written to memory, and read from there by the device, passes through memory
+//! three times, and with many threads that is what holds it up. So the slots of an upload are few,
+//! and are filled through the caches: the device then reads them from there. It does so at
+//! full speed only if what it asks for at a time lies in the caches of several processors; from one
+//! alone it comes at a fraction of the speed of a link. Hence all threads work at one piece, and
+//! neighbouring pages are written by different threads. Whole pages, because processors read ahead
+//! to the end of one: of shares of 1, 4 and 16 KiB, those of 4 are the fastest.
 //!
-//! A few threads are held up by their own stores before memory is. They store past the caches, which spares each line a read, and each
-//! writes what lies together. So do all of them in uploads of a few MiB, a piece a thread.
+//! A few threads are held up by their own stores before memory is. They store past the caches,
+//! which spares each line a read, and each writes what lies together. So do all of them in uploads
+//! of a few MiB, a piece a thread.
 #![allow(unsafe_code)] // lends the caller's slice to threads that are done with it before the call returns
 
 mod pieces;
@@ -33,11 +37,12 @@ use crate::{
     stream::StreamCore,
 };
 
-/// Most pieces between slice and slots at a time, if each is one thread's: work for the threads, and slack for when one of them is slow.
+/// Most pieces between slice and slots at a time, if each is one thread's: work for the threads,
+/// and slack for when one of them is slow.
 const PIECES_AT_WORK: usize = 24;
 
-/// The same at the beginning of an upload; with every piece that is submitted, it is one more. Handing out a piece costs some microseconds,
-/// and the link waits for the first.
+/// The same at the beginning of an upload; with every piece that is submitted, it is one more.
+/// Handing out a piece costs some microseconds, and the link waits for the first.
 const PIECES_AT_FIRST: usize = 8;
 
 /// The same, if all threads work at the oldest: they have another when it is done.
@@ -46,15 +51,16 @@ const SHARED_PIECES_AT_WORK: usize = 4;
 /// Pieces between device and slots at a time, of one download.
 const DOWNLOADS_IN_FLIGHT: usize = 8;
 
-/// Bytes between slots of one size and device at a time, of the uploads of one stream: few enough to stay in the caches, enough for the link to have work
-/// while the caller waits for the threads.
+/// Bytes between slots of one size and device at a time, of the uploads of one stream: few enough
+/// to stay in the caches, enough for the link to have work while the caller waits for the threads.
 const UPLOADED_IN_FLIGHT_BYTES: usize = 8 << 20;
 
-/// Bytes of the smallest copy that is worth waking a thread for: some tens of microseconds of copying.
+/// Bytes of the smallest copy that is worth waking a thread for: some tens of microseconds of
+/// copying.
 const MIN_SHARED_BYTES: usize = 2 << 20;
 
-/// Bytes of the smallest upload whose pieces all threads fill together. Those of a smaller one are so small that coming together for each costs
-/// more than it gains.
+/// Bytes of the smallest upload whose pieces all threads fill together. Those of a smaller one are
+/// so small that coming together for each costs more than it gains.
 const MIN_TOGETHER_BYTES: usize = 8 << 20;
 
 /// Who packs the pieces of an upload.
@@ -69,8 +75,8 @@ fn packed_by(len_bytes: usize, threads: usize) -> By {
     }
 }
 
-/// How many pieces of an upload are between slice and slots at a time: at first, and at most. Does not depend on the threads, because the device
-/// sees it.
+/// How many pieces of an upload are between slice and slots at a time: at first, and at most. Does
+/// not depend on the threads, because the device sees it.
 fn packed_at_once(len_bytes: usize) -> (usize, usize) {
     if len_bytes < MIN_TOGETHER_BYTES {
         (PIECES_AT_FIRST, PIECES_AT_WORK)
@@ -84,21 +90,23 @@ fn unpacked_by(len_bytes: usize) -> By {
     if len_bytes < MIN_SHARED_BYTES { By::Caller } else { By::Thread }
 }
 
-/// Bytes of the smallest upload whose order may be the host's: below it, the copies on the device that it needs cost more.
+/// Bytes of the smallest upload whose order may be the host's: below it, the copies on the device
+/// that it needs cost more.
 const MIN_TURNED_BYTES: usize = 64 << 10;
 
 /// Contiguous bytes on the host from which on a copy there is as fast as memory.
 const LONG_RUN_BYTES: usize = 256;
 
-/// What an upload is cut into pieces by: its plan, or that of the way back, whose order is the host's.
+/// What an upload is cut into pieces by: its plan, or that of the way back, whose order is the
+/// host's.
 struct Cut {
     plan: Plan,
     in_host_order: bool,
 }
 
 impl Cut {
-    /// In the order of the host if runs there are short in the order of the device: a transpose is then the device's to do,
-    /// which is many times faster at it.
+    /// In the order of the host if runs there are short in the order of the device: a transpose is
+    /// then the device's to do, which is many times faster at it.
     fn of(plan: Plan) -> Self {
         let runs = plan.run_bytes();
         if plan.len_bytes() >= MIN_TURNED_BYTES && runs < LONG_RUN_BYTES {
@@ -125,11 +133,12 @@ impl Cut {
     }
 }
 
-/// Pieces of a copy between slice and slots, and the plan of the rest of their way, oldest first. Dropping them gives the slots back, and no thread uses the
-/// slice any more.
+/// Pieces of a copy between slice and slots, and the plan of the rest of their way, oldest first.
+/// Dropping them gives the slots back, and no thread uses the slice any more.
 type AtWork<'a, D> = VecDeque<(WorkedSlot<'a, D>, Plan)>;
 
-/// Pieces of a download on their way from the device, oldest first. Dropping them gives the slots back as ones in use.
+/// Pieces of a download on their way from the device, oldest first. Dropping them gives the slots
+/// back as ones in use.
 struct InFlight<'a, D: Device> {
     pieces: VecDeque<(BusySlot<D>, Plan)>,
     staging: &'a Staging<D>,
@@ -144,8 +153,8 @@ impl<D: Device> Drop for InFlight<'_, D> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Copies host elements of the same shape to the device. Does not synchronize: the slice is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait).
+    /// Copies host elements of the same shape to the device. Does not synchronize: the slice is
+    /// free on return (see [staging](crate::manual::_3_host_memory) for when it may wait).
     #[track_caller]
     pub(crate) fn upload(&self, dst: &Elements<'_, D>, src: &[u8], src_layout: &Layout) -> Result<()> {
         self.check_context("upload", [&dst.allocation.core])?;
@@ -173,8 +182,8 @@ impl<D: Device> StreamCore<D> {
                     acquired => break acquired?,
                 }
             };
-            // SAFETY: the source layout lies inside `src`, which is borrowed until this returns; by then all that is in
-            // `at_work` is finished or dropped.
+            // SAFETY: the source layout lies inside `src`, which is borrowed until this returns; by then all
+            // that is in `at_work` is finished or dropped.
             let worked = unsafe { self.core.staging.pack(slot, to_slot, src.as_ptr(), by) };
             at_work.push_back((worked, to_device));
         }
@@ -228,7 +237,8 @@ impl<D: Device> StreamCore<D> {
         self.download_plan(src, &plan, dst)
     }
 
-    /// Downloads what a plan names, whose destination lies inside `dst` and reaches no element twice.
+    /// Downloads what a plan names, whose destination lies inside `dst` and reaches no element
+    /// twice.
     #[track_caller]
     pub(super) fn download_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<()> {
         // Once: threads use it while the next piece is handed out.
@@ -240,8 +250,8 @@ impl<D: Device> StreamCore<D> {
         let mut pieces = Pieces::new(plan);
         while let Some(block) = pieces.next() {
             if in_flight.pieces.len() == DOWNLOADS_IN_FLIGHT {
-                // SAFETY: the destination lies inside the slice, which is borrowed until this returns; by then all that is in
-                // `at_work` is finished or dropped.
+                // SAFETY: the destination lies inside the slice, which is borrowed until this returns; by
+                // then all that is in `at_work` is finished or dropped.
                 unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
             }
             if at_work.len() == PIECES_AT_WORK {
@@ -297,8 +307,8 @@ impl<D: Device> StreamCore<D> {
     ///
     /// # Safety
     ///
-    /// The destination of the piece, counted from `dst`, is writable and nobody else's until what is put into `at_work` is
-    /// finished or dropped.
+    /// The destination of the piece, counted from `dst`, is writable and nobody else's until what
+    /// is put into `at_work` is finished or dropped.
     unsafe fn unpack_oldest<'a>(
         &'a self,
         in_flight: &mut InFlight<'_, D>,
@@ -308,7 +318,8 @@ impl<D: Device> StreamCore<D> {
     ) -> Result<()> {
         let Some((slot, block)) = in_flight.pieces.pop_front() else { return Ok(()) };
         let slot = slot.wait(&self.core)?;
-        // SAFETY: the caller's promise; a plan reaches no byte of its destination twice, so no two pieces share one.
+        // SAFETY: the caller's promise; a plan reaches no byte of its destination twice, so no two pieces
+        // share one.
         let worked = unsafe { self.core.staging.unpack(slot, block.unpack(), dst, by) };
         at_work.push_back((worked, block));
         Ok(())

@@ -16,8 +16,9 @@ use crate::{
 pub(crate) const MAX_TOGETHER: usize = 64;
 
 impl<D: Device> StreamCore<D> {
-    /// Copies the second of each pair to the first, which is of its shape; what one pair writes, no other reads or writes.
-    /// The caller checked that all are of this context. Does not synchronize.
+    /// Copies the second of each pair to the first, which is of its shape; what one pair writes, no
+    /// other reads or writes. The caller checked that all are of this context. Does not
+    /// synchronize.
     #[track_caller]
     pub(crate) fn copy_all(&self, pairs: &[[Elements<'_, D>; 2]]) -> Result<()> {
         if let [[dst, src]] = pairs {

@@ -18,12 +18,13 @@ use crate::{
 };
 
 impl<D: Launch> StreamCore<D> {
-    /// Enqueues a kernel, unless all that it writes is empty. Does not synchronize. `grid`: what is launched.
+    /// Enqueues a kernel, unless all that it writes is empty. Does not synchronize. `grid`: what is
+    /// launched.
     ///
     /// # Errors
     ///
-    /// Another context, an argument that is not as declared, one that overlaps another that is written, what `grid` refuses, and
-    /// what the device says.
+    /// Another context, an argument that is not as declared, one that overlaps another that is
+    /// written, what `grid` refuses, and what the device says.
     #[track_caller]
     pub(crate) fn launch(
         &self,
@@ -117,7 +118,8 @@ fn check_apart<D: Launch>(
     Err(KernelError::Overlap { argument, other })
 }
 
-/// Whether no byte is of both. Memory of other code may have been adopted twice, so addresses are what counts.
+/// Whether no byte is of both. Memory of other code may have been adopted twice, so addresses are
+/// what counts.
 fn are_apart<D: Launch>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
     if std::ptr::eq(one.allocation, two.allocation) {
         return is_apart(one, one.layout, two, false);

@@ -16,15 +16,16 @@ use crate::{
 const OPERATION: &str = "map";
 
 impl<D: Compute> StreamCore<D> {
-    /// Computes a function for every element of the result. Inputs are broadcast to its shape. Does not synchronize.
+    /// Computes a function for every element of the result. Inputs are broadcast to its shape. Does
+    /// not synchronize.
     ///
     /// An input may be the result itself: the function is then computed in place.
     ///
     /// # Errors
     ///
-    /// Another context, an input of another element size than the program's or that does not broadcast, a result
-    /// with elements of which some share memory, an input that overlaps the result without being it, and what the
-    /// device says.
+    /// Another context, an input of another element size than the program's or that does not
+    /// broadcast, a result with elements of which some share memory, an input that overlaps the
+    /// result without being it, and what the device says.
     #[track_caller]
     pub(crate) fn map(
         &self,
@@ -86,8 +87,8 @@ pub(super) fn check_item(element_type: ElementType, item_bytes: usize) -> Result
     Err(Error::Layout(LayoutError::ElementSize { item_bytes, reason }))
 }
 
-/// Whether an input shares no memory with the result, or is the result's own elements and may be. Borrows see to that: a
-/// view to write is alone.
+/// Whether an input shares no memory with the result, or is the result's own elements and may be.
+/// Borrows see to that: a view to write is alone.
 pub(super) fn is_apart<D: Device>(
     input: &Elements<'_, D>,
     layout: &Layout,
@@ -103,8 +104,8 @@ pub(super) fn is_apart<D: Device>(
             .is_none_or(|(read, written)| read.overlap(&written) != Overlap::Overlapping)
 }
 
-/// The bytes of elements, which can be compared with the bytes of elements of another size; nothing if they are too many
-/// to be counted.
+/// The bytes of elements, which can be compared with the bytes of elements of another size; nothing
+/// if they are too many to be counted.
 pub(super) fn in_bytes(layout: &Layout, item_bytes: usize) -> Option<Layout> {
     layout.expand_dims(-1).ok()?.reinterpreted(item_bytes, 1).ok()
 }

@@ -15,11 +15,11 @@ use crate::{
 const OPERATION: &str = "copy_from_peer";
 
 impl<D: PeerAccess> StreamCore<D> {
-    /// Copies elements of another context here: in place if this device reaches the other's memory, else as
-    /// [`copy_across`](Self::copy_across). `self` writes, `src_stream` reads.
+    /// Copies elements of another context here: in place if this device reaches the other's memory,
+    /// else as [`copy_across`](Self::copy_across). `self` writes, `src_stream` reads.
     ///
-    /// No lock of one context is held while one of the other is taken. In between nothing that conflicts can come: the
-    /// elements are borrowed until the end.
+    /// No lock of one context is held while one of the other is taken. In between nothing that
+    /// conflicts can come: the elements are borrowed until the end.
     #[track_caller]
     pub(crate) fn copy_from_peer(
         &self,
@@ -74,8 +74,8 @@ impl<D: PeerAccess> StreamCore<D> {
         Ok(tracker.record(self.lane.index)?.event)
     }
 
-    /// Makes this stream wait for an event of another device after which the accesses are over, and notes them as its own: so
-    /// whatever conflicts with them here waits too.
+    /// Makes this stream wait for an event of another device after which the accesses are over, and
+    /// notes them as its own: so whatever conflicts with them here waits too.
     fn note_reader(&self, event: &D::Event, touches: &[AllocationAccess<'_, D>]) -> Result<()> {
         let mut tracker = lock(&self.core.tracker);
         self.core.device.wait_for_peer(&self.raw, event)?;

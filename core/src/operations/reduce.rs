@@ -22,8 +22,8 @@ const OPERATION: &str = "reduce";
 type Input<'a, D> = (Elements<'a, D>, Layout);
 
 impl<D: Compute> StreamCore<D> {
-    /// Combines elements. Each input comes with its layout in the shape of the elements, the kept axes first. Nothing of
-    /// that shape is empty. Does not synchronize.
+    /// Combines elements. Each input comes with its layout in the shape of the elements, the kept
+    /// axes first. Nothing of that shape is empty. Does not synchronize.
     #[track_caller]
     pub(crate) fn reduce(
         &self,
@@ -40,7 +40,8 @@ impl<D: Compute> StreamCore<D> {
         self.core.device.reduce(&self.raw, &op)
     }
 
-    /// Reduces elements to `between`, and with that as another input, the last, to the result. Does not synchronize.
+    /// Reduces elements to `between`, and with that as another input, the last, to the result. Does
+    /// not synchronize.
     #[track_caller]
     pub(crate) fn reduce_twice(
         &self,

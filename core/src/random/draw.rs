@@ -4,9 +4,11 @@ use crate::function::{Computable, ElementType, Expression, Float, IntoExpression
 
 use super::{normal, normal_pair, philox4x32};
 
-/// The random numbers of one element, inside a function: [`uniform`](super::uniform) and its like as expressions.
+/// The random numbers of one element, inside a function: [`uniform`](super::uniform) and its like
+/// as expressions.
 ///
-/// Each call of one draw gives a number made of the same bits. Independent ones are of other positions or sequences.
+/// Each call of one draw gives a number made of the same bits. Independent ones are of other
+/// positions or sequences.
 ///
 /// ```
 /// use devarray::{Array, Context, function::{Expression, Operands}, random::Draw};
@@ -54,8 +56,8 @@ impl Draw {
         Self { sequence: number.into_expression(), ..self }
     }
 
-    /// The draw of a part of the words of a counter: what as many elements as there are parts have in common is
-    /// computed once for all of them, where a thread computes them all.
+    /// The draw of a part of the words of a counter: what as many elements as there are parts have
+    /// in common is computed once for all of them, where a thread computes them all.
     pub(super) fn split(seed: Expression<u64>, counter: Expression<u64>, part: Expression<u64>) -> Self {
         Self { seed, sequence: Expression::constant(0), place: Place::Split { counter, part } }
     }
@@ -132,7 +134,8 @@ impl Draw {
         (part & 1).equal(0).select(first, second).cast()
     }
 
-    /// As [`integers`](super::integers), of so many numbers from `low` on; a count of 0 stands for 2^64.
+    /// As [`integers`](super::integers), of so many numbers from `low` on; a count of 0 stands for
+    /// 2^64.
     #[must_use]
     pub fn integer<T: WholeNumber>(
         self,

@@ -1,4 +1,5 @@
-//! Random numbers into elements: those that share a counter are computed together where they lie side by side.
+//! Random numbers into elements: those that share a counter are computed together where they lie
+//! side by side.
 
 use std::ops::{Bound, Range, RangeBounds};
 
@@ -12,7 +13,8 @@ use crate::{
 
 use super::{Draw, Key};
 
-/// Fewer elements are computed one by one, in one launch: it takes less time than the three launches that share counters.
+/// Fewer elements are computed one by one, in one launch: it takes less time than the three
+/// launches that share counters.
 const MANY: usize = 1 << 14;
 
 /// What elements are filled with: a function of a draw and of two arguments.

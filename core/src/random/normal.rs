@@ -1,4 +1,5 @@
-//! Bits made normal, two numbers at a time (Box and Muller). The coefficients are those of `core/prove/normal.py`.
+//! Bits made normal, two numbers at a time (Box and Muller). The coefficients are those of
+//! `core/prove/normal.py`.
 
 use crate::function::Expression;
 
@@ -42,22 +43,25 @@ fn below_the_highest(x: Expression<f32>) -> Expression<f32> {
 
 /// Two independent normal numbers of two words.
 ///
-/// With `u = (a | 1) / 2^32`, rounded to `f32`, and `v` the lower 30 bits of `b` as a signed number over 2^29, they are `√(-2 log u)` times
-/// the cosine and the sine of the angle `(1 + v) π/4`; the first is negative if bit 31 of `b` is set, the second if bit
-/// 30 is. They are at most 6.67, with an absolute error below 2e-6.
+/// With `u = (a | 1) / 2^32`, rounded to `f32`, and `v` the lower 30 bits of `b` as a signed number
+/// over 2^29, they are `√(-2 log u)` times the cosine and the sine of the angle `(1 + v) π/4`; the
+/// first is negative if bit 31 of `b` is set, the second if bit 30 is. They are at most 6.67, with
+/// an absolute error below 2e-6.
 #[must_use]
 pub fn normal_pair([a, b]: [Expression<u32>; 2]) -> [Expression<f32>; 2] {
     let radius = below_the_highest((a | 1).cast::<f32>()).sqrt();
     let v = (b << 2).bitcast::<i32>().cast::<f32>() * (1.0 / SIGN as f32);
     let square = v * v;
     let (sine, cosine) = (v * polynomial(square, &SINE), polynomial(square, &COSINE));
-    // The cosine and the sine of the sum of two angles, of which one is an eighth of a turn: times √2, as the radius is not.
+    // The cosine and the sine of the sum of two angles, of which one is an eighth of a turn: times √2,
+    // as the radius is not.
     let signed =
         |x: Expression<f32>, bits: Expression<u32>| (x.bitcast::<u32>() ^ (bits & SIGN)).bitcast::<f32>();
     [signed(radius * (cosine - sine), b), signed(radius * (cosine + sine), b << 1)]
 }
 
-/// The same of 64 bits each: `u` is the middle of one of 2^52 intervals from 0 to 1, and the angle one of 2^53.
+/// The same of 64 bits each: `u` is the middle of one of 2^52 intervals from 0 to 1, and the angle
+/// one of 2^53.
 pub(super) fn wide_pair([a, b]: [Expression<u64>; 2]) -> [Expression<f64>; 2] {
     let u = ((a >> 12).cast::<f64>() + 0.5) * 2.0_f64.powi(-52);
     let radius = (u.ln() * -2.0).sqrt();

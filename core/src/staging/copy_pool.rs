@@ -1,15 +1,15 @@
 //! Threads that do jobs of work for a caller who waits for each.
 //!
-//! The caller decides what is done and in which order it hears of it; the threads only decide who does a share of it. So a
-//! program runs the same with any number of them.
+//! The caller decides what is done and in which order it hears of it; the threads only decide who
+//! does a share of it. So a program runs the same with any number of them.
 //!
-//! All threads work at the oldest job that has shares left. Taking one is a step of a counter; a lock is taken once a
-//! job and thread.
+//! All threads work at the oldest job that has shares left. Taking one is a step of a counter; a
+//! lock is taken once a job and thread.
 //!
-//! They are kept, asleep, from one call to the next: starting one takes tens of microseconds. Waking one takes up to as
-//! long, of who wakes it and until it runs, and a job is copied in a few hundred. So a caller wakes one thread at most,
-//! which wakes others; a thread that runs out of work looks out for more for a while before it sleeps; and a caller does what nobody
-//! has begun.
+//! They are kept, asleep, from one call to the next: starting one takes tens of microseconds.
+//! Waking one takes up to as long, of who wakes it and until it runs, and a job is copied in a few
+//! hundred. So a caller wakes one thread at most, which wakes others; a thread that runs out of
+//! work looks out for more for a while before it sleeps; and a caller does what nobody has begun.
 
 use std::{
     any::Any,
@@ -25,7 +25,8 @@ use std::{
 
 use crate::context::lock;
 
-/// Most threads of a pool unless told: eight saturate a link, and two more keep it so where other programs take turns on the processors.
+/// Most threads of a pool unless told: eight saturate a link, and two more keep it so where other
+/// programs take turns on the processors.
 const DEFAULT_MOST: usize = 10;
 
 /// Looks for work, or for its end, before sleeping: some tens of microseconds.
@@ -92,7 +93,8 @@ struct End {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// A job of work in the hands of a pool. When this is gone, no thread does it any more: dropping waits.
+/// A job of work in the hands of a pool. When this is gone, no thread does it any more: dropping
+/// waits.
 #[must_use = "dropping a handle takes the work back"]
 pub(crate) struct JobHandle<W: Work>(Option<Arc<Job<W>>>);
 
@@ -128,7 +130,8 @@ impl<W: Work> CopyPool<W> {
         self.shared.called.notify_all();
     }
 
-    /// One thread more, or none if the system has none to give: the others do the work, or the caller. Whether there is one.
+    /// One thread more, or none if the system has none to give: the others do the work, or the
+    /// caller. Whether there is one.
     fn start(&self, queue: &mut Queue<W>) -> bool {
         let shared = Arc::clone(&self.shared);
         let builder = thread::Builder::new().name("devarray-transfer".to_owned()).stack_size(STACK_BYTES);

@@ -10,16 +10,18 @@ use crate::{
     copy::{Class, PAGE_BYTES, Plan, execute, execute_pages, execute_past_caches},
 };
 
-/// Shares of a piece that several threads copy. More than there are threads, so that a slow one holds up little.
+/// Shares of a piece that several threads copy. More than there are threads, so that a slow one
+/// holds up little.
 const SHARES: usize = 16;
 
-/// Bytes of the shortest run that is dealt out by pages: of shorter ones, too many pages are in parts.
+/// Bytes of the shortest run that is dealt out by pages: of shorter ones, too many pages are in
+/// parts.
 const MIN_PAGED_RUN_BYTES: usize = 16 * PAGE_BYTES;
 
 /// A plan in parts of about so many bytes.
 ///
-/// A transpose is cut along the source: a part of many rows of the destination and few of the source would read each line of the source for a
-/// few bytes, and so would the next part.
+/// A transpose is cut along the source: a part of many rows of the destination and few of the
+/// source would read each line of the source for a few bytes, and so would the next part.
 fn parts(plan: &Plan, most_bytes: usize) -> Vec<Plan> {
     if let Class::Transpose { .. } = plan.class()
         && let Some(back) = plan.reversed()
@@ -48,17 +50,19 @@ pub(crate) enum By {
     Caller,
     /// The first thread that has time, past the caches.
     Thread,
-    /// The threads that have time, each parts that lie together, past the caches. They share no byte of the destination.
+    /// The threads that have time, each parts that lie together, past the caches. They share no
+    /// byte of the destination.
     Parts,
-    /// The threads that have time, a page each in turn, so that what lies next to each other lies in the caches of different
-    /// processors: a share is every page whose number has the same remainder, of [`SHARES`]. Shorter runs as [`Parts`](Self::Parts).
+    /// The threads that have time, a page each in turn, so that what lies next to each other lies
+    /// in the caches of different processors: a share is every page whose number has the same
+    /// remainder, of [`SHARES`]. Shorter runs as [`Parts`](Self::Parts).
     Pages,
 }
 
 // SAFETY: the promise of `HostCopy::new` holds for whichever thread runs it.
 unsafe impl Send for HostCopy {}
-// SAFETY: as above; threads that run shares at once write to different bytes, because no two shares have a byte of the destination
-// in common.
+// SAFETY: as above; threads that run shares at once write to different bytes, because no two shares
+// have a byte of the destination in common.
 unsafe impl Sync for HostCopy {}
 
 impl HostCopy {
@@ -95,7 +99,8 @@ impl Work for HostCopy {
     }
 }
 
-/// A slot that threads copy to or from. When this is gone, none does any more, and the slot is idle.
+/// A slot that threads copy to or from. When this is gone, none does any more, and the slot is
+/// idle.
 #[derive(Debug)]
 pub(crate) struct WorkedSlot<'a, D: Device> {
     handle: Option<JobHandle<HostCopy>>,
@@ -128,8 +133,8 @@ impl<D: Device> Staging<D> {
     ///
     /// # Safety
     ///
-    /// The source is readable, and nobody writes to it, until what this answers is finished or dropped; it is one of the two.
-    /// The destination of `pack` begins at 0.
+    /// The source is readable, and nobody writes to it, until what this answers is finished or
+    /// dropped; it is one of the two. The destination of `pack` begins at 0.
     pub(crate) unsafe fn pack(
         &self,
         mut slot: Slot<D>,
@@ -138,7 +143,8 @@ impl<D: Device> Staging<D> {
         by: By,
     ) -> WorkedSlot<'_, D> {
         let dst = slot.bytes_mut(pack.len_bytes()).as_mut_ptr();
-        // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it comes back.
+        // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it comes
+        // back.
         let handle = unsafe { self.work(pack, src, dst, by) };
         WorkedSlot { handle: Some(handle), slot: Some(slot), staging: self }
     }
@@ -147,8 +153,8 @@ impl<D: Device> Staging<D> {
     ///
     /// # Safety
     ///
-    /// The destination is writable, and nobody else uses it, until what this answers is finished or dropped; it is one
-    /// of the two. The source of `unpack` begins at 0.
+    /// The destination is writable, and nobody else uses it, until what this answers is finished or
+    /// dropped; it is one of the two. The source of `unpack` begins at 0.
     pub(crate) unsafe fn unpack(
         &self,
         slot: Slot<D>,
@@ -172,7 +178,8 @@ impl<D: Device> Staging<D> {
         let by = if short { By::Parts } else { by };
         let most_bytes = plan.len_bytes().div_ceil(SHARES).next_multiple_of(PAGE_BYTES);
         let parts = if by == By::Parts { parts(&plan, most_bytes) } else { Vec::new() };
-        // SAFETY: the caller's promise. Blocks of a plan are parts of it, and share no byte of its destination.
+        // SAFETY: the caller's promise. Blocks of a plan are parts of it, and share no byte of its
+        // destination.
         let copy = unsafe { HostCopy::new(plan, src, dst, by, parts) };
         if by == By::Caller { JobHandle::new(copy) } else { self.copy_pool.give(copy) }
     }

@@ -2,8 +2,8 @@
 
 use std::{fmt, ops::Range, panic::Location, time::Duration};
 
-/// What a device and its host did, and when. Times count from one origin; what that is, and how fast time passes, is the recorder's
-/// to say.
+/// What a device and its host did, and when. Times count from one origin; what that is, and how
+/// fast time passes, is the recorder's to say.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeline {
@@ -47,7 +47,8 @@ pub struct Span {
     pub name: &'static str,
     /// From the moment it began to the moment it ended.
     pub time: Range<Duration>,
-    /// The number of the operation: that which the call enqueues, or the next one if it enqueues none.
+    /// The number of the operation: that which the call enqueues, or the next one if it enqueues
+    /// none.
     pub number: u64,
     /// Bytes that it moves, allocates or frees.
     pub bytes: Option<usize>,

@@ -20,12 +20,14 @@ use crate::{
 
 /// A device that times events, and keeps a [`Timeline`] of everything it is asked for.
 ///
-/// It is used as the device it wraps is, at a price: two timed events an operation, a few microseconds each on CUDA. Operations that
-/// follow each other without a gap take a little longer so, and the times of short ones are mostly those of the events. What is
-/// recorded is kept until [`clear`](Self::clear), a few hundred bytes an operation.
+/// It is used as the device it wraps is, at a price: two timed events an operation, a few
+/// microseconds each on CUDA. Operations that follow each other without a gap take a little longer
+/// so, and the times of short ones are mostly those of the events. What is recorded is kept until
+/// [`clear`](Self::clear), a few hundred bytes an operation.
 ///
-/// Times are real. Those of streams are the device's own clock, good to a microsecond; those of the host are its own, and the two are put
-/// together when the device is wrapped, to about ten microseconds. A wait of a stream lasts from when the stream came to it until it went on.
+/// Times are real. Those of streams are the device's own clock, good to a microsecond; those of the
+/// host are its own, and the two are put together when the device is wrapped, to about ten
+/// microseconds. A wait of a stream lasts from when the stream came to it until it went on.
 ///
 /// Clones are one device. Its extras are those of the device it wraps.
 #[derive(Debug)]
@@ -39,7 +41,8 @@ impl<D: Timing> Profiled<D> {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the device does not time events. It cannot open a stream, or fails.
+    /// [`Unsupported`](crate::Error::Unsupported): the device does not time events. It cannot open
+    /// a stream, or fails.
     pub fn new(device: D) -> Result<Self> {
         let log = Arc::new(Log::new(&device)?);
         Ok(Self { device: Arc::new(device), log })
@@ -51,7 +54,8 @@ impl<D: Timing> Profiled<D> {
         &self.device
     }
 
-    /// What was recorded so far and is finished. Does not synchronize: wait for the streams before, or what still runs is missing.
+    /// What was recorded so far and is finished. Does not synchronize: wait for the streams before,
+    /// or what still runs is missing.
     #[must_use]
     pub fn timeline(&self) -> Timeline {
         let info = self.device.info();
@@ -68,8 +72,8 @@ impl<D: Timing> Profiled<D> {
         self.log.set_recording(on);
     }
 
-    /// Gives the next operation this number, and those that follow the next ones; after `u64::MAX` comes 0. They count from 0
-    /// otherwise.
+    /// Gives the next operation this number, and those that follow the next ones; after `u64::MAX`
+    /// comes 0. They count from 0 otherwise.
     pub fn number_next(&self, number: u64) {
         self.log.number_next(number);
     }

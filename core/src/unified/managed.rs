@@ -17,7 +17,8 @@ use crate::{
     pinned_pool::PinnedPool,
 };
 
-/// An N-dimensional array in managed memory: a slice to the host, an array to the device, and moved to who uses it.
+/// An N-dimensional array in managed memory: a slice to the host, an array to the device, and moved
+/// to who uses it.
 ///
 /// Dropping it does not block: the memory is freed when the device is finished with it.
 ///
@@ -59,7 +60,8 @@ impl<D: ManagedMemory> Drop for Counted<D> {
 }
 
 impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
-    /// Allocates zeroed managed memory of `shape`, in C order. May block for as long as the driver takes.
+    /// Allocates zeroed managed memory of `shape`, in C order. May block for as long as the driver
+    /// takes.
     ///
     /// Never more, all that is alive together, than the device has free.
     ///

@@ -13,10 +13,12 @@ use crate::{
     layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
 };
 
-/// An N-dimensional array in host memory that the device reads and writes in place: a slice to the one, an array to the
-/// other. For small or rarely touched data, since the device reaches it over the link.
+/// An N-dimensional array in host memory that the device reads and writes in place: a slice to the
+/// one, an array to the other. For small or rarely touched data, since the device reaches it over
+/// the link.
 ///
-/// Dropping it does not block: the memory is freed, or goes back to the pinned pool, when the device is finished with it.
+/// Dropping it does not block: the memory is freed, or goes back to the pinned pool, when the
+/// device is finished with it.
 ///
 /// ```
 /// use devarray::{Array, Context, MappedArray};
@@ -36,7 +38,8 @@ pub struct MappedArray<T: Element, D: MapHost> {
 }
 
 impl<T: Element, D: MapHost> MappedArray<T, D> {
-    /// Allocates zeroed mapped memory of `shape`, in C order. May block for as long as the driver takes.
+    /// Allocates zeroed mapped memory of `shape`, in C order. May block for as long as the driver
+    /// takes.
     ///
     /// # Errors
     ///
@@ -72,7 +75,8 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
         Self::from_pinned(shape, buffer)
     }
 
-    /// Gives pinned memory that was allocated [mapped](HostFlags::mapped) to the device, in place. Does not copy.
+    /// Gives pinned memory that was allocated [mapped](HostFlags::mapped) to the device, in place.
+    /// Does not copy.
     ///
     /// # Errors
     ///

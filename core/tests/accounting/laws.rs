@@ -1,5 +1,5 @@
-//! What the ledger of every backend's context must say. Generic over the device; each is a test of the simulator, of the
-//! fake driver, and of hardware.
+//! What the ledger of every backend's context must say. Generic over the device; each is a test of
+//! the simulator, of the fake driver, and of hardware.
 
 use std::{
     panic::{AssertUnwindSafe, Location, catch_unwind},
@@ -31,7 +31,8 @@ fn line() -> u32 {
     Location::caller().line()
 }
 
-/// Every kind is named, with its bytes, the tag in force, and the line of the call; and no more when it is dropped.
+/// Every kind is named, with its bytes, the tag in force, and the line of the call; and no more
+/// when it is dropped.
 pub(crate) fn the_ledger_names_every_allocation<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     assert_eq!(live(context), []);
@@ -104,7 +105,8 @@ pub(crate) fn statistics_are_exact<D: AllKinds>(context: &Context<D>) {
     assert_eq!(context.memory_statistics().live_bytes(), 0);
 }
 
-/// A scope sees the peak since it began, whatever other scopes began, ended or were forgotten meanwhile.
+/// A scope sees the peak since it began, whatever other scopes began, ended or were forgotten
+/// meanwhile.
 pub(crate) fn peak_scopes_nest_and_overlap<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let make = |n| Array::<u8, D>::zeros(&stream, &[n]).unwrap();
@@ -250,7 +252,8 @@ pub(crate) fn a_hook_may_panic<D: AllKinds>(context: &Context<D>) {
     assert_eq!(context.live_allocations(), []);
 }
 
-/// A hook may use the context, streams and arrays: no lock is held. What it allocates it is not told of.
+/// A hook may use the context, streams and arrays: no lock is held. What it allocates it is not
+/// told of.
 pub(crate) fn a_hook_may_use_the_context<D: AllKinds>(context: &Context<D>) {
     struct Curious<D: Device>(Mutex<Option<Context<D>>>, Mutex<Vec<usize>>);
     impl<D: Device> MemoryHook for Curious<D> {
@@ -273,7 +276,8 @@ pub(crate) fn a_hook_may_use_the_context<D: AllKinds>(context: &Context<D>) {
     context.set_memory_hook(None);
 }
 
-/// The pool keeps what was freed, tells of it, and gives it back when told or when something waits; never what is in use.
+/// The pool keeps what was freed, tells of it, and gives it back when told or when something waits;
+/// never what is in use.
 pub(crate) fn the_pool_can_be_asked_and_trimmed<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let pool = || context.pool_statistics().unwrap();

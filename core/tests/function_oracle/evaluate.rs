@@ -1,4 +1,5 @@
-//! What an expression gives for one element, by the words of the language's rules, one operation at a time.
+//! What an expression gives for one element, by the words of the language's rules, one operation at
+//! a time.
 
 use devarray::function::ElementType;
 use half::{bf16, f16};

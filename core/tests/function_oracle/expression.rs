@@ -1,4 +1,5 @@
-//! Random expressions: a tape of numbers decides, so that a shorter tape of smaller numbers is a simpler expression.
+//! Random expressions: a tape of numbers decides, so that a shorter tape of smaller numbers is a
+//! simpler expression.
 
 use std::fmt;
 

@@ -147,7 +147,8 @@ impl Size {
         }
     }
 
-    /// The bits of the half that is nearest, ties to even: `values` of the bits below `infinity`, which stands for `top`.
+    /// The bits of the half that is nearest, ties to even: `values` of the bits below `infinity`,
+    /// which stands for `top`.
     fn rounded(self, infinity: u16, top: f64, values: impl Fn(u16) -> f64) -> u16 {
         match self {
             Self::Float(value) if value.is_nan() => return infinity + 1,

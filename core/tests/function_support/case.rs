@@ -1,4 +1,5 @@
-//! Golden cases of functions on host memory: their text, and the view that the steps of a text make.
+//! Golden cases of functions on host memory: their text, and the view that the steps of a text
+//! make.
 #![allow(unsafe_code)] // interprets programs on memory of its own
 
 use std::error::Error;
@@ -86,7 +87,8 @@ fn broadcast(shapes: &[&[usize]]) -> Option<Vec<usize>> {
     Some(result)
 }
 
-/// What a case gives: the element type, shape and bytes of the result in row-major order, or the kind of error.
+/// What a case gives: the element type, shape and bytes of the result in row-major order, or the
+/// kind of error.
 pub(crate) type Found = Result<(ElementType, Vec<usize>, Vec<u8>), FunctionErrorKind>;
 
 pub(crate) fn compute(case: &Value) -> Outcome<Found> {

@@ -1,5 +1,5 @@
-//! What every backend's pinned, registered, mapped and managed memory must do. Generic over the device; each is a test of
-//! the simulator, of the fake driver, and of hardware.
+//! What every backend's pinned, registered, mapped and managed memory must do. Generic over the
+//! device; each is a test of the simulator, of the fake driver, and of hardware.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,7 +17,8 @@ fn numbers(len: usize) -> Vec<u32> {
     (0..len).map(|k| u32::try_from(k).unwrap().wrapping_mul(2_654_435_761)).collect()
 }
 
-/// Pinned memory of every combination of flags is zeroed, takes data, goes to the device and back, and is counted.
+/// Pinned memory of every combination of flags is zeroed, takes data, goes to the device and back,
+/// and is counted.
 pub(crate) fn pinned_with_every_flag<D: HostKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let before = context.host_memory_statistics();
@@ -49,7 +50,8 @@ pub(crate) fn pinned_with_every_flag<D: HostKinds>(context: &Context<D>) {
     assert!(after.peak_pinned_bytes >= 280);
 }
 
-/// What is given back within the limit is used again, zeroed; what goes over the limit is refused and changes nothing.
+/// What is given back within the limit is used again, zeroed; what goes over the limit is refused
+/// and changes nothing.
 pub(crate) fn pinned_pool_keeps_to_its_limits<D: HostKinds>(context: &Context<D>) {
     context.set_pinned_limits(PinnedLimits::new(10_000, 4_000));
     let mut first = context.pinned::<u8>(3000).unwrap();
@@ -76,7 +78,8 @@ pub(crate) fn pinned_pool_keeps_to_its_limits<D: HostKinds>(context: &Context<D>
     context.set_pinned_limits(PinnedLimits::default());
 }
 
-/// Registered memory copies as any other, several slices at once, whole and in part, nested, whatever the strides.
+/// Registered memory copies as any other, several slices at once, whole and in part, nested,
+/// whatever the strides.
 pub(crate) fn registered_memory_copies_as_any_other<D: HostKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let (mut one, mut two) = (numbers(5000), vec![0_u32; 5000]);
@@ -144,7 +147,8 @@ pub(crate) fn registration_ends_on_unwind<D: HostKinds>(context: &Context<D>) {
     assert_eq!(context.take_errors(), []);
 }
 
-/// A mapped array is one memory: each side sees what the other wrote, through slices too, and on any stream.
+/// A mapped array is one memory: each side sees what the other wrote, through slices too, and on
+/// any stream.
 pub(crate) fn mapped_memory_is_one_memory<D: HostKinds>(context: &Context<D>) {
     let (left, right) = (context.stream().unwrap(), context.stream().unwrap());
     let mut mapped = MappedArray::from_slice(context, &[20, 30], &numbers(600)).unwrap();
@@ -161,7 +165,8 @@ pub(crate) fn mapped_memory_is_one_memory<D: HostKinds>(context: &Context<D>) {
     }
     assert_eq!(mapped.host().unwrap(), expected);
 
-    // Written by the host, read by the device, written by the device on another stream, read by the host.
+    // Written by the host, read by the device, written by the device on another stream, read by the
+    // host.
     mapped.host_mut().unwrap()[599] = 42;
     let last = mapped.view().slice_axis(0, 19..).unwrap().slice_axis(1, 29..).unwrap();
     assert_eq!(last.to_vec(&right).unwrap(), [42]);
@@ -190,7 +195,8 @@ pub(crate) fn mapped_memory_is_one_memory<D: HostKinds>(context: &Context<D>) {
     assert!(matches!(refused, Error::Unsupported { .. }), "{refused}");
 }
 
-/// Managed memory is one memory wherever it is, with and without hints, and never more than the device has free.
+/// Managed memory is one memory wherever it is, with and without hints, and never more than the
+/// device has free.
 pub(crate) fn managed_memory_is_one_memory<D: HostKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let mut managed = ManagedArray::<u32, D>::zeros(context, &[300, 100]).unwrap();
@@ -228,7 +234,8 @@ pub(crate) fn managed_memory_is_one_memory<D: HostKinds>(context: &Context<D>) {
     empty.advise(Advice::ReadMostly).unwrap();
 }
 
-/// Portable pinned memory serves every context of the backend; any other serves its own alone, and is given back.
+/// Portable pinned memory serves every context of the backend; any other serves its own alone, and
+/// is given back.
 pub(crate) fn portable_memory_serves_other_contexts<D: HostKinds>(context: &Context<D>, other: &Context<D>) {
     let stream = other.stream().unwrap();
     let mut array = Array::<u32, D>::zeros(&stream, &[35]).unwrap();

@@ -1,5 +1,6 @@
-//! The tricky behaviours of Numba that concern arrays, host memory and copies, by their number in the list of forty. Each
-//! says whether it is kept, or fixed: then the old case is what is tested. Generic over the device.
+//! The tricky behaviours of Numba that concern arrays, host memory and copies, by their number in
+//! the list of forty. Each says whether it is kept, or fixed: then the old case is what is tested.
+//! Generic over the device.
 
 use devarray::{
     Array, Context, HostArray, Layout, LayoutError, MappedArray, NdLayout, Order, PinnedLimits,

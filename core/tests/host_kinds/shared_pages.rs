@@ -1,4 +1,5 @@
-//! Slices of one page, pinned by several threads: what one does at the end of its pinning, while another copies, must not show.
+//! Slices of one page, pinned by several threads: what one does at the end of its pinning, while
+//! another copies, must not show.
 
 use std::{
     sync::{
@@ -30,8 +31,9 @@ fn byte(slice: usize, round: u8, at: usize) -> u8 {
     at[0] ^ at[1].rotate_left(3) ^ at[2] ^ round.wrapping_mul(29) ^ slice.to_le_bytes()[0].wrapping_mul(83)
 }
 
-/// Two long slices that meet inside a page, among short ones, all of one allocation; each slice has a thread. All threads pin, copy there
-/// and back, compare and unpin, again and again: so pinnings of neighbours in the same pages begin and end while copies are in flight.
+/// Two long slices that meet inside a page, among short ones, all of one allocation; each slice has
+/// a thread. All threads pin, copy there and back, compare and unpin, again and again: so pinnings
+/// of neighbours in the same pages begin and end while copies are in flight.
 ///
 /// How often a short slice came and went meanwhile.
 pub(crate) fn neighbours_end_while_others_copy<D: RegisterHost>(context: &Context<D>, load: &Load) -> usize {

@@ -1,4 +1,5 @@
-//! Memory that was lent, or opened, is used no further than its elements, whatever layouts a safe program asks for.
+//! Memory that was lent, or opened, is used no further than its elements, whatever layouts a safe
+//! program asks for.
 
 use devarray::{Array, Context, Error, Layout, LayoutError, NdLayout, Order, StreamHandle, ix};
 use devarray_mock::MockDevice;
@@ -34,7 +35,8 @@ fn lend(
     found
 }
 
-/// Every copy between two lines of elements of an array whose buffer begins before it, and ends behind it.
+/// Every copy between two lines of elements of an array whose buffer begins before it, and ends
+/// behind it.
 #[test]
 fn a_lent_array_reaches_no_byte_around_it() {
     let mut refused = 0;

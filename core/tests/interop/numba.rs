@@ -1,5 +1,6 @@
-//! The tricky behaviours of Numba that concern the doors to other code, by their number in the list of forty. Each says
-//! whether it is kept, or fixed: then the old case is what is tested. Generic over the device.
+//! The tricky behaviours of Numba that concern the doors to other code, by their number in the list
+//! of forty. Each says whether it is kept, or fixed: then the old case is what is tested. Generic
+//! over the device.
 #![allow(unsafe_code)] // stands for other code
 
 use devarray::{
@@ -9,14 +10,16 @@ use devarray::{
     ipc::RemoteArray,
 };
 
-/// Fixed: what is told to other code of repeated elements are their strides, 0, and not that they were contiguous.
+/// Fixed: what is told to other code of repeated elements are their strides, 0, and not that they
+/// were contiguous.
 pub(crate) fn numba_18_repeated_elements_tell_their_strides<D: ForeignMemory>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let core = Array::from_slice(&stream, &[3], &[7_u32, 8, 9]).unwrap();
     let many = core.view().broadcast_to(&[4, 3]).unwrap();
     assert_eq!((many.address(), many.strides()), (core.view().address(), &[0, 1][..]));
     assert!(!many.is_c_contiguous() && !many.is_f_contiguous());
-    // Other code that takes address, shape and strides at their word reads nothing beyond the three that there are.
+    // Other code that takes address, shape and strides at their word reads nothing beyond the three
+    // that there are.
     let span = many.layout().span();
     let line = Layout::new(&[span.len()], &[1], 0).unwrap();
     // SAFETY: the elements of `core`, which is read only until the end.
@@ -24,7 +27,8 @@ pub(crate) fn numba_18_repeated_elements_tell_their_strides<D: ForeignMemory>(co
     assert_eq!(seen.to_vec(&stream).unwrap(), [7, 8, 9]);
 }
 
-/// Kept: memory of other code waits for its producer's stream, without blocking the host. Fixed: all streams wait, not one.
+/// Kept: memory of other code waits for its producer's stream, without blocking the host. Fixed:
+/// all streams wait, not one.
 pub(crate) fn numba_36_adopted_memory_waits_for_its_producer<D: ForeignMemory>(context: &Context<D>) {
     let (stream, other) = (context.stream().unwrap(), context.stream().unwrap());
     let released = Array::<u8, D>::zeros(&stream, &[5000]).unwrap().release(&stream).unwrap();

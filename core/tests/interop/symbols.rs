@@ -1,5 +1,6 @@
-//! What every backend's variables of modules must do, given a module with the variables `scale` of 16 bytes and `table` of 4,096.
-//! Generic over the device; each is a test of the simulator, of the fake driver, and of hardware.
+//! What every backend's variables of modules must do, given a module with the variables `scale` of
+//! 16 bytes and `table` of 4,096. Generic over the device; each is a test of the simulator, of the
+//! fake driver, and of hardware.
 
 use devarray::{Array, Context, Error, LayoutError, Module, backend::DeviceSymbols};
 

@@ -1,4 +1,5 @@
-//! A naive model of an array: the value at every index, in row-major order. Knows nothing of strides.
+//! A naive model of an array: the value at every index, in row-major order. Knows nothing of
+//! strides.
 #![allow(clippy::unwrap_used, dead_code)] // helpers of tests; each test file uses some of them
 
 use devarray::NdLayout;
@@ -74,7 +75,8 @@ impl Model {
         values.permute(&(0..shape.len()).rev().collect::<Vec<_>>())
     }
 
-    /// The difference of the first two values along each axis longer than 1, if those differences explain every value.
+    /// The difference of the first two values along each axis longer than 1, if those differences
+    /// explain every value.
     pub(crate) fn strides(&self) -> Option<Vec<Option<isize>>> {
         let first = vec![0; self.rank()];
         let strides: Vec<Option<isize>> = (0..self.rank())

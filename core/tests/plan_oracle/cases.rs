@@ -1,4 +1,5 @@
-//! Random pairs of layouts: views of dense parents in any axis order, with steps, gaps, reversals and repeats.
+//! Random pairs of layouts: views of dense parents in any axis order, with steps, gaps, reversals
+//! and repeats.
 
 use devarray::{Layout, backend::Capabilities, copy::Plan};
 use proptest::{collection::vec, prelude::*, sample::select};

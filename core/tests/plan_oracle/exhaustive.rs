@@ -1,4 +1,5 @@
-//! Every pair of nested layouts of some small shapes: all axis orders, all directions, gaps and repeats.
+//! Every pair of nested layouts of some small shapes: all axis orders, all directions, gaps and
+//! repeats.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +28,8 @@ fn orders(rank: usize) -> Vec<Vec<usize>> {
     orders
 }
 
-/// Every side of the shape: innermost stride 1 or 2, outer axes with `pads` elements between, each axis forward or
-/// backward and, for a source, repeated.
+/// Every side of the shape: innermost stride 1 or 2, outer axes with `pads` elements between, each
+/// axis forward or backward and, for a source, repeated.
 fn sides(shape: &[usize], is_source: bool) -> Vec<Side> {
     let rank = shape.len();
     let directions: &[isize] = if is_source { &[1, -1, 0] } else { &[1, -1] };
@@ -94,8 +95,8 @@ fn small_shapes() {
     assert!(cases > 10_000, "{cases}");
 }
 
-/// Every destination of some shape with small strides, nested or interleaved: planned if and only if no two indices
-/// meet.
+/// Every destination of some shape with small strides, nested or interleaved: planned if and only
+/// if no two indices meet.
 #[test]
 fn small_destinations() {
     let shape = [2, 3, 2];

@@ -1,4 +1,5 @@
-//! The host executor moves the bytes of the map and leaves every other byte of the destination alone.
+//! The host executor moves the bytes of the map and leaves every other byte of the destination
+//! alone.
 
 use devarray::{
     LayoutError,
@@ -12,8 +13,8 @@ use crate::{
     random::fixed,
 };
 
-/// Room before both sides, odd so that no run is aligned to its width, and after the destination. The source ends with
-/// its last byte, so that a sanitizer sees a read beyond it.
+/// Room before both sides, odd so that no run is aligned to its width, and after the destination.
+/// The source ends with its last byte, so that a sanitizer sees a read beyond it.
 const MARGIN: usize = 3;
 
 /// Source bytes of which neighbours differ, and a destination in which every byte is a canary.

@@ -1,4 +1,5 @@
-//! Random cases: runs, classes, spans, blocks and staging against the map; and what the cases cover.
+//! Random cases: runs, classes, spans, blocks and staging against the map; and what the cases
+//! cover.
 
 use std::{collections::BTreeMap, ops::Range};
 

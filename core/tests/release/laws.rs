@@ -1,5 +1,6 @@
-//! What every backend's context does with memory that is given back later, and when memory is short. Generic over the
-//! device; each is a test of the simulator, of the fake driver, and of hardware.
+//! What every backend's context does with memory that is given back later, and when memory is
+//! short. Generic over the device; each is a test of the simulator, of the fake driver, and of
+//! hardware.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -26,7 +27,8 @@ fn bytes<D: Device>(context: &Context<D>, len: usize) -> Array<u8, D> {
     Array::zeros(&context.stream().unwrap(), &[len]).unwrap()
 }
 
-/// Kept from Numba: ten may wait, the eleventh has all given back; so has a byte more than may wait, and not the last byte.
+/// Kept from Numba: ten may wait, the eleventh has all given back; so has a byte more than may
+/// wait, and not the last byte.
 pub(crate) fn limits_are_strict<D: AllKinds>(context: &Context<D>) {
     drop(bytes(context, 100));
     assert_eq!(pending(context), (0, 0), "nothing waits unless it is asked for");
@@ -55,8 +57,8 @@ pub(crate) fn limits_are_strict<D: AllKinds>(context: &Context<D>) {
     assert_eq!(pending(context), (0, 0));
 }
 
-/// Fixed: bytes of every kind count, pinned memory too; what the pinned pool keeps need not wait; memory that the program
-/// lends for the time of a call is released at once.
+/// Fixed: bytes of every kind count, pinned memory too; what the pinned pool keeps need not wait;
+/// memory that the program lends for the time of a call is released at once.
 pub(crate) fn every_kind_counts<D: AllKinds>(context: &Context<D>) {
     context.set_release_limits(ReleaseLimits::new(100, usize::MAX));
     drop(context.pinned::<u8>(1000).unwrap());
@@ -89,8 +91,8 @@ pub(crate) fn every_kind_counts<D: AllKinds>(context: &Context<D>) {
     context.set_release_limits(ReleaseLimits::default());
 }
 
-/// Kept: scopes nest, put everything off however much it is, and end on unwind. Fixed: what is over the limits is given back
-/// when the outermost ends, and an explicit flush works inside.
+/// Kept: scopes nest, put everything off however much it is, and end on unwind. Fixed: what is over
+/// the limits is given back when the outermost ends, and an explicit flush works inside.
 pub(crate) fn deferrals_nest_and_end<D: AllKinds>(context: &Context<D>) {
     context.set_release_limits(ReleaseLimits::new(2, 1000));
     context.defer_cleanup(|| {
@@ -147,7 +149,8 @@ pub(crate) fn work_in_flight_is_not_disturbed<D: AllKinds>(context: &Context<D>)
     context.set_release_limits(ReleaseLimits::default());
 }
 
-/// Fixed: what waits is given back when memory is short, also inside a deferral, of the device and of a limit.
+/// Fixed: what waits is given back when memory is short, also inside a deferral, of the device and
+/// of a limit.
 pub(crate) fn shortage_flushes<D: AllKinds>(context: &Context<D>) {
     let most = context.device().memory().unwrap().free_bytes;
     for limit in [MemoryLimit::Unlimited, MemoryLimit::Bytes(1000)] {
@@ -202,7 +205,8 @@ pub(crate) fn the_program_is_asked<D: AllKinds>(context: &Context<D>) {
     context.set_memory_hook(None);
 }
 
-/// An allocation that fails in the end says what there was and who holds it; nothing else happened, and the device goes on.
+/// An allocation that fails in the end says what there was and who holds it; nothing else happened,
+/// and the device goes on.
 pub(crate) fn running_out_says_who_holds_what<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let room = context.device().memory().unwrap();

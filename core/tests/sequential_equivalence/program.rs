@@ -29,7 +29,8 @@ impl<T: Element> Held<T> {
     }
 }
 
-/// Applies to the model what a call did to the device: all of it, nothing if refused, unknown if it failed.
+/// Applies to the model what a call did to the device: all of it, nothing if refused, unknown if it
+/// failed.
 pub(super) fn apply<T: Element>(
     model: &mut [Option<T>],
     layout: &Layout,

@@ -1,4 +1,5 @@
-//! Bytes and files of device memory: positions that overflow, that are negative, that are far outside.
+//! Bytes and files of device memory: positions that overflow, that are negative, that are far
+//! outside.
 
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 

@@ -1,4 +1,5 @@
-//! Memory that host and device both reach: slices of it while the device works, views of it that are forgotten.
+//! Memory that host and device both reach: slices of it while the device works, views of it that
+//! are forgotten.
 
 use std::{
     mem,

@@ -103,7 +103,8 @@ fn a_host_layout_reaches_nothing_beside_its_slice() {
     assert!(held > 50, "{held} layouts lie inside");
 }
 
-/// Names of another process's things in bytes that are not what was written: read as something that fits, or refused.
+/// Names of another process's things in bytes that are not what was written: read as something that
+/// fits, or refused.
 #[test]
 fn a_name_in_wrong_bytes_is_refused_or_fits() {
     let device = devices().next().unwrap();

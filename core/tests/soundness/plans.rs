@@ -99,7 +99,8 @@ fn a_plan_moved_twice_as_far_as_numbers_go_reaches_nothing() {
         plan(&bytes(0, 1, 0), &bytes(0, 1, 0)),
     ];
     for plan in plans {
-        // Once far, the next step would put the end, or the start too, beyond the last number, and so before the slice again.
+        // Once far, the next step would put the end, or the start too, beyond the last number, and so
+        // before the slice again.
         for first in [isize::MAX, isize::MAX - 16, isize::MAX - 40, isize::MIN, 1 << 62] {
             for second in [isize::MAX, isize::MAX - 15, 1 << 62, 17, 2, 1] {
                 for sides in [(first, 0, second, 0), (0, first, 0, second), (first, first, second, second)] {

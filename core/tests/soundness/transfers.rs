@@ -15,7 +15,8 @@ use devarray_mock::Site;
 
 use crate::{devices, open, orders};
 
-/// Everything a download needs goes in every order, the download itself by waiting, dropping or forgetting.
+/// Everything a download needs goes in every order, the download itself by waiting, dropping or
+/// forgetting.
 #[test]
 fn whatever_goes_first_memory_is_there_while_the_device_uses_it() {
     for end in ["wait", "drop", "forget"] {
@@ -142,7 +143,8 @@ fn a_portable_buffer_outlives_the_context_it_is_of() {
     }
 }
 
-/// Each call that a transfer makes fails once: the buffer comes back, or is leaked, and is never both.
+/// Each call that a transfer makes fails once: the buffer comes back, or is leaked, and is never
+/// both.
 #[test]
 fn a_transfer_that_fails_anywhere_gives_its_buffer_back_once() {
     let refusal = Error::Driver { backend: "mock", operation: "test", code: 1, name: "ON_PURPOSE".into() };

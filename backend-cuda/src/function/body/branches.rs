@@ -1,4 +1,5 @@
-//! What branches separate: the rest of a program for the elements of a thread, each part for one after the other.
+//! What branches separate: the rest of a program for the elements of a thread, each part for one
+//! after the other.
 
 use devarray::function::primitive::{Binary, Constant, Instruction};
 
@@ -21,8 +22,8 @@ impl Known {
 }
 
 impl Body<'_> {
-    /// Writes the instructions of a region, up to its next branch for one element after the other: what no branch separates
-    /// is what the assembler can interleave.
+    /// Writes the instructions of a region, up to its next branch for one element after the other:
+    /// what no branch separates is what the assembler can interleave.
     pub(super) fn region(
         &self,
         text: &mut Text,
@@ -93,7 +94,8 @@ impl Body<'_> {
         element.1.learn(branch, &results);
     }
 
-    /// Writes a branch one side of which is short and computed in any case, for all elements behind one branch around all.
+    /// Writes a branch one side of which is short and computed in any case, for all elements behind
+    /// one branch around all.
     fn seldom(
         &self,
         text: &mut Text,

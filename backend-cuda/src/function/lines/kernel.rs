@@ -12,11 +12,12 @@ use crate::function::{
     text::{Bank, Reg, Text},
 };
 
-/// The elements of an operand that a thread loaded: for each position along the short axis, for each along the inner.
+/// The elements of an operand that a thread loaded: for each position along the short axis, for
+/// each along the inner.
 type Elements = Vec<Vec<Loaded>>;
 
-/// Most divisions of pixels that are written for all elements of a thread a second time, in case that the quick way is not
-/// sound: the driver takes 2 ms to compile one.
+/// Most divisions of pixels that are written for all elements of a thread a second time, in case
+/// that the quick way is not sound: the driver takes 2 ms to compile one.
 const PLAIN_DIVISIONS: usize = 8;
 
 /// What the parts of a kernel share.
@@ -27,7 +28,8 @@ struct Kernel<'a> {
     deal: usize,
 }
 
-/// The text of a kernel whose threads compute `vector` elements at each of `deal` positions of a short axis.
+/// The text of a kernel whose threads compute `vector` elements at each of `deal` positions of a
+/// short axis.
 pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize, deal: usize) -> String {
     let words = Words::new(class.operands.len(), program.scalars().len(), class.outer.into());
     let kernel = Kernel { class, words, vector, deal };
@@ -67,7 +69,8 @@ pub(in crate::function) fn differs(class: &Class, instruction: Instruction) -> D
     }
 }
 
-/// Memory that nobody writes during a launch may be read through the cache that does not see writes.
+/// Memory that nobody writes during a launch may be read through the cache that does not see
+/// writes.
 pub(in crate::function) fn space(kind: Kind) -> &'static str {
     if matches!(kind, Kind::Input(..)) { "global.nc" } else { "global" }
 }
@@ -112,7 +115,8 @@ impl Kernel<'_> {
             text.line(format_args!("bra {done}"));
             text.place(&plain);
         }
-        // Deviations of channels are in range. If not, pixels are computed one by one, as at the ends of rows.
+        // Deviations of channels are in range. If not, pixels are computed one by one, as at the ends of
+        // rows.
         let pixels = self.class.operands.iter().any(|(_, access)| matches!(access, Access::Dealt { .. }));
         if !pixels || divisions <= PLAIN_DIVISIONS {
             self.whole(text, body, rows, first, None);
@@ -161,8 +165,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// All elements of a thread, loaded and stored side by side. `plain`: divisions are quick, and where one might not be
-    /// exact, all is left to the text at that label.
+    /// All elements of a thread, loaded and stored side by side. `plain`: divisions are quick, and
+    /// where one might not be exact, all is left to the text at that label.
     fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg, plain: Option<&str>) {
         let loaded: Vec<Elements> = (0..rows.len())
             .map(|operand| {

@@ -1,9 +1,11 @@
-//! The text of kernels whose threads lie across rows: elements of neighbouring rows lie side by side.
+//! The text of kernels whose threads lie across rows: elements of neighbouring rows lie side by
+//! side.
 //!
-//! The bits of a lane's number are dealt, from the lowest, to threads of a warp where columns are too few to fill it, to
-//! steps of a thread, to groups of warps, and to blocks. So the threads of a warp load what lies side by side, and lanes
-//! become one in the order of their pairs: by exchange in the warp, in the thread as a binary counter counts, in shared
-//! memory, and last in another launch.
+//! The bits of a lane's number are dealt, from the lowest, to threads of a warp where columns are
+//! too few to fill it, to steps of a thread, to groups of warps, and to blocks. So the threads of a
+//! warp load what lies side by side, and lanes become one in the order of their pairs: by exchange
+//! in the warp, in the thread as a binary counter counts, in shared memory, and last in another
+//! launch.
 
 mod lanes;
 
@@ -163,7 +165,8 @@ struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// Stores the total of a column: as the result, or as the part of a segment, or of a share of one.
+    /// Stores the total of a column: as the result, or as the part of a segment, or of a share of
+    /// one.
     fn conclude(&self, text: &mut Text, part: Part, column: Reg, result: Reg) {
         let mut unit = column;
         if self.site.kernel.segmented {
@@ -177,7 +180,8 @@ impl Ending<'_> {
     }
 }
 
-/// What the lanes of a thread combine to, for each of its columns; with those of its neighbours in the warp.
+/// What the lanes of a thread combine to, for each of its columns; with those of its neighbours in
+/// the warp.
 fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division: Division) -> Vec<Part> {
     let Division { lanes, at_once, vector, across, .. } = division;
     let near = division.near();
@@ -185,7 +189,8 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     let body = site.body(text, rows);
     let rounds = lanes / at_once;
     let new = |text: &mut Text| -> Vec<Part> { (0..vector).map(|_| combining.neutral(text)).collect() };
-    // Totals of 1, 2, 4 … times as many lanes as are loaded at once; where any order is right, of all so far.
+    // Totals of 1, 2, 4 … times as many lanes as are loaded at once; where any order is right, of all
+    // so far.
     let stack: Vec<Vec<Part>> = if combining.has_order() {
         (0..rounds.trailing_zeros()).map(|_| new(text)).collect()
     } else {
@@ -251,7 +256,8 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     all.into_iter().map(|part| nearby(text, site, part, across)).collect()
 }
 
-/// A part with those of the threads of the warp that have the same column, which the first of them knows.
+/// A part with those of the threads of the warp that have the same column, which the first of them
+/// knows.
 fn nearby(text: &mut Text, site: &Site<'_>, part: Part, across: usize) -> Part {
     let (mut part, mut by) = (part, across);
     while by < WARP {

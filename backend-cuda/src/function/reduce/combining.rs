@@ -1,15 +1,17 @@
 //! How two parts of a reduction become one, in registers.
 //!
-//! Sums and products are combined as they are. The least and the greatest of any type are found among integers, its
-//! keys, which are ordered as the elements are, NaN before or behind all others, so that one instruction combines two.
-//! Something that is absent is the neutral element: −0 for a sum of floats, 1 for a product, the last key; combined
-//! with it, each value stays the same.
+//! Sums and products are combined as they are. The least and the greatest of any type are found
+//! among integers, its keys, which are ordered as the elements are, NaN before or behind all
+//! others, so that one instruction combines two. Something that is absent is the neutral element:
+//! −0 for a sum of floats, 1 for a product, the last key; combined with it, each value stays the
+//! same.
 
 use devarray::function::{Combine, ElementType, primitive::RegisterType};
 
 use crate::function::text::{Bank, Reg, Text};
 
-/// What a part of the elements combines to: a value or a key, and where that is if that is asked for.
+/// What a part of the elements combines to: a value or a key, and where that is if that is asked
+/// for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub(super) value: Reg,
@@ -262,8 +264,8 @@ impl Combining {
         text.set(Bank::Predicate, &format!("setp.{by}.{}", self.key()), format_args!("{a}, {b}"))
     }
 
-    /// Both, where all indices of the first precede that of the second, or the first is neutral with an index that is
-    /// present or behind all others.
+    /// Both, where all indices of the first precede that of the second, or the first is neutral
+    /// with an index that is present or behind all others.
     pub(super) fn followed(self, text: &mut Text, a: Part, b: Part) -> Part {
         if self.index.is_none() {
             return self.combined(text, a, b);
@@ -304,7 +306,8 @@ pub(super) fn chosen(text: &mut Text, condition: Reg, a: Part, b: Part) -> Part 
     Part { value, index: a.index.zip(b.index).map(|(a, b)| choose(text, a, b)) }
 }
 
-/// Bits of floats as integers in the order of floats, and back: the magnitude is turned if the sign is set.
+/// Bits of floats as integers in the order of floats, and back: the magnitude is turned if the sign
+/// is set.
 fn turned(text: &mut Text, bits: Reg) -> Reg {
     let (wide, mask) = if bits.bank == Bank::B64 { (64, "0x7fffffffffffffff") } else { (32, "0x7fffffff") };
     let sign = text.set(bits.bank, &format!("shr.s{wide}"), format_args!("{bits}, {}", wide - 1));

@@ -36,13 +36,15 @@ pub(in crate::function) struct Kernel {
 /// How threads are dealt to elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum Form {
-    /// `threads` combine a segment of a row, each of them 4 lanes side by side, whose elements are loaded at once where
-    /// `vector` says so, `steps` times one after another.
+    /// `threads` combine a segment of a row, each of them 4 lanes side by side, whose elements are
+    /// loaded at once where `vector` says so, `steps` times one after another.
     Rows { threads: u16, steps: u16, vector: bool },
-    /// `threads` of a warp combine a short row, four elements each of `chunks` chunks, and `rows` of these at once.
+    /// `threads` of a warp combine a short row, four elements each of `chunks` chunks, and `rows`
+    /// of these at once.
     Short { threads: u16, rows: u16, chunks: u16, vector: bool },
-    /// A thread combines `lanes` lanes one after another, `at_once` of them with `steps` elements each at once, of each of
-    /// `vector` columns; `across` threads lie side by side, and `split` blocks share a segment.
+    /// A thread combines `lanes` lanes one after another, `at_once` of them with `steps` elements
+    /// each at once, of each of `vector` columns; `across` threads lie side by side, and
+    /// `split` blocks share a segment.
     Columns { across: u16, lanes: u16, at_once: u16, steps: u16, vector: u16, split: u16 },
     /// `threads` combine a row twice, of which they load four elements each, `loads` times.
     Twice { threads: u16, loads: u16 },
@@ -55,7 +57,8 @@ pub(in crate::function) enum Form {
 pub(in crate::function) enum Running {
     /// The total of each tile.
     Totals,
-    /// What precedes each element, or that with the element. `carried`: what precedes a tile is there.
+    /// What precedes each element, or that with the element. `carried`: what precedes a tile is
+    /// there.
     Elements { form: ReduceForm, carried: bool },
     /// The same of all tiles in one launch, which wait for one another.
     Linked { form: ReduceForm },

@@ -1,11 +1,13 @@
-//! How the tiles of a running form are linked in one launch: each says what it has, and waits for those before it.
+//! How the tiles of a running form are linked in one launch: each says what it has, and waits for
+//! those before it.
 //!
-//! Blocks take tiles in order, so a tile waits only for tiles of blocks that run or are done, and none waits for ever.
-//! What is told is a word with a mark in its high half that is 0 until then. A tile tells its total, and needs those of the
-//! tiles before it in its group, of as many tiles as a block has threads: each thread waits for one, and they make the
-//! totals of aligned blocks of tiles from these. The last tile of a group tells the total of the largest aligned block of
-//! groups that ends with it, and the first what precedes the group: for that it needs what precedes that block and the
-//! block's total, which the group in front tells.
+//! Blocks take tiles in order, so a tile waits only for tiles of blocks that run or are done, and
+//! none waits for ever. What is told is a word with a mark in its high half that is 0 until then. A
+//! tile tells its total, and needs those of the tiles before it in its group, of as many tiles as a
+//! block has threads: each thread waits for one, and they make the totals of aligned blocks of
+//! tiles from these. The last tile of a group tells the total of the largest aligned block of
+//! groups that ends with it, and the first what precedes the group: for that it needs what precedes
+//! that block and the block's total, which the group in front tells.
 
 use super::{
     combining::{Part, assign, chosen},
@@ -20,8 +22,8 @@ const WARPS: usize = BLOCK as usize / WARP;
 /// Tiles of a group.
 pub(super) const GROUP: u64 = BLOCK as u64;
 
-/// Words of 4 bytes of shared memory behind the slots: the number of the tile, what precedes it, totals of warps, and of
-/// the blocks of tiles to the left that are smaller than a warp.
+/// Words of 4 bytes of shared memory behind the slots: the number of the tile, what precedes it,
+/// totals of warps, and of the blocks of tiles to the left that are smaller than a warp.
 const BEFORE: usize = 2;
 const OF_WARPS: usize = 4;
 const OF_BLOCKS: usize = OF_WARPS + WARPS;
@@ -170,8 +172,8 @@ impl Group {
     }
 }
 
-/// What precedes the group of a tile, the `nth` in it; `early`: what was told of that; `whole`: the total of the group, if
-/// the tile is its last.
+/// What precedes the group of a tile, the `nth` in it; `early`: what was told of that; `whole`: the
+/// total of the group, if the tile is its last.
 fn of_groups(
     text: &mut Text,
     site: &Site<'_>,

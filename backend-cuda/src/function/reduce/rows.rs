@@ -1,8 +1,8 @@
 //! The text of kernels whose threads lie along the elements of a row.
 //!
-//! A thread has four lanes of a segment side by side, and adds their elements in rising order; neighbouring lanes are
-//! in one thread, neighbouring threads in one warp, so that lanes are combined in registers, by exchange in the warp, and
-//! last through shared memory.
+//! A thread has four lanes of a segment side by side, and adds their elements in rising order;
+//! neighbouring lanes are in one thread, neighbouring threads in one warp, so that lanes are
+//! combined in registers, by exchange in the warp, and last through shared memory.
 
 use devarray::function::{Combine, primitive::Program};
 
@@ -105,7 +105,8 @@ pub(super) fn whole(
     part
 }
 
-/// Stores the part of a segment; the block that is the last of its row to do so goes on with all of them, and others exit.
+/// Stores the part of a segment; the block that is the last of its row to do so goes on with all of
+/// them, and others exit.
 fn join(
     text: &mut Text,
     site: &Site<'_>,

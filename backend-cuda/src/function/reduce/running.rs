@@ -1,8 +1,9 @@
-//! The text of kernels of running forms: a tile of a row goes through the threads of a block, or of a part of one.
+//! The text of kernels of running forms: a tile of a row goes through the threads of a block, or of
+//! a part of one.
 //!
-//! Totals of aligned blocks of elements grow upwards: in a thread, in its warp by exchange, in the block through shared
-//! memory. What precedes an element comes downwards: what precedes the tile, with the totals of the blocks to the left
-//! of the element, the largest first.
+//! Totals of aligned blocks of elements grow upwards: in a thread, in its warp by exchange, in the
+//! block through shared memory. What precedes an element comes downwards: what precedes the tile,
+//! with the totals of the blocks to the left of the element, the largest first.
 
 use devarray::{backend::ReduceForm, function::primitive::Program};
 
@@ -34,7 +35,8 @@ struct Place {
     /// The thread's first element in the tile.
     first: Reg,
     len: Reg,
-    /// The thread's number among those of the tile, in its warp, and the warp's first slot in shared memory.
+    /// The thread's number among those of the tile, in its warp, and the warp's first slot in
+    /// shared memory.
     thread: Reg,
     lane: Reg,
     slot: Reg,
@@ -86,7 +88,8 @@ pub(super) fn write(
     };
     let elements = load(&mut text, &site, body.as_ref(), &place, (threads, pieces));
 
-    // Upwards. What a thread learns on the way it keeps, or asks for again if that is more than registers hold.
+    // Upwards. What a thread learns on the way it keeps, or asks for again if that is more than
+    // registers hold.
     let keeps = pieces == 1;
     let (mut totals, mut known) = (Vec::new(), Vec::new());
     for four in &elements {
@@ -170,8 +173,8 @@ pub(super) fn write(
     text.finish(words.count(), shared_words)
 }
 
-/// What a thread learns of four elements and those of its warp: the total of the first two, of the block beside its own at
-/// each level, and of all.
+/// What a thread learns of four elements and those of its warp: the total of the first two, of the
+/// block beside its own at each level, and of all.
 struct Upwards {
     pair: Part,
     beside: Vec<Part>,

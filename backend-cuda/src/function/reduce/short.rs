@@ -1,5 +1,6 @@
-//! The text of kernels of short rows: threads of one warp have a row, and a thread loads all that it has of some rows before it
-//! combines. Rows that are longer than four elements for each thread of a warp go through it in chunks.
+//! The text of kernels of short rows: threads of one warp have a row, and a thread loads all that
+//! it has of some rows before it combines. Rows that are longer than four elements for each thread
+//! of a warp go through it in chunks.
 
 use devarray::function::primitive::Program;
 
@@ -25,8 +26,8 @@ struct Row<'a> {
     loaded: Vec<(Elements, usize)>,
 }
 
-/// The text of a kernel: `threads` have `rows` rows of `chunks` chunks, and load four elements at once where `vector` says
-/// so.
+/// The text of a kernel: `threads` have `rows` rows of `chunks` chunks, and load four elements at
+/// once where `vector` says so.
 pub(super) fn write(
     program: &Program,
     class: &Class,

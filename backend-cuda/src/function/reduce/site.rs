@@ -1,4 +1,5 @@
-//! What all kernels that reduce have in common: addresses along axes, elements from memory, and what becomes of a total.
+//! What all kernels that reduce have in common: addresses along axes, elements from memory, and
+//! what becomes of a total.
 
 mod outcome;
 
@@ -64,7 +65,8 @@ impl<'a> Site<'a> {
         Some(self.body_of(text, (self.program, self.words.scalars()), rows, None))
     }
 
-    /// A program whose scalars begin at a word, with what all of a thread's elements have in common; an input may be known.
+    /// A program whose scalars begin at a word, with what all of a thread's elements have in
+    /// common; an input may be known.
     pub(super) fn body_of<'p>(
         &self,
         text: &mut Text,
@@ -193,7 +195,8 @@ impl<'a> Site<'a> {
         text.set(Bank::B32, "add.u32", format_args!("{start}, {local}"))
     }
 
-    /// Addresses of a position, moved on by one step of all lanes of a segment; `step` counts from `local`.
+    /// Addresses of a position, moved on by one step of all lanes of a segment; `step` counts from
+    /// `local`.
     pub(super) fn further(
         &self,
         text: &mut Text,

@@ -15,7 +15,8 @@ pub(super) struct Axis {
     pub(super) strides: Vec<i64>,
 }
 
-/// What is reduced where. The result is the first operand; its strides along the axes of a total that are reduced are 0.
+/// What is reduced where. The result is the first operand; its strides along the axes of a total
+/// that are reduced are 0.
 #[derive(Debug, Clone)]
 pub(super) struct Space {
     pub(super) kinds: Vec<Kind>,
@@ -102,7 +103,8 @@ impl Space {
         Some(halves)
     }
 
-    /// Parts of rows, which lie in memory of their own: operands behind the result, of which each row has so many.
+    /// Parts of rows, which lie in memory of their own: operands behind the result, of which each
+    /// row has so many.
     pub(super) fn of_parts(&self, operands: &[(Kind, u64)], each: u64) -> Self {
         let sizes: Vec<i64> = operands.iter().map(|(kind, _)| kind.len_bytes()).collect();
         let mut kept = self.kept.clone();
@@ -127,7 +129,8 @@ impl Space {
 }
 
 impl Space {
-    /// With the axes that are reduced in the order in which inputs are nearest, where any order is right.
+    /// With the axes that are reduced in the order in which inputs are nearest, where any order is
+    /// right.
     pub(super) fn in_any_order(mut self) -> Self {
         let first = usize::from(self.kinds.len() > 1);
         self.reduced.sort_by_key(|axis| std::cmp::Reverse(axis.strides[first].abs()));
@@ -135,8 +138,8 @@ impl Space {
         self
     }
 
-    /// A row for each that the innermost reduced axis goes along, if these are segments: so that what lies side by side
-    /// along another axis is in neighbouring rows.
+    /// A row for each that the innermost reduced axis goes along, if these are segments: so that
+    /// what lies side by side along another axis is in neighbouring rows.
     pub(super) fn turned(&self) -> Option<Self> {
         let (inner, outer) = self.reduced.split_last()?;
         if outer.is_empty() || !inner.extent.is_multiple_of(Combine::SEGMENT as u64) {

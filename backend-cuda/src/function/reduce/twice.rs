@@ -1,5 +1,6 @@
-//! Two reductions of the same rows in one launch, the second of which needs what came out of the first: a thread keeps its
-//! elements of a row in registers meanwhile, so that they are loaded once.
+//! Two reductions of the same rows in one launch, the second of which needs what came out of the
+//! first: a thread keeps its elements of a row in registers meanwhile, so that they are loaded
+//! once.
 
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// Most registers that a thread keeps elements in, and blocks of so many registers that a multiprocessor holds.
+/// Most registers that a thread keeps elements in, and blocks of so many registers that a
+/// multiprocessor holds.
 const REGISTERS: u64 = 64;
 const RESIDENT: u32 = 2;
 

@@ -128,7 +128,8 @@ impl<'a> Kernel<'a> {
         (text.set(Bank::B32, "mul.lo.s32", format_args!("{group}, {SIDE}")), row)
     }
 
-    /// Whether each access of a group is inside: its first element before the end of its line, and the line inside.
+    /// Whether each access of a group is inside: its first element before the end of its line, and
+    /// the line inside.
     fn guards(
         &self,
         text: &mut Text,

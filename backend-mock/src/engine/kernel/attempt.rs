@@ -39,15 +39,17 @@ struct Copied<'k> {
 }
 
 impl<'k> Attempt<'k> {
-    /// Runs the host function. `held`: what its arguments hold. `pattern`: what is where it must not read, by argument.
+    /// Runs the host function. `held`: what its arguments hold. `pattern`: what is where it must
+    /// not read, by argument.
     pub(super) fn new(kernel: &'k LaunchedKernel, held: &[Vec<u8>], pattern: impl Fn(usize) -> u8) -> Self {
         let arguments = kernel.arguments.iter().zip(held).enumerate();
         let copied = arguments.map(|(at, (argument, held))| Copied::new(argument, held, pattern(at)));
         let mut copies: Vec<Copied<'k>> = copied.collect();
         let given: Vec<HostArgument<'_>> = copies.iter_mut().map(Copied::given).collect();
         let host = kernel.declaration.host();
-        // SAFETY: one argument for each that is declared, of its kind, as the operation proves; each has a copy of its own, which
-        // is initialized and aligned, and which nothing else uses until the call has ended.
+        // SAFETY: one argument for each that is declared, of its kind, as the operation proves; each has a
+        // copy of its own, which is initialized and aligned, and which nothing else uses until the
+        // call has ended.
         let ended = catch_unwind(AssertUnwindSafe(|| unsafe { host(&given) }));
         let panic = ended.err().map(|panic| crate::explore::message(&*panic));
         Self { copies, panic }
@@ -69,7 +71,8 @@ impl<'k> Attempt<'k> {
         self.copies[at].pattern
     }
 
-    /// Calls back with each run of elements: its offset from the first byte of the lowest, and its bytes.
+    /// Calls back with each run of elements: its offset from the first byte of the lowest, and its
+    /// bytes.
     pub(super) fn put(&self, at: usize, mut put: impl FnMut(usize, &[u8])) {
         let Copied { after, start, runs, .. } = &self.copies[at];
         for (offset, _, len) in runs {
@@ -77,15 +80,16 @@ impl<'k> Attempt<'k> {
         }
     }
 
-    /// Where in memory an element lies, by its first byte in C order: the offset from the lowest element.
+    /// Where in memory an element lies, by its first byte in C order: the offset from the lowest
+    /// element.
     pub(super) fn place(&self, at: usize, dense: usize) -> usize {
         let runs = self.copies[at].runs.iter();
         let mut holding = runs.filter(|(_, to, len)| (*to..to + len).contains(&dense));
         holding.next().map_or(0, |(offset, to, _)| offset + dense - to)
     }
 
-    /// The first bytes that were written though they are none of the argument's that may be: offsets from its lowest element,
-    /// which may lie before it.
+    /// The first bytes that were written though they are none of the argument's that may be:
+    /// offsets from its lowest element, which may lie before it.
     pub(super) fn outside(&self, at: usize) -> Option<Range<isize>> {
         let Copied { argument, before, after, start, runs, .. } = &self.copies[at];
         let mut allowed = before.clone();

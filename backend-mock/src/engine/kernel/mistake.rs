@@ -131,7 +131,8 @@ pub(super) fn of_two(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<
     mistakes
 }
 
-/// The argument whose undeclared bytes matter: those around and between its elements, and its elements if they are only written.
+/// The argument whose undeclared bytes matter: those around and between its elements, and its
+/// elements if they are only written.
 fn culprit(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Option<usize> {
     kernel.elements().map(|(at, ..)| at).find(|&changed| {
         let pattern = |at| if at == changed { OTHER_PATTERN } else { PATTERN };
@@ -187,7 +188,8 @@ fn undeclared_read(
     }
 }
 
-/// Inputs that nothing depends on: with all elements as the first, or as the last, the same comes out.
+/// Inputs that nothing depends on: with all elements as the first, or as the last, the same comes
+/// out.
 pub(super) fn unused(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Vec<Mistake> {
     let inputs = kernel.elements().filter(|(_, _, permission)| !permission.writes());
     let unused = inputs.filter_map(|(at, elements, _)| {

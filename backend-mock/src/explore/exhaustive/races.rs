@@ -1,7 +1,9 @@
-//! Which steps of a run could have been the other way round, and where one would have to turn off for that.
+//! Which steps of a run could have been the other way round, and where one would have to turn off
+//! for that.
 //!
-//! After Flanagan and Godefroid, "Dynamic partial-order reduction for model checking software" (2005): the host and the streams are the
-//! processes, and a step is one operation that runs or one thing that the host does.
+//! After Flanagan and Godefroid, "Dynamic partial-order reduction for model checking software"
+//! (2005): the host and the streams are the processes, and a step is one operation that runs or one
+//! thing that the host does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +25,8 @@ struct Step<'a> {
     who: usize,
     /// The number of the fork at which it was let go on, if another could have.
     fork: Option<usize>,
-    /// Steps without which it could not have happened: the one before it of the same process, and what enabled it.
+    /// Steps without which it could not have happened: the one before it of the same process, and
+    /// what enabled it.
     needs: Vec<usize>,
     what: What<'a>,
 }
@@ -92,8 +95,8 @@ pub(super) fn turns(history: &[Happened], forks: &[Fork]) -> BTreeSet<(usize, us
     turns
 }
 
-/// The ways at a fork, at which `earlier` was let go on, that lead to a step of `who` before it. `enabled` are the steps without which
-/// that could not happen.
+/// The ways at a fork, at which `earlier` was let go on, that lead to a step of `who` before it.
+/// `enabled` are the steps without which that could not happen.
 fn ways(
     fork: &Fork,
     steps: &[Step<'_>],

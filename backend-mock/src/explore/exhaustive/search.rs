@@ -32,7 +32,8 @@ impl Search {
         Self { is_reduced: false, path: Vec::new() }
     }
 
-    /// Learns from a run, and says which to make next; none if nothing is left. `trace` is what the run recorded.
+    /// Learns from a run, and says which to make next; none if nothing is left. `trace` is what the
+    /// run recorded.
     pub(super) fn next(&mut self, history: &[Happened], trace: &Trace) -> Option<Trace> {
         let forks = forks(history);
         for fork in &forks[self.path.len().min(forks.len())..] {

@@ -41,7 +41,8 @@ fn outcomes_within<O: Ord>(
     None
 }
 
-/// A random program of few operations on up to three streams, with or without the waits that it needs.
+/// A random program of few operations on up to three streams, with or without the waits that it
+/// needs.
 fn program(seed: u64, most_ops: usize) -> Program {
     let mut rng = SplitMix64::new(seed);
     let streams = 2 + rng.below(2);
@@ -82,7 +83,8 @@ fn program(seed: u64, most_ops: usize) -> Program {
     Program::parse(program.to_string().as_bytes()).expect("a program of the format")
 }
 
-/// Compares so many programs, but those for which everything is too much: how many, how many of them with several outcomes.
+/// Compares so many programs, but those for which everything is too much: how many, how many of
+/// them with several outcomes.
 fn compare(programs: u64, most_runs: usize) -> (usize, usize) {
     let (mut compared, mut wrong, mut all_runs, mut few_runs) = (0, 0, 0, 0);
     for seed in 0..programs {

@@ -5,7 +5,8 @@ use devarray::StreamHandle;
 
 use super::{Target, interleaved, repeated};
 
-/// Bytes on both sides that no cache holds; smaller copies go round over several buffers of that size together.
+/// Bytes on both sides that no cache holds; smaller copies go round over several buffers of that
+/// size together.
 const COLD_BYTES: usize = 256 << 20;
 /// Most buffers a small copy goes round over.
 const MAX_SETS: usize = 32;
@@ -21,8 +22,8 @@ pub fn cold_sets(result_bytes: usize) -> usize {
     (COLD_BYTES / result_bytes.saturating_mul(2).max(1)).clamp(1, MAX_SETS)
 }
 
-/// Median seconds of `work`, which is told the number of a set and takes it modulo their count, and of a contiguous copy of
-/// `len_bytes`, in turn.
+/// Median seconds of `work`, which is told the number of a set and takes it modulo their count, and
+/// of a contiguous copy of `len_bytes`, in turn.
 ///
 /// # Errors
 ///

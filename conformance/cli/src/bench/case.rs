@@ -28,7 +28,8 @@ const DTYPES: [(&str, usize); 15] = [
     ("c128", 16),
 ];
 
-/// A copy to measure: `steps` on a C-contiguous array of `shape`, the result copied into a fresh C-contiguous array.
+/// A copy to measure: `steps` on a C-contiguous array of `shape`, the result copied into a fresh
+/// C-contiguous array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Case {

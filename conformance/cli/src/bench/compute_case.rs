@@ -16,7 +16,8 @@ use crate::{
 const RUNNING: [(&str, &str); 4] =
     [("cumsum", "sum"), ("cumprod", "prod"), ("cummin", "min"), ("cummax", "max")];
 
-/// A function to measure, of C-contiguous arrays seen through steps; the result is a fresh C-contiguous array.
+/// A function to measure, of C-contiguous arrays seen through steps; the result is a fresh
+/// C-contiguous array.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ComputeCase {
@@ -57,7 +58,8 @@ impl ComputeCase {
     ///
     /// # Errors
     ///
-    /// It is none, its expression or a step has no result, there is nothing to compute, or it is too large.
+    /// It is none, its expression or a step has no result, there is nothing to compute, or it is
+    /// too large.
     pub fn parse(text: &str) -> Result<Self> {
         parse(text).with_context(|| format!("case {text:?}"))
     }

@@ -77,7 +77,8 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: made by `record`, destroyed once. The library works on without it, so a failure changes nothing.
+        // SAFETY: made by `record`, destroyed once. The library works on without it, so a failure changes
+        // nothing.
         unsafe { (self.driver.event_destroy)(self.raw) };
     }
 }
@@ -138,7 +139,8 @@ impl Calls {
 
 impl RawCalls for Calls {
     fn copy(&self, dst: u64, src: u64, len_bytes: usize) -> Result<()> {
-        // SAFETY: the driver checks addresses that it gave out; the caller keeps the arrays alive and waits.
+        // SAFETY: the driver checks addresses that it gave out; the caller keeps the arrays alive and
+        // waits.
         let code = unsafe { (self.driver.copy)(dst, src, len_bytes, self.stream()) };
         check("cuMemcpyDtoDAsync", code)
     }

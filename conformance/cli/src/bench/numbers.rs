@@ -15,7 +15,8 @@ pub struct Numbers {
     pub element_type: ElementType,
     /// Which input it is.
     pub input: usize,
-    /// Whether bools are of both kinds, as a check needs, or all true, so that no search of them can end early.
+    /// Whether bools are of both kinds, as a check needs, or all true, so that no search of them
+    /// can end early.
     pub is_mixed: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Which element of the base each element of a result must be, index by index.
 //!
-//! Written against NumPy's rules alone: nothing of the layouts, the planner or the kernels it judges is used.
+//! Written against NumPy's rules alone: nothing of the layouts, the planner or the kernels it
+//! judges is used.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use devarray::{
@@ -92,7 +93,8 @@ impl Oracle {
         self.last().axes.iter().map(|axis| axis.extent.unsigned_abs()).collect()
     }
 
-    /// Calls `each` with the numbers in the base of result elements `start..end`, counted in C order.
+    /// Calls `each` with the numbers in the base of result elements `start..end`, counted in C
+    /// order.
     pub fn numbers(&self, start: usize, end: usize, mut each: impl FnMut(isize)) {
         let last = self.last();
         let (inner, step) = last.axes.last().map_or((1, 0), |axis| (axis.extent, axis.step));

@@ -91,7 +91,8 @@ impl Pattern {
         })
     }
 
-    /// As [`check`](Self::check), where `numbers` calls back with the number of each element `start..end` of the result.
+    /// As [`check`](Self::check), where `numbers` calls back with the number of each element
+    /// `start..end` of the result.
     ///
     /// # Errors
     ///
@@ -155,7 +156,8 @@ pub(super) fn flat<D: Device>(
     Ok(array.reshape(&[-1_isize][..], Order::C)?.index(&[IndexItem::Slice(range)])?)
 }
 
-/// Runs `work` on parts of a block, each with the number of its first element, on every core; the first finding.
+/// Runs `work` on parts of a block, each with the number of its first element, on every core; the
+/// first finding.
 pub(super) fn in_parts<R: Send>(
     block: &mut [u8],
     item_bytes: usize,

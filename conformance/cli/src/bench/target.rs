@@ -9,8 +9,8 @@ use devarray_mock::MockDevice;
 
 use super::Work;
 
-/// The calls under the library, for comparison: what a program without it would make. Each is of the stream they were
-/// made for, and is not tracked: the caller waits before and after.
+/// The calls under the library, for comparison: what a program without it would make. Each is of
+/// the stream they were made for, and is not tracked: the caller waits before and after.
 pub trait RawCalls {
     /// Enqueues a copy from device memory to device memory.
     ///
@@ -26,7 +26,8 @@ pub trait RawCalls {
     /// The driver refused.
     fn alloc_free(&self, len_bytes: usize) -> Result<()>;
 
-    /// Makes an event, records it, and, if told, lets the stream `waiter` wait for it; then destroys it.
+    /// Makes an event, records it, and, if told, lets the stream `waiter` wait for it; then
+    /// destroys it.
     ///
     /// # Errors
     ///
@@ -53,8 +54,8 @@ pub type Reference = Box<dyn FnMut(usize) -> Result<()>>;
 
 /// A device whose copies can be timed.
 pub trait Target: Compute {
-    /// Seconds from the start to the end of what `work` enqueues on `stream`, on the device's own clock if it has one.
-    /// Blocks.
+    /// Seconds from the start to the end of what `work` enqueues on `stream`, on the device's own
+    /// clock if it has one. Blocks.
     ///
     /// # Errors
     ///
@@ -68,10 +69,12 @@ pub trait Target: Compute {
     /// Out of memory.
     fn reference(stream: &StreamHandle<Self>, len_bytes: usize, sets: usize) -> Result<Reference>;
 
-    /// How the copy of a plan between the allocations at these addresses is carried out, and why, line by line.
+    /// How the copy of a plan between the allocations at these addresses is carried out, and why,
+    /// line by line.
     fn explain(stream: &StreamHandle<Self>, plan: &Plan, dst: u64, src: u64) -> Vec<String>;
 
-    /// The calls under the library, if there are any: for `stream`, and `waiter`, which waits for its events.
+    /// The calls under the library, if there are any: for `stream`, and `waiter`, which waits for
+    /// its events.
     ///
     /// # Errors
     ///

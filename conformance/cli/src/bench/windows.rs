@@ -13,8 +13,8 @@ const PLACES: usize = 5;
 
 /// Parts of an array of this shape, each a range of every axis.
 ///
-/// Axes in `joined` are taken whole wherever that is not too much: in all parts if their elements are few, in one if they
-/// are many, in none beyond that.
+/// Axes in `joined` are taken whole wherever that is not too much: in all parts if their elements
+/// are few, in one if they are many, in none beyond that.
 #[must_use]
 pub fn windows(shape: &[usize], joined: &[usize]) -> Vec<Vec<Range<usize>>> {
     let extents = joined.iter().map(|&axis| shape[axis]);
@@ -29,7 +29,8 @@ pub fn windows(shape: &[usize], joined: &[usize]) -> Vec<Vec<Range<usize>>> {
     all
 }
 
-/// One part: the axes in `whole` from end to end, and of the others about so many elements, as square as it goes.
+/// One part: the axes in `whole` from end to end, and of the others about so many elements, as
+/// square as it goes.
 fn window(shape: &[usize], whole: &[usize], mut elements: usize, place: usize) -> Vec<Range<usize>> {
     let mut ranges = vec![0..0; shape.len()];
     let mut axes_left = shape.len() - whole.len();

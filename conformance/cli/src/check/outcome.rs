@@ -15,7 +15,8 @@ use serde::Serialize;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Candidate<D> {
-    /// What to call it in a violation, such as a schedule of the simulator; empty if it is the only one.
+    /// What to call it in a violation, such as a schedule of the simulator; empty if it is the only
+    /// one.
     pub name: String,
     /// Opens its devices.
     pub harness: Harness<D>,
@@ -40,7 +41,8 @@ pub struct Checked {
     pub code: String,
     /// What the law says.
     pub summary: String,
-    /// Whether the device has what the law is about. If not, it was checked that the device says so by name.
+    /// Whether the device has what the law is about. If not, it was checked that the device says so
+    /// by name.
     pub applicable: bool,
     /// What broke; `None` if it holds.
     pub violation: Option<String>,
@@ -116,7 +118,8 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Checks one law on every candidate; the first violation counts. A check that panics is broken, and stops nothing.
+/// Checks one law on every candidate; the first violation counts. A check that panics is broken,
+/// and stops nothing.
 #[must_use]
 pub fn check<D: Device>(law: &Law<D>, candidates: &[Candidate<D>]) -> (Option<String>, Duration) {
     let start = Instant::now();

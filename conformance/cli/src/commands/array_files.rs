@@ -17,7 +17,8 @@ pub(super) use self::{
 };
 use crate::output::Progress;
 
-/// Bytes of a piece, if an element is not larger: a transfer and a write of them cost next to nothing to begin.
+/// Bytes of a piece, if an element is not larger: a transfer and a write of them cost next to
+/// nothing to begin.
 const PIECE_BYTES: usize = 8 << 20;
 
 /// The elements dense in `order`: as they are, or copied on the device.

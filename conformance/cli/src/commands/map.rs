@@ -80,8 +80,8 @@ pub struct Arguments {
 ///
 /// # Errors
 ///
-/// The expression, a scalar or an operation cannot be read, a file cannot be read or written, shapes do not fit, or the
-/// device fails.
+/// The expression, a scalar or an operation cannot be read, a file cannot be read or written,
+/// shapes do not fit, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     arguments.backend.run(Map { arguments, output })
 }

@@ -38,19 +38,23 @@ pub struct Arguments {
     /// Seed of the first random schedule
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
-    /// What the simulated machine does beyond what is promised: strict (nothing), cuda12-discrete, coherent-host, legacy, ptds
+    /// What the simulated machine does beyond what is promised: strict (nothing), cuda12-discrete,
+    /// coherent-host, legacy, ptds
     #[arg(long, value_name = "NAME", default_value_t)]
     pub profile: Profile,
-    /// Explain each mistake: the operations, the bytes, the missing edge, the nearest miss, and a schedule that shows it
+    /// Explain each mistake: the operations, the bytes, the missing edge, the nearest miss, and a
+    /// schedule that shows it
     #[arg(long)]
     pub explain: bool,
     /// Tell what is right and yet needless: waits for what was waited for already
     #[arg(long)]
     pub lints: bool,
-    /// Write what ran when, on the host and on each stream, to a file that Perfetto (ui.perfetto.dev) shows
+    /// Write what ran when, on the host and on each stream, to a file that Perfetto
+    /// (ui.perfetto.dev) shows
     ///
-    /// Each program is a process of it. On the simulator a program with a mistake runs under the first schedule that shows it, its
-    /// operations marked; one without as on an idle device. On CUDA times are real.
+    /// Each program is a process of it. On the simulator a program with a mistake runs under the
+    /// first schedule that shows it, its operations marked; one without as on an idle device.
+    /// On CUDA times are real.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Files of programs, one JSON object a line

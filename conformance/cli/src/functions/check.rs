@@ -27,8 +27,8 @@ pub fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, LayoutError> {
     Ok(result)
 }
 
-/// Checks shapes, axes, and the types that reductions take. Touches no device: the simulator computes the same of arrays whose
-/// extents are at most 1, which the same mistakes are made with.
+/// Checks shapes, axes, and the types that reductions take. Touches no device: the simulator
+/// computes the same of arrays whose extents are at most 1, which the same mistakes are made with.
 ///
 /// # Errors
 ///

@@ -5,7 +5,8 @@ use devarray::function::{ElementType, Function, Operation};
 
 use crate::golden::compute::Scalar;
 
-/// The scalars that texts such as `k0=f32:2.5` give, `k0` first, in whatever order they are written.
+/// The scalars that texts such as `k0=f32:2.5` give, `k0` first, in whatever order they are
+/// written.
 ///
 /// # Errors
 ///

@@ -18,8 +18,8 @@ const ITEM_BYTES: usize = size_of::<i32>();
 ///
 /// # Errors
 ///
-/// The result has more elements than [`limits::CASE_ELEMENTS`]; anything else that the library answers: no memory, a driver
-/// error.
+/// The result has more elements than [`limits::CASE_ELEMENTS`]; anything else that the library
+/// answers: no memory, a driver error.
 pub fn run_case<D: Device>(stream: &StreamHandle<D>, case: &Case) -> Result<Outcome> {
     let base = base(stream, &case.base)?;
     match steps::apply(stream, &base, &case.steps, |view, copied| found(stream, view, copied)) {

@@ -9,11 +9,12 @@ use std::{
 
 use tempfile::{Builder, TempPath};
 
-/// A file being written. Until [`commit`](Self::commit), its path has its old content or stays absent.
+/// A file being written. Until [`commit`](Self::commit), its path has its old content or stays
+/// absent.
 ///
-/// The new content is written beside it and renamed; dropped before that, nothing is left behind. A symbolic link is
-/// followed, and an existing file keeps its permissions. What is no regular file, such as a pipe or a device, is
-/// written to as it is.
+/// The new content is written beside it and renamed; dropped before that, nothing is left behind. A
+/// symbolic link is followed, and an existing file keeps its permissions. What is no regular file,
+/// such as a pipe or a device, is written to as it is.
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<File>,
@@ -26,8 +27,8 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// The directory does not exist or may not be written to, or `path` is a directory, a read-only file, or a link that
-    /// leads nowhere.
+    /// The directory does not exist or may not be written to, or `path` is a directory, a read-only
+    /// file, or a link that leads nowhere.
     pub fn create(path: &Path) -> io::Result<Self> {
         // What a path leads to is asked before where it lies: a link to a pipe leads to what has no place.
         let old = match fs::metadata(path) {

@@ -5,8 +5,9 @@ use devarray_mock::{Finding, Operation, Schedule, program::Program};
 
 use super::Tries;
 
-/// The mistake in full: the operations as the program has them, the bytes, the missing edge, the nearest miss, and a
-/// schedule, of those that were tried, in which the order that nothing forbids did happen.
+/// The mistake in full: the operations as the program has them, the bytes, the missing edge, the
+/// nearest miss, and a schedule, of those that were tried, in which the order that nothing forbids
+/// did happen.
 ///
 /// # Errors
 ///
@@ -49,7 +50,8 @@ fn described(program: &Program, finding: &Finding) -> String {
     text
 }
 
-/// What happened in the first schedule in which the wrong operation was not after one that it must come after.
+/// What happened in the first schedule in which the wrong operation was not after one that it must
+/// come after.
 fn witness(program: &Program, finding: &Finding, tries: Tries) -> Result<Option<String>> {
     let later = finding.operation.number;
     Ok(witness_schedule(program, finding, tries)?.map(|Witness { schedule, seed, order, earlier }| {

@@ -11,8 +11,8 @@ use crate::limits;
 pub struct Judged {
     /// Under the first schedule: the bytes of its pinned memories, or the mistake.
     pub played: Result<Vec<Vec<u8>>, Finding>,
-    /// A schedule under which it gave something else. There is none: a mistake is found under every schedule, and a program
-    /// without one gives the same bytes under all.
+    /// A schedule under which it gave something else. There is none: a mistake is found under every
+    /// schedule, and a program without one gives the same bytes under all.
     pub differing: Option<String>,
 }
 
@@ -68,8 +68,8 @@ pub fn judge(program: &Program, tries: Tries) -> Result<Judged> {
     Ok(Judged { played, differing })
 }
 
-/// Whether two outcomes are one: the same bytes, or the same mistake of the same operations. (In which place of the device a
-/// buffer lies is up to the schedule.)
+/// Whether two outcomes are one: the same bytes, or the same mistake of the same operations. (In
+/// which place of the device a buffer lies is up to the schedule.)
 fn same(one: &Result<Vec<Vec<u8>>, Finding>, two: &Result<Vec<Vec<u8>>, Finding>) -> bool {
     let mistake = |finding: &Finding| {
         let with: Vec<u64> = finding.with.iter().map(|(operation, _)| operation.number).collect();

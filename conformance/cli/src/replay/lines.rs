@@ -23,7 +23,8 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// The file cannot be read or has no program at all, or the line is too long or no program; with file, line and field.
+    /// The file cannot be read or has no program at all, or the line is too long or no program;
+    /// with file, line and field.
     pub fn next_program(&mut self) -> Result<Option<Program>> {
         let Some(program) = self.0.next_line()?.map(Program::parse) else { return Ok(None) };
         program.map(Some).map_err(|error| anyhow!("{}: {error}", self.place()))

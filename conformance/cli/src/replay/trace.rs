@@ -9,8 +9,8 @@ use super::{
     explain::{Witness, witness_schedule},
 };
 
-/// The timeline of a program: under the first schedule that shows its mistake, or as an idle device runs it if it has none or no
-/// schedule shows it.
+/// The timeline of a program: under the first schedule that shows its mistake, or as an idle device
+/// runs it if it has none or no schedule shows it.
 ///
 /// # Errors
 ///

@@ -16,10 +16,11 @@ pub struct StepError {
     pub cause: Box<devarray::Error>,
 }
 
-/// Carries out `steps`, each on the result of the one before; `finish` gets the last, and whether any step copied.
+/// Carries out `steps`, each on the result of the one before; `finish` gets the last, and whether
+/// any step copied.
 ///
-/// Views stay views; where a step has to copy, the copy is made on the device and the steps after it act on that.
-/// Does not synchronize.
+/// Views stay views; where a step has to copy, the copy is made on the device and the steps after
+/// it act on that. Does not synchronize.
 ///
 /// # Errors
 ///

@@ -7,7 +7,8 @@ use super::{
     apply::{extent, extents, part},
 };
 
-/// The layout that `steps` give, each on the result of the one before, as [`apply`](super::apply()) will give it. Touches no device.
+/// The layout that `steps` give, each on the result of the one before, as [`apply`](super::apply())
+/// will give it. Touches no device.
 ///
 /// # Errors
 ///

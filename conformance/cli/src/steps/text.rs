@@ -19,9 +19,9 @@ pub struct StepsError {
 
 /// Parses steps separated by `/`; an empty text holds none.
 ///
-/// `permute(2,0,1)`, `flip(0)`, `squeeze()`, `broadcast(4,3)`, `index(::2,...,None)`, `reshape(2,-1)`,
-/// `reshape(2,-1,order=F)`, `ravel(F)`, `copy(K)`, `split(3,take=0)`, `array_split(3,axis=1,take=0)`,
-/// `split_at(2,5,axis=1,take=2)`.
+/// `permute(2,0,1)`, `flip(0)`, `squeeze()`, `broadcast(4,3)`, `index(::2,...,None)`,
+/// `reshape(2,-1)`, `reshape(2,-1,order=F)`, `ravel(F)`, `copy(K)`, `split(3,take=0)`,
+/// `array_split(3,axis=1,take=0)`, `split_at(2,5,axis=1,take=2)`.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! Files that are no good: one line that names file and cause, status 2, no output, nothing left behind.
+//! Files that are no good: one line that names file and cause, status 2, no output, nothing left
+//! behind.
 
 use std::fs;
 
@@ -112,7 +113,8 @@ fn a_pipe_is_read_as_far_as_it_goes() {
     }
 }
 
-/// A pipe without an end, whose header promises more than the device has: refused before its elements are read.
+/// A pipe without an end, whose header promises more than the device has: refused before its
+/// elements are read.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_that_promises_more_than_there_is_room_for_is_refused() {

@@ -1,4 +1,5 @@
-//! Files of programs that are no good: one line that names file, line, field and cause, and status 2.
+//! Files of programs that are no good: one line that names file, line, field and cause, and status
+//! 2.
 
 use std::fs;
 
@@ -112,7 +113,8 @@ fn numbers_and_names_out_of_range() {
     }
 }
 
-/// Sums of such numbers do not wrap around to something inside the memory, and every schedule says the same of them.
+/// Sums of such numbers do not wrap around to something inside the memory, and every schedule says
+/// the same of them.
 #[test]
 fn far_away_is_out_of_bounds_and_no_error_of_the_file() {
     for pointer in ["/ops/0/src_off", "/ops/0/dst_pitch", "/ops/0/height", "/ops/2/len", "/ops/2/off"] {

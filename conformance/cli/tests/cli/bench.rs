@@ -1,4 +1,5 @@
-//! `devarray bench` on the simulator: the form of its lines, and what it refuses. How fast anything is, is not asked.
+//! `devarray bench` on the simulator: the form of its lines, and what it refuses. How fast anything
+//! is, is not asked.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! `devarray bench compute` on the simulator: the form of its lines, what it counts, and what it refuses.
+//! `devarray bench compute` on the simulator: the form of its lines, what it counts, and what it
+//! refuses.
 
 use serde_json::Value;
 

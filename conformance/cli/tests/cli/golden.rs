@@ -1,4 +1,5 @@
-//! `golden`: the cases of the repository pass, a case that is wrong fails, a line that is no case is named.
+//! `golden`: the cases of the repository pass, a case that is wrong fails, a line that is no case
+//! is named.
 
 use std::{
     fs,
@@ -56,7 +57,8 @@ fn results_are_written_in_the_form_of_the_expectations() {
     }
 }
 
-/// Changes one entry of the expectation of the first case that has it, and expects that it is found out.
+/// Changes one entry of the expectation of the first case that has it, and expects that it is found
+/// out.
 fn corrupt(entry: &str, change: impl Fn(&mut Value)) {
     let mut cases = cases();
     let case = cases.iter_mut().find(|case| {

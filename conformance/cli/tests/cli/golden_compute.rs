@@ -1,4 +1,5 @@
-//! `golden` of functions: the cases of the repository pass, a case that is wrong fails, a line that is no case is named.
+//! `golden` of functions: the cases of the repository pass, a case that is wrong fails, a line that
+//! is no case is named.
 
 use std::{fs, path::Path};
 

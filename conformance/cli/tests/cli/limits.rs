@@ -1,5 +1,5 @@
-//! Input that asks for endless work or memory: one line of error and status 2, under a bound on memory that what is refused would
-//! have broken.
+//! Input that asks for endless work or memory: one line of error and status 2, under a bound on
+//! memory that what is refused would have broken.
 
 use std::{fs, process::Command};
 

@@ -234,7 +234,8 @@ fn quiet_says_nothing() {
     assert!(output.exists());
 }
 
-/// More than one piece, the last one shorter, in both orders; elements that no piece holds a whole number of.
+/// More than one piece, the last one shorter, in both orders; elements that no piece holds a whole
+/// number of.
 #[test]
 fn what_is_larger_than_a_piece_arrives_whole() {
     let shape = [7, 300, 1_001];

@@ -1,5 +1,5 @@
-//! `replay`: the programs of the repository get their verdicts, a wrong expectation fails, a malformed program is named,
-//! a trace shows what ran when.
+//! `replay`: the programs of the repository get their verdicts, a wrong expectation fails, a
+//! malformed program is named, a trace shows what ran when.
 
 use std::{
     fs,

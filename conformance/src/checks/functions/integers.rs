@@ -106,8 +106,8 @@ pub fn integers<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A division by zero gives 0, the least integer by −1 itself; `//` rounds down, `%` has the sign of the divisor. Of
-/// floats, as NumPy has it.
+/// A division by zero gives 0, the least integer by −1 itself; `//` rounds down, `%` has the sign
+/// of the divisor. Of floats, as NumPy has it.
 pub fn division<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     of_pairs(&stream, &["//", "%", "fmod"])?;
@@ -134,13 +134,15 @@ pub fn division<D: Compute>(harness: &Harness<D>) -> Outcome {
     gives(&stream, "fmod(x0, x1)", &inputs, &[], &column(4))
 }
 
-/// A shift by the width or more, or by a negative distance, gives 0, or −1 of negative numbers to the right.
+/// A shift by the width or more, or by a negative distance, gives 0, or −1 of negative numbers to
+/// the right.
 pub fn shifts<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     of_pairs(&stream, &["<<", ">>"])
 }
 
-/// A cast is Rust's `as`: floats saturate, NaN gives 0, narrower integers wrap, floats are rounded once.
+/// A cast is Rust's `as`: floats saturate, NaN gives 0, narrower integers wrap, floats are rounded
+/// once.
 pub fn casts<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     macro_rules! casts {

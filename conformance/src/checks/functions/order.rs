@@ -1,4 +1,5 @@
-//! Functions among other work: what they wait for and what waits for them, and calls that are refused or fail.
+//! Functions among other work: what they wait for and what waits for them, and calls that are
+//! refused or fail.
 
 use devarray::{Array, Bool, Context, Error, LayoutError, backend::Compute, function::Operands, math};
 
@@ -11,7 +12,8 @@ use crate::{
     wrap::is_injected,
 };
 
-/// A function waits for what writes its inputs and for what uses its result, and all that follows waits for it.
+/// A function waits for what writes its inputs and for what uses its result, and all that follows
+/// waits for it.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = computing(harness)? else { return Ok(()) };
     let (two, three) = (context.stream()?, context.stream()?);
@@ -46,7 +48,8 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A strict stream refuses a function that is not ordered after what it conflicts with, and what conflicts with it.
+/// A strict stream refuses a function that is not ordered after what it conflicts with, and what
+/// conflicts with it.
 pub fn strict<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, _)) = computing(harness)? else { return Ok(()) };
     let (one, two) = (context.strict_stream()?, context.strict_stream()?);

@@ -1,4 +1,5 @@
-//! Values of the language, one at a time, and what operations make of them: plain Rust, sharing nothing with core.
+//! Values of the language, one at a time, and what operations make of them: plain Rust, sharing
+//! nothing with core.
 
 use devarray::function::ElementType;
 
@@ -16,7 +17,8 @@ fn parts(of: ElementType) -> (u32, u32) {
     if of == ElementType::F16 { (5, 10) } else { (8, 7) }
 }
 
-/// What the bits of a half are worth if the highest exponent were one as any other: infinity is the power of two above all.
+/// What the bits of a half are worth if the highest exponent were one as any other: infinity is the
+/// power of two above all.
 fn magnitude(of: ElementType, bits: u64) -> f64 {
     let (exponent_bits, fraction_bits) = parts(of);
     let bias = (1 << (exponent_bits - 1)) - 1;

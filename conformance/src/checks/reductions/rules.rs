@@ -61,7 +61,8 @@ pub fn extrema<D: Compute>(harness: &Harness<D>) -> Outcome {
     cases(&stream, &Line::new(ElementType::Bool, &[2, 0]), &[(min, 0), (max, 1)])
 }
 
-/// `argmin` and `argmax` name the first NaN, else the first of equals, in row-major order of the reduced axes.
+/// `argmin` and `argmax` name the first NaN, else the first of equals, in row-major order of the
+/// reduced axes.
 pub fn places<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     let (least, greatest) = (ReduceOperation::ArgMinimum, ReduceOperation::ArgMaximum);
@@ -128,7 +129,8 @@ pub fn empty<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&sums, &[0; 3], "three sums of nothing")
 }
 
-/// Any axes of any layout are reduced, those that stay are in order, and positions count along the axes of the elements.
+/// Any axes of any layout are reduced, those that stay are in order, and positions count along the
+/// axes of the elements.
 pub fn axes<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -224,8 +226,8 @@ pub fn gaps<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A reduction waits for what writes its elements, what follows waits for it, a strict stream refuses it otherwise; and
-/// axes that are not there are refused by name.
+/// A reduction waits for what writes its elements, what follows waits for it, a strict stream
+/// refuses it otherwise; and axes that are not there are refused by name.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = reducing(harness)? else { return Ok(()) };
     let two = context.stream()?;

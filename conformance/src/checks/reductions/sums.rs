@@ -64,7 +64,8 @@ pub fn sums<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&found, &[0], "a sum of -0, which begins with +0")
 }
 
-/// The same elements have the same sum in C and F order, strided, reversed and broadcast, alone and among many.
+/// The same elements have the same sum in C and F order, strided, reversed and broadcast, alone and
+/// among many.
 pub fn layouts<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     let (rows, len) = (3, 1500);
@@ -131,7 +132,8 @@ pub fn halves<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A mean is the sum over the number, a variance the sum of squared deviations from it over the number less `ddof`.
+/// A mean is the sum over the number, a variance the sum of squared deviations from it over the
+/// number less `ddof`.
 pub fn mean<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     for len in [1_u16, 2, 1000, 2077] {

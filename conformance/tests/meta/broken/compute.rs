@@ -1,4 +1,5 @@
-//! The functions of a broken device: wrong in what they compute, where they read and write, or when.
+//! The functions of a broken device: wrong in what they compute, where they read and write, or
+//! when.
 #![allow(unsafe_code)] // implements an unsafe trait, wrongly on purpose, over a backend whose memory is its own
 
 use devarray::{
@@ -35,7 +36,8 @@ impl<D: Compute> Broken<D> {
     }
 }
 
-/// The layout without its last elements, so that it has a shape that the bug can do; the same for each operand.
+/// The layout without its last elements, so that it has a shape that the bug can do; the same for
+/// each operand.
 fn shortened(bug: Bug, layout: &Layout) -> Result<Layout> {
     let Some(&last) = layout.shape().last() else { return Ok(layout.clone()) };
     Ok(match bug {
@@ -62,7 +64,8 @@ fn misread(bug: Bug, layout: &Layout) -> Result<Layout> {
     })
 }
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
+// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
+// access.
 unsafe impl<D: Compute> Compute for Broken<D> {
     fn map(&self, stream: &BrokenStream<D>, op: &MapOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("map", Capability::Functions)?;

@@ -28,7 +28,8 @@ impl<D: Device> Broken<D> {
     }
 }
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
+// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
+// access.
 unsafe impl<D: Timing> Timing for Broken<D> {
     fn record_timed(&self, stream: &BrokenStream<D>) -> Result<BrokenEvent<D>> {
         self.lie("record_timed", Capability::EventTiming)?;

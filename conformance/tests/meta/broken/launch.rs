@@ -9,7 +9,8 @@ use devarray::{
 use super::{Broken, BrokenStream, Placed};
 use crate::bug::Bug;
 
-/// Elements with the strides of a dense array, from the first of them on: inside the span of the right ones, which is not smaller.
+/// Elements with the strides of a dense array, from the first of them on: inside the span of the
+/// right ones, which is not smaller.
 fn straightened(bug: Bug, layout: &Layout) -> Result<Layout> {
     if bug != Bug::KernelsIgnoreStrides || layout.len() > layout.span().len() {
         return Ok(layout.clone());
@@ -18,7 +19,8 @@ fn straightened(bug: Bug, layout: &Layout) -> Result<Layout> {
     Ok(Layout::new(layout.shape(), dense.strides(), layout.span().start)?)
 }
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
+// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
+// access.
 unsafe impl<D: Launch> Launch for Broken<D> {
     fn launch(&self, stream: &BrokenStream<D>, op: &LaunchOp<'_, Placed<D::Buffer>>) -> Result<()> {
         let (declaration, bug) = (op.declaration(), self.bug);

@@ -22,12 +22,14 @@ pub(crate) struct On<D: Door> {
     pub(crate) stream: StreamHandle<D>,
     /// Who lent the memory goes on using it there when this is dropped.
     pub(crate) lender: Option<ForeignStream>,
-    /// Other code was shown the memory: what it did on the default stream comes before what is done here.
+    /// Other code was shown the memory: what it did on the default stream comes before what is done
+    /// here.
     pub(crate) shown: AtomicBool,
 }
 
 impl<D: Door> Drop for On<D> {
-    /// What the lender does next comes after the work here. Does not block, but on a device of the host, where it must.
+    /// What the lender does next comes after the work here. Does not block, but on a device of the
+    /// host, where it must.
     fn drop(&mut self) {
         let Some(lender) = self.lender else { return };
         // An error is the device's, which tells it to the next call, too.
@@ -135,7 +137,8 @@ impl<D: Door> AnyArray for On<D> {
     }
 
     fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>> {
-        // Work here goes to this stream alone, so that what comes next on it is in order; memory of the CPU is waited for.
+        // Work here goes to this stream alone, so that what comes next on it is in order; memory of the CPU
+        // is waited for.
         let consumer = if self.is_host() { Consumer::Host } else { Consumer::Unordered };
         self.tensor.to_dlpack(&self.stream, consumer)
     }

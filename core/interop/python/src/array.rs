@@ -18,8 +18,8 @@ use crate::{
 
 /// An array in device memory, of whatever backend, in the hands of Python.
 ///
-/// As an argument of a `#[pyfunction]` it takes any object that has one of the interfaces; as a result it has all of them. Clones share
-/// the memory.
+/// As an argument of a `#[pyfunction]` it takes any object that has one of the interfaces; as a
+/// result it has all of them. Clones share the memory.
 #[pyclass(frozen, name = "DeviceArray", module = "devarray")]
 #[derive(Clone)]
 pub struct DeviceArray {
@@ -47,7 +47,8 @@ impl DeviceArray {
     ///
     /// # Errors
     ///
-    /// `BufferError`: Python, or other code, has the array, too. What came in as an argument is had by its function alone.
+    /// `BufferError`: Python, or other code, has the array, too. What came in as an argument is had
+    /// by its function alone.
     pub fn on_mut<D: Door>(&mut self) -> PyResult<Option<(&mut Tensor<D>, StreamHandle<D>)>> {
         if self.on::<D>().is_none() {
             return Ok(None);

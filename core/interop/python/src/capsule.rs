@@ -154,7 +154,8 @@ pub(crate) unsafe fn take_arrow(
     };
     let schema = place(schema, SCHEMA)?.cast::<ArrowSchema>();
     let array = place(array, ARRAY)?.cast::<ArrowDeviceArray>();
-    // SAFETY: the structure is there, and moved by the standard's own rule: its bits are copied, its old place is released.
+    // SAFETY: the structure is there, and moved by the standard's own rule: its bits are copied, its
+    // old place is released.
     let moved = unsafe { ptr::read(schema) };
     // SAFETY: as above.
     unsafe { (*schema).release = None };

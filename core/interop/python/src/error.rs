@@ -7,8 +7,8 @@ use pyo3::{
     exceptions::{PyBufferError, PyMemoryError, PyRuntimeError, PyValueError},
 };
 
-/// The exception of an error: `ValueError` for shapes and layouts, `BufferError` for what a door refuses, `MemoryError`, else
-/// `RuntimeError`.
+/// The exception of an error: `ValueError` for shapes and layouts, `BufferError` for what a door
+/// refuses, `MemoryError`, else `RuntimeError`.
 pub fn to_py(error: impl Into<DoorError>) -> PyErr {
     let error = error.into();
     let text = error.to_string();

@@ -1,4 +1,5 @@
-//! DLPack's exchange table: tensors between C functions and Python objects without a call of Python, both ways.
+//! DLPack's exchange table: tensors between C functions and Python objects without a call of
+//! Python, both ways.
 #![allow(unsafe_code)] // is called by other code through a C table, and calls theirs
 
 use std::{
@@ -88,7 +89,8 @@ unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut ManagedTens
 
 /// # Safety
 ///
-/// As the standard has it: the tensor is given away, `out` is to be written, and work on it was given to our stream.
+/// As the standard has it: the tensor is given away, `out` is to be written, and work on it was
+/// given to our stream.
 unsafe extern "C" fn to_object(tensor: *mut ManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
     answer(|py| {
         let structure = NonNull::new(tensor).ok_or_else(|| PyBufferError::new_err("no tensor"))?;
@@ -173,7 +175,8 @@ fn unserved(device: DeviceId) -> pyo3::PyErr {
     PyBufferError::new_err(format!("memory on {device} is not served here"))
 }
 
-/// The tensor of an object whose class has a table, and the stream that its producer works on; none without a table.
+/// The tensor of an object whose class has a table, and the stream that its producer works on; none
+/// without a table.
 pub(crate) fn take(object: &Bound<'_, PyAny>) -> PyResult<Option<DeviceArray>> {
     let py = object.py();
     let Some(capsule) = object.get_type().getattr_opt(intern!(py, "__dlpack_c_exchange_api__"))? else {

@@ -98,7 +98,8 @@ impl DeviceArray {
         self.interface(py)
     }
 
-    /// The dictionary of version 3. Only memory that the CPU reaches has it; waits until the elements are there.
+    /// The dictionary of version 3. Only memory that the CPU reaches has it; waits until the
+    /// elements are there.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         if !self.array.is_host() {

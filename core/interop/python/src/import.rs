@@ -24,8 +24,10 @@ use crate::{
 impl<'py> FromPyObject<'_, 'py> for DeviceArray {
     type Error = PyErr;
 
-    /// The array of an object: of this class, or with DLPack's exchange table, a `__cuda_array_interface__` that names its stream,
-    /// `__dlpack__`, any `__cuda_array_interface__`, `__arrow_c_device_array__` or `__array_interface__`, the first that it has.
+    /// The array of an object: of this class, or with DLPack's exchange table, a
+    /// `__cuda_array_interface__` that names its stream, `__dlpack__`, any
+    /// `__cuda_array_interface__`, `__arrow_c_device_array__` or `__array_interface__`, the first
+    /// that it has.
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(own) = object.cast::<Self>() {
             let own = own.get().clone();

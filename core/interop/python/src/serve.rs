@@ -138,8 +138,9 @@ fn servers() -> MutexGuard<'static, Vec<Arc<dyn AnyServer>>> {
     SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes memory of other code in by this context from now on, where it is memory of its device: work on what comes in goes to one
-/// stream, which is opened here and answered. The last context of a device counts.
+/// Takes memory of other code in by this context from now on, where it is memory of its device:
+/// work on what comes in goes to one stream, which is opened here and answered. The last context of
+/// a device counts.
 ///
 /// # Errors
 ///

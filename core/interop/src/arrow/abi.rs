@@ -67,7 +67,8 @@ pub struct ArrowDeviceArray {
     pub device_id: i64,
     /// What kind of memory it is, as DLPack numbers it.
     pub device_type: i32,
-    /// Leads to an event to wait for, of the kind that the device has; null if there is nothing to wait for.
+    /// Leads to an event to wait for, of the kind that the device has; null if there is nothing to
+    /// wait for.
     pub sync_event: *mut c_void,
     /// Zero.
     pub reserved: [i64; 3],

@@ -24,7 +24,8 @@ struct Exported<D: Door> {
 }
 
 impl<D: Door> Tensor<D> {
-    /// The tensor as a C device array, and its schema. Does not copy. Does not synchronize, but on a device of the host.
+    /// The tensor as a C device array, and its schema. Does not copy. Does not synchronize, but on
+    /// a device of the host.
     ///
     /// # Errors
     ///

@@ -20,7 +20,8 @@ pub struct OwnedArray(ArrowDeviceArray);
 /// A schema of other code, or for it. Dropping it gives it back.
 pub struct OwnedSchema(ArrowSchema);
 
-// SAFETY: the standard lets `release` be called from any thread, and nobody else reads the structure.
+// SAFETY: the standard lets `release` be called from any thread, and nobody else reads the
+// structure.
 unsafe impl Send for OwnedArray {}
 // SAFETY: a shared reference reads the structure, which nobody writes.
 unsafe impl Sync for OwnedArray {}
@@ -34,8 +35,9 @@ impl OwnedArray {
     ///
     /// # Safety
     ///
-    /// It is an array of the standard, whose pointers are null or lead to what they say: `buffers` to `n_buffers` pointers if that is 2,
-    /// `sync_event` to an event of the device. It is the caller's to give away, and `release` may be called from any thread.
+    /// It is an array of the standard, whose pointers are null or lead to what they say: `buffers`
+    /// to `n_buffers` pointers if that is 2, `sync_event` to an event of the device. It is the
+    /// caller's to give away, and `release` may be called from any thread.
     #[must_use]
     pub unsafe fn from_raw(array: ArrowDeviceArray) -> Self {
         Self(array)
@@ -61,8 +63,8 @@ impl OwnedSchema {
     ///
     /// # Safety
     ///
-    /// It is a schema of the standard, `format` null or a C string. It is the caller's to give away, and `release` may be called from
-    /// any thread.
+    /// It is a schema of the standard, `format` null or a C string. It is the caller's to give
+    /// away, and `release` may be called from any thread.
     #[must_use]
     pub unsafe fn from_raw(schema: ArrowSchema) -> Self {
         Self(schema)
@@ -120,21 +122,25 @@ impl fmt::Debug for OwnedSchema {
 }
 
 impl<D: Door> Tensor<D> {
-    /// A column in memory of other code, read-only. Does not copy. Does not synchronize: `stream` waits for the event on the device.
+    /// A column in memory of other code, read-only. Does not copy. Does not synchronize: `stream`
+    /// waits for the event on the device.
     ///
-    /// The array is released when the tensor, its clones and all work on them are gone, at the latest with the context; at once if there
-    /// are no elements, or on an error.
+    /// The array is released when the tensor, its clones and all work on them are gone, at the
+    /// latest with the context; at once if there are no elements, or on an error.
     ///
     /// # Errors
     ///
     /// - [`DoorError::Device`](crate::DoorError::Device): the device does not reach the memory.
-    /// - [`DoorError::Field`](crate::DoorError::Field): it was released, has nulls, is of no primitive type, or says what cannot be.
-    /// - As [`Array::adopt`](devarray::Array::adopt), in [`DoorError::Array`](crate::DoorError::Array).
+    /// - [`DoorError::Field`](crate::DoorError::Field): it was released, has nulls, is of no
+    ///   primitive type, or says what cannot be.
+    /// - As [`Array::adopt`](devarray::Array::adopt), in
+    ///   [`DoorError::Array`](crate::DoorError::Array).
     ///
     /// # Safety
     ///
-    /// The bytes of every element are allocated, initialized and reached by the device, and stay so, unchanged, until the array is
-    /// released. What wrote them comes before the event, or before what `stream` is given from now on.
+    /// The bytes of every element are allocated, initialized and reached by the device, and stay
+    /// so, unchanged, until the array is released. What wrote them comes before the event, or
+    /// before what `stream` is given from now on.
     #[track_caller]
     pub unsafe fn from_arrow(
         stream: &StreamHandle<D>,

@@ -8,8 +8,8 @@ use devarray_cuda::{CudaDevice, CudaEvent, CudaStream};
 
 use crate::{Door, device::DeviceId};
 
-// SAFETY: the address space is one for host and devices (CUDA C++ Programming Guide, "Unified Virtual Addressing"); numbers of streams
-// and events are the driver's handles.
+// SAFETY: the address space is one for host and devices (CUDA C++ Programming Guide, "Unified
+// Virtual Addressing"); numbers of streams and events are the driver's handles.
 unsafe impl Door for CudaDevice {
     fn id(&self) -> DeviceId {
         DeviceId::new(DeviceId::CUDA, i32::try_from(self.info().ordinal).unwrap_or(i32::MAX))

@@ -8,7 +8,8 @@ use devarray_mock::{MockDevice, MockEvent, MockStream};
 
 use crate::{Door, device::DeviceId};
 
-// SAFETY: the simulator tells where its memory lies in the host's, from the allocation to the free; there are no events.
+// SAFETY: the simulator tells where its memory lies in the host's, from the allocation to the free;
+// there are no events.
 unsafe impl Door for MockDevice {
     fn id(&self) -> DeviceId {
         DeviceId::new(DeviceId::CPU, 0)

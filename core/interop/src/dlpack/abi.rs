@@ -73,7 +73,8 @@ pub struct ManagedTensor {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ManagedTensorVersioned {
-    /// Read first: of another major version, only what stands before `flags` means what it does here.
+    /// Read first: of another major version, only what stands before `flags` means what it does
+    /// here.
     pub version: Version,
     /// The producer's.
     pub manager_ctx: *mut c_void,

@@ -1,4 +1,5 @@
-//! The table of functions by which kernels' callers exchange tensors without a call of Python (`DLPackExchangeAPI`, dlpack.h 1.3).
+//! The table of functions by which kernels' callers exchange tensors without a call of Python
+//! (`DLPackExchangeAPI`, dlpack.h 1.3).
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -19,7 +20,8 @@ pub struct ExchangeApiHeader {
     pub prev_api: *mut Self,
 }
 
-/// `DLPackExchangeAPI`: all functions answer 0, or -1 with a Python error set, and hold the interpreter's lock.
+/// `DLPackExchangeAPI`: all functions answer 0, or -1 with a Python error set, and hold the
+/// interpreter's lock.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ExchangeApi {

@@ -25,7 +25,8 @@ struct Exported<M, D: Door> {
 }
 
 impl<D: Door> Tensor<D> {
-    /// The tensor as a structure of DLPack 1.x. Does not copy. Does not synchronize, but for a [`Consumer`] on the host.
+    /// The tensor as a structure of DLPack 1.x. Does not copy. Does not synchronize, but for a
+    /// [`Consumer`] on the host.
     ///
     /// What other code has shares the memory with this tensor: while it has it, nobody here writes.
     ///
@@ -41,7 +42,8 @@ impl<D: Door> Tensor<D> {
         export(self, stream, consumer, 0)
     }
 
-    /// As [`to_dlpack`](Self::to_dlpack), of a copy that nobody else has: dense, in the order of the axes of this one.
+    /// As [`to_dlpack`](Self::to_dlpack), of a copy that nobody else has: dense, in the order of
+    /// the axes of this one.
     ///
     /// # Errors
     ///

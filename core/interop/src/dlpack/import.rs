@@ -14,22 +14,26 @@ use crate::{
 impl<D: Door> Tensor<D> {
     /// A tensor in memory of other code. Does not copy. Does not synchronize.
     ///
-    /// The structure is given back when the tensor, its clones and all work on them are gone, at the latest with the context; at once if
-    /// there are no elements, or on an error. To the tensor's users the memory looks written by `stream`.
+    /// The structure is given back when the tensor, its clones and all work on them are gone, at
+    /// the latest with the context; at once if there are no elements, or on an error. To the
+    /// tensor's users the memory looks written by `stream`.
     ///
     /// # Errors
     ///
-    /// - [`DoorError::Version`](crate::DoorError::Version), [`DoorError::Device`](crate::DoorError::Device),
-    ///   [`DoorError::Field`](crate::DoorError::Field): the structure cannot be read, is of memory that the device does not reach, or
-    ///   says what cannot be.
-    /// - As [`Array::adopt`](devarray::Array::adopt), in [`DoorError::Array`](crate::DoorError::Array).
+    /// - [`DoorError::Version`](crate::DoorError::Version),
+    ///   [`DoorError::Device`](crate::DoorError::Device),
+    ///   [`DoorError::Field`](crate::DoorError::Field): the structure cannot be read, is of memory
+    ///   that the device does not reach, or says what cannot be.
+    /// - As [`Array::adopt`](devarray::Array::adopt), in
+    ///   [`DoorError::Array`](crate::DoorError::Array).
     ///
     /// # Safety
     ///
-    /// - The bytes of every element are allocated, initialized and reached by the device, and stay so until the structure is given back.
+    /// - The bytes of every element are allocated, initialized and reached by the device, and stay
+    ///   so until the structure is given back.
     /// - What other code enqueued on them comes before what `stream` is given from now on.
-    /// - Until then other code neither writes them nor, if the tensor is written, reads them, unless events or waits
-    ///   order it against the work here.
+    /// - Until then other code neither writes them nor, if the tensor is written, reads them,
+    ///   unless events or waits order it against the work here.
     #[track_caller]
     pub unsafe fn from_dlpack<M: Managed>(stream: &StreamHandle<D>, structure: Owned<M>) -> Result<Self> {
         let incoming = read(stream, &structure.tensor()?)?;

@@ -112,7 +112,8 @@ impl Managed for ManagedTensorVersioned {
 /// A structure of other code, or for it. Dropping it calls the deleter.
 pub struct Owned<M: Managed>(NonNull<M>);
 
-// SAFETY: the standard lets the deleter be called from any thread, and nobody else reads the structure.
+// SAFETY: the standard lets the deleter be called from any thread, and nobody else reads the
+// structure.
 unsafe impl<M: Managed> Send for Owned<M> {}
 // SAFETY: a shared reference reads the structure, which nobody writes.
 unsafe impl<M: Managed> Sync for Owned<M> {}
@@ -122,8 +123,9 @@ impl<M: Managed> Owned<M> {
     ///
     /// # Safety
     ///
-    /// It is a structure of this kind (a versioned one may be of another major version), all of whose pointers are null or lead to
-    /// what they say: `shape` and `strides` to as many numbers as `ndim` if that is from 1 to 64. It is the caller's to give away, stays
+    /// It is a structure of this kind (a versioned one may be of another major version), all of
+    /// whose pointers are null or lead to what they say: `shape` and `strides` to as many
+    /// numbers as `ndim` if that is from 1 to 64. It is the caller's to give away, stays
     /// until its deleter is called, and the deleter may be called from any thread.
     #[must_use]
     pub unsafe fn from_raw(structure: NonNull<M>) -> Self {
@@ -145,7 +147,8 @@ impl<M: Managed> Owned<M> {
     }
 
     pub(super) fn structure(&self) -> Result<&M> {
-        // SAFETY: it is there, and of this kind as far as the version says so; the version stands first in all.
+        // SAFETY: it is there, and of this kind as far as the version says so; the version stands first in
+        // all.
         let structure = unsafe { self.0.as_ref() };
         let Version { major, minor } = structure.version();
         if major != MAJOR {
@@ -170,7 +173,8 @@ impl<M: Managed> Owned<M> {
         let [shape, strides] = [tensor.shape, tensor.strides].map(|numbers| match NonNull::new(numbers) {
             Some(_) if rank == 0 => Some(&[][..]),
             Some(numbers) => {
-                // SAFETY: it leads to as many numbers as there are axes, which are at most 64, and stays with the structure.
+                // SAFETY: it leads to as many numbers as there are axes, which are at most 64, and stays with
+                // the structure.
                 Some(unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast_const(), rank) })
             }
             None if rank == 0 => Some(&[][..]),
@@ -218,7 +222,8 @@ impl<'a> Described<'a> {
 
 impl<M: Managed> Drop for Owned<M> {
     fn drop(&mut self) {
-        // SAFETY: version, context and deleter lie at the same place in all versions, and the structure is there.
+        // SAFETY: version, context and deleter lie at the same place in all versions, and the structure is
+        // there.
         let deleter = unsafe { self.0.as_ref() }.deleter();
         if let Some(deleter) = deleter {
             // SAFETY: the structure is ours to give back, which happens here alone.

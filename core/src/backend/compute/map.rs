@@ -22,8 +22,8 @@ impl<'a, B> Operand<'a, B> {
         self.buffer
     }
 
-    /// Where the elements lie, counted in elements from the start of the buffer. It has the shape of the result; an
-    /// input that is broadcast has strides of 0.
+    /// Where the elements lie, counted in elements from the start of the buffer. It has the shape
+    /// of the result; an input that is broadcast has strides of 0.
     #[must_use]
     pub fn layout(&self) -> &'a Layout {
         self.layout
@@ -44,10 +44,11 @@ impl<'a, B> MapOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// There is one operand for each input of the program and one scalar for each of its scalars. All layouts have one
-    /// shape, which is not empty, lie inside their buffers in elements of the program's types, and the result's is
-    /// injective. An input that shares a byte with the result has the same buffer, layout and element size.
-    /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
+    /// There is one operand for each input of the program and one scalar for each of its scalars.
+    /// All layouts have one shape, which is not empty, lie inside their buffers in elements of
+    /// the program's types, and the result's is injective. An input that shares a byte with the
+    /// result has the same buffer, layout and element size. Nothing that conflicts with it is
+    /// in flight, or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(
         program: &'a Program,
@@ -70,8 +71,8 @@ impl<'a, B> MapOp<'a, B> {
         self.program
     }
 
-    /// The inputs, in order, at most 16. One of them may be the result's own elements: the function is computed in
-    /// place.
+    /// The inputs, in order, at most 16. One of them may be the result's own elements: the function
+    /// is computed in place.
     #[must_use]
     pub fn inputs(&self) -> &'a [Operand<'a, B>] {
         self.inputs

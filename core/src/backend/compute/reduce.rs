@@ -36,12 +36,13 @@ impl<'a, B> ReduceOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// There is one operand for each input of the program and one scalar for each of its scalars, likewise of the
-    /// finish, which has one input of the type that `combine` gives. All inputs have the shape `shape`, in which no
-    /// extent is 0. The result has the first axes of it for a total, with at least one less or the rest 1 element each,
-    /// and all of it otherwise; its layout is injective. All layouts lie inside their buffers in elements of the
-    /// program's types; no input shares a byte with the result. Nothing that conflicts with it is in flight, or an
-    /// event or the stream orders it after that.
+    /// There is one operand for each input of the program and one scalar for each of its scalars,
+    /// likewise of the finish, which has one input of the type that `combine` gives. All inputs
+    /// have the shape `shape`, in which no extent is 0. The result has the first axes of it for
+    /// a total, with at least one less or the rest 1 element each, and all of it otherwise; its
+    /// layout is injective. All layouts lie inside their buffers in elements of the
+    /// program's types; no input shares a byte with the result. Nothing that conflicts with it is
+    /// in flight, or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(
         work: Reducing<'a>,
@@ -83,8 +84,8 @@ impl<'a, B> ReduceOp<'a, B> {
         self.form
     }
 
-    /// The extents of the elements. A total has the first axes of them, and the others are reduced; a running form goes
-    /// along the last. No extent is 0.
+    /// The extents of the elements. A total has the first axes of them, and the others are reduced;
+    /// a running form goes along the last. No extent is 0.
     #[must_use]
     pub fn shape(&self) -> &'a [usize] {
         self.shape
@@ -99,8 +100,8 @@ impl<'a, B> ReduceOp<'a, B> {
         }
     }
 
-    /// All rows, as [`interpret_reduction`](crate::function::interpreter::interpret_reduction) counts them: the elements of
-    /// a total, or the lines that a running form goes along.
+    /// All rows, as [`interpret_reduction`](crate::function::interpreter::interpret_reduction)
+    /// counts them: the elements of a total, or the lines that a running form goes along.
     #[must_use]
     pub fn rows(&self) -> Range<usize> {
         let each = if self.form == ReduceForm::Total { 1 } else { self.row_len() };
@@ -113,7 +114,8 @@ impl<'a, B> ReduceOp<'a, B> {
         self.inputs
     }
 
-    /// What is written. Never empty; no two indices share an element, and none is shared with an input.
+    /// What is written. Never empty; no two indices share an element, and none is shared with an
+    /// input.
     #[must_use]
     pub fn result(&self) -> &Operand<'a, B> {
         &self.result

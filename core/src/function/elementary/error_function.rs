@@ -1,4 +1,5 @@
-//! `erf` and `erfc`: a polynomial near 0; elsewhere `erfc x = e^(-x²) g(t) / (1 + 2 x)` with `t = (x - 3) / (x + 3)`.
+//! `erf` and `erfc`: a polynomial near 0; elsewhere `erfc x = e^(-x²) g(t) / (1 + 2 x)` with `t =
+//! (x - 3) / (x + 3)`.
 
 use super::exponential::{exp_pair_of_small, reduce};
 use super::pair::{Pair, clamp, fast_two_sum, quotient, reciprocal, scale, two_product, two_sum, with_sign};
@@ -21,7 +22,8 @@ pub(super) const ERF: [f64; 13] = [
     6.762_170_531_597_551e-11,
 ];
 
-/// `g` is a constant pair and `t` times this polynomial, for `0.498 <= x <= 28`; the error is 2^-58.
+/// `g` is a constant pair and `t` times this polynomial, for `0.498 <= x <= 28`; the error is
+/// 2^-58.
 const ERFC: [f64; 22] = [
     -0.135_621_106_124_581_2,
     -0.047_562_294_353_450_815,

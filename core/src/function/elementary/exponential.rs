@@ -1,4 +1,5 @@
-//! `exp`, `exp2`, `expm1`: `x = k ln 2 + r` with `|r| <= ln 2 / 2`, a polynomial for `e^r`, a power of two.
+//! `exp`, `exp2`, `expm1`: `x = k ln 2 + r` with `|r| <= ln 2 / 2`, a polynomial for `e^r`, a power
+//! of two.
 
 use super::pair::{Pair, SHIFT, clamp, fast_two_sum, nearest, power_of_two, scale, two_product};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};

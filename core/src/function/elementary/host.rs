@@ -55,8 +55,8 @@ evaluate! {
 }
 
 impl Elementary {
-    /// The function of one `x`, or of `x` and `y`, on the host: the bits that a device computes, but for the bits of a
-    /// NaN. A function of one number does not look at `y`.
+    /// The function of one `x`, or of `x` and `y`, on the host: the bits that a device computes,
+    /// but for the bits of a NaN. A function of one number does not look at `y`.
     ///
     /// ```
     /// use devarray::function::elementary::Elementary;

@@ -1,5 +1,5 @@
-//! `log`, `log2`, `log10`, `log1p`: `x = 2^e m` with `m` between √½ and √2, and `log m` by a polynomial in
-//! `s = (m - 1) / (m + 1)`.
+//! `log`, `log2`, `log10`, `log1p`: `x = 2^e m` with `m` between √½ and √2, and `log m` by a
+//! polynomial in `s = (m - 1) / (m + 1)`.
 
 use super::pair::{Pair, fast_two_sum, power_of_two, reciprocal, two_sum};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
@@ -11,7 +11,8 @@ const LOG10_2_PARTS: (f64, f64) = (0.301_029_920_578_002_93, 7.508_597_826_552_6
 const LOG2_E_LOW: f64 = 2.035_527_374_093_103_3e-17;
 const LOG10_E_LOW: f64 = 1.098_319_650_216_765e-17;
 
-/// `(log((1 + s) / (1 - s)) - 2 s) / s³` as a polynomial in `s²`, for `s² <= 0.02945`; the error of the whole is 2^-58.
+/// `(log((1 + s) / (1 - s)) - 2 s) / s³` as a polynomial in `s²`, for `s² <= 0.02945`; the error of
+/// the whole is 2^-58.
 pub(super) const LOG: [f64; 7] = [
     0.666_666_666_666_673_6,
     0.399_999_999_994_050_34,
@@ -54,7 +55,8 @@ pub(super) fn with_exponent<A: Arithmetic>(e: A::F64, unit: (f64, f64), (hi, lo)
     sum + (error + e.fma_by(unit.1, lo))
 }
 
-/// `log(hi + lo)`, for a normal `hi > 0` and a `lo` that is a rounding error of it, `extra` added to its exponent.
+/// `log(hi + lo)`, for a normal `hi > 0` and a `lo` that is a rounding error of it, `extra` added
+/// to its exponent.
 #[inline(always)]
 pub(super) fn log_of_pair<A: Arithmetic>((hi, lo): Pair<A>, extra: Option<A::F64>) -> A::F64 {
     let (e, m) = split::<A>(hi);

@@ -80,7 +80,8 @@ pub(super) fn clamp<A: Arithmetic>(x: A::F64, low: f64, high: f64) -> A::F64 {
     x.constant(high).when(x.above(high), x)
 }
 
-/// Rounded to the nearest integer, ties to even: the integer as `f64`, and as signed 32 bits. For `|x| < 2^31`.
+/// Rounded to the nearest integer, ties to even: the integer as `f64`, and as signed 32 bits. For
+/// `|x| < 2^31`.
 #[inline(always)]
 pub(super) fn nearest<A: Arithmetic>(x: A::F64, factor: f64) -> (A::F64, A::B32) {
     let shifted = x.fma(x.constant(factor), x.constant(SHIFT));

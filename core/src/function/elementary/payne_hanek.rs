@@ -1,5 +1,5 @@
-//! Huge arguments of `sin`, `cos`, `tan`: only the bits of `2/π` that the exponent does not turn into whole circles are
-//! multiplied, in integers (Payne and Hanek, 1983).
+//! Huge arguments of `sin`, `cos`, `tan`: only the bits of `2/π` that the exponent does not turn
+//! into whole circles are multiplied, in integers (Payne and Hanek, 1983).
 
 use super::pair::{Pair, fast_two_sum, with_sign};
 use super::trigonometric::FRAC_PI_2_LOW;
@@ -30,7 +30,8 @@ const TWO_OVER_PI: [u64; 20] = [
     0x5603_3046_fc7b_6bab,
 ];
 
-/// Four words of the table, from word `at` in 0..17 on: a choice between halves of the table, five times.
+/// Four words of the table, from word `at` in 0..17 on: a choice between halves of the table, five
+/// times.
 #[inline(always)]
 fn words<A: Arithmetic>(at: A::B32, like: A::B64) -> [A::B64; 4] {
     let mut words = TWO_OVER_PI.map(|word| like.constant(word));

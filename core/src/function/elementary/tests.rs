@@ -1,4 +1,5 @@
-//! The host and the program that is traced compute the same bits: the program is run by an evaluator of its own.
+//! The host and the program that is traced compute the same bits: the program is run by an
+//! evaluator of its own.
 
 use super::{Elementary, evaluate_f32, evaluate_f64, expand};
 use crate::function::ElementType;
@@ -203,7 +204,8 @@ fn functions_stay_short() {
                 program.instructions().iter().filter(|i| !matches!(i, Instruction::Constant(_))).count();
             println!("{} {element_type:?}: {count} of f64, {all} in all", function.name());
             assert!(all < 240, "{}: {all} instructions", function.name());
-            // A device computes about 28 of f64 while it moves an element of f32, and the functions used most stay below.
+            // A device computes about 28 of f64 while it moves an element of f32, and the functions used most
+            // stay below.
             let limit = match (function, element_type) {
                 (
                     Elementary::Exp | Elementary::Log | Elementary::Sin | Elementary::Cos | Elementary::Tanh,

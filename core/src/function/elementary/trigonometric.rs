@@ -1,4 +1,5 @@
-//! `sin`, `cos`, `tan`: `x = q π/2 + r` with `|r| <= π/4`, then a polynomial for each of sine and cosine.
+//! `sin`, `cos`, `tan`: `x = q π/2 + r` with `|r| <= π/4`, then a polynomial for each of sine and
+//! cosine.
 
 use super::pair::{Pair, fast_two_sum, nearest, quotient, two_product, two_sum};
 use super::payne_hanek;
@@ -8,7 +9,8 @@ use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 pub(super) const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
 const FRAC_PI_2_LOWEST: f64 = -1.497_384_904_859_169_8e-33;
 
-/// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the sine is 2^-57.
+/// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the sine is
+/// 2^-57.
 pub(super) const SIN: [f64; 6] = [
     -0.166_666_666_666_666_3,
     0.008_333_333_333_321_96,
@@ -18,7 +20,8 @@ pub(super) const SIN: [f64; 6] = [
     1.589_611_072_360_784_2e-10,
 ];
 
-/// `(cos r - 1 + r² / 2) / r⁴` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the cosine is 2^-62.
+/// `(cos r - 1 + r² / 2) / r⁴` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the
+/// cosine is 2^-62.
 const COS: [f64; 6] = [
     0.041_666_666_666_666_59,
     -0.001_388_888_888_887_233_4,

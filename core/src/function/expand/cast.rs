@@ -47,8 +47,8 @@ impl Emitter {
         }
     }
 
-    /// An `f64` as the `f32` next to it with an odd last bit, unless it is exact: rounding that once more is rounding
-    /// once.
+    /// An `f64` as the `f32` next to it with an odd last bit, unless it is exact: rounding that
+    /// once more is rounding once.
     fn narrowed_to_odd(&mut self, a: Register) -> Register {
         let near = self.unary(Unary::Narrow, a);
         let back = self.unary(Unary::Widen, near);
@@ -115,8 +115,9 @@ impl Emitter {
         }
     }
 
-    /// A 64-bit integer that `f64` holds exactly: of large ones the low 12 bits become one that says whether one of them
-    /// was set. That is on the same side of every tie of narrower types.
+    /// A 64-bit integer that `f64` holds exactly: of large ones the low 12 bits become one that
+    /// says whether one of them was set. That is on the same side of every tie of narrower
+    /// types.
     fn jammed(&mut self, from: ElementType, a: Register) -> Register {
         let [zero, low, sticky, limit] = [0, 0xfff, 0x800, 1 << 53].map(|value| self.integer(a, value));
         let size = if from.is_signed() {

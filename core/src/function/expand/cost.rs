@@ -8,11 +8,11 @@ use crate::function::{ElementType, Operation, Value, primitive::Instruction};
 /// Instructions that a function may expand to.
 pub const MAX_INSTRUCTIONS: usize = 1 << 16;
 
-/// Most instructions that an operation adds to a program, whatever else is in it. `of`: the type of its operands, or of
-/// the result if there are none.
+/// Most instructions that an operation adds to a program, whatever else is in it. `of`: the type of
+/// its operands, or of the result if there are none.
 ///
-/// That is what it adds where its operands are elements of which nothing is known. Constants among them, and instructions
-/// that are there already, can only make it less.
+/// That is what it adds where its operands are elements of which nothing is known. Constants among
+/// them, and instructions that are there already, can only make it less.
 pub(in crate::function) fn instructions(operation: Operation, of: ElementType, result: ElementType) -> usize {
     /// One more than the number; 0 if it was not counted yet.
     static COUNTED: [[AtomicU32; ElementType::ALL.len()]; ROWS] =
@@ -77,7 +77,8 @@ mod tests {
     use super::*;
     use crate::function::{Function, FunctionBuilder, UnaryOperation};
 
-    /// Each operation on each type it takes, applied to the results of others, never adds more than it costs.
+    /// Each operation on each type it takes, applied to the results of others, never adds more than
+    /// it costs.
     #[test]
     fn a_program_has_at_most_the_instructions_that_its_operations_cost() {
         const TEXTS: [&str; 10] = [
@@ -103,7 +104,8 @@ mod tests {
         }
     }
 
-    /// The twin: what is counted is near what is there, so that the limit is not one on something else.
+    /// The twin: what is counted is near what is there, so that the limit is not one on something
+    /// else.
     #[test]
     fn an_operation_alone_costs_what_it_expands_to() {
         for (text, operation) in [("sin(x0)", UnaryOperation::Sin), ("exp(x0)", UnaryOperation::Exp)] {

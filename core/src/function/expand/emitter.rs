@@ -137,7 +137,8 @@ impl Emitter {
         }
     }
 
-    /// An integer whose bits above its type's width are not right, extended as its type says; others as they are.
+    /// An integer whose bits above its type's width are not right, extended as its type says;
+    /// others as they are.
     pub(super) fn narrowed(&mut self, element_type: ElementType, register: Register) -> Register {
         let (shift, mask) = match element_type {
             ElementType::I8 | ElementType::U8 => (24, 0xff),

@@ -119,7 +119,8 @@ impl Emitter {
         self.unary(Unary::FromBits, both)
     }
 
-    /// The smaller or the larger; of zeros −0 is the smaller. If one is NaN: the second if the first is.
+    /// The smaller or the larger; of zeros −0 is the smaller. If one is NaN: the second if the
+    /// first is.
     fn ordered(&mut self, minimum: bool, a: Register, b: Register) -> Register {
         let (low, high) = if minimum { (a, b) } else { (b, a) };
         let first = self.binary(Binary::Less, low, high);

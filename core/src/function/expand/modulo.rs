@@ -6,8 +6,9 @@ use crate::function::{
     primitive::{Binary, Register, Unary},
 };
 
-/// How many bits of the quotient a step takes away. The estimate of the quotient is off by less than a quarter then, so
-/// what remains is at most three quarters of the divisor, which an `f64` holds exactly.
+/// How many bits of the quotient a step takes away. The estimate of the quotient is off by less
+/// than a quarter then, so what remains is at most three quarters of the divisor, which an `f64`
+/// holds exactly.
 const STEP_BITS: u32 = 50;
 
 impl Emitter {
@@ -82,7 +83,8 @@ impl Emitter {
         self.unary(Unary::FromBits, signed)
     }
 
-    /// Of positive `f32`, computed in `f64`, whose exponents leave room for all multiples of the divisor.
+    /// Of positive `f32`, computed in `f64`, whose exponents leave room for all multiples of the
+    /// divisor.
     fn modulo_f32(&mut self, steps: u32, size: Register, divisor: Register) -> Register {
         let (mut rest, divisor) = (self.unary(Unary::Widen, size), self.unary(Unary::Widen, divisor));
         let (one, minus) = (self.f64(1.0), self.unary(Unary::Negate, divisor));
@@ -98,7 +100,8 @@ impl Emitter {
         self.unary(Unary::Narrow, rest)
     }
 
-    /// What is left after the nearest multiple of a divisor, whose negative and inverse are given; of either sign.
+    /// What is left after the nearest multiple of a divisor, whose negative and inverse are given;
+    /// of either sign.
     fn reduced(&mut self, rest: Register, minus: Register, inverse: Register) -> Register {
         let quotient = self.binary(Binary::Multiply, rest, inverse);
         let quotient = self.unary(Unary::RoundEven, quotient);
@@ -112,7 +115,8 @@ impl Emitter {
         self.select(negative, sum, rest)
     }
 
-    /// Of positive `f64`: the fraction of the dividend, moved up by the difference of the exponents step by step.
+    /// Of positive `f64`: the fraction of the dividend, moved up by the difference of the exponents
+    /// step by step.
     fn modulo_f64(&mut self, size: Register, divisor: Register) -> Register {
         let (mut rest, a_exponent) = self.fraction(size);
         let (fraction, exponent) = self.fraction(divisor);
@@ -140,8 +144,8 @@ impl Emitter {
             rest = self.select(goes_on, less, rest);
         }
         rest = self.made_positive(rest, fraction);
-        // In two factors, since one could be below all normal numbers. What remains is exact: it is a multiple of the
-        // smaller unit of both operands.
+        // In two factors, since one could be below all normal numbers. What remains is exact: it is a
+        // multiple of the smaller unit of both operands.
         let one = self.b32(1);
         let half = self.binary(Binary::ShiftRightSigned, exponent, one);
         let other = self.binary(Binary::Subtract, exponent, half);

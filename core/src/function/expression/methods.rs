@@ -228,14 +228,15 @@ impl<T: Float> Expression<T> {
 }
 
 impl<T: Computable> Expression<T> {
-    /// As Rust's `as`: floats to integers saturate, and NaN is 0; to a narrower integer wraps; to a float rounds to
-    /// nearest, ties to even; `Bool` is 0 or 1, and to `Bool` is "not 0".
+    /// As Rust's `as`: floats to integers saturate, and NaN is 0; to a narrower integer wraps; to a
+    /// float rounds to nearest, ties to even; `Bool` is 0 or 1, and to `Bool` is "not 0".
     #[must_use]
     pub fn cast<U: Computable>(self) -> Expression<U> {
         Expression::applied([self.part()], |builder, [a]| builder.cast(a, U::TYPE))
     }
 
-    /// The same bits as another type of the same width. To or from `Bool`, or of another width, is an error.
+    /// The same bits as another type of the same width. To or from `Bool`, or of another width, is
+    /// an error.
     #[must_use]
     pub fn bitcast<U: Computable>(self) -> Expression<U> {
         Expression::applied([self.part()], |builder, [a]| builder.bitcast(a, U::TYPE))

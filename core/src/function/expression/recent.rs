@@ -1,7 +1,8 @@
 //! The functions that closures of a thread wrote last, found again by what was written.
 //!
-//! A closure runs again at each call, since it may write something else each time. What it writes is compared with what was
-//! written before; only something new is brought to its canonical form, hashed and looked for among all functions.
+//! A closure runs again at each call, since it may write something else each time. What it writes
+//! is compared with what was written before; only something new is brought to its canonical form,
+//! hashed and looked for among all functions.
 
 use std::cell::RefCell;
 
@@ -10,7 +11,8 @@ use crate::function::{ElementType, Function, FunctionError, Node, Value};
 
 /// Functions that a thread remembers.
 const MOST: usize = 32;
-/// Instructions of a function that is remembered; longer ones take longer to compute than to look for.
+/// Instructions of a function that is remembered; longer ones take longer to compute than to look
+/// for.
 const MAX_INSTRUCTIONS: usize = 1024;
 
 thread_local! {

@@ -106,7 +106,8 @@ unsafe fn gather_run<E: Pod, T: Pod>(first: *const E, stride: isize, out: &mut [
 
 /// # Safety
 ///
-/// As many elements as `from` has may be written from `first` on, each `stride` after the one before.
+/// As many elements as `from` has may be written from `first` on, each `stride` after the one
+/// before.
 #[inline(always)]
 unsafe fn scatter_run<T: Pod, E: Pod>(first: *mut E, stride: isize, from: &[T], f: impl Fn(T) -> E) {
     if stride == 1 {

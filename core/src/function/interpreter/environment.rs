@@ -1,7 +1,8 @@
 //! The rounding of floats in the calling thread: other code may have changed it.
 #![allow(unsafe_code)] // reads and sets the control register of the thread
 
-/// While it lives, floats are rounded to nearest even and subnormals are kept; afterwards as the thread had it.
+/// While it lives, floats are rounded to nearest even and subnormals are kept; afterwards as the
+/// thread had it.
 pub(in crate::function) struct FloatEnvironment {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     before: Control,
@@ -12,7 +13,8 @@ type Control = u32;
 #[cfg(target_arch = "aarch64")]
 type Control = u64;
 
-/// What all masked exceptions, rounding to nearest, and kept subnormals look like, and the bits that say so.
+/// What all masked exceptions, rounding to nearest, and kept subnormals look like, and the bits
+/// that say so.
 #[cfg(target_arch = "x86_64")]
 const STANDARD: (Control, Control) = (0x1f80, 0xffc0);
 #[cfg(target_arch = "aarch64")]

@@ -9,8 +9,8 @@ use crate::function::{
     primitive::{Binary, RegisterType, Unary},
 };
 
-/// The values of one register for a block of elements: 8 bytes each, from the start as wide as its type is. `Bool` is
-/// a `u32` of 0 or 1, as wide as what is most often selected by it.
+/// The values of one register for a block of elements: 8 bytes each, from the start as wide as its
+/// type is. `Bool` is a `u32` of 0 or 1, as wide as what is most often selected by it.
 pub(in crate::function) type Slot = Box<[u64]>;
 
 /// A slot for a block.

@@ -25,17 +25,19 @@ pub struct Reducing<'a> {
     pub scalars: &'a [u64],
     /// How elements are combined.
     pub combine: Combine,
-    /// What is computed of what they combine to: of one input, of the type that [`Combine::result_type`] says.
+    /// What is computed of what they combine to: of one input, of the type that
+    /// [`Combine::result_type`] says.
     pub finish: &'a Program,
     /// The scalars of the latter.
     pub finish_scalars: &'a [u64],
 }
 
-/// Combines elements of the inputs, for a range of rows: of the elements of a total, or of the rows of a running form,
-/// counted in row-major order.
+/// Combines elements of the inputs, for a range of rows: of the elements of a total, or of the rows
+/// of a running form, counted in row-major order.
 ///
-/// The shape of the inputs is `shape`. A total has the first axes of it, and those behind are combined; a running form has
-/// all of them, and goes along the last. Nothing is done for an empty range.
+/// The shape of the inputs is `shape`. A total has the first axes of it, and those behind are
+/// combined; a running form has all of them, and goes along the last. Nothing is done for an empty
+/// range.
 ///
 /// # Panics
 ///
@@ -43,8 +45,8 @@ pub struct Reducing<'a> {
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read and those of the result be written, and no other thread writes the former or
-/// touches the latter meanwhile; they share no byte.
+/// The elements of the inputs may be read and those of the result be written, and no other thread
+/// writes the former or touches the latter meanwhile; they share no byte.
 pub unsafe fn interpret_reduction(
     work: &Reducing<'_>,
     form: ReduceForm,
@@ -234,8 +236,8 @@ struct Totals<T> {
     form: ReduceForm,
     /// The results of segments.
     segments: Vec<T>,
-    /// Aligned blocks of a running form, the largest first: how many elements, their total, and what they and those before
-    /// them combine to.
+    /// Aligned blocks of a running form, the largest first: how many elements, their total, and
+    /// what they and those before them combine to.
     blocks: Vec<(usize, T, T)>,
 }
 

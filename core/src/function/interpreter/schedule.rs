@@ -1,4 +1,5 @@
-//! Which slot holds which register, and when: slots are used again once their register is read no more.
+//! Which slot holds which register, and when: slots are used again once their register is read no
+//! more.
 
 use smallvec::SmallVec;
 

@@ -48,8 +48,8 @@ impl Walk {
         Self { extents, operands }
     }
 
-    /// The elements of an operand at positions of the result in row-major order: in runs of (the position of the first
-    /// in elements, the stride, and which of the range they are).
+    /// The elements of an operand at positions of the result in row-major order: in runs of (the
+    /// position of the first in elements, the stride, and which of the range they are).
     #[inline(always)]
     pub(super) fn runs(
         &self,

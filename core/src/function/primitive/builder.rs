@@ -8,10 +8,11 @@ use super::{
 };
 use crate::function::ElementType;
 
-/// Builds a [`Program`]. An instruction that is there already is not made again, and what has only constants to read is
-/// a constant.
+/// Builds a [`Program`]. An instruction that is there already is not made again, and what has only
+/// constants to read is a constant.
 ///
-/// Every method panics on registers of wrong types: that is a mistake of the expansion, never of a user.
+/// Every method panics on registers of wrong types: that is a mistake of the expansion, never of a
+/// user.
 pub struct ProgramBuilder {
     inputs: Vec<ElementType>,
     scalars: Vec<ElementType>,

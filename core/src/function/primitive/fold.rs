@@ -1,4 +1,5 @@
-//! Instructions that need not be computed for every element: what has only constants to read, and what changes nothing.
+//! Instructions that need not be computed for every element: what has only constants to read, and
+//! what changes nothing.
 
 use super::{Binary, Constant, Instruction, ProgramBuilder, Register, RegisterType, Unary};
 use crate::function::{
@@ -48,7 +49,8 @@ fn integer(builder: &ProgramBuilder, register: Register) -> Option<(u64, u64)> {
     }
 }
 
-/// Operations that take back the one before. No bits of a NaN are promised, so those of another do as well.
+/// Operations that take back the one before. No bits of a NaN are promised, so those of another do
+/// as well.
 fn undone(builder: &ProgramBuilder, op: Unary, a: Register) -> Simplified {
     let before = |register| match builder.instruction(register) {
         Instruction::Unary(op, a) => Some((op, a)),
@@ -69,8 +71,8 @@ fn undone(builder: &ProgramBuilder, op: Unary, a: Register) -> Simplified {
     }
 }
 
-/// Operations of integers and truth values that give one of their operands. Those of floats could change a NaN or the
-/// sign of a zero.
+/// Operations of integers and truth values that give one of their operands. Those of floats could
+/// change a NaN or the sign of a zero.
 fn unchanged(
     op: Binary,
     a: Register,

@@ -33,7 +33,8 @@ enum Form {
 type Kept = HashMap<Function, Vec<(Form, Arc<Lowered>)>>;
 
 impl Function {
-    /// What a reduction of the function combines. Lowered once; kept for the next call with any equal function.
+    /// What a reduction of the function combines. Lowered once; kept for the next call with any
+    /// equal function.
     pub(crate) fn lowered_reduction(&self, reduction: &Reduction) -> Result<Arc<Lowered>, FunctionError> {
         // All that is not named has to do with axes alone, which a function is lowered without.
         let &Reduction { operation, element_type, ddof, initial, axes: _, keep_axes: _ } = reduction;

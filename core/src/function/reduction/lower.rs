@@ -13,13 +13,15 @@ pub(crate) struct Lowered {
     pub(crate) combine: Combine,
     /// The bits of what no elements combine to; none if that is an error.
     pub(crate) of_nothing: Option<u64>,
-    /// Of one input; of one scalar if the count is needed, or a value that is combined with the result.
+    /// Of one input; of one scalar if the count is needed, or a value that is combined with the
+    /// result.
     pub(crate) finish: Function,
     /// The bits of that value.
     pub(crate) initial: Option<u64>,
     /// What is taken from the count before it is a scalar of the finish.
     pub(crate) ddof: u64,
-    /// What must be known first: the mean, for a variance. It is another input of the element, the last.
+    /// What must be known first: the mean, for a variance. It is another input of the element, the
+    /// last.
     pub(crate) spread: Option<Spread>,
 }
 
@@ -103,7 +105,8 @@ fn total_type(element_type: ElementType) -> ElementType {
     if element_type.is_float() { element_type } else { sum_type(element_type) }
 }
 
-/// What of a reduction a backend combines. `mask`: of the same inputs; elements of which it is not true do not take part.
+/// What of a reduction a backend combines. `mask`: of the same inputs; elements of which it is not
+/// true do not take part.
 pub(crate) fn lower_reduction(
     function: &Function,
     mask: Option<&Function>,
@@ -141,7 +144,8 @@ pub(crate) fn lower_reduction(
             }
         };
         let element = builder.finish(value)?;
-        // `any` and `all` are extremes that have a value then; the least and the greatest of bool have none.
+        // `any` and `all` are extremes that have a value then; the least and the greatest of bool have
+        // none.
         let of_nothing = if is_extreme { None } else { combine.identity(element_type) };
         let lowered = Lowered { element, combine, of_nothing, finish, initial: None, ddof: 0, spread: None };
         lowered.with_initial(reduction)

@@ -53,7 +53,8 @@ pub(super) fn next(text: &str, from: usize) -> Result<(Token, Range<usize>), Fun
     Err(FunctionError::new(FunctionErrorKind::Text, "not part of the language").at(text, start..start + len))
 }
 
-/// Bytes of everything that sticks to a number: letters, digits, points, and a sign behind an exponent.
+/// Bytes of everything that sticks to a number: letters, digits, points, and a sign behind an
+/// exponent.
 fn number_len(rest: &str) -> usize {
     let hexadecimal = rest.starts_with("0x") || rest.starts_with("0X");
     let mut before = b' ';

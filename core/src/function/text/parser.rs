@@ -1,4 +1,5 @@
-//! Tokens in a tree, which is a list: operands come before what takes them. So nothing that walks it recurses.
+//! Tokens in a tree, which is a list: operands come before what takes them. So nothing that walks
+//! it recurses.
 
 use std::ops::Range;
 

@@ -11,8 +11,9 @@ use crate::function::{
 /// Binds more strongly than every operator.
 const ATOM: u8 = u8::MAX;
 
-/// A text that [`Function::parse`] takes. A function whose text would be too large for that, since values that are
-/// used more than once are written more than once, is shown as a list of its values instead.
+/// A text that [`Function::parse`] takes. A function whose text would be too large for that, since
+/// values that are used more than once are written more than once, is shown as a list of its values
+/// instead.
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fits_a_text() {
@@ -33,7 +34,8 @@ impl Function {
             // A literal can need a cast.
             let own = 1 + usize::from(matches!(node.operation, Operation::Constant(_)));
             let size = operands().fold(own, |sum, (size, _)| sum.saturating_add(size));
-            // Parentheses and the call itself are a level each; a chain of operators is as deep as its operands.
+            // Parentheses and the call itself are a level each; a chain of operators is as deep as its
+            // operands.
             let chained = self.chained(node.operation).map(|left| sizes[left.index()].1);
             let deepest = match node.operation {
                 Operation::Binary(_, _, right) if chained.is_some() => sizes[right.index()].1,
@@ -44,7 +46,8 @@ impl Function {
         sizes.last().is_some_and(|&(size, depth)| size <= MAX_NODES && depth < MAX_DEPTH)
     }
 
-    /// The left operand, if it is an operation itself and is written without parentheses: `a + b` of `a + b - c`.
+    /// The left operand, if it is an operation itself and is written without parentheses: `a + b`
+    /// of `a + b - c`.
     fn chained(&self, operation: Operation) -> Option<Value> {
         let Operation::Binary(operation, left, _) = operation else { return None };
         let (weakest, _) = sides(operation, operation.binding()?);
@@ -60,8 +63,8 @@ impl Function {
     }
 }
 
-/// Writes a value; in parentheses if it binds less strongly than `weakest`. A literal is `bare` if what stands beside
-/// it says its type.
+/// Writes a value; in parentheses if it binds less strongly than `weakest`. A literal is `bare` if
+/// what stands beside it says its type.
 fn write(
     function: &Function,
     f: &mut fmt::Formatter<'_>,
@@ -109,7 +112,8 @@ fn write(
     if binding < weakest { f.write_str(")") } else { Ok(()) }
 }
 
-/// Writes an operator with what is left of it, which can be a long chain: from its first operand on, not by recursion.
+/// Writes an operator with what is left of it, which can be a long chain: from its first operand
+/// on, not by recursion.
 fn chain(function: &Function, f: &mut fmt::Formatter<'_>, last: Value) -> fmt::Result {
     let operation = |value: Value| function.nodes()[value.index()].operation;
     let links: Vec<Value> =

@@ -15,7 +15,8 @@ use crate::{
 pub(crate) type Pending = Vec<(usize, u64)>;
 
 impl<D: Device> HazardTracker<D> {
-    /// The operations in flight that conflict with the host reading, or writing, the whole allocation.
+    /// The operations in flight that conflict with the host reading, or writing, the whole
+    /// allocation.
     pub(crate) fn pending(&self, allocation: &Allocation<D>, write: bool) -> Pending {
         let footprint = Footprint::solid(0, allocation.len_bytes());
         let host = Access { lane: usize::MAX, sequence: 0, footprint, write, blurred: false };
@@ -34,7 +35,8 @@ impl<D: Device> HazardTracker<D> {
         pending.iter().map(|&(lane, sequence)| Ok((lane, self.mark(lane, sequence)?))).collect()
     }
 
-    /// The streams they are on. A lane without one left an event that covers its work, so marks of it cannot fail.
+    /// The streams they are on. A lane without one left an event that covers its work, so marks of
+    /// it cannot fail.
     pub(crate) fn streams_of(&self, pending: &Pending) -> Vec<Arc<impl Stream + use<D>>> {
         pending.iter().filter_map(|&(lane, _)| self.stream(lane).cloned()).collect()
     }

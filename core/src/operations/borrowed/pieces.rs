@@ -1,8 +1,9 @@
 //! A copy cut into pieces: small ones first and last.
 //!
-//! The link waits for the first piece to be copied, and the caller for the last, and meanwhile nothing overlaps; so these
-//! are small. In between they are large, because a piece costs some microseconds whatever its size. On the way they grow
-//! by the same step each, so that threads that begin together, a piece each, do not end together, and the link gets work evenly.
+//! The link waits for the first piece to be copied, and the caller for the last, and meanwhile
+//! nothing overlaps; so these are small. In between they are large, because a piece costs some
+//! microseconds whatever its size. On the way they grow by the same step each, so that threads that
+//! begin together, a piece each, do not end together, and the link gets work evenly.
 
 use crate::{
     copy::{Blocks, PAGE_BYTES, Plan},
@@ -96,8 +97,8 @@ mod tests {
         }
     }
 
-    /// Dense, rows with gaps, transposed, a row larger than the first pieces, every second byte: each destination byte once, from where its index
-    /// says.
+    /// Dense, rows with gaps, transposed, a row larger than the first pieces, every second byte:
+    /// each destination byte once, from where its index says.
     #[test]
     fn pieces_are_the_copy_and_fit_their_slots() {
         let cases: [(&[usize], &[isize]); 5] = [

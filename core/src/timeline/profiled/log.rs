@@ -25,8 +25,8 @@ const ROUNDS: usize = 8;
 /// Operations of a stream that are unfinished before it is looked which of them are not.
 const MOST_PENDING: usize = 1024;
 
-/// After so long, times are counted from a newer event: a 32-bit float, which CUDA tells them in, is then still good to a tenth of a
-/// microsecond.
+/// After so long, times are counted from a newer event: a 32-bit float, which CUDA tells them in,
+/// is then still good to a tenth of a microsecond.
 const REACH: Duration = Duration::from_secs(1);
 
 /// The timeline of a device in the making.
@@ -202,8 +202,9 @@ impl<D: Timing> Log<D> {
     }
 }
 
-/// Brings a stream to a known moment of the host: the tightest of a few tries. The moment is that at which the host knew of it, so
-/// what the host did before the device seems to be no later than it was.
+/// Brings a stream to a known moment of the host: the tightest of a few tries. The moment is that
+/// at which the host knew of it, so what the host did before the device seems to be no later than
+/// it was.
 fn synchronize_clocks<D: Timing>(device: &D) -> Result<(Instant, Arc<Anchor<D>>)> {
     let stream = device.open_stream()?;
     let round = || {

@@ -32,8 +32,8 @@ impl<D: Timing> ProfiledStream<D> {
         &self.stream
     }
 
-    /// Enqueues an operation between two timed events. Where one cannot be had, the operation is left out of the timeline, and is
-    /// right all the same.
+    /// Enqueues an operation between two timed events. Where one cannot be had, the operation is
+    /// left out of the timeline, and is right all the same.
     pub(super) fn enqueue<R>(
         &self,
         operation: Operation,
@@ -70,8 +70,8 @@ impl<D: Timing> ProfiledStream<D> {
     }
 }
 
-// SAFETY: every method forwards to a stream whose implementor vouches for it, or fails before anything was enqueued but an
-// event, which touches nothing.
+// SAFETY: every method forwards to a stream whose implementor vouches for it, or fails before
+// anything was enqueued but an event, which touches nothing.
 unsafe impl<D: Timing> Stream for ProfiledStream<D> {
     type Device = Profiled<D>;
 

@@ -21,7 +21,8 @@ pub(super) enum Addresses {
     Uneven(Vec<Reg>),
 }
 
-/// Of an operand: from one of a thread's lanes to the next, and from one element of a lane to the next.
+/// Of an operand: from one of a thread's lanes to the next, and from one element of a lane to the
+/// next.
 #[derive(Clone, Copy)]
 pub(super) struct Strides {
     lane: Reg,

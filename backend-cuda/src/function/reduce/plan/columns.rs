@@ -13,25 +13,29 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// Most columns of a thread, and bytes of what they are added to, of which there are few where any order is right.
+/// Most columns of a thread, and bytes of what they are added to, of which there are few where any
+/// order is right.
 const WIDEST: u64 = 8;
 const COLUMN_BYTES: u64 = 16;
 
-/// Most registers in which a thread of columns has elements and what they are added to, and most elements at once.
+/// Most registers in which a thread of columns has elements and what they are added to, and most
+/// elements at once.
 const COLUMN_REGISTERS: u64 = 52;
 const MOST_LOADS: u64 = 16;
 
 /// Bytes that threads side by side cover: a line of the cache.
 const LINE_BYTES: u64 = 128;
 
-/// Blocks share lanes until a large device holds all of them at once and is full, or there are so many that it does not
-/// matter how full it is with the last; or until a segment has so many shares, or a thread so few elements of a column.
+/// Blocks share lanes until a large device holds all of them at once and is full, or there are so
+/// many that it does not matter how full it is with the last; or until a segment has so many
+/// shares, or a thread so few elements of a column.
 const AT_ONCE: RangeInclusive<u64> = 400..=528;
 const MANY_BLOCKS: u64 = 2_048;
 const MOST_SHARES: u64 = 32;
 const SHARE_LOADS: u64 = 64;
 
-/// Whether inputs are nearer along the innermost axis that is kept than along the innermost that is reduced.
+/// Whether inputs are nearer along the innermost axis that is kept than along the innermost that is
+/// reduced.
 pub(in crate::function::reduce) fn has_columns(space: &Space) -> bool {
     let (Some(column), Some(inner)) = (space.kept.last(), space.reduced.last()) else { return false };
     let votes = |operand: usize| {
@@ -46,7 +50,8 @@ pub(in crate::function::reduce) fn has_columns(space: &Space) -> bool {
     (1..space.operands()).map(votes).sum::<i64>() > 0
 }
 
-/// How columns are dealt, if inputs are nearer along an axis that is kept, and that keeps most threads at work.
+/// How columns are dealt, if inputs are nearer along an axis that is kept, and that keeps most
+/// threads at work.
 fn division(space: &Space, program: &Program, combining: Combining) -> Option<Division> {
     if !has_columns(space) {
         return None;

@@ -11,7 +11,8 @@ use crate::function::{
 };
 
 impl Site<'_> {
-    /// Stores the total of a segment: finished, at the address of the result; or as a part, at the number of the unit.
+    /// Stores the total of a segment: finished, at the address of the result; or as a part, at the
+    /// number of the unit.
     pub(in crate::function::reduce) fn conclude(
         &self,
         text: &mut Text,

@@ -11,7 +11,8 @@ use crate::function::{
 };
 
 impl Kernel<'_> {
-    /// Loads the turned inputs along their own axis, all of them before any is stored, and stores them in shared memory.
+    /// Loads the turned inputs along their own axis, all of them before any is stored, and stores
+    /// them in shared memory.
     pub(super) fn turn(&self, text: &mut Text, steps: usize) {
         let (first, row) = self.place(text, self.high);
         let lines = BLOCK as usize / (self.high / SIDE);

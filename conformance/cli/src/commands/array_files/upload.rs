@@ -20,7 +20,8 @@ pub(in crate::commands) fn open(path: &Path) -> Result<NpyReader<File>, NpyError
 
 /// Reads all elements, and brings them to the device as they lie in the file.
 ///
-/// Memory on the device is taken first. It bounds what is read of a pipe, for whose length nothing vouches.
+/// Memory on the device is taken first. It bounds what is read of a pipe, for whose length nothing
+/// vouches.
 pub(in crate::commands) fn upload<D: Device>(
     mut file: NpyReader<File>,
     stream: &StreamHandle<D>,

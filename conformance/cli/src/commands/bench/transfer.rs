@@ -36,7 +36,8 @@ pub struct Arguments {
     /// Leave out larger transfers
     #[arg(long, value_name = "N", default_value_t = 1 << 30)]
     pub max_bytes: usize,
-    /// Threads that help with pageable transfers [default: as many as there are processors, at most 10]
+    /// Threads that help with pageable transfers [default: as many as there are processors, at most
+    /// 10]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 }
@@ -232,8 +233,8 @@ impl<'a, D: Target> Transferred<'a, D> {
     }
 }
 
-/// A matrix whose columns lie one after the other on the host and whose rows do so on the device, both ways, beside the
-/// driver's own copies of as many bytes.
+/// A matrix whose columns lie one after the other on the host and whose rows do so on the device,
+/// both ways, beside the driver's own copies of as many bytes.
 fn transposed<D: Target>(
     stream: &StreamHandle<D>,
     len: usize,
@@ -286,7 +287,8 @@ fn transposed<D: Target>(
     Ok([line("to-device").timed(len, up, raw_up), line("from-device").timed(len, down, raw_down)])
 }
 
-/// An upload, a strided copy and a download at once on three streams, and one after the other on the same.
+/// An upload, a strided copy and a download at once on three streams, and one after the other on
+/// the same.
 fn overlap<D: Target>(context: &Context<D>, len: usize) -> Result<Line> {
     const ROWS: usize = 64;
     let streams = [context.stream()?, context.stream()?, context.stream()?];
@@ -295,7 +297,8 @@ fn overlap<D: Target>(context: &Context<D>, len: usize) -> Result<Line> {
     let (mut to, from) = (array(first)?, array(third)?);
     let (src, mut dst) = (array(second)?, Array::<u8, D>::zeros(second, &[len / ROWS, ROWS])?);
     let mut buffers = Some((context.pinned::<u8>(len)?, context.pinned::<u8>(len)?));
-    // The copy is repeated until it takes about as long as a transfer does on a link a fiftieth as fast as the memory.
+    // The copy is repeated until it takes about as long as a transfer does on a link a fiftieth as fast
+    // as the memory.
     let copies = 24;
     let mut run = |at_once: bool| {
         for stream in &streams {

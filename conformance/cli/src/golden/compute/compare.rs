@@ -67,7 +67,8 @@ fn of_arrays(expected: &ComputeFound, found: &ComputeFound, ulp: u64) -> Vec<Str
     all
 }
 
-/// How many representable numbers two elements are apart; NaN is near NaN only, and equal bits are near.
+/// How many representable numbers two elements are apart; NaN is near NaN only, and equal bits are
+/// near.
 fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> u64 {
     let bits = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
     let (a, b) = (bits(a), bits(b));

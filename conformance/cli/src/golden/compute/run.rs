@@ -26,8 +26,8 @@ pub type ComputeOutcome = std::result::Result<ComputeFound, Failed>;
 ///
 /// # Errors
 ///
-/// The function has more than [`limits::CASE_ELEMENTS`] elements to compute; anything else that the library answers: no
-/// memory, a driver error.
+/// The function has more than [`limits::CASE_ELEMENTS`] elements to compute; anything else that the
+/// library answers: no memory, a driver error.
 pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<ComputeOutcome> {
     let error = match compute(stream, case) {
         Ok(found) => return Ok(Ok(found)),
@@ -107,7 +107,8 @@ fn into_view<D: Compute>(
             Step::Flip(axes) => view.flip(axes)?,
             Step::Squeeze(None) => view.squeeze(),
             Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
-            // A result is written through one view of its array: no copy, no repeated element, no part of a split.
+            // A result is written through one view of its array: no copy, no repeated element, no part of a
+            // split.
             _ => return Err(Error::from(LayoutError::NeedsCopy).into()),
         };
     }

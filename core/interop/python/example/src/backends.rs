@@ -41,7 +41,8 @@ pub(crate) fn use_backend(name: &str, ordinal: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// How many allocations are alive, and how much memory of others is lent to this module, after all work is done.
+/// How many allocations are alive, and how much memory of others is lent to this module, after all
+/// work is done.
 #[pyfunction]
 pub(crate) fn live() -> PyResult<(usize, usize)> {
     let used = used();

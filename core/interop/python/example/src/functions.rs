@@ -99,7 +99,8 @@ pub(crate) fn relayout(array: DeviceArray, order: &str) -> PyResult<DeviceArray>
     })
 }
 
-/// A copy of float32 to which 1 was added so many times, one launch each: returns while the device still works.
+/// A copy of float32 to which 1 was added so many times, one launch each: returns while the device
+/// still works.
 #[pyfunction]
 pub(crate) fn count_up(array: DeviceArray, times: usize) -> PyResult<DeviceArray> {
     on_device!(array, [MockDevice, CudaDevice], |tensor, stream| {

@@ -1,4 +1,5 @@
-//! An extension module: layout transforms and functions on arrays of any library, on the simulator and on CUDA.
+//! An extension module: layout transforms and functions on arrays of any library, on the simulator
+//! and on CUDA.
 //!
 //! ```text
 //! cargo build --release -p devarray-python-example

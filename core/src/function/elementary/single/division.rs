@@ -1,9 +1,10 @@
-//! Reciprocals and quotients of `f64` for results of `f32`: a first guess from the bits of an `f32`, which no processor
-//! divides for.
+//! Reciprocals and quotients of `f64` for results of `f32`: a first guess from the bits of an
+//! `f32`, which no processor divides for.
 
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value};
 
-/// Less the bits of a number of `f32` with its sign turned, the bits of its reciprocal within 5.1 %.
+/// Less the bits of a number of `f32` with its sign turned, the bits of its reciprocal within 5.1
+/// %.
 const GUESS: u32 = 0xfef1_27ea;
 
 /// `1 / d` of `-d` within 2^-23, where `|d|` is from 2^-125 to 2^125.

@@ -6,7 +6,8 @@ use super::exponential::exp_in_range;
 use super::{Hard, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Float, Value, polynomial};
 
-/// `e^(x²) erfc x` as a polynomial in `1 / (x + 2)` less a middle of it, for `1 <= x <= 3.93`; the error of `erf x` is 2^-58.
+/// `e^(x²) erfc x` as a polynomial in `1 / (x + 2)` less a middle of it, for `1 <= x <= 3.93`; the
+/// error of `erf x` is 2^-58.
 const MIDDLE: f64 = 0.250_983_698_707_138_8;
 const ERF_FAR: [f64; 13] = [
     0.257_080_311_285_733_9,
@@ -24,7 +25,8 @@ const ERF_FAR: [f64; 13] = [
     -212.967_988_601_923_42,
 ];
 
-/// `e^(x²) (1 + 2 x) erfc x` as a polynomial in `(x - 3) / (x + 3)`, for `0.498 <= x <= 10.1`; the error is 2^-54.
+/// `e^(x²) (1 + 2 x) erfc x` as a polynomial in `(x - 3) / (x + 3)`, for `0.498 <= x <= 10.1`; the
+/// error is 2^-54.
 const ERFC: [f64; 19] = [
     1.253_008_058_269_729_6,
     -0.135_621_106_124_581_48,

@@ -8,7 +8,8 @@ use super::{Hard, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::LN_2;
 
-/// `(tanh z / z - 1) / z²` as a polynomial in `z²`, for `|z| <= 0.17335`; the error of the hyperbolic tangent is 2^-48.
+/// `(tanh z / z - 1) / z²` as a polynomial in `z²`, for `|z| <= 0.17335`; the error of the
+/// hyperbolic tangent is 2^-48.
 const TANH: [f64; 5] = [
     -0.333_333_333_331_181_5,
     0.133_333_332_329_288_12,
@@ -52,8 +53,8 @@ pub(in super::super) fn cosh<A: Arithmetic>(x: A::F32) -> A::F32 {
     mended::<A>(x.magnitude(), A::narrow(sum.fma(cosh, difference * sinh)), HARD_COSH)
 }
 
-/// The hyperbolic tangent of a sum, `|x| = k ln 2 / 2 + z` with `|z| <= ln 2 / 4`: that of the first is
-/// `(2^k - 1) / (2^k + 1)`.
+/// The hyperbolic tangent of a sum, `|x| = k ln 2 / 2 + z` with `|z| <= ln 2 / 4`: that of the
+/// first is `(2^k - 1) / (2^k + 1)`.
 #[inline(always)]
 pub(in super::super) fn tanh<A: Arithmetic>(x: A::F32) -> A::F32 {
     let a = A::widen(magnitude_up_to::<A>(x, 10.0));

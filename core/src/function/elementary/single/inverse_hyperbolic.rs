@@ -1,4 +1,5 @@
-//! `asinh`, `acosh`, `atanh` of one `f32`: `e ln 2` and a polynomial in a quotient that loses nothing near 0.
+//! `asinh`, `acosh`, `atanh` of one `f32`: `e ln 2` and a polynomial in a quotient that loses
+//! nothing near 0.
 
 use super::super::logarithm::{LOG, split};
 use super::super::pair::power_of_two;

@@ -10,7 +10,8 @@ const HARD_ASIN: &Hard = &[];
 const HARD_ACOS: &Hard = &[(0x3288_85a3, 0x3fc9_0fdb), (0x3982_6222, 0x3fc9_07b5)];
 const HARD_ATAN: &Hard = &[(0x3d8d_6b23, 0x3d8d_31c3)];
 
-/// Above these, `|x|` is reduced by the next angle of [`ANGLES`]: the limits are where its quotient is at most 7/16.
+/// Above these, `|x|` is reduced by the next angle of [`ANGLES`]: the limits are where its quotient
+/// is at most 7/16.
 const LIMITS: [f32; 4] = [7.0 / 16.0, 11.0 / 16.0, 16.0 / 11.0, 16.0 / 7.0];
 
 /// An angle and `p q r s`, where `x = tan(angle + atan z)` for `z = (p x + q) / (r x + s)`.

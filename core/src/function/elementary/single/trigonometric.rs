@@ -7,8 +7,9 @@ use super::division::quotient;
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2, PI};
 
-/// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 1.572`; the error of the sine is 2^-52. Of the polynomials
-/// next to the best one, whose error is 2^-60, one that leaves no input on the wrong side.
+/// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 1.572`; the error of the sine is
+/// 2^-52. Of the polynomials next to the best one, whose error is 2^-60, one that leaves no input
+/// on the wrong side.
 const SIN_WIDE: [f64; 8] = [
     -0.166_666_666_666_666_7,
     0.008_333_333_333_333_288,
@@ -20,7 +21,8 @@ const SIN_WIDE: [f64; 8] = [
     2.721_443_207_959_436e-15,
 ];
 
-/// `(cos r - 1) / r²` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the cosine is 2^-62.
+/// `(cos r - 1) / r²` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the cosine is
+/// 2^-62.
 const COS: [f64; 7] = [
     -0.5,
     0.041_666_666_666_666_59,
@@ -55,7 +57,8 @@ fn huge_angle<A: Arithmetic>(x: A::F32, angle: A::F64, sign: A::B32) -> A::F64 {
     angle.when(x.magnitude().below(f32::INFINITY), angle.constant(f64::NAN))
 }
 
-/// `|x|` in right angles, for `HUGE <= |x| < ∞`: two bits before the point, lower ones after it (Payne and Hanek, 1983).
+/// `|x|` in right angles, for `HUGE <= |x| < ∞`: two bits before the point, lower ones after it
+/// (Payne and Hanek, 1983).
 #[inline(always)]
 fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
     let bits = x.bits() & !SIGN;
@@ -74,8 +77,8 @@ fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
     high.plus(middle).plus(A::zero_extend(fraction.times_high(window(2))))
 }
 
-/// `sin x` or `cos x`: `x` less the nearest multiple of π, or `|x|` less the nearest odd multiple of π/2; negative where
-/// the sine of the multiple, or its cosine, is; and a polynomial.
+/// `sin x` or `cos x`: `x` less the nearest multiple of π, or `|x|` less the nearest odd multiple
+/// of π/2; negative where the sine of the multiple, or its cosine, is; and a polynomial.
 ///
 /// The last product keeps the sign of a zero.
 #[inline(always)]

@@ -70,8 +70,9 @@ impl<'s, D: Target> Sets<'s, D> {
         Ok(begun.elapsed().as_secs_f64())
     }
 
-    /// Compares parts of the first set with the simulator: computed of the part alone, and, where a part has all that its
-    /// results depend on, as part of the whole. The inner error is of a wrong result. Blocks.
+    /// Compares parts of the first set with the simulator: computed of the part alone, and, where a
+    /// part has all that its results depend on, as part of the whole. The inner error is of a
+    /// wrong result. Blocks.
     pub(super) fn check(&self, simulator: &StreamHandle<MockDevice>) -> Result<Result<(), String>> {
         let Self { stream, case, .. } = self;
         let (bases, whole) = &self.sets[0];

@@ -45,7 +45,8 @@ impl Mode {
         }
     }
 
-    /// The position that a position of a padded axis comes from; none if it is constant. By NumPy's definition.
+    /// The position that a position of a padded axis comes from; none if it is constant. By NumPy's
+    /// definition.
     fn source(self, at: usize, before: usize, extent: usize) -> Option<isize> {
         let (at, extent) = (at.cast_signed() - before.cast_signed(), extent.cast_signed());
         match self {
@@ -146,8 +147,8 @@ impl Case {
         self.result.iter().product::<usize>() * ITEM_BYTES
     }
 
-    /// Calls `each` with the number of each result element `start..end`, counted in C order: that of the element it is,
-    /// parts numbered through, or -1 for a constant.
+    /// Calls `each` with the number of each result element `start..end`, counted in C order: that
+    /// of the element it is, parts numbered through, or -1 for a constant.
     pub(super) fn numbers(&self, start: usize, end: usize, each: &mut dyn FnMut(isize)) {
         let mut index = vec![0; self.result.len()];
         let mut rest = start;

@@ -9,11 +9,33 @@ use devarray::{
     timeline::Profiled,
 };
 use devarray_conformance::{
-    Call, Harness, Instrumented, Pattern, Rng, Step, Violation, all, probes, trace_events,
+    Call, Harness, Instrumented, Pattern, Rng, Step, Violation, all, probes,
+    programs::{Away, End, Formula, Item, Op, Program, Search, Start, Transform, part},
+    trace_events,
     wrap::{InstrumentedEvent, InstrumentedStream},
 };
 use devarray_mock::MockDevice;
 use shown::Shown;
+
+fn programs(shown: &mut Shown, harness: &Harness<MockDevice>) -> Result<(), Box<dyn std::error::Error>> {
+    let whole = part(3, [Transform::Swap(0, 1), Transform::Whole]);
+    shown.add("Transform", &whole.transforms[0]);
+    shown.add("Part", &whole);
+    shown.add("Item", &Item::Bytes3);
+    shown.add("Start", &Start::UploadedF);
+    shown.add("End", &End::Polled);
+    shown.add("Away", &Away::Elsewhere);
+    shown.add("Formula", &Formula::Fold);
+    let fill = Op::Fill { stream: 1, to: whole, value: 9 };
+    shown.add("Op", &fill);
+    shown.add("Program", &Program::new(Item::U8, 2, &[fill]));
+    let search = Search::new().programs(1).after(|| Err(String::from("nothing is right")));
+    shown.add("Search", &search);
+    let found = search.run(harness).err().ok_or("accepted")?;
+    shown.add("Failure", &found.failure);
+    shown.add("Found", &found);
+    Ok(())
+}
 
 #[test]
 fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
@@ -50,6 +72,7 @@ fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
         shown.add("TraceEvent", &event);
         shown.add("TraceArgs", &event.args);
     }
+    programs(&mut shown, &harness)?;
     shown.are_all_of(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
     Ok(())
 }

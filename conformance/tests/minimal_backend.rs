@@ -1,7 +1,7 @@
 //! A whole backend in one file keeps every law: what the manual's page "Write a backend" explains.
 //!
-//! The device is the host. Every operation runs before the call that enqueues it returns, so order
-//! is kept by doing nothing, a wait has nothing to wait for, and an event is always ready.
+//! The device is the host. Every operation runs before the call that enqueues it returns, so order is kept by
+//! doing nothing, a wait has nothing to wait for, and an event is always ready.
 #![allow(unsafe_code)] // implements the unsafe traits over memory of the host
 
 use std::{
@@ -46,9 +46,9 @@ impl HostDevice {
     }
 }
 
-// SAFETY: an operation has run when the call that enqueues it returns. So operations take effect in
-// the order of the calls, whatever waits comes after the end, and no work is left that could fail
-// to progress. Each touches the bytes of its plan or range.
+// SAFETY: an operation has run when the call that enqueues it returns. So operations take effect in the order of the
+// calls, whatever waits comes after the end, and no work is left that could fail to progress. Each touches the bytes of
+// its plan or range.
 unsafe impl Device for HostDevice {
     type Buffer = DeviceMemory;
     type HostBuffer = Block;
@@ -74,8 +74,7 @@ unsafe impl Device for HostDevice {
 
 // ---- memory ----
 
-/// Zeroed memory, freed on drop, owned by raw pointer: moving the value leaves the bytes where they
-/// are.
+/// Zeroed memory, freed on drop, owned by raw pointer: moving the value leaves the bytes where they are.
 #[derive(Debug)]
 struct Block {
     start: NonNull<u8>,
@@ -83,8 +82,7 @@ struct Block {
     used_bytes: Arc<AtomicUsize>,
 }
 
-// SAFETY: the value owns the memory and only tells where it lies; access is the `unsafe` of whoever
-// does it.
+// SAFETY: the value owns the memory and only tells where it lies; access is the `unsafe` of whoever does it.
 unsafe impl Send for Block {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Block {}
@@ -137,8 +135,7 @@ unsafe impl HostBuffer for Block {
 #[derive(Debug)]
 struct DeviceMemory(ManuallyDrop<Block>);
 
-// SAFETY: size and address are those of a block that lives until its free; blocks do not overlap
-// and are aligned to 256.
+// SAFETY: size and address are those of a block that lives until its free; blocks do not overlap and are aligned to 256.
 unsafe impl Buffer for DeviceMemory {
     fn len_bytes(&self) -> usize {
         self.0.layout.size()
@@ -172,8 +169,7 @@ struct HostStream {
     device: HostDevice,
 }
 
-// SAFETY: S1 and S3 to S8 hold because every operation has run when its call returns; S2 asks for
-// nothing.
+// SAFETY: S1 and S3 to S8 hold because every operation has run when its call returns; S2 asks for nothing.
 unsafe impl Stream for HostStream {
     type Device = HostDevice;
 
@@ -200,8 +196,7 @@ unsafe impl Stream for HostStream {
         for (_, dst, len_bytes) in op.plan().runs() {
             for item in (0..len_bytes).step_by(pattern.len()) {
                 let to = op.dst().0.at(dst + item);
-                // SAFETY: the operation proves that the run lies inside the buffer and is a whole number of
-                // patterns.
+                // SAFETY: the operation proves that the run lies inside the buffer and is a whole number of patterns.
                 unsafe { ptr::copy_nonoverlapping(pattern.as_ptr(), to, pattern.len()) }
             }
         }
@@ -210,16 +205,14 @@ unsafe impl Stream for HostStream {
 
     fn upload(&self, op: &UploadOp<'_, DeviceMemory>) -> Result<()> {
         let to = op.dst().0.at(op.dst_range_bytes().start);
-        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory may
-        // be read.
+        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory may be read.
         unsafe { ptr::copy_nonoverlapping(op.src(), to, op.len_bytes()) }
         Ok(())
     }
 
     fn download(&self, op: &DownloadOp<'_, DeviceMemory>) -> Result<()> {
         let from = op.src().0.at(op.src_range_bytes().start);
-        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory may
-        // be written.
+        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory may be written.
         unsafe { ptr::copy_nonoverlapping(from, op.dst(), op.len_bytes()) }
         Ok(())
     }
@@ -239,13 +232,11 @@ unsafe impl Stream for HostStream {
 
 // ---- functions ----
 
-// SAFETY: as for the stream; the interpreter reads and writes the elements of the operands and no
-// other byte.
+// SAFETY: as for the stream; the interpreter reads and writes the elements of the operands and no other byte.
 unsafe impl Compute for HostDevice {
     fn map(&self, _: &HostStream, op: &MapOp<'_, DeviceMemory>) -> Result<()> {
         let inputs: Vec<_> = op.inputs().iter().map(elements).collect();
-        // SAFETY: the operation proves that the elements lie inside their buffers, and that nothing else
-        // uses them.
+        // SAFETY: the operation proves that the elements lie inside their buffers, and that nothing else uses them.
         unsafe { interpret(op.program(), &inputs, op.scalars(), written(op.result())) }
         Ok(())
     }

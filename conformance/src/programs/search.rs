@@ -33,7 +33,7 @@ pub struct Search {
 
 /// The smallest program that fails, and how. Its text is that program as a test, and the command to
 /// repeat the search.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
     /// The program.
@@ -308,6 +308,14 @@ impl std::error::Error for Found {}
 impl From<Box<Found>> for Violation {
     fn from(found: Box<Found>) -> Self {
         Self::new(found.to_string())
+    }
+}
+
+impl fmt::Debug for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Found");
+        shown.field("clause", &self.failure.clause).field("ops", &self.program.ops.len());
+        shown.field("seed", &self.seed).field("case", &self.case).finish_non_exhaustive()
     }
 }
 

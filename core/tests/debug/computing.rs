@@ -18,6 +18,7 @@ use devarray::{
     },
     kernel::{Grid, HostArgument, Image, In, Kernel, KernelError, Out, Passed, Permission},
     npy::{self, Header, NpyError, NpyReader, npz},
+    random::{Draw, Key},
 };
 use devarray_mock::MockDevice;
 
@@ -44,6 +45,8 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("ScanOperation", &ScanOperation::Product);
     shown.add("Scan", &Scan::new(ScanOperation::Sum, -1).exclusive());
     shown.add("Expression", &Expression::constant(1.0_f32));
+    shown.add("Key", &Key::new(u64::MAX).sequence(u64::MAX));
+    shown.add("Draw", &Draw::new(u64::MAX, u64::MAX));
     shown.is_shown_elsewhere(["Arguments", "Call"]);
 
     let program = function.expand();

@@ -38,6 +38,8 @@ OURS = {
 REFUSALS = [
     ("JAX", "out", lambda case: case.readonly, "the memory is read-only"),  # it asks for a legacy capsule, which cannot say so
     ("JAX", "out", lambda case: case.layout in ("sliced", "stepped", "reversed"), "trivial (compact) striding"),
+    # CuPy divides bytes by the element size without a sign: its strides are then beyond all addresses.
+    ("CuPy", "in", lambda case: case.layout == "reversed" and case.kind not in ("bool", "int8", "uint8"), "strides or offset overflow"),
     ("pyarrow", "out", lambda case: case.kind in ("bool", "complex64", "complex128"), "no primitive type of Arrow"),
     ("nanoarrow", "out", lambda case: case.kind in ("bool", "complex64", "complex128"), "no primitive type of Arrow"),
     ("pyarrow", "out", lambda case: case.rank != 1, "a column has one axis"),

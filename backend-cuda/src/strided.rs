@@ -7,7 +7,7 @@
 //! | tile | sides that are fastest along different axes | whole rows of the source into shared memory, whole runs of the destination out of it |
 //! | gather | everything | one element a thread |
 //!
-//! [`join`] makes one launch of several copies to one destination, where that is faster.
+//! `join` makes one launch of several copies to one destination, where that is faster.
 //!
 //! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the
 //! width of an element, the alignment of the addresses and the speed of the device's memory;

@@ -6,7 +6,7 @@
 //! | on the host | [`read`] | [`write`](fn@write) |
 //! | on a device, in pieces | [`read_array`] | [`write_array`] |
 //! | any element type, as bytes in pieces | [`NpyReader`] | [`Header::write`] |
-//! | archives | [`NpzReader`](npz::NpzReader) | [`NpzWriter`](npz::NpzWriter) |
+//! | archives | `npz::NpzReader` | `npz::NpzWriter` |
 //!
 //! A header is NumPy's own, byte for byte. What a file says is checked: a header that claims more
 //! than there is costs an error, not memory. Pickled objects are refused.

@@ -104,14 +104,14 @@ macro_rules! calls {
             Ok(result)
         }
 
-        #[doc = concat!("As [`", stringify!($name), "`], into elements that exist. If they are not contiguous, they are")]
-        /// made elsewhere and copied.
+        #[doc = concat!("As [`", stringify!($name), "`](fn@", stringify!($name), "), into elements that exist.")]
+        /// If they are not contiguous, they are made elsewhere and copied.
         ///
         /// Does not synchronize.
         ///
         /// # Errors
         ///
-        #[doc = concat!("As [`", stringify!($name), "`].")]
+        #[doc = concat!("As [`", stringify!($name), "`](fn@", stringify!($name), ").")]
         #[track_caller]
         pub fn $into<T: $bound, D: Compute>(
             stream: &StreamHandle<D>,

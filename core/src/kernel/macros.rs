@@ -35,7 +35,7 @@
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///
-/// - The arguments are those of [this table](crate::kernel).
+/// - The arguments are those of [this table](mod@crate::kernel).
 /// - `unsafe image` is where device code and declaration meet, so it is where the safety lies: what
 ///   [`Declaration::new`](crate::kernel::Declaration::new) asks.
 /// - `constants { "table" => &TABLE, … }`, after the image and before `launch`, names tables for

@@ -114,7 +114,7 @@ impl Draw {
         ((self.word() >> (32 - digits)).cast::<f32>() * (1.0 / (1_u32 << digits) as f32)).cast()
     }
 
-    /// As [`normal`](super::normal).
+    /// As [`normal`](fn@super::normal).
     #[must_use]
     pub fn normal<T: Float>(self) -> Expression<T> {
         if T::TYPE == ElementType::F64 {

@@ -122,17 +122,22 @@ macro_rules! kernel {
                     },)*);
                 }
 
+                // Outside the block below: what the author writes here is safe code.
+                const IMAGE: $crate::kernel::Image = $image;
+                const TABLES: &[$crate::kernel::Constant] =
+                    &[$($($crate::kernel::Constant::new($name, $table),)*)?];
+
                 #[allow(clippy::undocumented_unsafe_blocks)]
                 // SAFETY: as the author of the declaration vouches; `erased` calls `host` with the arguments, in order.
                 static DECLARATION: $crate::kernel::Declaration = $unsafe {
                     $crate::kernel::Declaration::new(
                         ::core::stringify!($Kernel),
-                        $image,
+                        IMAGE,
                         &[$($crate::kernel::ArgumentDeclaration::new(
                             ::core::stringify!($arg),
                             <$kind as $crate::kernel::Argument>::KIND,
                         ),)*],
-                        &[$($($crate::kernel::Constant::new($name, $table),)*)?],
+                        TABLES,
                         erased,
                     )
                 };

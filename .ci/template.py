@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the template backend as a stranger would: from the crates as they would be published, not from this tree's folders.
 
-Expects `target/package` as `cargo package --workspace` leaves it. The template keeps every law; with each of its features
+Expects `target/package` as `cargo package --workspace` or `cargo publish --workspace --dry-run` leaves it. The template keeps every law; with each of its features
 named `broken-…` it breaks the law that its README names for it.
 """
 
@@ -21,7 +21,11 @@ ROW = re.compile(r"^\| `(broken-[a-z-]+)` \| `([a-z_:]+)` \|$", re.M)
 
 def unpacked(name, to):
     """The folder of a packaged crate, unpacked anew from its archive."""
-    (archive,) = (path for path in (TARGET / "package").glob(f"{name}-*.crate") if path.stem[len(name) + 1].isdigit())
+    # `cargo publish` keeps them in a folder of its own, `cargo package` beside the unpacked ones.
+    archives = (TARGET / "package").rglob(f"{name}-*.crate")
+    archive = min((path for path in archives if path.stem[len(name) + 1].isdigit()), default=None)
+    if archive is None:
+        sys.exit(f"template: no archive of {name} in {TARGET / 'package'}; `cargo package --workspace` makes them")
     shutil.unpack_archive(archive, to, format="gztar")
     return to / archive.stem
 

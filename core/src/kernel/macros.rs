@@ -122,9 +122,10 @@ macro_rules! kernel {
                     },)*);
                 }
 
-                // Outside the block below: what the author writes here is safe code.
-                const IMAGE: $crate::kernel::Image = $image;
-                const TABLES: &[$crate::kernel::Constant] =
+                // Outside the block below: what the author writes here is safe code. Names of items are not
+                // hygienic, so these are nobody else's.
+                const __KERNEL_IMAGE: $crate::kernel::Image = $image;
+                const __KERNEL_TABLES: &[$crate::kernel::Constant] =
                     &[$($($crate::kernel::Constant::new($name, $table),)*)?];
 
                 #[allow(clippy::undocumented_unsafe_blocks)]
@@ -132,12 +133,12 @@ macro_rules! kernel {
                 static DECLARATION: $crate::kernel::Declaration = $unsafe {
                     $crate::kernel::Declaration::new(
                         ::core::stringify!($Kernel),
-                        IMAGE,
+                        __KERNEL_IMAGE,
                         &[$($crate::kernel::ArgumentDeclaration::new(
                             ::core::stringify!($arg),
                             <$kind as $crate::kernel::Argument>::KIND,
                         ),)*],
-                        TABLES,
+                        __KERNEL_TABLES,
                         erased,
                     )
                 };

@@ -11,7 +11,7 @@ devarray::kernel! {
     /// Counts bytes by value, and adds that to the counts.
     pub struct Histogram(bytes: In<u8>, counts: InOut<u32>);
 
-    // SAFETY: it reads each byte, and adds to the count of its value, of which there are 256.
+    // SAFETY: it reads each byte, and adds 1 to one of 256 counts: a byte is less than 256.
     unsafe image = Image::ptx(include_str!("kernels/histogram.ptx"), "histogram");
 
     launch {

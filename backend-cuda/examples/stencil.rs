@@ -39,7 +39,7 @@ devarray::kernel! {
     }
 }
 
-/// Smooths a bump ten times; the bits of what comes out.
+/// Smooths a bump ten times, and returns the bits of the result.
 fn smoothed<D: Launch>(device: D) -> Result<Vec<u32>> {
     let stream = Context::new(device)?.stream()?;
     let mut here = Array::<f32, _>::zeros(&stream, &[100, 70])?;

@@ -98,8 +98,8 @@ impl Driver {
         self.calls.fail(None)
     }
 
-    /// Takes the errors that had nobody to go to: those of freeing pinned memory, of destroying
-    /// streams and events, and of closing a device. Equal errors are kept once.
+    /// Takes the errors that no call could return: from freeing pinned memory, from destroying
+    /// streams and events, and from closing a device. Equal errors are kept once.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
         std::mem::take(&mut *locked(&self.errors))

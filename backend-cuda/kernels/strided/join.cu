@@ -4,7 +4,7 @@
 //                      elements. Copies take turns, some blocks each, so that what lies side by side is written at about the
 //                      same time: a sector that two of them write is then put together in the cache.
 //   join_interleave_W  rows of few elements, a few from each source, without gaps between rows: through shared memory
-//   join_zip_W         the same of 2, 4, 8 or 16 sources, of which each gives one element a row: a part of a vector of each
+//   join_zip_W         the same of 2, 4, 8 or 16 sources, one element of each a row: a thread puts parts of vectors together
 #include "rows.cuh"
 
 #define MAX_PIECES 16

@@ -11,7 +11,7 @@ __device__ __forceinline__ void store_chunk(char* row, int first, int row_bytes,
     }
 }
 
-// Bytes first to first + 15 of a contiguous source row of which [0, row_bytes) exists; what does not is anything.
+// Bytes first to first + 15 of a contiguous source row. Bytes outside [0, row_bytes) have any value.
 __device__ __forceinline__ uint4 load_unaligned(const Operands& source, const char* row, int first, int row_bytes) {
     const char* at = row + first;
     const u32 from = static_cast<u32>(reinterpret_cast<u64>(at) & 15);

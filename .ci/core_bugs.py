@@ -69,6 +69,14 @@ BUGS = [
         "if result.layout.shape() != &expected[..] {", "if result.layout.shape().len() < expected.len() {"),
     Bug("positions of a reduction count along other axes", "reductions::axes", "core/src/array/reduce.rs",
         "element.program().with_positions(&order)", "element.program().with_positions(&[])"),
+    Bug("a gather waits for nobody who writes its indices", "gathers::ordered", "core/src/operations/gather.rs",
+        "(Some(indices), false)", "(None, false)"),
+    Bug("positions of indices are those of their memory", "gathers::told", "core/src/array/picked.rs",
+        "unsigned(positions.strides())", "unsigned(indices.strides())"),
+    Bug("a wait for an event tells of no index", "gathers::waits", "core/src/stream.rs",
+        "        self.core.tell(end)", "        end"),
+    Bug("elements are chosen from nothing", "gathers::refused", "core/src/array/picked.rs",
+        "self.indexed_axes.iter().all(|axis| axis.extent > 0)", "!self.indexed_axes.is_empty()"),
 ]
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws cases against memcpy, the peers of the same run beside them. Needs what requirements.txt names.
 
-    chart.py ours.jsonl peers.jsonl chart.svg "NVIDIA H100, driver 580.1, 2026-11-21"
+    chart.py h100 chart.svg    # from recorded/h100/copy.jsonl and copy_peers.jsonl
 """
 
 import sys
@@ -11,14 +11,16 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-import table  # noqa: E402
+import copies  # noqa: E402
+from records import read, where  # noqa: E402
 
 MARKS = {"torch": ("v", "#c44e52"), "inductor": ("s", "#dd8452"), "cupy": ("^", "#8172b3"), "xla": ("D", "#55a868")}
 
 
 def main():
-    ours, peers, path, note = sys.argv[1:5]
-    rows = list(table.rows(table.read(ours), table.read(peers)))[::-1]
+    card, path = sys.argv[1:3]
+    run = read(card, "copy")
+    rows = list(copies.rows_of(run.by(), copies.of_peers(card, "copy")))[::-1]
     # Text stays text, and the same figures give the same file.
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "devarray", "font.family": "sans-serif", "font.size": 8})
     figure, axes = plt.subplots(figsize=(10, 0.27 * len(rows) + 1.4), layout="constrained")
@@ -28,11 +30,11 @@ def main():
     for peer, (mark, colour) in MARKS.items():
         points = [(found[peer] / line["memcpy_gbps"], at) for at, (_, line, found, _) in zip(places, rows) if peer in found]
         if points:
-            axes.plot(*zip(*points), mark, color=colour, markeredgecolor="white", markersize=5.5, label=table.PEERS[peer])
+            axes.plot(*zip(*points), mark, color=colour, markeredgecolor="white", markersize=5.5, label=copies.PEERS[peer])
     axes.axvline(1, color="gray", linewidth=0.8)
     axes.set_yticks(places, [case.text for case, *_ in rows])
     axes.set(xlim=(0, None), ylim=(-0.6, len(rows) - 0.4), xlabel="GB/s over those of a contiguous copy of as many bytes")
-    axes.set_title(f"Copies on the device into a contiguous result: {note}", fontsize=9)
+    axes.set_title(f"Copies on the device into a contiguous result: {where(run.header)}", fontsize=9)
     axes.legend(loc="center right", frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     # Without what says who drew it and when: the same figures give the same file.

@@ -4,12 +4,15 @@
 `shapes.py large` are 64 MiB to 1 GiB: ranks 2 to 8, odd extents, all widths, slices of permutes. `shapes.py awkward` are random.
 `shapes.py middle` are transposes and permutes of 4 to 50 MB, `shapes.py small` of 64 KiB to 4 MiB. `shapes.py odd` are cubes whose sides
 are odd, or 2 modulo 4, of 8 to 50 MB, and tall matrices of few columns, of 16 and 100 MB. `shapes.py wide` are matrices of few rows, an odd
-number of elements apart or a multiple of 16, of 16 and 100 MB.
+number of elements apart or a multiple of 16, of 16 and 100 MB. `shapes.py drawn --seed N` are 200 shapes of rank 2 to 7 from 33 MB,
+other ones for each seed: `any` in any order, `rows` whose last axis of 100 to 500 bytes stays last, `box` of short odd sides.
 """
 
+import argparse
 import math
 import random
-import sys
+
+DRAWN_SEED = 20261123
 
 LARGE = """
 rank2-odd:u8:16381x16383:permute(1,0)
@@ -123,6 +126,36 @@ def awkward(count, seed=20261121):
         yield f"awkward{number}:{dtype}:{'x'.join(map(str, shape))}:{'/'.join(steps)}"
 
 
+def drawn(seed, count=200):
+    """Shapes of rank 2 to 7 whose base has 33 to 134 MB, and that no contiguous copy can make."""
+    draw = random.Random(seed)
+    found = []
+    while len(found) < count:
+        kind = draw.choice(["any", "any", "rows", "box"])
+        dtype, width = draw.choice([("u8", 1), ("f16", 2), ("f32", 4), ("f64", 8)][: 2 if kind == "box" else 4])
+        rank = draw.randint({"any": 2, "rows": 3, "box": 4}[kind], 7)
+        shape = sides(draw, rank, draw.uniform(33e6, 134e6) / width)
+        axes = draw.sample(range(rank), rank)
+        if kind == "rows":
+            shape = [*sides(draw, rank - 1, math.prod(shape) / (row := draw.randint(100, 500) // width)), row]
+            axes = [*draw.sample(range(rank - 1), rank - 1), rank - 1]
+        if kind == "box":
+            shape = [side | 1 for side in shape]
+        if axes == sorted(axes):
+            continue
+        steps = [f"permute({','.join(map(str, axes))})"]
+        if draw.random() < 0.3:
+            steps.append(f"index({','.join(draw.choice([':', ':', '1:', ':-1']) for _ in range(rank))})")
+        found.append(f"{kind}{len(found)}:{dtype}:{'x'.join(map(str, shape))}:{'/'.join(steps)}")
+    return found
+
+
+def sides(draw, rank, elements):
+    """Extents of about this many elements, none of them far longer than the others."""
+    weights = [draw.random() + 0.4 for _ in range(rank)]
+    return [max(2, round(elements ** (weight / sum(weights)))) for weight in weights]
+
+
 def lists():
     """Every list, by name."""
     return {
@@ -136,8 +169,12 @@ def lists():
 
 
 def main():
-    every = lists()
-    for name in sys.argv[1:] or every:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lists", nargs="*", metavar="LIST", default=list(lists()))
+    parser.add_argument("--seed", type=int, default=DRAWN_SEED, help="of the list `drawn`")
+    arguments = parser.parse_args()
+    every = lists() | {"drawn": drawn(arguments.seed)}
+    for name in arguments.lists:
         print(*every[name], sep="\n")
 
 

@@ -12,7 +12,7 @@ devarray::kernel! {
     pub struct Histogram(bytes: In<u8>, counts: InOut<u32>);
 
     // SAFETY: it reads each byte, and adds 1 to one of 256 counts: a byte is less than 256.
-    unsafe image = Image::ptx(include_str!("kernels/histogram.ptx"), "histogram");
+    image = unsafe { Image::ptx(include_str!("kernels/histogram.ptx"), "histogram") };
 
     launch {
         has_len(counts, 256)?;

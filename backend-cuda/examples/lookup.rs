@@ -24,7 +24,7 @@ devarray::kernel! {
     pub struct Linear(from: In<u8>, to: Out<u16>);
 
     // SAFETY: each thread whose element is inside both, which are as long, writes it; the table has an entry for every byte.
-    unsafe image = Image::ptx(include_str!("kernels/lookup.ptx"), "lookup");
+    image = unsafe { Image::ptx(include_str!("kernels/lookup.ptx"), "lookup") };
 
     constants { "table" => &INTENSITY }
 

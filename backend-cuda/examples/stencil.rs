@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // declares a kernel
 
 use devarray::{
-    Array, Context, NdLayout, Result,
+    Array, Context, Result,
     backend::Launch,
     kernel::{Dense, Grid, Image, In, Out, same_shape},
 };
@@ -17,7 +17,7 @@ devarray::kernel! {
 
     // SAFETY: each thread whose element is inside both, which have one shape, writes it, and reads the tile in shared memory,
     // which is as long as `launch` says.
-    unsafe image = Image::ptx(include_str!("kernels/stencil.ptx"), "stencil");
+    image = unsafe { Image::ptx(include_str!("kernels/stencil.ptx"), "stencil") };
 
     launch {
         same_shape(from, to)?;

@@ -28,8 +28,8 @@ MODULES = {
     "fill": ("fill.cu", [], [".70.ptx"]),
 } | {f"tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}
 
-# Kernels that programs declare: text for all generations, beside the source.
-PROGRAMS = ["../examples/kernels", "../../conformance/kernels"]
+# Kernels of gathers, and those that programs declare: text for all generations, beside the source.
+PROGRAMS = ["gathers", "../examples/kernels", "../../conformance/kernels"]
 
 
 def compiler():

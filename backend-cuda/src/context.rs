@@ -19,12 +19,13 @@ use crate::{
         sys::{self, CUdevice, CUmemPool_attribute},
     },
     function::Functions,
+    gather::Gathers,
     handle::{Handle, locked},
     kernels::Kernels,
     launch::Images,
     peer::Peers,
     probe::unavailable,
-    stream::RawStream,
+    stream::{Places, RawStream},
     strided::MemorySpeed,
 };
 
@@ -41,7 +42,9 @@ pub(crate) struct Context {
     pool: Handle<sys::CUmemPoolHandle_st>,
     kernels: Kernels,
     functions: Functions,
+    gathers: Gathers,
     images: Images,
+    places: Places,
     streams: Mutex<Vec<Weak<RawStream>>>,
     /// The contexts whose memory this one reaches.
     pub(crate) peers: Peers,
@@ -73,7 +76,9 @@ impl Context {
             info: found.info,
             pool,
             functions: Functions::default(),
+            gathers: Gathers::default(),
             images: Images::default(),
+            places: Places::default(),
             streams: Mutex::default(),
             peers: Peers::default(),
             managed_bytes: Mutex::default(),
@@ -98,8 +103,17 @@ impl Context {
         &self.images
     }
 
+    /// Where a few bytes are brought to.
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
+    }
+
     pub(crate) fn functions(&self) -> &Functions {
         &self.functions
+    }
+
+    pub(crate) fn gathers(&self) -> &Gathers {
+        &self.gathers
     }
 
     /// The device as the driver counts it.
@@ -219,7 +233,9 @@ impl Drop for Context {
         // `cuCtxDestroy`).
         self.trim("close");
         self.release("close", |driver| self.functions.unload(driver));
+        self.release("close", |driver| self.gathers.close(driver));
         self.release("close", |driver| self.images.unload(driver));
+        self.release("close", |driver| self.places.free(driver));
         for module in self.kernels.modules() {
             self.release("close", |driver| {
                 // SAFETY: the module is of this context, and no work is left that could use it.

@@ -6,6 +6,7 @@ use std::{fmt, num::NonZeroUsize, sync::Arc};
 use devarray::{
     Error, Result,
     backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
+    gather::IndexError,
 };
 
 use crate::{
@@ -105,6 +106,10 @@ unsafe impl Device for CudaDevice {
 
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<CudaHostBuffer> {
         CudaHostBuffer::alloc(&self.context, len_bytes, HostFlags::new().portable())
+    }
+
+    fn take_index_error(&self) -> Option<IndexError> {
+        self.context.gathers().told.take()
     }
 }
 

@@ -15,6 +15,7 @@ mod access;
 mod body;
 mod cache;
 mod class;
+mod fetch;
 mod index;
 mod launch;
 mod lines;
@@ -31,14 +32,15 @@ mod tiles;
 
 use devarray::{
     Result,
-    backend::{Buffer, Compute, MapOp, ReduceOp},
+    backend::{Buffer, Capability, Compute, GatherOp, MapOp, ReduceOp},
 };
 
+pub(crate) use fetch::fetch;
 pub use modules::FunctionStatistics;
 pub(crate) use modules::{Functions, LOG_BYTES, LOG_OPTIONS};
 pub(crate) use recent::Recent;
 
-use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, memory::CudaBuffer};
+use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, gather, memory::CudaBuffer};
 use problem::Problem;
 
 // SAFETY: the launches are enqueued on the stream, which runs them in order. They compute every
@@ -89,6 +91,25 @@ unsafe impl Compute for CudaDevice {
         second: &ReduceOp<'_, CudaBuffer>,
     ) -> Result<()> {
         reduce::reduce_twice(self.context(), stream, first, second)
+    }
+
+    fn normalize(
+        &self,
+        stream: &CudaStream,
+        reductions: [&ReduceOp<'_, CudaBuffer>; 2],
+        last: &MapOp<'_, CudaBuffer>,
+    ) -> Result<()> {
+        if reduce::normalize(self.context(), stream, reductions, last)? {
+            return Ok(());
+        }
+        let [first, second] = reductions;
+        self.reduce_twice(stream, first, second)?;
+        self.map(stream, last)
+    }
+
+    fn gather(&self, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
+        self.check("gather", Capability::Gathers)?;
+        gather::enqueue(self.context(), stream, op)
     }
 }
 

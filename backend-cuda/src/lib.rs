@@ -9,6 +9,15 @@ pub mod driver;
 mod event;
 mod foreign;
 mod function;
+#[doc(hidden)] // what the tests run the kernels' emulation with
+#[allow(
+    missing_docs,
+    unnameable_types,
+    unreachable_pub,
+    clippy::exhaustive_structs,
+    clippy::must_use_candidate
+)]
+pub mod gather;
 mod handle;
 mod host_kinds;
 mod ipc;

@@ -119,6 +119,8 @@ impl Driver {
             (true, Capability::EventTiming),
             (true, Capability::Functions),
             (true, Capability::Reductions),
+            // Devices tell of indices in memory of the host.
+            (maps, Capability::Gathers),
             (true, Capability::Kernels),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),

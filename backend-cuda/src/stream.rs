@@ -2,9 +2,11 @@
 #![allow(unsafe_code)] // calls the driver with the stream it owns; vouches for the contract of the trait
 
 mod copy;
+mod fetch;
 mod fill;
 mod parts;
 
+pub(crate) use fetch::{MARK as FETCHED_MARK, Places, WORDS as FETCHED_WORDS};
 pub(crate) use parts::COUNTERS_BYTES;
 
 use std::{
@@ -19,7 +21,7 @@ use std::{
 
 use devarray::{
     Result,
-    backend::{Buffer, CopyOp, DownloadOp, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+    backend::{Buffer, CopyOp, DownloadOp, Fetch, FillOp, FreeOp, Quiesced, Stream, UploadOp},
 };
 
 use crate::{
@@ -234,6 +236,11 @@ unsafe impl Stream for CudaStream {
             // this.
             unsafe { driver.memcpy_dtoh_async(op.dst().cast(), src, op.len_bytes(), stream) }
         })
+    }
+
+    /// Where functions are computed: elsewhere no kernel is written and compiled for this.
+    fn fetching(&self) -> Option<&dyn Fetch<CudaBuffer>> {
+        self.raw.computes.load(Relaxed).then_some(self)
     }
 
     fn record(&self) -> Result<CudaEvent> {

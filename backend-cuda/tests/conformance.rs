@@ -9,5 +9,8 @@ devarray_conformance::suite!(
     devarray_cuda::CudaDevice::open(0),
     second = devarray_cuda::CudaDevice::open(second()),
     ignored = "needs a CUDA device: run with --ignored",
-    extras = [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
+    extras = [
+        timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
+        kernels
+    ]
 );

@@ -21,7 +21,7 @@ const LAWS: &str = include_str!("../../conformance/kernels/laws.ptx");
 devarray::kernel! {
     struct Scale(from: In<u32>, to: Out<u32>, k: u32);
     // SAFETY: threads below the length of both read an element each and write one.
-    unsafe image = Image::ptx(LAWS, "scale");
+    image = unsafe { Image::ptx(LAWS, "scale") };
     launch { has_len(from, to.len())?; Grid::elements(to.len(), 128) }
     host { for (at, (to, from)) in (0..).zip(to.iter_mut().zip(from)) { *to = k * from + at } }
 }
@@ -29,7 +29,7 @@ devarray::kernel! {
 devarray::kernel! {
     struct OtherParameters(from: In<u32>, to: Out<u32>, k: u64);
     // SAFETY: it is never launched: the entry takes 4 bytes for `k`.
-    unsafe image = Image::ptx(LAWS, "scale");
+    image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128) }
     host { to.fill(from[0] + u32::try_from(k).unwrap_or(0)) }
 }
@@ -37,7 +37,7 @@ devarray::kernel! {
 devarray::kernel! {
     struct FewerParameters(from: In<u32>, to: Out<u32>);
     // SAFETY: it is never launched: the entry takes one parameter more.
-    unsafe image = Image::ptx(LAWS, "scale");
+    image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128) }
     host { to.copy_from_slice(from) }
 }
@@ -45,7 +45,7 @@ devarray::kernel! {
 devarray::kernel! {
     struct NoSuchEntry(to: Out<u32>);
     // SAFETY: it is never launched.
-    unsafe image = Image::ptx(LAWS, "scales");
+    image = unsafe { Image::ptx(LAWS, "scales") };
     launch { Grid::elements(to.len(), 128) }
     host { to.fill(0) }
 }
@@ -53,7 +53,7 @@ devarray::kernel! {
 devarray::kernel! {
     struct NoPtx(to: Out<u32>);
     // SAFETY: it is never launched.
-    unsafe image = Image::ptx(".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry wrong() { bra nowhere; }\n", "wrong");
+    image = unsafe { Image::ptx(".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry wrong() { bra nowhere; }\n", "wrong") };
     launch { Grid::elements(to.len(), 128) }
     host { to.fill(0) }
 }
@@ -64,7 +64,7 @@ static NOTHING: [u32; 3] = [0; 3];
 devarray::kernel! {
     struct OtherTable(from: In<u8>, to: Out<u32>, values: [u32; 8]);
     // SAFETY: it is never launched: the table of the image has 256 elements.
-    unsafe image = Image::ptx(LAWS, "look_up");
+    image = unsafe { Image::ptx(LAWS, "look_up") };
     constants { "squares" => &NOTHING }
     launch { Grid::elements(to.len(), 128) }
     host { to.fill(u32::from(from[0]) + values[0]) }
@@ -73,7 +73,7 @@ devarray::kernel! {
 devarray::kernel! {
     struct Histogram(bytes: In<u8>, counts: InOut<u32>, blocks: u32, way: u32);
     // SAFETY: it is launched with those two alone: never, because it takes two parameters fewer.
-    unsafe image = Image::ptx(include_str!("../examples/kernels/histogram.ptx"), "histogram");
+    image = unsafe { Image::ptx(include_str!("../examples/kernels/histogram.ptx"), "histogram") };
     launch { Grid::new([blocks as usize, 1, 1], [256, 1, 1]) }
     host { for byte in bytes { counts[usize::from(*byte)] += blocks + way } }
 }
@@ -81,7 +81,7 @@ devarray::kernel! {
 devarray::kernel! {
     struct Cooperative(from: In<u32>, to: Out<u32>, k: u32);
     // SAFETY: threads below the length of both read an element each and write one.
-    unsafe image = Image::ptx(LAWS, "scale");
+    image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128).cooperative() }
     host { for (at, (to, from)) in (0..).zip(to.iter_mut().zip(from)) { *to = k * from + at } }
 }
@@ -89,7 +89,7 @@ devarray::kernel! {
 devarray::kernel! {
     struct Clustered(from: In<u32>, to: Out<u32>, k: u32);
     // SAFETY: threads below the length of both read an element each and write one.
-    unsafe image = Image::ptx(LAWS, "scale");
+    image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128).cluster([2, 1, 1]) }
     host { for (at, (to, from)) in (0..).zip(to.iter_mut().zip(from)) { *to = k * from + at } }
 }
@@ -97,7 +97,7 @@ devarray::kernel! {
 devarray::kernel! {
     struct Greedy(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
     // SAFETY: it is refused for its shared memory.
-    unsafe image = Image::ptx(LAWS, "reverse");
+    image = unsafe { Image::ptx(LAWS, "reverse") };
     launch { Grid::elements(1, 64).shared_bytes(to.len() + from.len()) }
     host { to.fill(from[[0, 0]]) }
 }
@@ -105,7 +105,7 @@ devarray::kernel! {
 devarray::kernel! {
     struct ReverseOne(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
     // SAFETY: one block reverses one line through shared memory of its length.
-    unsafe image = Image::ptx(LAWS, "reverse");
+    image = unsafe { Image::ptx(LAWS, "reverse") };
     launch { has_len(from, to.len())?; Grid::new([1, 1, 1], [256, 1, 1]).shared_bytes(to.len()) }
     host { for (to, from) in to.iter_mut().zip(from.to_vec().into_iter().rev()) { *to = from } }
 }
@@ -200,7 +200,7 @@ mod many {
             $(devarray::kernel! {
                 struct $name(from: In<u8>, to: Out<u32>, values: [u32; 8]);
                 // SAFETY: threads below the length of both read an element each and write one.
-                unsafe image = Image::ptx(LAWS, "look_up");
+                image = unsafe { Image::ptx(LAWS, "look_up") };
                 constants { "squares" => &SQUARES }
                 launch { has_len(from, to.len())?; Grid::elements(to.len(), 128) }
                 host { for (to, from) in to.iter_mut().zip(from) { *to = 1 + values[usize::from(*from) % 8] } }
@@ -344,10 +344,20 @@ fn a_function_that_cudarc_loaded_stands_in_for_the_image() {
     };
     // SAFETY: it is refused: the function takes other parameters.
     let refused = unsafe { device.launch_with::<Scale>(load("reverse")) };
-    assert_eq!(error(refused), KernelError::ParameterCount { declared: 5, found: 6 });
+    // It takes one parameter more too; the first that differs names an argument.
+    let size = KernelError::ParameterSize { index: 4, argument: "k", declared_bytes: 4, found_bytes: 8 };
+    assert_eq!(error(refused), size);
     // SAFETY: the function is the entry of the image.
     unsafe { device.launch_with::<Scale>(load("scale")) }.unwrap();
     Scale::launch(&stream, &x, &mut y, 3).unwrap();
     assert!(y.to_vec(&stream).unwrap().into_iter().eq((0..1024).map(|at| 15 + at)));
     assert_eq!(device.loaded_images(), 0, "the image was not needed");
+    // Another one takes its place while launches of the first are on their way.
+    for k in 0..100 {
+        Scale::launch(&stream, &x, &mut y, k).unwrap();
+        // SAFETY: as above.
+        unsafe { device.launch_with::<Scale>(load("scale")) }.unwrap();
+    }
+    Scale::launch(&stream, &x, &mut y, 7).unwrap();
+    assert!(y.to_vec(&stream).unwrap().into_iter().eq((0..1024).map(|at| 35 + at)));
 }

@@ -70,7 +70,7 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
 /// Shapes of at least so many bytes whose runs begin within sectors of memory: at multiples of 16
 /// bytes and, of one byte each, of 8 and 4, in words; not in words; where all runs of a tile begin
 /// at the same place of theirs; and anywhere, in matrices of few columns.
-fn torn(len_bytes: usize) -> Vec<Pair> {
+fn split_sectors(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8] {
         let edge = (len_bytes / item_bytes).isqrt().next_multiple_of(32);
@@ -85,7 +85,7 @@ fn torn(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Shapes of about so many bytes whose axes are turned round, and end within sectors of memory:
+/// Shapes of about this many bytes whose axes are reversed, and end within sectors of memory:
 /// runs go on over their ends.
 fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
@@ -116,7 +116,7 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
 }
 
 /// Matrices whose rows are all in a tile, of at least so many bytes: few rows and many, which
-/// spread over banks or are turned, one matrix and several that follow each other, columns or rows
+/// spread over banks or are rotated, one matrix and several that follow each other, columns or rows
 /// backwards.
 fn all_rows(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
@@ -139,7 +139,7 @@ fn all_rows(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Rows of whole lines of the cache, turned round and not.
+/// Rows of whole lines of the cache, transposed and not.
 fn whole_lines(len_bytes: usize) -> Vec<Pair> {
     let of_width = |item_bytes: usize| {
         let edge = (len_bytes / item_bytes).isqrt().next_multiple_of(128);
@@ -158,6 +158,27 @@ fn whole_lines(len_bytes: usize) -> Vec<Pair> {
         ]
     };
     [1, 2, 4, 8, 16].into_iter().flat_map(of_width).collect()
+}
+
+/// Rows of few bytes that change places, in one group and in several, of about this many bytes; whole
+/// and cut off on both sides.
+fn rows_that_change_places(len_bytes: usize) -> Vec<Pair> {
+    let mut all = Vec::new();
+    for item_bytes in [1, 2, 4, 8] {
+        for row_bytes in [24, 40, 72, 104, 202, 333, 1000, 5000] {
+            let row = (row_bytes / item_bytes) | 1;
+            let rows = len_bytes / (row * item_bytes) / 11;
+            all.push(permuted(&[rows, 11, row], &[1, 0, 2], 0, item_bytes));
+            let whole = permuted(&[rows, 11, row + 2], &[1, 0, 2], 0, item_bytes).src;
+            let src = whole.slice_axis(2, 1..row + 1).unwrap().slice_axis(1, 1..).unwrap();
+            let dst = permuted(&[rows - 1, 11, row], &[1, 0, 2], 0, item_bytes).dst;
+            all.push(Pair { dst: dst.clone(), src: src.clone(), item_bytes });
+            // Groups of all but one row each.
+            let part = |layout: &Layout| layout.slice_axis(1, 1..).unwrap();
+            all.push(Pair { dst: part(&dst), src: part(&src), item_bytes });
+        }
+    }
+    all
 }
 
 fn check(pairs: Vec<Pair>) -> BTreeSet<String> {
@@ -182,7 +203,7 @@ fn sizes_small_and_middle_are_right() {
     let mut kernels = check(pairs(1 << 18));
     kernels.append(&mut check(pairs(5 << 20)));
     println!("{kernels:?}");
-    for kernel in ["pairs", "pairs_8", "pairs_4", "linear_shifted", "split_3"] {
+    for kernel in ["packed", "packed_8", "packed_4", "linear_shifted", "split_3"] {
         assert!(kernels.contains(&format!("tile_1:tile_{kernel}")), "{kernel} did not run: {kernels:?}");
     }
 }
@@ -192,7 +213,7 @@ fn sizes_small_and_middle_are_right() {
 fn sizes_large_are_right() {
     let kernels = check(pairs(17 << 20));
     println!("{kernels:?}");
-    for (width, kernel) in [2, 4, 8].into_iter().flat_map(|width| [(width, "pairs"), (width, "split_3")]) {
+    for (width, kernel) in [2, 4, 8].into_iter().flat_map(|width| [(width, "packed"), (width, "split_3")]) {
         assert!(kernels.contains(&format!("tile_{width}:tile_{kernel}")), "width {width}: {kernels:?}");
     }
 }
@@ -201,10 +222,10 @@ fn sizes_large_are_right() {
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn sizes_whose_tiles_overlap_are_right() {
-    let kernels = check(torn((16 << 20) + 1));
+    let kernels = check(split_sectors((16 << 20) + 1));
     println!("{kernels:?}");
-    let narrow = ["pairs_skewed_8", "pairs_skewed_4"].map(|kernel| (1, kernel));
-    for (width, kernel) in [1, 2, 4, 8].map(|width| (width, "pairs_skewed")).into_iter().chain(narrow) {
+    let narrow = ["packed_overlap_8", "packed_overlap_4"].map(|kernel| (1, kernel));
+    for (width, kernel) in [1, 2, 4, 8].map(|width| (width, "packed_overlap")).into_iter().chain(narrow) {
         assert!(
             kernels.contains(&format!("tile_{width}:tile_{kernel}")),
             "{kernel}, width {width}: {kernels:?}"
@@ -215,11 +236,10 @@ fn sizes_whose_tiles_overlap_are_right() {
 fn check_ends(len_bytes: usize) {
     let kernels = check(ends_in_sectors(len_bytes));
     println!("{kernels:?}");
-    let bytes =
-        ["pairs_wrapped_8", "pairs_wrapped_4", "linear_shifted_wrapped", "table_shifted_wide_wrapped"];
+    let bytes = ["packed_fused_8", "packed_fused_4", "linear_shifted_fused", "table_shifted_wide_fused"];
     let wider =
-        [2, 4, 8].into_iter().flat_map(|width| [(width, "pairs_wrapped"), (width, "table_shifted_wrapped")]);
-    for (width, kernel) in wider.chain(bytes.map(|kernel| (1, kernel))).chain([(1, "pairs_wrapped")]) {
+        [2, 4, 8].into_iter().flat_map(|width| [(width, "packed_fused"), (width, "table_shifted_fused")]);
+    for (width, kernel) in wider.chain(bytes.map(|kernel| (1, kernel))).chain([(1, "packed_fused")]) {
         assert!(
             kernels.contains(&format!("tile_{width}:tile_{kernel}")),
             "{kernel}, width {width}: {kernels:?}"
@@ -266,18 +286,28 @@ fn some_tiles_of_all_rows_are_right() {
 
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
+fn rows_that_change_places_are_right() {
+    let kernels = check(rows_that_change_places(17 << 20));
+    println!("{kernels:?}");
+    for width in [4, 8] {
+        assert!(kernels.contains(&format!("rows:rows_table_{width}")), "width {width}: {kernels:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
 fn sizes_that_stream_through_are_right() {
     let kernels = check(whole_lines(65 << 20));
     println!("{kernels:?}");
     let device = CudaDevice::open(0).expect("a CUDA device is needed");
-    let held = match MemorySpeed::of(&device.info().properties) {
-        MemorySpeed::Even => "_held",
+    let suffix = match MemorySpeed::of(&device.info().properties) {
+        MemorySpeed::Even => "_evict_last",
         _ => "",
     };
     for width in [1, 2, 4, 8] {
-        assert!(kernels.contains(&format!("tile_{width}:tile_pairs{held}")), "width {width}: {kernels:?}");
+        assert!(kernels.contains(&format!("tile_{width}:tile_packed{suffix}")), "width {width}: {kernels:?}");
     }
-    assert!(kernels.contains(&format!("tile_16:tile_linear{held}")), "{kernels:?}");
+    assert!(kernels.contains(&format!("tile_16:tile_linear{suffix}")), "{kernels:?}");
     for name in ["rows:rows_aligned", "rows:rows_stride_4"] {
         assert!(kernels.contains(name), "{name} did not run: {kernels:?}");
     }

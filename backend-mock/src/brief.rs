@@ -97,7 +97,7 @@ impl fmt::Debug for FaultPlan {
 
 impl fmt::Debug for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, kind, stream, location } = self;
+        let Self { number, kind, stream, location, .. } = self;
         match stream {
             Some(stream) => write!(f, "Operation(#{number} {kind} on stream {stream}, {location})"),
             None => write!(f, "Operation({kind} of the host, {location})"),
@@ -173,6 +173,7 @@ impl fmt::Debug for Counts {
             downloads,
             maps,
             reductions,
+            gathers,
             launches,
             prefetches,
             records,
@@ -187,6 +188,7 @@ impl fmt::Debug for Counts {
             ("downloads", downloads.count),
             ("maps", maps.count),
             ("reductions", reductions.count),
+            ("gathers", gathers.count),
             ("launches", launches.count),
             ("prefetches", prefetches.count),
             ("records", *records),

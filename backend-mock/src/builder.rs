@@ -13,7 +13,7 @@ use crate::{
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 13] = [
+const EXTRAS: [Capability; 14] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -26,6 +26,7 @@ const EXTRAS: [Capability; 13] = [
     Capability::MemoryPool,
     Capability::Functions,
     Capability::Reductions,
+    Capability::Gathers,
     Capability::Kernels,
 ];
 

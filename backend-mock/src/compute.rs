@@ -1,15 +1,17 @@
 //! Functions on simulated memory.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
+use std::panic::Location;
+
 use devarray::{
     Result,
-    backend::{Capability, Compute, MapOp, Operand, ReduceOp},
+    backend::{Capability, Compute, Device, GatherOp, MapOp, Operand, ReduceOp},
 };
 
 use crate::{
     buffer::MockBuffer,
     device::MockDevice,
-    engine::{Computation, Work},
+    engine::{Computation, Gathered, Work},
     fault::Site,
     stream::MockStream,
 };
@@ -29,6 +31,16 @@ unsafe impl Compute for MockDevice {
         self.check("reduce", Capability::Reductions)?;
         let work = Work::Compute(Box::new(Computation::reduce(op)));
         stream.enqueue(Site::Reduce, "reduce", op.is_checked(), &buffers(op.inputs(), op.result()), work)
+    }
+
+    #[track_caller]
+    fn gather(&self, stream: &MockStream, op: &GatherOp<'_, MockBuffer>) -> Result<()> {
+        self.check("gather", Capability::Gathers)?;
+        let name = op.work().operation.name();
+        let gathered = Gathered::of(op, self.info().ordinal, Location::caller())?;
+        let sides = [Some(op.indexed()), Some(op.indices()), op.mask(), Some(op.elements())];
+        let buffers: Vec<&MockBuffer> = sides.into_iter().flatten().collect();
+        stream.enqueue(Site::Gather, name, op.is_checked(), &buffers, Work::Gather(Box::new(gathered)))
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     ops::Range,
     panic::Location,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -14,6 +14,7 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{Device, DeviceInfo, HostFlags, MemoryInfo, StreamOwner},
+    gather::IndexError,
     timeline::Timeline,
 };
 
@@ -66,9 +67,9 @@ static MACHINES: AtomicU64 = AtomicU64::new(0);
 
 impl Shared {
     /// The engine, alone. One that a panic left behind is as usable as any: every step leaves it
-    /// consistent.
+    /// consistent. A panic in the host function of a kernel, which runs while it is locked.
     pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+        devarray::kernel::Running::lock(&self.engine)
     }
 
     pub(crate) fn info(&self) -> &DeviceInfo {
@@ -297,5 +298,9 @@ unsafe impl Device for MockDevice {
         let kind = HostUse::Pinned(HostFlags::new());
         MockHostBuffer::alloc(&self.shared, &mut engine, len_bytes, kind, location)
             .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
+    }
+
+    fn take_index_error(&self) -> Option<IndexError> {
+        self.shared.engine().take_index_error(self.shared.info.ordinal)
     }
 }

@@ -18,6 +18,7 @@ mod default_streams;
 mod execute;
 mod failure;
 mod foreign;
+mod gather;
 mod history;
 mod host;
 mod ipc;
@@ -44,6 +45,7 @@ pub(crate) use bytes::{Bytes, HostBytes};
 pub(crate) use compute::Computation;
 use default_streams::DefaultStreams;
 pub(crate) use default_streams::StreamName;
+pub(crate) use gather::Gathered;
 pub(crate) use history::Happened;
 pub(crate) use host::HostUse;
 pub(crate) use kernel::LaunchedKernel;
@@ -129,7 +131,10 @@ impl Engine {
 
     /// Adds an operation to the queue of a stream, judged, and lets the device run as the schedule
     /// likes.
-    pub(crate) fn enqueue(&mut self, lane: usize, work: Work, location: &'static Location<'static>) {
+    pub(crate) fn enqueue(&mut self, lane: usize, mut work: Work, location: &'static Location<'static>) {
+        if let Work::Gather(gathered) = &mut work {
+            gathered.note_missing(&self.judge);
+        }
         let operation = self.operation(work.name(), Some(lane), location);
         let pageable = self.is_pageable(&work);
         let finding = self.judge.enqueue(lane, &work, operation, pageable);
@@ -173,7 +178,7 @@ impl Engine {
         stream: Option<usize>,
         location: &'static Location<'static>,
     ) -> Operation {
-        Operation { number: self.enqueued, kind, stream, location }
+        Operation { number: self.enqueued, kind, stream, location, argument: None }
     }
 
     fn push(&mut self, lane: usize, work: Work, location: &'static Location<'static>) -> Mark {

@@ -85,6 +85,8 @@ pub struct Operation {
     pub stream: Option<usize>,
     /// Where it was enqueued: the nearest caller that is not `#[track_caller]`.
     pub location: &'static Location<'static>,
+    /// The argument by which a [kernel](devarray::kernel!) reaches the memory.
+    pub argument: Option<&'static str>,
 }
 
 /// A memory, as findings name it.
@@ -191,6 +193,7 @@ impl Finding {
             Code::Unwritten => format!("`{kind}` left elements unwritten that it declares to write: {place}"),
             Code::UndeclaredRead => format!("what `{kind}` writes depends on what it may not read: {place}"),
             Code::HostPanicked => format!("the host function of `{kind}` panicked"),
+            Code::RepeatedIndex => format!("`{kind}` puts two elements in one place: {place}"),
             Code::UnusedInput => format!("nothing that `{kind}` writes depends on {place}"),
             Code::Leak => format!("leaked: {memory}"),
             Code::ReliesOnProfile => format!("in no order but that of some machines: {place}"),
@@ -247,7 +250,7 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.headline())?;
         let involved = self.with.iter().copied().chain([(self.operation, self.access)]);
-        for (Operation { number, kind, stream, location }, access) in involved {
+        for (Operation { number, kind, stream, location, .. }, access) in involved {
             let verb = access.verb();
             match stream {
                 Some(stream) => write!(f, "\n  {verb:5} op#{number} {kind:8} stream {stream}  {location}")?,

@@ -38,6 +38,8 @@ pub struct Counts {
     pub maps: Tally,
     /// Reductions and running forms of device memory.
     pub reductions: Tally,
+    /// Elements picked and put by index on device memory.
+    pub gathers: Tally,
     /// Launches of kernels of the program's own.
     pub launches: Tally,
     /// Prefetches of managed memory.
@@ -61,12 +63,13 @@ impl Counts {
             downloads,
             maps,
             reductions,
+            gathers,
             launches,
             prefetches,
             records,
             waits,
         } = self;
-        let moving = [copies, fills, uploads, downloads, maps, reductions, launches];
+        let moving = [copies, fills, uploads, downloads, maps, reductions, gathers, launches];
         let tallies = [allocs, frees, prefetches].into_iter().chain(moving);
         tallies.map(|tally| tally.count).sum::<u64>() + records + waits
     }

@@ -28,8 +28,10 @@ mod eager {
     devarray_conformance::suite!(
         device(Schedule::Eager),
         second = sibling(),
-        extras =
-            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
+        extras = [
+            timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
+            kernels
+        ]
     );
 }
 
@@ -38,8 +40,10 @@ mod lazy {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = sibling(),
-        extras =
-            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
+        extras = [
+            timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
+            kernels
+        ]
     );
 }
 
@@ -48,8 +52,10 @@ mod reverse_lazy {
     devarray_conformance::suite!(
         device(Schedule::ReverseLazy),
         second = sibling(),
-        extras =
-            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
+        extras = [
+            timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
+            kernels
+        ]
     );
 }
 
@@ -58,8 +64,10 @@ mod random {
     devarray_conformance::suite!(
         device(Schedule::Random),
         second = sibling(),
-        extras =
-            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
+        extras = [
+            timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
+            kernels
+        ]
     );
 }
 
@@ -76,8 +84,10 @@ mod without_extras {
 
     devarray_conformance::suite!(
         plain(),
-        extras =
-            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
+        extras = [
+            timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
+            kernels
+        ]
     );
 }
 
@@ -93,7 +103,9 @@ mod another_process {
     devarray_conformance::suite!(
         device(Schedule::Lazy),
         second = other_process(),
-        extras =
-            [timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, kernels]
+        extras = [
+            timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
+            kernels
+        ]
     );
 }

@@ -1,6 +1,6 @@
 //! Kernels on the simulator: their turn, their order, their failures, and what their host functions
 //! do wrong.
-#![allow(unsafe_code)] // declares kernels, some of which are wrong on purpose; opens unchecked streams
+#![allow(unsafe_code)] // host functions that are wrong on purpose; unchecked streams
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
@@ -12,8 +12,7 @@ use devarray_mock::{Code, Explore, Finding, MockDevice, Site, Wrong};
 devarray::kernel! {
     /// to = k · from.
     pub struct Scale(from: In<f32>, to: Out<f32>, k: f32);
-    // SAFETY: there is no image; the host function is safe.
-    unsafe image = Image::none();
+    image = Image::none();
     launch { has_len(from, to.len())?; Grid::elements(to.len(), 256) }
     host { for (to, from) in to.iter_mut().zip(from) { *to = k * from } }
 }
@@ -21,8 +20,7 @@ devarray::kernel! {
 devarray::kernel! {
     /// Adds the elements of one matrix to those of another of any strides.
     struct AddTo(from: In<i32, Strided<2>>, to: InOut<i32, Strided<2>>);
-    // SAFETY: there is no image; the host function is safe.
-    unsafe image = Image::none();
+    image = Image::none();
     launch { same_shape(from, to)?; Grid::elements(to.len(), 256) }
     host { for (to, from) in to.iter_mut().zip(from.iter()) { *to += from } }
 }
@@ -86,8 +84,7 @@ fn only(found: &[Finding]) -> (Code, String) {
 
 devarray::kernel! {
     struct WritesBehind(to: Out<u32>);
-    // SAFETY: none can be claimed: the host function writes one element too many. The simulator gives it guarded copies.
-    unsafe image = Image::none();
+    image = Image::none();
     launch { Grid::elements(to.len(), 32) }
     host {
         let (start, len) = (to.as_mut_ptr(), to.len());
@@ -116,8 +113,7 @@ fn a_host_function_that_writes_outside_is_found() {
 
 devarray::kernel! {
     struct WritesGaps(from: In<u16>, to: Out<u16, Strided<1>>, amid: i32);
-    // SAFETY: none can be claimed: the host function writes between elements, or what it may read alone.
-    unsafe image = Image::none();
+    image = Image::none();
     launch { Grid::elements(to.len(), 32) }
     host {
         to.fill(1);
@@ -150,8 +146,7 @@ fn writes_between_and_before_elements_and_to_inputs_are_found() {
 
 devarray::kernel! {
     struct IndexesOutside(to: Out<u8, Dense<2>>);
-    // SAFETY: there is no image; the host function is safe, and panics.
-    unsafe image = Image::none();
+    image = Image::none();
     launch { Grid::elements(to.len(), 32) }
     host { for row in 0..=to.shape()[0] { to[[row, 0]] = 1 } }
 }
@@ -172,8 +167,7 @@ fn a_host_function_that_indexes_outside_is_found_and_the_program_goes_on() {
 
 devarray::kernel! {
     struct Sums(from: In<f32>, more: In<f32>, to: Out<f32>, mistake: u32);
-    // SAFETY: none can be claimed: the host function does what `mistake` says.
-    unsafe image = Image::none();
+    image = Image::none();
     launch { Grid::elements(to.len(), 32) }
     host {
         let last = to.len() - 1;

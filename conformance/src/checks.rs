@@ -15,6 +15,7 @@ pub mod errors;
 pub mod events;
 pub mod foreign;
 pub mod functions;
+pub mod gathers;
 pub mod host;
 pub mod ipc;
 pub mod joins;

@@ -1,9 +1,10 @@
 //! Functions on a device, given and told in bits: nothing is rounded on the way to a check.
 
 use devarray::{
-    Context, ErasedArray, ErasedView, Error, StreamHandle,
+    Array, Context, ErasedArray, ErasedView, Error, StreamHandle,
     backend::{Capability, Compute},
     function::{Computable, ElementType, Function, ReduceOperation, Reduction},
+    gather::OutOfRange,
 };
 
 use crate::{
@@ -127,6 +128,24 @@ pub(crate) fn gives<D: Compute>(
         return Err(Violation::new(format!("{text} of {}: {wrong:#x?}, {bits:#x} is due", of.join(", "))));
     }
     Ok(())
+}
+
+/// As [`computing`], of a device that picks and puts elements by index.
+pub(crate) fn gathering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
+    let context = harness.context()?;
+    let stream = context.stream()?;
+    if context.device().info().capabilities.extras.has(Capability::Gathers) {
+        return Ok(Some((context, stream)));
+    }
+    let ones = Array::from_slice(&stream, &[2], &[1, 1])?;
+    let refused = ones.take(&stream, &ones, 0, OutOfRange::Error).err();
+    let named = matches!(
+        refused,
+        Some(Error::Unsupported { operation: "gather", capability: Capability::Gathers, .. })
+    );
+    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    same(&ones.to_vec(&stream)?, &[1, 1], "elements after a refusal")?;
+    Ok(None)
 }
 
 /// As [`computing`], of a device that reduces elements too.

@@ -25,6 +25,7 @@
 #![doc = include_str!("../PROGRAMS.md")]
 
 mod arrays;
+mod failure;
 mod functions;
 mod host;
 mod machine;
@@ -33,7 +34,7 @@ mod part;
 mod search;
 mod strategies;
 
-pub use machine::Failure;
+pub use failure::Failure;
 pub use op::{Away, End, Formula, Item, Op, Part, Program, Start, Transform, part};
 pub use search::{Found, MOST_OPS, Search};
 pub use strategies::{element_bits, floats, ops, parts, patterns, programs, shapes, transforms};

@@ -30,6 +30,15 @@ impl Rng {
         usize::try_from(wide >> 64).unwrap_or(0)
     }
 
+    /// One of some values.
+    ///
+    /// # Panics
+    ///
+    /// There is none.
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
     /// The numbers below `count` in any order.
     pub fn permutation(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();

@@ -3,17 +3,27 @@
 
 use std::{
     cell::RefCell,
+    collections::{HashMap, HashSet},
     env, fs,
     num::NonZeroUsize,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     thread,
 };
 
 use devarray_conformance::{
     Harness,
-    programs::{Away, End, Formula, Found, Item, Op, Program, Search, Start, Transform, part},
+    programs::{
+        Away, End, Formula, Found, Item, MOST_OPS, Op, Program, Search, Start, Transform, part, programs,
+    },
 };
 use devarray_mock::{MockDevice, Schedule};
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::TestRunner,
+};
 
 thread_local! {
     /// The device that this thread opened last.
@@ -105,6 +115,52 @@ fn many() {
     }
 }
 
+/// What is drawn, and what devices are asked to do: floors under both, so that nothing that is
+/// meant to be tried comes to be left out.
+#[test]
+fn programs_cover_what_they_claim() {
+    const PROGRAMS: usize = 600;
+    let mut runner = TestRunner::deterministic();
+    let (mut by_kind, mut by_threads, mut callers) = (HashMap::<String, usize>::new(), [0; 4], [0; 4]);
+    for _ in 0..PROGRAMS {
+        let program = programs(MOST_OPS).new_tree(&mut runner).unwrap().current();
+        by_threads[program.threads] += 1;
+        let called: HashSet<usize> = program.ops.iter().map(|op| op.thread(program.threads)).collect();
+        callers[called.len()] += 1;
+        for op in &program.ops {
+            let kind = format!("{op:?}").split([' ', '{']).next().unwrap().to_owned();
+            *by_kind.entry(kind).or_default() += 1;
+        }
+    }
+    let all: usize = by_kind.values().sum();
+    assert_eq!(by_kind.len(), 26, "{by_kind:?}");
+    assert!(
+        by_kind.values().all(|&count| count * 100 > all),
+        "each is more than one in a hundred: {by_kind:?}"
+    );
+    assert!(by_threads[1..].iter().all(|&count| count * 10 > PROGRAMS), "{by_threads:?}");
+    assert!(callers[2..].iter().all(|&count| count * 12 > PROGRAMS), "threads that do call: {callers:?}");
+
+    // Of programs that ran: how many had the device do such a thing.
+    let did = Arc::new([const { AtomicU64::new(0) }; 10]);
+    let counted = Arc::clone(&did);
+    let look = move || {
+        let done = LAST.with_borrow(|last| last.as_ref().map(MockDevice::statistics)).expect("a device");
+        let of = done.enqueued;
+        let moved = [of.copies.count, of.fills.count, of.uploads.count, of.downloads.count, of.maps.count];
+        let ordered = [of.reductions.count, of.waits, of.records, done.queries, of.frees.count];
+        for (count, times) in counted.iter().zip([moved, ordered].as_flattened()) {
+            count.fetch_add(u64::from(*times > 0), Relaxed);
+        }
+        Ok(())
+    };
+    let ran = 300;
+    Search::new().after(look).run_with_functions(&harness(&Schedule::Random, 5, ran)).unwrap();
+    let did: Vec<u64> = did.iter().map(|count| count.load(Relaxed)).collect();
+    let floors = [50, 50, 50, 50, 15, 10, 50, 50, 15, 50];
+    assert!(did.iter().zip(floors).all(|(&count, percent)| count * 100 >= percent * ran as u64), "{did:?}");
+}
+
 /// The twin: whatever is objected to is found, and nothing is left in the program that is not
 /// needed for it.
 #[test]
@@ -143,7 +199,8 @@ fn printed_programs_compile_as_tests() {
             Op::EndTransfer { transfer: 0, end: End::Polled },
             Op::Drop { array: 0, away: Away::Elsewhere },
         ],
-    );
+    )
+    .on_threads(2);
     let printed = fs::read_to_string("tests/printed/program.rs").unwrap();
     assert_eq!(printed.trim_end(), program.to_string());
 }

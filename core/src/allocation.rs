@@ -16,6 +16,7 @@ use crate::{
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::{ContextCore, lock},
     deferred_drop::Owner,
+    foreign::Promised,
     hazards::{AccessLog, LaneId},
     layout::Layout,
     memory::{AllocationState, Ledger, LedgerEntry, MemoryKind, Pending, limited},
@@ -38,8 +39,8 @@ pub(crate) struct Allocation<D: Device> {
     /// What the memory belongs to, if it is not the stream's to free. Never dropped while the
     /// device may use it.
     owner: Option<ManuallyDrop<Owner>>,
-    /// The elements that may be used, and their size in bytes, if that is not all of the memory.
-    promised: Option<Box<(Layout, usize)>>,
+    /// What may be used, if that is not all of the memory.
+    promised: Option<Promised>,
     /// Somebody may use the memory, and nobody can say until when: it is never given back.
     for_good: AtomicBool,
     pub(crate) core: Arc<ContextCore<D>>,
@@ -146,20 +147,20 @@ impl<D: Device> Allocation<D> {
     /// A buffer whose memory belongs to `owner`, which is dropped after the last use. Any stream
     /// may use it at once.
     pub(crate) fn lent(core: &Arc<ContextCore<D>>, buffer: D::Buffer, owner: Owner) -> Self {
-        Self::lent_in_part(core, buffer, owner, None)
+        Self::lent_in_part(core, buffer, owner, None, AccessLog::default())
     }
 
-    /// As [`lent`](Self::lent), of which these elements, each of so many bytes, may be used, and
-    /// nothing between them.
+    /// As [`lent`](Self::lent): what is promised may be used, and was used.
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,
         buffer: D::Buffer,
         owner: Owner,
-        promised: Option<Box<(Layout, usize)>>,
+        promised: Option<Promised>,
+        uses: AccessLog,
     ) -> Self {
         let home = LaneId { index: 0, generation: 0 };
         let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
-        let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::default());
+        let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::new(uses));
         let for_good = AtomicBool::new(false);
         Self { buffer, len_bytes, home, entry: None, owner, promised, for_good, core, uses }
     }
@@ -225,8 +226,8 @@ impl<D: Device> Allocation<D> {
     /// begins before its elements, and what lies between them is somebody else's.
     pub(crate) fn check_reach(&self, layout: &Layout, item_bytes: usize) -> Result<(), LayoutError> {
         check_inside(layout, item_bytes, self.len_bytes)?;
-        match self.promised.as_deref() {
-            Some((elements, of_bytes)) if !elements.covers(*of_bytes, layout, item_bytes) => {
+        match &self.promised {
+            Some(promised) if !promised.covers(layout, item_bytes) => {
                 let span = layout.span();
                 Err(LayoutError::NotLent { start: span.start, end: span.end })
             }

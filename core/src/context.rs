@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Error, Result,
-    backend::Device,
+    backend::{Device, Quiesced},
     deferred_drop::DeferredDrops,
     hazards::{HazardTracker, Mode},
     memory::{Releases, Watch},
@@ -153,6 +153,18 @@ impl<D: Device> ContextCore<D> {
         self.device.info().backend
     }
 
+    /// How a wait of the program ends: if all is well, with an index that an operation found to be
+    /// out of range. The device is finished with that operation.
+    pub(crate) fn tell(&self, end: Quiesced) -> Quiesced {
+        match end {
+            Quiesced::Done => match self.device.take_index_error() {
+                Some(error) => Quiesced::Ended(Error::Index { backend: self.backend(), error }),
+                None => Quiesced::Done,
+            },
+            failed => failed,
+        }
+    }
+
     /// Keeps an error that nobody can be told of now.
     pub(crate) fn report(&self, error: Error) {
         self.watch.report(error);
@@ -174,8 +186,12 @@ impl<D: Device> ContextCore<D> {
 
 /// Locks, also after a panic elsewhere: all state behind these locks is valid between any two
 /// statements.
+///
+/// # Panics
+///
+/// In the host function of a kernel, which may run while they are locked.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    crate::kernel::Running::lock(mutex)
 }
 
 impl<D: Device> Clone for Context<D> {

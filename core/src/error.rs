@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::{
     backend::{Capability, MemoryInfo},
     function::FunctionError,
+    gather::IndexError,
     hazards::Hazard,
     kernel::KernelError,
     layout::LayoutError,
@@ -62,6 +63,15 @@ pub enum Error {
         kernel: &'static str,
         /// What is wrong.
         error: KernelError,
+    },
+    /// The device found an index that is out of range, some time before the wait that tells of it.
+    /// Everything else was done.
+    #[error("{backend}: {error}")]
+    Index {
+        /// The backend of the device.
+        backend: &'static str,
+        /// Which index, of which operation.
+        error: IndexError,
     },
     /// Arrays, streams or events of two contexts were mixed.
     #[error("{backend}: {operation}: an array, stream or event of another context was given")]

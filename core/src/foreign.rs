@@ -44,6 +44,7 @@
 mod address;
 mod adopted;
 mod place;
+mod promised;
 mod released;
 mod streams;
 mod uses;
@@ -51,6 +52,7 @@ mod work;
 
 pub(crate) use adopted::lent_to;
 pub(crate) use place::Place;
+pub(crate) use promised::Promised;
 pub use released::{ReleaseError, Released};
 pub use work::ForeignWork;
 

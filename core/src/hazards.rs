@@ -20,6 +20,8 @@ mod footprint;
 mod lane;
 mod tracker;
 
+use std::fmt;
+
 pub(crate) use access_log::AccessLog;
 pub(crate) use footprint::Footprint;
 pub(crate) use lane::{Clock, LaneId, RecordedEvent};
@@ -38,7 +40,11 @@ pub(crate) enum Mode {
 
 /// An access that is not ordered before the operation that conflicts with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("conflicts with an earlier {} of bytes {start_byte}..{end_byte} on stream {stream}", if *.write { "write" } else { "read" })]
+#[error(
+    "{}conflicts with an earlier {} of bytes {start_byte}..{end_byte} on stream {stream}",
+    Named(*.argument),
+    if *.write { "write" } else { "read" }
+)]
 #[non_exhaustive]
 pub struct Hazard {
     /// Number of the stream that made the earlier access, as
@@ -51,4 +57,14 @@ pub struct Hazard {
     pub start_byte: usize,
     /// One past its last byte.
     pub end_byte: usize,
+    /// The argument that conflicts, if the operation is a [kernel](crate::kernel!).
+    pub argument: Option<&'static str>,
+}
+
+struct Named(Option<&'static str>);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |argument| write!(f, "argument `{argument}` "))
+    }
 }

@@ -19,6 +19,7 @@
 //! constant memory on CUDA: `[f32; 64]` is a table of 64 numbers that each launch may choose anew.
 
 mod argument;
+mod argument_layout;
 mod declaration;
 mod error;
 mod given;
@@ -26,9 +27,12 @@ mod grid;
 mod host_view;
 mod host_view_mut;
 mod macros;
+mod refusal;
+mod running;
 mod submit;
 
 pub use argument::{Argument, Dense, Flat, Form, In, InOut, Out, Strided};
+pub use argument_layout::{ArgumentLayout, has_len, same_shape};
 pub use declaration::{
     ArgumentDeclaration, ArgumentKind, Constant, Declaration, HostArgument, HostFunction, Image, ImageCode,
     Passed, Permission,
@@ -38,45 +42,20 @@ pub use given::{Bound, Given};
 pub use grid::Grid;
 pub use host_view::HostView;
 pub use host_view_mut::HostViewMut;
+pub use refusal::{Refusal, ensure};
+#[doc(hidden)] // what the macro does around a host function
+pub use running::Running;
 pub(crate) use submit::PassedAs;
 #[doc(hidden)] // what the macro ends in
 pub use submit::{Passing, submit};
-
-use crate::{LayoutError, NdLayout as _, layout::Layout};
 
 /// A kernel: made by [`kernel!`](crate::kernel!).
 ///
 /// # Safety
 ///
-/// As [`Declaration::new`] asks.
+/// As [`Declaration::new`] asks. The declaration is the same each time.
 #[expect(unsafe_code, reason = "declares an unsafe trait")]
 pub unsafe trait Kernel: 'static {
-    /// What it takes, and what runs.
+    /// What it takes, and what runs; the same each time.
     fn declaration() -> &'static Declaration;
-}
-
-/// Refuses two arguments of different shapes; for the part of a kernel that says what is launched.
-///
-/// # Errors
-///
-/// [`LayoutError::ShapeMismatch`].
-pub fn same_shape(expected: &Layout, found: &Layout) -> Result<(), LayoutError> {
-    if expected.shape() == found.shape() {
-        return Ok(());
-    }
-    let (expected, found) = (expected.shape().into(), found.shape().into());
-    Err(LayoutError::ShapeMismatch { expected, found })
-}
-
-/// Refuses an argument of another number of elements; for the part of a kernel that says what is
-/// launched.
-///
-/// # Errors
-///
-/// [`LayoutError::LengthMismatch`].
-pub fn has_len(argument: &Layout, expected: usize) -> Result<(), LayoutError> {
-    match argument.len() {
-        found if found == expected => Ok(()),
-        found => Err(LayoutError::LengthMismatch { expected, found }),
-    }
 }

@@ -11,6 +11,7 @@ mod deferred_drop;
 mod error;
 pub mod foreign;
 pub mod function;
+pub mod gather;
 mod hazards;
 pub mod host;
 pub mod host_array;

@@ -11,6 +11,7 @@
 //! | [Functions](_7_functions) | how elements are computed, and what each operation means to the bit |
 //! | [Reductions](_8_reductions) | sums and their like, and the one order of additions |
 //! | [Random numbers](_9_random_numbers) | what decides a random number, and how it is made of bits |
+//! | [Elements by index](_b_elements_by_index) | how elements are picked and put, and who is told of an index out of range |
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
 //!
 //! The modules are empty but for their pages.
@@ -43,3 +44,6 @@ pub mod _8_reductions {}
 pub mod _9_random_numbers {}
 #[doc = include_str!("manual/kernels.md")]
 pub mod _a_kernels {}
+
+#[doc = include_str!("manual/elements_by_index.md")]
+pub mod _b_elements_by_index {}

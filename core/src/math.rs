@@ -24,7 +24,7 @@
 
 mod compositions;
 
-pub use compositions::{dot, linspace, log_softmax, norm, softmax};
+pub use compositions::{dot, linspace, log_softmax, log_softmax_into, norm, softmax, softmax_into};
 
 use crate::{
     Array, ArrayViewMut, Bool, Result,

@@ -13,7 +13,8 @@ use crate::{
     array::Element,
     backend::DeviceSymbols,
     context::{ContextCore, lock},
-    foreign::Place,
+    foreign::{Place, Promised},
+    hazards::AccessLog,
     layout::{Layout, Order},
 };
 
@@ -113,8 +114,8 @@ impl<D: DeviceSymbols> Module<D> {
             None if bytes.is_empty() => Arc::new(Allocation::empty(core)),
             None => {
                 let buffer = core.device.symbol_buffer(raw, start, bytes)?;
-                let promised = Some(Box::new((layout.clone(), item_bytes)));
-                Arc::new(Allocation::lent_in_part(core, buffer, Box::new(Arc::clone(raw)), promised))
+                let (owner, promised) = (Box::new(Arc::clone(raw)), Promised::elements(&layout, item_bytes));
+                Arc::new(Allocation::lent_in_part(core, buffer, owner, Some(promised), AccessLog::default()))
             }
         };
         symbols.insert(name.to_owned(), Known { allocation: Arc::clone(&allocation), taken: true });

@@ -3,6 +3,7 @@
 
 mod across;
 mod borrowed;
+mod gather;
 mod join;
 mod launch;
 mod map;
@@ -11,7 +12,7 @@ mod reduce;
 
 use std::ops::Range;
 
-pub(crate) use self::join::MAX_TOGETHER;
+pub(crate) use self::{gather::Sides, join::MAX_TOGETHER};
 use crate::{
     LayoutError, Result,
     allocation::Allocation,

@@ -30,6 +30,10 @@ pub struct Statistics {
     pub reductions: u64,
     /// Bytes they write.
     pub reduced_bytes: u64,
+    /// Elements picked, and elements put, by index.
+    pub gathers: u64,
+    /// Bytes they write, at most.
+    pub gathered_bytes: u64,
     /// Launches of kernels of the program's own.
     pub launches: u64,
     /// Bytes they may write.
@@ -46,6 +50,7 @@ impl fmt::Debug for Statistics {
             ("downloads", self.downloads, self.downloaded_bytes),
             ("maps", self.maps, self.mapped_bytes),
             ("reductions", self.reductions, self.reduced_bytes),
+            ("gathers", self.gathers, self.gathered_bytes),
             ("launches", self.launches, self.launched_bytes),
         ];
         let mut shown = f.debug_struct("Statistics");
@@ -65,6 +70,7 @@ pub(crate) enum Work {
     Download { len_bytes: usize },
     Map { len_bytes: usize },
     Reduce { len_bytes: usize },
+    Gather { name: &'static str, len_bytes: usize },
     Launch { name: &'static str, len_bytes: usize },
 }
 
@@ -77,7 +83,7 @@ impl Work {
             Self::Download { .. } => "download",
             Self::Map { .. } => "map",
             Self::Reduce { .. } => "reduce",
-            Self::Launch { name, .. } => name,
+            Self::Gather { name, .. } | Self::Launch { name, .. } => name,
         }
     }
 }
@@ -91,6 +97,7 @@ impl Statistics {
             Work::Download { len_bytes } => (&mut self.downloads, &mut self.downloaded_bytes, len_bytes),
             Work::Map { len_bytes } => (&mut self.maps, &mut self.mapped_bytes, len_bytes),
             Work::Reduce { len_bytes } => (&mut self.reductions, &mut self.reduced_bytes, len_bytes),
+            Work::Gather { len_bytes, .. } => (&mut self.gathers, &mut self.gathered_bytes, len_bytes),
             Work::Launch { len_bytes, .. } => (&mut self.launches, &mut self.launched_bytes, len_bytes),
         };
         *count += 1;

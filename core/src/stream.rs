@@ -48,6 +48,12 @@ impl<D: Device> StreamHandle<D> {
         Context::of(&self.0.core)
     }
 
+    /// The device it is a stream of, without another handle on the context.
+    #[must_use]
+    pub fn device(&self) -> &D {
+        &self.0.core.device
+    }
+
     /// A small number that tells live streams of a context apart, as errors name them.
     #[must_use]
     pub fn number(&self) -> usize {
@@ -99,7 +105,7 @@ impl<D: Device> StreamHandle<D> {
     /// Some of the work, or the wait itself, failed.
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
-        self.0.quiesce().into_result()
+        self.0.core.tell(self.0.quiesce()).into_result()
     }
 
     /// Whether the two are the same stream.
@@ -210,7 +216,7 @@ impl<D: Device> EventHandle<D> {
         if matches!(end, Quiesced::Done) {
             self.note_finished();
         }
-        end
+        self.core.tell(end)
     }
 
     /// What `measure` says of an earlier event and this one, on their device.

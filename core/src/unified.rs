@@ -23,7 +23,7 @@ use crate::{
     Array, ErasedArray, Result,
     allocation::Allocation,
     array::Element,
-    backend::{Device, Event},
+    backend::{Device, Event, Quiesced},
     context::{ContextCore, lock},
     deferred_drop::Owner,
     hazards::RecordedEvent,
@@ -99,11 +99,14 @@ impl<T: Element, D: Device> Unified<T, D> {
         let pending = tracker.pending(self.allocation(), write);
         let marks: Vec<(usize, RecordedEvent<D>)> = tracker.marks_of(&pending)?;
         drop(tracker);
+        if marks.is_empty() {
+            return Ok(());
+        }
         for (lane, mark) in marks {
             mark.event.synchronize().into_result()?;
             lock(&core.tracker).host_waited(lane, mark.sequence, &mark.seen);
         }
-        Ok(())
+        core.tell(Quiesced::Done).into_result()
     }
 }
 

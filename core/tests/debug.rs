@@ -14,8 +14,9 @@ use devarray::{
     MappedArray, Order, PinnedArray, Result, Statistics, StreamHandle,
     array::{Field, FieldItems},
     backend::{
-        Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FillOp, ForeignStream,
-        FreeOp, HostFlags, IpcMemory, IpcToken, Location, PciAddress, Quiesced, Stream, Timing, UploadOp,
+        Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FetchOp, FillOp,
+        ForeignStream, FreeOp, HostFlags, IpcMemory, IpcToken, Location, PciAddress, Quiesced, Stream,
+        Timing, UploadOp,
     },
     copy::Plan,
     field,
@@ -109,6 +110,7 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     layouts(&mut shown)?;
     timelines(&mut shown)?;
     computing::functions(&mut shown)?;
+    computing::gathers(&mut shown)?;
     computing::kernels(&mut shown)?;
     computing::walks_and_files(&mut shown)?;
     shown.are_all_of(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
@@ -244,6 +246,8 @@ fn raw(shown: &mut Shown) -> std::result::Result<(), Box<dyn std::error::Error>>
     shown.add("UploadOp", &unsafe { UploadOp::new_unchecked(&buffer, 0, host.as_ptr(), 64) });
     // SAFETY: as above.
     shown.add("DownloadOp", &unsafe { DownloadOp::new_unchecked(&buffer, 0, host.as_mut_ptr(), 64) });
+    // SAFETY: as above.
+    shown.add("FetchOp", &unsafe { FetchOp::new_unchecked(&buffer, 0, 8) });
     shown.add("Plan", &plan);
     shown.add("Class", &plan.class());
     shown.add("Runs", &plan.runs());

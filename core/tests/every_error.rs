@@ -14,6 +14,7 @@ use devarray::{
     Array, Context, Error, StreamHandle,
     backend::Quiesced,
     function::Expression,
+    gather::OutOfRange,
     kernel::{Grid, Image, In, Out},
     memory::{AllocationRecord, MemoryHook},
 };
@@ -30,8 +31,7 @@ struct Triple {
 
 devarray::kernel! {
     struct Negate(from: In<u32>, to: Out<u32>);
-    // SAFETY: there is no image; the host function is safe.
-    unsafe image = Image::none();
+    image = Image::none();
     launch { Grid::elements(to.len(), 64) }
     host { for (to, from) in to.iter_mut().zip(from) { *to = from.wrapping_neg() } }
 }
@@ -125,6 +125,15 @@ const OF_BACKENDS: &[Case] = &[
         "Kernel",
         |s| Negate::launch(&s.stream, &s.grid.transpose(), &mut s.line).err(),
         "mock: Negate: argument `from` must be C-contiguous",
+    ),
+    (
+        "Index",
+        |s| {
+            let wrong = Array::from_slice(&s.stream, &[2], &[0, -3]).unwrap();
+            drop(s.grid.take(&s.stream, &wrong, 0, OutOfRange::Error).unwrap());
+            s.stream.synchronize().err()
+        },
+        "mock: take: index -3 at position 1 is out of range for axis 0 of extent 2",
     ),
     (
         "DeviceMismatch",
@@ -240,7 +249,7 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
         let words: Vec<_> = text.split(": ").collect();
         assert_eq!(words[0], "mock", "{name}: {text}");
         assert!(
-            ["open", "alloc", "allocated", "download", "record_timed", "Negate"].contains(&words[1]),
+            ["open", "alloc", "allocated", "take", "download", "record_timed", "Negate"].contains(&words[1]),
             "{name}: {text}"
         );
         assert!(words.len() > 2, "{name}: {text}");

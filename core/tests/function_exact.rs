@@ -11,6 +11,7 @@ use devarray::{
         interpreter::{InputElements, ResultElements, interpret},
     },
 };
+use devarray_conformance::Rng;
 
 /// What a function gives for pairs of elements.
 fn compute<T: Copy, R: Copy + Default>(text: &str, of: ElementType, a: &[T], b: &[T]) -> Vec<R> {
@@ -27,13 +28,8 @@ fn compute<T: Copy, R: Copy + Default>(text: &str, of: ElementType, a: &[T], b: 
 
 /// Numbers without an end, the same each time.
 fn random() -> impl Iterator<Item = u64> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    std::iter::repeat_with(move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    })
+    let mut rng = Rng::new(1);
+    std::iter::repeat_with(move || rng.bits())
 }
 
 const PAIRS: usize = 100_000;

@@ -6,22 +6,12 @@ use devarray::{
     Array, Context, Error, ManagedArray, MappedArray, PinnedBuffer, PinnedLimits, StreamHandle,
     backend::{HostFlags, Location},
 };
+use devarray_conformance::Rng;
 use devarray_mock::{MockDevice, Schedule};
 
 const PROGRAMS: u64 = 2000;
 const STEPS: usize = 40;
 const LIMIT_BYTES: usize = 12_000;
-
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
-    }
-}
 
 /// What is alive, each with the byte that all of it holds.
 #[derive(Default)]
@@ -157,7 +147,7 @@ fn step(context: &Context<MockDevice>, streams: &[StreamHandle<MockDevice>], liv
 fn random_programs_at_tight_limits() {
     let mut refused = 0;
     for seed in 1..=PROGRAMS {
-        let mut rng = Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut rng = Rng::new(seed);
         let schedule = if seed % 2 == 0 { Schedule::Random } else { Schedule::Lazy };
         let builder = MockDevice::builder().schedule(schedule).seed(seed);
         // Managed memory counts against what the device has free, so nothing else stays there between

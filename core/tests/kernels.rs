@@ -1,9 +1,9 @@
 //! What core refuses of the arguments of kernels, and what kernels take.
-#![allow(unsafe_code)] // declares kernels, and adopts memory to try to use it twice
+#![allow(unsafe_code)] // adopts memory to try to use it twice
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
-    Array, Bool, Context, Error, Layout, LayoutError, Order, Result, StreamHandle,
+    Array, Bool, Context, Error, Layout, Order, Result, StreamHandle,
     backend::Launch,
     ix,
     kernel::{Dense, Grid, Image, In, InOut, Kernel, KernelError, Out, Strided, has_len, same_shape},
@@ -12,8 +12,7 @@ use devarray_mock::MockDevice;
 
 devarray::kernel! {
     struct Add(one: In<i32, Strided<1>>, two: In<i32, Strided<1>>, to: Out<i32, Strided<1>>);
-    // SAFETY: there is no image; the host function is safe.
-    unsafe image = Image::none();
+    image = Image::none();
     launch { same_shape(one, to)?; same_shape(two, to)?; Grid::elements(to.len(), 64) }
     host { for (to, (one, two)) in to.iter_mut().zip(one.iter().zip(two.iter())) { *to = one + two } }
 }
@@ -69,6 +68,37 @@ fn what_is_written_shares_no_memory_with_other_arguments() {
     });
 }
 
+devarray::kernel! {
+    struct CountUp(to: InOut<u8, Strided<6>>);
+    image = Image::none();
+    launch { Grid::elements(to.len(), 64) }
+    host { for byte in to.iter_mut() { *byte += 1 } }
+}
+
+/// Elements of other code that are interleaved along six axes. That no two indices reach one is
+/// found in fewer steps than are allowed; of every second position along an axis it takes more, and
+/// what may reach an element twice is not written.
+#[test]
+fn what_is_written_reaches_no_element_twice_for_all_that_can_be_told() {
+    let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
+    let (shape, strides) = ([13, 7, 12, 5, 4, 9], [244_187, 209_360, 127_249, 111_004, 7336, 260_305]);
+    let layout = Layout::new(&shape, &strides, 0).unwrap();
+    let memory = Array::<u8, _>::zeros(&stream, &[layout.span().end]).unwrap().release(&stream).unwrap();
+    // SAFETY: the memory is that of the elements, until `reclaim`.
+    let mut array = unsafe { Array::<u8, _>::adopt(&stream, memory.address(), &layout, ()) }.unwrap();
+    let mut half = array.view_mut().index(&ix![.., .., .., ..; 2, .., ..]).unwrap();
+    let refused = CountUp::launch(&stream, &mut half);
+    let Err(Error::Kernel { error, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!(error, KernelError::Aliased { argument: "to" });
+    drop(half);
+    CountUp::launch(&stream, &mut array).unwrap();
+    assert_eq!(array.to_vec(&stream).unwrap(), vec![1; shape.iter().product()]);
+    drop(array);
+    stream.synchronize().unwrap();
+    // SAFETY: it is the buffer that was released, and nobody uses it.
+    drop(unsafe { Array::<u8, _>::reclaim(&stream, memory) }.unwrap());
+}
+
 #[test]
 fn what_is_read_may_be_repeated() {
     let stream = open();
@@ -84,9 +114,29 @@ fn a_refusal_of_the_kernel_itself_is_a_pure_error() {
     let stream = open();
     let (one, mut to) = (Array::full(&stream, &[3], 1).unwrap(), Array::full(&stream, &[4], 2).unwrap());
     let launched = Add::launch(&stream, &one, &one, &mut to);
-    let mismatch = LayoutError::ShapeMismatch { expected: [3][..].into(), found: [4][..].into() };
-    assert_eq!(launched, Err(mismatch.into()));
+    let (expected, found) = ([3][..].into(), [4][..].into());
+    let due = KernelError::Shape { argument: "to", other: "one", expected, found };
+    assert_eq!(kernel_error(launched), due);
     assert_eq!(stream.context().statistics().launches, 0);
+}
+
+#[test]
+fn a_hazard_names_the_argument() {
+    let context = Context::new(MockDevice::new()).unwrap();
+    let (one, two) = (context.strict_stream().unwrap(), context.strict_stream().unwrap());
+    let (x, y) = (Array::full(&two, &[3], 1).unwrap(), Array::full(&one, &[3], 2).unwrap());
+    let mut to = Array::uninit(&two, &[3]).unwrap();
+    let refused = Add::launch(&two, &x, &y, &mut to).unwrap_err();
+    let told = "mock: Add: argument `two` conflicts with an earlier write of bytes 0..12 on stream 1";
+    assert_eq!(refused.to_string(), told);
+    let Error::Hazard { hazard, .. } = refused else { panic!("{refused}") };
+    assert_eq!(hazard.argument, Some("two"));
+    // What is no kernel has no arguments.
+    let Err(Error::Hazard { hazard, .. }) = y.to_vec(&two) else { panic!("a read is not ordered") };
+    assert_eq!(hazard.argument, None);
+    two.wait(&one.record().unwrap()).unwrap();
+    Add::launch(&two, &x, &y, &mut to).unwrap();
+    assert_eq!(to.to_vec(&two).unwrap(), [3; 3]);
 }
 
 #[test]
@@ -102,6 +152,14 @@ fn every_error_says_what_is_wrong() {
         KernelError::Limit { what: "threads of a block", requested: 2048, most: 1024 },
         KernelError::NotContiguous { argument: "from" },
         KernelError::Rank { argument: "from", expected: 2, found: 3 },
+        KernelError::Length { argument: "from", expected: 4, found: 5 },
+        KernelError::Shape {
+            argument: "to",
+            other: "from",
+            expected: [2, 3][..].into(),
+            found: [3, 2][..].into(),
+        },
+        KernelError::Refused { reason: "`k` must not be 0".to_owned() },
         KernelError::Aliased { argument: "to" },
         KernelError::Overlap { argument: "to", other: "from" },
     ];
@@ -116,6 +174,9 @@ fn every_error_says_what_is_wrong() {
         "2048 threads of a block: at most 1024",
         "argument `from` must be C-contiguous",
         "argument `from` must have 2 axes, and has 3",
+        "argument `from` must have 4 elements, and has 5",
+        "argument `to` must have the shape of `from`, [2, 3], and has [3, 2]",
+        "`k` must not be 0",
         "argument `to` is written, and reaches one element by two indices",
         "argument `to` is written, and shares memory with argument `from`",
     ];
@@ -133,8 +194,7 @@ struct Range {
 devarray::kernel! {
     /// Whether each number is in the range.
     struct Within(from: In<f32, Dense<2>>, to: Out<Bool, Dense<2>>, range: Range, count: InOut<u64>);
-    // SAFETY: there is no image; the host function is safe.
-    unsafe image = Image::none();
+    image = Image::none();
     launch { same_shape(from, to)?; has_len(count, 1)?; Grid::elements(to.len(), 64) }
     host {
         for (to, from) in to.iter_mut().zip(from.iter()) {

@@ -83,6 +83,37 @@ fn softmax_is_a_distribution() {
     assert!(logs[..3].iter().zip(&y).all(|(log, y)| (log.exp() - y).abs() < 1e-6), "{logs:?} {y:?}");
 }
 
+/// Softmax is the three calls it stands for, to the bit, into elements of any strides, and with
+/// their errors.
+#[test]
+fn softmax_is_what_its_parts_make() {
+    let s = stream();
+    let numbers: Vec<f64> = (0..60).map(|k| f64::from(k * k % 37) / 3.0 - 5.0).collect();
+    let x = Array::from_slice(&s, &[3, 4, 5], &numbers).unwrap();
+    for axis in [0, 1, -1] {
+        let along = |operation| Reduction::new(operation).axes(&[axis]).keep_axes();
+        let max: Array<f64, _> = x.reduce(&s, &along(ReduceOperation::Maximum)).unwrap();
+        let sum: Array<f64, _> =
+            (&x, &max).reduce(&s, &along(ReduceOperation::Sum), |(x, max)| (x - max).exp()).unwrap();
+        let due = (&x, &max, &sum).map(&s, |(x, max, sum)| (x - max).exp() / sum).unwrap();
+        let mut turned = Array::<f64, _>::zeros(&s, &[5, 4, 3]).unwrap();
+        let result = turned.view_mut().transpose();
+        let found = math::softmax(&s, &x, axis).unwrap();
+        math::softmax_into(&s, &x, axis, &mut { result }).unwrap();
+        assert_eq!(found.to_vec(&s).unwrap(), due.to_vec(&s).unwrap(), "axis {axis}");
+        assert_eq!(turned.view().transpose().to_vec(&s).unwrap(), due.to_vec(&s).unwrap(), "axis {axis}");
+        let due = (&x, &max, &sum).map(&s, |(x, max, sum)| x - max - sum.ln()).unwrap();
+        let found = math::log_softmax(&s, &x, axis).unwrap();
+        assert_eq!(found.to_vec(&s).unwrap(), due.to_vec(&s).unwrap(), "axis {axis}");
+    }
+    assert!(math::softmax(&s, &x, 3).is_err());
+    let mut small = Array::<f64, _>::zeros(&s, &[3, 4]).unwrap();
+    assert!(math::softmax_into(&s, &x, 0, &mut small.view_mut()).is_err());
+    let nothing = Array::<f64, _>::zeros(&s, &[2, 0]).unwrap();
+    assert!(math::softmax(&s, &nothing, 1).is_err());
+    assert_eq!(math::softmax(&s, &nothing, 0).unwrap().shape(), [2, 0]);
+}
+
 #[test]
 fn what_has_no_value_or_another_type_is_an_error() {
     let s = stream();

@@ -37,16 +37,6 @@ fn open(device: &Mock) -> (Context<Mock>, StreamHandle<Mock>) {
     (context, stream)
 }
 
-/// A linear congruential generator, its high bits.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, ways: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % ways
-    }
-}
-
 /// Every order of `count` things.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];

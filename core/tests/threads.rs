@@ -4,19 +4,10 @@
 use std::{sync::Mutex, thread};
 
 use devarray::{Array, Context, EventHandle, StreamHandle, Transfer};
+use devarray_conformance::Rng;
 use devarray_mock::{MockDevice, Schedule};
 
 const LEN: usize = 48;
-
-/// A linear congruential generator, its high bits.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, ways: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % ways
-    }
-}
 
 type Mock = MockDevice;
 
@@ -135,7 +126,8 @@ fn threads_neither_race_nor_wait_for_each_other_for_ever() {
             for number in 0..4_u32 {
                 let shared = &shared;
                 threads.spawn(move || {
-                    let (rng, own) = (Rng(seed * 4 + u64::from(number)), shared.context.stream().unwrap());
+                    let (rng, own) =
+                        (Rng::new(seed * 4 + u64::from(number)), shared.context.stream().unwrap());
                     let mut worker = Worker { shared, rng, own, in_flight: Vec::new() };
                     (0..400).for_each(|value| worker.call(value * 4 + number));
                     while !worker.in_flight.is_empty() {

@@ -23,9 +23,9 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-// What is streamed through is held in the cache until it was read, and then let go: lines that are held are not pushed out by
-// what is written meanwhile. Were they not let go, kernels to come would have that much less of the cache.
-__device__ __forceinline__ u64 held() {
+// Large sources are loaded with evict-last priority, so that writes do not push their lines out before all of a line was read.
+// Afterwards evict_normally() resets the priority: otherwise later kernels would have less of the cache.
+__device__ __forceinline__ u64 evict_last() {
     u64 policy = 0;
 #if __CUDA_ARCH__ >= 900
     // Made where it is used: NVRTC 12.0 compiles a policy that it keeps in a uniform register to an illegal instruction.
@@ -37,8 +37,8 @@ __device__ __forceinline__ u64 held() {
 #define LINE 128
 #define SECTOR 32
 
-// Lets go the line around `at`.
-__device__ __forceinline__ void let_go(const char* at) {
+// Resets the priority of the line around `at`.
+__device__ __forceinline__ void evict_normally(const char* at) {
 #if __CUDA_ARCH__ >= 900
     const u64 line = reinterpret_cast<u64>(at) & ~static_cast<u64>(LINE - 1);
     asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(line) : "memory");
@@ -97,13 +97,13 @@ __device__ __forceinline__ uint4 load16(const char* at) {
     return *reinterpret_cast<const uint4*>(at);
 }
 
-// The same, held.
-__device__ __forceinline__ uint4 load16_held(const char* at) {
+// The same, with evict-last priority.
+__device__ __forceinline__ uint4 load16_evict_last(const char* at) {
 #if __CUDA_ARCH__ >= 900
     uint4 v;
     asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(at), "l"(held())
+                 : "l"(at), "l"(evict_last())
                  : "memory");
     return v;
 #else

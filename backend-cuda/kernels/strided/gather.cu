@@ -1,6 +1,6 @@
 // Copies anything: one element a thread, in destination order, any stride of any sign on both sides.
 //
-// The fallback for what no other kernel takes, and the best there is for elements that stand alone on both sides.
+// The fallback for what no other kernel takes, and the fastest for elements that are isolated on both sides.
 #include "common.cuh"
 
 #define MAX_GATHER_AXES 32

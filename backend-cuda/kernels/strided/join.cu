@@ -1,10 +1,10 @@
 // Copies from several sources to one destination, as joins and paddings are made of.
 //
 //   join_pieces_W      each copy with loops of its own: rows that are contiguous on both sides, 16 bytes a thread, or single
-//                      elements. Copies take turns, some blocks each, so that what lies side by side is written at about the
-//                      same time: a sector that two of them write is then put together in the cache.
-//   join_interleave_W  rows of few elements, a few from each source, without gaps between rows: through shared memory
-//   join_zip_W         the same of 2, 4, 8 or 16 sources, one element of each a row: a thread puts parts of vectors together
+//                      elements. The blocks of a launch alternate between the copies, so that neighbouring bytes are written
+//                      at about the same time: the cache then merges a sector that two copies write.
+//   join_interleave_W  short rows without gaps between them, a few elements from each source: through shared memory
+//   join_zip_W         the same for 2, 4, 8 or 16 sources with one element of each row: a thread merges parts of vectors
 #include "rows.cuh"
 
 #define MAX_PIECES 16
@@ -16,16 +16,16 @@ struct Piece {
     u32 axes;       // loops around its rows, or its elements, innermost first
     u32 total;      // chunks of all rows, or elements
     u32 row_bytes;  // of a row, at most 2^30; 0 for single elements
-    u32 share;      // its blocks of a round
+    u32 share;      // blocks that it has in a round
     FastDiv chunks; // chunks of a row, or 1
-    u32 begin;      // blocks of a round before its own
+    u32 begin;      // its first block in a round
     Loop axis[MAX_PIECE_AXES];
 };
 
 struct PiecesParams {
     FastDiv round;       // blocks of a round
     u32 unused;
-    u32 end[MAX_PIECES]; // blocks of a round up to the end of each piece; none ends the last one, and those that are not there
+    u32 end[MAX_PIECES]; // the block of a round at which each piece ends; of the last and of unused pieces: never reached
     Piece piece[MAX_PIECES];
 };
 static_assert(sizeof(PiecesParams) == 3152, "as the host declares it");
@@ -120,7 +120,7 @@ __device__ __forceinline__ u32 find_box(const InterleaveParams& p, i64& dst, u32
 // Elements of a thread that are fetched at the same time.
 #define AT_ONCE 8
 
-// Threads in a row read elements in a row, and leave them in shared memory as they lie in the destination.
+// Neighbouring threads read neighbouring elements and write them to shared memory in the destination's order.
 template <int WIDTH>
 __device__ __forceinline__ void interleave(const InterleaveParams& p) {
     typedef typename Element<WIDTH>::Type Type;
@@ -207,7 +207,7 @@ __device__ __forceinline__ Words<BYTES> load_words(const char* at) {
     return words;
 }
 
-// One vector, of elements of K sources in turn.
+// One vector that interleaves elements of K sources.
 template <int WIDTH, int K>
 __device__ __forceinline__ uint4 zipped(const Words<16 / K> (&from)[K]) {
     typename Element<WIDTH>::Type value[16 / WIDTH];

@@ -7,15 +7,15 @@ __device__ __forceinline__ u32 shared_address(const char* data) {
     return static_cast<u32>(__cvta_generic_to_shared(data));
 }
 
-// What is fetched into the cache with each chunk, by the parameter `ahead` if not told: loops of few instructions are worth telling.
+// What is prefetched with each chunk. BY_PARAMETER reads `ahead`; short loops are faster if the compiler knows.
 enum Ahead { NOTHING, ONE_LINE, BY_PARAMETER };
 
 // Starts copying 16 aligned bytes to shared memory; `ahead` as in the parameters, for BY_PARAMETER.
-template <bool HELD, Ahead AHEAD>
+template <bool EVICT_LAST, Ahead AHEAD>
 __device__ __forceinline__ void load_chunk(u32 to, const char* from, u32 ahead) {
 #if __CUDA_ARCH__ >= 900
-    if (HELD) {
-        asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(held())
+    if (EVICT_LAST) {
+        asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(evict_last())
                      : "memory");
         return;
     }
@@ -41,9 +41,9 @@ __device__ __forceinline__ void wait_for_chunks() {
 }
 
 // Calls `work(byte in shared memory, source)` for this thread's chunks of rows that one stride describes, `row_step` rows at a
-// time: what a thread has to work out, it works out once. `data` is where the tile is: a multiple of a line, so that swizzles, which
-// move chunks within their line, leave it alone.
-template <bool WRAPS, typename Work>
+// time, so that a thread divides once. `data`, where the tile begins, is a multiple of a line: swizzles move chunks within their line
+// and do not change it.
+template <bool FUSED, typename Work>
 __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile& t, u32 data, const Work& work) {
     const u32 first = divide(threadIdx.x, p.chunks), chunk = (threadIdx.x - first * p.chunks.divisor) * 16;
     const u32 position = row_position(p, t.row_first + first);
@@ -53,11 +53,11 @@ __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile&
     u32 x = data + tile_start(t) + position + chunk;
 #pragma unroll 2
     for (u32 row = t.row_first + first; row < t.row_end; row += p.row_step) {
-        const bool wrapped = WRAPS && row >= t.wrap;
-        const char* begin = wrapped ? from + p.fused_src : from;
+        const bool is_second = FUSED && row >= t.axis_end;
+        const char* begin = is_second ? from + p.fused_src : from;
         const u32 shift = static_cast<u32>(reinterpret_cast<u64>(begin) & 15);
         if (chunk < t.span + shift) {
-            const u32 to = (wrapped ? x + p.fused_x : x) - shift;
+            const u32 to = (is_second ? x + p.fused_x : x) - shift;
             work(to ^ swizzle(p, row >> p.classes_log2), begin + chunk - shift);
         }
         from += src_step;
@@ -66,7 +66,7 @@ __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile&
 }
 
 // Loads the tile's rows. With CHECKED, nothing outside the source's span is read; without, the caller knows that.
-template <bool CHECKED, bool WRAPS, Ahead AHEAD>
+template <bool CHECKED, bool FUSED, Ahead AHEAD>
 __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, u32 data, const TableEntry* table) {
     constexpr int UNROLL = CHECKED ? 1 : 4;
     const u32 chunks = p.chunks.divisor, end = t.row_end * chunks;
@@ -85,7 +85,7 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, u3
             from += row * p.row[0].src;
             x += row_position(p, row);
         }
-        if (WRAPS && row >= t.wrap) {
+        if (FUSED && row >= t.axis_end) {
             from += p.fused_src;
             x += p.fused_x;
         }
@@ -107,26 +107,26 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, u3
     }
 }
 
-// Loads the tile, nothing outside the source's span. HELD: rows are whole lines, `row_step` is not 0, and what is read is held
-// in the cache until it was.
-template <bool HELD, bool WRAPS>
+// Loads the tile, nothing outside the source's span. EVICT_LAST: rows are whole lines, `row_step` is not 0, and lines stay
+// in the cache until they were read.
+template <bool EVICT_LAST, bool FUSED>
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, u32 data, const TableEntry* table) {
-    static_assert(!(HELD && WRAPS), "rows that are held are found by their number alone");
-    const bool inside = WRAPS ? t.inside : t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end;
+    static_assert(!(EVICT_LAST && FUSED), "with evict-last priority, rows are found by their number alone");
+    const bool inside = FUSED ? t.inside : t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end;
     if (!inside) {
-        load_rows<true, WRAPS, NOTHING>(p, t, data, table);
-    } else if (HELD || p.row_step > 0) {
-        for_even_chunks<WRAPS>(p, t, data, [&p](u32 to, const char* from) { load_chunk<HELD, BY_PARAMETER>(to, from, p.ahead); });
+        load_rows<true, FUSED, NOTHING>(p, t, data, table);
+    } else if (EVICT_LAST || p.row_step > 0) {
+        for_even_chunks<FUSED>(p, t, data, [&p](u32 to, const char* from) { load_chunk<EVICT_LAST, BY_PARAMETER>(to, from, p.ahead); });
     } else if (__CUDA_ARCH__ < 800 || p.ahead > 0) { // older ones fetch nothing ahead
-        load_rows<false, WRAPS, ONE_LINE>(p, t, data, table);
+        load_rows<false, FUSED, ONE_LINE>(p, t, data, table);
     } else {
-        load_rows<false, WRAPS, NOTHING>(p, t, data, table);
+        load_rows<false, FUSED, NOTHING>(p, t, data, table);
     }
     wait_for_chunks();
-    if (HELD && inside) {
+    if (EVICT_LAST && inside) {
         for_even_chunks<false>(p, t, data, [](u32, const char* from) {
             if (reinterpret_cast<u64>(from) % LINE == 0) {
-                let_go(from);
+                evict_normally(from);
             }
         });
     }

@@ -4,10 +4,12 @@
 // and last may be partial. What differs is where the 16 bytes come from:
 //
 //   rows_aligned    source and destination agree modulo 16, all chunks whole
-//   rows_again      the same, where rows of the source come back: only writing counts, so a thread has several chunks
+//   rows_again      the same for a source that repeats rows: only writes count, so a thread has several chunks
 //   rows_realign    the source row is contiguous at any alignment: two aligned loads and a shift
 //   rows_join       the same for rows that follow each other without a gap: a chunk takes the end of one and the start
 //                   of the next, so that none is partial but at the two ends of a group of rows
+//   rows_table_W    the same where many rows of W-byte elements follow each other: a block has a piece of the destination, and a
+//                   table in shared memory of where its rows come from
 //   rows_reverse_W  the source row runs backwards, one W-byte element after the other
 //   rows_stride_W   the elements of the source row lie `step` bytes apart
 //   rows_repeat_W   the source row is one element, repeated; several chunks a thread as well
@@ -20,12 +22,12 @@
 struct RowsParams {
     Operands at;
     u32 axes;        // loops around the rows, innermost first
-    u32 total;       // chunks of all rows (rows_join: of all groups)
-    FastDiv chunks;  // chunks of a row (rows_join: of a group)
+    u32 total;       // chunks of all rows (rows_join: of all groups; rows_table: rows of a group)
+    FastDiv chunks;  // chunks of a row (rows_join: of a group; rows_table: blocks of a group)
     u32 row_bytes;   // at most 2^30
-    FastDiv row;     // rows_join only: row_bytes as a divisor
-    u32 group_bytes; // rows_join only: rows of a group times row_bytes
-    u32 evict_last, unused; // rows_aligned and wider rows_stride only: whether what is read is held in the cache until it was
+    FastDiv row;     // rows_join and rows_table only: row_bytes as a divisor
+    u32 group_bytes; // rows_join and rows_table only: rows of a group times row_bytes
+    u32 evict_last, unused; // rows_aligned and rows_stride of 2 bytes and more: whether lines stay in the cache until they were read
     i64 step;        // rows_stride: bytes between elements; rows_join: bytes from row to row in the source
     Loop axis[MAX_ROW_AXES];
 };
@@ -38,12 +40,8 @@ struct Chunk {
     int first;
 };
 
-__device__ __forceinline__ bool find_chunk(const RowsParams& p, u32 item, Chunk& found) {
-    if (item >= p.total) {
-        return false;
-    }
-    u32 row = divide(item, p.chunks);
-    const u32 chunk = item - row * p.chunks.divisor;
+// Where a row starts on both sides.
+__device__ __forceinline__ void find_row(const RowsParams& p, u32 row, Chunk& found) {
     const char* src = p.at.src;
     char* dst = p.at.dst;
 #pragma unroll 1
@@ -56,7 +54,15 @@ __device__ __forceinline__ bool find_chunk(const RowsParams& p, u32 item, Chunk&
     }
     found.src = src;
     found.dst = dst;
-    found.first = static_cast<int>(chunk * 16) - static_cast<int>(reinterpret_cast<u64>(dst) & 15);
+}
+
+__device__ __forceinline__ bool find_chunk(const RowsParams& p, u32 item, Chunk& found) {
+    if (item >= p.total) {
+        return false;
+    }
+    const u32 row = divide(item, p.chunks), chunk = item - row * p.chunks.divisor;
+    find_row(p, row, found);
+    found.first = static_cast<int>(chunk * 16) - static_cast<int>(reinterpret_cast<u64>(found.dst) & 15);
     return true;
 }
 
@@ -72,13 +78,13 @@ __device__ __forceinline__ void copy_aligned(const RowsParams& p) {
     Chunk c[EACH];
     uint4 value[EACH];
     bool found[EACH];
-    const bool hold = EACH == 1 && p.evict_last;
+    const bool keep = EACH == 1 && p.evict_last;
 #pragma unroll
     for (u32 k = 0; k < EACH; k++) {
         found[k] = find_chunk(p, first + k * THREADS, c[k]);
         if (found[k]) {
             const char* from = c[k].src + c[k].first;
-            value[k] = hold ? load16_held(from) : load16(from);
+            value[k] = keep ? load16_evict_last(from) : load16(from);
         }
     }
 #pragma unroll
@@ -86,8 +92,8 @@ __device__ __forceinline__ void copy_aligned(const RowsParams& p) {
         if (found[k]) {
             store16(c[k].dst + c[k].first, value[k]);
             const char* from = c[k].src + c[k].first;
-            if (hold && (c[k].first == 0 || reinterpret_cast<u64>(from) % LINE == 0)) {
-                let_go(from);
+            if (keep && (c[k].first == 0 || reinterpret_cast<u64>(from) % LINE == 0)) {
+                evict_normally(from);
             }
         }
     }
@@ -112,22 +118,13 @@ extern "C" __global__ __launch_bounds__(THREADS) void rows_realign(const __grid_
     }
 }
 
-extern "C" __global__ __launch_bounds__(THREADS) void rows_join(const __grid_constant__ RowsParams p) {
-    wait_for_previous();
-    Chunk c;
-    const int group_bytes = static_cast<int>(p.group_bytes);
-    if (!find_chunk(p, c) || c.first >= group_bytes) {
-        return;
-    }
-    const int start = max(c.first, 0);
-    const u32 row = divide(static_cast<u32>(start), p.row);
-    const int row_bytes = static_cast<int>(p.row_bytes);
-    const int first = c.first - static_cast<int>(row) * row_bytes;
-    const char* src = c.src + row * p.step;
+// Stores the chunk at byte `at` of a group of rows: its byte `first` of the row at src and on, and what is left of the next row.
+__device__ __forceinline__ void join_two(const RowsParams& p, char* dst, int at, const char* src, int first, const char* next_src) {
+    const int group_bytes = static_cast<int>(p.group_bytes), row_bytes = static_cast<int>(p.row_bytes);
     uint4 value = load_unaligned(p.at, src, first, row_bytes);
     const int rest = row_bytes - first; // bytes of the chunk that this row has
-    if (rest < 16 && c.first + rest < group_bytes) {
-        const uint4 next = load_unaligned(p.at, src + p.step, -rest, row_bytes);
+    if (rest < 16 && at + rest < group_bytes) {
+        const uint4 next = load_unaligned(p.at, next_src, -rest, row_bytes);
         const u32 a[4] = {value.x, value.y, value.z, value.w}, b[4] = {next.x, next.y, next.z, next.w};
         u32 word[4];
 #pragma unroll
@@ -138,8 +135,21 @@ extern "C" __global__ __launch_bounds__(THREADS) void rows_join(const __grid_con
         }
         value = make_uint4(word[0], word[1], word[2], word[3]);
     }
-    store_chunk(c.dst, c.first, group_bytes, value);
+    store_chunk(dst, at, group_bytes, value);
 }
+
+extern "C" __global__ __launch_bounds__(THREADS) void rows_join(const __grid_constant__ RowsParams p) {
+    wait_for_previous();
+    Chunk c;
+    if (!find_chunk(p, c) || c.first >= static_cast<int>(p.group_bytes)) {
+        return;
+    }
+    const u32 row = divide(static_cast<u32>(max(c.first, 0)), p.row);
+    const char* src = c.src + row * p.step;
+    join_two(p, c.dst, c.first, src, c.first - static_cast<int>(row * p.row_bytes), src + p.step);
+}
+
+#include "row_table.cuh"
 
 // The elements of `value` in reverse order.
 template <int WIDTH>
@@ -164,19 +174,19 @@ __device__ __forceinline__ void copy_reversed(const RowsParams& p) {
     }
 }
 
-// An element, held.
+// An element, loaded with evict-last priority.
 template <int WIDTH>
-__device__ __forceinline__ typename Element<WIDTH>::Type load_held(const char* at) {
+__device__ __forceinline__ typename Element<WIDTH>::Type load_evict_last(const char* at) {
     typename Element<WIDTH>::Type v;
 #if __CUDA_ARCH__ >= 900
     if constexpr (WIDTH == 2) {
-        asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(at), "l"(held()) : "memory");
+        asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(at), "l"(evict_last()) : "memory");
     } else if constexpr (WIDTH == 4) {
-        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(at), "l"(held()) : "memory");
+        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(at), "l"(evict_last()) : "memory");
     } else if constexpr (WIDTH == 8) {
-        asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;" : "=r"(v.x), "=r"(v.y) : "l"(at), "l"(held()) : "memory");
+        asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;" : "=r"(v.x), "=r"(v.y) : "l"(at), "l"(evict_last()) : "memory");
     } else if constexpr (WIDTH == 16) {
-        v = load16_held(at);
+        v = load16_evict_last(at);
     } else
 #endif
     {
@@ -196,14 +206,14 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     }
     // Elements outside the row are replaced by its first or last one: they are read, and not stored.
     const int first = c.first / WIDTH, last = row_bytes / WIDTH - 1;
-    const bool whole = first >= 0 && first + COUNT - 1 <= last, hold = WIDTH > 1 && p.evict_last;
+    const bool whole = first >= 0 && first + COUNT - 1 <= last, keep = WIDTH > 1 && p.evict_last;
     const char* at = c.src + first * p.step;
     Type value[COUNT];
     if (whole) {
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {
             const char* from = at + j * p.step;
-            value[j] = hold ? load_held<WIDTH>(from) : *reinterpret_cast<const Type*>(from);
+            value[j] = keep ? load_evict_last<WIDTH>(from) : *reinterpret_cast<const Type*>(from);
         }
     } else {
 #pragma unroll
@@ -212,13 +222,13 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
         }
     }
     store_chunk(c.dst, c.first, row_bytes, pack<WIDTH>(value));
-    if (whole && hold) {
+    if (whole && keep) {
         // Each line once: by the element nearest its beginning.
         const u64 distance = static_cast<u64>(p.step < 0 ? -p.step : p.step);
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {
             if (reinterpret_cast<u64>(at + j * p.step) % LINE < distance) {
-                let_go(at + j * p.step);
+                evict_normally(at + j * p.step);
             }
         }
     }
@@ -269,3 +279,11 @@ KERNEL(rows_reverse_1, copy_reversed<1>)
 KERNEL(rows_reverse_2, copy_reversed<2>)
 KERNEL(rows_reverse_4, copy_reversed<4>)
 KERNEL(rows_reverse_8, copy_reversed<8>)
+#define TABLE(WIDTH)                                                                                                  \
+    extern "C" __global__ __launch_bounds__(THREADS) void rows_table_##WIDTH(const __grid_constant__ RowsParams p) {  \
+        copy_by_table<WIDTH>(p);                                                                                      \
+    }
+
+TABLE(2)
+TABLE(4)
+TABLE(8)

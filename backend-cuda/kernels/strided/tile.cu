@@ -5,16 +5,17 @@
 //   tile_linear         a constant step                       (runs over rows, or along a strided row)
 //   tile_periodic       a constant step for a period, and another from period to period (width 1)
 //   tile_table          a table in shared memory that repeats with a step
-//   tile_pairs          linear, and elements of neighbouring runs are fetched as one word of 4 to 16 bytes
-//   tile_pairs_8, _4    the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (width 1)
-//   tile_pairs_skewed, _skewed_8, _skewed_4  the same, from tiles that overlap: of each run, whole sectors are stored
-//   tile_split_2 .. _4  none: elements of so many runs take turns in a row, which is read as it lies
+//   tile_packed         linear, and elements of neighbouring runs are fetched as one word of 4 to 16 bytes
+//   tile_packed_8, _4   the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (width 1)
+//   tile_packed_overlap, _overlap_8, _overlap_4  the same, from tiles that overlap: of each run, whole sectors are stored
+//   tile_split_2 .. _4  none: a row interleaves the elements of 2 to 4 runs, and is read as it is
 //   tile_scatter        linear, and elements of a run are apart in the destination too: stored one by one
 //
-// and, with _held, in that what is read is held in the cache until it was (whole lines of sources that stream through);
-// with _shifted, in that runs start at any alignment: vectors are counted from the aligned address before it;
-// with _wrapped, in that runs go over two axes as one: those of pairs overlap if `overlap` is not 0;
-// with _wide, in that the sixteen entries of a vector are read from the table as three words of sixteen bytes (width 1).
+// Suffixes:
+//   _evict_last         whole lines of large sources are loaded with evict-last priority
+//   _shifted            runs start at any alignment: vectors are counted from the aligned address before the start
+//   _fused              runs go over two axes as one; packed tiles overlap if `overlap` is not 0
+//   _wide               the sixteen entries of a vector are read from the table as three words of sixteen bytes (width 1)
 #include "load.cuh"
 
 #ifndef ELEMENT_BYTES
@@ -30,7 +31,7 @@ constexpr int V = 16 / WIDTH;
 #include "words.cuh"
 #endif
 
-// How runs are found, by the parameters if not told: loops of few instructions are worth telling.
+// How runs are found. BY_PARAMETERS decides at run time; short loops are faster if the compiler knows.
 enum Runs { ONE_AXIS, TABULATED, BY_PARAMETERS };
 
 extern __shared__ __align__(LINE) char shared[];
@@ -47,9 +48,9 @@ __device__ __forceinline__ char* find_run(const TileParams& p, const Tile& t, co
     return t.dst + run * p.store[0].dst;
 }
 
-// Stores vector number `chunk` of run number `run`, as much of it as there is. `x` is where the first run's elements are. WRAPS: runs
-// wrap within the tile.
-template <Mode MODE, bool SHIFTED, bool WRAPS, Runs RUNS>
+// Stores vector number `chunk` of run number `run`, as much of it as there is. `x` is where the first run's elements are. FUSED: the
+// first of two fused axes ends within the tile.
+template <Mode MODE, bool SHIFTED, bool FUSED, Runs RUNS>
 __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, u32 x, const TableEntry* store_table,
                                             const u16* run_table, u32 run, u32 chunk) {
     char* to = find_run<RUNS>(p, t, store_table, run, x);
@@ -69,7 +70,7 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
     if (!whole && ((SHIFTED && first + V <= t.low) || first >= t.high)) {
         return;
     }
-    const int before = static_cast<int>(t.wrap) - first; // elements before the run wraps
+    const int before = static_cast<int>(t.axis_end) - first; // elements before the end of the first axis
     uint4 value;
     if constexpr (MODE == PERIODIC) {
         const u32 period = divide(static_cast<u32>(max(first, 0)), p.period);
@@ -77,25 +78,25 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
         x += period * p.period_x + at * p.element_x;
 #if ELEMENT_BYTES == 1
         if ((p.rotate_by_run | p.rotate_by_vector) != 0) {
-            const u32 turn = run * p.rotate_by_run + (chunk * p.rotate_by_vector >> 2);
-            value = p.rotate_bytes != 0 ? gather_turned<true, true>(p, x, left, turn, chunk % 4) : gather_turned<true, false>(p, x, left, turn, 0);
+            const u32 rotation = run * p.rotate_by_run + (chunk * p.rotate_by_vector >> 2);
+            value = p.rotate_bytes != 0 ? gather_rotated<true, true>(p, x, left, rotation, chunk % 4) : gather_rotated<true, false>(p, x, left, rotation, 0);
         } else
 #endif
             value = gather_steps<true>(p, x, left);
     } else if constexpr (MODE != LINEAR) {
-        value = gather_tabulated<MODE, SHIFTED, WRAPS>(p, run_table, x, before, first);
+        value = gather_tabulated<MODE, SHIFTED, FUSED>(p, run_table, x, before, first);
     } else if constexpr (SHIFTED) {
         x += chunk * p.vector_x + back * p.element_x;
 #if ELEMENT_BYTES == 1
         if ((p.rotate_by_run | p.rotate_by_vector) != 0) {
-            value = gather_turned<WRAPS, false>(p, x, before, run * p.rotate_by_run + chunk * p.rotate_by_vector, 0);
+            value = gather_rotated<FUSED, false>(p, x, before, run * p.rotate_by_run + chunk * p.rotate_by_vector, 0);
         } else
 #endif
-            value = gather_steps<WRAPS>(p, x, before);
+            value = gather_steps<FUSED>(p, x, before);
     } else {
         x += chunk * p.vector_x;
         x = p.pad_chunks.divisor != 0 ? x + (chunk >> p.pad_log2) * 16 : x ^ swizzle(p, chunk);
-        value = gather_steps<WRAPS>(p, x, before);
+        value = gather_steps<FUSED>(p, x, before);
     }
     if (whole) {
         store16(to, value);
@@ -104,9 +105,9 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
     }
 }
 
-// Deals out the vectors of the tile's runs: neighbouring threads have neighbours of a run, as many as it has lanes. What a thread
-// adds from one vector to its next, it divides for once.
-template <Mode MODE, bool SHIFTED, bool WRAPS, Runs RUNS>
+// Assigns the vectors of the tile's runs to threads: neighbouring threads have neighbouring vectors of a run, as many as it has
+// lanes. A thread divides once, and adds from one vector to its next.
+template <Mode MODE, bool SHIFTED, bool FUSED, Runs RUNS>
 __device__ __forceinline__ void copy_runs(const TileParams& p, const Tile& t, u32 data, const TableEntry* store_table,
                                           const u16* run_table) {
     const u32 x = data + t.x + tile_start(t) + (MODE >= TABLE ? 0 : p.store_x);
@@ -116,7 +117,7 @@ __device__ __forceinline__ void copy_runs(const TileParams& p, const Tile& t, u3
 #pragma unroll 1
     while (chunk < p.run_chunks) {
         if (run < t.stores) {
-            copy_vector<MODE, SHIFTED, WRAPS, RUNS>(p, t, x, store_table, run_table, run, chunk);
+            copy_vector<MODE, SHIFTED, FUSED, RUNS>(p, t, x, store_table, run_table, run, chunk);
         }
         run += step - passes * p.stores;
         chunk += passes * lanes;
@@ -127,7 +128,7 @@ __device__ __forceinline__ void copy_runs(const TileParams& p, const Tile& t, u3
     }
 }
 
-template <Mode MODE, bool SHIFTED, bool HELD, bool WRAPS>
+template <Mode MODE, bool SHIFTED, bool EVICT_LAST, bool FUSED>
 __device__ __forceinline__ void copy_tile(const TileParams& p) {
     const u32 data = shared_address(shared) + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
@@ -136,9 +137,9 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     if (MODE >= TABLE) {
         fill_run_table<WIDTH>(p, run_table);
     }
-    const Tile t = begin_tile<WRAPS>(p, shared);
-    load_tile<HELD, WRAPS>(p, t, data, row_table);
-    if (WRAPS && static_cast<int>(t.wrap) < t.high) {
+    const Tile t = begin_tile<FUSED>(p, shared);
+    load_tile<EVICT_LAST, FUSED>(p, t, data, row_table);
+    if (FUSED && static_cast<int>(t.axis_end) < t.high) {
         copy_runs<MODE, SHIFTED, true, BY_PARAMETERS>(p, t, data, store_table, run_table);
     } else if (p.store_axes > 1) {
         copy_runs<MODE, SHIFTED, false, TABULATED>(p, t, data, store_table, run_table);
@@ -148,14 +149,14 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
 }
 
 // Four blocks at a time leave a thread 32 registers, three 40: which is faster was measured.
-#define KERNEL(NAME, MODE, SHIFTED, HELD, WRAPS)                                                                       \
+#define KERNEL(NAME, MODE, SHIFTED, EVICT_LAST, FUSED)                                                                       \
     extern "C" __global__ __launch_bounds__(MOST_THREADS, SHIFTED || MODE == PERIODIC || (MODE == TABLE && WIDTH > 1) ? 4 : 3)             \
         void NAME(const __grid_constant__ TileParams p) {                                                              \
-        copy_tile<MODE, SHIFTED, HELD, WRAPS>(p);                                                                      \
+        copy_tile<MODE, SHIFTED, EVICT_LAST, FUSED>(p);                                                                      \
     }
 
 KERNEL(tile_linear, LINEAR, false, false, false)
-KERNEL(tile_linear_held, LINEAR, false, true, false)
+KERNEL(tile_linear_evict_last, LINEAR, false, true, false)
 KERNEL(tile_table, TABLE, false, false, false)
 #if ELEMENT_BYTES < 16
 KERNEL(tile_linear_shifted, LINEAR, true, false, false)
@@ -165,10 +166,10 @@ KERNEL(tile_table_shifted, TABLE, true, false, false)
 KERNEL(tile_periodic, PERIODIC, false, false, false)
 KERNEL(tile_periodic_shifted, PERIODIC, true, false, false)
 KERNEL(tile_table_shifted_wide, WIDE_TABLE, true, false, false)
-KERNEL(tile_table_shifted_wide_wrapped, WIDE_TABLE, true, false, true)
-KERNEL(tile_linear_shifted_wrapped, LINEAR, true, false, true)
+KERNEL(tile_table_shifted_wide_fused, WIDE_TABLE, true, false, true)
+KERNEL(tile_linear_shifted_fused, LINEAR, true, false, true)
 #elif ELEMENT_BYTES < 16
-KERNEL(tile_table_shifted_wrapped, TABLE, true, false, true)
+KERNEL(tile_table_shifted_fused, TABLE, true, false, true)
 #endif
 
 // Runs whose elements are apart in the destination: neighbouring threads store neighbouring elements.
@@ -196,14 +197,14 @@ extern "C" __global__ __launch_bounds__(MOST_THREADS, 3) void tile_scatter(const
 
 #if ELEMENT_BYTES < 16
 // GROUP neighbouring runs at once, STORE bytes of each. OVERLAPS: tiles may overlap.
-template <int STORE, bool HELD, bool OVERLAPS, bool WRAPS>
-__device__ __forceinline__ void copy_pairs(const TileParams& p) {
+template <int STORE, bool EVICT_LAST, bool OVERLAPS, bool FUSED>
+__device__ __forceinline__ void copy_packed(const TileParams& p) {
     constexpr int COUNT = STORE / WIDTH;
     char* data = shared + p.data;
     const TableEntry* row_table = reinterpret_cast<TableEntry*>(shared + p.row_table);
     const TableEntry* store_table = reinterpret_cast<TableEntry*>(shared + p.store_table);
-    const Tile t = begin_tile<WRAPS>(p, shared);
-    load_tile<HELD, WRAPS>(p, t, shared_address(data), row_table);
+    const Tile t = begin_tile<FUSED>(p, shared);
+    load_tile<EVICT_LAST, FUSED>(p, t, shared_address(data), row_table);
     const int start = t.x + static_cast<int>(tile_start(t)) + p.store_x;
     const u32 groups = p.store_groups.divisor;
     const u32 total = OVERLAPS ? p.columns.divisor * groups : (p.passes * groups) << p.lanes_log2;
@@ -228,8 +229,8 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
         char* to = find_run<BY_PARAMETERS>(p, t, store_table, run, x) + (first - (OVERLAPS ? static_cast<int>(p.overlap) : 0)) * WIDTH;
         x += static_cast<int>(chunk) * p.vector_x;
         x ^= static_cast<int>(swizzle(p, chunk));
-        const int before = WRAPS ? static_cast<int>(t.wrap) - first : COUNT; // elements before the run wraps
-        if (WRAPS && before <= 0) {
+        const int before = FUSED ? static_cast<int>(t.axis_end) - first : COUNT; // elements before the end of the first axis
+        if (FUSED && before <= 0) {
             x += p.fused_x;
         }
         Word word[COUNT];
@@ -237,12 +238,12 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
         for (int j = 0; j < COUNT; j++) {
             word[j] = *reinterpret_cast<const Word*>(data + x);
             x += p.element_x;
-            if (WRAPS && j + 1 == before) {
+            if (FUSED && j + 1 == before) {
                 x += p.fused_x;
             }
         }
         u32 out[GROUP][STORE / 4];
-        turn_words<STORE>(word, out);
+        transpose_words<STORE>(word, out);
 #pragma unroll
         for (u32 k = 0; k < GROUP; k++) {
             if (run + k >= t.stores) {
@@ -260,26 +261,26 @@ __device__ __forceinline__ void copy_pairs(const TileParams& p) {
     }
 }
 
-#define PAIRS(NAME, STORE, HELD, OVERLAPS, WRAPS)                                                                        \
-    extern "C" __global__ __launch_bounds__(MOST_THREADS, STORE < 16 || WRAPS ? 4 : 3)                                 \
+#define PACKED(NAME, STORE, EVICT_LAST, OVERLAPS, FUSED)                                                                        \
+    extern "C" __global__ __launch_bounds__(MOST_THREADS, STORE < 16 || FUSED ? 4 : 3)                                 \
         void NAME(const __grid_constant__ TileParams p) {                                                              \
-        copy_pairs<STORE, HELD, OVERLAPS, WRAPS>(p);                                                                     \
+        copy_packed<STORE, EVICT_LAST, OVERLAPS, FUSED>(p);                                                                     \
     }
 
-PAIRS(tile_pairs, 16, false, false, false)
-PAIRS(tile_pairs_held, 16, true, false, false)
-PAIRS(tile_pairs_skewed, 16, false, true, false)
-PAIRS(tile_pairs_wrapped, 16, false, true, true)
+PACKED(tile_packed, 16, false, false, false)
+PACKED(tile_packed_evict_last, 16, true, false, false)
+PACKED(tile_packed_overlap, 16, false, true, false)
+PACKED(tile_packed_fused, 16, false, true, true)
 #if ELEMENT_BYTES == 1
-PAIRS(tile_pairs_8, 8, false, false, false)
-PAIRS(tile_pairs_4, 4, false, false, false)
-PAIRS(tile_pairs_skewed_8, 8, false, true, false)
-PAIRS(tile_pairs_skewed_4, 4, false, true, false)
-PAIRS(tile_pairs_wrapped_8, 8, false, true, true)
-PAIRS(tile_pairs_wrapped_4, 4, false, true, true)
+PACKED(tile_packed_8, 8, false, false, false)
+PACKED(tile_packed_4, 4, false, false, false)
+PACKED(tile_packed_overlap_8, 8, false, true, false)
+PACKED(tile_packed_overlap_4, 4, false, true, false)
+PACKED(tile_packed_fused_8, 8, false, true, true)
+PACKED(tile_packed_fused_4, 4, false, true, true)
 #endif
 
-// Word number `at` of run number `run`, of RUNS runs whose elements take turns in `word`.
+// Word number `at` of run number `run`, of RUNS runs whose elements are interleaved in `word`.
 template <int RUNS>
 __device__ __forceinline__ u32 split_word(const u32* word, int run, int at) {
     if constexpr (WIDTH >= 4) {
@@ -296,8 +297,8 @@ __device__ __forceinline__ u32 split_word(const u32* word, int run, int at) {
     }
 }
 
-// Runs whose elements take turns in a row: RUNS times 16 bytes of it are a vector of each. They are read as they lie, and
-// picked apart in registers.
+// Runs whose elements are interleaved in a row: RUNS times 16 bytes of it are a vector of each. They are loaded as they are, and
+// separated in registers.
 template <int RUNS>
 __device__ __forceinline__ void copy_split(const TileParams& p) {
     const u32 data = shared_address(shared) + p.data;

@@ -15,8 +15,8 @@
 // Where the pitches alone do not, the chunks of a row are swizzled: moved within their line by its number in its class.
 // Rows in order, of which 16 bytes are left free after every V, are V classes as well: those are then a row apart.
 //
-// A run may go over two axes as if they were one, if the destination goes on without a gap at the end of the first. It then
-// wraps: the source goes on elsewhere, so rows after that lie up to 31 bytes further, where their own sectors want them.
+// A run may go over two axes as if they were one (a fused axis), if the destination has no gap at the end of the first axis. The
+// source continues elsewhere there, so the rows after it lie up to 31 bytes further, to keep their place in a sector.
 #pragma once
 #include "common.cuh"
 
@@ -59,10 +59,10 @@ struct TileParams {
     u32 overlap;    // elements a tile reaches back along the run, so that each run can start on an aligned address
     u32 start_mask; // alignment of a run's start, in bytes, less one; 0: as it is
     // Loading.
-    i64 low, high;             // bytes of the source a full tile can reach, relative to its start; not if runs wrap
+    i64 low, high;             // bytes of the source a full tile can reach, relative to its start; unused with a fused axis
     u32 span, span_inner;      // of a full row; of a row of one step of the split axis
     u32 rows, rows_inner;      // of a full tile; of one step of the split axis
-    u32 row_step;              // rows that the block loads at once, a thread always the same chunk; 0: chunks are dealt out
+    u32 row_step;              // rows that the block loads at once, a thread always the same chunk; 0: threads take chunks in order
     u32 swizzle_shift, swizzle_mask; // see swizzle()
     u32 run_in_classes; // table: whether the first loop of a run counts rows that are in classes
     FastDiv chunks;            // 16-byte chunks of a row
@@ -79,14 +79,14 @@ struct TileParams {
     u32 run_chunks;            // 16-byte chunks of a run
     u32 lanes_log2;            // neighbouring threads along a run
     u32 passes;                // run_chunks / lanes, rounded up
-    FastDiv columns;           // skewed pairs: run_chunks, in which each run is dealt out as a whole
+    FastDiv columns;           // packed with overlap: run_chunks; threads take the chunks of a run in order
     u32 store_axes;
     int store_x;               // added to the byte of every element
     i64 run_dst;               // bytes from element to element of a run
     StoreLoop store[MAX_INNER];
-    // Runs that wrap after so many steps, at most once in a tile; divisor 0: none.
+    // Fused axis: steps of the first of its axes, which ends at most once in a tile; divisor 0: none.
     FastDiv fused;
-    u32 fused_x;               // bytes further than a step that rows then lie in the tile
+    u32 fused_x;               // bytes by which rows after its end lie further in the tile
     i64 fused_src;             // and in the source
     // From an element of a run to its byte.
     int vector_x, element_x;   // linear: from vector to vector, from element to element
@@ -95,13 +95,13 @@ struct TileParams {
     u32 run_axes;              // table: loops along a run
     RunLoop run_axis[MAX_INNER];
     int element_at[8];         // linear: so many times element_x
-    // Elements of one byte, linear in runs that start anywhere, and periodic: by how many of its four words a vector begins later to be
-    // put together, for each run and for each vector of one that it is further; periodic: for each four vectors.
+    // Bank rotation, for elements of one byte (linear in runs that start anywhere, and periodic): with which of its four words a vector
+    // begins, as a step for each run and for each vector of a run; periodic: for each four vectors.
     u32 rotate_by_run, rotate_by_vector;
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
-    u32 rotate_bytes; // periodic: whether a word of a vector begins with another of its four bytes, by the vector's number
-    u32 share; // periodic: vectors of a run for each of four groups of threads, which count as its runs; 0: all threads have neighbours
+    u32 rotate_bytes; // periodic: whether bytes within a word are rotated as well, by the vector's number
+    u32 share; // periodic: vectors of a run for each of four groups of threads, which count as runs; 0: one group
 };
 static_assert(sizeof(TileParams) == 1544, "as the host declares it");
 
@@ -111,7 +111,7 @@ struct TableEntry {
     int unused;
 };
 
-// Most threads of a block. How many a launch has, the host chooses: so many that none is idle for long.
+// Most threads of a block. The host chooses how many a launch has, so that few are idle.
 #define MOST_THREADS 512
 
 // What this block has to do.
@@ -123,8 +123,8 @@ struct Tile {
     u32 stores;             // runs to store
     int low, high;          // elements of a run that exist, in tile coordinates
     int x;                  // added to the byte of every element
-    u32 wrap;               // WRAPS: the first row, and element, after the end of the run's first axis
-    bool inside;            // WRAPS: whether all chunks of the tile's rows are inside the source's span
+    u32 axis_end;               // FUSED: the first row, and the first element, after the end of the first axis
+    bool inside;            // FUSED: whether all chunks of the tile's rows are inside the source's span
 };
 
 __device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
@@ -132,12 +132,12 @@ __device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
     return (row - (slot << p.classes_log2)) * p.class_pitch + slot * p.row_pitch;
 }
 
-// What the chunks of a class's row number `slot` are moved by: each byte is at its address, exclusive or this.
+// The swizzle of row number `slot` of a class: each byte is at its address, exclusive or this.
 __device__ __forceinline__ u32 swizzle(const TileParams& p, u32 slot) {
     return (slot << p.swizzle_shift) & p.swizzle_mask;
 }
 
-// Where the tile's first byte lies in its line: there it begins in shared memory.
+// The place of the tile's first byte in its line. In shared memory it has the same place.
 __device__ __forceinline__ u32 tile_start(const Tile& t) {
     return static_cast<u32>(reinterpret_cast<u64>(t.src)) & (LINE - 1);
 }
@@ -182,7 +182,7 @@ __device__ __forceinline__ void fill_tables(const TileParams& p, char* shared) {
     }
 }
 
-// The byte of every element of a period of a run, with a vector more before and after for vectors that reach over.
+// The byte of every element of a period of a run. A vector's worth of entries more on each side serves vectors that reach over.
 template <int WIDTH>
 __device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) {
     constexpr int ROOM = 16 / WIDTH;
@@ -209,7 +209,7 @@ __device__ __forceinline__ bool rows_inside(const TileParams& p, const Tile& t, 
 }
 
 // Finds this block's tile.
-template <bool WRAPS>
+template <bool FUSED>
 __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
     t.src = p.at.src;
     t.dst = p.at.dst;
@@ -224,7 +224,7 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
         c_index = k == p.c_outer ? c : c_index;
         rest = next;
     };
-    // All warps wait for this: parameters at known places are there at once, others are loads.
+    // All warps wait for this. Parameters at constant offsets need no load.
 #pragma unroll
     for (u32 k = 0; k < FIRST_OUTER; k++) {
         step(k);
@@ -268,23 +268,23 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
             t.row_first = max(0, overlap - start) * p.rows_inner;
             t.row_end = steps * p.rows_inner;
         }
-        if (WRAPS) {
+        if (FUSED) {
             const u32 first = static_cast<u32>(max(0, start - overlap)), times = divide(first, p.fused);
             t.src += times * p.fused_src;
-            t.wrap = t.row_first + p.fused.divisor - (first - times * p.fused.divisor);
-            t.inside = rows_inside(p, t, t.row_first, min(t.wrap, t.row_end), 0) &&
-                       (t.wrap >= t.row_end || rows_inside(p, t, t.wrap, t.row_end, p.fused_src));
+            t.axis_end = t.row_first + p.fused.divisor - (first - times * p.fused.divisor);
+            t.inside = rows_inside(p, t, t.row_first, min(t.axis_end, t.row_end), 0) &&
+                       (t.axis_end >= t.row_end || rows_inside(p, t, t.axis_end, t.row_end, p.fused_src));
         }
     }
 }
 
-// Finds the tile and fills the tables. One warp looks for the tile, for all: doing so takes as long as copying it does.
-template <bool WRAPS>
+// Finds the tile and fills the tables. One warp finds the tile for all: the divisions take as long as copying it.
+template <bool FUSED>
 __device__ __forceinline__ Tile begin_tile(const TileParams& p, char* shared) {
     __shared__ Tile found;
     if (threadIdx.x < 32) {
         Tile t;
-        find_tile<WRAPS>(p, t);
+        find_tile<FUSED>(p, t);
         if (threadIdx.x == 0) {
             found = t;
         }

@@ -28,10 +28,10 @@ __device__ __forceinline__ u32 gather_word(u32 x, const int (&at)[4]) {
     return pack4(byte);
 }
 
-// Elements of a vector, word by word, from number `turn` modulo 4 on, and BYTES of each from number `rotate_bytes` on; those from `before`
-// on are further, if the run WRAPS.
-template <bool WRAPS, bool BYTES>
-__device__ __forceinline__ uint4 gather_turned(const TileParams& p, u32 x, int before, u32 turn, u32 rotate_bytes) {
+// Elements of a vector, word by word, from number `rotation` modulo 4 on, and BYTES of each from number `rotate_bytes` on; those from `before`
+// on lie further, if an axis is FUSED.
+template <bool FUSED, bool BYTES>
+__device__ __forceinline__ uint4 gather_rotated(const TileParams& p, u32 x, int before, u32 rotation, u32 rotate_bytes) {
     int at[4];
 #pragma unroll
     for (int j = 0; j < 4; j++) {
@@ -40,15 +40,15 @@ __device__ __forceinline__ uint4 gather_turned(const TileParams& p, u32 x, int b
     u32 word[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const u32 number = (i + turn) % 4;
-        const u32 from = WRAPS && static_cast<int>(4 * number) >= before ? x + p.fused_x : x;
+        const u32 number = (i + rotation) % 4;
+        const u32 from = FUSED && static_cast<int>(4 * number) >= before ? x + p.fused_x : x;
         word[i] = gather_word(from + number * p.element_at[4], at);
         word[i] = BYTES ? __funnelshift_l(word[i], word[i], 8 * rotate_bytes) : word[i];
     }
-    const bool one = turn & 1, two = turn & 2;
+    const bool one = rotation & 1, two = rotation & 2;
     const u32 a = one ? word[3] : word[0], b = one ? word[0] : word[1], c = one ? word[1] : word[2], d = one ? word[2] : word[3];
     uint4 value = make_uint4(two ? c : a, two ? d : b, two ? a : c, two ? b : d);
-    if (WRAPS && 0 < before && before < V && before % 4 != 0) { // the one word within which the run wraps
+    if (FUSED && 0 < before && before < V && before % 4 != 0) { // the one word within which the first axis ends
         const u32 number = before / 4, mask = ~0u << before % 4 * 8;
         u32 rest = gather_word(x + p.fused_x + number * p.element_at[4], at);
         rest = (BYTES ? __funnelshift_l(rest, rest, 8 * rotate_bytes) : rest) & mask;
@@ -61,23 +61,23 @@ __device__ __forceinline__ uint4 gather_turned(const TileParams& p, u32 x, int b
 }
 #endif
 
-// Elements 0 to V - 1 of a vector, a step from each other, the first at byte x; those from `before` on are further, if the run WRAPS.
-template <bool WRAPS>
+// Elements 0 to V - 1 of a vector, a step from each other, the first at byte x; those from `before` on lie further, if an axis is FUSED.
+template <bool FUSED>
 __device__ __forceinline__ uint4 gather_steps(const TileParams& p, u32 x, int before) {
 #if ELEMENT_BYTES == 1
-    return gather_turned<WRAPS, false>(p, x, before, 0, 0);
+    return gather_rotated<FUSED, false>(p, x, before, 0, 0);
 #else
     Type value[V];
 #pragma unroll
     for (int j = 0; j < V; j++) {
-        value[j] = element<Type>((WRAPS && j >= before ? x + p.fused_x : x) + p.element_at[j]);
+        value[j] = element<Type>((FUSED && j >= before ? x + p.fused_x : x) + p.element_at[j]);
     }
     return pack<WIDTH>(value);
 #endif
 }
 
 // The same, where a table tells how far each is from x: the V entries from element `first` of the run on.
-template <Mode MODE, bool SHIFTED, bool WRAPS>
+template <Mode MODE, bool SHIFTED, bool FUSED>
 __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16* table, u32 x, int before, int first) {
     const u32 period = divide(static_cast<u32>(max(first, 0)), p.period);
     x += period * p.period_x;
@@ -114,14 +114,14 @@ __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16
     Type value[V];
 #pragma unroll
     for (int j = 0; j < V; j++) {
-        const u32 from = WRAPS && j >= before ? x + p.fused_x : x;
+        const u32 from = FUSED && j >= before ? x + p.fused_x : x;
         value[j] = element<Type>(HALVES ? add_half(from, at[j / 2], j % 2) : from + at[j]);
     }
     return pack<WIDTH>(value);
 }
 
 // What store_part() does, in fewer instructions where each lane of a warp has another part: whole words, then what is left before and
-// after them. It takes registers that kernels of words do not have (`NOTES.md`, version 13).
+// after them. It takes more registers than packed kernels have left.
 __device__ __forceinline__ void store_ends(char* at, uint4 value, int low, int high) {
     const u32 word[4] = {value.x, value.y, value.z, value.w};
     const auto word_of = [&](int b) { return b < 8 ? (b < 4 ? word[0] : word[1]) : (b < 12 ? word[2] : word[3]); };

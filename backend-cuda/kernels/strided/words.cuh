@@ -1,4 +1,4 @@
-// Words that hold an element of each of some neighbouring runs, for elements of WIDTH bytes: turned round, and stored.
+// Words that hold an element of each of some neighbouring runs, for elements of WIDTH bytes: transposed and stored.
 #pragma once
 #include "common.cuh"
 
@@ -6,9 +6,9 @@
 constexpr u32 GROUP = WIDTH == 1 ? 4 : 2;
 typedef Element<WIDTH * GROUP>::Type Word;
 
-// Turns words round: out[k] are the elements of run k, those of `word` in order.
+// Transposes words: out[k] holds the elements of run k, in the order of `word`.
 template <int STORE, typename T>
-__device__ __forceinline__ void turn_words(const T* word, u32 (&out)[GROUP][STORE / 4]) {
+__device__ __forceinline__ void transpose_words(const T* word, u32 (&out)[GROUP][STORE / 4]) {
 #pragma unroll
     for (int i = 0; i < STORE / 4; i++) {
         if constexpr (sizeof(T) == 4 && WIDTH == 1) {

@@ -24,6 +24,8 @@ pub(super) enum Family {
     /// A block computes a box: `wide` elements along the result's inner axis by `high` along
     /// another, along which some inputs are fastest; those go through shared memory.
     Tiles { wide: u16, high: u16 },
+    /// A few bytes are brought to the host.
+    Fetch,
     /// Elements are combined.
     Reduce(Arc<reduce::Kernel>),
 }

@@ -79,6 +79,11 @@ impl Parameter {
         self.0[operand] = base;
     }
 
+    /// Moves the address of an operand by some bytes, modulo 2^64.
+    pub(super) fn move_base(&mut self, operand: usize, by: u64) {
+        self.0[operand] = self.0[operand].wrapping_add(by);
+    }
+
     /// Sets the scalars of a launch of so many operands.
     pub(super) fn set_scalars(&mut self, operands: usize, scalars: &[u64]) {
         let first = Words::new(operands, scalars.len(), 0).scalars();
@@ -107,6 +112,7 @@ pub(super) fn write(program: &Program, class: &Class) -> String {
         super::class::Family::Tiles { wide, high } => {
             super::tiles::kernel::write(program, class, wide.into(), high.into())
         }
+        super::class::Family::Fetch => super::fetch::write(),
         super::class::Family::Reduce(ref kernel) => super::reduce::write(program, class, kernel),
     }
 }

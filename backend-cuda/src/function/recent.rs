@@ -13,6 +13,7 @@ use super::{
     launch::{Launch, Parameter},
     modules::Loaded,
     problem::{Kind, Problem},
+    reduce::RecentReductions,
 };
 use crate::memory::CudaBuffer;
 
@@ -24,7 +25,7 @@ const ALIGNMENT: u64 = 16;
 
 /// The one used last at the end, the others in any order.
 #[derive(Debug, Default)]
-pub(crate) struct Recent(Vec<Prepared>);
+pub(crate) struct Recent(Vec<Prepared>, RecentReductions);
 
 /// A function on certain layouts, prepared to be launched.
 #[derive(Debug)]
@@ -56,6 +57,11 @@ fn place(address: u64, result: u64) -> u64 {
 }
 
 impl Recent {
+    /// Reductions of the stream.
+    pub(super) fn reductions(&mut self) -> &mut RecentReductions {
+        &mut self.1
+    }
+
     /// A launch of the same program on the same layouts, with the addresses and scalars of `op`.
     pub(super) fn find(&mut self, op: &Op<'_>) -> Option<&Prepared> {
         let at = self.0.iter().rposition(|prepared| prepared.serves(op))?;

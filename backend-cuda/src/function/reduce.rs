@@ -19,7 +19,9 @@ mod combining;
 mod exchange;
 mod kernel;
 mod linked;
+mod normalize;
 mod plan;
+mod recent;
 mod rows;
 mod running;
 mod short;
@@ -31,15 +33,17 @@ use std::{num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{Buffer, FreeOp, ReduceForm, ReduceOp, Stream},
+    backend::{Buffer, FreeOp, MapOp, ReduceForm, ReduceOp, Stream},
     function::{Combine, ElementType, primitive::Program},
 };
 
 pub(super) use kernel::Kernel;
+pub(super) use recent::RecentReductions;
 
 use super::{
     class::{Class, Family},
     launch::Parameter,
+    modules::Loaded,
     problem::Kind,
 };
 use crate::{CudaStream, context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
@@ -60,6 +64,9 @@ pub(super) fn reduce(
     stream: &CudaStream,
     op: &ReduceOp<'_, CudaBuffer>,
 ) -> Result<()> {
+    if launch_again(context, stream, op)? {
+        return Ok(());
+    }
     let running = op.form() != ReduceForm::Total;
     let of_position = matches!(op.combine(), Combine::ArgMinimum | Combine::ArgMaximum);
     let of_nothing =
@@ -73,6 +80,15 @@ pub(super) fn reduce(
     Reduction { context, stream, op }.halved(space)
 }
 
+/// Launches a reduction as the last one that was the same, if there is one; answers whether.
+fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
+    let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
+    let (raw, mut recent) = stream.computing();
+    let Some((loaded, grid, parameter)) = recent.reductions().find(op) else { return Ok(false) };
+    let launched = context.functions().launch(driver, raw, loaded, grid, parameter);
+    launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
+}
+
 /// Enqueues a reduction, and another that needs what comes out of it. Does not synchronize.
 pub(super) fn reduce_twice(
     context: &Arc<Context>,
@@ -80,8 +96,8 @@ pub(super) fn reduce_twice(
     first: &ReduceOp<'_, CudaBuffer>,
     second: &ReduceOp<'_, CudaBuffer>,
 ) -> Result<()> {
-    match twice::pass(first, second) {
-        Some(pass) => launch(context, stream, &pass),
+    match twice::pass(first, second, None) {
+        Some(pass) => launch(context, stream, &pass).map(drop),
         None => {
             reduce(context, stream, first)?;
             reduce(context, stream, second)
@@ -89,7 +105,21 @@ pub(super) fn reduce_twice(
     }
 }
 
-fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Result<()> {
+/// Enqueues two reductions and a function of each element with both outcomes, if one launch does
+/// it; answers whether it does. Does not synchronize.
+pub(super) fn normalize(
+    context: &Arc<Context>,
+    stream: &CudaStream,
+    [first, second]: [&ReduceOp<'_, CudaBuffer>; 2],
+    last: &MapOp<'_, CudaBuffer>,
+) -> Result<bool> {
+    match twice::pass(first, second, Some(last)) {
+        Some(pass) => launch(context, stream, &pass).map(|_| true),
+        None => Ok(false),
+    }
+}
+
+fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
     let Pass { class, grid, parameter, program } = pass;
     let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
     let functions = context.functions();
@@ -97,7 +127,8 @@ fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Resul
     let (raw, _recent) = stream.computing();
     functions
         .launch(driver, raw, &loaded, *grid, parameter)
-        .map_err(|failure| context.error("reduce", failure))
+        .map_err(|failure| context.error("reduce", failure))?;
+    Ok(loaded)
 }
 
 /// A reduction that is being enqueued.
@@ -149,10 +180,13 @@ impl Reduction<'_> {
         let units = units.ok_or_else(|| self.invalid())?;
         let (turned, split) = if is_total { self.shares(&space) } else { (None, 1) };
         if row_len <= segment_len && split == 1 {
+            if is_total && turned.is_none() {
+                return self.only(&space, Output::Finished);
+            }
             return self.forms(&space, is_total, &mut Room { next: 0, end: 0 });
         }
         if is_total && turned.is_none() && split == 1 && combining.index.is_none() && plan::joins(&space) {
-            return self.enqueue(&space, false, Output::Joined { address: self.stream.parts()? });
+            return self.only(&space, Output::Joined { address: self.stream.parts()? });
         }
         // Each part again has its parts, less than half as many; a running form has what precedes besides.
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
@@ -283,7 +317,18 @@ impl Reduction<'_> {
 
     fn enqueue(&self, space: &Space, of_parts: bool, output: Output) -> Result<()> {
         let pass = Pass::new(self.op, space, of_parts, output).ok_or_else(|| self.invalid())?;
-        launch(self.context, self.stream, &pass)
+        launch(self.context, self.stream, &pass).map(drop)
+    }
+
+    /// The one launch of rows, which is remembered if these are all.
+    fn only(&self, space: &Space, output: Output) -> Result<()> {
+        let pass = Pass::new(self.op, space, false, output).ok_or_else(|| self.invalid())?;
+        let loaded = launch(self.context, self.stream, &pass)?;
+        if space.rows() == self.op.rows().len() as u64 {
+            let (_, mut recent) = self.stream.computing();
+            recent.reductions().keep(self.op, space.kinds.clone(), pass, loaded);
+        }
+        Ok(())
     }
 }
 
@@ -296,7 +341,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String
         Form::Short { threads, rows, chunks, vector } => {
             short::write(program, class, kernel, (threads.into(), rows.into(), chunks.into(), vector))
         }
-        Form::Columns { across, lanes, at_once, steps, vector, split } => {
+        Form::Columns { across, lanes, at_once, steps, vector, split, single } => {
             let division = columns::Division {
                 across: across.into(),
                 lanes: lanes.into(),
@@ -304,6 +349,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String
                 steps: steps.into(),
                 vector: vector.into(),
                 split: split.into(),
+                single,
             };
             columns::write(program, class, kernel, division)
         }

@@ -20,7 +20,7 @@ impl CudaDevice {
     /// # use devarray::kernel::{Grid, Image, In, Out, has_len};
     /// # devarray::kernel! {
     /// #     pub struct Scale(from: In<f32>, to: Out<f32>, k: f32);
-    /// #     unsafe image = Image::none();
+    /// #     image = Image::none();
     /// #     launch { has_len(from, to.len())?; Grid::elements(to.len(), 256) }
     /// #     host { for (to, from) in to.iter_mut().zip(from) { *to = k * from } }
     /// # }
@@ -45,7 +45,7 @@ impl CudaDevice {
     /// # Safety
     ///
     /// The function is of this device, and does what
-    /// [`Declaration::new`](devarray::kernel::Declaration::new) asks of an entry.
+    /// [`Image::ptx`](devarray::kernel::Image::ptx) asks of an entry.
     pub unsafe fn launch_with<K: Kernel>(&self, function: CudaFunction) -> Result<()> {
         let (context, declaration) = (self.context(), K::declaration());
         let operation = declaration.name();

@@ -7,6 +7,7 @@
 use std::{
     collections::HashMap,
     ffi::{CStr, CString, c_void},
+    ops::Range,
     ptr,
     sync::{Arc, Mutex},
 };
@@ -39,9 +40,12 @@ pub(crate) struct Images(Mutex<Loaded>);
 struct Loaded {
     /// By the address of the declaration, of which each kernel has one.
     kernels: HashMap<usize, Arc<Ready>>,
-    /// By the address of the image; of a kernel with tables, by that of its declaration, since the
-    /// tables are the module's.
-    modules: HashMap<usize, Handle<sys::CUmod_st>>,
+    /// By the image's place in the program; of a kernel with tables, by that of its declaration,
+    /// since the tables are the module's.
+    modules: HashMap<Range<usize>, Handle<sys::CUmod_st>>,
+    /// Those that others took the place of. Launches of them may be on their way, and what they
+    /// keep may be unloaded when it is dropped.
+    replaced: Vec<Arc<Ready>>,
 }
 
 impl Images {
@@ -70,15 +74,16 @@ impl Images {
     /// From now on the kernel of a declaration is this one.
     #[cfg(feature = "cudarc")]
     pub(super) fn put(&self, declaration: &'static Declaration, kernel: Ready) {
-        let before = locked(&self.0).kernels.insert(key(declaration), Arc::new(kernel));
-        // What it keeps may be unloaded when it is dropped, and launches of it may be on their way.
-        std::mem::forget(before);
+        let mut loaded = locked(&self.0);
+        let before = loaded.kernels.insert(key(declaration), Arc::new(kernel));
+        loaded.replaced.extend(before);
     }
 
     /// Unloads everything. No work is left on the context, which is bound.
     pub(crate) fn unload(&self, driver: &Driver) -> Answer {
         let mut loaded = locked(&self.0);
         loaded.kernels.clear();
+        loaded.replaced.clear();
         let mut answer = Ok(());
         for (_, module) in loaded.modules.drain() {
             // SAFETY: the module is of this context, unloaded once, and no work is left that could use it.
@@ -100,13 +105,14 @@ impl Loaded {
         declaration: &'static Declaration,
     ) -> Result<Ready> {
         let image = declaration.image();
-        let address = match image.code() {
-            ImageCode::Ptx(text) => text.as_ptr().addr(),
-            ImageCode::Binary(code) => code.as_ptr().addr(),
+        let code = match image.code() {
+            ImageCode::Ptx(text) => text.as_bytes(),
+            ImageCode::Binary(code) => code,
             _ => return Err(refused(declaration.name(), KernelError::NoImage)),
         };
-        let own = !declaration.constants().is_empty();
-        let place = if own { key(declaration) } else { address };
+        let own = key(declaration)..key(declaration) + size_of::<Declaration>();
+        let shared = code.as_ptr().addr()..code.as_ptr().addr() + code.len();
+        let place = if declaration.constants().is_empty() { shared } else { own };
         let known = self.modules.get(&place).copied();
         let module = match known {
             Some(module) => module,

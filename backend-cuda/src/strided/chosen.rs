@@ -10,7 +10,7 @@ use super::{
     tile::Scale,
 };
 
-/// So many are kept: about 2 KiB each, and all are looked at before a choice is made.
+/// How many launches are kept, of about 2 KiB each; all are compared before a new choice is made.
 pub(super) const KEPT: usize = 8;
 
 /// What was chosen for one copy.

@@ -82,6 +82,13 @@ impl fmt::Display for Explanation<'_> {
         let name = kernel.name().unwrap_or_default().to_string_lossy();
         write!(f, "{}:{name} ", kernel.module().name())?;
         match params {
+            Params::Rows(p) if kernel.entry == Entry::RowsTable => {
+                write!(
+                    f,
+                    "rows of {} B, {} one after the other, over {} loops",
+                    p.row_bytes, p.total, p.axes
+                )?;
+            }
             Params::Rows(p) => rows(p, f)?,
             Params::Tile(p) => tile(p, f)?,
             Params::Gather(p) => write!(f, "one element a thread over {} loops", p.axes)?,
@@ -96,7 +103,7 @@ fn rows(p: &RowsParams, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ", joined to {} B", p.group_bytes)?;
     }
     if p.evict_last != 0 {
-        write!(f, ", held in the cache until read")?;
+        write!(f, ", kept in the cache until read")?;
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ pub enum Family {
     Tile,
 }
 
-/// How the byte of an element of a run is found in a tile.
+/// How the byte of an element of a run is found in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Find {
     /// One step.
@@ -60,9 +60,9 @@ pub enum Find {
     Periodic,
     /// A table that repeats with a step.
     Table,
-    /// One step, in words that hold an element of several runs.
+    /// One step, in words that hold one element of each of several runs.
     Packed,
-    /// As they lie: elements of so many runs are interleaved in a row.
+    /// In place: a row interleaves the elements of this many runs.
     Split(u32),
     /// One step, and elements stored one by one.
     Scatter,
@@ -79,9 +79,10 @@ pub struct TileKernel {
     pub shifted: bool,
     /// Tiles overlap along the run, each run stored from one sector to another.
     pub overlap: bool,
-    /// Runs go over two axes as one.
+    /// Runs go over two axes as one (a fused axis).
     pub fused: bool,
-    /// What is loaded stays in the cache until it was read.
+    /// Lines are loaded with evict-last priority, so that they stay in the cache until all of them
+    /// was read.
     pub evict_last: bool,
     /// Entries of the table are read as vectors.
     pub wide: bool,
@@ -93,11 +94,11 @@ pub(super) struct Listed {
     family: Family,
     /// What it is called for each of `widths`, or once.
     names: &'static [&'static CStr],
-    /// The widths it is compiled for; none if it does not depend on one.
+    /// Element widths it is compiled for; empty if it does not depend on one.
     pub(super) widths: &'static [u32],
     /// Of tiles: what it does.
     tile: Option<TileKernel>,
-    /// What about a copy leads to it.
+    /// Why a copy uses it.
     pub(super) why: &'static str,
 }
 
@@ -195,7 +196,7 @@ const fn tile(find: Find) -> TileKernel {
 const REPEATED: &str = "the source repeats along the axis of the destination: only writing counts";
 const ALIGNED: &str = "every run starts at a multiple of 16 B, its elements one step apart";
 const STREAMED: &str = "every run starts at a multiple of 16 B, its elements one step apart; so much streams through that whole lines \
-     are held in the cache until read";
+     stay in the cache until read";
 const TABULATED: &str = "runs start anywhere, and a table finds their elements";
 const FUSED: &str =
     "runs start anywhere, and go on over the ends of an axis, which lie within sectors of memory";
@@ -221,6 +222,9 @@ kernels! {
     RowsJoin: Rows ["rows_join"] None,
         "both sides run along the same axis, and short rows follow each other in the destination: joined, so that \
          stores are whole";
+    RowsTable: Rows ["rows_table_" of 2 4 8; ""] None,
+        "both sides run along the same axis, and many rows follow each other in the destination: a block writes a piece \
+         of it, and looks up where its rows begin";
     RowsReverse: Rows ["rows_reverse_" of 1 2 4 8; ""] None,
         "the source runs backwards along the axis of the destination";
     RowsStride: Rows ["rows_stride_" of 1 2 4 8 16; ""] None,
@@ -237,33 +241,33 @@ kernels! {
     JoinZip: Join ["join_zip_" of 1 2 4 8; ""] None,
         "2, 4, 8 or 16 sources have one element of each row: parts of vectors are put together";
     Linear: Tile ["tile_linear" in 1 2 4 8 16] Some(tile(Linear)), ALIGNED;
-    LinearEvictLast: Tile ["tile_linear_held" in 1 2 4 8 16] Some(TileKernel { evict_last: true, ..tile(Linear) }), STREAMED;
+    LinearEvictLast: Tile ["tile_linear_evict_last" in 1 2 4 8 16] Some(TileKernel { evict_last: true, ..tile(Linear) }), STREAMED;
     LinearShifted: Tile ["tile_linear_shifted" in 1 2 4 8] Some(TileKernel { shifted: true, ..tile(Linear) }),
         "runs start anywhere, their elements one step apart";
-    LinearShiftedFused: Tile ["tile_linear_shifted_wrapped" in 1]
+    LinearShiftedFused: Tile ["tile_linear_shifted_fused" in 1]
         Some(TileKernel { shifted: true, fused: true, ..tile(Linear) }), FUSED;
     Periodic: Tile ["tile_periodic" in 1] Some(tile(Periodic)), ALL_ROWS;
     PeriodicShifted: Tile ["tile_periodic_shifted" in 1] Some(TileKernel { shifted: true, ..tile(Periodic) }), ALL_ROWS;
     Table: Tile ["tile_table" in 1 2 4 8 16] Some(tile(Table)), "a table finds the elements of runs over several axes";
     TableShifted: Tile ["tile_table_shifted" in 1 2 4 8] Some(TileKernel { shifted: true, ..tile(Table) }), TABULATED;
-    TableShiftedFused: Tile ["tile_table_shifted_wrapped" in 2 4 8]
+    TableShiftedFused: Tile ["tile_table_shifted_fused" in 2 4 8]
         Some(TileKernel { shifted: true, fused: true, ..tile(Table) }), FUSED;
     TableWide: Tile ["tile_table_shifted_wide" in 1] Some(TileKernel { shifted: true, wide: true, ..tile(Table) }), TABULATED;
-    TableWideFused: Tile ["tile_table_shifted_wide_wrapped" in 1]
+    TableWideFused: Tile ["tile_table_shifted_wide_fused" in 1]
         Some(TileKernel { shifted: true, wide: true, fused: true, ..tile(Table) }), FUSED;
-    Packed: Tile ["tile_pairs" in 1 2 4 8] Some(tile(Packed)), ALIGNED;
-    Packed8: Tile ["tile_pairs_8" in 1] Some(TileKernel { store_bytes: 8, ..tile(Packed) }), NARROW;
-    Packed4: Tile ["tile_pairs_4" in 1] Some(TileKernel { store_bytes: 4, ..tile(Packed) }), NARROW;
-    PackedEvictLast: Tile ["tile_pairs_held" in 1 2 4 8] Some(TileKernel { evict_last: true, ..tile(Packed) }), STREAMED;
-    PackedOverlap: Tile ["tile_pairs_skewed" in 1 2 4 8] Some(TileKernel { overlap: true, ..tile(Packed) }), OVERLAPPING;
-    PackedOverlap8: Tile ["tile_pairs_skewed_8" in 1]
+    Packed: Tile ["tile_packed" in 1 2 4 8] Some(tile(Packed)), ALIGNED;
+    Packed8: Tile ["tile_packed_8" in 1] Some(TileKernel { store_bytes: 8, ..tile(Packed) }), NARROW;
+    Packed4: Tile ["tile_packed_4" in 1] Some(TileKernel { store_bytes: 4, ..tile(Packed) }), NARROW;
+    PackedEvictLast: Tile ["tile_packed_evict_last" in 1 2 4 8] Some(TileKernel { evict_last: true, ..tile(Packed) }), STREAMED;
+    PackedOverlap: Tile ["tile_packed_overlap" in 1 2 4 8] Some(TileKernel { overlap: true, ..tile(Packed) }), OVERLAPPING;
+    PackedOverlap8: Tile ["tile_packed_overlap_8" in 1]
         Some(TileKernel { overlap: true, store_bytes: 8, ..tile(Packed) }), OVERLAPPING;
-    PackedOverlap4: Tile ["tile_pairs_skewed_4" in 1]
+    PackedOverlap4: Tile ["tile_packed_overlap_4" in 1]
         Some(TileKernel { overlap: true, store_bytes: 4, ..tile(Packed) }), OVERLAPPING;
-    PackedFused: Tile ["tile_pairs_wrapped" in 1 2 4 8] Some(TileKernel { fused: true, ..tile(Packed) }), PACKED_FUSED;
-    PackedFused8: Tile ["tile_pairs_wrapped_8" in 1]
+    PackedFused: Tile ["tile_packed_fused" in 1 2 4 8] Some(TileKernel { fused: true, ..tile(Packed) }), PACKED_FUSED;
+    PackedFused8: Tile ["tile_packed_fused_8" in 1]
         Some(TileKernel { fused: true, store_bytes: 8, ..tile(Packed) }), PACKED_FUSED;
-    PackedFused4: Tile ["tile_pairs_wrapped_4" in 1]
+    PackedFused4: Tile ["tile_packed_fused_4" in 1]
         Some(TileKernel { fused: true, store_bytes: 4, ..tile(Packed) }), PACKED_FUSED;
     Split2: Tile ["tile_split_2" in 1 2 4 8] Some(tile(Split(2))), INTERLEAVED;
     Split3: Tile ["tile_split_3" in 1 2 4 8] Some(tile(Split(3))), INTERLEAVED;

@@ -1,7 +1,12 @@
 //! Rows: the destination is contiguous along its innermost axis, and the source has no faster one.
 
+mod cost;
+mod table;
+
 use devarray::Axes;
 
+use self::cost::Way;
+pub use self::table::CHUNKS;
 use super::{
     axes::{Axis, Problem},
     kernel::{Entry, Kernel},
@@ -10,17 +15,14 @@ use super::{
     tile::Scale,
 };
 
-/// Shorter rows leave too many of their chunks partial.
+/// Of shorter rows, too many chunks are partial.
 const MIN_ROW_BYTES: u32 = 64;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
 pub const REPEATS: u32 = 4;
-/// Longer rows have so few partial chunks that joining them costs more than it saves.
-const MAX_JOINED_BYTES: u32 = 2048;
-
-/// Longer rows are as fast in any order.
+/// Longer rows are equally fast in any order.
 const MAX_SQUARED_BYTES: u32 = 1024;
 
-/// Whether every address and stride in question is a multiple of a vector.
+/// Whether the start and all strides are multiples of 16 bytes.
 fn aligned(start: u64, mut strides: impl Iterator<Item = i64>) -> bool {
     start.is_multiple_of(16) && strides.all(|stride| stride % 16 == 0)
 }
@@ -30,8 +32,10 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let (inner, outer) = problem.axes.split_first()?;
     let step = problem.step();
     let row_bytes = inner.extent.checked_mul(problem.width)?;
-    let long = row_bytes >= MIN_ROW_BYTES || outer.is_empty();
-    if inner.dst != step || !long || outer.len() > MAX_ROW_AXES {
+    if inner.dst != step || outer.len() > MAX_ROW_AXES {
+        return None;
+    }
+    if row_bytes < MIN_ROW_BYTES && !outer.is_empty() {
         return None;
     }
     let dst_aligned = aligned(problem.dst, outer.iter().map(|axis| axis.dst));
@@ -40,19 +44,19 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let mut src = problem.src;
     let mut group = None;
     let entry = if inner.src == step {
-        // The cache puts the ends of rows of small results together.
-        let cached = matches!(scale, Scale::Small | Scale::Middle);
-        group = joined(row_bytes, outer).filter(|_| !dst_aligned && !cached);
-        match group {
-            _ if dst_aligned && src_aligned && row_bytes.is_multiple_of(16) => {
-                if comes_back {
-                    Entry::RowsAgain
-                } else {
-                    Entry::RowsAligned
+        if dst_aligned && src_aligned && row_bytes.is_multiple_of(16) {
+            if comes_back { Entry::RowsAgain } else { Entry::RowsAligned }
+        } else {
+            let joined = joined(row_bytes, outer).filter(|_| !dst_aligned);
+            let table = table::Table::of(problem, row_bytes, outer).filter(|_| joined.is_some());
+            match cost::cheapest(scale, row_bytes, outer.len(), joined.is_some(), table.as_ref()) {
+                Way::Table => return table.map(|table| table.launch(problem, outer)),
+                Way::Join => {
+                    group = joined;
+                    Entry::RowsJoin
                 }
+                Way::Realign => Entry::RowsRealign,
             }
-            Some(_) => Entry::RowsJoin,
-            None => Entry::RowsRealign,
         }
     } else if inner.src == -step && problem.width < 16 {
         src = src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);
@@ -72,8 +76,8 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let rows: u32 = outer.iter().map(|axis| axis.extent).product();
     let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
     let each = if matches!(entry, Entry::RowsAgain | Entry::RowsRepeat) { REPEATS } else { 1 };
-    // What is held has to be let go: picked elements let go the line that begins before them, if
-    // the row has it from there.
+    // Lines loaded with evict-last priority need it reset. The kernel that picks elements resets
+    // the line that begins before an element, so rows must begin with a line.
     let streams = match entry {
         Entry::RowsAligned => true,
         Entry::RowsStride => {
@@ -114,10 +118,10 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     })
 }
 
-/// The loops around rows, taken in squares: some steps of the destination's fastest, then as many
-/// of the source's fastest. What is under way then reaches over longer pieces of the source, and
-/// over hardly shorter ones of the destination. Only loops that squares divide evenly, and not for
-/// faster memory, which was slower so.
+/// The loops around rows, blocked in squares: a few steps of the loop that is fastest in the
+/// destination, then as many of the one that is fastest in the source. Blocks that run at the same
+/// time then read longer pieces of the source. Only for loops that the squares divide evenly, and
+/// not on fast memory, where it was slower.
 fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
     let distance = |&k: &usize| outer[k].src.unsigned_abs();
     let near = (0..outer.len()).min_by_key(distance).filter(|&k| k > 0 && outer.len() + 2 <= MAX_ROW_AXES)?;
@@ -140,13 +144,13 @@ fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
 /// of the source.
 fn joined(row_bytes: u32, outer: &[Axis]) -> Option<(u32, i64)> {
     let next = outer.first()?;
-    let follows = next.dst == i64::from(row_bytes) && row_bytes <= MAX_JOINED_BYTES;
+    let follows = next.dst == i64::from(row_bytes);
     let bytes = row_bytes.checked_mul(next.extent)?;
     follows.then_some((bytes, next.src))
 }
 
-/// Whether picking the elements of a row one by one is the best there is: the source has no faster
-/// axis, and is not so dense that reading it whole through shared memory is cheaper.
+/// Whether picking the elements of a row one by one is fastest: the source has no faster axis, and
+/// is not so dense that reading all of it through shared memory is cheaper.
 fn strided_fits(problem: &Problem, inner: &Axis, outer: &[Axis]) -> bool {
     let stride = inner.src.unsigned_abs();
     let fastest = outer

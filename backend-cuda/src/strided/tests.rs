@@ -11,6 +11,7 @@ mod images;
 mod joined;
 mod memory_speed;
 mod periodic;
+mod rows;
 mod selected;
 
 use std::convert::Infallible;

@@ -36,22 +36,22 @@ use super::{
     launch::{Launch, Params},
 };
 
-/// Shared memory a block may use without asking the driver for more, less what the kernels declare
+/// Shared memory that a block may use without permission from the driver, less what kernels declare
 /// themselves.
 const SHARED_BYTES: u32 = (48 << 10) - 128;
-/// Runs start on a boundary of a memory sector, where tiles may overlap to make that so.
+/// Bytes of a memory sector. Where tiles may overlap, runs start on a boundary of one.
 const SECTOR_BYTES: u32 = 32;
 
-/// How often the box is made smaller, if memory is short or its table too long, before single
-/// elements are copied.
+/// How often the box is halved if shared memory is too small or the table too long. After that,
+/// single elements are copied.
 const ATTEMPTS: u32 = 6;
-/// Runs of a tile from which on tables are read entry by entry: few threads then share a run, and
-/// its part of the table.
+/// With this many runs or more, a table is read entry by entry: few threads then share a run and its
+/// part of the table.
 const MANY_RUNS: u32 = 4;
 
-/// The launch that copies tile by tile, if a tile is what the problem wants.
+/// The launch that copies tile by tile, if tiles fit the problem.
 pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
-    if stands_alone(problem) {
+    if is_isolated(problem) {
         return None;
     }
     for shrink in 0..ATTEMPTS {
@@ -68,7 +68,8 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     None
 }
 
-/// The launch for a copy whose tiles, those `without`, tear runs or sectors, if others tear less.
+/// A launch with tiles of all rows, or with a fused axis, if these split fewer runs or sectors than
+/// the tiles `without`.
 fn better(problem: &Problem, without: &Shape, scale: Scale) -> Option<Launch> {
     let mut boxes = periodic::boxes(problem, without, scale);
     boxes.find_map(|shape| lay_out(problem, &shape, scale, 0)).or_else(|| {
@@ -77,9 +78,9 @@ fn better(problem: &Problem, without: &Shape, scale: Scale) -> Option<Launch> {
     })
 }
 
-/// Whether the elements, or the short pieces of a few of them, are alone in their memory sectors on
-/// the source side: rows of a tile would be mostly gaps.
-fn stands_alone(problem: &Problem) -> bool {
+/// Whether elements, or short pieces of a few of them, are isolated in the source: each in a memory
+/// sector of its own, so that rows of a tile would be mostly gaps.
+fn is_isolated(problem: &Problem) -> bool {
     let [inner, outer] = problem.axes[..] else { return false };
     let piece = inner.extent.saturating_mul(problem.width);
     let distance = outer.src.unsigned_abs();
@@ -92,9 +93,8 @@ fn can_overlap(problem: &Problem, shape: &Shape) -> bool {
     shape.can_overlap(problem.width) && shape.split(&shape.run).is_some_and(whole)
 }
 
-/// Whether tiles should overlap although runs start at vectors, or at what is stored of words at
-/// once: a sector of which two tiles write a part each is read from memory as well. Not if results
-/// stay in the cache.
+/// Whether tiles should overlap although runs are aligned to what is stored at once: a sector that
+/// two tiles write in part is also read from memory. Not if results stay in the cache.
 fn tears_sectors(problem: &Problem, shape: &Shape, scale: Scale) -> bool {
     let cached = matches!(scale, Scale::Small | Scale::Middle);
     !cached && !shape.runs_keep(SECTOR_BYTES.into()) && can_overlap(problem, shape)
@@ -109,15 +109,14 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
         !shape.fuses() || find == Find::Packed || placement.shifted,
         "a kernel for runs over two axes"
     );
-    // A small box is not worth a table as long as itself; a smaller one that repeats has a shorter
-    // one.
+    // A table as long as the box costs too much; a smaller box that repeats has a shorter table.
     let elements: u32 = shape.steps.iter().product();
     if shrink >= 3 && find == Find::Table && 4 * placement.period > elements {
         return None;
     }
     let threads = Threads::of(&sides, &placement);
     let memory = params::SharedMemory::of(&sides, &placement)?;
-    // The table of permuted rows is so short that all threads share it.
+    // The table of permuted rows is short, and all threads share it.
     let permuted = placement.classes_log2 > 0 && !placement.run_in_classes;
     let store_bytes = sides.store_bytes;
     let may_overlap = sides.overlap > 0 || shape.fuses();
@@ -128,7 +127,7 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
         shifted: placement.shifted,
         overlap: sides.overlap > 0,
         fused: shape.fuses(),
-        // Lines that tiles share are better left alone.
+        // Not for lines that two tiles share.
         evict_last: matches!(find, Find::Linear | Find::Packed)
             && scale == Scale::Stream
             && whole

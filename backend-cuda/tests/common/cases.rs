@@ -11,28 +11,8 @@ use devarray::{
     },
     copy::Plan,
 };
+pub(crate) use devarray_conformance::Rng;
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaHostBuffer, CudaStream};
-
-/// A small deterministic generator (Marsaglia's xorshift).
-pub(crate) struct Rng(u64);
-
-impl Rng {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed | 1)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    /// A number below `end`.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() >> 11).unwrap() % end
-    }
-}
 
 /// Two layouts of one shape, and memory that holds them.
 #[derive(Debug)]
@@ -121,7 +101,7 @@ pub(crate) fn positions(layout: &Layout) -> Vec<usize> {
 }
 
 pub(crate) fn noise(rng: &mut Rng, len_bytes: usize) -> Vec<u8> {
-    (0..len_bytes).map(|_| rng.next().to_le_bytes()[3]).collect()
+    (0..len_bytes).map(|_| rng.bits().to_le_bytes()[3]).collect()
 }
 
 pub(crate) fn alloc(stream: &CudaStream, len_bytes: usize) -> CudaBuffer {

@@ -8,7 +8,7 @@ use devarray_cuda::strided::{
     Launch, Params,
     kernel::Entry,
     params::{FastDiv, FillLoop, FillParams, Loop, Operands, RowsParams, TileParams},
-    rows::REPEATS,
+    rows::{CHUNKS, REPEATS},
 };
 
 #[allow(dead_code, reason = "what several copies cost is measured nowhere")]
@@ -43,6 +43,7 @@ pub(crate) fn run(launch: &Launch, memory: &mut impl Memory) {
                 memory.write(dst, &element);
             }
         }
+        Params::Rows(p) if entry == Entry::RowsTable => table(launch, p, memory),
         Params::Rows(p) => {
             let several = matches!(entry, Entry::RowsAgain | Entry::RowsRepeat);
             let chunks = u64::from(launch.grid)
@@ -99,6 +100,35 @@ fn walk(axes: &[Loop], mut item: u32, mut src: u64, mut dst: u64) -> (u64, u64) 
     }
     assert_eq!(item, 0, "no more items than the loops have steps");
     (src, dst)
+}
+
+/// Rows that follow each other: each block has a piece of a group, and a table of its rows.
+fn table(launch: &Launch, p: &RowsParams, memory: &mut impl Memory) {
+    const PIECE_BYTES: i64 = 256 * 16 * CHUNKS as i64;
+    let least_row = if launch.kernel.width < 4 { 64 } else { 16 };
+    let (group_bytes, row_bytes) = (i64::from(p.group_bytes), i64::from(p.row_bytes));
+    assert!(launch.threads == 256 && group_bytes == i64::from(p.total) * row_bytes, "whole rows");
+    let find = |row: u32| walk(&p.axis[..p.axes as usize], row, p.at.src, p.at.dst);
+    for block in 0..launch.grid {
+        let group = p.chunks.divide(block);
+        let (_, dst) = find(group * p.total);
+        let number = i64::from(block - group * p.chunks.divisor);
+        let begin = number * PIECE_BYTES - i64::try_from(dst % 16).unwrap();
+        let end = (begin + PIECE_BYTES).min(group_bytes);
+        let first_row = p.row.divide(u32::try_from(begin.max(0)).unwrap());
+        let rows = if begin < end { (end - 1) / row_bytes - i64::from(first_row) + 1 } else { 0 };
+        assert!(
+            row_bytes >= least_row && rows <= PIECE_BYTES / least_row + 1,
+            "the table holds the rows of a block"
+        );
+        let starts: Vec<u64> =
+            (0..u32::try_from(rows).unwrap()).map(|row| find(group * p.total + first_row + row).0).collect();
+        for at in begin.max(0)..end {
+            let row = usize::try_from(at / row_bytes - i64::from(first_row)).unwrap();
+            let byte = memory.read(starts[row].wrapping_add_signed(at % row_bytes));
+            memory.write(dst.wrapping_add_signed(at), &[byte]);
+        }
+    }
 }
 
 /// One chunk of a row, whose first byte is `first` bytes from the row's start.

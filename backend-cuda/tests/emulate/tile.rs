@@ -21,7 +21,7 @@ pub(super) struct Tile {
     high: i64,
     pub(super) x: i64,
     /// The first row, and element, after the end of the run's first axis.
-    wrap: u32,
+    axis_end: u32,
 }
 
 pub(super) fn run(launch: &Launch, p: &TileParams, memory: &mut impl Memory) {
@@ -71,7 +71,7 @@ pub(super) fn find(p: &TileParams, block: u32) -> Tile {
         rest = next;
     }
     let (span, stores, high) = (p.span, p.stores, i64::from(p.run));
-    let mut tile = Tile { src, dst, rows: 0..p.rows, span, stores, low: 0, high, x: 0, wrap: u32::MAX };
+    let mut tile = Tile { src, dst, rows: 0..p.rows, span, stores, low: 0, high, x: 0, axis_end: u32::MAX };
     if p.a_extent != 0 {
         let steps = p.a_piece.min(p.a_extent - a_index * p.a_piece);
         let stride = u32::try_from(p.a_src.unsigned_abs()).unwrap();
@@ -105,7 +105,7 @@ pub(super) fn find(p: &TileParams, block: u32) -> Tile {
             let first = start.saturating_sub(p.overlap);
             let times = p.fused.divide(first);
             tile.src = tile.src.wrapping_add_signed(i64::from(times) * p.fused_src);
-            tile.wrap = tile.rows.start + p.fused.divisor - (first - times * p.fused.divisor);
+            tile.axis_end = tile.rows.start + p.fused.divisor - (first - times * p.fused.divisor);
         }
     }
     tile
@@ -137,7 +137,7 @@ pub(super) fn chunks(p: &TileParams, tile: &Tile, mut visit: impl FnMut(u64, usi
         if p.classes_log2 != 0 || p.row_axes <= 1 {
             x += in_class(p, row);
         }
-        if row >= tile.wrap {
+        if row >= tile.axis_end {
             from = from.wrapping_add_signed(p.fused_src);
             x += i64::from(p.fused_x);
         }
@@ -175,7 +175,7 @@ fn inside(p: &TileParams, tile: &Tile) -> bool {
         rows.is_empty() || reaches(at(rows.start), at(rows.end - 1) + i64::from(p.span))
     };
     let (start, end) = (tile.rows.start, tile.rows.end);
-    rows(start..tile.wrap.min(end), 0) && rows(tile.wrap..end, p.fused_src)
+    rows(start..tile.axis_end.min(end), 0) && rows(tile.axis_end..end, p.fused_src)
 }
 
 /// Where run number `run` starts: in the destination, and its first element in the tile.
@@ -240,7 +240,7 @@ fn store(does: &Does, p: &TileParams, width: u32, tile: &Tile, memory: &mut impl
                 let (end, wrap_x) = (next_end(find, p, tile, first), i64::from(p.fused_x.cast_signed()));
                 let place = byte(find, p, width, x, (chunk, back, j), first);
                 let from = if element >= end { place + wrap_x } else { place };
-                // Of bytes, the word in which a run wraps is gathered from both sides.
+                // Of bytes, the word in which the first of two fused axes ends is gathered from both sides.
                 if width == 1
                     && !tabulated
                     && (first + 1..first + vector).contains(&end)
@@ -268,13 +268,13 @@ fn gathered(p: &TileParams, len_bytes: usize, width: u32, from: i64) {
     assert!(data.contains(&from), "in shared memory");
 }
 
-/// The element from which on a vector is further than its step tells, if its first is `first`.
+/// The element from which on those of a vector lie further than one step, if its first is `first`.
 fn next_end(find: Find, p: &TileParams, tile: &Tile, first: i64) -> i64 {
     if find == Find::Periodic {
         let period = i64::from(p.period.divisor);
         return (first.max(0) / period + 1) * period;
     }
-    tile.wrap.into()
+    tile.axis_end.into()
 }
 
 /// Whether the vector from element `first` on of the run at `to` is this tile's, not that of one of
@@ -302,12 +302,11 @@ fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
     assert!(p.store_groups.divisor * group == p.stores, "whole groups of runs");
 }
 
-/// Vectors of runs that take turns are read as they lie, the first from `x` on: as many as there
-/// are runs.
+/// Vectors of interleaved runs are read in place, the first from `x` on: as many as there are runs.
 fn whole_vectors(p: &TileParams, width: u32, x: i64, len_bytes: usize) {
-    let in_turn = (p.store_axes, p.store[0].x, p.element_x)
+    let is_interleaved = (p.store_axes, p.store[0].x, p.element_x)
         == (1, width.cast_signed(), (p.stores * width).cast_signed());
-    assert!(in_turn && x % 16 == 0, "aligned vectors of elements in turn");
+    assert!(is_interleaved && x % 16 == 0, "aligned vectors of interleaved elements");
     assert!(
         (0..=len_bytes.cast_signed() as i64).contains(&(x + i64::from(16 * p.stores))),
         "in shared memory"

@@ -120,10 +120,10 @@ fn launches_overlap_where_kernels_wait_by_themselves() {
     }
 }
 
-/// What streams through is held in the cache, unless the device says that its memory is fast.
+/// Lines of large sources are kept in the cache, unless the device says that its memory is fast.
 #[test]
 fn kernels_are_chosen_by_what_the_device_says_of_its_memory() {
-    for (memory_bus_bits, expected) in [(10, "tile_pairs_held"), (8_000, "tile_pairs")] {
+    for (memory_bus_bits, expected) in [(10, "tile_packed_evict_last"), (8_000, "tile_packed")] {
         let fake = Fake::new();
         fake.state(|state| {
             (state.idle, state.total_bytes) = (true, 1 << 28);

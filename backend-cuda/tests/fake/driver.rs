@@ -201,6 +201,9 @@ unsafe extern "C" fn module_load(at: *mut sys::CUmodule, image: *const c_void) -
             state.texts.insert(module, Arc::new(Text::parse(nothing).unwrap()));
             return put(at, ptr::without_provenance_mut(module));
         }
+        if let Some(module) = super::gathers::load(state, text.to_str().unwrap_or_default()) {
+            return put(at, ptr::without_provenance_mut(module));
+        }
         let known = kernels::known(image, u32::try_from(state.generation.0).unwrap());
         if known.is_none() && !text.to_bytes().starts_with(b"//") {
             return 218;
@@ -261,6 +264,7 @@ unsafe extern "C" fn module_unload(module: sys::CUmodule) -> i32 {
     within(Function::ModuleUnload, |state| {
         super::symbols::forget(state, module.addr());
         super::programs_of::forget(state, module.addr());
+        super::gathers::forget(state, module.addr());
         state.texts.remove(&module.addr());
         state.functions.retain(|_, (of, _)| *of != module.addr());
         state.destroy(module.addr(), "module")
@@ -279,6 +283,11 @@ unsafe extern "C" fn module_function(
             return 400;
         }
         match super::programs_of::function(state, module.addr(), name) {
+            Some(Ok(function)) => return put(at, ptr::without_provenance_mut(function)),
+            Some(Err(code)) => return code,
+            None => {}
+        }
+        match super::gathers::function(state, module.addr(), name) {
             Some(Ok(function)) => return put(at, ptr::without_provenance_mut(function)),
             Some(Err(code)) => return code,
             None => {}

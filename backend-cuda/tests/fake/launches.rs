@@ -27,7 +27,7 @@ const IMAGE: &str = "// An image of a program
 devarray::kernel! {
     struct Mixed(flat: In<u8>, dense: Out<u16, Dense<2>>, strided: InOut<f64, Strided<2>>, value: [u32; 3]);
     // SAFETY: the fake runs nothing.
-    unsafe image = Image::ptx(IMAGE, "mixed");
+    image = unsafe { Image::ptx(IMAGE, "mixed") };
     launch { Grid::new([3, 2, 1], [32, 4, 1]) }
     host { dense.fill(u16::from(flat[0])); strided[[0, 0]] = f64::from(value[0]) }
 }
@@ -40,7 +40,7 @@ static SHORT: [u64; 1] = [1];
 devarray::kernel! {
     struct Scale(from: In<u32>, to: Out<u32>, k: u32);
     // SAFETY: the fake runs nothing.
-    unsafe image = Image::ptx(IMAGE, "scale");
+    image = unsafe { Image::ptx(IMAGE, "scale") };
     constants { "table" => &TABLE }
     launch { has_len(from, to.len())?; Grid::elements(to.len(), 64).shared_bytes(3).cooperative().cluster([1, 1, 1]) }
     host { to.fill(from[0] * k) }
@@ -122,13 +122,18 @@ fn tables_are_written_once_and_launches_ask_for_what_they_need() {
     close(&fake, context);
 }
 
+/// An entry of an image.
+const fn entry(image: &'static str, entry: &'static str) -> Image {
+    // SAFETY: the fake runs nothing.
+    unsafe { Image::ptx(image, entry) }
+}
+
 /// A kernel of the image whose declaration, or what it asks for, is wrong in one way.
 macro_rules! wrong {
     ($name:ident, $image:expr, $value:ty, $grid:expr $(, $table:expr)?) => {
         devarray::kernel! {
             struct $name(from: In<u32>, to: Out<u32>, k: $value);
-            // SAFETY: the fake runs nothing.
-            unsafe image = $image;
+            image = $image;
             constants { $("table" => $table)? }
             launch { $grid }
             host { to.copy_from_slice(from) }
@@ -136,16 +141,31 @@ macro_rules! wrong {
     };
 }
 
-wrong!(WiderValue, Image::ptx(IMAGE, "scale"), u64, Grid::elements(7, 64));
-wrong!(OtherEntry, Image::ptx(IMAGE, "mixed"), u32, Grid::elements(7, 64));
-wrong!(NoEntry, Image::ptx(IMAGE, "scales"), u32, Grid::elements(7, 64));
+wrong!(WiderValue, entry(IMAGE, "scale"), u64, Grid::elements(7, 64));
+wrong!(OtherEntry, entry(IMAGE, "mixed"), u32, Grid::elements(7, 64));
+wrong!(NoEntry, entry(IMAGE, "scales"), u32, Grid::elements(7, 64));
 wrong!(NoImage, Image::none(), u32, Grid::elements(7, 64));
-wrong!(BadImage, Image::ptx("nonsense", "scale"), u32, Grid::elements(7, 64));
-wrong!(ShortTable, Image::ptx(IMAGE, "scale"), u32, Grid::elements(7, 64), &SHORT);
-wrong!(Threads, Image::ptx(IMAGE, "scale"), u32, Grid::elements(7, 1024));
-wrong!(Shared, Image::ptx(IMAGE, "scale"), u32, Grid::elements(7, 64).shared_bytes(5));
-wrong!(Cooperative, Image::ptx(IMAGE, "scale"), u32, Grid::new([265, 1, 1], [1, 1, 1]).cooperative());
-wrong!(Clusters, Image::ptx(IMAGE, "scale"), u32, Grid::new([16, 1, 1], [1, 1, 1]).cluster([16, 1, 1]));
+wrong!(BadImage, entry("nonsense", "scale"), u32, Grid::elements(7, 64));
+wrong!(ShortTable, entry(IMAGE, "scale"), u32, Grid::elements(7, 64), &SHORT);
+wrong!(Threads, entry(IMAGE, "scale"), u32, Grid::elements(7, 1024));
+wrong!(Shared, entry(IMAGE, "scale"), u32, Grid::elements(7, 64).shared_bytes(5));
+wrong!(Cooperative, entry(IMAGE, "scale"), u32, Grid::new([265, 1, 1], [1, 1, 1]).cooperative());
+wrong!(Clusters, entry(IMAGE, "scale"), u32, Grid::new([16, 1, 1], [1, 1, 1]).cluster([16, 1, 1]));
+
+devarray::kernel! {
+    struct Fewer(from: In<u32>, to: Out<u32>);
+    image = entry(IMAGE, "scale");
+    launch { Grid::elements(7, 64) }
+    host { to.copy_from_slice(from) }
+}
+
+devarray::kernel! {
+    struct NoTable(from: In<u32>, to: Out<u32>, k: u32);
+    image = entry(IMAGE, "scale");
+    constants { "chart" => &SHORT }
+    launch { Grid::elements(7, 64) }
+    host { to.fill(from[0] * k) }
+}
 
 #[test]
 fn what_an_image_or_a_device_does_not_have_is_told_and_leaves_nothing() {
@@ -171,6 +191,11 @@ fn what_an_image_or_a_device_does_not_have_is_told_and_leaves_nothing() {
             (
                 OtherEntry::launch(s, x, &mut *y, 5),
                 KernelError::ParameterSize { index, argument, declared_bytes: 4, found_bytes: 8 },
+            ),
+            (Fewer::launch(s, x, &mut *y), KernelError::ParameterCount { declared: 4, found: 5 }),
+            (
+                NoTable::launch(s, x, &mut *y, 5),
+                KernelError::Constant { name: "chart", declared_bytes, found_bytes: None },
             ),
             (NoEntry::launch(s, x, &mut *y, 5), KernelError::NoEntry { entry: "scales" }),
             (NoImage::launch(s, x, &mut *y, 5), KernelError::NoImage),
@@ -213,7 +238,7 @@ mod hundred {
 
     macro_rules! kernels {
         ($($name:ident)*) => {
-            $(wrong!($name, Image::ptx(IMAGE, "scale"), u32, Grid::elements(10, 64), &TABLE);)*
+            $(wrong!($name, entry(IMAGE, "scale"), u32, Grid::elements(10, 64), &TABLE);)*
 
             pub(super) fn launch_all(
                 stream: &StreamHandle<CudaDevice>,
@@ -289,4 +314,66 @@ fn a_load_that_fails_anywhere_is_tried_again_by_the_next_launch() {
         drop((from, to, stream));
         close(&fake, context);
     }
+}
+
+/// An image that begins another one: it has no entry.
+const HEAD: &str = IMAGE.split_at(24).0;
+
+wrong!(OfImage, entry(IMAGE, "scale"), u32, Grid::elements(7, 64));
+wrong!(OfHead, entry(HEAD, "scale"), u32, Grid::elements(7, 64));
+
+#[test]
+fn an_image_that_begins_another_is_another() {
+    let fake = Fake::new();
+    let context = open(&fake);
+    let stream = context.stream().unwrap();
+    let (from, mut to) =
+        (Array::full(&stream, &[7], 3_u32).unwrap(), Array::full(&stream, &[7], 3_u32).unwrap());
+    OfImage::launch(&stream, &from, &mut to, 5).unwrap();
+    let Err(Error::Kernel { error, .. }) = OfHead::launch(&stream, &from, &mut to, 5) else {
+        panic!("launched")
+    };
+    assert_eq!(error, KernelError::NoEntry { entry: "scale" });
+    assert_eq!(context.device().loaded_images(), 1);
+    drop((from, to, stream));
+    close(&fake, context);
+}
+
+#[test]
+fn one_kernel_on_two_devices_has_a_module_on_each() {
+    let fake = Fake::new();
+    let driver = fake.driver();
+    let [one, two] =
+        [0, 1].map(|ordinal| Context::new(CudaDevice::open_with(&driver, ordinal).unwrap()).unwrap());
+    for context in [&one, &two, &one] {
+        program(&context.stream().unwrap()).unwrap();
+        assert_eq!(context.device().loaded_images(), 2, "one with the table, and one without");
+    }
+    assert_eq!(driver.calls(Function::ModuleLoadDataEx), 4);
+    drop(one);
+    program(&two.stream().unwrap()).unwrap();
+    assert_eq!(driver.calls(Function::ModuleLoadDataEx), 4, "those of the other device are not touched");
+    close(&fake, two);
+}
+
+#[test]
+fn threads_that_launch_a_kernel_first_at_once_load_it_once() {
+    let fake = Fake::new();
+    let context = open(&fake);
+    let from = Array::full(&context.stream().unwrap(), &[10], 3_u32).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                fake.install();
+                let stream = context.stream().unwrap();
+                let mut to = Array::uninit(&stream, &[10]).unwrap();
+                (0..20).for_each(|_| Scale::launch(&stream, &from, &mut to, 5).unwrap());
+            });
+        }
+    });
+    assert_eq!(context.device().driver().calls(Function::ModuleLoadDataEx), 1);
+    let allowed = fake.state(|state| std::mem::take(&mut state.programs.allowed));
+    assert_eq!(allowed, [3], "asked for once");
+    drop(from);
+    close(&fake, context);
 }

@@ -6,6 +6,8 @@
 mod cases;
 #[path = "../common/evaluate.rs"]
 mod evaluate;
+#[path = "../common/gathers.rs"]
+mod gathers_of;
 #[path = "../common/joins.rs"]
 mod joins_of;
 #[path = "../common/maps.rs"]
@@ -46,8 +48,10 @@ mod debug;
 mod divisions;
 mod driver;
 mod errors;
+mod fetched;
 mod foreign;
 mod functions;
+mod gathers;
 mod host_kinds;
 mod host_laws;
 mod interop;
@@ -56,6 +60,7 @@ mod joins;
 mod kernels;
 mod launches;
 mod memory;
+mod normalized;
 mod peer;
 mod programs_of;
 mod properties;

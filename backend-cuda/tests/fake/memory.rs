@@ -244,6 +244,9 @@ unsafe extern "C" fn launch(
         }
         // SAFETY: the kernel has one parameter.
         let params = unsafe { parameters.read() };
+        if let Some(done) = super::gathers::launch(state, function, grid_x, block_x, params.cast()) {
+            return done;
+        }
         start(state, function, Call { grid: grid_x, threads: block_x, shared_bytes, params })
     })
 }

@@ -67,6 +67,27 @@ fn rows_of_every_kind_of_length() {
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }
 
+/// A reduction that a stream remembers, with other operands: at other addresses, aligned as before
+/// or not, and of other layouts and scalars of the finish.
+#[test]
+fn the_same_again_of_other_operands() {
+    let fake = Fake::new();
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let stream = device.open_stream().unwrap();
+    for round in 0..4_u64 {
+        for which in 0..24 {
+            // The same layouts each round, of other numbers and in other memory.
+            let mut case = Reduced::random(&mut Dice(which % 8), 3_000);
+            case.inputs.iter_mut().for_each(|input| input.1.rotate_left(usize::try_from(round).unwrap()));
+            case.compare(&case.run(&device, &stream), &case.expected(), which);
+        }
+    }
+    assert_eq!(device.take_errors(), []);
+    drop((stream, device));
+    fake.assert_proper();
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
 /// Deviations from means, of rows that fit into registers and of others; short rows share a block.
 #[test]
 fn what_comes_out_goes_in_again() {

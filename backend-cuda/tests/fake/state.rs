@@ -110,6 +110,8 @@ pub(crate) struct State {
     pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,
     /// Images of programs.
     pub(crate) programs: super::programs_of::Programs,
+    /// Kernels of gathers.
+    pub(crate) gathers: super::gathers::Gathers,
     /// Every text that was loaded.
     pub(crate) written: Vec<String>,
     /// Whether machine code of functions is loaded. Its kernels do nothing.
@@ -165,6 +167,7 @@ impl Default for State {
             texts: HashMap::new(),
             functions: HashMap::new(),
             programs: super::programs_of::Programs::default(),
+            gathers: super::gathers::Gathers::default(),
             written: Vec::new(),
             machine_code: false,
             refusal: None,

@@ -1,28 +1,9 @@
 //! Random programs: as they come, made right, and made wrong again by taking one edge away.
 
+pub(crate) use devarray_conformance::Rng;
 use serde_json::{Value, json};
 
 use crate::oracle;
-
-/// A small generator of numbers (xorshift64*), so that a seed means the same everywhere.
-pub(crate) struct Rng(u64);
-
-impl Rng {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        usize::try_from(self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33).expect("31 bits") % bound
-    }
-
-    fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
-}
 
 /// The outline of a program: its memories, streams and events, and no operations.
 struct Outline {
@@ -39,7 +20,7 @@ const SIZES: [usize; 4] = [16, 64, 100, 256];
 impl Outline {
     fn new(rng: &mut Rng, id: &str) -> Self {
         let named = |rng: &mut Rng, letter: &str, count: usize| -> Vec<(String, usize)> {
-            (0..count).map(|k| (format!("{letter}{k}"), *rng.one_of(&SIZES))).collect()
+            (0..count).map(|k| (format!("{letter}{k}"), *rng.pick(&SIZES))).collect()
         };
         let count = 1 + rng.below(3);
         let buffers = named(rng, "b", count);
@@ -62,8 +43,8 @@ impl Outline {
     /// An operation that moves bytes, or allocates or frees.
     fn work(&mut self, rng: &mut Rng) -> Value {
         let stream = rng.below(self.streams);
-        let (one, two) = (rng.one_of(&self.buffers).clone(), rng.one_of(&self.buffers).clone());
-        let host = rng.one_of(&self.hosts).clone();
+        let (one, two) = (rng.pick(&self.buffers).clone(), rng.pick(&self.buffers).clone());
+        let host = rng.pick(&self.hosts).clone();
         // One in thirty reaches outside.
         let reach = |rng: &mut Rng, bytes: usize| bytes + if rng.below(30) == 0 { 8 } else { 0 };
         let place = |rng: &mut Rng, bytes: usize, len: usize| {
@@ -100,7 +81,7 @@ impl Outline {
             15 => json!({"do": "host_read", "host": host.0, "off": on_host, "len": len}),
             16 => json!({"do": "host_write", "host": host.0, "off": on_host, "len": len, "value": value}),
             17 | 18 => {
-                let (name, bytes) = (format!("a{}", self.allocated), *rng.one_of(&SIZES));
+                let (name, bytes) = (format!("a{}", self.allocated), *rng.pick(&SIZES));
                 self.allocated += 1;
                 self.buffers.push((name.clone(), bytes));
                 json!({"do": "alloc", "stream": stream, "buf": name, "bytes": bytes})
@@ -196,6 +177,6 @@ pub(crate) fn without_an_edge(program: &Value, rng: &mut Rng) -> Option<Value> {
         return None;
     }
     let mut shorter = program.clone();
-    shorter["ops"].as_array_mut().expect("a list").remove(*rng.one_of(&edges));
+    shorter["ops"].as_array_mut().expect("a list").remove(*rng.pick(&edges));
     Some(shorter)
 }

@@ -38,6 +38,7 @@ impl Engine {
                 true
             }
             _ if op.cancelled => true,
+            Work::Gather(_) => self.run_gather(lane),
             Work::Launch(_) => self.run_kernel(lane),
             work => {
                 let len_bytes = work.len_bytes();
@@ -74,6 +75,7 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
     match work {
         Work::Alloc { .. }
         | Work::Free { .. }
+        | Work::Gather(_)
         | Work::Launch(_)
         | Work::Prefetch { .. }
         | Work::Record(_)

@@ -48,7 +48,10 @@ enum Argument {
         align_bytes: usize,
     },
     /// Elements, of which there are none.
-    Nothing(Layout),
+    Nothing {
+        layout: Layout,
+        align_bytes: usize,
+    },
     Value(Vec<u8>),
 }
 
@@ -66,7 +69,11 @@ impl LaunchedKernel {
                 let elements = Elements::of(buffer, layout, item_bytes);
                 Argument::Elements { elements, permission, align_bytes }
             }
-            (LaunchArgument::Elements { layout, .. }, _) => Argument::Nothing((*layout).clone()),
+            (LaunchArgument::Elements { layout, .. }, kind) => {
+                let align_bytes =
+                    if let ArgumentKind::Elements { align_bytes, .. } = kind { align_bytes } else { 1 };
+                Argument::Nothing { layout: (*layout).clone(), align_bytes }
+            }
             (LaunchArgument::Value(bytes), _) => Argument::Value(bytes.to_vec()),
         };
         let arguments = op.arguments().iter().zip(declaration.arguments()).map(argument).collect();
@@ -81,7 +88,7 @@ impl LaunchedKernel {
     fn elements(&self) -> impl Iterator<Item = (usize, &Elements, Permission)> {
         self.arguments.iter().enumerate().filter_map(|(at, argument)| match argument {
             Argument::Elements { elements, permission, .. } => Some((at, elements, *permission)),
-            Argument::Nothing(_) | Argument::Value(_) => None,
+            Argument::Nothing { .. } | Argument::Value(_) => None,
         })
     }
 
@@ -147,13 +154,19 @@ impl Argument {
                 Source::new(memory, elements.buffer).read(span.start, &mut bytes);
                 bytes
             }
-            Self::Nothing(_) => Vec::new(),
+            Self::Nothing { .. } => Vec::new(),
             Self::Value(bytes) => bytes.clone(),
         }
     }
 }
 
 impl Work {
+    /// The argument of a kernel whose touch is the one at this place in [`touches`](Self::touches).
+    pub(crate) fn argument(&self, at: usize) -> Option<&'static str> {
+        let Self::Launch(kernel) = self else { return None };
+        kernel.accesses().nth(at).map(|(argument, ..)| kernel.declaration.arguments()[argument].name)
+    }
+
     /// The finding, with the argument named if it is about one of a kernel.
     pub(super) fn explain(&self, finding: Box<Finding>) -> Box<Finding> {
         let Self::Launch(kernel) = self else { return finding };
@@ -188,8 +201,8 @@ impl Engine {
         let Some(op) = self.lanes.front_mut(lane) else { return true };
         let number = op.number;
         let Work::Launch(kernel) = &op.work else { return true };
-        let operation =
-            Operation { number, kind: kernel.name(), stream: Some(lane), location: kernel.location };
+        let (kind, stream, location) = (kernel.name(), Some(lane), kernel.location);
+        let operation = Operation { number, kind, stream, location, argument: None };
         let mistakes = kernel.run(&mut self.memory, self.ledger.check_kernels, looks);
         for mistake in mistakes {
             let len_bytes = |id| self.memory.place_of(id).map(|(_, len_bytes)| len_bytes);

@@ -1,9 +1,11 @@
 //! What the engine remembers for reports.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     ops::Range,
 };
+
+use devarray::gather::IndexError;
 
 use super::{HostUse, Mark, lints::Lints, recorder::Recorder};
 use crate::{
@@ -19,6 +21,8 @@ use crate::{
 pub(super) struct Ledger {
     pub(super) statistics: Statistics,
     pub(super) findings: Vec<Finding>,
+    /// Indices that operations found to be out of range and that nobody was told of, with the device.
+    pub(super) index_errors: VecDeque<(usize, IndexError)>,
     pub(super) lints: Lints,
     /// Whether kernels are run twice, and compared.
     pub(super) check_kernels: bool,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use devarray::{Error, copy::Plan};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Computation, LaunchedKernel, Mark, pieces::Pieces};
+use super::{Computation, Gathered, LaunchedKernel, Mark, pieces::Pieces};
 use crate::{buffer::BufferId, finding::Access, host::HostRange, statistics::Counts, timing::Stamp};
 
 /// One operation of a stream, and how far it is.
@@ -58,6 +58,8 @@ pub(crate) enum Work {
     Download { src: BufferId, bytes: Range<usize>, host: HostRange },
     /// A function on elements, or a reduction.
     Compute(Box<Computation>),
+    /// Elements by index.
+    Gather(Box<Gathered>),
     /// A kernel of the program's own.
     Launch(Box<LaunchedKernel>),
     /// Managed memory to where it is wanted, which changes no byte.
@@ -113,6 +115,7 @@ impl Work {
             Self::Upload { dst, bytes, .. } => smallvec![reach(dst, bytes.clone(), Access::Write)],
             Self::Download { src, bytes, .. } => smallvec![reach(src, bytes.clone(), Access::Read)],
             Self::Compute(computation) => computation.reaches().collect(),
+            Self::Gather(gathered) => gathered.reaches(),
             Self::Launch(kernel) => kernel.reaches(),
             Self::Prefetch { buffer, bytes } => smallvec![reach(buffer, bytes.clone(), Access::Read)],
         }
@@ -143,6 +146,7 @@ impl Work {
             Self::Copy { plan, .. } | Self::Fill { plan, .. } => plan.len_bytes(),
             Self::Upload { bytes, .. } | Self::Download { bytes, .. } => bytes.len(),
             Self::Compute(computation) => computation.len_bytes(),
+            Self::Gather(gathered) => gathered.len_bytes(),
             Self::Launch(kernel) => kernel.len_bytes(),
         }
     }
@@ -166,6 +170,7 @@ impl Work {
             Self::Upload { .. } => "upload",
             Self::Download { .. } => "download",
             Self::Compute(computation) => computation.name(),
+            Self::Gather(gathered) => gathered.name(),
             Self::Launch(kernel) => kernel.name(),
             Self::Prefetch { .. } => "prefetch",
             Self::Record(_) => "record",
@@ -182,6 +187,7 @@ impl Work {
             Self::Upload { bytes, .. } => counts.uploads += bytes.len(),
             Self::Download { bytes, .. } => counts.downloads += bytes.len(),
             Self::Compute(computation) => computation.count(counts),
+            Self::Gather(gathered) => counts.gathers += gathered.len_bytes(),
             Self::Launch(kernel) => counts.launches += kernel.len_bytes(),
             Self::Prefetch { bytes, .. } => counts.prefetches += bytes.len(),
             Self::Record(_) => counts.records += 1,

@@ -55,6 +55,7 @@ impl Work {
                 Touch::device(*dst, ByteSet::destination(plan), Access::Write),
             ],
             Self::Compute(computation) => computation.touches(),
+            Self::Gather(gathered) => gathered.touches(),
             Self::Launch(kernel) => kernel.touches(),
             // No byte changes, but the memory must be there.
             Self::Prefetch { buffer, bytes } => {

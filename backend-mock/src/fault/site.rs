@@ -29,6 +29,8 @@ pub enum Site {
     Map,
     /// `Compute::reduce`.
     Reduce,
+    /// `Compute::gather`.
+    Gather,
     /// `Launch::launch`.
     Launch,
     /// `Stream::record`.
@@ -89,6 +91,7 @@ impl Site {
         (Self::Download, "download"),
         (Self::Map, "map"),
         (Self::Reduce, "reduce"),
+        (Self::Gather, "gather"),
         (Self::Launch, "launch"),
         (Self::Record, "record"),
         (Self::Wait, "wait"),
@@ -137,6 +140,7 @@ impl Site {
                 | Self::Download
                 | Self::Map
                 | Self::Reduce
+                | Self::Gather
                 | Self::Launch
                 | Self::Record
                 | Self::Wait

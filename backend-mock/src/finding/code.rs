@@ -39,6 +39,8 @@ pub enum Code {
     UndeclaredRead,
     /// DA17: the host function of a kernel panicked.
     HostPanicked,
+    /// DA18: an index comes twice, and the program said that none does.
+    RepeatedIndex,
     /// DA21: right only under some [profiles](crate::Profile), as CUDA says that it may be so and
     /// not that it is.
     ReliesOnProfile,
@@ -86,6 +88,7 @@ impl Code {
             Self::Unwritten => 15,
             Self::UndeclaredRead => 16,
             Self::HostPanicked => 17,
+            Self::RepeatedIndex => 18,
             Self::ReliesOnProfile => 21,
             Self::SlowRead => 26,
             Self::NeedlessSync => 27,
@@ -126,6 +129,7 @@ impl Code {
             Self::Unwritten => "unwritten",
             Self::UndeclaredRead => "undeclared_read",
             Self::HostPanicked => "host_panicked",
+            Self::RepeatedIndex => "repeated_index",
             Self::ReliesOnProfile => "relies_on_profile",
             Self::SlowRead => "slow_read",
             Self::NeedlessSync => "needless_sync",

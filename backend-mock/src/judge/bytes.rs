@@ -110,6 +110,11 @@ impl Bytes {
         start..self.sets().map(Strided::end).max().unwrap_or(start)
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sets().next().is_none()
+    }
+
     /// Whether some byte is in both.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         let mut common = Parts::new();

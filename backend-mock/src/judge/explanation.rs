@@ -6,18 +6,39 @@ use super::{
 };
 use crate::finding::{Finding, Operation};
 
+/// What an operation is to be ordered after: of each stream the last of its conflicts, in the order
+/// of their numbers. An edge from an earlier one would leave the last.
+pub(super) fn last_of_streams<'c>(conflicts: impl Iterator<Item = &'c Conflict>) -> Vec<(usize, u64)> {
+    let mut last: Vec<(usize, u64)> = Vec::new();
+    for Conflict { with, .. } in conflicts {
+        let (lane, number) = (with.position.lane, with.operation.number);
+        match last.iter_mut().find(|(known, _)| *known == lane) {
+            Some((_, newest)) => *newest = number.max(*newest),
+            None => last.push((lane, number)),
+        }
+    }
+    last.sort_unstable_by_key(|(_, number)| *number);
+    last
+}
+
 impl Finding {
     /// Why `later` on a stream is not ordered after the first of the conflicts, and what would
-    /// order it.
-    pub(super) fn explain(self, lanes: &Lanes, later: Operation, first: &Conflict) -> Self {
+    /// order it: an edge from each of `last`.
+    pub(super) fn explain(
+        self,
+        lanes: &Lanes,
+        later: Operation,
+        first: &Conflict,
+        last: &[(usize, u64)],
+    ) -> Self {
         let earlier = first.with.operation;
         let (from, to) = (earlier.number, later.number);
         let missed = first.with.position;
         let Some(stream) = later.stream else {
-            return self.note(format!("the host has not waited for #{from}")).note(format!(
-                "help: wait for stream {}, or for an event recorded after #{from}",
-                missed.lane
-            ));
+            let told = self.note(format!("the host has not waited for #{from}"));
+            return last.iter().fold(told, |told, (lane, from)| {
+                told.note(format!("help: wait for stream {lane}, or for an event recorded after #{from}"))
+            });
         };
         let edge = self.note(format!("no happens-before path #{from} → #{to}"));
         let near = match lanes.nearest_miss(stream, missed) {
@@ -27,9 +48,10 @@ impl Finding {
             )),
             None => edge,
         };
-        near.note(format!(
-            "help: record an event on stream {} after #{from}, and wait for it on stream {stream} before #{to}",
-            missed.lane
-        ))
+        last.iter().fold(near, |told, (lane, from)| {
+            told.note(format!(
+                "help: record an event on stream {lane} after #{from}, and wait for it on stream {stream} before #{to}"
+            ))
+        })
     }
 }

@@ -59,6 +59,13 @@ impl Initialized {
         first_range(&missing)
     }
 
+    /// The bytes among these that have no value.
+    pub(crate) fn missing(&self, bytes: &Bytes) -> Bytes {
+        let mut missing = Parts::new();
+        bytes.sets().for_each(|set| missing.extend(self.0.missing(set)));
+        Bytes::of_parts(missing)
+    }
+
     /// Whether none of these bytes has a value.
     pub(crate) fn has_none(&self, bytes: &Bytes) -> bool {
         bytes.sets().all(|set| self.among(set).is_empty())

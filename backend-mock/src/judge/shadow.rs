@@ -282,7 +282,8 @@ mod tests {
                 let lane = rng.below(3);
                 let position = lanes.issue(lane);
                 let location = Location::caller();
-                let operation = Operation { number, kind: "copy", stream: Some(lane), location };
+                let operation =
+                    Operation { number, kind: "copy", stream: Some(lane), location, argument: None };
                 match rng.below(12) {
                     0 => lanes.host_waited_for_lane(lane),
                     1..5 => {
@@ -332,8 +333,13 @@ mod tests {
             (Lanes::default(), AccessLists::default(), Shadow::default());
         let mut write = |number, lane, bytes: &Bytes| {
             let position = lanes.issue(lane);
-            let operation =
-                Operation { number, kind: "fill", stream: Some(lane), location: Location::caller() };
+            let operation = Operation {
+                number,
+                kind: "fill",
+                stream: Some(lane),
+                location: Location::caller(),
+                argument: None,
+            };
             let note = ListedAccess::new(position, operation, Access::Write);
             shadow.touch(bytes, Visitor::new(note, &mut access_lists, lanes.clock(lane), lanes.host()))
         };

@@ -9,6 +9,7 @@ use super::{
     access_lists::ListedAccess,
     bytes::Bytes,
     carried,
+    explanation::last_of_streams,
     initialized::Initialized,
     profile_clocks::Later,
     shadow::{Conflict, Visitor},
@@ -18,6 +19,19 @@ use crate::{
     engine::{Place, Touch, Work},
     finding::{Access, Code, Finding, Memory, Operation},
 };
+
+/// What an operation is not ordered after.
+pub(super) struct Conflicts {
+    these: Vec<Conflict>,
+    /// What would be such a conflict too, once these are ordered.
+    since: Vec<Conflict>,
+}
+
+impl From<Vec<Conflict>> for Conflicts {
+    fn from(these: Vec<Conflict>) -> Self {
+        Self { these, since: Vec::new() }
+    }
+}
 
 /// The flags that a copy gives its destination.
 enum Flags {
@@ -46,10 +60,10 @@ impl Judge {
         }
         let touches = work.touches();
         let lifetime = touches.iter().find_map(|Touch { place, bytes, access }| match place {
-            Place::Device(id) => self.lifetime(*id, bytes.span(), *access, operation, position),
+            Place::Device(id) => self.lifetime(*id, bytes, *access, operation, position),
             Place::Host => None,
         });
-        let race = self.races(&touches, operation, position, pageable);
+        let race = self.races(work, &touches, operation, position, pageable);
         let finding = lifetime
             .or(race)
             .or_else(|| self.overlap(work, &touches, operation))
@@ -62,11 +76,12 @@ impl Judge {
     fn lifetime(
         &self,
         id: BufferId,
-        span: Range<usize>,
+        bytes: &Bytes,
         access: Access,
         operation: Operation,
         position: Position,
     ) -> Option<Box<Finding>> {
+        let span = bytes.span();
         let found = |code, len_bytes| {
             Finding::new(code, operation, access, Memory::Device { id, len_bytes }, span.clone())
         };
@@ -77,18 +92,24 @@ impl Judge {
             let code = if access == Access::Lifetime { Code::DoubleFree } else { Code::UseAfterFree };
             return Some(Box::new(found(code, buffer.len_bytes).with([free.named()])));
         }
-        if self.lanes.clock(position.lane).knows(buffer.alloc.position) {
+        let clock = self.lanes.clock(position.lane);
+        if clock.knows(buffer.alloc.position) {
             return None;
         }
-        let missed = Conflict { with: buffer.alloc, bytes: span.clone() };
+        let missed = vec![Conflict { with: buffer.alloc, bytes: span }];
+        // An edge from the allocation alone would leave the races with what was done to the memory since.
+        let writes = access != Access::Read;
+        let since = buffer.shadow.conflicts_with(bytes, writes, clock, &self.access_lists);
         let memory = Memory::Device { id, len_bytes: buffer.len_bytes };
-        self.conflict(Code::UseBeforeAlloc, operation, access, false, vec![missed], |_| memory)
+        let conflicts = Conflicts { these: missed, since };
+        self.conflict(Code::UseBeforeAlloc, operation, access, false, conflicts, |_| memory)
     }
 
     /// A free: of memory that is alive, and after every use of it.
     fn free(&mut self, id: BufferId, operation: Operation, position: Position) -> Option<Box<Finding>> {
         let whole = 0..self.device.buffer(id).map_or(0, |buffer| buffer.len_bytes);
-        let finding = self.lifetime(id, whole.clone(), Access::Lifetime, operation, position).or_else(|| {
+        let all = Bytes::range(whole.clone());
+        let finding = self.lifetime(id, &all, Access::Lifetime, operation, position).or_else(|| {
             let clock = self.lanes.clock(position.lane);
             let conflicts = self.device.buffer(id)?.shadow.conflicts(&whole, true, clock, &self.access_lists);
             let memory = Memory::Device { id, len_bytes: whole.len() };
@@ -101,6 +122,7 @@ impl Judge {
     /// AccessLists what the operation touches, and tells with what it races.
     fn races(
         &mut self,
+        work: &Work,
         touches: &[Touch],
         operation: Operation,
         position: Position,
@@ -108,8 +130,9 @@ impl Judge {
     ) -> Option<Box<Finding>> {
         let (clock, host) = (self.lanes.clock(position.lane), self.lanes.host());
         let mut race: Option<Box<Finding>> = None;
-        for Touch { place, bytes, access } in touches {
+        for (at, Touch { place, bytes, access }) in touches.iter().enumerate() {
             let of_pageable = pageable && (*place, *access) == (Place::Host, Access::Read);
+            let operation = Operation { argument: work.argument(at), ..operation };
             let note = ListedAccess { position, operation, access: *access, of_pageable };
             let shadow = match place {
                 Place::Device(id) => self.device.alive_mut(*id).map(|buffer| &mut buffer.shadow),
@@ -142,9 +165,10 @@ impl Judge {
         operation: Operation,
         access: Access,
         of_pageable: bool,
-        mut conflicts: Vec<Conflict>,
+        conflicts: impl Into<Conflicts>,
         memory: impl FnOnce(&mut Range<usize>) -> Memory,
     ) -> Option<Box<Finding>> {
+        let Conflicts { these: mut conflicts, since } = conflicts.into();
         if conflicts.is_empty() {
             return None;
         }
@@ -154,7 +178,13 @@ impl Judge {
         let memory = memory(&mut first.bytes);
         let finding = Finding::new(code, operation, access, memory, first.bytes.clone());
         let named = conflicts.iter().map(|conflict| conflict.with.named());
-        let mut finding = finding.with(named).explain(&self.lanes, operation, &first);
+        let last = last_of_streams(conflicts.iter().chain(&since));
+        let mut finding = finding.with(named);
+        for Operation { number, kind, argument, .. } in conflicts.iter().map(|known| known.with.operation) {
+            let note = |argument| format!("#{number} reaches it as argument `{argument}` of kernel `{kind}`");
+            finding.notes.extend(argument.map(note));
+        }
+        let mut finding = finding.explain(&self.lanes, operation, &first, &last);
         if let Some(copy) = self.may_have_waited(&first.with).filter(|_| !passes_under.is_empty()) {
             let earlier = first.with.operation.number;
             let what = if copy.number == earlier { "itself".to_owned() } else { format!("#{earlier}") };
@@ -182,20 +212,29 @@ impl Judge {
 
     /// A download, or a function, of bytes without a value.
     fn uninitialized(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        if !matches!(work, Work::Download { .. } | Work::Compute(_) | Work::Launch(_)) {
-            return None;
-        }
+        // Of what a gather picks from, it reads what it is told to when it runs.
+        let known = match work {
+            Work::Download { .. } | Work::Compute(_) | Work::Launch(_) => touches,
+            Work::Gather(_) => &touches[1..],
+            _ => return None,
+        };
         let missing = |touch: &Touch| match touch {
             Touch { place: Place::Device(id), bytes, access: Access::Read } => {
                 Some((*id, self.device.buffer(*id)?.initialized.first_missing(bytes)?))
             }
             _ => None,
         };
-        let (id, missing) = touches.iter().find_map(missing)?;
+        let (id, missing) = known.iter().find_map(missing)?;
         let memory = self.device_name(id);
         let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, missing);
         let help = "help: fill the array, or make it with `zeros`, before it is read";
         Some(Box::new(finding.note(help.to_owned())))
+    }
+
+    /// The bytes among these of a memory that were never given a value.
+    pub(crate) fn missing(&self, id: BufferId, bytes: &Bytes) -> Bytes {
+        let buffer = self.device.buffer(id).filter(|_| self.on);
+        buffer.map_or_else(Bytes::default, |buffer| buffer.initialized.missing(bytes))
     }
 
     /// The bytes written have a value from now on, or none if they were copied from such.

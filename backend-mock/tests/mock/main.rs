@@ -7,6 +7,7 @@ mod default_streams;
 mod explore;
 mod failures;
 mod functions;
+mod gathers;
 mod lifetime;
 mod litmus;
 mod memory;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use devarray::backend::{DownloadOp, ForeignStream, HostBuffer, Stream, UploadOp};
+use devarray_conformance::Rng;
 use devarray_mock::{Access, Code, MockDevice, Profile, ProfileSet, Schedule};
 
 use super::support::{Host, PLAIN, Queue};
@@ -33,17 +34,8 @@ enum Do {
     HostWrite { cell: usize },
 }
 
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, ways: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % ways
-    }
-}
-
 fn program(seed: u64) -> Vec<Do> {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     // Few streams in each, so that they meet.
     let streams: Vec<usize> = (0..3).map(|_| rng.below(STREAMS)).collect();
     let length = 3 + rng.below(8);

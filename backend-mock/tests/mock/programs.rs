@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use devarray::Result;
+use devarray_conformance::Rng;
 use devarray_mock::{MockBuffer, MockDevice, MockEvent};
 
 use crate::{explore::outcomes, support::Queue};
@@ -27,13 +28,9 @@ enum Step {
     Wait(usize),
 }
 
-/// A linear congruential generator is random enough to vary programs.
 fn program(seed: u64, len: usize) -> Vec<(usize, Step)> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
-    let mut below = |bound: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).expect("31 bits") % bound
-    };
+    let mut rng = Rng::new(seed);
+    let mut below = |bound: usize| rng.below(bound);
     let mut steps: Vec<(usize, Step)> = Vec::new();
     for index in 0..len {
         let records: Vec<usize> = (0..index).filter(|&i| matches!(steps[i].1, Step::Record)).collect();

@@ -7,6 +7,7 @@ mod dtype;
 mod mistake;
 mod of_elements;
 mod scalars;
+mod whole;
 
 pub use call::{Call, with_views};
 pub use check::{broadcast, check};
@@ -14,3 +15,4 @@ pub use dtype::{DtypeError, descr, element_type};
 pub use mistake::{Mistake, parsed};
 pub use of_elements::OfElements;
 pub use scalars::parse_scalars;
+pub use whole::Whole;

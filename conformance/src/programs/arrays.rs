@@ -3,12 +3,13 @@
 use std::thread;
 
 use devarray::{
-    Array, Context, Device, Layout, Order,
+    Array, Device, Layout, Order,
     layout::{IndexItem, Slice},
 };
 
 use super::{
-    machine::{Done, Elements, Held, MOST_ARRAYS, Machine, ORDER},
+    failure::{ORDER, SUCCEEDS},
+    machine::{Done, Elements, Held, MOST_ARRAYS, Machine},
     op::{Away, Part, Start},
     part::{Place, Step, sections_of},
 };
@@ -217,12 +218,6 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         if !Place::meet(&mut source, &mut place) {
             return Ok(());
         }
-        if self.there.is_none() {
-            let opened = self.harness.second_context().map_err(|violation| {
-                self.failure(super::machine::SUCCEEDS, "a second device", violation.message)
-            })?;
-            self.there = self.done(Context::stream(&opened), false)?;
-        }
         let Some(there) = self.there.clone() else { return Ok(()) };
         let values = self.due(other, &source);
         let crossed = source.view(self.arrays[other].array.view()).and_then(|from| {
@@ -246,7 +241,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         match away {
             Away::Here => drop(array),
             Away::Deferred => {
-                let context = self.context.clone();
+                let context = self.shared.context.clone();
                 let stream = self.stream(at).0;
                 let made = context.defer_cleanup(|| {
                     drop(array);
@@ -263,11 +258,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
                 let dropped = thread::spawn(move || drop(shared)).join();
                 drop(kept);
                 if dropped.is_err() {
-                    return Err(self.failure(
-                        super::machine::SUCCEEDS,
-                        "a drop",
-                        "a panic in another thread",
-                    ));
+                    return Err(self.failure(SUCCEEDS, "a drop", "a panic in another thread"));
                 }
             }
         }

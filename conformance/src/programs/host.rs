@@ -1,9 +1,15 @@
 //! Calls on pinned and borrowed host memory, on streams and on events.
 
-use devarray::{Device, Error, Transfer, TransferError};
+use std::{
+    mem,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+use devarray::{Device, Error, EventHandle, Transfer, TransferError};
 
 use super::{
-    machine::{Done, Elements, Failure, MOST_EVENTS, MOST_TRANSFERS, Machine, ORDER, ZEROED},
+    failure::{Failure, ORDER, ZEROED},
+    machine::{Done, Elements, MOST_EVENTS, MOST_TRANSFERS, Machine, lock},
     op::{End, Part},
 };
 
@@ -12,7 +18,9 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let (stream, strict) = self.stream(stream);
         let Some((at, place)) = self.place(to) else { return Ok(()) };
         let values = T::values(value, place.len());
-        let Some(mut host) = self.done(self.context.pinned::<T>(place.len()), false)? else { return Ok(()) };
+        let Some(mut host) = self.done(self.shared.context.pinned::<T>(place.len()), false)? else {
+            return Ok(());
+        };
         self.compare(&host, &vec![T::zeroed(); place.len()], ZEROED)?;
         host.copy_from_slice(&values);
         let started = match place.view_mut(self.arrays[at].array.view_mut()) {
@@ -28,7 +36,9 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
     pub(super) fn start_download(&mut self, stream: usize, from: &Part) -> Done {
         let (stream, strict) = self.stream(stream);
         let Some((at, place)) = self.place(from) else { return Ok(()) };
-        let Some(host) = self.done(self.context.pinned::<T>(place.len()), false)? else { return Ok(()) };
+        let Some(host) = self.done(self.shared.context.pinned::<T>(place.len()), false)? else {
+            return Ok(());
+        };
         self.compare(&host, &vec![T::zeroed(); place.len()], ZEROED)?;
         let due = self.due(at, &place);
         let started = match place.view(self.arrays[at].array.view()) {
@@ -102,11 +112,11 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             [up, down, look]
         });
         // Kept before anything is looked at: a device that is broken may still be writing.
-        self.borrowed.lists.extend([values, back, seen]);
+        self.borrowed.0.extend([values, back, seen]);
         let Some([up, down, look]) = self.done(ended, false)? else { return Ok(()) };
         self.done(up, strict)?;
         let ([.., back, seen], down, look) =
-            (&self.borrowed.lists[..], self.done(down, strict)?, self.done(look, strict)?)
+            (&self.borrowed.0[..], self.done(down, strict)?, self.done(look, strict)?)
         else {
             return Ok(());
         };
@@ -119,11 +129,15 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
     }
 
     pub(super) fn replace(&mut self, stream: usize, strict: bool) -> Done {
-        let at = stream % self.streams.len();
-        let opened = if strict { self.context.strict_stream() } else { self.context.stream() };
+        let context = &self.shared.context;
+        let opened = if strict { context.strict_stream() } else { context.stream() };
         if let Some(opened) = self.done(opened, false)? {
-            self.streams[at] = (opened, strict);
-            self.replaced = true;
+            self.shared.replaced.store(true, Relaxed);
+            let mut streams = lock(&self.shared.streams);
+            let at = stream % streams.len();
+            let before = mem::replace(&mut streams[at], (opened, strict));
+            drop(streams);
+            drop(before);
         }
         Ok(())
     }
@@ -131,29 +145,35 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
     pub(super) fn record(&mut self, stream: usize) -> Done {
         let (stream, _) = self.stream(stream);
         let Some(event) = self.done(stream.record(), false)? else { return Ok(()) };
-        if self.events.len() == MOST_EVENTS {
-            self.events.remove(0);
-        }
-        self.events.push(event);
+        let mut events = lock(&self.shared.events);
+        let oldest = (events.len() == MOST_EVENTS).then(|| events.remove(0));
+        events.push(Arc::new(event));
+        drop(events);
+        drop(oldest);
         Ok(())
     }
 
+    fn event(&self, event: usize) -> Option<Arc<EventHandle<D>>> {
+        let events = lock(&self.shared.events);
+        event.checked_rem(events.len()).map(|at| Arc::clone(&events[at]))
+    }
+
     pub(super) fn wait(&mut self, stream: usize, event: usize) -> Done {
-        let Some(at) = event.checked_rem(self.events.len()) else { return Ok(()) };
-        let waited = self.stream(stream).0.wait(&self.events[at]);
+        let Some(event) = self.event(event) else { return Ok(()) };
+        let waited = self.stream(stream).0.wait(&event);
         self.done(waited, false).map(drop)
     }
 
     pub(super) fn await_event(&mut self, event: usize, only_ask: bool) -> Done {
-        let Some(at) = event.checked_rem(self.events.len()) else { return Ok(()) };
-        let event = &self.events[at];
+        let Some(event) = self.event(event) else { return Ok(()) };
         let asked = if only_ask { event.query().map(drop) } else { event.synchronize() };
         self.done(asked, false).map(drop)
     }
 
     pub(super) fn join(&mut self, stream: usize) -> Done {
         let (stream, _) = self.stream(stream);
-        for (other, _) in &self.streams {
+        let others = lock(&self.shared.streams).clone();
+        for (other, _) in others {
             let waited = other.record().and_then(|event| stream.wait(&event));
             self.done(waited, false)?;
         }

@@ -2,9 +2,15 @@
 //! elements of each array, changed call by call.
 
 use std::{
-    fmt::{self, Debug},
+    cell::Cell,
+    fmt::Debug,
     mem,
     panic::{self, AssertUnwindSafe},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
 };
 
 use devarray::{
@@ -14,6 +20,7 @@ use devarray::{
 };
 
 use super::{
+    failure::{ALIVE, BACKGROUND, Failure, ORDER, REFUSED, SUCCEEDS},
     functions::Computing,
     op::{Item, Op, Part, Program},
     part::Place,
@@ -26,38 +33,6 @@ pub(super) const MOST_ARRAYS: usize = 6;
 pub(super) const MOST_EVENTS: usize = 8;
 /// Transfers in flight that a program has at most.
 pub(super) const MOST_TRANSFERS: usize = 4;
-
-/// What a program showed to be wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Failure {
-    /// The clause that does not hold.
-    pub clause: &'static str,
-    /// The operation that showed it, from 0; the number of operations if it showed at the end.
-    pub operation: usize,
-    /// What was due.
-    pub expected: String,
-    /// What came instead.
-    pub found: String,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { clause, operation, expected, found } = self;
-        write!(f, "{clause}\nexpected: {expected}\nfound:    {found}, at operation {operation}")
-    }
-}
-
-impl std::error::Error for Failure {}
-
-pub(super) const ORDER: &str =
-    "S1 to S8: a read gives what the calls before it wrote, in the order of the calls";
-pub(super) const SUCCEEDS: &str = "a legal call succeeds";
-const REFUSED: &str = "only a strict stream refuses a call";
-const BACKGROUND: &str = "nothing fails in the background";
-const ALIVE: &str = "nothing stays alive that was dropped";
-const PANICS: &str = "no call panics";
-pub(super) const ZEROED: &str = "pinned memory is zeroed";
 
 /// What arrays of programs hold.
 pub(super) trait Elements: Element + Debug + PartialEq {
@@ -113,39 +88,51 @@ pub(super) struct Held<T: Element, D: Device> {
 
 /// Lists that a device may still write to if it broke the promise of a scope: freed only if the
 /// whole program went well.
-pub(super) struct Borrowed<T> {
-    pub(super) lists: Vec<Vec<T>>,
-    is_free: bool,
+pub(super) struct Borrowed<T>(pub(super) Vec<Vec<T>>);
+
+impl<T> Borrowed<T> {
+    fn free(mut self) {
+        self.0.clear();
+    }
 }
 
 impl<T> Drop for Borrowed<T> {
     fn drop(&mut self) {
-        if !self.is_free {
-            mem::forget(mem::take(&mut self.lists));
-        }
+        mem::forget(mem::take(&mut self.0));
     }
 }
 
-pub(super) struct Machine<'h, T: Elements, D: Device> {
-    pub(super) harness: &'h Harness<D>,
+/// What the threads of a program have in common.
+pub(super) struct Shared<D: Device> {
     pub(super) context: Context<D>,
-    pub(super) computing: Option<Computing<D>>,
     /// Each with whether it is strict.
-    pub(super) streams: Vec<(StreamHandle<D>, bool)>,
+    pub(super) streams: Mutex<Vec<(StreamHandle<D>, bool)>>,
+    pub(super) events: Mutex<Vec<Arc<EventHandle<D>>>>,
+    /// Whether a stream was dropped, maybe with work pending.
+    pub(super) replaced: AtomicBool,
+    computing: Option<Computing<D>>,
+    /// Of the second device, if the program uses it.
+    there: Option<StreamHandle<D>>,
+}
+
+/// What one thread has.
+pub(super) struct Machine<'s, T: Elements, D: Device> {
+    pub(super) shared: &'s Shared<D>,
+    pub(super) computing: Option<Computing<D>>,
+    pub(super) there: Option<StreamHandle<D>>,
     pub(super) arrays: Vec<Held<T, D>>,
-    pub(super) events: Vec<EventHandle<D>>,
     pub(super) transfers: Vec<(Transfer<T, D>, Vec<T>)>,
     /// Host memory that scopes borrowed.
     pub(super) borrowed: Borrowed<T>,
-    /// The second device, once it was used.
-    pub(super) there: Option<StreamHandle<D>>,
-    /// Whether a stream was dropped, maybe with work pending.
-    pub(super) replaced: bool,
     /// The operation under way.
     pub(super) operation: usize,
 }
 
 pub(super) type Done = std::result::Result<(), Failure>;
+
+pub(super) fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs a program on a fresh device, with functions if there is something to compute them with.
 pub(super) fn run<D: Device>(
@@ -166,53 +153,114 @@ fn run_of<T: Elements, D: Device>(
     harness: &Harness<D>,
     computing: Option<Computing<D>>,
 ) -> Done {
-    let mut operation = 0;
-    let ran = panic::catch_unwind(AssertUnwindSafe(|| {
-        let mut machine = Machine::<T, D>::new(program.streams, harness, computing)?;
-        for (at, op) in program.ops.iter().enumerate() {
-            (machine.operation, operation) = (at, at);
-            machine.call(*op)?;
-        }
-        operation = program.ops.len();
-        machine.operation = operation;
-        machine.finish()
-    }));
-    ran.unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic");
-        let found = text.lines().next().unwrap_or_default().to_owned();
-        Err(Failure { clause: PANICS, operation, expected: "a result".into(), found })
+    let end = program.ops.len();
+    told(&Cell::new(end), || {
+        let shared = Shared::new(program, harness, computing)?;
+        let threads = program.threads.max(1);
+        let mut machines: Vec<_> = (0..threads).map(|_| Machine::<T, D>::new(&shared)).collect();
+        let mut outcomes: Vec<Done> = if let [machine] = &mut machines[..] {
+            vec![machine.calls(program, 0)]
+        } else {
+            thread::scope(|scope| {
+                let called: Vec<_> = (0..)
+                    .zip(&mut machines)
+                    .map(|(number, machine)| scope.spawn(move || machine.calls(program, number)))
+                    .collect();
+                let caught = |_| Err(Failure::panic(end, "a panic"));
+                called.into_iter().map(|thread| thread.join().unwrap_or_else(caught)).collect()
+            })
+        };
+        // That of the earliest operation, whichever thread was first.
+        outcomes.sort_by_key(|outcome| outcome.as_ref().err().map_or(end, |failure| failure.operation));
+        outcomes.into_iter().collect::<Done>()?;
+        machines.iter_mut().try_for_each(|machine| machine.read_all(end))?;
+        let borrowed: Vec<_> = machines.into_iter().map(|machine| machine.borrowed).collect();
+        shared.finish(end)?;
+        borrowed.into_iter().for_each(Borrowed::free);
+        Ok(())
     })
 }
 
-impl<'h, T: Elements, D: Device> Machine<'h, T, D> {
+/// What calls give, or that one panicked.
+fn told(operation: &Cell<usize>, calls: impl FnOnce() -> Done) -> Done {
+    panic::catch_unwind(AssertUnwindSafe(calls)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+        Err(Failure::panic(operation.get(), text.lines().next().unwrap_or_default()))
+    })
+}
+
+impl<D: Device> Shared<D> {
     fn new(
-        streams: usize,
-        harness: &'h Harness<D>,
+        program: &Program,
+        harness: &Harness<D>,
         computing: Option<Computing<D>>,
     ) -> std::result::Result<Self, Failure> {
-        let opens = |found| Failure {
-            clause: SUCCEEDS,
-            operation: 0,
-            expected: "a device and its streams".into(),
-            found,
-        };
+        let opens = |found| Failure::unexpected(SUCCEEDS, 0, "a device and its streams", found);
         let context = harness.context().map_err(|violation| opens(violation.message))?;
-        let streams: Result<Vec<_>> = (0..streams.max(1)).map(|_| Ok((context.stream()?, false))).collect();
-        let streams = streams.map_err(|error| opens(error.to_string()))?;
-        let (arrays, events, transfers) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self {
-            harness,
-            context,
-            computing,
-            streams,
-            arrays,
-            events,
-            transfers,
-            borrowed: Borrowed { lists: Vec::new(), is_free: false },
-            there: None,
-            replaced: false,
+        let streams: Result<Vec<_>> =
+            (0..program.streams.max(1)).map(|_| Ok((context.stream()?, false))).collect();
+        let streams = Mutex::new(streams.map_err(|error| opens(error.to_string()))?);
+        let there = if program.ops.iter().any(|op| matches!(op, Op::Across { .. })) {
+            let other = harness.second_context().map_err(|violation| opens(violation.message))?;
+            Some(other.stream().map_err(|error| opens(error.to_string()))?)
+        } else {
+            None
+        };
+        let (events, replaced) = (Mutex::default(), AtomicBool::new(false));
+        Ok(Self { context, streams, events, replaced, computing, there })
+    }
+
+    /// Drops all that there is but the context, and asks what is left.
+    fn finish(self, end: usize) -> Done {
+        let succeeds = |error: Error| Failure::unexpected(SUCCEEDS, end, "success", error);
+        for (stream, _) in mem::take(&mut *lock(&self.streams)) {
+            stream.synchronize().map_err(succeeds)?;
+        }
+        self.context.stream().and_then(|stream| stream.synchronize()).map_err(succeeds)?;
+        self.context.set_release_limits(ReleaseLimits::default());
+        self.context.set_pinned_limits(PinnedLimits::default());
+        // What a dropped stream still uses is given up when its work is found to be finished, and nobody
+        // can wait for that.
+        let mut alive = self.context.live_allocations();
+        let replaced = self.replaced.load(Relaxed);
+        alive.retain(|record| record.kind == MemoryKind::Device || !replaced);
+        if let Some(first) = alive.first() {
+            let found = format!("{}, first {first}", alive.len());
+            return Err(Failure::unexpected(ALIVE, end, "no live allocation", found));
+        }
+        match self.context.take_errors().first() {
+            Some(error) => Err(Failure::unexpected(BACKGROUND, end, "no error", error)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
+    fn new(shared: &'s Shared<D>) -> Self {
+        Self {
+            shared,
+            computing: shared.computing,
+            there: shared.there.clone(),
+            arrays: Vec::new(),
+            transfers: Vec::new(),
+            borrowed: Borrowed(Vec::new()),
             operation: 0,
+        }
+    }
+
+    /// Makes the calls of one thread.
+    fn calls(&mut self, program: &Program, number: usize) -> Done {
+        let at = Cell::new(0);
+        told(&at, || {
+            for (operation, op) in program.ops.iter().enumerate() {
+                if op.thread(program.threads) == number {
+                    self.operation = operation;
+                    at.set(operation);
+                    self.call(*op)?;
+                }
+            }
+            Ok(())
         })
     }
 
@@ -241,11 +289,11 @@ impl<'h, T: Elements, D: Device> Machine<'h, T, D> {
             Op::Scope { stream, to, from, value } => self.scope(stream, &to, &from, value),
             Op::Drop { array, away } => self.drop_array(array, away),
             Op::ReleaseLimit { count } => {
-                self.context.set_release_limits(ReleaseLimits::new(count % 4, 1 << 20));
+                self.shared.context.set_release_limits(ReleaseLimits::new(count % 4, 1 << 20));
                 Ok(())
             }
             Op::PinnedIdle { kib } => {
-                self.context.set_pinned_limits(PinnedLimits::new(usize::MAX, kib % 64 * 1024));
+                self.shared.context.set_pinned_limits(PinnedLimits::new(usize::MAX, kib % 64 * 1024));
                 Ok(())
             }
             Op::Replace { stream, strict } => self.replace(stream, strict),
@@ -262,7 +310,8 @@ impl<'h, T: Elements, D: Device> Machine<'h, T, D> {
     }
 
     pub(super) fn stream(&self, at: usize) -> (StreamHandle<D>, bool) {
-        self.streams[at % self.streams.len()].clone()
+        let streams = lock(&self.shared.streams);
+        streams[at % streams.len()].clone()
     }
 
     /// The array that a part is of, and where in it. None if there is no array.
@@ -324,37 +373,19 @@ impl<'h, T: Elements, D: Device> Machine<'h, T, D> {
         }
     }
 
-    /// Reads all that there is on a stream of its own, drops everything, and asks what is left.
-    fn finish(mut self) -> Done {
+    /// Reads all that there is on a stream of its own, and drops it.
+    fn read_all(&mut self, end: usize) -> Done {
+        self.operation = end;
         while let Some((transfer, due)) = self.transfers.pop() {
             self.ended(transfer, &due)?;
         }
-        let opened = self.context.stream();
+        let opened = self.shared.context.stream();
         let Some(stream) = self.done(opened, false)? else { return Ok(()) };
         for held in &self.arrays {
             let found = self.done(held.array.to_vec(&stream), false)?;
             self.compare(&found.unwrap_or_default(), &held.due, ORDER)?;
         }
         self.arrays.clear();
-        for (stream, _) in mem::take(&mut self.streams) {
-            self.done(stream.synchronize(), false)?;
-        }
-        self.done(stream.synchronize(), false)?;
-        self.context.set_release_limits(ReleaseLimits::default());
-        self.context.set_pinned_limits(PinnedLimits::default());
-        // What a dropped stream still uses is given up when its work is found to be finished, and nobody
-        // can wait for that.
-        let mut alive = self.context.live_allocations();
-        alive.retain(|record| record.kind == MemoryKind::Device || !self.replaced);
-        if let Some(first) = alive.first() {
-            return Err(self.failure(ALIVE, "no live allocation", format!("{}, first {first}", alive.len())));
-        }
-        match self.context.take_errors().first() {
-            Some(error) => Err(self.failure(BACKGROUND, "no error", error.to_string())),
-            None => {
-                self.borrowed.is_free = true;
-                Ok(())
-            }
-        }
+        self.done(stream.synchronize(), false).map(drop)
     }
 }

@@ -27,15 +27,24 @@ pub struct Program {
     pub item: Item,
     /// Streams, at least 1. Operations name them modulo that number.
     pub streams: usize,
+    /// Threads of the host that call at once, at least 1, each on arrays and transfers of its own;
+    /// streams, events and limits are shared.
+    pub threads: usize,
     /// Operations, in order.
     pub ops: Vec<Op>,
 }
 
 impl Program {
-    /// These operations.
+    /// These operations, all called by one thread.
     #[must_use]
     pub fn new(item: Item, streams: usize, ops: &[Op]) -> Self {
-        Self { item, streams, ops: ops.to_vec() }
+        Self { item, streams, threads: 1, ops: ops.to_vec() }
+    }
+
+    /// The same on this many threads; [`Op::thread`] says which operation is whose.
+    #[must_use]
+    pub fn on_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 }
 
@@ -207,4 +216,40 @@ pub enum Op {
     Join { stream: usize },
     /// Waits for a stream on the host.
     Synchronize { stream: usize },
+}
+
+impl Op {
+    /// Which of this many threads calls it: the same one, whatever other operations there are. Every
+    /// fourth number that it names something by is for the next thread.
+    #[must_use]
+    pub fn thread(&self, threads: usize) -> usize {
+        let named = match *self {
+            Self::Create { stream, .. }
+            | Self::Fill { stream, .. }
+            | Self::Upload { stream, .. }
+            | Self::UploadF { stream, .. }
+            | Self::Download { stream, .. }
+            | Self::Copy { stream, .. }
+            | Self::Sections { stream, .. }
+            | Self::Shift { stream, .. }
+            | Self::Contiguous { stream, .. }
+            | Self::Concatenate { stream, .. }
+            | Self::Map { stream, .. }
+            | Self::Greatest { stream, .. }
+            | Self::Across { stream, .. }
+            | Self::StartUpload { stream, .. }
+            | Self::StartDownload { stream, .. }
+            | Self::Scope { stream, .. }
+            | Self::Replace { stream, .. }
+            | Self::Record { stream }
+            | Self::Wait { stream, .. }
+            | Self::Join { stream }
+            | Self::Synchronize { stream } => stream,
+            Self::EndTransfer { transfer, .. } => transfer,
+            Self::Drop { array, .. } => array,
+            Self::AwaitEvent { event, .. } => event,
+            Self::ReleaseLimit { .. } | Self::PinnedIdle { .. } => 0,
+        };
+        named / 4 % threads.max(1)
+    }
 }

@@ -9,8 +9,9 @@ use proptest::{
 };
 
 use super::{
+    failure::Failure,
     functions::Computing,
-    machine::{Failure, run},
+    machine::run,
     op::{Op, Part, Program, Transform},
     strategies::programs,
 };
@@ -209,6 +210,9 @@ fn simpler(program: &Program) -> Vec<Program> {
     if program.streams > 1 {
         all.push(Program { streams: program.streams - 1, ..program.clone() });
     }
+    if program.threads > 1 {
+        all.push(Program { threads: program.threads - 1, ..program.clone() });
+    }
     for (at, op) in program.ops.iter().enumerate() {
         for which in 0..4 {
             let mut plainer = *op;
@@ -260,7 +264,8 @@ impl Program {
         for op in &self.ops {
             writeln!(f, "        Op::{},", qualified(op))?;
         }
-        write!(f, "    ]).{check}(&Harness::new(|| device())).unwrap() }}")
+        let threads = if self.threads > 1 { format!(".on_threads({})", self.threads) } else { String::new() };
+        write!(f, "    ]){threads}.{check}(&Harness::new(|| device())).unwrap() }}")
     }
 }
 

@@ -104,26 +104,21 @@ pub fn parts() -> BoxedStrategy<Part> {
     (NAMES, [transforms(), transforms()]).prop_map(|(array, transforms)| Part { array, transforms }).boxed()
 }
 
+fn creates() -> BoxedStrategy<Op> {
+    let starts = select(&[Start::Zeros, Start::Full, Start::Uploaded, Start::UploadedF, Start::Uninit][..]);
+    (NAMES, [extents(), extents(), extents()], 0_usize..4, starts, 0_usize..1000)
+        .prop_map(|(stream, extents, rank, start, value)| Op::Create { stream, extents, rank, start, value })
+        .boxed()
+}
+
 /// Operations of programs.
 pub fn ops() -> BoxedStrategy<Op> {
-    let stream = || 0_usize..4;
-    let starts = select(&[Start::Zeros, Start::Full, Start::Uploaded, Start::UploadedF, Start::Uninit][..]);
+    let stream = || NAMES;
     let formulas = select(&[Formula::Sum, Formula::Product, Formula::Maximum, Formula::Fold][..]);
     let on_two = || (stream(), parts(), parts());
     let on_one = || (stream(), parts(), 0_usize..1000);
     Union::new_weighted(vec![
-        (
-            5,
-            (stream(), [extents(), extents(), extents()], 0_usize..4, starts, 0_usize..1000)
-                .prop_map(|(stream, extents, rank, start, value)| Op::Create {
-                    stream,
-                    extents,
-                    rank,
-                    start,
-                    value,
-                })
-                .boxed(),
-        ),
+        (5, creates()),
         (2, on_one().prop_map(|(stream, to, value)| Op::Fill { stream, to, value }).boxed()),
         (2, on_one().prop_map(|(stream, to, value)| Op::Upload { stream, to, value }).boxed()),
         (1, on_one().prop_map(|(stream, to, value)| Op::UploadF { stream, to, value }).boxed()),
@@ -156,13 +151,13 @@ pub fn ops() -> BoxedStrategy<Op> {
         ),
         (1, on_two().prop_map(|(stream, first, second)| Op::Concatenate { stream, first, second }).boxed()),
         (
-            3,
+            6,
             (on_two(), formulas, 0_usize..1000)
                 .prop_map(|((stream, to, from), formula, value)| Op::Map { stream, to, from, formula, value })
                 .boxed(),
         ),
         (
-            2,
+            4,
             (stream(), parts(), NAMES)
                 .prop_map(|(stream, from, axis)| Op::Greatest { stream, from, axis })
                 .boxed(),
@@ -200,10 +195,18 @@ pub fn ops() -> BoxedStrategy<Op> {
     .boxed()
 }
 
-/// Programs of 1 to 4 streams and up to `most_ops` operations, the first two of which make arrays.
+/// Programs of 1 to 4 streams, 1 to 3 threads and up to `most_ops` operations, the first of which
+/// make arrays.
 pub fn programs(most_ops: usize) -> BoxedStrategy<Program> {
     let items = select(&[Item::U8, Item::Bytes3, Item::U32, Item::U64][..]);
-    (items, 1_usize..=4, vec(ops(), 1..=most_ops.max(1)))
-        .prop_map(|(item, streams, ops)| Program { item, streams, ops })
+    let threads = prop_oneof![4 => Just(1_usize), 1 => Just(2), 1 => Just(3)];
+    let most_ops = most_ops.max(2);
+    let first = vec(creates(), 1..=(most_ops / 2).min(5));
+    (items, 1_usize..=4, threads, first, vec(ops(), 1..=most_ops))
+        .prop_map(move |(item, streams, threads, mut all, ops)| {
+            all.extend(ops);
+            all.truncate(most_ops);
+            Program { item, streams, threads, ops: all }
+        })
         .boxed()
 }

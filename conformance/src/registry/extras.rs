@@ -145,6 +145,24 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (gathers, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            gathers {
+                G01 take "elements at indices of an axis, of any layout, in every mode";
+                G02 flat "positions of a flattened view, whatever its strides";
+                G03 along_axis "an index for each element, along one axis";
+                G04 rows "rows of every length, and many of them";
+                G05 put "elements put at indices, and nothing beside them";
+                G06 repeats "of many values for one place the last stays";
+                G07 select "what a mask selects, in order, and how much that is";
+                G08 told "an index out of range is told by the next wait, once, by name";
+                G09 waits "each kind of wait tells, and of each operation";
+                G10 ordered "gathers and copies on other streams wait for each other";
+                G11 refused "what does not fit is refused and enqueues nothing";
+            }
+        }
+    };
     (kernels, [$($callback:tt)+] $($before:tt)*) => {
         $($callback)+! {
             $($before)*

@@ -10,9 +10,10 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        Compute, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, Launch,
-        LaunchOp, MapOp, MemoryInfo, Quiesced, ReduceOp, Stream, UploadOp,
+        Compute, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, GatherOp,
+        Launch, LaunchOp, MapOp, MemoryInfo, Quiesced, ReduceOp, Stream, UploadOp,
     },
+    gather::IndexError,
 };
 
 /// A call that crosses the waist.
@@ -49,6 +50,8 @@ pub enum Call {
     Map,
     /// [`Compute::reduce`].
     Reduce,
+    /// [`Compute::gather`].
+    Gather,
     /// [`Launch::launch`].
     Launch,
 }
@@ -177,6 +180,10 @@ unsafe impl<D: Device> Device for Instrumented<D> {
         self.log.note(Call::AllocHost, self.info().backend)?;
         self.inner.alloc_host(len_bytes)
     }
+
+    fn take_index_error(&self) -> Option<IndexError> {
+        self.inner.take_index_error()
+    }
 }
 
 impl<D: Device> InstrumentedStream<D> {
@@ -260,6 +267,11 @@ unsafe impl<D: Compute> Compute for Instrumented<D> {
     fn reduce(&self, stream: &InstrumentedStream<D>, op: &ReduceOp<'_, D::Buffer>) -> Result<()> {
         stream.note(Call::Reduce)?;
         self.inner.reduce(&stream.inner, op)
+    }
+
+    fn gather(&self, stream: &InstrumentedStream<D>, op: &GatherOp<'_, D::Buffer>) -> Result<()> {
+        stream.note(Call::Gather)?;
+        self.inner.gather(&stream.inner, op)
     }
 }
 

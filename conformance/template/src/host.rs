@@ -3,11 +3,12 @@
 
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
+    collections::VecDeque,
     mem::ManuallyDrop,
     num::NonZeroUsize,
     ptr::{self, NonNull},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
@@ -15,10 +16,11 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        Buffer, Capability, Compute, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp,
+        Buffer, Capability, Compute, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, GatherOp,
         HostBuffer, MapOp, MemoryInfo, Operand, Quiesced, ReduceOp, Stream, UploadOp,
     },
     function::interpreter::{InputElements, ResultElements, interpret, interpret_reduction},
+    gather::{GatherMemory, IndexError, gather_on_host},
 };
 
 const BACKEND: &str = "host";
@@ -31,6 +33,8 @@ const MEMORY_BYTES: usize = 1 << 30;
 pub struct HostDevice {
     info: Arc<DeviceInfo>,
     used_bytes: Arc<AtomicUsize>,
+    /// Indices out of range that nobody was told of, the oldest first.
+    index_errors: Arc<Mutex<VecDeque<IndexError>>>,
 }
 
 impl Default for HostDevice {
@@ -43,8 +47,8 @@ impl HostDevice {
     /// A device of its own.
     pub fn new() -> Self {
         let mut info = DeviceInfo::new(BACKEND, "this host");
-        info.capabilities.extras = [Capability::Functions, Capability::Reductions].into();
-        Self { info: Arc::new(info), used_bytes: Arc::default() }
+        info.capabilities.extras = [Capability::Functions, Capability::Reductions, Capability::Gathers].into();
+        Self { info: Arc::new(info), used_bytes: Arc::default(), index_errors: Arc::default() }
     }
 }
 
@@ -71,6 +75,10 @@ unsafe impl Device for HostDevice {
 
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Block> {
         Block::alloc(self, len_bytes.get(), "alloc_host")
+    }
+
+    fn take_index_error(&self) -> Option<IndexError> {
+        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }
 
@@ -256,6 +264,20 @@ unsafe impl Compute for HostDevice {
         let (result, rows) = (written(op.result()), op.rows());
         // SAFETY: as for `map`.
         unsafe { interpret_reduction(op.work(), op.form(), &inputs, op.shape(), result, rows) }
+        Ok(())
+    }
+
+    fn gather(&self, _: &HostStream, op: &GatherOp<'_, DeviceMemory>) -> Result<()> {
+        let start = |memory: &DeviceMemory| memory.0.at(0);
+        let memory = GatherMemory {
+            indexed: start(op.indexed()),
+            indices: start(op.indices()),
+            mask: op.mask().map_or(ptr::null(), |mask| start(mask)),
+            elements: start(op.elements()),
+        };
+        // SAFETY: as for `map`.
+        let error = unsafe { gather_on_host(op.work(), memory) };
+        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).extend(error);
         Ok(())
     }
 }

@@ -22,12 +22,14 @@ use devarray::{
         HostBuffer, MemoryInfo, Quiesced, Stream, UploadOp,
     },
     copy::Plan,
+    gather::IndexError,
 };
 
 use crate::bug::Bug;
 
 mod compute;
 mod extras;
+mod gather;
 mod launch;
 mod memory;
 mod programs;
@@ -48,6 +50,8 @@ pub(crate) struct Broken<D> {
     scalars: Mutex<HashMap<u64, Vec<u64>>>,
     /// The values that each kernel was first launched with.
     values: Mutex<HashMap<&'static str, Vec<u8>>>,
+    /// The index that was told of last.
+    told: Mutex<Option<IndexError>>,
 }
 
 /// A stream of it. `aside` is a second queue, for what the bug takes out of order.
@@ -84,6 +88,7 @@ impl<D: Device> Broken<D> {
             registered: Mutex::default(),
             scalars: Mutex::default(),
             values: Mutex::default(),
+            told: Mutex::default(),
         }
     }
 }
@@ -126,6 +131,25 @@ unsafe impl<D: Device> Device for Broken<D> {
             unsafe { buffer.as_ptr().write_bytes(0xA5, buffer.len_bytes()) };
         }
         Ok(Kept::new(buffer))
+    }
+
+    fn take_index_error(&self) -> Option<IndexError> {
+        let error = self.inner.take_index_error();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.bug {
+            Bug::GathersNeverTell => None,
+            Bug::GathersTellTwice if error.is_none() => told.take(),
+            Bug::GathersTellTwice => {
+                *told = error;
+                error
+            }
+            Bug::GathersTellOfOne => {
+                // What else there is, is forgotten.
+                while error.is_some() && self.inner.take_index_error().is_some() {}
+                error
+            }
+            _ => error,
+        }
     }
 }
 

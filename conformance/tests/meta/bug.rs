@@ -90,6 +90,19 @@ pub(crate) enum Bug {
     ReductionsArgOfTheOther,
     ReductionsMiscount,
     ReductionsExclusiveIsInclusive,
+    GathersDoNothing,
+    GathersClampForWrap,
+    GathersReadIndicesSigned,
+    GathersIgnoreReversal,
+    GathersFlattenInMemoryOrder,
+    GathersLoseTail,
+    PutsKeepTheFirst,
+    PutsIgnoreTheMask,
+    GathersClampErrors,
+    GathersNeverTell,
+    GathersTellTwice,
+    GathersTellOfOne,
+    GathersOutOfOrder,
     KernelsDoNothing,
     KernelsKeepValues,
     KernelsRunTwice,
@@ -108,7 +121,7 @@ impl Bug {
         self as usize >= Self::ExtrasDeclaredButRefused as usize || matches!(self, Self::None)
     }
 
-    /// Whether it is in functions, reductions or kernels, which no law of another group computes.
+    /// Whether it is in functions, reductions, gathers or kernels, which no law of another group computes.
     pub(crate) const fn is_of_functions(self) -> bool {
         self as usize >= Self::FunctionsDoNothing as usize
     }
@@ -201,6 +214,19 @@ pub(crate) const KILLERS: &[(Bug, &str)] = &[
     (Bug::ReductionsArgOfTheOther, "reductions::places"),
     (Bug::ReductionsMiscount, "reductions::mean"),
     (Bug::ReductionsExclusiveIsInclusive, "reductions::running"),
+    (Bug::GathersDoNothing, "gathers::take"),
+    (Bug::GathersClampForWrap, "gathers::take"),
+    (Bug::GathersReadIndicesSigned, "gathers::told"),
+    (Bug::GathersIgnoreReversal, "gathers::along_axis"),
+    (Bug::GathersFlattenInMemoryOrder, "gathers::flat"),
+    (Bug::GathersLoseTail, "gathers::rows"),
+    (Bug::PutsKeepTheFirst, "gathers::repeats"),
+    (Bug::PutsIgnoreTheMask, "gathers::select"),
+    (Bug::GathersClampErrors, "gathers::told"),
+    (Bug::GathersNeverTell, "gathers::told"),
+    (Bug::GathersTellTwice, "gathers::told"),
+    (Bug::GathersTellOfOne, "gathers::waits"),
+    (Bug::GathersOutOfOrder, "gathers::ordered"),
     (Bug::KernelsDoNothing, "kernels::computes"),
     (Bug::KernelsKeepValues, "kernels::computes"),
     (Bug::KernelsRunTwice, "kernels::strided"),

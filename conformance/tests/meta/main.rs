@@ -27,7 +27,7 @@ use devarray::{
     },
 };
 use devarray_conformance::{
-    Harness, Instrumented, Law, all, foreign, functions, ipc, kernels, managed, mapped, peer, pool,
+    Harness, Instrumented, Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, peer, pool,
     reductions, registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
@@ -71,7 +71,7 @@ where
         + Launch,
 {
     let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
-    let extras = extras.into_iter().chain([functions(), reductions(), kernels()]);
+    let extras = extras.into_iter().chain([functions(), reductions(), gathers(), kernels()]);
     all().into_iter().chain(extras.flatten()).collect()
 }
 
@@ -81,7 +81,7 @@ where
 /// what bugs in the extras themselves break.
 fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     let of_functions =
-        ["functions::", "reductions::", "kernels::"].iter().any(|group| law.starts_with(group));
+        ["functions::", "reductions::", "gathers::", "kernels::"].iter().any(|group| law.starts_with(group));
     let of_all_extras = matches!(bug, Bug::None | Bug::ExtrasDeclaredButRefused | Bug::ExtrasWorkUndeclared);
     if of_functions != bug.is_of_functions() && !(of_functions && of_all_extras) {
         return false;
@@ -201,7 +201,7 @@ fn a_wrapper_without_a_bug_keeps_every_law() {
 fn an_instrumented_device_keeps_every_law() {
     let harness = Harness::new(|| simulator(Schedule::Lazy).map(|device| Instrumented::new(device).0))
         .with_cases(CASES);
-    let laws = all().into_iter().chain(functions()).chain(reductions()).chain(kernels());
+    let laws = all().into_iter().chain(functions()).chain(reductions()).chain(gathers()).chain(kernels());
     let broken: Vec<_> = laws.filter_map(|law| law.check(&harness).err()).collect();
     assert_eq!(broken, []);
 }
@@ -210,7 +210,7 @@ fn an_instrumented_device_keeps_every_law() {
 #[test]
 fn a_device_without_any_overlap_keeps_every_law() {
     let harness = Harness::new(|| simulator(Schedule::Eager)).with_cases(CASES);
-    let laws = all().into_iter().chain(functions()).chain(reductions()).chain(kernels());
+    let laws = all().into_iter().chain(functions()).chain(reductions()).chain(gathers()).chain(kernels());
     let broken: Vec<_> = laws.filter_map(|law| law.check(&harness).err()).collect();
     assert_eq!(broken, []);
 }

@@ -6,4 +6,4 @@
         Op::StartDownload { stream: 0, from: part(1, [Transform::Section(0, 1, 1), Transform::Whole]) },
         Op::EndTransfer { transfer: 0, end: End::Polled },
         Op::Drop { array: 0, away: Away::Elsewhere },
-    ]).check(&Harness::new(|| device())).unwrap() }
+    ]).on_threads(2).check(&Harness::new(|| device())).unwrap() }

@@ -70,7 +70,7 @@ impl<D: Door> Tensor<D> {
             }
         };
         let data = self.address()?;
-        if stream.context().device().is_host() {
+        if stream.device().is_host() {
             self.hand_over(stream, Consumer::Host)?;
         } else {
             self.gather(stream)?;
@@ -123,7 +123,7 @@ impl<D: Door> Tensor<D> {
             Some(strides) => strides_in_items(strides, &shape, data_type.item_bytes())?,
             None => dense_strides(&shape)?,
         };
-        if let Some(number) = interface.stream.filter(|_| !stream.context().device().is_host()) {
+        if let Some(number) = interface.stream.filter(|_| !stream.device().is_host()) {
             // SAFETY: passed on to the caller.
             let other = unsafe { ForeignStream::named(number) };
             stream

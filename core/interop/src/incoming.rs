@@ -55,7 +55,7 @@ impl Incoming {
             let layout = Layout::new(&self.shape, &self.strides, 0)?;
             // SAFETY: without elements nothing is adopted.
             let array = unsafe { ErasedArray::adopt(stream, 0, &layout, item_bytes, owner) }?;
-            return Ok(Tensor::imported(array, layout, self.data_type, self.read_only));
+            return Ok(Tensor::imported(array, None, self.data_type, self.read_only));
         }
         if self.address == 0 {
             return Err(field("data", "null, and there are elements"));
@@ -72,9 +72,9 @@ impl Incoming {
         let layout = if repeats {
             let layout = Layout::new(&self.shape, &self.strides, array.layout().offset())?;
             array.view_of(&layout)?;
-            layout
+            Some(layout)
         } else {
-            array.layout().clone()
+            None
         };
         Ok(Tensor::imported(array, layout, self.data_type, self.read_only || repeats))
     }
@@ -105,11 +105,11 @@ impl Incoming {
 
 /// Refuses memory of a device that this one does not reach.
 pub(crate) fn check_device<D: Door>(stream: &StreamHandle<D>, found: DeviceId) -> Result<()> {
-    let context = stream.context();
-    if context.device().reaches(found) {
+    let device = stream.device();
+    if device.reaches(found) {
         return Ok(());
     }
-    Err(DoorError::Device { found, own: context.device().id() })
+    Err(DoorError::Device { found, own: device.id() })
 }
 
 /// Strides in elements of strides in bytes.

@@ -2,6 +2,8 @@
 
 mod array_interface;
 pub mod arrow;
+#[cfg(feature = "arrow-buffer")]
+pub mod arrow_rs;
 mod backends;
 #[cfg(feature = "cudarc")]
 pub mod cudarc_slice;
@@ -12,6 +14,9 @@ pub mod dlpack;
 mod error;
 mod incoming;
 mod tensor;
+
+#[doc = include_str!("manual.md")]
+pub mod manual {}
 
 // The public interface is:
 pub use array_interface::ArrayInterface;

@@ -1,4 +1,5 @@
 //! An array on its way through a door.
+#![allow(unsafe_code)] // takes a promise that memory may be written; performs no unsafe operation
 
 use std::{fmt, sync::Arc};
 
@@ -54,7 +55,8 @@ pub enum Consumer {
 /// ```
 pub struct Tensor<D: Door> {
     array: Arc<ErasedArray<D>>,
-    layout: Layout,
+    /// None is the array's own: layouts are large, and most tensors have that one.
+    layout: Option<Layout>,
     data_type: DataType,
     read_only: bool,
 }
@@ -69,14 +71,13 @@ impl<D: Door> Tensor<D> {
         if array.item_bytes() != data_type.item_bytes() {
             return Err(DoorError::DataType { data_type, reason: "are of another size than the array's" });
         }
-        let layout = array.layout().clone();
-        Ok(Self { array: Arc::new(array), layout, data_type, read_only: false })
+        Ok(Self { array: Arc::new(array), layout: None, data_type, read_only: false })
     }
 
-    /// What an import made. The layout was checked against the array.
+    /// What an import made. A layout that is not the array's was checked against it.
     pub(crate) fn imported(
         array: ErasedArray<D>,
-        layout: Layout,
+        layout: Option<Layout>,
         data_type: DataType,
         read_only: bool,
     ) -> Self {
@@ -89,6 +90,18 @@ impl<D: Door> Tensor<D> {
         Self { read_only: true, ..self }
     }
 
+    /// The same, to be written although its producer said, or its form has it, that it is
+    /// read-only: a column of Arrow whose other users are known to be gone.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else reads or writes the memory while it is written here, and its producer lets it be
+    /// written. No two elements share memory.
+    #[must_use]
+    pub unsafe fn assume_writable(self) -> Self {
+        Self { read_only: false, ..self }
+    }
+
     /// The same memory under another layout, as a transform makes it of this one's: the two share
     /// the memory.
     ///
@@ -97,7 +110,7 @@ impl<D: Door> Tensor<D> {
     /// As [`ErasedArray::view_of`].
     pub fn with_layout(&self, layout: Layout) -> Result<Self> {
         self.array.view_of(&layout)?;
-        Ok(Self { layout, ..self.clone() })
+        Ok(Self { array: Arc::clone(&self.array), layout: Some(layout), ..*self })
     }
 
     /// What the elements are.
@@ -115,13 +128,19 @@ impl<D: Door> Tensor<D> {
     /// Where the elements lie.
     #[must_use]
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        self.layout.as_ref().unwrap_or_else(|| self.array.layout())
     }
 
     /// The context that the memory belongs to.
     #[must_use]
     pub fn context(&self) -> Context<D> {
         self.array.context()
+    }
+
+    /// The device that has the memory.
+    #[must_use]
+    pub fn device(&self) -> &D {
+        self.array.device()
     }
 
     /// The elements, to read.
@@ -153,7 +172,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// None: the layout was checked.
     pub fn erased(&self) -> Result<ErasedView<'_, D>> {
-        Ok(self.array.view_of(&self.layout)?)
+        Ok(self.array.view_of(self.layout())?)
     }
 
     /// The elements without their type, to write.
@@ -166,7 +185,10 @@ impl<D: Door> Tensor<D> {
             return Err(DoorError::ReadOnly);
         }
         let array = Arc::get_mut(&mut self.array).ok_or(DoorError::Shared)?;
-        Ok(array.view_mut_of(&self.layout)?)
+        match &self.layout {
+            Some(layout) => Ok(array.view_mut_of(layout)?),
+            None => Ok(array.view_mut()),
+        }
     }
 
     /// A copy that nobody else has: dense, in the order of the axes of this one. Does not
@@ -186,11 +208,12 @@ impl<D: Door> Tensor<D> {
     ///
     /// None but of devices that have no addresses for others.
     pub fn address(&self) -> Result<u64> {
-        let address = self.erased()?.address();
-        if address == 0 {
+        if self.layout().is_empty() {
             return Ok(0);
         }
-        let outside = self.context().device().address_outside(address);
+        // Inside the allocation, so that the product does not overflow.
+        let offset_bytes = self.layout().offset() * self.data_type.item_bytes();
+        let outside = self.array.device().address_outside(self.array.address() + offset_bytes as u64);
         outside.ok_or_else(|| crate::error::field("data", "the device has no address for other code"))
     }
 
@@ -201,11 +224,11 @@ impl<D: Door> Tensor<D> {
     /// What the device says; nothing is ordered then.
     #[track_caller]
     pub fn hand_over(&self, stream: &StreamHandle<D>, consumer: Consumer) -> Result<()> {
-        if self.layout.is_empty() {
+        if self.layout().is_empty() {
             return Ok(());
         }
-        let context = self.array.context();
-        let is_host = context.device().is_host();
+        let device = self.array.device();
+        let is_host = device.is_host();
         match consumer {
             Consumer::Unordered => {}
             Consumer::Stream(other) | Consumer::StreamForNow(other) if !is_host => {
@@ -218,7 +241,7 @@ impl<D: Door> Tensor<D> {
             }
         }
         if is_host {
-            Door::lend_to_host(context.device(), &self.erased()?, !self.read_only);
+            Door::lend_to_host(device, &self.erased()?, !self.read_only);
         }
         Ok(())
     }
@@ -230,7 +253,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// What the device says; nothing is ordered then.
     pub fn take_back(&self, stream: &StreamHandle<D>, from: ForeignStream) -> Result<()> {
-        if self.layout.is_empty() || stream.context().device().is_host() {
+        if self.layout().is_empty() || stream.device().is_host() {
             return Ok(());
         }
         stream.wait_for_foreign(from)?;
@@ -277,8 +300,13 @@ impl<D: Door> Lent<D> {
             // Nobody said where it works: the default stream is what most code uses.
             Consumer::Host | Consumer::Unordered => Fence::Stream(ForeignStream::LEGACY),
         };
-        let has_streams = !tensor.layout.is_empty() && !stream.context().device().is_host();
+        let has_streams = !tensor.layout().is_empty() && !stream.device().is_host();
         Ok(Self { tensor: tensor.clone(), fence: has_streams.then(|| (stream.clone(), fence)) })
+    }
+
+    /// Hands a tensor on that is in order with its consumer by itself, and comes back so.
+    pub(crate) fn onward(tensor: &Tensor<D>) -> Self {
+        Self { tensor: tensor.clone(), fence: None }
     }
 }
 
@@ -288,7 +316,7 @@ impl<D: Door> Drop for Lent<D> {
         let Some((stream, fence)) = self.fence.take() else { return };
         let ordered = match fence {
             Fence::Stream(from) => self.tensor.take_back(&stream, from),
-            Fence::Device => stream.context().device().finish().map_err(Into::into),
+            Fence::Device => stream.device().finish().map_err(Into::into),
         };
         if ordered.is_err() {
             std::mem::forget(self.tensor.clone());
@@ -298,9 +326,8 @@ impl<D: Door> Drop for Lent<D> {
 
 impl<T: DoorElement, D: Door> From<Array<T, D>> for Tensor<D> {
     fn from(array: Array<T, D>) -> Self {
-        let (array, read_only) = (array.into_erased(), false);
-        let layout = array.layout().clone();
-        Self { array: Arc::new(array), layout, data_type: T::DATA_TYPE, read_only }
+        let array = Arc::new(array.into_erased());
+        Self { array, layout: None, data_type: T::DATA_TYPE, read_only: false }
     }
 }
 
@@ -312,23 +339,24 @@ impl<D: Door> Clone for Tensor<D> {
 
 impl<D: Door> NdLayout for Tensor<D> {
     fn shape(&self) -> &[usize] {
-        self.layout.shape()
+        self.layout().shape()
     }
 
     fn strides(&self) -> &[isize] {
-        self.layout.strides()
+        self.layout().strides()
     }
 
     fn offset(&self) -> usize {
-        self.layout.offset()
+        self.layout().offset()
     }
 }
 
 impl<D: Door> fmt::Debug for Tensor<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { layout, data_type, read_only, .. } = self;
+        let Self { data_type, read_only, .. } = self;
+        let layout = self.layout();
         let access = if *read_only { ", read-only" } else { "" };
-        let info = self.context().device().info().backend;
+        let info = self.array.device().info().backend;
         write!(f, "Tensor({data_type} {:?} strides {:?} on {info}{access})", layout.shape(), layout.strides())
     }
 }

@@ -176,6 +176,12 @@ impl<D: Device> ErasedArray<D> {
         Context::of(&self.allocation.core)
     }
 
+    /// The device that its memory is of, without another handle on the context.
+    #[must_use]
+    pub fn device(&self) -> &D {
+        &self.allocation.core.device
+    }
+
     /// Where the elements lie.
     #[must_use]
     pub fn layout(&self) -> &Layout {

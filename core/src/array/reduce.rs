@@ -16,7 +16,7 @@ use crate::{
 
 /// Which axes are reduced, and the order that has the others first.
 pub(super) struct Reduced {
-    shape: Axes<usize>,
+    pub(super) shape: Axes<usize>,
     kept: Vec<usize>,
     reduced: Vec<usize>,
 }
@@ -62,11 +62,11 @@ impl Reduced {
     }
 
     /// The axes that are kept, then those that are reduced.
-    fn order(&self) -> Vec<usize> {
+    pub(super) fn order(&self) -> Vec<usize> {
         self.kept.iter().chain(&self.reduced).copied().collect()
     }
 
-    fn shape_of_result(&self, keep_axes: bool) -> Axes<usize> {
+    pub(super) fn shape_of_result(&self, keep_axes: bool) -> Axes<usize> {
         let extent = |axis: usize| if self.reduced.contains(&axis) { 1 } else { self.shape[axis] };
         let axes = 0..self.shape.len();
         axes.filter(|axis| keep_axes || !self.reduced.contains(axis)).map(extent).collect()
@@ -203,7 +203,7 @@ impl Function {
     }
 }
 
-fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), LayoutError> {
+pub(super) fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), LayoutError> {
     if expected == found {
         return Ok(());
     }
@@ -251,7 +251,7 @@ impl Lowered {
         let operands = operands(&inputs, reduced, &order)?;
         let shape: Axes<usize> = order.iter().map(|&axis| reduced.shape[axis]).collect();
         let programs =
-            [&spread.element, &self.element].map(|element| element.program().with_positions(&order));
+            [&spread.element, &self.element].map(|element| element.combined_program().with_positions(&order));
         let [first, second] = programs;
         let (first, second) = (first?, second?);
         let (of_mean, of_result) = (spread.finish.program(), self.finish.program());
@@ -318,13 +318,13 @@ impl Lowered {
 }
 
 /// The layout with its axes in another order.
-fn permuted(layout: &Layout, order: &[usize]) -> Result<Layout, LayoutError> {
+pub(super) fn permuted(layout: &Layout, order: &[usize]) -> Result<Layout, LayoutError> {
     let axes: Vec<isize> = order.iter().map(|&axis| axis.cast_signed()).collect();
     layout.permute(&axes)
 }
 
 /// Inputs broadcast together, their axes in an order.
-fn operands<'a, D: Compute>(
+pub(super) fn operands<'a, D: Compute>(
     inputs: &'a [ErasedView<'_, D>],
     reduced: &Reduced,
     order: &[usize],
@@ -350,7 +350,7 @@ fn submit<D: Compute>(
     let order = reduced.order();
     let operands = operands(inputs, reduced, &order)?;
     let shape: Axes<usize> = order.iter().map(|&axis| reduced.shape[axis]).collect();
-    let program = element.program().with_positions(&order)?;
+    let program = element.combined_program().with_positions(&order)?;
     let finish = finish.program();
     let work = Reducing { program: &program, scalars, combine, finish, finish_scalars };
     stream.0.reduce(work, form, &shape, &operands, result)

@@ -35,13 +35,15 @@ pub enum Capability {
     Functions,
     /// Elements are reduced along axes.
     Reductions,
+    /// Elements are picked and put by index.
+    Gathers,
     /// Kernels of the program's own are launched.
     Kernels,
 }
 
 impl Capability {
     /// Every extra, in order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::EventTiming,
         Self::RegisteredMemory,
         Self::MappedMemory,
@@ -54,6 +56,7 @@ impl Capability {
         Self::ForeignMemory,
         Self::Functions,
         Self::Reductions,
+        Self::Gathers,
         Self::Kernels,
     ];
 
@@ -73,6 +76,7 @@ impl Capability {
             Self::ForeignMemory => "device memory of other code",
             Self::Functions => "functions on elements",
             Self::Reductions => "reductions of elements",
+            Self::Gathers => "elements by index",
             Self::Kernels => "kernels of the program's own",
         }
     }

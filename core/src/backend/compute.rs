@@ -1,9 +1,11 @@
 //! Functions on device memory.
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
+mod gather;
 mod map;
 mod reduce;
 
+pub use gather::GatherOp;
 pub use map::{MapOp, Operand};
 pub use reduce::{ReduceForm, ReduceOp};
 
@@ -68,5 +70,43 @@ pub unsafe trait Compute: Device {
     ) -> Result<()> {
         self.reduce(stream, first)?;
         self.reduce(stream, second)
+    }
+
+    /// As [`reduce_twice`](Self::reduce_twice), and computes a function of every element with both
+    /// outcomes: `last` has the inputs of `second` and behind them the result of `second`, repeated
+    /// along the rows. Does not synchronize.
+    ///
+    /// Nothing else reads the results of `first` and `second`. A backend that computes all at once
+    /// need not write them.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce) and [`map`](Self::map); what is between may have changed.
+    fn normalize(
+        &self,
+        stream: &Self::Stream,
+        [first, second]: [&ReduceOp<'_, Self::Buffer>; 2],
+        last: &MapOp<'_, Self::Buffer>,
+    ) -> Result<()> {
+        self.reduce_twice(stream, first, second)?;
+        self.map(stream, last)
+    }
+
+    /// Picks or puts elements by index, if the device has the extra
+    /// [`Gathers`](Capability::Gathers). Does not synchronize.
+    ///
+    /// What it does is in [`gather`](crate::gather), to the byte. A backend whose memory the host
+    /// reaches calls [`gather_on_host`](crate::gather::gather_on_host). An index that is an error is
+    /// kept until [`take_index_error`](Device::take_index_error) is asked for it; a wait that covers
+    /// the operation ends after that.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`], of [`Gathers`](Capability::Gathers).
+    /// - What the device says. Nothing was enqueued, and nothing is changed.
+    fn gather(&self, stream: &Self::Stream, op: &GatherOp<'_, Self::Buffer>) -> Result<()> {
+        let _ = (stream, op);
+        let (backend, operation, capability) = (self.info().backend, "gather", Capability::Gathers);
+        Err(Error::Unsupported { backend, operation, capability })
     }
 }

@@ -4,7 +4,7 @@
 use std::{fmt::Debug, num::NonZeroUsize};
 
 use super::{Buffer, DeviceInfo, Event, HostBuffer, MemoryInfo, Stream};
-use crate::Result;
+use crate::{Result, gather::IndexError};
 
 /// One device and the family of types that belong to it.
 ///
@@ -65,4 +65,13 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost) or
     /// [`Driver`](crate::Error::Driver): nothing was allocated.
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Self::HostBuffer>;
+
+    /// Takes an index that a [`gather`](super::Compute::gather) found to be out of range: of each
+    /// that is finished one, the oldest first, and then none. Does not synchronize and does not call
+    /// the driver.
+    ///
+    /// Core asks after every wait of the program. None, as here, of a device that gathers nothing.
+    fn take_index_error(&self) -> Option<IndexError> {
+        None
+    }
 }

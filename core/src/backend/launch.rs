@@ -21,7 +21,8 @@ use crate::{
 ///
 /// An operation holds a [`Declaration`] and its arguments. A backend with device code of its own
 /// looks for its image there; one whose memory the host reaches calls the host function, at the
-/// operation's turn.
+/// operation's turn. The function [panics](crate::kernel::HostFunction) if what its author wrote
+/// does, and then other operations go on.
 ///
 /// # Safety
 ///

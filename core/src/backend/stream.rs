@@ -3,7 +3,7 @@
 
 use std::{fmt::Debug, num::NonZeroUsize};
 
-use super::{CopyOp, DeclaredAccess, Device, DownloadOp, FillOp, FreeOp, Quiesced, UploadOp};
+use super::{CopyOp, DeclaredAccess, Device, DownloadOp, Fetch, FillOp, FreeOp, Quiesced, UploadOp};
 use crate::Result;
 
 /// A queue whose operations run one after another, asynchronously to the host and to other streams.
@@ -115,6 +115,12 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     ///
     /// Nothing was enqueued: the host memory is not written any more.
     fn download(&self, op: &DownloadOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
+
+    /// A quicker way than a download and a wait for a few bytes, if there is one now. None, as here,
+    /// if not.
+    fn fetching(&self) -> Option<&dyn Fetch<<Self::Device as Device>::Buffer>> {
+        None
+    }
 
     /// Captures everything enqueued so far (S3). Does not synchronize.
     ///

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::place::Place;
+use super::{place::Place, promised::Promised};
 use crate::{
     Array, Device, ErasedArray, LayoutError, Result, StreamHandle,
     allocation::Allocation,
@@ -25,8 +25,8 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     /// memory looks written by `stream`: what other code enqueued there before runs before all
     /// uses, on every stream.
     ///
-    /// `owner` is dropped when the array, its views and all work on them are gone, on whichever
-    /// thread notices, at the latest with the context: so it must not hold the context, nor a
+    /// `owner` is dropped when the array, its views and all work on them are gone, at once if there
+    /// was no work, else on whichever thread notices, at the latest with the context: so it must not hold the context, nor a
     /// stream or array of it. Without elements the address may be anything, nothing is adopted,
     /// and the owner is dropped at once; so it is on an error.
     ///
@@ -99,23 +99,23 @@ impl<D: ForeignMemory> ErasedArray<D> {
         let Place { start, bytes, layout } = Place::of(address, layout, item_bytes)?;
         // SAFETY: passed on to the caller; the owner is dropped after what the device keeps.
         let (buffer, adopted) = unsafe { stream.0.core.device.adopt(start, bytes) }?;
-        let promised = Box::new((layout.clone(), item_bytes));
-        let allocation = lent_to(&stream.0, buffer, Box::new((adopted, owner)), promised);
+        let promised = Promised::elements(&layout, item_bytes);
+        let owner = Box::new((adopted, owner));
+        let allocation = lent_to(&stream.0, buffer, owner, promised, AccessLog::of_adoption);
         Ok(Self::of_allocation(Arc::new(allocation), layout, item_bytes))
     }
 }
 
-/// Memory of an owner, of which the promised elements are used, after what `stream` was given so
-/// far.
+/// Memory of an owner, of which what is promised is used, after what `stream` was given so far;
+/// `first` makes the access that its coming in counts as.
 pub(crate) fn lent_to<D: Device>(
     stream: &StreamCore<D>,
     buffer: D::Buffer,
     owner: Owner,
-    promised: Box<(Layout, usize)>,
+    promised: Promised,
+    first: fn(usize, u64, usize) -> AccessLog,
 ) -> Allocation<D> {
     let sequence = lock(&stream.core.tracker).note_alloc(stream.lane.index);
-    let uses = AccessLog::of_alloc(stream.lane.index, sequence, buffer.len_bytes());
-    let allocation = Allocation::lent_in_part(&stream.core, buffer, owner, Some(promised));
-    *lock(&allocation.uses) = uses;
-    allocation
+    let uses = first(stream.lane.index, sequence, buffer.len_bytes());
+    Allocation::lent_in_part(&stream.core, buffer, owner, Some(promised), uses)
 }

@@ -22,6 +22,16 @@ impl Function {
     /// The function in primitives, for backends.
     #[must_use]
     pub fn expand(&self) -> Program {
+        self.expand_with(true)
+    }
+
+    /// The same, of elements that are combined and not stored: a NaN of 32 or 64 bits is any, since
+    /// what becomes of it is a NaN again, and is made canonical when that is stored.
+    pub(super) fn expand_combined(&self) -> Program {
+        self.expand_with(!matches!(self.result_type(), ElementType::F32 | ElementType::F64))
+    }
+
+    fn expand_with(&self, is_stored: bool) -> Program {
         let mut emitter = Emitter::new(self.inputs(), self.scalars());
         let mut registers: Vec<Register> = Vec::with_capacity(self.nodes().len());
         for node in self.nodes() {
@@ -30,8 +40,8 @@ impl Function {
             registers.push(register);
         }
         let (result_type, result) = (self.result_type(), registers[self.result().index()]);
-        let stored = emitter.stored(result_type, result);
-        emitter.builder.finish(stored, result_type)
+        let result = if is_stored { emitter.stored(result_type, result) } else { result };
+        emitter.builder.finish(result, result_type)
     }
 }
 

@@ -20,6 +20,7 @@
 
 mod builder;
 pub(super) mod fold;
+mod known;
 
 use std::{
     fmt,

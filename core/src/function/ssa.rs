@@ -156,8 +156,8 @@ struct Parts {
     scalars: Vec<ElementType>,
     nodes: Vec<Node>,
     needed_rank: usize,
-    /// Once it was asked for.
-    program: OnceLock<Program>,
+    /// Once they were asked for: of elements that are stored, and of ones that are combined.
+    programs: [OnceLock<Program>; 2],
 }
 
 impl Function {
@@ -193,12 +193,12 @@ impl Function {
             _ => None,
         });
         let needed_rank = axes.max().unwrap_or(0);
-        Self(Arc::new(Parts { inputs, scalars, nodes: kept, needed_rank, program: OnceLock::new() }))
+        Self(Arc::new(Parts { inputs, scalars, nodes: kept, needed_rank, programs: Default::default() }))
     }
 
-    /// Where its program is kept.
-    pub(super) fn kept_program(&self) -> &OnceLock<Program> {
-        &self.0.program
+    /// Where its programs are kept.
+    pub(super) fn kept_programs(&self) -> &[OnceLock<Program>; 2] {
+        &self.0.programs
     }
 
     /// The types of the inputs `x0`, `x1` ….

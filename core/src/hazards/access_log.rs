@@ -22,6 +22,8 @@ pub(crate) struct Access {
     pub(crate) write: bool,
     /// It stands for several, and its footprint for bytes that none of them touched.
     pub(crate) blurred: bool,
+    /// Nothing was enqueued: memory came in, to be used after what the stream was given before.
+    pub(crate) nominal: bool,
 }
 
 impl Access {
@@ -40,9 +42,21 @@ impl AccessLog {
     /// `sequence` of a lane.
     #[inline]
     pub(crate) fn of_alloc(lane: usize, sequence: u64, len_bytes: usize) -> Self {
+        Self::of_first(lane, sequence, len_bytes, false)
+    }
+
+    /// As [`of_alloc`](Self::of_alloc), of memory that was there before: the device does nothing to
+    /// it.
+    #[inline]
+    pub(crate) fn of_adoption(lane: usize, sequence: u64, len_bytes: usize) -> Self {
+        Self::of_first(lane, sequence, len_bytes, true)
+    }
+
+    #[inline]
+    fn of_first(lane: usize, sequence: u64, len_bytes: usize, nominal: bool) -> Self {
         let footprint = Footprint::solid(0, len_bytes);
         let mut uses = SmallVec::new();
-        uses.push(Access { lane, sequence, footprint, write: true, blurred: false });
+        uses.push(Access { lane, sequence, footprint, write: true, blurred: false, nominal });
         Self(uses)
     }
 
@@ -85,6 +99,7 @@ impl AccessLog {
                     m.sequence = m.sequence.max(u.sequence);
                     m.footprint = m.footprint.join(&u.footprint);
                     m.blurred = true;
+                    m.nominal &= u.nominal;
                 }
                 None => merged.push(*u),
             }
@@ -104,7 +119,7 @@ mod tests {
 
     fn access(lane: usize, sequence: u64, bytes: std::ops::Range<usize>, write: bool) -> Access {
         let footprint = Footprint::solid(bytes.start, bytes.end);
-        Access { lane, sequence, footprint, write, blurred: false }
+        Access { lane, sequence, footprint, write, blurred: false, nominal: false }
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub(crate) struct AllocationAccess<'a, D: Device> {
 
 impl<D: Device> AllocationAccess<'_, D> {
     fn as_use(&self, lane: usize, sequence: u64) -> Access {
-        Access { lane, sequence, footprint: self.footprint, write: self.write, blurred: false }
+        let Self { footprint, write, .. } = *self;
+        Access { lane, sequence, footprint, write, blurred: false, nominal: false }
     }
 }
 
@@ -156,7 +157,7 @@ impl<D: Device> HazardTracker<D> {
     pub(crate) fn order_free(&mut self, lane: usize, len_bytes: usize, uses: &AccessLog) -> Result<()> {
         let footprint = Footprint::solid(0, len_bytes);
         let sequence = self.lanes[lane].sequence + 1;
-        let next = Access { lane, sequence, footprint, write: true, blurred: false };
+        let next = Access { lane, sequence, footprint, write: true, blurred: false, nominal: false };
         uses.conflicting(&next)
             .try_for_each(|earlier| self.order_after(lane, Mode::Automatic, "free", earlier))
     }
@@ -197,6 +198,7 @@ impl<D: Device> HazardTracker<D> {
                 write: earlier.write,
                 start_byte: earlier.footprint.start,
                 end_byte: earlier.footprint.end,
+                argument: None,
             };
             return Err(Error::Hazard { backend: self.backend, operation, hazard });
         }

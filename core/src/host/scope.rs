@@ -68,7 +68,7 @@ impl<D: Device> StreamHandle<D> {
     ) -> Result<R> {
         let scope = Scope { stream: self, scope: PhantomData, env: PhantomData };
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
-        let end = match panic::catch_unwind(AssertUnwindSafe(|| self.0.quiesce())) {
+        let end = match panic::catch_unwind(AssertUnwindSafe(|| self.0.core.tell(self.0.quiesce()))) {
             Ok(Quiesced::Unknown(error)) => abort(&error),
             Ok(end) => end,
             Err(_) => abort(&"the wait panicked"),

@@ -5,8 +5,14 @@ use std::sync::Arc;
 
 use super::RemoteArray;
 use crate::{
-    Array, ErasedArray, LayoutError, Result, StreamHandle, allocation::Allocation, array::Element,
-    backend::Ipc, context::lock, foreign::lent_to, layout::Injectivity,
+    Array, ErasedArray, LayoutError, Result, StreamHandle,
+    allocation::Allocation,
+    array::Element,
+    backend::Ipc,
+    context::lock,
+    foreign::{Promised, lent_to},
+    hazards::AccessLog,
+    layout::Injectivity,
 };
 
 impl<T: Element, D: Ipc> Array<T, D> {
@@ -59,8 +65,8 @@ impl<T: Element, D: Ipc> Array<T, D> {
             // SAFETY: as above; the event is kept with the memory.
             unsafe { device.wait_exported(&stream.0.raw, &remote.event) }?;
             drop(submission);
-            let promised = Box::new((remote.layout.clone(), item_bytes));
-            lent_to(&stream.0, buffer, Box::new(opened), promised)
+            let promised = Promised::elements(&remote.layout, item_bytes);
+            lent_to(&stream.0, buffer, Box::new(opened), promised, AccessLog::of_alloc)
         };
         let (allocation, layout) = (Arc::new(allocation), remote.layout.clone());
         Ok(Self::of_erased(ErasedArray::of_allocation(allocation, layout, item_bytes)))

@@ -3,7 +3,9 @@
 
 use std::{fmt, marker::PhantomData, slice};
 
-use super::{ArgumentKind, Bound, HostArgument, HostView, HostViewMut, Passed, Passing, Permission};
+use super::{
+    ArgumentKind, ArgumentLayout, Bound, HostArgument, HostView, HostViewMut, Passed, Passing, Permission,
+};
 use crate::{array::Element, backend::Device, layout::Layout};
 
 /// Elements that a kernel reads. See the [table](super).
@@ -115,14 +117,15 @@ pub trait Argument: sealed::Sealed {
     const KIND: ArgumentKind;
     /// What is kept of what a call gives.
     type Bound<'a, D: Device>;
-    /// What the part of a kernel gets that says what is launched: the layout, or the value.
+    /// What the part of a kernel gets that says what is launched: the [layout](ArgumentLayout), or
+    /// the value.
     type Known<'a>;
     /// What the host function gets.
     type Host<'h>;
 
     /// What is known of it before the launch.
     #[doc(hidden)]
-    fn known<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>) -> Self::Known<'b>;
+    fn known<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>, name: &'static str) -> Self::Known<'b>;
 
     /// It without its type.
     #[doc(hidden)]
@@ -164,11 +167,14 @@ macro_rules! of_elements {
         impl<T: Element, L: Form> Argument for $kind<T, L> {
             const KIND: ArgumentKind = elements::<T, L>(Permission::$permission);
             type Bound<'a, D: Device> = Bound<'a, D>;
-            type Known<'a> = &'a Layout;
+            type Known<'a> = ArgumentLayout<'a>;
             type Host<'h> = L::$view<'h, T>;
 
-            fn known<'b, 'a: 'b, D: Device>(bound: &'b Bound<'a, D>) -> &'b Layout {
-                bound.0.layout
+            fn known<'b, 'a: 'b, D: Device>(
+                bound: &'b Bound<'a, D>,
+                name: &'static str,
+            ) -> ArgumentLayout<'b> {
+                ArgumentLayout::new(name, bound.0.layout)
             }
 
             fn erased<'b, 'a: 'b, D: Device>(bound: &'b Bound<'a, D>) -> Passing<'b, D> {
@@ -197,7 +203,7 @@ impl<S: Element> Argument for S {
     type Known<'a> = S;
     type Host<'h> = S;
 
-    fn known<'b, 'a: 'b, D: Device>(bound: &'b S) -> S {
+    fn known<'b, 'a: 'b, D: Device>(bound: &'b S, _: &'static str) -> S {
         *bound
     }
 

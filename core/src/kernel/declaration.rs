@@ -21,6 +21,11 @@ pub struct Declaration {
 ///
 /// Of a call: there is one argument for each that is declared, of its kind. Elements lie at their
 /// start, in memory that nobody else uses meanwhile, initialized, and aligned as their type asks.
+///
+/// # Panics
+///
+/// If what the author wrote panics. It does so where it calls a device: the device that runs it
+/// waits for it.
 pub type HostFunction = unsafe fn(&[HostArgument<'_>]);
 
 /// One argument of a [`HostFunction`].
@@ -172,19 +177,34 @@ pub enum ImageCode {
 }
 
 impl Image {
-    /// PTX text: `Image::ptx(include_str!("scale.ptx"), "scale")`.
+    /// PTX text: `unsafe { Image::ptx(include_str!("scale.ptx"), "scale") }`.
+    ///
+    /// # Safety
+    ///
+    /// Of each kernel that is declared with it, for every launch that the kernel's own part does
+    /// not refuse:
+    ///
+    /// - The entry takes the parameters that the arguments are [passed as](mod@crate::kernel).
+    /// - It reads elements of arguments that may be read, writes elements of those that may be
+    ///   written, writes all elements of those that are `Out`, and touches no other memory but its
+    ///   own shared memory and the module's variables.
+    /// - It ends.
     #[must_use]
-    pub const fn ptx(text: &'static str, entry: &'static str) -> Self {
+    pub const unsafe fn ptx(text: &'static str, entry: &'static str) -> Self {
         Self { code: ImageCode::Ptx(text), entry }
     }
 
-    /// A cubin or a fatbin: `Image::binary(include_bytes!("scale.cubin"), "scale")`.
+    /// A cubin or a fatbin: `unsafe { Image::binary(include_bytes!("scale.cubin"), "scale") }`.
+    ///
+    /// # Safety
+    ///
+    /// As [`ptx`](Self::ptx) asks. The code is whole: it says of itself how long it is.
     #[must_use]
-    pub const fn binary(code: &'static [u8], entry: &'static str) -> Self {
+    pub const unsafe fn binary(code: &'static [u8], entry: &'static str) -> Self {
         Self { code: ImageCode::Binary(code), entry }
     }
 
-    /// None yet: the kernel runs on the simulator alone.
+    /// None yet: the kernel runs on the simulator alone. Safe, as there is no device code.
     #[must_use]
     pub const fn none() -> Self {
         Self { code: ImageCode::None, entry: "" }
@@ -239,13 +259,9 @@ impl Declaration {
     ///
     /// # Safety
     ///
-    /// For every launch that the kernel's own part does not refuse:
-    ///
-    /// - The entry of the image takes the parameters that the arguments are passed as. It reads
-    ///   elements of arguments that may be read, writes elements of those that may be written,
-    ///   writes all elements of those that are `Write`, and touches no other memory but its own
-    ///   shared memory and the module's variables. It ends.
-    /// - `host` does the same with what it is given, and may be called from any thread.
+    /// - `host` may be called as [`HostFunction`] says, with arguments of these kinds, from any
+    ///   thread. It does with them what they permit.
+    /// - Who made the image vouches for it with these arguments.
     #[must_use]
     pub const unsafe fn new(
         name: &'static str,

@@ -84,6 +84,34 @@ pub enum KernelError {
         /// Axes given.
         found: usize,
     },
+    /// An argument has another number of elements than the kernel needs.
+    #[error("argument `{argument}` must have {expected} elements, and has {found}")]
+    Length {
+        /// Its name.
+        argument: &'static str,
+        /// Elements that are needed.
+        expected: usize,
+        /// Elements given.
+        found: usize,
+    },
+    /// An argument has another shape than one that it must agree with.
+    #[error("argument `{argument}` must have the shape of `{other}`, {expected:?}, and has {found:?}")]
+    Shape {
+        /// Its name.
+        argument: &'static str,
+        /// The one that it must agree with.
+        other: &'static str,
+        /// The shape of that one.
+        expected: Box<[usize]>,
+        /// Its own shape.
+        found: Box<[usize]>,
+    },
+    /// The kernel's own reason, by [`ensure`](super::ensure).
+    #[error("{reason}")]
+    Refused {
+        /// What is wrong.
+        reason: String,
+    },
     /// An argument that is written reaches, or may reach, one element by two indices.
     #[error("argument `{argument}` is written, and reaches one element by two indices")]
     Aliased {

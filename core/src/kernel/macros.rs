@@ -4,16 +4,16 @@
 /// order.
 ///
 /// ```
-/// #![allow(unsafe_code)]
 /// use devarray::{Array, Context, kernel::{Grid, Image, In, Out, has_len}};
 ///
+/// # const SCALE: &str = ""; // stands for `include_str!("scale.ptx")`
 /// devarray::kernel! {
 ///     /// Multiplies by a number: to = k · from.
 ///     pub struct Scale(from: In<f32>, to: Out<f32>, k: f32);
 ///
 ///     // SAFETY: the entry, which is `void scale(const float* from, size_t from_len, float* to, size_t to_len, float k)`,
 ///     // reads `from[i]` and writes `to[i]` for each i below `to_len`, which is `from_len`.
-///     unsafe image = Image::none(); // Image::ptx(include_str!("scale.ptx"), "scale")
+///     image = unsafe { Image::ptx(SCALE, "scale") };
 ///
 ///     launch {
 ///         has_len(from, to.len())?;
@@ -36,15 +36,49 @@
 /// ```
 ///
 /// - The arguments are those of [this table](mod@crate::kernel).
-/// - `unsafe image` is where device code and declaration meet, so it is where the safety lies: what
-///   [`Declaration::new`](crate::kernel::Declaration::new) asks.
+/// - `image` is where device code and declaration meet, so it is where the safety lies: what
+///   [`Image::ptx`](crate::kernel::Image::ptx) asks. The `unsafe` is the author's own, so the lint
+///   `unsafe_code` sees it. [`Image::none()`](crate::kernel::Image::none) is safe: such a kernel
+///   runs on the simulator.
 /// - `constants { "table" => &TABLE, … }`, after the image and before `launch`, names tables for
 ///   variables in the image's constant memory; the host function uses the same `static`.
-/// - `launch` is an expression of type [`Grid`](crate::kernel::Grid), in which `?` may refuse. An
-///   argument is its [`Layout`](crate::Layout) there, or its value. What the entry relies on is
+/// - `launch` is a block whose value is a [`Grid`](crate::kernel::Grid), and in which `?` and
+///   `return` may [refuse](crate::kernel::Refusal). An argument is its
+///   [layout](crate::kernel::ArgumentLayout) there, or its value. What the entry relies on is
 ///   checked here: lengths that must agree, values that must be in range.
 /// - `host` is a block that does what the entry does, to slices or to
-///   [views](crate::kernel::HostView).
+///   [views](crate::kernel::HostView). It sees its arguments alone: a call into a device from there
+///   panics, as the device that runs it waits for it. A thread that it starts and waits for must
+///   not make such a call either.
+///
+/// Refusing:
+///
+/// ```
+/// # use devarray::{Array, Context};
+/// use devarray::kernel::{Grid, Image, In, Out, ensure, has_len};
+///
+/// devarray::kernel! {
+///     /// to = from[at]
+///     struct Pick(from: In<f32>, to: Out<f32>, at: u64);
+///     image = Image::none();
+///     launch {
+///         has_len(to, 1)?;
+///         // The entry reads `from[at]` without looking: this is what makes it safe.
+///         ensure(at < from.len() as u64, || format!("`at` is {at}, and `from` has {} elements", from.len()))?;
+///         Grid::elements(1, 1)
+///     }
+///     host { to[0] = from[at as usize] }
+/// }
+///
+/// # let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+/// # let x = Array::from_slice(&stream, &[3], &[1.0_f32, 2.0, 3.0])?;
+/// # let mut y = Array::full(&stream, &[], 0.0)?;
+/// Pick::launch(&stream, &x, &mut y, 2)?;
+/// let refused = Pick::launch(&stream, &x, &mut y, 3).unwrap_err();
+/// assert_eq!(refused.to_string(), "mock: Pick: `at` is 3, and `from` has 3 elements");
+/// assert_eq!(y.to_vec(&stream)?, [3.0]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
 ///
 /// The function `launch` takes references by value: a `&mut Array` that is used again is given as
 /// `&mut *array`. It does not synchronize. It is ordered with other work as any operation is: it
@@ -56,9 +90,8 @@
 /// Of `launch`:
 ///
 /// - [`Error::Kernel`](crate::Error::Kernel): an argument that is not contiguous though it must be,
-///   or that overlaps one that is written; an image that the driver refuses or that is not what is
-///   declared; more threads or memory than there are.
-/// - [`Error::Layout`](crate::Error::Layout): what the part `launch` refuses.
+///   or that overlaps one that is written; what the part `launch` refuses; an image that the driver
+///   refuses or that is not what is declared; more threads or memory than there are.
 /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
 ///   [`Error::Hazard`](crate::Error::Hazard), [`Error::Unsupported`](crate::Error::Unsupported),
 ///   and what else the device says.
@@ -71,7 +104,7 @@ macro_rules! kernel {
         $(#[$meta:meta])*
         $vis:vis struct $Kernel:ident($($arg:ident: $kind:ty),* $(,)?);
 
-        $unsafe:ident image = $image:expr;
+        image = $image:expr;
 
         $(constants { $($name:literal => $table:expr),* $(,)? })?
 
@@ -83,54 +116,62 @@ macro_rules! kernel {
         #[derive(Debug, Clone, Copy)]
         $vis struct $Kernel;
 
+        // Names of items and of types are not hygienic: those that begin with `__` are nobody else's.
         impl $Kernel {
-            /// Enqueues the kernel. Does not synchronize. See [`kernel!`](devarray::kernel!) for the errors.
+            /// Enqueues the kernel. Does not synchronize. `devarray::kernel!` lists the errors.
             #[track_caller]
             #[allow(dead_code, clippy::too_many_arguments, clippy::missing_errors_doc)]
-            $vis fn launch<'given, D: $crate::backend::Launch>(
-                stream: &$crate::StreamHandle<D>,
-                $($arg: impl $crate::kernel::Given<'given, $kind, D>,)*
+            #[allow(clippy::undocumented_unsafe_blocks)]
+            $vis fn launch<'given, __Device: $crate::backend::Launch>(
+                stream: &$crate::StreamHandle<__Device>,
+                $($arg: impl $crate::kernel::Given<'given, $kind, __Device>,)*
             ) -> $crate::Result<()> {
                 #[allow(unused_variables, clippy::unnecessary_wraps)]
-                fn grid(
+                fn __kernel_grid(
                     $($arg: <$kind as $crate::kernel::Argument>::Known<'_>,)*
-                ) -> $crate::Result<$crate::kernel::Grid> {
+                ) -> ::core::result::Result<$crate::kernel::Grid, $crate::kernel::Refusal> {
                     ::core::result::Result::Ok($launch)
                 }
-                $(let $arg = $crate::kernel::Given::<'given, $kind, D>::bind($arg);)*
-                $crate::kernel::submit::<Self, D>(
-                    stream,
-                    || grid($(<$kind as $crate::kernel::Argument>::known::<D>(&$arg),)*),
-                    &[$(<$kind as $crate::kernel::Argument>::erased::<D>(&$arg),)*],
-                )
+                $(let $arg = $crate::kernel::Given::<'given, $kind, __Device>::bind($arg);)*
+                let arguments = [$(<$kind as $crate::kernel::Argument>::erased::<__Device>(&$arg),)*];
+                let grid = || __kernel_grid($(
+                    <$kind as $crate::kernel::Argument>::known::<__Device>(&$arg, ::core::stringify!($arg)),
+                )*);
+                // SAFETY: the arguments are those that are declared, in order; the grid is the kernel's
+                // own answer to them.
+                unsafe { $crate::kernel::submit::<Self, __Device>(stream, grid, &arguments) }
             }
         }
 
-        // SAFETY: the author of the declaration vouches, by the word before `image`.
-        $unsafe impl $crate::kernel::Kernel for $Kernel {
+        // SAFETY: the declaration is one `static`; who made the image vouches for it, and
+        // `__kernel_erased` calls safe code with the arguments as they are declared.
+        unsafe impl $crate::kernel::Kernel for $Kernel {
             fn declaration() -> &'static $crate::kernel::Declaration {
                 #[allow(unused_variables, unused_mut, clippy::too_many_arguments)]
-                fn host($(mut $arg: <$kind as $crate::kernel::Argument>::Host<'_>,)*) $host
+                fn __kernel_host($(mut $arg: <$kind as $crate::kernel::Argument>::Host<'_>,)*) $host
 
                 #[allow(unused_mut, unused_variables, clippy::undocumented_unsafe_blocks)]
-                $unsafe fn erased(arguments: &[$crate::kernel::HostArgument<'_>]) {
+                unsafe fn __kernel_erased(arguments: &[$crate::kernel::HostArgument<'_>]) {
                     let mut arguments = arguments.iter();
-                    host($({
+                    $(
                         let argument = arguments.next().expect(::core::stringify!($arg));
-                        // SAFETY: the caller's promise; the arguments are those of the declaration below, in its order.
-                        $unsafe { <$kind as $crate::kernel::Argument>::host(argument) }
-                    },)*);
+                        // SAFETY: the caller's promise; the arguments are those of the declaration
+                        // below, in its order.
+                        let $arg = unsafe { <$kind as $crate::kernel::Argument>::host(argument) };
+                    )*
+                    let _running = $crate::kernel::Running::new(::core::stringify!($Kernel));
+                    __kernel_host($($arg,)*);
                 }
 
-                // Outside the block below: what the author writes here is safe code. Names of items are not
-                // hygienic, so these are nobody else's.
+                // What the author writes here stands in no `unsafe` block of this macro: to write one is
+                // the author's part.
                 const __KERNEL_IMAGE: $crate::kernel::Image = $image;
                 const __KERNEL_TABLES: &[$crate::kernel::Constant] =
                     &[$($($crate::kernel::Constant::new($name, $table),)*)?];
 
                 #[allow(clippy::undocumented_unsafe_blocks)]
-                // SAFETY: as the author of the declaration vouches; `erased` calls `host` with the arguments, in order.
-                static DECLARATION: $crate::kernel::Declaration = $unsafe {
+                // SAFETY: as for the trait.
+                static __KERNEL_DECLARATION: $crate::kernel::Declaration = unsafe {
                     $crate::kernel::Declaration::new(
                         ::core::stringify!($Kernel),
                         __KERNEL_IMAGE,
@@ -139,11 +180,20 @@ macro_rules! kernel {
                             <$kind as $crate::kernel::Argument>::KIND,
                         ),)*],
                         __KERNEL_TABLES,
-                        erased,
+                        __kernel_erased,
                     )
                 };
-                &DECLARATION
+                &__KERNEL_DECLARATION
             }
         }
+    };
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $Kernel:ident $arguments:tt;
+        image = $image:expr;
+        $(constants $constants:tt)?
+        launch $launch:block
+    ) => {
+        ::core::compile_error!("a kernel ends with `host { … }`: what its entry does, in Rust, on memory of the host");
     };
 }

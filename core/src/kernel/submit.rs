@@ -1,8 +1,9 @@
 //! From a kernel's own function to the device.
+#![allow(unsafe_code)] // declares what a caller promises of arguments; performs no unsafe operation
 
 use std::fmt;
 
-use super::{Bound, Grid, Kernel};
+use super::{Bound, Grid, Kernel, Refusal};
 use crate::{
     Result, StreamHandle,
     backend::{Device, Launch},
@@ -42,10 +43,15 @@ impl<D: Device> fmt::Debug for Passing<'_, D> {
 /// # Errors
 ///
 /// As the `launch` of [`kernel!`](crate::kernel!).
+///
+/// # Safety
+///
+/// There is one argument for each that is declared, of its kind and in its order; `grid` is the
+/// kernel's own answer to them.
 #[track_caller]
-pub fn submit<K: Kernel, D: Launch>(
+pub unsafe fn submit<K: Kernel, D: Launch>(
     stream: &StreamHandle<D>,
-    grid: impl FnOnce() -> Result<Grid>,
+    grid: impl FnOnce() -> Result<Grid, Refusal>,
     arguments: &[Passing<'_, D>],
 ) -> Result<()> {
     stream.0.launch(K::declaration(), grid, arguments)

@@ -1,14 +1,15 @@
 //! What takes several launches, in as few passes as it takes.
 
 use crate::{
-    Array, ArrayView, Result,
-    array::{AsArrayView, Summable, dot as dot_of},
+    Array, ArrayView, ArrayViewMut, Result,
+    array::{AsArrayView, Normalization, Summable, dot as dot_of},
     backend::Compute,
     function::{Expression, Float, Number, Operand, Operands, ReduceOperation, Reduction},
     stream::StreamHandle,
 };
 
-/// `exp(x - max)` over its sum along an axis: each element is read three times and written once.
+/// `exp(x - max)` over its sum along an axis. Where the device can keep what lies along the axis,
+/// each element is read once and written once; else it is read three times.
 ///
 /// Does not synchronize.
 ///
@@ -31,9 +32,25 @@ pub fn softmax<T: Float, D: Compute>(
     x: &impl AsArrayView<T, D>,
     axis: isize,
 ) -> Result<Array<T, D>> {
-    let x = &*x.as_array_view();
-    let (max, sum) = scale(stream, x, axis)?;
-    (x, &max, &sum).map(stream, |(x, max, sum)| (x - max).exp() / sum)
+    normalized(Normalization::Softmax, stream, &x.as_array_view(), axis)
+}
+
+/// As [`softmax`], into elements that exist, of any strides.
+///
+/// Does not synchronize.
+///
+/// # Errors
+///
+/// As [`softmax`]; also [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
+/// `result` has another shape.
+#[track_caller]
+pub fn softmax_into<T: Float, D: Compute>(
+    stream: &StreamHandle<D>,
+    x: &impl AsArrayView<T, D>,
+    axis: isize,
+    result: &mut ArrayViewMut<'_, T, D>,
+) -> Result<()> {
+    normalized_into(Normalization::Softmax, stream, &x.as_array_view(), axis, result)
 }
 
 /// The logarithm of [`softmax`], without its rounding: `x - max - log(sum(exp(x - max)))`.
@@ -49,22 +66,48 @@ pub fn log_softmax<T: Float, D: Compute>(
     x: &impl AsArrayView<T, D>,
     axis: isize,
 ) -> Result<Array<T, D>> {
-    let x = &*x.as_array_view();
-    let (max, sum) = scale(stream, x, axis)?;
-    (x, &max, &sum).map(stream, |(x, max, sum)| x - max - sum.ln())
+    normalized(Normalization::LogSoftmax, stream, &x.as_array_view(), axis)
 }
 
-/// The greatest elements along an axis, which stays, and the sums of `exp(x - max)`.
-fn scale<T: Float, D: Compute>(
+/// As [`log_softmax`], into elements that exist, of any strides.
+///
+/// Does not synchronize.
+///
+/// # Errors
+///
+/// As [`softmax_into`].
+#[track_caller]
+pub fn log_softmax_into<T: Float, D: Compute>(
+    stream: &StreamHandle<D>,
+    x: &impl AsArrayView<T, D>,
+    axis: isize,
+    result: &mut ArrayViewMut<'_, T, D>,
+) -> Result<()> {
+    normalized_into(Normalization::LogSoftmax, stream, &x.as_array_view(), axis, result)
+}
+
+#[track_caller]
+fn normalized<T: Float, D: Compute>(
+    which: Normalization,
     stream: &StreamHandle<D>,
     x: &ArrayView<'_, T, D>,
     axis: isize,
-) -> Result<(Array<T, D>, Array<T, D>)> {
-    let along = |operation| Reduction::new(operation).axes(&[axis]).keep_axes();
-    let max = x.reduce::<T>(stream, &along(ReduceOperation::Maximum))?;
-    let sum = (x, &max)
-        .reduce(stream, &along(ReduceOperation::Sum), |(x, max): (_, Expression<T>)| (x - max).exp())?;
-    Ok((max, sum))
+) -> Result<Array<T, D>> {
+    let mut result = Array::uninit(stream, x.shape())?;
+    normalized_into(which, stream, x, axis, &mut result.view_mut())?;
+    Ok(result)
+}
+
+#[track_caller]
+fn normalized_into<T: Float, D: Compute>(
+    which: Normalization,
+    stream: &StreamHandle<D>,
+    x: &ArrayView<'_, T, D>,
+    axis: isize,
+    result: &mut ArrayViewMut<'_, T, D>,
+) -> Result<()> {
+    let x = x.clone().into_erased();
+    which.compute(stream, (&x, T::TYPE), axis, &mut result.reborrow().into_erased())
 }
 
 /// The square root of the sum of squares, of all elements. One pass.

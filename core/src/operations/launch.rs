@@ -1,5 +1,7 @@
 //! Kernels: checked here, ordered, submitted.
 
+use std::slice::from_ref;
+
 use smallvec::SmallVec;
 
 use super::{
@@ -8,10 +10,11 @@ use super::{
 };
 use crate::kernel::PassedAs;
 use crate::{
-    Error, Result,
+    Error, Hazard, Result,
     backend::{Launch, LaunchArgument, LaunchOp},
+    context::lock,
     hazards::AllocationAccess,
-    kernel::{ArgumentKind, Declaration, Grid, KernelError, Passed, Passing, Permission},
+    kernel::{ArgumentKind, Declaration, Grid, KernelError, Passed, Passing, Permission, Refusal},
     layout::{Injectivity, Layout, NdLayout, Overlap},
     statistics::Work,
     stream::StreamCore,
@@ -29,12 +32,13 @@ impl<D: Launch> StreamCore<D> {
     pub(crate) fn launch(
         &self,
         declaration: &'static Declaration,
-        grid: impl FnOnce() -> Result<Grid>,
+        grid: impl FnOnce() -> Result<Grid, Refusal>,
         arguments: &[Passing<'_, D>],
     ) -> Result<()> {
         let kernel = declaration.name();
         let refused = |error| Error::Kernel { backend: self.core.backend(), kernel, error };
         let mut accesses: SmallVec<[AllocationAccess<'_, D>; 8]> = SmallVec::new();
+        let mut names: SmallVec<[&'static str; 8]> = SmallVec::new();
         let mut passed: SmallVec<[LaunchArgument<'_, D::Buffer>; 8]> = SmallVec::new();
         let (mut writes, mut len_bytes) = (false, 0);
         for (at, (argument, declared)) in arguments.iter().zip(declaration.arguments()).enumerate() {
@@ -64,19 +68,39 @@ impl<D: Launch> StreamCore<D> {
                     .map_err(refused)?;
             }
             accesses.push(elements.touch(permission.writes()));
+            names.push(declared.name);
             passed.push(LaunchArgument::Elements {
                 buffer: Some(elements.allocation.buffer()),
                 layout: elements.layout,
             });
         }
-        let grid = grid()?;
+        let grid = grid().map_err(|refusal| refusal.of(self.core.backend(), kernel))?;
         if writes && len_bytes == 0 {
             return Ok(());
         }
         grid.check().map_err(refused)?;
         let op = LaunchOp { declaration, grid, arguments: &passed, checked: true };
-        let _submission = self.admit(Work::Launch { name: kernel, len_bytes }, &accesses)?;
+        let _submission = self
+            .admit(Work::Launch { name: kernel, len_bytes }, &accesses)
+            .map_err(|error| self.with_argument(error, kernel, &accesses, &names))?;
         self.core.device.launch(&self.raw, &op)
+    }
+
+    /// The error, naming the argument that conflicts if it is a hazard: the first that is refused
+    /// alone.
+    #[cold]
+    fn with_argument(
+        &self,
+        error: Error,
+        kernel: &'static str,
+        accesses: &[AllocationAccess<'_, D>],
+        names: &[&'static str],
+    ) -> Error {
+        let Error::Hazard { backend, operation, hazard } = error else { return error };
+        let mut tracker = lock(&self.core.tracker);
+        let refused = |access| tracker.order(self.lane.index, self.mode, kernel, from_ref(access)).is_err();
+        let argument = accesses.iter().position(refused).and_then(|at| names.get(at).copied());
+        Error::Hazard { backend, operation, hazard: Hazard { argument, ..hazard } }
     }
 }
 

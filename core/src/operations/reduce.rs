@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     LayoutError, Result,
-    backend::{Compute, Operand, ReduceForm, ReduceOp},
-    function::interpreter::Reducing,
+    backend::{Compute, MapOp, Operand, ReduceForm, ReduceOp},
+    function::{interpreter::Reducing, primitive::Program},
     hazards::AllocationAccess,
     layout::{Injectivity, Layout},
     statistics::Work,
@@ -61,6 +61,37 @@ impl<D: Compute> StreamCore<D> {
         let second = op(second, ReduceForm::Total, shape, &operands, result);
         let _submission = self.admit(Work::Reduce { len_bytes: second.len_bytes() }, &touches)?;
         self.core.device.reduce_twice(&self.raw, &first, &second)
+    }
+
+    /// Reduces elements twice, as [`reduce_twice`](Self::reduce_twice), and computes the function of
+    /// all three inputs for each element: the last two are what comes between. Does not
+    /// synchronize.
+    #[track_caller]
+    pub(crate) fn normalize(
+        &self,
+        ([first, second], last): ([Reducing<'_>; 2], &Program),
+        shape: &[usize],
+        inputs: &[Input<'_, D>; 3],
+        [of_first, of_second]: [&Elements<'_, D>; 2],
+        result: &Elements<'_, D>,
+    ) -> Result<()> {
+        check_item(last.result_type(), result.item_bytes)?;
+        check_counts(last, inputs.len(), 0)?;
+        let mut touches = self.checked(&first, &inputs[..1], of_first)?;
+        touches.extend(self.checked(&second, &inputs[..2], of_second)?);
+        self.check_context(OPERATION, [&result.allocation.core])?;
+        if result.layout.injectivity() != Injectivity::Injective {
+            return Err(LayoutError::AliasedDestination.into());
+        }
+        touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
+        touches.push(result.touch(true));
+        let operands = operands(inputs);
+        let first = op(first, ReduceForm::Total, shape, &operands[..1], of_first);
+        let second = op(second, ReduceForm::Total, shape, &operands[..2], of_second);
+        let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
+        let last = MapOp { program: last, inputs: &operands, scalars: &[], result: written, checked: true };
+        let _submission = self.admit(Work::Map { len_bytes: last.len_bytes() }, &touches)?;
+        self.core.device.normalize(&self.raw, [&first, &second], &last)
     }
 
     /// What a reduction touches, unless it must not be.

@@ -16,6 +16,7 @@ use super::Timeline;
 use crate::{
     Result,
     backend::{Device, DeviceInfo, MemoryInfo, Timing},
+    gather::IndexError,
 };
 
 /// A device that times events, and keeps a [`Timeline`] of everything it is asked for.
@@ -107,5 +108,9 @@ unsafe impl<D: Timing> Device for Profiled<D> {
     #[track_caller]
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer> {
         self.device.alloc_host(len_bytes)
+    }
+
+    fn take_index_error(&self) -> Option<IndexError> {
+        self.device.take_index_error()
     }
 }

@@ -5,7 +5,7 @@ use std::{error::Error, io::Cursor};
 use devarray::{
     Array, HostArray, Layout, Order, Pad,
     backend::{
-        Device, LaunchArgument, LaunchOp, MapOp, Operand, Parameter, ReduceForm, ReduceOp, Stream,
+        Device, GatherOp, LaunchArgument, LaunchOp, MapOp, Operand, Parameter, ReduceForm, ReduceOp, Stream,
         StreamOwner,
     },
     compare::{Tolerance, difference},
@@ -16,7 +16,11 @@ use devarray::{
         interpreter::{InputElements, Reducing, ResultElements},
         primitive::{Binary, Constant, ProgramBuilder, RegisterType, Unary},
     },
-    kernel::{Grid, HostArgument, Image, In, Kernel, KernelError, Out, Passed, Permission},
+    gather::{
+        Direction, GatherMemory, GatherOperation, Gathering, IndexError, IndexType, IndexedAxis, OutOfRange,
+        Repeats,
+    },
+    kernel::{Grid, HostArgument, Image, In, Kernel, KernelError, Out, Passed, Permission, Refusal, Running},
     npy::{self, Header, NpyError, NpyReader, npz},
     random::{Draw, Key},
 };
@@ -59,6 +63,8 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("Unary", &Unary::UnsignedToF64);
     shown.add("Binary", &Binary::ShiftRightSigned);
 
+    shown.add("Refusal", &Refusal::from(KernelError::NoEntry { entry: "scale" }));
+    shown.add("Running", &Running::new("Scale"));
     let layout = Layout::contiguous(&[10, 20, 30], Order::C)?;
     let mut memory = [0_u8; 8];
     shown.add("InputElements", &InputElements { start: memory.as_ptr(), layout: &layout });
@@ -89,11 +95,55 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
 
 devarray::kernel! {
     struct Scale(from: In<f32>, to: Out<f32>, weights: [f32; 8]);
-    // SAFETY: there is no image; the host function is safe.
-    unsafe image = Image::ptx(".version 8.0", "scale");
+    // SAFETY: no device is given it.
+    image = unsafe { Image::ptx(".version 8.0", "scale") };
     constants { "table" => &[1.0_f32; 100] }
     launch { Grid::elements(to.len(), 256) }
     host { for (to, from) in to.iter_mut().zip(from) { *to = weights[0] * from } }
+}
+
+pub(crate) fn gathers(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
+    let (context, s) = open()?;
+    let shape = [1_usize; 6];
+    let layout = Layout::contiguous(&shape, Order::C)?;
+    let axis = IndexedAxis { extent: usize::MAX, stride: isize::MIN };
+    let work = Gathering {
+        operation: GatherOperation::TakeAlongAxis,
+        axis: Some(255),
+        direction: Direction::Gather,
+        out_of_range: OutOfRange::Error,
+        repeats: Repeats::Last,
+        width_bytes: 16,
+        shape: &shape,
+        indexed_axes: &[axis],
+        indexed: &layout,
+        indices: &layout,
+        index_type: IndexType::I64,
+        positions: &shape,
+        mask: None,
+        elements: &layout,
+    };
+    let of = s.raw().alloc(NonZeroUsize::MIN)?;
+    shown.add("Gathering", &work);
+    // SAFETY: it is named, and never submitted.
+    shown.add("GatherOp", &unsafe { GatherOp::new_unchecked(work, &of, &of, None, &of) });
+    let (operation, axis_of) = (GatherOperation::PutAlongAxis, Some(usize::MAX));
+    let error = IndexError { operation, axis: axis_of, position: u64::MAX, value: i64::MIN, bound: u64::MAX };
+    shown.add("IndexError", &error);
+    shown.add("GatherOperation", &operation);
+    shown.add("IndexedAxis", &axis);
+    shown.add("IndexType", &IndexType::U32);
+    shown.add("Direction", &Direction::Scatter);
+    shown.add("OutOfRange", &OutOfRange::Clamp);
+    shown.add("Repeats", &Repeats::None);
+    let mut runs = Vec::new();
+    let _ = work.visit(|_| 0, |_| true, |run| runs.push(run));
+    shown.add("GatherRun", &runs[0]);
+    let nowhere = std::ptr::null_mut();
+    let memory = GatherMemory { indexed: nowhere, indices: nowhere, mask: nowhere, elements: nowhere };
+    shown.add("GatherMemory", &memory);
+    drop(context);
+    Ok(())
 }
 
 pub(crate) fn kernels(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
@@ -116,6 +166,8 @@ pub(crate) fn kernels(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
         "KernelError",
         &KernelError::ParameterSize { index: 100, argument, declared_bytes, found_bytes },
     );
+    shown.add("Refusal", &Refusal::from(KernelError::NoEntry { entry: "scale" }));
+    shown.add("Running", &Running::new("Scale"));
     let layout = Layout::contiguous(&[10, 20, 30], Order::C)?;
     let mut memory = [0_u8; 8];
     shown.add("HostArgument", &HostArgument::elements(memory.as_mut_ptr(), &layout));
@@ -129,7 +181,7 @@ pub(crate) fn kernels(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let op = unsafe { LaunchOp::new_unchecked(declaration, Grid::elements(6000, 256), &arguments) };
     shown.add("LaunchOp", &op);
     shown.is_shown_elsewhere(["In", "Out", "InOut", "Flat", "Dense", "Strided", "Bound", "Passing"]);
-    shown.is_shown_elsewhere(["HostView", "HostViewMut"]);
+    shown.is_shown_elsewhere(["HostView", "HostViewMut", "ArgumentLayout"]);
     Ok(())
 }
 

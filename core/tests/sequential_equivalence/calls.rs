@@ -9,7 +9,7 @@ use devarray_mock::MockDevice as Mock;
 
 use super::{
     program::{Held, Program, apply},
-    views::{Step, narrowed, positions, read, write},
+    views::{Step, narrowed, positions, read, value, write},
 };
 
 impl<T: Element + Debug + PartialEq> Program<T> {
@@ -19,11 +19,11 @@ impl<T: Element + Debug + PartialEq> Program<T> {
         let shape: Vec<usize> =
             (0..self.rank).map(|_| (1 + self.rng.below(most)).min(self.rng.below(40))).collect();
         let len = shape.iter().product();
-        let values: Vec<T> = (0..len).map(|_| self.rng.value()).collect();
+        let values: Vec<T> = (0..len).map(|_| value(&mut self.rng)).collect();
         let known: Vec<_> = values.iter().copied().map(Some).collect();
         let made = match self.rng.below(5) {
             0 => Array::zeros(&stream, &shape).map(|array| (array, vec![Some(T::zeroed()); len])),
-            1 => Array::full(&stream, &shape, self.rng.value()).and_then(|array| {
+            1 => Array::full(&stream, &shape, value(&mut self.rng)).and_then(|array| {
                 let found = array.to_vec(&stream)?;
                 Ok((array, found.into_iter().map(Some).collect()))
             }),
@@ -40,7 +40,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
     }
 
     pub(super) fn fill(&mut self) {
-        let (stream, value) = (self.stream(), self.rng.value());
+        let (stream, value) = (self.stream(), value(&mut self.rng));
         let Some((at, steps, layout)) = self.part() else { return };
         let filled = write(self.arrays[at].array.view_mut(), &steps).fill(&stream, value);
         apply(&mut self.arrays[at].model, &layout, &vec![Some(value); layout.len()], &filled);
@@ -91,7 +91,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
                     copied
                 }
                 _ => {
-                    let ((dst, into), value) = (&mut parts[to], self.rng.value());
+                    let ((dst, into), value) = (&mut parts[to], value(&mut self.rng));
                     let filled = dst.reborrow().fill(stream, value);
                     apply(model, into, &vec![Some(value); into.len()], &filled);
                     filled
@@ -107,7 +107,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
     pub(super) fn upload(&mut self) {
         let stream = self.stream();
         let Some((at, steps, layout)) = self.part() else { return };
-        let values: Vec<T> = (0..layout.len()).map(|_| self.rng.value()).collect();
+        let values: Vec<T> = (0..layout.len()).map(|_| value(&mut self.rng)).collect();
         let uploaded = write(self.arrays[at].array.view_mut(), &steps).copy_from_slice(&stream, &values);
         apply(
             &mut self.arrays[at].model,
@@ -153,7 +153,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
         let Some((at, steps, layout)) = self.part() else { return };
         let pinned = self.context.pinned(layout.len());
         let Some(mut host) = self.checked(pinned) else { return };
-        host.iter_mut().for_each(|value| *value = self.rng.value());
+        host.iter_mut().for_each(|item| *item = value(&mut self.rng));
         let values: Vec<_> = host.iter().copied().map(Some).collect();
         let started = write(self.arrays[at].array.view_mut(), &steps).upload(&stream, host);
         let outcome = started.as_ref().map(|_| ()).map_err(|error| error.error().clone());
@@ -191,7 +191,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
             return;
         };
         while stream.synchronize().is_err() {} // a scope whose wait fails would end the process
-        let values: Vec<T> = (0..layout.len()).map(|_| self.rng.value()).collect();
+        let values: Vec<T> = (0..layout.len()).map(|_| value(&mut self.rng)).collect();
         let known: Vec<_> = values.iter().copied().map(Some).collect();
         let [mut back, mut found] = [layout.len(), seen.len()].map(|len| vec![T::zeroed(); len]);
         let arrays = &mut self.arrays;

@@ -75,7 +75,7 @@ pub(super) struct Program<T: Element> {
 impl<T: Element + Debug + PartialEq> Program<T> {
     /// Runs a program; says where it differed.
     pub(super) fn run(device: &Mock, seed: u64, kind: Kind) -> Option<String> {
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         let context = Context::new(device.clone()).unwrap();
         let rank = *rng.pick(&[1, 2, 2, 3, 7]);
         let (streams, events, arrays, shared, in_flight) = Default::default();

@@ -1,33 +1,14 @@
 //! Random parts of arrays, and which elements they are.
 
 use devarray::{ArrayView, ArrayViewMut, Element, Layout, NdLayout, layout::Slice};
+pub(super) use devarray_conformance::Rng;
 use devarray_mock::MockDevice as Mock;
 
-/// SplitMix64.
-pub(super) struct Rng(pub(super) u64);
-
-impl Rng {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub(super) fn below(&mut self, ways: usize) -> usize {
-        usize::try_from(self.next() % ways.max(1) as u64).unwrap()
-    }
-
-    pub(super) fn pick<'a, V>(&mut self, from: &'a [V]) -> &'a V {
-        &from[self.below(from.len())]
-    }
-
-    pub(super) fn value<T: Element>(&mut self) -> T {
-        let mut value = T::zeroed();
-        bytemuck::bytes_of_mut(&mut value).iter_mut().for_each(|byte| *byte = self.next().to_le_bytes()[0]);
-        value
-    }
+/// Any value of an element type.
+pub(super) fn value<T: Element>(rng: &mut Rng) -> T {
+    let mut value = T::zeroed();
+    bytemuck::bytes_of_mut(&mut value).iter_mut().for_each(|byte| *byte = rng.bits().to_le_bytes()[0]);
+    value
 }
 
 /// A transform that keeps the number of axes.

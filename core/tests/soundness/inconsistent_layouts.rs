@@ -6,8 +6,9 @@ use devarray::{
     Array, Layout, LayoutError, NdLayout, Order,
     ipc::{RemoteArray, RemoteEvent},
 };
+use devarray_conformance::Rng;
 
-use crate::{Rng, devices, open};
+use crate::{devices, open};
 
 /// Answers with the next of several shapes and strides at every question.
 struct Fickle {
@@ -112,7 +113,7 @@ fn a_name_in_wrong_bytes_is_refused_or_fits() {
     let array = Array::<u32, _>::zeros_exportable(&stream, &[3, 4]).unwrap();
     let exported = array.export(&stream).unwrap();
     let written = exported.array().to_bytes();
-    let mut rng = Rng(5);
+    let mut rng = Rng::new(5);
     let (mut read, mut refused) = (0, 0);
     for case in 0..20_000 {
         let mut bytes = written.clone();

@@ -1,11 +1,12 @@
 //! Arrays of `ndarray` in any layout it can make: the oracle is its own iteration.
 
 use devarray::{Array, Bool, Order};
+use devarray_conformance::Rng;
 use half::{bf16, f16};
 use ndarray::{Array3, Axis, Slice, arr0};
 use num_complex::Complex;
 
-use crate::{Rng, devices, open};
+use crate::{devices, open};
 
 /// A host array turned, sliced, reversed and thinned at random, to the device and back into another
 /// such array. What lies between the elements of either is as before.
@@ -13,7 +14,7 @@ use crate::{Rng, devices, open};
 fn any_layout_goes_there_and_back_and_touches_nothing_else() {
     let device = devices().next().unwrap();
     let (_context, stream) = open(&device);
-    let mut rng = Rng(1);
+    let mut rng = Rng::new(1);
     for _ in 0..300 {
         let shape = [0; 3].map(|_| rng.below(6));
         let mut count = 0_u32;

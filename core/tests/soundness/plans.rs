@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use devarray::{Layout, backend::Capabilities, copy, copy::Plan};
-
-use crate::Rng;
+use devarray_conformance::Rng;
 
 fn any_layout(rng: &mut Rng, shape: &[usize], wild: bool) -> Option<Layout> {
     const WILD: [isize; 9] =
@@ -29,7 +28,7 @@ fn positions(layout: &Layout) -> Vec<i128> {
 
 #[test]
 fn a_plan_is_right_or_refused_on_every_pair_of_layouts() {
-    let mut rng = Rng(3);
+    let mut rng = Rng::new(3);
     let (mut copied, mut outside, mut refused) = (0, 0, 0);
     for case in 0..40_000 {
         let shape: Vec<usize> = (0..rng.below(4)).map(|_| rng.below(4)).collect();
@@ -123,7 +122,7 @@ fn a_plan_moved_twice_as_far_as_numbers_go_reaches_nothing() {
 
 #[test]
 fn a_moved_plan_is_that_of_moved_layouts_or_none() {
-    let mut rng = Rng(5);
+    let mut rng = Rng::new(5);
     let (mut moved, mut refused) = (0, 0);
     for _ in 0..20_000 {
         let shape: Vec<usize> = (0..rng.below(4)).map(|_| rng.below(4)).collect();

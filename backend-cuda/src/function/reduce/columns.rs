@@ -43,6 +43,8 @@ pub(super) struct Division {
     pub(super) vector: usize,
     /// Blocks that share the lanes of a segment.
     pub(super) split: usize,
+    /// Whether no lane has more than one element.
+    pub(super) single: bool,
 }
 
 impl Division {

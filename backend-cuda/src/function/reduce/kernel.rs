@@ -7,7 +7,7 @@ use devarray::{
     function::{Combine, ElementType, primitive::Program},
 };
 
-use super::twice::First;
+use super::{normalize::Last, twice::First};
 
 /// What of a reduction decides the text, besides the program of the elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -31,6 +31,8 @@ pub(in crate::function) struct Kernel {
     pub(super) long: bool,
     /// What is computed of a row before, and goes into this.
     pub(super) first: Option<Arc<First>>,
+    /// What is computed of every element after that, which is then the result.
+    pub(super) last: Option<Arc<Last>>,
 }
 
 /// How threads are dealt to elements.
@@ -44,8 +46,8 @@ pub(in crate::function) enum Form {
     Short { threads: u16, rows: u16, chunks: u16, vector: bool },
     /// A thread combines `lanes` lanes one after another, `at_once` of them with `steps` elements
     /// each at once, of each of `vector` columns; `across` threads lie side by side, and
-    /// `split` blocks share a segment.
-    Columns { across: u16, lanes: u16, at_once: u16, steps: u16, vector: u16, split: u16 },
+    /// `split` blocks share a segment. `single`: no lane has more than one element.
+    Columns { across: u16, lanes: u16, at_once: u16, steps: u16, vector: u16, split: u16, single: bool },
     /// `threads` combine a row twice, of which they load four elements each, `loads` times.
     Twice { threads: u16, loads: u16 },
     /// `threads` compute `pieces` times 4 elements each of a running form, or the total of them.

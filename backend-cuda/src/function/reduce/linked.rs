@@ -6,8 +6,9 @@
 //! tile tells its total, and needs those of the tiles before it in its group, of as many tiles as a
 //! block has threads: each thread waits for one, and they make the totals of aligned blocks of
 //! tiles from these. The last tile of a group tells the total of the largest aligned block of
-//! groups that ends with it, and the first what precedes the group: for that it needs what precedes
-//! that block and the block's total, which the group in front tells.
+//! groups that ends with it. What precedes a group is what precedes the block that the group in
+//! front told of, with its total: every tile asks for both, and the first tells the outcome, for
+//! groups that a block begins with.
 
 use super::{
     combining::{Part, assign, chosen},
@@ -77,8 +78,11 @@ pub(super) fn before(
     tell(text, raw, unit, total.value);
     // Mostly it is there already, and comes meanwhile.
     let group = Group::new(text, site, which);
-    let early = word(text, site.words.across_divider(), group.unit);
-    let early = text.set(Bank::B64, "ld.volatile.global.b64", format_args!("[{early}]"));
+    let early = text.set(Bank::B64, "mov.b64", format_args!("0"));
+    let last = text.set(Bank::B32, "sub.u32", format_args!("{}, 1", group.unit));
+    let at = word(text, site.words.across(), last);
+    let later = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{}, 0", group.group));
+    text.line(format_args!("@{later} ld.volatile.global.b64 {early}, [{at}]"));
     text.place(&others);
 
     let nth = text.set(Bank::B32, "and.b32", format_args!("{tile}, {}", GROUP - 1));
@@ -172,8 +176,8 @@ impl Group {
     }
 }
 
-/// What precedes the group of a tile, the `nth` in it; `early`: what was told of that; `whole`: the
-/// total of the group, if the tile is its last.
+/// What precedes the group of a tile, the `nth` in it; `early`: what was told of the block that ends
+/// with the group in front; `whole`: the total of the group, if the tile is its last.
 fn of_groups(
     text: &mut Text,
     site: &Site<'_>,
@@ -205,11 +209,9 @@ fn of_groups(
     text.place(&ended);
 
     let before = Part { value: combining.identity(text), index: None };
-    let (known, wait) = (text.label(), text.label());
+    let known = text.label();
     let first = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{group}, 0"));
     text.line(format_args!("@{first} bra {known}"));
-    let later = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{nth}, 0"));
-    text.line(format_args!("@{later} bra {wait}"));
     let back = text.set(Bank::B32, "sub.u32", format_args!("{group}, 1"));
     let start = text.set(Bank::B32, "and.b32", format_args!("{group}, {back}"));
     let alone = text.label();
@@ -221,14 +223,13 @@ fn of_groups(
     assign(text, before, earlier);
     text.place(&alone);
     let last = text.set(Bank::B32, "sub.u32", format_args!("{unit}, 1"));
-    let block = told(text, site, totals, last);
+    let block = told_again(text, site, totals, last, Some(early));
     let both = combining.combined(text, before, block);
     assign(text, before, both);
+    // Every tile of a group computes this sum; later groups read the one that the first tile wrote.
+    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{nth}, 0"));
+    text.line(format_args!("@{other} bra {known}"));
     tell(text, befores, unit, before.value);
-    text.line(format_args!("bra {known}"));
-    text.place(&wait);
-    let earlier = told_again(text, site, befores, unit, Some(early));
-    assign(text, before, earlier);
     text.place(&known);
     before
 }

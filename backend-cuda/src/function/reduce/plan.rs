@@ -158,6 +158,7 @@ impl<'a> Pass<'a> {
             joined: matches!(output, Output::Joined { .. }),
             long: space.row_len() >= 1 << 31,
             first: None,
+            last: None,
         };
         let scalars = if of_parts { &[] } else { work.scalars };
         let finish_scalars = if finished { work.finish_scalars } else { &[] };

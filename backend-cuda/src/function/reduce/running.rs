@@ -5,7 +5,12 @@
 //! block through shared memory. What precedes an element comes downwards: what precedes the tile,
 //! with the totals of the blocks to the left of the element, the largest first.
 
-use devarray::{backend::ReduceForm, function::primitive::Program};
+mod turned;
+
+use devarray::{
+    backend::ReduceForm,
+    function::{ElementType, primitive::Program},
+};
 
 use super::{
     combining::{Combining, Part, assign, chosen},
@@ -55,7 +60,7 @@ pub(super) fn write(
     let words = site.words;
     let mut text = Text::default();
     if pieces > 1 {
-        text.resident(RESIDENT);
+        text.resident(if is_turned(threads, pieces, what) { turned::RESIDENT } else { RESIDENT });
     }
     let (block, thread) = Site::numbers(&mut text);
     let of_block = BLOCK as usize / threads;
@@ -65,8 +70,9 @@ pub(super) fn write(
     let units = text.parameter(Bank::B32, words.units());
     let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{unit}, {units}"));
     let mut unit = text.set(Bank::B32, "selp.b32", format_args!("{unit}, 0, {inside}"));
-    let shared = Shared { slots: pieces * BLOCK as usize / WARP };
     let is_linked = matches!(what, Running::Linked { .. });
+    let is_turned = is_turned(threads, pieces, what);
+    let shared = if is_turned { turned::shared() } else { Shared { slots: pieces * BLOCK as usize / WARP } };
     if is_linked {
         unit = linked::unit(&mut text, &site, shared, thread);
     }
@@ -86,6 +92,13 @@ pub(super) fn write(
         slot: text.set(Bank::B32, "shr.u32", format_args!("{thread}, 5")),
         thread: number,
     };
+    if let (Running::Linked { form }, true) = (what, is_turned) {
+        // All tiles of this size have elements: there is a block for each.
+        let which = linked::Tile { unit, row, tile, thread: number };
+        turned::write(&mut text, &site, body.as_ref(), (&place, which), form);
+        text.line(format_args!("ret"));
+        return text.finish(words.count(), turned::shared_words(&site));
+    }
     let elements = load(&mut text, &site, body.as_ref(), &place, (threads, pieces));
 
     // Upwards. What a thread learns on the way it keeps, or asks for again if that is more than
@@ -312,24 +325,9 @@ fn load(
 
 /// Stores four elements of a running form, those that are there.
 fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: Vec<Part>, behind: usize) {
-    let local = text.set(Bank::B32, "add.u32", format_args!("{}, {behind}", place.first));
-    let result_type = site.kernel.finish.as_ref().map_or(site.combining.value_type(), Program::result_type);
-    let values: Vec<Reg> = values
-        .into_iter()
-        .map(|value| match &site.kernel.finish {
-            None => value.value,
-            Some(finish) => {
-                let value = site.combining.decoded(text, value);
-                site.finished(text, finish, value)
-            }
-        })
-        .collect();
+    let (result_type, values) = finished(text, site, values);
     let stride = site.words.reduced(0) + 2;
-    let first = if site.words.reduced > 0 {
-        super::site::moved(text, place.tile[0], local, stride)
-    } else {
-        place.tile[0]
-    };
+    let (local, first) = first(text, site, place, behind);
     let (one_by_one, done) = (text.label(), text.label());
     if let Access::Span { width } = site.class.operands[0].1 {
         let end = text.set(Bank::B32, "add.u32", format_args!("{local}, {SIDE}"));
@@ -350,4 +348,34 @@ fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: Vec<Part>, beh
         store_span(text, result_type, address, &[value], 1, &[inside]);
     }
     text.place(&done);
+}
+
+/// What is stored of four elements, and its type.
+fn finished(text: &mut Text, site: &Site<'_>, values: Vec<Part>) -> (ElementType, Vec<Reg>) {
+    let result_type = site.kernel.finish.as_ref().map_or(site.combining.value_type(), Program::result_type);
+    let finished = |value: Part| match &site.kernel.finish {
+        None => value.value,
+        Some(finish) => {
+            let value = site.combining.decoded(text, value);
+            site.finished(text, finish, value)
+        }
+    };
+    (result_type, values.into_iter().map(finished).collect())
+}
+
+/// The first element that a thread stores, some behind its first of the tile: its number there, and
+/// its address.
+fn first(text: &mut Text, site: &Site<'_>, place: &Place, behind: usize) -> (Reg, Reg) {
+    let local = text.set(Bank::B32, "add.u32", format_args!("{}, {behind}", place.first));
+    let address = if site.words.reduced > 0 {
+        super::site::moved(text, place.tile[0], local, site.words.reduced(0) + 2)
+    } else {
+        place.tile[0]
+    };
+    (local, address)
+}
+
+/// Whether the elements of a tile change places: in whole blocks that wait for one another they do.
+fn is_turned(threads: usize, pieces: usize, what: Running) -> bool {
+    matches!(what, Running::Linked { .. }) && (threads, pieces) == (BLOCK as usize, turned::PIECES)
 }

@@ -62,21 +62,23 @@ impl<'a> Site<'a> {
         if self.kernel.of_parts {
             return None;
         }
-        Some(self.body_of(text, (self.program, self.words.scalars()), rows, None))
+        Some(self.body_of(text, (self.program, self.words.scalars()), rows, &[]))
     }
 
     /// A program whose scalars begin at a word, with what all of a thread's elements have in
-    /// common; an input may be known.
+    /// common; some inputs are known.
     pub(super) fn body_of<'p>(
         &self,
         text: &mut Text,
         (program, scalars): (&'p Program, usize),
         rows: &[Reg],
-        known: Option<(Instruction, Reg)>,
+        known: &[(Instruction, Reg)],
     ) -> Body<'p> {
-        let given = |instruction| known.filter(|(which, _)| *which == instruction).map(|(_, value)| value);
+        let given = |instruction| known.iter().find(|(which, _)| *which == instruction).map(|known| known.1);
+        let last = self.kernel.last.as_deref();
         let differs = |instruction| match given(instruction) {
             Some(_) => Differs::Never,
+            None if last.is_some_and(|last| last.is_combined(instruction)) => Differs::ByElement,
             None if self.class.operands[self.operand(instruction)].1 == Access::Uniform => Differs::Never,
             None => Differs::ByElement,
         };
@@ -291,6 +293,18 @@ impl<'a> Site<'a> {
             .collect()
     }
 
+    /// What an instruction of a program reads of one of the elements.
+    pub(super) fn element(
+        &self,
+        text: &mut Text,
+        elements: &Elements,
+        at: usize,
+        instruction: Instruction,
+    ) -> Reg {
+        let operand = self.operand(instruction);
+        unpacked(text, self.class.operands[operand].0, elements[operand][at])
+    }
+
     /// What is combined for one of the elements; `index`: its position in the segment.
     pub(super) fn part(
         &self,
@@ -307,7 +321,7 @@ impl<'a> Site<'a> {
             let value = get(text, 1);
             return Part { value, index: self.combining.index.map(|_| get(text, 2)) };
         };
-        let value = body.alone(text, |text, instruction| get(text, self.operand(instruction)));
+        let value = body.alone(text, |text, instruction| self.element(text, elements, at, instruction));
         let value = self.combining.encoded(text, value);
         Part { value, index: self.combining.index.and(index) }
     }

@@ -2,8 +2,8 @@
 
 use devarray::{
     Layout, NdLayout,
-    backend::{Buffer, ReduceForm, ReduceOp},
-    function::{Combine, primitive::Instruction},
+    backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
+    function::{Combine, ElementType, primitive::Instruction},
 };
 
 use crate::{function::problem::Kind, memory::CudaBuffer};
@@ -30,10 +30,24 @@ pub(super) struct Space {
 
 impl Space {
     pub(super) fn new(op: &ReduceOp<'_, CudaBuffer>) -> Option<Self> {
-        let shape = op.shape();
-        let result = op.result();
+        let (rank, result) = (op.shape().len(), op.result());
         let is_total = op.form() == ReduceForm::Total;
-        let kept = if is_total { result.layout().shape().len() } else { shape.len().saturating_sub(1) };
+        let kept = if is_total { result.layout().shape().len() } else { rank.saturating_sub(1) };
+        Self::of(op, kept, (result, op.work().finish.result_type()))
+    }
+
+    /// The same elements of a total, whose result is a function of each of them.
+    pub(super) fn of_elements(op: &ReduceOp<'_, CudaBuffer>, last: &MapOp<'_, CudaBuffer>) -> Option<Self> {
+        let kept = op.result().layout().shape().len();
+        Self::of(op, kept, (last.result(), last.program().result_type()))
+    }
+
+    fn of(
+        op: &ReduceOp<'_, CudaBuffer>,
+        kept: usize,
+        (result, result_type): (&Operand<'_, CudaBuffer>, ElementType),
+    ) -> Option<Self> {
+        let shape = op.shape();
         let mut space = Self { kinds: Vec::new(), bases: Vec::new(), kept: Vec::new(), reduced: Vec::new() };
         let mut strides: Vec<Vec<i64>> = Vec::new();
         let mut add = |kind: Kind, address: u64, layout: &Layout| {
@@ -44,7 +58,6 @@ impl Space {
             along.resize(shape.len(), 0);
             strides.push(along);
         };
-        let result_type = op.work().finish.result_type();
         add(Kind::Result(result_type), result.buffer().address(), result.layout());
         for &instruction in op.program().instructions() {
             if let Instruction::Input(at) = instruction {

@@ -1,11 +1,11 @@
 //! Two reductions of the same rows in one launch, the second of which needs what came out of the
 //! first: a thread keeps its elements of a row in registers meanwhile, so that they are loaded
-//! once.
+//! once. A function of each element with both outcomes may follow.
 
 use std::sync::Arc;
 
 use devarray::{
-    backend::{Buffer, ReduceForm, ReduceOp},
+    backend::{Buffer, MapOp, ReduceForm, ReduceOp},
     function::{
         Combine, ElementType,
         primitive::{Instruction, Program, RegisterType},
@@ -16,6 +16,7 @@ use super::{
     Class, Family,
     combining::{Combining, Part, assign},
     kernel::{Form, Kernel},
+    normalize::Last,
     plan::{self, Pass},
     rows::{self, LANES},
     site::{Elements, Site},
@@ -24,6 +25,7 @@ use super::{
 use crate::{
     function::{
         body::Body,
+        class::Access,
         text::{BLOCK, Bank, Reg, Text},
     },
     memory::CudaBuffer,
@@ -34,8 +36,10 @@ use crate::{
 const REGISTERS: u64 = 64;
 const RESIDENT: u32 = 2;
 
-/// Most instructions of both programs that are written one after another.
+/// Most instructions of all programs that are written one after another: of two, and of three, of
+/// which the compiler has work for tenths of a second.
 const INSTRUCTIONS: usize = 2_048;
+const MORE_INSTRUCTIONS: usize = 8_192;
 
 /// What is computed first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -57,12 +61,18 @@ impl First {
     }
 }
 
-/// The launch that computes both, if rows are short enough and lie as they should.
+/// The launch that computes both, and `third` if that is asked for; if rows are short enough and
+/// lie as they should.
 pub(super) fn pass<'a>(
     first: &ReduceOp<'_, CudaBuffer>,
     second: &ReduceOp<'a, CudaBuffer>,
+    third: Option<&MapOp<'_, CudaBuffer>>,
 ) -> Option<Pass<'a>> {
     let (work, before) = (second.work(), first.work());
+    let finally = match third {
+        Some(third) => Some(Last::new(second, third)?),
+        None => None,
+    };
     let (last, inputs) = second.inputs().split_last()?;
     let is_between = last.buffer().address() == first.result().buffer().address();
     let is_same = inputs.len() == first.inputs().len()
@@ -85,19 +95,27 @@ pub(super) fn pass<'a>(
         Instruction::Input(_) | Instruction::Position(_) => all.contains(instruction),
         _ => true,
     };
-    let space = Space::new(second)?.without(input);
+    let space = match third {
+        Some(third) => Space::of_elements(second, third),
+        None => Space::new(second),
+    };
+    let space = space?.without(input);
     let row_len = space.row_len();
     let threads = row_len.div_ceil(LANES as u64).next_power_of_two().min(BLOCK.into());
     let loads = row_len.div_ceil(Combine::LANES as u64);
     let sizes = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
     let registers: u64 = sizes.map(|of: ElementType| (LANES * of.len_bytes()).div_ceil(4) as u64).sum();
-    let instructions = all.len() + before.program.instructions().len();
-    let is_long = usize::try_from(loads).ok()? * LANES * instructions > INSTRUCTIONS;
+    let of_last = finally.as_ref().map_or(0, |last| last.program.instructions().len());
+    let instructions = all.len() + before.program.instructions().len() + of_last;
+    let most = if finally.is_some() { MORE_INSTRUCTIONS } else { INSTRUCTIONS };
+    let is_long = usize::try_from(loads).ok()? * LANES * instructions > most;
+    let kept = finally.as_ref().map_or(0, Last::kept_bytes) as u64 / 4 * LANES as u64;
+    let is_apart = |access: &Access| !matches!(access, Access::Span { .. });
     if !before.program.instructions().iter().all(is_read)
         || space.reduced.len() != 1
         || row_len > Combine::SEGMENT as u64
         || !row_len.is_multiple_of(LANES as u64)
-        || registers * loads > REGISTERS
+        || registers.max(kept) * loads > REGISTERS
         || is_long
         || plan::has_columns(&space)
     {
@@ -120,13 +138,18 @@ pub(super) fn pass<'a>(
             finish: before.finish.clone(),
             input,
         })),
+        last: finally.map(Arc::new),
     };
     let blocks = space.rows().div_ceil(u64::from(BLOCK) / threads);
     let chosen = plan::Chosen::of_rows(kernel.form, blocks);
     let scalars = [work.scalars, before.scalars].concat();
     let finish_scalars = [work.finish_scalars, before.finish_scalars].concat();
     let parameter = plan::parameter(&space, &chosen, (&scalars, &finish_scalars), 1, plan::Output::Finished)?;
-    let accesses = (0..space.operands()).map(|operand| plan::access(&space, &chosen, operand));
+    let accesses: Vec<Access> =
+        (0..space.operands()).map(|operand| plan::access(&space, &chosen, operand)).collect();
+    if third.is_some() && is_apart(&accesses[0]) {
+        return None;
+    }
     let class = Class {
         outer: kernel.kept,
         wide: true,
@@ -140,10 +163,10 @@ fn has_index(combine: Combine) -> bool {
     matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
 }
 
-/// The elements of a thread, and which of them are there.
-struct Loaded {
-    steps: Vec<(Reg, Elements)>,
-    first: Reg,
+/// The elements of a thread, four a step, and which of them are there; the position of the first.
+pub(super) struct Loaded {
+    pub(super) steps: Vec<(Reg, Elements)>,
+    pub(super) first: Reg,
 }
 
 /// The text of a kernel: `threads` have a row, and load four elements each, `loads` times.
@@ -177,8 +200,8 @@ pub(super) fn write(
 
     let scalars =
         (words.scalars() + program.scalars().len(), words.finish_scalars() + finish_scalars(kernel));
-    let body = site.body_of(&mut text, (&first.program, scalars.0), &rows, None);
-    let lanes = combined(&mut text, &before, &body, &loaded);
+    let body = site.body_of(&mut text, (&first.program, scalars.0), &rows, &[]);
+    let (lanes, _) = combined(&mut text, &before, &body, &loaded);
     let total = rows::whole(&mut text, &before, lanes, (thread, place), threads);
 
     // The first thread of a row tells the others what came out.
@@ -186,30 +209,64 @@ pub(super) fn write(
     let slots = values.into_iter().max().unwrap_or(0).next_multiple_of(2);
     let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
     let at = text.set(Bank::B32, "mad.lo.s32", format_args!("{within}, 8, {tile}"));
-    let at = text.set(Bank::B32, "add.s32", format_args!("{at}, {}", 4 * slots));
-    let others = text.label();
     let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{place}, 0"));
-    text.line(format_args!("@{other} bra {others}"));
-    let total = before.combining.begun(&mut text, total);
-    let value = before.combining.decoded(&mut text, total);
-    let value = before.finished_at(&mut text, (&first.finish, scalars.1), value);
-    let name = value.bank.type_name();
-    text.line(format_args!("st.shared.{name} [{at}], {value}"));
-    text.place(&others);
-    text.line(format_args!("bar.sync 0"));
-    let between = text.set(value.bank, &format!("ld.shared.{name}"), format_args!("[{at}]"));
+    let told = Told { at, behind: 4 * slots, other };
+    let between = told.value(&mut text, |text| {
+        let total = before.combining.begun(text, total);
+        let value = before.combining.decoded(text, total);
+        before.finished_at(text, (&first.finish, scalars.1), value)
+    });
 
-    let given = Some((Instruction::Input(first.input), between));
-    let body = site.body_of(&mut text, (program, words.scalars()), &rows, given);
-    let lanes = combined(&mut text, &site, &body, &loaded);
+    let given = (Instruction::Input(first.input), between);
+    let body = site.body_of(&mut text, (program, words.scalars()), &rows, &[given]);
+    let (lanes, values) = combined(&mut text, &site, &body, &loaded);
     let part = rows::whole(&mut text, &site, lanes, (thread, place), threads);
-    let exit = text.label();
-    text.line(format_args!("@{other} bra {exit}"));
-    text.line(format_args!("@!{inside} bra {exit}"));
-    site.conclude(&mut text, part, start, row, rows[0]);
-    text.place(&exit);
+    let mut told_words = 2 * of_block;
+    match (&kernel.last, &kernel.finish) {
+        (Some(last), Some(finish)) => {
+            let told = Told { behind: 4 * (slots + told_words), ..told };
+            told_words *= 2;
+            let outcome = told.value(&mut text, |text| {
+                let total = site.combining.begun(text, part);
+                let value = site.combining.decoded(text, total);
+                site.finished(text, finish, value)
+            });
+            let given = [given, (Instruction::Input(last.outcome), outcome)];
+            let body = site.body_of(&mut text, (&last.program, words.scalars()), &rows, &given);
+            last.store(&mut text, &site, &body, (&loaded, &values), rows[0]);
+        }
+        _ => {
+            let exit = text.label();
+            text.line(format_args!("@{other} bra {exit}"));
+            text.line(format_args!("@!{inside} bra {exit}"));
+            site.conclude(&mut text, part, start, row, rows[0]);
+            text.place(&exit);
+        }
+    }
     text.line(format_args!("ret"));
-    text.finish(words.count(), slots + 2 * of_block)
+    text.finish(words.count(), slots + told_words)
+}
+
+/// Where the first thread of a row tells the others a value.
+#[derive(Clone, Copy)]
+struct Told {
+    at: Reg,
+    behind: usize,
+    other: Reg,
+}
+
+impl Told {
+    fn value(self, text: &mut Text, make: impl FnOnce(&mut Text) -> Reg) -> Reg {
+        let Self { at, behind, other } = self;
+        let others = text.label();
+        text.line(format_args!("@{other} bra {others}"));
+        let value = make(text);
+        let name = value.bank.type_name();
+        text.line(format_args!("st.shared.{name} [{at}+{behind}], {value}"));
+        text.place(&others);
+        text.line(format_args!("bar.sync 0"));
+        text.set(value.bank, &format!("ld.shared.{name}"), format_args!("[{at}+{behind}]"))
+    }
 }
 
 fn finish_scalars(kernel: &Kernel) -> usize {
@@ -234,17 +291,26 @@ fn load(text: &mut Text, site: &Site<'_>, rows: &[Reg], (place, len): (Reg, Reg)
     Loaded { steps, first }
 }
 
-/// What each lane of a thread combines to.
-fn combined(text: &mut Text, site: &Site<'_>, body: &Body<'_>, loaded: &Loaded) -> Vec<Part> {
+/// What each lane of a thread combines to, and what it combines, four a step.
+fn combined(
+    text: &mut Text,
+    site: &Site<'_>,
+    body: &Body<'_>,
+    loaded: &Loaded,
+) -> (Vec<Part>, Vec<Vec<Reg>>) {
     let lanes: Vec<Part> = (0..LANES).map(|_| site.neutral(text, loaded.first)).collect();
+    let mut values = Vec::with_capacity(loaded.steps.len());
     for (there, elements) in &loaded.steps {
+        let mut four = Vec::with_capacity(LANES);
         for (at, &lane) in lanes.iter().enumerate() {
             let part = site.part(text, Some(body), elements, at, None);
+            four.push(part.value);
             let sum = site.added(text, lane, part);
             text.guard(Some(*there));
             assign(text, lane, sum);
             text.guard(None);
         }
+        values.push(four);
     }
-    lanes
+    (lanes, values)
 }

@@ -14,8 +14,8 @@ use super::{
 const MIN_ROW_BYTES: u32 = 16;
 /// Copies of single elements that are few in any case.
 const FEW_BYTES: usize = 256 << 10;
-/// Blocks after which it is the first copy's turn again: about as many as the largest devices have
-/// at a time.
+/// Blocks of a round, in which each copy has some: about as many as run at a time on the largest
+/// devices.
 const ROUND_BLOCKS: u32 = 1024;
 
 /// How one of several copies is carried out.
@@ -83,7 +83,7 @@ impl Way {
 
 /// As few launches as there can be.
 pub(super) fn launches(mut ways: Vec<Way>) -> Vec<Launch<JoinParams>> {
-    // Neighbours take turns next to each other.
+    // In the order of the destination, so that neighbours are written at about the same time.
     ways.sort_by_key(|way| way.problem().dst);
     let (mut left, mut launches) = (ways.len(), Vec::new());
     let mut ways = ways.into_iter();
@@ -108,10 +108,10 @@ fn launch(ways: Vec<Way>) -> Launch<JoinParams> {
     let all: u32 = piece.iter().map(blocks).sum();
     let rounds = all.div_ceil(ROUND_BLOCKS).max(1);
     let mut end = [u32::MAX; MAX_PIECES];
-    let (mut round, mut turns) = (0, 1);
+    let (mut round, mut rounds_needed) = (0, 1);
     for (number, piece) in piece[..count].iter_mut().enumerate() {
         piece.share = blocks(piece).div_ceil(rounds);
-        turns = turns.max(blocks(piece).div_ceil(piece.share));
+        rounds_needed = rounds_needed.max(blocks(piece).div_ceil(piece.share));
         piece.begin = round;
         round += piece.share;
         if number + 1 < count {
@@ -120,7 +120,7 @@ fn launch(ways: Vec<Way>) -> Launch<JoinParams> {
     }
     Launch {
         kernel: Kernel::new(Entry::JoinPieces, width),
-        grid: turns * round,
+        grid: rounds_needed * round,
         threads: THREADS,
         shared_bytes: 0,
         params: JoinParams::Pieces(PiecesParams { round: FastDiv::new(round), unused: 0, end, piece }),

@@ -70,7 +70,7 @@ fn tiles_of_large_copies_share_no_sector_of_a_run() {
     }
 }
 
-/// A cube whose axes are turned round.
+/// A cube whose axes are reversed.
 fn turned_round(side: usize) -> (Layout, Layout) {
     let (shape, [n, square]) = ([side; 3], [side, side * side].map(usize::cast_signed));
     let dst = Layout::new(&shape, &[1, n, square], 0).unwrap();
@@ -101,7 +101,7 @@ fn threads_begin_with_words_in_different_banks() {
         params.lanes_log2 = 3;
         assert!(measure::accesses(&launch, block, 0) >= 4.0, "{:?}", layouts.0);
     }
-    // Runs over two axes and along one, in words turned by each number.
+    // Runs over two axes and along one, in words rotated by each number.
     for shape in [[67, 65, 63], [65, 67, 71], [66, 61, 65], [69, 131, 67]] {
         let [a, b, c] = shape.map(usize::cast_signed);
         for source in [[b * c, c, 1], [c, a * c, 1], [1, a, a * b]] {

@@ -69,10 +69,10 @@ fn runs_over_two_axes_are_right() {
         }
         check(&mut random, &layouts.0, &layouts.1, width, seed);
     }
-    for name in ["pairs", "pairs_8", "pairs_4", "linear_shifted", "table_shifted", "table_shifted_wide"] {
-        let name = match name.strip_prefix("pairs") {
-            Some(store) => format!("tile_pairs_wrapped{store}"),
-            None => format!("tile_{name}_wrapped"),
+    for name in ["packed", "packed_8", "packed_4", "linear_shifted", "table_shifted", "table_shifted_wide"] {
+        let name = match name.strip_prefix("packed") {
+            Some(store) => format!("tile_packed_fused{store}"),
+            None => format!("tile_{name}_fused"),
         };
         assert!(kernels.contains(name.as_str()), "{name} was never selected: {kernels:?}");
     }
@@ -86,7 +86,7 @@ fn a_run_that_wraps_elsewhere_is_wrong() {
     let source: Vec<u8> = (0..80_000_u32).map(|i| (i % 251) as u8).collect();
     let copied = |change: &dyn Fn(&mut Params)| {
         let mut launch = launch(Scale::Large, &layouts, 1);
-        assert_eq!(name_of(&launch), "tile_pairs_wrapped");
+        assert_eq!(name_of(&launch), "tile_packed_fused");
         change(&mut launch.params);
         let mut found = vec![0; source.len()];
         let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
@@ -119,24 +119,24 @@ fn tiles_share_no_sector_at_the_ends_of_an_axis() {
             shared_sectors(scale, &layouts, width, stretch_bytes)
         };
         assert_eq!(shared(Scale::Large, false), 0, "{a} x {b} x {c}, {width} bytes");
-        // It is not so by itself: a source that runs backwards does not wrap.
+        // It is not so by itself: a source that runs backwards has no fused axis.
         assert!(shared(Scale::Large, true) > 0, "{a} x {b} x {c}, {width} bytes");
     }
 }
 
 #[test]
 fn runs_end_with_their_axis_where_nothing_is_gained() {
-    let wraps = |scale, shape, gaps, width| {
-        name_of(&launch(scale, &reversed(shape, gaps, false), width)).contains("_wrapped")
+    let fuses = |scale, shape, gaps, width| {
+        name_of(&launch(scale, &reversed(shape, gaps, false), width)).contains("_fused")
     };
-    assert!(wraps(Scale::Large, [1, 200, 200, 200], (0, 0), 1));
-    assert!(wraps(Scale::Middle, [1, 200, 200, 200], (0, 0), 1));
+    assert!(fuses(Scale::Large, [1, 200, 200, 200], (0, 0), 1));
+    assert!(fuses(Scale::Middle, [1, 200, 200, 200], (0, 0), 1));
     // Small results; whole sectors; an axis shorter than a tile; rows that go on along the other
     // axis.
-    assert!(!wraps(Scale::Small, [1, 200, 200, 200], (0, 0), 1));
-    assert!(!wraps(Scale::Large, [1, 256, 256, 256], (0, 0), 1));
-    assert!(!wraps(Scale::Large, [1, 200, 200, 104], (0, 0), 1));
-    assert!(!wraps(Scale::Large, [1, 24, 500, 600], (0, 0), 1));
+    assert!(!fuses(Scale::Small, [1, 200, 200, 200], (0, 0), 1));
+    assert!(!fuses(Scale::Large, [1, 256, 256, 256], (0, 0), 1));
+    assert!(!fuses(Scale::Large, [1, 200, 200, 104], (0, 0), 1));
+    assert!(!fuses(Scale::Large, [1, 24, 500, 600], (0, 0), 1));
 }
 
 /// Where no memory reaches, but layouts do.
@@ -146,6 +146,6 @@ fn strides_as_far_as_numbers_go_do_not_overflow() {
     let src = Layout::new(&[200_000, 4], &[1, 312_500_000_000_000_000], 0).unwrap();
     for scale in [Scale::Middle, Scale::Large] {
         let name = name_of(&launch(scale, &(dst.clone(), src.clone()), 8));
-        assert!(!name.contains("_wrapped"), "{name:?}");
+        assert!(!name.contains("_fused"), "{name:?}");
     }
 }

@@ -96,7 +96,7 @@ fn accesses(launch: &Launch) -> f64 {
 /// As many as eight groups of four would, if nothing were done.
 #[test]
 fn threads_read_from_different_banks() {
-    let (mut turned, mut plain) = (0, 0);
+    let (mut rotated, mut plain) = (0, 0);
     for (rows, columns) in
         [(201, 1001), (253, 1009), (254, 1002), (317, 905), (369, 801), (130, 1601), (33, 4001)]
     {
@@ -110,12 +110,12 @@ fn threads_read_from_different_banks() {
             plain += 1;
             continue;
         }
-        turned += 1;
+        rotated += 1;
         (params.rotate_by_run, params.rotate_by_vector) = (0, 0);
         let unturned = accesses(&launch);
         assert!(unturned > 3.0 && unturned > found + 1.0, "{rows} x {columns}: {found}, {unturned}");
     }
-    assert!(turned > 2 && plain > 0, "{turned} turned, {plain} not");
+    assert!(rotated > 2 && plain > 0, "{rotated} rotated, {plain} not");
 }
 
 /// Bytes that tiles load, chunk by chunk, for each of the source.
@@ -148,7 +148,7 @@ fn no_row_is_loaded_twice() {
     }
 }
 
-/// Rows apart by multiples of 8 bytes begin in one bank, or two: bytes are turned as well.
+/// Rows apart by multiples of 8 bytes begin in one bank, or two: bytes are rotated as well.
 #[test]
 fn bytes_are_turned_where_vectors_begin_in_one_bank() {
     let mut random = Random(61);

@@ -37,7 +37,7 @@ pub(super) fn tile_between(scale: Scale, layouts: &(Layout, Layout), width: usiz
 }
 
 #[test]
-fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
+fn rows_of_multiples_of_few_bytes_are_transposed_in_words() {
     let mut random = Random(17);
     let mut kernels = std::collections::BTreeSet::<(usize, &str)>::new();
     for width in [1, 2, 4, 8] {
@@ -51,9 +51,9 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
             }
         }
     }
-    let narrow = ["pairs_8", "pairs_4", "pairs_skewed_8", "pairs_skewed_4"].map(|name| (1, name));
-    let whole = [1, 2, 4, 8].map(|width| (width, "pairs")).into_iter();
-    for (width, name) in whole.chain([1, 2, 4].map(|width| (width, "pairs_skewed"))).chain(narrow) {
+    let narrow = ["packed_8", "packed_4", "packed_overlap_8", "packed_overlap_4"].map(|name| (1, name));
+    let whole = [1, 2, 4, 8].map(|width| (width, "packed")).into_iter();
+    for (width, name) in whole.chain([1, 2, 4].map(|width| (width, "packed_overlap"))).chain(narrow) {
         let name = format!("tile_{name}");
         assert!(
             kernels.contains(&(width, name.as_str())),
@@ -62,9 +62,9 @@ fn rows_of_multiples_of_few_bytes_are_turned_in_words() {
     }
 }
 
-/// Copies larger than caches hold lines that they read whole, and those alone.
+/// Copies larger than caches keep lines in the cache that they read whole, and only those.
 #[test]
-fn whole_lines_of_large_copies_are_held() {
+fn whole_lines_of_large_copies_stay_in_the_cache() {
     let of = |scale: Scale, layouts: (Layout, Layout), width: usize| {
         let launch = launch(scale, &layouts, width);
         let hold = matches!(&launch.params, Params::Rows(params) if params.evict_last != 0);
@@ -72,13 +72,17 @@ fn whole_lines_of_large_copies_are_held() {
     };
     for width in [1, 2, 4, 8] {
         let square = || transposed(1024, 512);
-        assert_eq!(of(Scale::Stream, square(), width).0, "tile_pairs_held", "{width}");
-        assert_eq!(of(Scale::Large, square(), width).0, "tile_pairs", "{width}");
-        assert_eq!(of(Scale::FastStream, square(), width).0, "tile_pairs", "{width}");
+        assert_eq!(of(Scale::Stream, square(), width).0, "tile_packed_evict_last", "{width}");
+        assert_eq!(of(Scale::Large, square(), width).0, "tile_packed", "{width}");
+        assert_eq!(of(Scale::FastStream, square(), width).0, "tile_packed", "{width}");
         // Rows that begin within a line are shared with the tile beside.
-        assert_ne!(of(Scale::Stream, transposed(1024, 528 / width), width).0, "tile_pairs_held", "{width}");
+        assert_ne!(
+            of(Scale::Stream, transposed(1024, 528 / width), width).0,
+            "tile_packed_evict_last",
+            "{width}"
+        );
     }
-    assert_eq!(of(Scale::Stream, transposed(512, 512), 16).0, "tile_linear_held");
+    assert_eq!(of(Scale::Stream, transposed(512, 512), 16).0, "tile_linear_evict_last");
     let rows = |strides: [isize; 2], first: usize| {
         (Layout::new(&[256, 512], &[512, 1], 0).unwrap(), Layout::new(&[256, 512], &strides, first).unwrap())
     };
@@ -102,7 +106,7 @@ fn runs_that_fill_vectors_end_where_rows_go_on() {
         check(&mut random, &dst, &src, width, 0)
     };
     for (rows, width, expected) in
-        [(48, 2, "tile_pairs"), (40, 1, "tile_table"), (16, 4, "tile_pairs"), (4, 8, "tile_linear")]
+        [(48, 2, "tile_packed"), (40, 1, "tile_table"), (16, 4, "tile_packed"), (4, 8, "tile_linear")]
     {
         assert_eq!(kernel(rows, width), expected, "{rows} rows of {width} bytes");
     }
@@ -298,5 +302,5 @@ fn a_wrong_pitch_is_seen() {
 #[test]
 fn the_choice_is_explained() {
     let text = launch(Scale::Large, &transposed(1024, 1024), 4).explain().to_string();
-    assert!(text.starts_with("tile_4:tile_pairs 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
+    assert!(text.starts_with("tile_4:tile_packed 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
 }

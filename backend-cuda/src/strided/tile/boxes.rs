@@ -9,7 +9,7 @@ use super::{
 };
 use crate::strided::axes::{Axis, Problem};
 
-/// What fits shared memory with room for tables.
+/// Bytes of a tile that leave room for tables in shared memory.
 const MAX_TILE_BYTES: u64 = 40 << 10;
 
 /// What memory is read in.
@@ -23,10 +23,10 @@ pub(super) const LEAST_BOX_BYTES: u64 = 2 << 10;
 #[derive(Debug, Clone, Copy)]
 struct Target {
     size: Size,
-    /// Whether a row may reach over gaps of a sector. The elements of a run are then further from
+    /// Whether a row may include gaps of up to a sector. The elements of a run are then less
     /// regular.
     gaps: bool,
-    /// Whether rows end where runs along them would tear sectors.
+    /// Whether rows end where runs along them would split sectors between tiles.
     sectors: bool,
 }
 
@@ -37,8 +37,8 @@ fn by_source(axes: &[Axis]) -> Axes<usize> {
     order
 }
 
-/// Steps of an axis so that it covers about `bytes`: all of them up to half as many again, which is
-/// cheaper than a small rest.
+/// Steps of an axis that cover about `bytes`. All steps, if these are at most half as many again: a
+/// small remainder would cost more.
 fn steps_for(axis: &Axis, stride: u64, bytes: u64) -> u32 {
     let wanted = u32::try_from(bytes.div_ceil(stride)).unwrap_or(u32::MAX);
     if wanted.saturating_mul(3) / 2 >= axis.extent { axis.extent } else { wanted }
@@ -50,8 +50,8 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     let order = by_source(axes);
     let mut steps = Axes::from_elem(1_u32, axes.len());
     let (mut row, mut run, mut ended) = (Axes::new(), Axes::new(), false);
-    // A row takes in axes as long as each continues the ones before it, or nearly so: gaps of a
-    // sector are read anyway.
+    // A row includes axes as long as each continues those before it, or nearly: gaps of a sector
+    // are read anyway.
     let mut span = u64::from(problem.width);
     for (at, &axis) in order.iter().enumerate() {
         let stride = axes[axis].src.unsigned_abs();
@@ -72,7 +72,7 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         }
         span += u64::from(axes[axis].extent - 1) * stride;
     }
-    // A run takes in axes as long as each continues the ones before it exactly.
+    // A run includes axes as long as each continues those before it exactly.
     let mut length = 0;
     for (axis, of) in axes.iter().enumerate() {
         let stride = of.dst.unsigned_abs();
@@ -90,7 +90,7 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     if row.is_empty() || (scattered && row.contains(&0)) {
         return None;
     }
-    // A run that ends unaligned goes on over axes that the tile has anyway.
+    // A run that ends unaligned continues over axes that the tile has anyway.
     let last = *run.last()?;
     if !scattered && steps[last] == axes[last].extent && !length.is_multiple_of(16) {
         for axis in last + 1..axes.len() {
@@ -118,9 +118,9 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
     })
 }
 
-/// Ends runs where they would go on along the rows, if they are long enough by then: one step, or
-/// words of several runs, then lead from element to element, not a table. The tile stays the same,
-/// of which the same bytes are written.
+/// Ends runs before the axes of the rows, if they are long enough by then: elements are then found
+/// by one step, or in words of several runs, instead of a table. The tile and the bytes that are
+/// written stay the same.
 fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axes<usize>) {
     let Some(at) = run.iter().position(|axis| row.contains(axis)).filter(|&at| at > 0) else { return };
     let elements: u64 = run[..at].iter().map(|&axis| u64::from(steps[axis])).product();
@@ -131,8 +131,8 @@ fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axe
     }
 }
 
-/// Reverses axes so that the source runs forward along a row, except along those whose destination
-/// must.
+/// Reverses axes so that the source runs forward along a row, except axes along which the
+/// destination has to.
 fn forward_rows(shape: &mut Shape) {
     for at in 0..shape.row.len() {
         let axis = shape.row[at];
@@ -173,7 +173,7 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> 
             target.size.run_bytes *= 2;
         }
         let larger = mark(problem, target, scattered)?;
-        let enough = larger.run.len() > shape.run.len() && stands_alone(&larger, shape.tile_bytes(width));
+        let enough = larger.run.len() > shape.run.len() && is_best_ended(&larger, shape.tile_bytes(width));
         if larger.tile_bytes(width) > most || enough {
             break;
         }
@@ -182,19 +182,19 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> 
     Some(shape)
 }
 
-/// Whether a box of so many bytes, whose rows were ended so that each vector of a run is found from
-/// its row, is better left as it is: with one more axis along runs that go over rows and along
-/// them, all of its elements would be tabulated.
-fn stands_alone(shape: &Shape, bytes: u64) -> bool {
+/// Whether a box of this many bytes should not grow: its rows were ended so that each vector of a run
+/// is found from its row. With one more axis, its runs would go over rows and along them, and all
+/// elements would need a table.
+fn is_best_ended(shape: &Shape, bytes: u64) -> bool {
     shape.ended && shape.run.iter().any(|&axis| shape.in_row(axis)) && bytes >= LEAST_BOX_BYTES
 }
 
-/// Lets a small box repeat along one more axis, so that the work of a block is worth its start.
+/// Repeats a small box along one more axis, so that a block has enough work.
 fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
     let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
     let bytes = shape.tile_bytes(width);
     let cut = (0..shape.axes.len()).any(|axis| in_box(axis) && shape.is_cut(axis));
-    if cut || bytes * 2 > tile_bytes || stands_alone(shape, bytes) {
+    if cut || bytes * 2 > tile_bytes || is_best_ended(shape, bytes) {
         return;
     }
     let Some(axis) = (0..shape.axes.len()).find(|&axis| !in_box(axis) && shape.axes[axis].src != 0) else {
@@ -205,8 +205,8 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
     shape.batch = Some(axis);
 }
 
-/// The box of all rows and so many columns, if runs that end with their axis go on along the
-/// source.
+/// The box of all rows and this many columns, if the destination continues along the source's fastest
+/// axis after the end of a run.
 pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
     let (of, width) = (problem.axes[0], problem.width);
     let fastest = *by_source(&problem.axes).first()?;
@@ -226,8 +226,8 @@ pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
     Some(shape)
 }
 
-/// The box for a problem, or nothing if the source has no dense axis to load rows along. `shrink`
-/// halves the size that often: shared memory was short, or the table of a run too long.
+/// The box for a problem, or nothing if the source has no dense axis to load rows along. The size
+/// is halved `shrink` times, because shared memory was too small or a table too long.
 pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape> {
     let (width, step) = (problem.width, u64::from(problem.width));
     let fastest = *by_source(&problem.axes).first()?;
@@ -250,7 +250,7 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
         let longer = Size { row_bytes: 256, run_bytes: 512, tile_bytes };
         shape = fit(problem, Target { size: longer, gaps: true, sectors }, scattered).unwrap_or(shape);
     }
-    // A box made small only because its table was too long still fills a tile by repeating.
+    // A box that is small only because of its table is repeated to fill a tile.
     add_batch(&mut shape, size.tile_bytes >> (shrink % 3), width);
     forward_rows(&mut shape);
     Some(shape)

@@ -1,14 +1,14 @@
-//! Where rows end although they could go on along the run.
+//! Where rows end before an axis along which the run goes on.
 //!
-//! A matrix of few columns is one long row, and what runs along that takes no table. But such runs
-//! cannot overlap: of a run that ends within a memory sector another tile writes the rest. And
-//! vectors of it begin so many rows apart, which may be one bank of shared memory for all.
+//! A matrix of few columns is one long row, and runs along it need no table. But such runs cannot
+//! overlap: where a run ends within a memory sector, another tile writes the rest of it. And their
+//! vectors begin a fixed number of rows apart, which may be the same bank of shared memory for all.
 
 use super::{SECTOR_BYTES, boxes::LEAST_BOX_BYTES};
 use crate::strided::{axes::Problem, launch::LINE_BYTES};
 
-/// Whether a row of so many bytes is better left as it is, in a tile of about so many. `sectors`:
-/// whether torn ones count.
+/// Whether a row should end after `span` bytes, in a tile of about `tile_bytes`. `sectors`: whether
+/// sectors that tiles share count.
 pub(super) fn ends(problem: &Problem, span: u64, tile_bytes: u64, sectors: bool) -> bool {
     (sectors && tears(problem, span, tile_bytes)) || meet(problem, span, tile_bytes)
 }
@@ -20,18 +20,19 @@ fn whole_sectors(problem: &Problem) -> bool {
     bits.is_multiple_of(SECTOR_BYTES.into())
 }
 
-/// Whether runs along the row would tear many sectors: where it has many columns, runs are short.
+/// Whether runs along the row would share many sectors with other tiles: with many columns, runs
+/// are short.
 fn tears(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
-    /// Of fewer, runs are so long that their ends do not count.
+    /// With fewer columns, runs are so long that their ends do not count.
     const COLUMNS: u64 = 32;
-    // A tile is then a part of the run, and may overlap with the next.
+    // A tile then has a part of the run, and may overlap with the next.
     let part = u64::from(problem.axes[0].extent) * span > 2 * tile_bytes;
     span >= COLUMNS * u64::from(problem.width) && part && !whole_sectors(problem)
 }
 
-/// Whether all vectors of a run would begin in one bank, their elements being a row apart. Not if
-/// gaps can be left for that, as in runs of whole sectors along one axis, nor if what that leaves
-/// is too little for a block.
+/// Whether all vectors of a run would begin in one bank, because their elements are a row apart.
+/// Not if gaps between rows can prevent that, as for runs of whole sectors along one axis, and not
+/// if a block would have too little work.
 fn meet(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
     const ROW_BYTES: u64 = 64;
     const ROW_ELEMENTS: u32 = 16;

@@ -1,22 +1,22 @@
 //! Runs over two axes as if they were one.
 //!
 //! Where an axis of the destination ends within a memory sector, runs along it alone end there as
-//! well, and another tile writes the rest of the sector: it is read from memory, merged, and
-//! written twice. If the destination goes on without a gap along another axis, runs may go on too.
-//! In the source that is a jump, once in a tile at most, from which rows lie elsewhere in their
-//! sectors.
+//! well, and another tile writes the rest: the sector is read from memory, merged and written
+//! twice. If another axis continues the destination without a gap, runs go on along it (a fused
+//! axis). The source jumps there, at most once in a tile, and the rows after the jump have another
+//! place in their sectors.
 
 use devarray::Axes;
 
 use super::{SECTOR_BYTES, Scale, boxes, can_overlap, place, scale::Size, shape::Shape};
 use crate::strided::axes::Problem;
 
-/// Rows that go on along the axis that is taken away, but are shorter without it, are mostly
-/// sectors that two tiles read.
+/// Rows that become shorter than this because the fused axis was part of them are mostly sectors
+/// that two tiles read.
 const LEAST_ROW_BYTES: u64 = 96;
 
-/// The end of the first of two axes: after so many steps, the source goes on so many bytes further
-/// than a step.
+/// The end of the first of two fused axes: after `extent` steps, the source continues `src` bytes
+/// further than one step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fused {
     pub(super) extent: u32,
@@ -24,21 +24,21 @@ pub(super) struct Fused {
 }
 
 impl Fused {
-    /// How many bytes further than a step the rows after that lie in shared memory: as they do in
-    /// their sectors.
+    /// Bytes by which the rows after that lie further in shared memory, to keep their place in a
+    /// sector.
     pub(super) fn x(self) -> u32 {
         u32::try_from(self.src.rem_euclid(SECTOR_BYTES.into())).unwrap_or(0)
     }
 }
 
-/// Tiles of two-byte elements that are no words. One of few rows would read a fifth of them for the
-/// next tile only, with which it overlaps.
+/// Size of tiles of two-byte elements that are not packed. Tiles of fewer rows would read a fifth
+/// of them only for the overlap with the next tile.
 const LONGER: Size = Size { row_bytes: 192, run_bytes: 256, tile_bytes: 24 << 10 };
 
-/// The same copy with the axis of its runs and the one that the destination goes on along taken as
-/// one, and boxes for it, the best first; `without` is the box of the copy as it is.
+/// The same copy with a fused axis along its runs, and boxes for it, the best first. `without`: the
+/// box without a fused axis.
 pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Option<(Problem, Axes<Shape>)> {
-    // Small results stay in the cache, which puts sectors together.
+    // Small results stay in the cache, which merges sectors.
     if scale == Scale::Small || without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {
         return None;
     }
@@ -47,7 +47,7 @@ pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Opt
     let of_size = |size| {
         let mut shape = boxes::choose(&problem, size, 0)?;
         shape.fused = Some(fused);
-        // A tile goes over the end of the first axis once at most.
+        // A tile crosses the end of the first axis at most once.
         let once = shape.steps[0] + SECTOR_BYTES / width <= fused.extent;
         let along = shape.run[..] == [0] && shape.is_cut(0) && !shape.in_row(0);
         let short = without.in_row(next) && shape.span_bytes(width) < LEAST_ROW_BYTES;
@@ -62,8 +62,8 @@ pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Opt
     Some((problem, shapes))
 }
 
-/// The axis of a run and the one that the destination goes on along as one axis, and which that
-/// was.
+/// The problem with the run's axis and the one that continues it fused, and the number of the
+/// latter.
 fn as_one(problem: &Problem) -> Option<(Problem, Fused, usize)> {
     let first = problem.axes[0];
     if first.dst != problem.step() || first.src <= 0 {

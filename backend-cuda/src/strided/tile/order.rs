@@ -1,8 +1,7 @@
 //! In which order tiles are worked on.
 //!
-//! What matters is what the blocks under way at one time touch: how much of a row of memory on each
-//! side, on how many pages, and whether the tile that shares a sector with this one comes while
-//! that is still in the cache.
+//! What counts is what the blocks that run at the same time access: how much of each memory row,
+//! how many pages, and whether two tiles that share a sector access it while it is in the cache.
 
 use devarray::Axes;
 
@@ -15,17 +14,17 @@ use crate::strided::{
 
 /// Rows at least this long use their memory pages and sectors well by themselves.
 const LONG_ROW_BYTES: u32 = 1024;
-/// Memory whose addresses a large device translates without waiting, wherever they lie.
+/// Memory that the address translation of a large device covers without waiting.
 const TRANSLATED_BYTES: u64 = 224 << 20;
-/// Runs, each on pages of its own, whose addresses it translates so, too.
+/// Runs on different pages that it covers, too.
 const RUNS_TRANSLATED: u32 = 1024;
-/// What one address translation is for.
+/// Bytes of a page of address translation.
 const PAGE_BYTES: u64 = 2 << 20;
-/// What surely stays in the cache of a large device for a while.
+/// Bytes that stay in the cache of a large device for a while.
 const CACHED_BYTES: u64 = 8 << 20;
-/// Shorter pieces of runs are slower if the next one does not follow at once.
+/// Shorter pieces of runs are slower unless the next piece follows at once.
 const LEAST_PIECE_BYTES: u64 = 256;
-/// Rows that are no longer, and further apart than half a line, leave most of their lines unread.
+/// Rows of at most this length that are more than half a line apart use only a part of their lines.
 const LONE_ROW_BYTES: u32 = LINE_BYTES;
 
 /// The loops around tiles.
@@ -63,8 +62,8 @@ impl Order {
     }
 }
 
-/// Bytes to fetch with each chunk: none if nobody reads what lies between rows, and that is a good
-/// part of their lines.
+/// Bytes to prefetch with each chunk: none if the gaps between rows, which nobody reads, are a
+/// large part of their lines.
 fn ahead(sides: &Sides<'_>) -> u32 {
     let (shape, span) = (sides.shape, sides.span);
     let others = (0..shape.axes.len()).filter(|&axis| !shape.in_row(axis));
@@ -80,11 +79,11 @@ fn pieces(sides: &Sides<'_>, axis: usize) -> u32 {
     (sides.shape.axes[axis].extent + overlap).div_ceil(sides.shape.steps[axis])
 }
 
-/// The loops, fastest first. The next tile goes on along the destination's runs, so that what
-/// neighbouring blocks write is close together. It goes on along the rows if the source would
-/// otherwise come back to a row after its sectors have left the cache, and the destination not,
-/// unless that spreads what is under way over too many pages; for runs over two axes; and where
-/// whole lines are moved and the source is the narrower side.
+/// The loops, fastest first. Usually the next tile continues the destination's runs, so that
+/// neighbouring blocks write neighbouring memory. It continues the rows instead in three cases: the
+/// source would otherwise return to a row after its sectors have left the cache while the
+/// destination would not, unless too many pages would be in use; with a fused axis; and for whole
+/// lines if the source is the narrower side.
 fn order(sides: &Sides<'_>) -> Axes<usize> {
     let (run, row) = (sides.run_split, sides.row_split);
     let by_run = by_destination(sides, [run, None]);
@@ -104,19 +103,18 @@ fn order(sides: &Sides<'_>) -> Axes<usize> {
     by_run
 }
 
-/// Whether what is under way, if tiles follow each other along rows, is spread over more pages than
-/// are found without waiting: rows all over the source to runs all over the destination, or to very
-/// many. Less is lost by that than where tiles share lines of rows, which come back too late
-/// otherwise.
+/// Whether tiles that follow each other along rows would use more pages than address translation
+/// covers. That costs less than tiles that share lines of rows and access them too late, so it
+/// counts only for rows that begin with lines.
 fn spread(sides: &Sides<'_>, row: usize, run: usize) -> bool {
     let axes = &sides.shape.axes;
     let far = axes[run].src.unsigned_abs().saturating_mul(sides.rows.into()) > PAGE_BYTES;
     sides.begins_lines() && reach(sides) > TRANSLATED_BYTES && (far || axes[row].extent > RUNS_TRANSLATED)
 }
 
-/// Whether a source of whole lines has rows at most half as long as the destination's runs, but
-/// long. What is under way then reaches from end to end of many rows, and over as long a piece of
-/// each run, not over all of a few runs and a tile of each row. Faster memory was slower so.
+/// Whether a source of whole lines has rows that are long, but at most half as long as the
+/// destination's runs. Blocks that run at the same time then cover many whole rows, and equally
+/// long pieces of the runs. Slower on fast memory.
 fn narrow(sides: &Sides<'_>, row: usize, run: usize) -> bool {
     let axes = &sides.shape.axes;
     let row_bytes = axes[row].src.unsigned_abs().saturating_mul(axes[row].extent.into());
@@ -129,7 +127,7 @@ fn narrow(sides: &Sides<'_>, row: usize, run: usize) -> bool {
         && sides.shape.runs_keep(LINE_BYTES.into())
 }
 
-/// The loops in the order of the destination, but for the first two.
+/// The loops in the order of the destination, except the first two.
 fn by_destination(sides: &Sides<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
     let shape = sides.shape;
     let mut order: Axes<usize> = (0..shape.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();

@@ -1,9 +1,10 @@
 //! Runs over all rows of a tile and then along them.
 //!
-//! A transposed matrix whose rows are all in the tile, is one run in the destination: no two tiles
-//! write parts of one run, and vectors are whole. Its elements are a step apart for a period, as
-//! many as there are rows, and from period to period it is another step. Elements of one byte take
-//! no table: one period at most ends within a vector. For wider ones a table is as fast.
+//! A tile that has all rows of a transposed matrix is one run in the destination: no two tiles
+//! write parts of one run, and vectors are whole. Within a period, which has as many elements as
+//! there are rows, elements are one step apart; from period to period it is another step. Elements
+//! of one byte need no table, because at most one period ends within a vector. For wider elements a
+//! table is as fast.
 
 use devarray::Axes;
 
@@ -25,26 +26,26 @@ use crate::strided::{
 const VECTOR: u32 = 16;
 /// Groups of threads of a warp, if each has a part of the run.
 const GROUPS: u32 = 4;
-/// Threads of such a group, which have neighbouring vectors.
+/// Threads of such a group, as a logarithm; they have neighbouring vectors.
 const LANES_LOG2: u32 = 3;
 
-/// Warps of a tile whose accesses are counted before it is laid out.
+/// Warps of a tile whose bank conflicts are counted before it is laid out.
 const SAMPLES: u32 = 8;
-/// What threads that meet may cost each of those warps; more costs more than to look bytes up.
+/// Most that bank conflicts may cost those warps; a table is cheaper than more.
 const MUCH: u32 = 5 * SAMPLES;
 
-/// Boxes of all rows, the best first, for runs that end anywhere, if they are cut in `without` or
-/// would be read from one bank. Tiles of cut runs overlap, so that rows are loaded twice, and of a
-/// run the last piece may be short; tiles of all rows have sectors in common at the ends of rows
-/// only.
+/// Boxes of all rows, the best first, for runs that end anywhere, if the tiles `without` cut the
+/// runs or would read them from one bank. Where runs are cut, tiles overlap, so rows are loaded
+/// twice and the last piece of a run may be short. Tiles of all rows share sectors only at the ends
+/// of rows.
 pub(super) fn boxes<'a>(
     problem: &'a Problem,
     without: &Shape,
     scale: Scale,
 ) -> impl Iterator<Item = Shape> + use<'a> {
-    /// More rows leave room for few columns.
+    /// With more rows there is room for few columns only.
     const MOST_ROWS: u32 = 512;
-    /// Fewer are in one bank less often than a table costs.
+    /// With fewer rows, bank conflicts cost less than this.
     const LEAST_ROWS: u32 = 96;
     let row_bytes: &[u32] = match (scale, problem.width) {
         (Scale::Small, _) => &[],
@@ -53,7 +54,7 @@ pub(super) fn boxes<'a>(
         _ => &[160, 128],
     };
     let Axis { extent: rows, src, .. } = problem.axes[0];
-    // Words of a middle result are as fast.
+    // Packed words are as fast for middle sizes.
     let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && in_words(problem, without);
     let cut = without.run[..] == [0] && without.run_unit() < VECTOR && !words;
     // Groups of threads, a quarter of the columns apart, then read from different banks, not from
@@ -65,8 +66,8 @@ pub(super) fn boxes<'a>(
     columns.filter_map(|columns| of_all_rows(problem, columns))
 }
 
-/// Places a run given by its loops as (steps, bytes), if it is of that kind: `bytes` from the first
-/// row to the end of the last.
+/// The placement of a run given by its loops as (steps, bytes), if it is periodic. `bytes`: from
+/// the first row to the end of the last.
 pub(super) fn place(
     sides: &Sides<'_>,
     nested: &Placement,
@@ -79,14 +80,14 @@ pub(super) fn place(
     if sides.problem.width != 1 || sides.scattered || !across || rows < VECTOR {
         return None;
     }
-    // Vectors that begin in one bank are looked up as fast, if the table is short, or if the tile
-    // is a matrix: all its sectors are whole.
+    // If vectors begin in one bank, a table is as fast if it is short, or if the tile is the whole
+    // matrix.
     let meet = pitch.is_multiple_of(8);
     let short = rows.is_multiple_of(8) && rows < 128;
     if meet && (short || sides.row_split.is_none()) {
         return None;
     }
-    // Rows an odd number of 16 bytes apart are in different banks, if their vectors are not.
+    // Rows whose distance is an odd multiple of 16 bytes are in different banks.
     let apart = if pitch.is_multiple_of(2 * VECTOR) { VECTOR } else { 0 };
     let (pitch, bytes) = (pitch + apart, bytes + rows * apart);
     let step = pitch.cast_signed();
@@ -94,7 +95,7 @@ pub(super) fn place(
     let over = if shifted { SECTOR_BYTES - 1 } else { 0 };
     let mut placement = Placement {
         find: Find::Periodic,
-        // Of the word in which a period ends, all is gathered from both sides.
+        // The word in which a period ends is gathered from both sides.
         before: over.max(VECTOR_WORDS - 1) * pitch,
         bytes: bytes + (VECTOR - 1) * pitch,
         row_pitch: pitch,
@@ -139,13 +140,13 @@ struct Run {
 type Share = (u32, Rotation);
 
 impl Run {
-    /// What costs least, and how much: as many accesses as a byte takes a warp, one more to rotate
-    /// words, two to rotate bytes as well. `meet`: whether vectors of neighbouring threads begin in
-    /// one bank.
+    /// The cheapest way and its cost: accesses that a warp needs for one byte of each vector, one
+    /// more to rotate words, two to rotate bytes as well. `meet`: whether vectors of neighbouring
+    /// threads begin in one bank.
     fn best(&self, meet: bool) -> (Share, u32) {
         let share = self.vectors.div_ceil(GROUPS).next_multiple_of(2);
-        // Neighbouring vectors are 16 rows apart: in all banks of a kind if the pitch is odd, in
-        // fewer if it is even.
+        // Neighbouring vectors are 16 rows apart: spread over the banks if the pitch is odd, less
+        // so if it is even.
         let by_vector = [0, 2, 4][self.pitch.trailing_zeros().min(2) as usize];
         let words = Rotation::new;
         let bytes = |by_run, by_vector| Rotation { bytes: true, ..words(by_run, by_vector) };
@@ -175,8 +176,8 @@ impl Run {
         costs.min_by_key(|&(_, cost)| cost).unwrap_or((plain, u32::MAX))
     }
 
-    /// How often a warp accesses banks for the first byte of its vectors' first words: one of
-    /// [`SAMPLES`] warps, as far from each other.
+    /// Bank accesses of a warp for the first byte of its vectors' first words. `sample` is one of
+    /// [`SAMPLES`] warps at equal distances.
     fn accesses(&self, share: u32, rotation: Rotation, sample: u32) -> u32 {
         let (lanes_log2, all) = if share > 0 { (LANES_LOG2, share) } else { (WARP.ilog2(), self.vectors) };
         let first = ((all >> lanes_log2) * sample / SAMPLES) << lanes_log2;

@@ -1,6 +1,6 @@
 //! How far apart rows lie in shared memory.
 //!
-//! Three things want something of it:
+//! Three things depend on it:
 //!
 //! - **Alignment.** Whole chunks of 16 bytes are copied, so a row lies as it does in memory modulo
 //!   16.
@@ -15,21 +15,22 @@
 use super::{SECTOR_BYTES, fused::Fused, place::CHUNK_BYTES, sides::Sides};
 use crate::strided::launch::LINE_BYTES;
 
-/// What aligns a tile as a whole, before and after its rows.
+/// Room to align a tile as a whole, before and after its rows.
 pub(super) const MARGIN: u32 = LINE_BYTES + SECTOR_BYTES;
 
-/// The least number from `least` on that is `stride` modulo `modulus`.
+/// The smallest number from `least` on that equals `stride` modulo `modulus`.
 pub(super) fn at_least(least: u32, stride: i64, modulus: u32) -> u32 {
     least + u32::try_from((stride - i64::from(least)).rem_euclid(modulus.into())).unwrap_or(0)
 }
 
-/// The same, so that rows lie as in their sectors.
+/// The same modulo a sector, so that rows keep their place in one.
 pub(super) fn in_sectors(least: u32, stride: i64) -> u32 {
     at_least(least, stride, SECTOR_BYTES)
 }
 
-/// Bytes from row to row, for rows that lie in order: those of few that spread neighbouring threads
-/// over the banks best, of those that keep sectors if one of them does so well enough.
+/// Bytes from row to row, for rows in order: of four candidates, the one with the fewest bank
+/// conflicts between neighbouring threads. One that keeps sectors is preferred if its conflicts are
+/// few.
 pub(super) fn in_order(sides: &Sides<'_>, axis: usize) -> u32 {
     let stride = sides.shape.axes[axis].src;
     let least = at_least(sides.chunks * CHUNK_BYTES, stride, CHUNK_BYTES);
@@ -42,7 +43,7 @@ pub(super) fn in_order(sides: &Sides<'_>, axis: usize) -> u32 {
     (0..4).map(|chunks| least + chunks * CHUNK_BYTES).min_by_key(cost).unwrap_or(least)
 }
 
-/// How many of eight threads, `stride` bytes apart, meet in the fullest bank.
+/// How many of eight threads, `stride` bytes apart, access the same bank.
 pub(super) fn conflicts(stride: u32, width: u32) -> u32 {
     let mut banks = [0_u32; 32];
     for lane in 0..8 {
@@ -57,7 +58,7 @@ pub(super) fn conflicts(stride: u32, width: u32) -> u32 {
 pub(super) struct Pitches {
     pub(super) row: u32,
     pub(super) class: u32,
-    /// The row's number in its class, shifted left and masked, is what its chunks are moved by.
+    /// Chunks of a row are moved by the row's number in its class, shifted left and masked.
     pub(super) swizzle_shift: u32,
     pub(super) swizzle_mask: u32,
 }
@@ -68,12 +69,12 @@ pub(super) fn in_classes(sides: &Sides<'_>, classes: u32) -> Pitches {
     let bytes = sides.chunks * CHUNK_BYTES;
     let fused = sides.shape.fused.map(|fused| fused.src);
     let strides = || sides.across_rows.iter().map(|&axis| sides.shape.axes[axis].src).chain(fused);
-    // The last rows of a class lie further than their number tells.
+    // After the end of a fused axis, the last rows of a class lie further.
     let room = sides.shape.fused.map_or(0, Fused::x);
     let single = strides().next().filter(|_| sides.across_rows.len() == 1);
     let plain = |row, class| Pitches { row, class, swizzle_shift: 0, swizzle_mask: 0 };
-    // Neighbours in a class are so many rows of the source apart. If that is an odd number of 16
-    // bytes, rows that lie as in their lines begin in different banks.
+    // Neighbours in a class are `classes` rows of the source apart. If that is an odd multiple of
+    // 16 bytes, rows that keep their place in a line begin in different banks.
     if let Some(stride) = single {
         let next = stride * i64::from(classes);
         if next.rem_euclid(SECTOR_BYTES.into()) == i64::from(CHUNK_BYTES) {
@@ -81,16 +82,16 @@ pub(super) fn in_classes(sides: &Sides<'_>, classes: u32) -> Pitches {
             return plain(row, at_least(rows * row + room, stride, LINE_BYTES));
         }
     }
-    // Otherwise a power of two that all rows keep: a line if possible, or a part of one. Vectors
-    // that start anywhere reach from row to row of a class, which a swizzle does not allow.
+    // Otherwise a power of two that divides all strides: a line if possible, or a part of one. Not
+    // for vectors that start anywhere: they reach from row to row of a class, which a swizzle does
+    // not allow.
     let keeps = |&granule: &u32| strides().all(|stride| stride % i64::from(granule) == 0);
     let granule = [LINE_BYTES, LINE_BYTES / 2, SECTOR_BYTES].into_iter().find(keeps);
     if let Some(granule) = granule.filter(|_| !sides.shifted) {
         let begins = sides.shape.rows_keep(granule.into()) && sides.src.is_multiple_of(granule.into());
         let granules = (if begins { bytes } else { bytes + granule - CHUNK_BYTES }).div_ceil(granule);
         // Eight rows an odd number of granules apart begin in as many places as a line has
-        // granules. The bits of their number that do not tell there choose a place within the
-        // granule.
+        // granules. The remaining bits of their number choose a place within the granule.
         let row = granule * if granule == LINE_BYTES { granules } else { granules | 1 };
         let told = (LINE_BYTES / granule).ilog2();
         return Pitches {
@@ -100,8 +101,8 @@ pub(super) fn in_classes(sides: &Sides<'_>, classes: u32) -> Pitches {
             swizzle_mask: granule - CHUNK_BYTES,
         };
     }
-    // Otherwise sectors before banks: that two threads meet in a bank costs less, but for elements
-    // of one byte, of which a vector takes sixteen.
+    // Otherwise sectors matter more than banks, except for elements of one byte, of which a vector
+    // needs sixteen accesses.
     let keep = if single.is_some() && sides.problem.width > 1 { SECTOR_BYTES } else { CHUNK_BYTES };
     let row = keep * (bytes.div_ceil(keep) | 1);
     plain(row, at_least(rows * row + room, single.unwrap_or(0), keep))

@@ -22,12 +22,12 @@ pub(super) const CHUNK_BYTES: u32 = 16;
 /// Words of four bytes of what it stores at once.
 pub(super) const VECTOR_WORDS: u32 = 4;
 
-/// Longer tables cost too much to fill, in every block.
+/// Longer tables take every block too long to fill.
 pub(super) const MAX_TABLE: u32 = 2048;
-/// Fewer rows are not worth a permutation.
+/// With fewer rows a permutation does not pay.
 const FEW_ROWS: u32 = 8;
 
-/// Where a tile lies in shared memory. What is 0 is not there.
+/// Where a tile lies in shared memory. A field that is 0 is unused.
 #[derive(Default)]
 pub(super) struct Placement {
     pub(super) find: Find,
@@ -59,8 +59,8 @@ pub(super) struct Placement {
     /// Bytes further than a step, after the end of the first of two axes or of a period.
     pub(super) fused_x: u32,
     pub(super) rotation: Rotation,
-    /// What of the sides the placement has its own way with: where runs start, and of how many
-    /// parts they consist, for how many threads along each.
+    /// Taken from the sides, and changed by some placements: where runs start, loops around runs,
+    /// their number, and most threads along each.
     pub(super) shifted: bool,
     pub(super) start_mask: u32,
     pub(super) store: Axes<StoreLoop>,
@@ -71,7 +71,7 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    /// What the sides say, and nothing else.
+    /// As the sides say.
     fn of(sides: &Sides<'_>) -> Self {
         Self {
             fused_x: sides.shape.fused.map_or(0, Fused::x),
@@ -99,8 +99,8 @@ pub(super) fn place(sides: &Sides<'_>) -> Option<Placement> {
     if one_by_one || few {
         return Some(linear(sides, pitch()));
     }
-    // Elements of one byte: sixteen look-ups a vector cost more than the bank conflicts of rows in
-    // order.
+    // Elements of one byte: sixteen table entries a vector cost more than the bank conflicts of
+    // rows in order.
     if sides.shifted && sides.problem.width == 1 {
         let pitch = pitch();
         if let Some((rotation, most_lanes_log2)) = rotate::best(sides, pitch) {
@@ -155,14 +155,14 @@ fn permuted(sides: &Sides<'_>) -> Option<Placement> {
     Some(Placement { before, bytes: bytes + 2 * pitches.row, ..placement })
 }
 
-/// Describes a run by a table, given its loops as (steps, bytes). The last one repeats what the
-/// others tabulate, if it is long enough. Returns the bytes a vector that reaches over the end of
-/// the run may be away from it, too.
+/// Describes a run by a table, given its loops as (steps, bytes). If the last loop is long enough,
+/// it repeats the table of the others. Also returns how many bytes a vector may reach beyond the
+/// end of the run.
 fn tabulated(sides: &Sides<'_>, placement: Placement, loops: &[(u32, i32)]) -> Option<(Placement, u32)> {
     let vector = sides.problem.vector();
     let (&(_, last_x), inner) = loops.split_last()?;
     let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
-    // Whole vectors, if each finds its entries aligned; those that start anywhere do not. The limit
+    // Whole vectors, so that each finds its entries aligned; not if runs start anywhere. The limit
     // is the same for both: a smaller box was faster than a longer table.
     let whole = vector >> below.trailing_zeros().min(vector.trailing_zeros());
     if below.checked_mul(whole)?.min(sides.run) > MAX_TABLE {
@@ -198,9 +198,9 @@ fn words(problem: &Problem, shape: &Shape) -> bool {
         && shape.first_row().is_multiple_of(word.unsigned_abs())
 }
 
-/// Whether elements along one axis are fetched as words, [`Find::Packed`]. Of one byte they are
-/// where runs start at multiples of 4 or 8 bytes only, too, and are stored in such: that is faster
-/// than to shift them into place, which for two is as fast.
+/// Whether elements along one axis are fetched as words, [`Find::Packed`]. Elements of one byte are
+/// packed even if runs start at multiples of only 4 or 8 bytes, and then stored in such: shifting
+/// them into place is slower. For two bytes it is as fast.
 pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
     let unit = shape.run_unit();
     let [axis] = shape.run[..] else { return false };
@@ -215,8 +215,8 @@ pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
         && words(problem, shape)
 }
 
-/// Gives each axis that counts rows its pitch, the innermost first: `of(k, bytes of the axes
-/// before)`. Returns the bytes of all, too.
+/// The pitch of each axis that counts rows, the innermost first, by `of(k, bytes of the axes
+/// before)`; and the bytes of all rows.
 fn row_positions(sides: &Sides<'_>, of: impl Fn(usize, u32) -> u32) -> ([i32; MAX_INNER], u32) {
     let (mut row_x, mut bytes) = ([0; MAX_INNER], 0);
     for (k, &axis) in sides.across_rows.iter().enumerate() {
@@ -268,7 +268,7 @@ fn nested(sides: &Sides<'_>) -> Option<Placement> {
     }
     let (placement, room) = tabulated(sides, placement, &loops)?;
     let (placement, gaps) = part_vectors(sides, placement);
-    // On the side it goes to: a source that runs backwards leads to lower bytes.
+    // If the source runs backwards, the room is needed before the rows.
     let before = if placement.period_x < 0 { room } else { 0 };
     Some(Placement { before, bytes: bytes + gaps + room, ..placement })
 }
@@ -284,9 +284,9 @@ fn one_step(sides: &Sides<'_>, placement: Placement, bytes: u32) -> Placement {
     Placement { find, before, bytes: bytes + before + pad, ..placement }
 }
 
-/// Leaves 16 bytes free after every vector of rows, where a run begins across them and neighbouring
-/// vectors of it would meet in one bank or two: sixteen, although half of the groups then tear
-/// their sectors. Returns the bytes that adds, too.
+/// Leaves 16 bytes free after every vector of rows, if a run begins across rows and its
+/// neighbouring vectors would be in one bank or two. 16 bytes, although half of the groups then
+/// lose their place in a sector. Also returns how many bytes that adds.
 fn part_vectors(sides: &Sides<'_>, placement: Placement) -> (Placement, u32) {
     let vector = sides.problem.vector();
     let begins_across = sides.across_rows[..] == sides.shape.run[..1];
@@ -321,8 +321,8 @@ fn one_row(sides: &Sides<'_>) -> bool {
 }
 
 /// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless
-/// eight do, so that the next ones begin in others. No vector is torn. Returns the bytes that adds,
-/// too.
+/// these are eight, so that the next ones begin in other banks. Never within a vector. Also returns
+/// how many bytes that adds.
 fn padded(sides: &Sides<'_>, placement: Placement) -> (Placement, u32) {
     const LINE_CHUNKS: u32 = LINE_BYTES / CHUNK_BYTES;
     let width = sides.problem.width;

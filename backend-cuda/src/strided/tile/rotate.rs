@@ -1,20 +1,19 @@
-//! Which of the four words of its vector a thread puts together first, of elements of one byte
-//! whose runs start anywhere.
+//! Bank rotation: which of the four words of its vector a thread gathers first. For elements of one
+//! byte whose runs start anywhere.
 //!
-//! The threads of a warp read one byte at a time, each from a row of its own: a neighbour along a
-//! run sixteen rows further, one of the next run as many rows further back as that run's first
-//! aligned vector begins before it. With odd strides on both sides those are the same words of each
-//! 16 bytes: in a cube whose axes are rotated round, stride times stride is 1 modulo 16, and four
-//! runs meet in eight of the 32 banks. A thread that begins with another word reads four rows
-//! further, in other banks.
+//! The threads of a warp read one byte at a time, each from another row: the next thread along a
+//! run sixteen rows further, a thread of the next run some rows back, because that run's first
+//! aligned vector begins earlier. With odd strides on both sides, these are the same words of each
+//! 16 bytes. In a cube with reversed axes, for example, stride times stride is 1 modulo 16, and
+//! four runs use only eight of the 32 banks. A thread that begins with another word reads four rows
+//! further, from other banks.
 
 use super::{place::VECTOR_WORDS, sides::Sides};
 
 pub(super) const WARP: u32 = 32;
 const BANKS: u32 = 32;
 
-/// What the threads of a warp access at once: words that differ and are in one bank, one after the
-/// other.
+/// The bank accesses of a warp: different words of one bank are read one after the other.
 pub(super) struct Banks {
     seen: [[i64; WARP as usize]; BANKS as usize],
     counts: [usize; BANKS as usize],
@@ -42,8 +41,8 @@ impl Banks {
     }
 }
 
-/// By how many words threads begin later, for each run and for each vector of one that they are
-/// further; and whether by a byte for each vector as well.
+/// The first word of a thread, as a step for each run and for each vector of a run; and whether
+/// bytes within a word are rotated by the vector's number as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Rotation {
     pub(super) by_run: u32,
@@ -57,16 +56,16 @@ impl Rotation {
     }
 }
 
-/// What lets threads meet least in banks, for rows `pitch` bytes apart in order, and the logarithm
-/// of the threads along a run then; nothing if they meet too often all the same.
+/// The rotation with the fewest bank conflicts for rows `pitch` bytes apart, with the logarithm of
+/// the threads along a run; nothing if even that has too many.
 pub(super) fn best(sides: &Sides<'_>, pitch: u32) -> Option<(Rotation, u32)> {
-    /// Two accesses for each byte. More cost more than to look bytes up in rows that are spread
-    /// over the banks.
+    /// Two accesses for each byte. With more, a table of rows that are spread over the banks is
+    /// cheaper.
     const MOST: u32 = 2 * VECTOR_WORDS;
     let cost = |&(rotation, lanes_log2): &(Rotation, u32), enough| {
         accesses(sides, pitch, rotation, lanes_log2, enough)
     };
-    // To rotate takes some 20 instructions a vector more.
+    // Rotation takes about 20 more instructions a vector.
     let plain = [3, 2].map(|lanes_log2| (Rotation::default(), lanes_log2));
     if let Some(plain) = plain.into_iter().find(|plain| cost(plain, MOST + 1) <= MOST) {
         return Some(plain);
@@ -88,9 +87,8 @@ pub(super) fn best(sides: &Sides<'_>, pitch: u32) -> Option<(Rotation, u32)> {
     best
 }
 
-/// How often banks are accessed for the first byte of each word of a warp's vectors, one after the
-/// other: [`VECTOR_WORDS`] at best, and not counted further than `enough`. Runs start where the
-/// first of them is aligned.
+/// Bank accesses of a warp for the first byte of each word of its vectors: [`VECTOR_WORDS`] at
+/// best, counted up to `enough`. The first run is taken as aligned.
 fn accesses(sides: &Sides<'_>, pitch: u32, rotation: Rotation, lanes_log2: u32, enough: u32) -> u32 {
     let of_word = |word: u32| {
         let mut banks = Banks::new();

@@ -2,22 +2,20 @@
 
 use crate::strided::MemorySpeed;
 
-/// A copy by its size. Large ones are fastest when a thread has two vectors under way and a block
-/// half a thousand threads: enough to hide the memory behind, and few enough blocks to begin. A
-/// small copy is over before that matters: it needs many small blocks, so that every multiprocessor
-/// has some, and a short way through each.
+/// The size class of a copy. Large copies are fastest with two vectors a thread and about 500
+/// threads a block: enough loads under way, and few blocks to start. Small copies need many small
+/// blocks with little work each, so that every multiprocessor has some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::strided) enum Scale {
-    /// One vector a thread is all there is: 2^18 threads, about what the largest devices have at a
-    /// time.
+    /// At most one vector for each thread that the largest devices run at a time (2^18).
     Small,
     /// A few times that.
     Middle,
     /// More.
     Large,
-    /// More than caches hold: nothing that is read comes back, and nobody finds the result there.
+    /// More than caches hold: neither the source nor the result stays there.
     Stream,
-    /// The same, from and to [fast](MemorySpeed::Fast) memory.
+    /// The same, on a device with [fast](MemorySpeed::Fast) memory.
     FastStream,
 }
 
@@ -26,11 +24,11 @@ pub(in crate::strided) enum Scale {
 pub(super) enum Vector {
     /// Words that hold elements of several runs.
     Words,
-    /// Elements, found by a step or a table that is read in vectors as well.
+    /// Elements found by a step, or by a table that is read in vectors as well.
     Elements,
     /// Elements, each looked up in a table by itself.
     Table,
-    /// Elements of one byte: sixteen accesses, beside which beginning a thread should not count.
+    /// Elements of one byte: sixteen accesses a vector, so a thread has several vectors.
     Bytes,
     /// The same, looked up in a table as well.
     ByteTable,
@@ -38,7 +36,7 @@ pub(super) enum Vector {
     Split(u32),
 }
 
-/// What a tile aims at: bytes of a source row, of a destination run, and of shared memory.
+/// Target sizes of a tile in bytes: of a source row, of a destination run, and of shared memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {
     pub(super) row_bytes: u64,
@@ -64,7 +62,7 @@ impl Scale {
         }
     }
 
-    /// What tiles of elements of a width aim at.
+    /// Target sizes of tiles of elements of a width.
     pub(super) fn size(self, width: u32) -> Size {
         let (row_bytes, run_bytes) = match (self, width) {
             (Self::Small, 1) => (64, 64),
@@ -85,8 +83,8 @@ impl Scale {
         Size { row_bytes, run_bytes, tile_bytes }
     }
 
-    /// Vectors of 16 bytes a thread loads, or stores, at least. More make smaller blocks, of which
-    /// more are under way.
+    /// Fewest vectors of 16 bytes that a thread loads or stores. More make smaller blocks, more of
+    /// which run at a time.
     pub(super) fn vectors(self, vector: Vector) -> u32 {
         match (self, vector) {
             (Self::Small, _) => 1,

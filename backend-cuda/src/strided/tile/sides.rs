@@ -24,8 +24,8 @@ pub(super) struct Sides<'a> {
     pub(super) across_runs: Axes<usize>,
     /// Whether runs start at any alignment.
     pub(super) shifted: bool,
-    /// How many elements a tile reaches back along the run, so that each run can start at an
-    /// aligned address.
+    /// Elements that a tile reaches back along the run, so that each run can start at an aligned
+    /// address.
     pub(super) overlap: u32,
     /// Alignment of a run's start, in bytes, less one; 0: as it is.
     pub(super) start_mask: u32,
@@ -44,8 +44,7 @@ pub(super) struct Sides<'a> {
     pub(super) rows: u32,
     pub(super) stores: u32,
     pub(super) run: u32,
-    /// The loops around runs; what of them is in a batch, rows of which are not as far apart in the
-    /// tile, is not known yet.
+    /// The loops around runs. The step of a batch in the tile is set later, with the placement.
     pub(super) store: Axes<StoreLoop>,
 }
 
@@ -54,7 +53,7 @@ impl<'a> Sides<'a> {
         let scattered = problem.axes[0].dst != problem.step();
         let unit = shape.run_unit();
         let words = in_words(problem, shape);
-        // Shifting them, too, is not worth it for elements of which a vector has few.
+        // Not for wide elements, of which a vector has few: shifting costs more there.
         let torn = !scattered && (words || problem.width <= 2) && tears_sectors(problem, shape, scale);
         let shifted = !scattered && !words && (unit < 16 || torn || shape.fuses());
         let overlaps = torn || (shifted && can_overlap(problem, shape));

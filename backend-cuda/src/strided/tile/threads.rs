@@ -14,16 +14,17 @@ const MOST_THREADS: u32 = 512;
 pub(super) struct Threads {
     /// Threads of a block.
     pub(super) count: u32,
-    /// Rows that they load at once, a thread always the same chunk; 0: chunks are taken one after
-    /// the other.
+    /// Rows that the block loads at once, each thread always the same chunk; 0: threads take chunks
+    /// in order.
     pub(super) row_step: u32,
     /// Stores of a run.
     pub(super) run_chunks: u32,
-    /// Neighbouring threads along a run, how often they go on, and runs or groups of them.
+    /// Neighbouring threads along a run (a logarithm), passes over the run, and runs or groups of
+    /// runs.
     pub(super) lanes_log2: u32,
     pub(super) passes: u32,
     pub(super) store_groups: u32,
-    /// Stores of a run, of words from tiles that overlap; 0: others.
+    /// Stores of a run of packed words whose tiles overlap; 0 otherwise.
     pub(super) columns: u32,
 }
 
@@ -34,7 +35,7 @@ impl Threads {
         threads
     }
 
-    /// Divides the runs: neighbours along a run, as far as it has vectors for them.
+    /// Divides the runs: neighbouring threads along a run, as many as it has vectors.
     fn along_runs(sides: &Sides<'_>, placement: &Placement) -> Self {
         let &Sides { shape, overlap, scattered, store_bytes, run, .. } = sides;
         let &Placement { shifted, stores, .. } = placement;
@@ -64,7 +65,7 @@ impl Threads {
             Find::Split(runs) => runs,
             _ => 1,
         };
-        // A run's part of a tile then begins where its sector does.
+        // A run's part of a tile then begins with its sector.
         let overlapping_words = (overlap > 0 || shape.fuses()) && !shifted;
         Self {
             count: 0,
@@ -77,8 +78,8 @@ impl Threads {
         }
     }
 
-    /// Threads of a block: so many that each does what the scale asks for, and all do about the
-    /// same; and rows that they load at once.
+    /// Threads of a block, so that each has the vectors that the scale asks for and all have about
+    /// the same work; and rows that they load at once.
     fn of_block(&self, sides: &Sides<'_>, placement: &Placement) -> (u32, u32) {
         let bytes = sides.problem.width == 1;
         let vector = match placement.find {
@@ -98,8 +99,7 @@ impl Threads {
         if sides.across_rows.len() > 1 || placement.pad_chunks > 0 || chunks > MOST_THREADS {
             return (threads, 0);
         }
-        // As many whole rows as come near that, if whole warps load whole classes of rows with
-        // them.
+        // The number of whole rows nearest to that, if whole warps then load whole classes of rows.
         let unit = (1 << placement.classes_log2).max(32 >> chunks.trailing_zeros().min(5));
         let step = (threads.div_ceil(chunks)).next_multiple_of(unit);
         let step = if step * chunks > MOST_THREADS { step - unit } else { step };

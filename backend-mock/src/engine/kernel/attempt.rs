@@ -137,9 +137,9 @@ impl<'k> Copied<'k> {
                 let start = self.after.as_mut_ptr().wrapping_add(self.start + first * elements.item_bytes);
                 HostArgument::elements(start, &elements.layout)
             }
-            Argument::Nothing(layout) => {
-                // Aligned for all types, and never read.
-                HostArgument::elements(std::ptr::without_provenance_mut(GUARD_BYTES), layout)
+            Argument::Nothing { layout, align_bytes } => {
+                // Aligned, and never read.
+                HostArgument::elements(std::ptr::without_provenance_mut(*align_bytes), layout)
             }
             Argument::Value(bytes) => HostArgument::Value(bytes),
         }

@@ -54,9 +54,12 @@ impl Mistake {
     }
 }
 
-/// What one run shows: a panic, and writes to what is no element that may be written.
-pub(super) fn of_one(kernel: &LaunchedKernel, run: &Attempt<'_>) -> Vec<Mistake> {
-    let outside = kernel.elements().filter_map(|(at, elements, permission)| {
+/// Writes to what is no element that may be written.
+fn outside<'k>(
+    kernel: &'k LaunchedKernel,
+    run: &'k Attempt<'_>,
+) -> impl Iterator<Item = (usize, Mistake)> + 'k {
+    kernel.elements().filter_map(|(at, elements, permission)| {
         let bytes = run.outside(at)?;
         let span = elements.span_bytes().len().cast_signed();
         let where_to = match (permission.writes(), bytes.start) {
@@ -66,8 +69,13 @@ pub(super) fn of_one(kernel: &LaunchedKernel, run: &Attempt<'_>) -> Vec<Mistake>
             (false, _) => "inside it, and it is declared `In`".to_owned(),
         };
         let mistake = Mistake::at(kernel, at, Code::OutsideArgument, Access::Write, bytes);
-        Some(mistake.note(format!("the first byte written lies {where_to}")))
-    });
+        Some((at, mistake.note(format!("the first byte written lies {where_to}"))))
+    })
+}
+
+/// What one run shows: a panic, and writes to what is no element that may be written.
+pub(super) fn of_one(kernel: &LaunchedKernel, run: &Attempt<'_>) -> Vec<Mistake> {
+    let outside = outside(kernel, run).map(|(_, mistake)| mistake);
     let panicked = run.panic.as_ref().map(|message| Mistake {
         code: Code::HostPanicked,
         access: Access::Write,
@@ -83,7 +91,7 @@ fn shapes(kernel: &LaunchedKernel) -> String {
 
     let shape = |(argument, declared): (&Argument, &devarray::kernel::ArgumentDeclaration)| match argument {
         Argument::Elements { elements, .. } => format!("{} {:?}", declared.name, elements.layout.shape()),
-        Argument::Nothing(layout) => format!("{} {:?}", declared.name, layout.shape()),
+        Argument::Nothing { layout, .. } => format!("{} {:?}", declared.name, layout.shape()),
         Argument::Value(bytes) => format!("{} of {} bytes", declared.name, bytes.len()),
     };
     let all: Vec<String> = kernel.arguments.iter().zip(kernel.declaration.arguments()).map(shape).collect();
@@ -93,7 +101,9 @@ fn shapes(kernel: &LaunchedKernel) -> String {
 /// What a second run shows, in which everything differs that must not matter.
 pub(super) fn of_two(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Vec<Mistake> {
     let second = Attempt::new(kernel, held, |_| OTHER_PATTERN);
-    let mut mistakes = Vec::new();
+    // Those that wrote what lay there in the first run.
+    let unseen = outside(kernel, &second).filter(|(at, _)| first.outside(*at).is_none());
+    let mut mistakes: Vec<Mistake> = unseen.map(|(_, mistake)| mistake).collect();
     let mut differs = None;
     for (at, elements, permission) in kernel.elements().filter(|(_, _, permission)| permission.writes()) {
         let (one, two) = (first.elements(at), second.elements(at));

@@ -8,7 +8,7 @@ use devarray::{
 
 use super::case::{is_measured, parse_shape};
 use crate::{
-    functions::{self, OfElements},
+    functions::{self, OfElements, Whole},
     steps::{self, Step, parse_steps},
 };
 
@@ -86,8 +86,8 @@ fn parse(text: &str) -> Result<ComputeCase> {
         Some(None) => (0..shape.len()).collect(),
         Some(Some(axes)) => from_zero(&axes, shape.len()),
     };
-    let keeps =
-        |axis: usize| matches!(of_elements, None | Some(OfElements::Running(..))) || !joined.contains(&axis);
+    let is_reduced = matches!(of_elements, Some(OfElements::Reduced(..)));
+    let keeps = |axis: usize| !(is_reduced && joined.contains(&axis));
     let result_shape: Vec<usize> =
         (0..shape.len()).filter(|&axis| keeps(axis)).map(|axis| shape[axis]).collect();
     let result_type = OfElements::result_type(of_elements.as_ref(), function.result_type());
@@ -164,6 +164,9 @@ fn of_elements(text: &str) -> Result<(OfElements, Option<Vec<isize>>)> {
     let axes = axes.map(|axes| axes.split(',').map(axis).collect::<Result<Vec<_>, _>>()).transpose();
     let axes = axes.ok().with_context(|| format!("{text:?} is no reduction such as sum or sum@0,1"))?;
     let running = RUNNING.iter().find(|(known, _)| *known == name.trim());
+    if let Some(whole) = Whole::named(name.trim(), axes.as_deref()) {
+        return Ok((OfElements::Whole(whole), axes));
+    }
     let of_elements = match (running, &axes) {
         (None, axes) => OfElements::reduced(name.trim(), axes.as_deref(), false, None, 0),
         (Some((_, name)), Some(axes)) if axes.len() == 1 => OfElements::running(name, axes[0], false),
@@ -195,6 +198,8 @@ mod tests {
             ("all;x0;bool@4x5;all", &[4, 5], &[], 21),
             ("arg;x0;f32@4x5;argmax@1", &[4, 5], &[4], 20 * 4 + 4 * 8),
             ("run;x0;i8@4x5;cumsum@-1", &[4, 5], &[4, 5], 20 + 20 * 8),
+            ("soft;x0;f32@4x5;softmax@1", &[4, 5], &[4, 5], 2 * 20 * 4),
+            ("normal;x0;f32@1/broadcast(20);normal", &[20], &[20], 4 + 20 * 4),
             ("point;x0 * 2;f32@", &[], &[], 8),
         ] {
             let case = ComputeCase::parse(text).unwrap();

@@ -10,7 +10,7 @@ pub enum ListSize {
     Small,
 }
 
-/// Elementwise cases, reductions and a running sum, as `NAME;EXPR;INPUTS[;REDUCE]`.
+/// Elementwise cases, reductions, a running sum and random numbers, as `NAME;EXPR;INPUTS[;REDUCE]`.
 #[must_use]
 pub fn compute_list(size: ListSize) -> Vec<String> {
     let (n, m, image, cube) = match size {
@@ -30,7 +30,7 @@ pub fn compute_list(size: ListSize) -> Vec<String> {
 }
 
 /// Capitals stand for extents.
-const CASES: [&str; 35] = [
+const CASES: [&str; 37] = [
     "add-f32;x0 + x1;f32@N,f32@N",
     "scale-f32;x0 * 2;f32@N",
     "axpy-f32;x0 * 2.5 + x1;f32@N,f32@N",
@@ -65,7 +65,9 @@ const CASES: [&str; 35] = [
     "argmax1-f32;x0;f32@MxM;argmax@1",
     "all-bool;x0;bool@N;all",
     "dot-f32;x0 * x1;f32@N,f32@N;sum",
+    "softmax1-f32;x0;f32@MxM;softmax@1",
     "cumsum-f32;x0;f32@N;cumsum@0",
+    "normal-f32;x0;f32@1/broadcast(N);normal",
 ];
 
 /// What a call of the list of small cases brings about.
@@ -110,6 +112,8 @@ mod tests {
         assert_eq!(bytes("imagenorm-u8-f32"), 5 * 256 * 512 * 512 * 3 + 24);
         assert_eq!(bytes("sum-f32"), 4 * n + 4);
         assert_eq!(bytes("cumsum-f32"), 8 * n);
+        assert_eq!(bytes("softmax1-f32"), 8 * n);
+        assert_eq!(bytes("normal-f32"), 4 * n + 4);
         assert_eq!(all.len(), CASES.len());
         for text in
             compute_list(ListSize::Small).iter().map(|text| &text[..]).chain(SMALL.map(|(text, _)| text))

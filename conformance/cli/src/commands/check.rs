@@ -12,8 +12,8 @@ use devarray::{
     },
 };
 use devarray_conformance::{
-    Harness, Law, all, foreign, functions, ipc, kernels, managed, mapped, peer, pool, reductions, registered,
-    timing,
+    Harness, Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, peer, pool, reductions,
+    registered, timing,
 };
 use devarray_cuda::CudaDevice;
 use devarray_mock::{MockDevice, Schedule};
@@ -157,6 +157,7 @@ pub fn check<
         pool(),
         functions(),
         reductions(),
+        gathers(),
         kernels(),
     ];
     let mut laws: Vec<Law<D>> = all().into_iter().chain(extras.into_iter().flatten()).collect();

@@ -4,7 +4,7 @@ use anyhow::Result;
 use devarray::{
     ErasedArray, ErasedView, ErasedViewMut, StreamHandle,
     backend::Compute,
-    function::{ElementType, Function},
+    function::{ElementType, Function, FunctionError, FunctionErrorKind, Operation},
 };
 
 use super::OfElements;
@@ -39,6 +39,7 @@ impl<D: Compute> Call<'_, '_, D> {
             Some(OfElements::Running(scan, _)) => {
                 self.function.scan(stream, self.inputs, self.scalars, *scan)
             }
+            Some(OfElements::Whole(whole)) => whole.compute(stream, self.only()?),
         }
     }
 
@@ -59,6 +60,18 @@ impl<D: Compute> Call<'_, '_, D> {
             }
             Some(OfElements::Running(scan, _)) => {
                 self.function.scan_into(stream, self.inputs, self.scalars, *scan, result)
+            }
+            Some(OfElements::Whole(whole)) => whole.compute_into(stream, self.only()?, result),
+        }
+    }
+
+    /// The one input and its type, if the function gives its elements as they are.
+    fn only(&self) -> devarray::Result<(&ErasedView<'_, D>, ElementType)> {
+        match (self.function.nodes(), self.inputs) {
+            ([node], [input]) if node.operation() == Operation::Input(0) => Ok((input, node.element_type())),
+            _ => {
+                let message = format!("this takes x0 alone, not {}", self.function);
+                Err(FunctionError::new(FunctionErrorKind::Type, message).into())
             }
         }
     }

@@ -1,6 +1,8 @@
-//! Reductions and running forms by their names.
+//! Reductions, running forms and what else there is of all elements, by their names.
 
 use devarray::function::{ElementType, ReduceOperation, Reduction, Scan, ScanOperation};
+
+use super::Whole;
 
 /// What is made of the elements that a function gives.
 #[derive(Debug, Clone)]
@@ -10,6 +12,8 @@ pub enum OfElements {
     Reduced(Reduction, ReduceOperation, Option<ElementType>),
     /// Their running form.
     Running(Scan, ScanOperation),
+    /// As many others, each of which depends on more than one element.
+    Whole(Whole),
 }
 
 impl OfElements {
@@ -60,7 +64,7 @@ impl OfElements {
         match of_elements {
             None => computed,
             Some(Self::Running(_, ScanOperation::Sum | ScanOperation::Product)) => total_type(computed),
-            Some(Self::Running(..)) => computed,
+            Some(Self::Running(..) | Self::Whole(_)) => computed,
             Some(&Self::Reduced(_, operation, cast)) => {
                 let of = cast.unwrap_or(computed);
                 match operation {

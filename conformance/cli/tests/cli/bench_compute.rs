@@ -61,10 +61,12 @@ fn the_list_has_the_names_of_its_peers() {
     let found = lines(&compute(&["--json"]).succeeded().stdout);
     let (large, small): (Vec<_>, Vec<_>) =
         found.iter().partition(|line| !line["case"].as_str().unwrap().starts_with("small-"));
-    assert_eq!((large.len(), small.len()), (35, 6));
+    assert_eq!((large.len(), small.len()), (37, 6));
     assert!(large.iter().all(|line| fields(line) == FIELDS));
     assert!(small.iter().all(|line| fields(line) == ["case", "us"] && line["us"].as_f64().unwrap() > 0.0));
-    for name in ["poly8-f32", "imagenorm-u8-f32", "sum0-tall-f32", "cumsum-f32", "small-sum-item-1k"] {
+    for name in
+        ["poly8-f32", "imagenorm-u8-f32", "sum0-tall-f32", "cumsum-f32", "softmax1-f32", "small-sum-item-1k"]
+    {
         assert!(found.iter().any(|line| line["case"] == name), "{name}");
     }
 }
@@ -82,6 +84,9 @@ fn bad_cases_are_one_line_and_status_2() {
         ("a;x0;f32@3/permute(1)", &["out of range"]),
         ("a;x0 + x1;f32@3,f32@4", &["broadcast"]),
         ("a;x0;f32@3;median", &["median"]),
+        ("a;x0 * 2;f32@3;softmax@0", &["x0 alone"]),
+        ("a;x0;i32@3;softmax@0", &["i32"]),
+        ("a;x0;f32@3;softmax@1", &["out of range"]),
         ("a;x0;f32@3;sum@1", &["out of range"]),
         ("a;x0;f32@3;sum@x", &["sum@x"]),
         ("a;x0;f32@3;cumsum", &["cumsum@0"]),

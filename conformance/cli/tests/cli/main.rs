@@ -19,5 +19,4 @@ mod npy_file;
 mod one_judge;
 mod relayout;
 mod replay;
-mod rng;
 mod run;

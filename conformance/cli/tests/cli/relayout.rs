@@ -2,7 +2,9 @@
 
 use std::{fs, process::Command};
 
-use crate::{model::Model, npy_file::NpyFile, rng::Rng, run::relayout};
+use devarray_conformance::Rng;
+
+use crate::{model::Model, npy_file::NpyFile, run::relayout};
 
 /// Element types and their sizes.
 const DTYPES: [(&str, usize); 30] = [
@@ -120,7 +122,7 @@ fn random_chains_of_steps() {
             }
         }
         let orders = (rng.below(2) == 0, rng.below(2) == 0);
-        check(*rng.one_of(&DTYPES), &shape, orders, &texts.join("/"), &model);
+        check(*rng.pick(&DTYPES), &shape, orders, &texts.join("/"), &model);
     }
 }
 
@@ -136,7 +138,7 @@ fn random_step(rng: &mut Rng, model: &Model) -> (String, Model) {
             let fortran = rng.below(2) == 0;
             let order = if fortran { "F" } else { "C" };
             let mut shape: Vec<usize> =
-                rng.shuffled(rank).into_iter().map(|axis| model.shape[axis]).collect();
+                rng.permutation(rank).into_iter().map(|axis| model.shape[axis]).collect();
             if rank > 1 && rng.below(2) == 0 {
                 shape = vec![shape[0], shape[1..].iter().product()];
             }
@@ -144,7 +146,7 @@ fn random_step(rng: &mut Rng, model: &Model) -> (String, Model) {
             (format!("reshape({text}order={order})"), model.reshape(&shape, fortran))
         }
         2 => {
-            let axes = rng.shuffled(rank);
+            let axes = rng.permutation(rank);
             let text: Vec<String> = axes.iter().map(usize::to_string).collect();
             (format!("permute({})", text.join(",")), model.permute(&axes))
         }

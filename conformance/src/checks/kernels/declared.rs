@@ -1,10 +1,7 @@
 //! The kernels that the laws launch.
 #![allow(unsafe_code)] // declares kernels
 
-use devarray::{
-    NdLayout,
-    kernel::{Dense, Grid, Image, In, InOut, Out, Strided, has_len, same_shape},
-};
+use devarray::kernel::{Dense, Grid, Image, In, InOut, Out, Strided, has_len, same_shape};
 
 const LAWS: &str = include_str!("../../../kernels/laws.ptx");
 
@@ -24,7 +21,7 @@ devarray::kernel! {
     pub(super) struct Scale(from: In<u32>, to: Out<u32>, k: u32);
 
     // SAFETY: threads below the length of both read an element each and write one.
-    unsafe image = Image::ptx(LAWS, "scale");
+    image = unsafe { Image::ptx(LAWS, "scale") };
 
     launch {
         has_len(from, to.len())?;
@@ -43,7 +40,7 @@ devarray::kernel! {
     pub(super) struct AddTo(from: In<i16, Strided<2>>, to: InOut<i16, Strided<2>>);
 
     // SAFETY: threads below the number of elements, which is that of both, read and write the element at one index.
-    unsafe image = Image::ptx(LAWS, "add_to");
+    image = unsafe { Image::ptx(LAWS, "add_to") };
 
     launch {
         same_shape(from, to)?;
@@ -62,7 +59,7 @@ devarray::kernel! {
     pub(super) struct LookUp(from: In<u8>, to: Out<u32>, values: [u32; 8]);
 
     // SAFETY: threads below the length of both read an element each and write one; the tables have an entry for every byte.
-    unsafe image = Image::ptx(LAWS, "look_up");
+    image = unsafe { Image::ptx(LAWS, "look_up") };
 
     constants { "squares" => &SQUARES }
 
@@ -83,7 +80,7 @@ devarray::kernel! {
     pub(super) struct Reverse(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
 
     // SAFETY: each block reads and writes a line, by way of shared memory of its length.
-    unsafe image = Image::ptx(LAWS, "reverse");
+    image = unsafe { Image::ptx(LAWS, "reverse") };
 
     launch {
         same_shape(from, to)?;
@@ -105,7 +102,7 @@ devarray::kernel! {
     pub(super) struct Asks(to: Out<u32>, blocks: u32, threads: u32, shared_bytes: u32);
 
     // SAFETY: it is refused, whatever it is asked for.
-    unsafe image = Image::ptx(LAWS, "scale");
+    image = unsafe { Image::ptx(LAWS, "scale") };
 
     launch {
         Grid::new([blocks as usize, 1, 1], [threads, 1, 1]).shared_bytes(shared_bytes as usize)

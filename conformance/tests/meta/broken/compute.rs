@@ -4,7 +4,9 @@
 
 use devarray::{
     Layout, NdLayout, Result,
-    backend::{Capabilities, Capability, Compute, FillOp, MapOp, Operand, ReduceForm, ReduceOp, Stream},
+    backend::{
+        Capabilities, Capability, Compute, FillOp, GatherOp, MapOp, Operand, ReduceForm, ReduceOp, Stream,
+    },
     copy::Plan,
     function::{Combine, interpreter::Reducing},
 };
@@ -139,6 +141,11 @@ unsafe impl<D: Compute> Compute for Broken<D> {
         // SAFETY: the same operation, or the same elements in another order.
         let op = unsafe { ReduceOp::new_unchecked(work, form, &shape, &inputs, Operand::new(to, result)) };
         self.inner.reduce(self.lane(stream), &op)
+    }
+
+    fn gather(&self, stream: &BrokenStream<D>, op: &GatherOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        self.lie("gather", Capability::Gathers)?;
+        self.gather_wrongly(stream, op)
     }
 }
 

@@ -1,11 +1,9 @@
 //! A tensor and its stream, of a device that is known at run time alone.
+#![allow(unsafe_code)] // hands memory on to the stream that lent it
 
-use std::{
-    any::Any,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-};
+use std::{any::Any, sync::Arc};
 
-use devarray::{Context, Layout, NdLayout, StreamHandle, backend::ForeignStream};
+use devarray::{Layout, NdLayout, StreamHandle};
 use devarray_interop::{
     ArrayInterface, Consumer, DataType, Door, Result, Tensor,
     arrow::{OwnedArray, OwnedSchema},
@@ -16,24 +14,22 @@ use devarray_interop::{
     },
 };
 
-/// A tensor, the stream that work on it goes to, and the stream of other code that it came from.
+use crate::others::Others;
+
+/// A tensor, the stream that work on it goes to, and who else uses its memory.
 pub(crate) struct On<D: Door> {
     pub(crate) tensor: Tensor<D>,
     pub(crate) stream: StreamHandle<D>,
-    /// Who lent the memory goes on using it there when this is dropped.
-    pub(crate) lender: Option<ForeignStream>,
-    /// Other code was shown the memory: what it did on the default stream comes before what is done
-    /// here.
-    pub(crate) shown: AtomicBool,
+    others: Others,
 }
 
 impl<D: Door> Drop for On<D> {
-    /// What the lender does next comes after the work here. Does not block, but on a device of the
-    /// host, where it must.
+    /// What the lender does next comes after the work here, if there was any. Does not block, but
+    /// on a device of the host, where it must.
     fn drop(&mut self) {
-        let Some(lender) = self.lender else { return };
+        let Some(lender) = self.others.owed() else { return };
         // An error is the device's, which tells it to the next call, too.
-        if self.stream.context().device().is_host() {
+        if self.stream.device().is_host() {
             let _ = self.tensor.hand_over(&self.stream, Consumer::Host);
         } else {
             let _ = self.stream.foreign_waits(lender);
@@ -52,11 +48,12 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
     fn device(&self) -> DeviceId;
     fn is_host(&self) -> bool;
     fn stream_number(&self) -> Option<u64>;
-    fn with_layout(&self, layout: Layout) -> Result<Box<dyn AnyArray>>;
-    fn copied(&self) -> Result<Box<dyn AnyArray>>;
-    fn read_only(&self) -> Box<dyn AnyArray>;
+    fn with_layout(&self, layout: Layout) -> Result<Arc<dyn AnyArray>>;
+    fn copied(&self) -> Result<Arc<dyn AnyArray>>;
+    fn read_only(&self) -> Arc<dyn AnyArray>;
     fn synchronize(&self) -> Result<()>;
-    /// Orders work here after what other code did that was shown the memory.
+    /// Work is given to the memory from now on: it comes after what its lender did, and other code
+    /// that was shown the memory.
     fn settle(&self) -> Result<()>;
     /// As [`to_dlpack`](Self::to_dlpack), for work on this module's stream.
     fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>>;
@@ -67,19 +64,20 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
 }
 
 impl<D: Door> On<D> {
-    /// A tensor that a stream works on, and who lent it.
-    pub(crate) fn new(tensor: Tensor<D>, stream: &StreamHandle<D>, lender: Option<ForeignStream>) -> Self {
-        Self { tensor, stream: stream.clone(), lender, shown: AtomicBool::new(false) }
+    /// A tensor that a stream works on, and who else uses its memory.
+    pub(crate) fn new(tensor: Tensor<D>, stream: &StreamHandle<D>, others: Others) -> Self {
+        Self { tensor, stream: stream.clone(), others }
     }
 
-    fn boxed(&self, tensor: Tensor<D>) -> Box<dyn AnyArray> {
-        let on = Self::new(tensor, &self.stream, self.lender);
-        on.shown.store(self.shown.load(Relaxed), Relaxed);
-        Box::new(on)
+    /// Other code is shown the memory, in the order of our stream.
+    fn show(&self) -> Result<()> {
+        self.others.begin(|stream| self.tensor.take_back(&self.stream, stream))?;
+        self.others.show();
+        Ok(())
     }
 
-    fn context(&self) -> Context<D> {
-        self.stream.context()
+    fn beside(&self, tensor: Tensor<D>) -> Arc<dyn AnyArray> {
+        Arc::new(Self::new(tensor, &self.stream, self.others.beside()))
     }
 }
 
@@ -109,34 +107,41 @@ impl<D: Door> AnyArray for On<D> {
     }
 
     fn device(&self) -> DeviceId {
-        self.context().device().id()
+        self.tensor.device().id()
     }
 
     fn is_host(&self) -> bool {
-        self.context().device().is_host()
+        self.tensor.device().is_host()
     }
 
     fn stream_number(&self) -> Option<u64> {
         D::stream_number(self.stream.raw())
     }
 
-    fn with_layout(&self, layout: Layout) -> Result<Box<dyn AnyArray>> {
-        Ok(self.boxed(self.tensor.with_layout(layout)?))
+    fn with_layout(&self, layout: Layout) -> Result<Arc<dyn AnyArray>> {
+        Ok(self.beside(self.tensor.with_layout(layout)?))
     }
 
-    fn copied(&self) -> Result<Box<dyn AnyArray>> {
-        Ok(Box::new(Self::new(self.tensor.copied(&self.stream)?, &self.stream, None)))
+    fn copied(&self) -> Result<Arc<dyn AnyArray>> {
+        self.settle()?;
+        let copy = self.tensor.copied(&self.stream)?;
+        Ok(Arc::new(Self::new(copy, &self.stream, Others::default())))
     }
 
-    fn read_only(&self) -> Box<dyn AnyArray> {
-        self.boxed(self.tensor.clone().into_read_only())
+    fn read_only(&self) -> Arc<dyn AnyArray> {
+        self.beside(self.tensor.clone().into_read_only())
     }
 
     fn synchronize(&self) -> Result<()> {
         Ok(self.stream.synchronize()?)
     }
 
+    fn settle(&self) -> Result<()> {
+        self.others.settle(|stream| self.tensor.take_back(&self.stream, stream))
+    }
+
     fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>> {
+        self.settle()?;
         // Work here goes to this stream alone, so that what comes next on it is in order; memory of the CPU
         // is waited for.
         let consumer = if self.is_host() { Consumer::Host } else { Consumer::Unordered };
@@ -145,33 +150,34 @@ impl<D: Door> AnyArray for On<D> {
 
     fn to_dlpack(&self, consumer: Consumer, copy: bool) -> Result<Owned<ManagedTensorVersioned>> {
         if copy {
+            self.settle()?;
             return self.tensor.to_dlpack_copied(&self.stream, consumer);
         }
-        self.shown.store(true, Relaxed);
+        if self.others.goes_onward_to(consumer, self.is_host()) {
+            // SAFETY: it was lent by this stream, and not used since; before it is used here, `settle` waits for
+            // that stream.
+            return unsafe { self.tensor.to_dlpack_onward() };
+        }
+        self.show()?;
         self.tensor.to_dlpack(&self.stream, consumer)
     }
 
     fn to_dlpack_legacy(&self, consumer: Consumer, copy: bool) -> Result<Owned<ManagedTensor>> {
         if copy {
+            self.settle()?;
             return self.tensor.copied(&self.stream)?.to_dlpack_legacy(&self.stream, consumer);
         }
-        self.shown.store(true, Relaxed);
+        self.show()?;
         self.tensor.to_dlpack_legacy(&self.stream, consumer)
     }
 
-    fn settle(&self) -> Result<()> {
-        if self.shown.load(Relaxed) {
-            self.tensor.take_back(&self.stream, ForeignStream::LEGACY)?;
-        }
-        Ok(())
-    }
-
     fn to_array_interface(&self) -> Result<ArrayInterface> {
-        self.shown.store(true, Relaxed);
+        self.show()?;
         self.tensor.to_array_interface(&self.stream)
     }
 
     fn to_arrow(&self) -> Result<(OwnedSchema, OwnedArray)> {
+        self.show()?;
         self.tensor.to_arrow(&self.stream)
     }
 }

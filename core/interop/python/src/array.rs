@@ -14,6 +14,7 @@ use pyo3::{
 use crate::{
     any::{AnyArray, On, strides_bytes},
     error::to_py,
+    others::Others,
 };
 
 /// An array in device memory, of whatever backend, in the hands of Python.
@@ -29,28 +30,34 @@ pub struct DeviceArray {
 impl DeviceArray {
     /// A tensor, whose work goes to a stream.
     pub fn new<D: Door>(tensor: impl Into<Tensor<D>>, stream: &StreamHandle<D>) -> Self {
-        Self::of(Box::new(On::new(tensor.into(), stream, None)))
+        Self::of(Arc::new(On::new(tensor.into(), stream, Others::default())))
     }
 
-    pub(crate) fn of(array: Box<dyn AnyArray>) -> Self {
-        Self { array: Arc::from(array) }
+    pub(crate) fn of(array: Arc<dyn AnyArray>) -> Self {
+        Self { array }
     }
 
-    /// The tensor and its stream, if it is of this device.
-    #[must_use]
-    pub fn on<D: Door>(&self) -> Option<(&Tensor<D>, &StreamHandle<D>)> {
-        let on = self.array.as_any().downcast_ref::<On<D>>()?;
-        Some((&on.tensor, &on.stream))
-    }
-
-    /// The tensor, to be written, and its stream, if it is of this device.
+    /// The tensor and its stream, if it is of this device. Does not synchronize: what the stream is
+    /// given from now on comes after what other code did that has the memory, too.
     ///
     /// # Errors
     ///
-    /// `BufferError`: Python, or other code, has the array, too. What came in as an argument is had
-    /// by its function alone.
+    /// `RuntimeError`: the device could not order the stream.
+    pub fn on<D: Door>(&self) -> PyResult<Option<(&Tensor<D>, &StreamHandle<D>)>> {
+        let Some(on) = self.array.as_any().downcast_ref::<On<D>>() else { return Ok(None) };
+        self.array.settle().map_err(to_py)?;
+        Ok(Some((&on.tensor, &on.stream)))
+    }
+
+    /// As [`on`](Self::on), the tensor to be written.
+    ///
+    /// # Errors
+    ///
+    /// - `BufferError`: Python, or other code, has the array, too. What came in as an argument is
+    ///   had by its function alone.
+    /// - As [`on`](Self::on).
     pub fn on_mut<D: Door>(&mut self) -> PyResult<Option<(&mut Tensor<D>, StreamHandle<D>)>> {
-        if self.on::<D>().is_none() {
+        if self.on::<D>()?.is_none() {
             return Ok(None);
         }
         let shared = || to_py(devarray_interop::DoorError::Shared);

@@ -1,6 +1,7 @@
 //! One body for several devices.
 
-/// Runs a body with the tensor and the stream of an array, whichever of these devices it is of.
+/// Runs a body with the tensor and the stream of an array, whichever of these devices it is of. In a
+/// function that answers a `PyResult`.
 ///
 /// ```ignore
 /// #[pyfunction]
@@ -16,7 +17,7 @@ macro_rules! on_device {
     ($array:expr, [$($device:ty),+ $(,)?], |$tensor:ident, $stream:ident| $body:expr) => {{
         let array: &$crate::DeviceArray = &$array;
         $(
-            if let Some(($tensor, $stream)) = array.on::<$device>() {
+            if let Some(($tensor, $stream)) = array.on::<$device>()? {
                 $body
             } else
         )+

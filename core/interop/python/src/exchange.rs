@@ -18,28 +18,32 @@ use devarray_interop::{
     },
 };
 use pyo3::{
-    Borrowed, Bound, Py, PyAny, PyResult, Python,
+    Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::PyBufferError,
     ffi, intern, pymethods,
-    types::{PyAnyMethods, PyCapsule},
+    types::{PyAnyMethods, PyCapsule, PyType},
 };
 
 use crate::{
     DeviceArray,
     error::to_py,
+    others::Others,
     serve::{AnyServer, server_of},
 };
 
 /// The name of capsules around such a table.
 const NAME: &CStr = c"dlpack_exchange_api";
 
-/// A table that nobody writes.
-struct Table(ExchangeApi);
+/// Tables of earlier versions that are looked at: a chain could lead back to its start.
+const MOST_TABLES: usize = 8;
+
+/// Our own table, which nobody writes.
+struct Own(ExchangeApi);
 
 // SAFETY: functions and null pointers.
-unsafe impl Sync for Table {}
+unsafe impl Sync for Own {}
 
-static TABLE: Table = Table(ExchangeApi {
+static TABLE: Own = Own(ExchangeApi {
     header: ExchangeApiHeader { version: Version { major: MAJOR, minor: MINOR }, prev_api: ptr::null_mut() },
     managed_tensor_allocator: Some(allocate),
     managed_tensor_from_py_object_no_sync: Some(from_object),
@@ -99,7 +103,8 @@ unsafe extern "C" fn to_object(tensor: *mut ManagedTensorVersioned, out: *mut *m
         let device = owned.tensor().map_err(to_py)?.abi().device;
         let server = server_of(device).ok_or_else(|| unserved(device))?;
         // SAFETY: what the structure says holds, as the caller vouches.
-        let array = unsafe { server.import_dlpack(owned, ForeignStream::LEGACY) }.map_err(to_py)?;
+        let array = unsafe { server.import_dlpack(owned, Others::lent_by(ForeignStream::LEGACY)) };
+        let array = array.map_err(to_py)?;
         let object = Py::new(py, DeviceArray::of(array))?;
         // SAFETY: to be written, as the caller vouches.
         unsafe { out.write(object.into_ptr().cast()) };
@@ -171,69 +176,100 @@ unsafe extern "C" fn current_stream(kind: i32, number: i32, out: *mut *mut c_voi
     })
 }
 
-fn unserved(device: DeviceId) -> pyo3::PyErr {
+fn unserved(device: DeviceId) -> PyErr {
     PyBufferError::new_err(format!("memory on {device} is not served here"))
 }
 
-/// The tensor of an object whose class has a table, and the stream that its producer works on; none
-/// without a table.
-pub(crate) fn take(object: &Bound<'_, PyAny>) -> PyResult<Option<DeviceArray>> {
+/// The table of other code's class.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Table {
+    export: unsafe extern "C" fn(*mut c_void, *mut *mut ManagedTensorVersioned) -> c_int,
+    stream: unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int,
+}
+
+impl Table {
+    /// What a class has; none of another version, or without the two functions that are used.
+    pub(crate) fn of(class: &Bound<'_, PyType>) -> PyResult<Option<Self>> {
+        let Some(capsule) = class.getattr_opt(intern!(class.py(), "__dlpack_c_exchange_api__"))? else {
+            return Ok(None);
+        };
+        // SAFETY: any object may be asked.
+        if unsafe { ffi::PyCapsule_IsValid(capsule.as_ptr(), NAME.as_ptr()) } != 1 {
+            return Ok(None);
+        }
+        // SAFETY: valid, and so with a pointer.
+        let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()) };
+        // SAFETY: a table of the standard, which stays for ever.
+        Ok(unsafe { supported(table.cast::<ExchangeApiHeader>()) }.and_then(|table| {
+            let export = table.managed_tensor_from_py_object_no_sync?;
+            Some(Self { export, stream: table.current_work_stream? })
+        }))
+    }
+}
+
+/// The table of the major version that is known, among a table and those it leads to.
+///
+/// # Safety
+///
+/// A table of the standard. The tables that it leads to are such tables too, and all stay for ever.
+unsafe fn supported(mut header: *const ExchangeApiHeader) -> Option<&'static ExchangeApi> {
+    for _ in 0..MOST_TABLES {
+        // SAFETY: null, or a table, whose header is the same in all versions.
+        let known = unsafe { header.as_ref() }?;
+        if known.version.major == MAJOR {
+            // SAFETY: of the version that is known, and there for ever.
+            return Some(unsafe { &*header.cast::<ExchangeApi>() });
+        }
+        header = known.prev_api.cast_const();
+    }
+    None
+}
+
+/// The tensor of an object, by its class's table.
+pub(crate) fn take(object: &Bound<'_, PyAny>, table: Table) -> PyResult<DeviceArray> {
     let py = object.py();
-    let Some(capsule) = object.get_type().getattr_opt(intern!(py, "__dlpack_c_exchange_api__"))? else {
-        return Ok(None);
-    };
-    // SAFETY: any object may be asked.
-    if unsafe { ffi::PyCapsule_IsValid(capsule.as_ptr(), NAME.as_ptr()) } != 1 {
-        return Ok(None);
-    }
-    // SAFETY: valid, and so with a pointer.
-    let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()) }.cast::<ExchangeApi>();
-    // SAFETY: a table of the standard, which stays for ever; its header is the same in all versions.
-    let header = unsafe { &(*table).header };
-    if header.version.major != MAJOR {
-        return Ok(None);
-    }
-    // SAFETY: of the version that is known.
-    let table = unsafe { &*table };
-    let (Some(export), Some(stream)) =
-        (table.managed_tensor_from_py_object_no_sync, table.current_work_stream)
-    else {
-        return Ok(None);
-    };
     let mut structure = ptr::null_mut();
     // SAFETY: a function of the standard, called with the lock; the object is of its class.
-    if unsafe { export(object.as_ptr().cast(), &raw mut structure) } != 0 {
-        return Err(pyo3::PyErr::fetch(py));
+    if unsafe { (table.export)(object.as_ptr().cast(), &raw mut structure) } != 0 {
+        return Err(failed(py));
     }
     let structure = NonNull::new(structure).ok_or_else(|| PyBufferError::new_err("no tensor"))?;
     // SAFETY: given to us, as the standard has it.
     let owned = unsafe { Owned::from_raw(structure) };
     let device = owned.tensor().map_err(to_py)?.abi().device;
     let server = server_of(device).ok_or_else(|| unserved(device))?;
-    let lender = producer(py, &*server, device, stream)?;
-    // SAFETY: what the structure says holds; our stream waits for its producer's.
-    let array = unsafe { server.import_dlpack(owned, lender) };
-    Ok(Some(DeviceArray::of(array.map_err(to_py)?)))
+    let others = producer(py, &*server, device, table)?;
+    // SAFETY: what the structure says holds; our stream waits for its producer's before the memory is used.
+    let array = unsafe { server.import_dlpack(owned, others) };
+    Ok(DeviceArray::of(array.map_err(to_py)?))
 }
 
-/// The stream that a producer works on, for which ours waits from now on.
-fn producer(
-    py: Python<'_>,
-    server: &dyn AnyServer,
-    device: DeviceId,
-    stream: unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int,
-) -> PyResult<ForeignStream> {
+/// The exception that a function of a table has set, if it has.
+fn failed(py: Python<'_>) -> PyErr {
+    PyErr::take(py).unwrap_or_else(|| PyBufferError::new_err("the exchange table failed without a word"))
+}
+
+/// The stream that a producer works on, for which ours waits before the memory is used.
+fn producer(py: Python<'_>, server: &dyn AnyServer, device: DeviceId, table: Table) -> PyResult<Others> {
     if server.stream_number().is_none() {
-        return Ok(ForeignStream::LEGACY);
+        return Ok(Others::lent_by(ForeignStream::LEGACY));
     }
     let mut current = ptr::null_mut();
     // SAFETY: a function of the standard, called with the lock.
-    if unsafe { stream(device.device_type, device.device_id, &raw mut current) } != 0 {
-        return Err(pyo3::PyErr::fetch(py));
+    if unsafe { (table.stream)(device.device_type, device.device_id, &raw mut current) } != 0 {
+        return Err(failed(py));
     }
     // SAFETY: the producer's own stream, which is there. Null is its default stream.
     let named = unsafe { ForeignStream::named(current.expose_provenance() as u64) };
-    let lender = named.unwrap_or(ForeignStream::LEGACY);
+    awaited_later(server, named.unwrap_or(ForeignStream::LEGACY))
+}
+
+/// Memory that a stream lent whose name is known. Ours waits for it when the memory is first used.
+pub(crate) fn awaited_later(server: &dyn AnyServer, lender: ForeignStream) -> PyResult<Others> {
+    if lender != ForeignStream::PER_THREAD {
+        return Ok(Others::to_await(lender));
+    }
+    // Another thread's is another stream: it is waited for here.
     server.wait_for(lender).map_err(to_py)?;
-    Ok(lender)
+    Ok(Others::lent_by(lender))
 }

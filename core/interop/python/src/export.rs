@@ -6,7 +6,7 @@ use devarray_interop::Consumer;
 use pyo3::{
     Bound, IntoPyObjectExt, Py, PyAny, PyResult, Python,
     exceptions::{PyAttributeError, PyBufferError, PyNotImplementedError, PyValueError},
-    pymethods,
+    intern, pymethods,
     types::{PyAnyMethods, PyCapsule, PyDict, PyDictMethods, PyListMethods, PyTuple},
 };
 
@@ -45,14 +45,14 @@ impl DeviceArray {
     fn interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = self.outside(py, |array| array.to_array_interface()).map_err(to_py)?;
         let dict = PyDict::new(py);
-        dict.set_item("shape", PyTuple::new(py, &interface.shape)?)?;
-        dict.set_item("typestr", interface.typestr)?;
-        dict.set_item("data", (interface.data, interface.read_only))?;
+        dict.set_item(intern!(py, "shape"), PyTuple::new(py, &interface.shape)?)?;
+        dict.set_item(intern!(py, "typestr"), interface.typestr)?;
+        dict.set_item(intern!(py, "data"), (interface.data, interface.read_only))?;
         let strides = interface.strides.map(|strides| PyTuple::new(py, strides)).transpose()?;
-        dict.set_item("strides", strides)?;
-        dict.set_item("version", interface.version)?;
+        dict.set_item(intern!(py, "strides"), strides)?;
+        dict.set_item(intern!(py, "version"), interface.version)?;
         if let Some(stream) = interface.stream {
-            dict.set_item("stream", stream)?;
+            dict.set_item(intern!(py, "stream"), stream)?;
         }
         Ok(dict)
     }

@@ -8,17 +8,20 @@ use devarray_interop::{
     dlpack::abi::{ManagedTensor, ManagedTensorVersioned},
 };
 use pyo3::{
-    Borrowed, Bound, FromPyObject, PyAny, PyErr, PyResult, Python,
+    Borrowed, Bound, FromPyObject, IntoPyObject, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyAttributeError, PyBufferError, PyTypeError},
     intern,
-    types::{PyAnyMethods, PyDict, PyDictMethods},
+    sync::PyOnceLock,
+    types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyTuple, PyTupleMethods},
 };
 
 use crate::{
     DeviceArray, capsule,
     error::to_py,
-    exchange,
-    serve::{AnyServer, server_of, servers_of},
+    exchange::{self, Table, awaited_later},
+    known,
+    others::Others,
+    serve::{AnyServer, server_at, server_of},
 };
 
 impl<'py> FromPyObject<'_, 'py> for DeviceArray {
@@ -29,29 +32,37 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
     /// `__cuda_array_interface__`, `__arrow_c_device_array__` or `__array_interface__`, the first
     /// that it has.
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(own) = object.cast::<Self>() {
-            let own = own.get().clone();
-            own.array.settle().map_err(to_py)?;
-            return Ok(own);
+        if let Ok(own) = object.cast_exact::<Self>() {
+            return Ok(own.get().clone());
         }
-        if let Some(array) = exchange::take(&object)? {
-            return Ok(array);
+        let known = known::of(&object, Table::of)?;
+        if let Some(table) = known.table {
+            return exchange::take(&object, table);
         }
         let py = object.py();
-        let has = |name| object.hasattr(name);
-        let has_dlpack = has(intern!(py, "__dlpack_device__"))?;
-        if let Some(dict) = object.getattr_opt(intern!(py, "__cuda_array_interface__"))? {
-            let interface = interface_of(&dict)?;
-            // A producer that names its stream makes no event, and no call of Python.
-            let says_all = interface.stream.is_some() && DataType::of_typestr(&interface.typestr).is_some();
-            if says_all || !has_dlpack {
-                return from_cuda(&object, &interface);
+        if known.is_host {
+            // As the last of its class; if this one is not, it is asked in the order of all others.
+            if let Some(device) = device_of(&object)?.filter(|device| device.device_type == DeviceId::CPU) {
+                return from_dlpack(&object, device);
             }
         }
-        if has_dlpack {
-            return from_dlpack(&object);
+        let interface = object.getattr_opt(intern!(py, "__cuda_array_interface__"))?;
+        let mut interface = interface.map(|dict| interface_of(&dict)).transpose()?;
+        // A producer that names its stream makes no event, and no call of Python.
+        let says_all = |interface: &mut ArrayInterface| {
+            interface.stream.is_some() && DataType::of_typestr(&interface.typestr).is_some()
+        };
+        if let Some(interface) = interface.take_if(says_all) {
+            return from_cuda(&object, interface);
         }
-        if has(intern!(py, "__arrow_c_device_array__"))? {
+        if let Some(device) = device_of(&object)? {
+            known::note_host(&object, device.device_type == DeviceId::CPU);
+            return from_dlpack(&object, device);
+        }
+        if let Some(interface) = interface {
+            return from_cuda(&object, interface);
+        }
+        if object.hasattr(intern!(py, "__arrow_c_device_array__"))? {
             return from_arrow(&object);
         }
         if let Some(dict) = object.getattr_opt(intern!(py, "__array_interface__"))? {
@@ -66,18 +77,26 @@ fn unserved(device: DeviceId) -> PyErr {
     PyBufferError::new_err(format!("memory on {device} is not served here"))
 }
 
-fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<DeviceArray> {
+/// The device that an object with DLPack names; none if it has no DLPack.
+fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Option<DeviceId>> {
+    let Some(method) = object.getattr_opt(intern!(object.py(), "__dlpack_device__"))? else {
+        return Ok(None);
+    };
+    let device = method.call0()?;
+    let (kind, number) = (device.get_item(0)?, device.get_item(1)?);
+    // Some have an enumeration there, which is no number, but can be made one.
+    let kind = kind.extract().or_else(|_| kind.call_method0(intern!(object.py(), "__int__"))?.extract())?;
+    Ok(Some(DeviceId::new(kind, number.extract()?)))
+}
+
+fn from_dlpack(object: &Bound<'_, PyAny>, device: DeviceId) -> PyResult<DeviceArray> {
     let py = object.py();
-    let device = object.call_method0(intern!(py, "__dlpack_device__"))?;
-    let (kind, number) =
-        (device.get_item(0)?.call_method0("__int__")?.extract()?, device.get_item(1)?.extract()?);
-    let device = DeviceId::new(kind, number);
     let server = server_of(device).ok_or_else(|| unserved(device))?;
     let capsule = call_dlpack(py, object, &*server)?;
     // SAFETY: a capsule of this name is what DLPack says; the producer was told our stream.
     if let Some(owned) = unsafe { capsule::take::<ManagedTensorVersioned>(&capsule) }? {
         // SAFETY: as above.
-        let array = unsafe { server.import_dlpack(owned, ForeignStream::LEGACY) };
+        let array = unsafe { server.import_dlpack(owned, Others::lent_by(ForeignStream::LEGACY)) };
         return Ok(DeviceArray::of(array.map_err(to_py)?));
     }
     // SAFETY: as above.
@@ -85,9 +104,12 @@ fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<DeviceArray> {
     let owned =
         owned.ok_or_else(|| PyBufferError::new_err("__dlpack__ answered no unused capsule of DLPack"))?;
     // SAFETY: as above.
-    let array = unsafe { server.import_legacy(owned, ForeignStream::LEGACY) };
+    let array = unsafe { server.import_legacy(owned, Others::lent_by(ForeignStream::LEGACY)) };
     Ok(DeviceArray::of(array.map_err(to_py)?))
 }
+
+/// What is told as the newest version that is understood here.
+static MAX_VERSION: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
 
 /// Asks for a versioned capsule, and for any if that is not understood.
 fn call_dlpack<'py>(
@@ -100,7 +122,8 @@ fn call_dlpack<'py>(
     if let Some(stream) = server.stream_number() {
         keywords.set_item(intern!(py, "stream"), stream)?;
     }
-    keywords.set_item(intern!(py, "max_version"), (1, 3))?;
+    let version = MAX_VERSION.get_or_try_init(py, || (1, 3).into_pyobject(py).map(Bound::unbind))?;
+    keywords.set_item(intern!(py, "max_version"), version)?;
     match method.call((), Some(&keywords)) {
         Err(error) if error.is_instance_of::<PyTypeError>(py) => {
             keywords.del_item(intern!(py, "max_version"))?;
@@ -111,35 +134,52 @@ fn call_dlpack<'py>(
 }
 
 /// What a dictionary of either array interface says.
-fn interface_of(dict: &Bound<'_, PyAny>) -> PyResult<ArrayInterface> {
-    let dict = dict.cast::<PyDict>()?;
-    let needed = |key: &str| {
+fn interface_of<'py>(dict: &Bound<'py, PyAny>) -> PyResult<ArrayInterface> {
+    let (py, dict) = (dict.py(), dict.cast::<PyDict>()?);
+    let needed = |key: &Bound<'py, PyString>| {
         let missing = || PyAttributeError::new_err(format!("an array interface without the entry {key}"));
         dict.get_item(key)?.ok_or_else(missing)
     };
-    let optional = |key: &str| PyResult::Ok(dict.get_item(key)?.filter(|value| !value.is_none()));
-    let (data, read_only): (u64, bool) = needed("data")?.extract()?;
+    let optional =
+        |key: &Bound<'py, PyString>| PyResult::Ok(dict.get_item(key)?.filter(|value| !value.is_none()));
+    let (data, read_only): (u64, bool) = needed(intern!(py, "data"))?.extract()?;
     Ok(ArrayInterface {
-        shape: needed("shape")?.extract()?,
-        typestr: needed("typestr")?.extract()?,
+        shape: numbers(&needed(intern!(py, "shape"))?)?,
+        typestr: needed(intern!(py, "typestr"))?.extract()?,
         data,
         read_only,
-        strides: optional("strides")?.map(|strides| strides.extract()).transpose()?,
-        stream: optional("stream")?.map(|stream| stream.extract()).transpose()?,
-        version: needed("version")?.extract()?,
-        has_mask: optional("mask")?.is_some(),
+        strides: optional(intern!(py, "strides"))?.map(|strides| numbers(&strides)).transpose()?,
+        stream: optional(intern!(py, "stream"))?.map(|stream| stream.extract()).transpose()?,
+        version: needed(intern!(py, "version"))?.extract()?,
+        has_mask: optional(intern!(py, "mask"))?.is_some(),
     })
 }
 
+/// The numbers of a tuple, or of any other sequence.
+fn numbers(sequence: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    match sequence.cast_exact::<PyTuple>() {
+        Ok(tuple) => tuple.iter_borrowed().map(|number| number.extract()).collect(),
+        Err(_) => sequence.extract(),
+    }
+}
+
 /// The dictionary does not name the device: the one that has the memory takes it.
-fn from_cuda(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<DeviceArray> {
-    // SAFETY: the standard has it that the stream is there as long as the object.
-    let named = interface.stream.and_then(|number| unsafe { ForeignStream::named(number) });
-    let lender = named.unwrap_or(ForeignStream::LEGACY);
+fn from_cuda(object: &Bound<'_, PyAny>, mut interface: ArrayInterface) -> PyResult<DeviceArray> {
+    // SAFETY: the standard has it that the stream is there as long as the object, which is kept.
+    let lender = interface.stream.and_then(|number| unsafe { ForeignStream::named(number) });
+    if lender.is_some() {
+        // Waited for when the memory is first used, and not when it comes in.
+        interface.stream = None;
+    }
     let mut refused = unserved(DeviceId::new(DeviceId::CUDA, 0));
-    for server in servers_of(DeviceId::CUDA) {
+    for number in 0.. {
+        let Some(server) = server_at(DeviceId::CUDA, number) else { break };
+        let others = match lender {
+            Some(lender) => awaited_later(&*server, lender)?,
+            None => Others::lent_by(ForeignStream::LEGACY),
+        };
         // SAFETY: what the dictionary says holds as long as the object, which is kept.
-        match unsafe { server.import_interface(interface, object.clone().unbind(), lender) } {
+        match unsafe { server.import_interface(&interface, object.clone().unbind(), others) } {
             Ok(array) => return Ok(DeviceArray::of(array)),
             Err(error @ DoorError::Array(Error::DeviceMismatch { .. })) => refused = to_py(error),
             Err(error) => return Err(to_py(error)),
@@ -151,8 +191,9 @@ fn from_cuda(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<
 fn from_host(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<DeviceArray> {
     let device = DeviceId::new(DeviceId::CPU, 0);
     let server = server_of(device).ok_or_else(|| unserved(device))?;
+    let lender = Others::lent_by(ForeignStream::LEGACY);
     // SAFETY: what the dictionary says holds as long as the object, which is kept.
-    let array = unsafe { server.import_interface(interface, object.clone().unbind(), ForeignStream::LEGACY) };
+    let array = unsafe { server.import_interface(interface, object.clone().unbind(), lender) };
     Ok(DeviceArray::of(array.map_err(to_py)?))
 }
 

@@ -8,6 +8,8 @@ mod error;
 mod exchange;
 mod export;
 mod import;
+mod known;
+mod others;
 mod serve;
 
 // The public interface is:

@@ -18,6 +18,7 @@ use pyo3::{Py, PyAny, PyResult};
 use crate::{
     any::{AnyArray, On},
     error::to_py,
+    others::Others,
 };
 
 /// Who takes memory of other code in, on one device.
@@ -28,23 +29,23 @@ pub(crate) trait AnyServer: Send + Sync {
     /// Our stream waits for one of other code.
     fn wait_for(&self, other: ForeignStream) -> Result<()>;
     /// New memory without values.
-    fn allocate(&self, shape: &[usize], data_type: DataType) -> Result<Box<dyn AnyArray>>;
+    fn allocate(&self, shape: &[usize], data_type: DataType) -> Result<Arc<dyn AnyArray>>;
     /// # Safety
     ///
     /// As [`Tensor::from_dlpack`].
     unsafe fn import_dlpack(
         &self,
         structure: Owned<ManagedTensorVersioned>,
-        lender: ForeignStream,
-    ) -> Result<Box<dyn AnyArray>>;
+        others: Others,
+    ) -> Result<Arc<dyn AnyArray>>;
     /// # Safety
     ///
     /// As [`Tensor::from_dlpack`].
     unsafe fn import_legacy(
         &self,
         structure: Owned<ManagedTensor>,
-        lender: ForeignStream,
-    ) -> Result<Box<dyn AnyArray>>;
+        others: Others,
+    ) -> Result<Arc<dyn AnyArray>>;
     /// # Safety
     ///
     /// As [`Tensor::from_array_interface`].
@@ -52,12 +53,12 @@ pub(crate) trait AnyServer: Send + Sync {
         &self,
         interface: &ArrayInterface,
         owner: Py<PyAny>,
-        lender: ForeignStream,
-    ) -> Result<Box<dyn AnyArray>>;
+        others: Others,
+    ) -> Result<Arc<dyn AnyArray>>;
     /// # Safety
     ///
     /// As [`Tensor::from_arrow`].
-    unsafe fn import_arrow(&self, schema: &OwnedSchema, array: OwnedArray) -> Result<Box<dyn AnyArray>>;
+    unsafe fn import_arrow(&self, schema: &OwnedSchema, array: OwnedArray) -> Result<Arc<dyn AnyArray>>;
 }
 
 struct Server<D: Door> {
@@ -67,8 +68,8 @@ struct Server<D: Door> {
 }
 
 impl<D: Door> Server<D> {
-    fn boxed(&self, tensor: Tensor<D>, lender: Option<ForeignStream>) -> Box<dyn AnyArray> {
-        Box::new(On::new(tensor, &self.stream, lender))
+    fn shared(&self, tensor: Tensor<D>, others: Others) -> Arc<dyn AnyArray> {
+        Arc::new(On::new(tensor, &self.stream, others))
     }
 }
 
@@ -89,46 +90,46 @@ impl<D: Door> AnyServer for Server<D> {
         Ok(self.stream.wait_for_foreign(other)?)
     }
 
-    fn allocate(&self, shape: &[usize], data_type: DataType) -> Result<Box<dyn AnyArray>> {
+    fn allocate(&self, shape: &[usize], data_type: DataType) -> Result<Arc<dyn AnyArray>> {
         let array = ErasedArray::uninit(&self.stream, shape, data_type.item_bytes())?;
-        Ok(self.boxed(Tensor::new(array, data_type)?, None))
+        Ok(self.shared(Tensor::new(array, data_type)?, Others::default()))
     }
 
     unsafe fn import_dlpack(
         &self,
         structure: Owned<ManagedTensorVersioned>,
-        lender: ForeignStream,
-    ) -> Result<Box<dyn AnyArray>> {
+        others: Others,
+    ) -> Result<Arc<dyn AnyArray>> {
         // SAFETY: passed on to the caller.
         let tensor = unsafe { Tensor::from_dlpack(&self.stream, structure) }?;
-        Ok(self.boxed(tensor, Some(lender)))
+        Ok(self.shared(tensor, others))
     }
 
     unsafe fn import_legacy(
         &self,
         structure: Owned<ManagedTensor>,
-        lender: ForeignStream,
-    ) -> Result<Box<dyn AnyArray>> {
+        others: Others,
+    ) -> Result<Arc<dyn AnyArray>> {
         // SAFETY: passed on to the caller.
         let tensor = unsafe { Tensor::from_dlpack(&self.stream, structure) }?;
-        Ok(self.boxed(tensor, Some(lender)))
+        Ok(self.shared(tensor, others))
     }
 
     unsafe fn import_interface(
         &self,
         interface: &ArrayInterface,
         owner: Py<PyAny>,
-        lender: ForeignStream,
-    ) -> Result<Box<dyn AnyArray>> {
+        others: Others,
+    ) -> Result<Arc<dyn AnyArray>> {
         // SAFETY: passed on to the caller.
         let tensor = unsafe { Tensor::from_array_interface(&self.stream, interface, owner) }?;
-        Ok(self.boxed(tensor, Some(lender)))
+        Ok(self.shared(tensor, others))
     }
 
-    unsafe fn import_arrow(&self, schema: &OwnedSchema, array: OwnedArray) -> Result<Box<dyn AnyArray>> {
+    unsafe fn import_arrow(&self, schema: &OwnedSchema, array: OwnedArray) -> Result<Arc<dyn AnyArray>> {
         // SAFETY: passed on to the caller.
         let tensor = unsafe { Tensor::from_arrow(&self.stream, schema, array) }?;
-        Ok(self.boxed(tensor, Some(ForeignStream::LEGACY)))
+        Ok(self.shared(tensor, Others::lent_by(ForeignStream::LEGACY)))
     }
 }
 
@@ -169,7 +170,7 @@ pub(crate) fn server_of(device: DeviceId) -> Option<Arc<dyn AnyServer>> {
     exact.or_else(|| servers.iter().find(|server| server.reaches(device))).cloned()
 }
 
-/// Who takes memory of such devices in.
-pub(crate) fn servers_of(kind: i32) -> Vec<Arc<dyn AnyServer>> {
-    servers().iter().filter(|server| server.id().device_type == kind).cloned().collect()
+/// Who takes memory of such a device in, the one of this number among several.
+pub(crate) fn server_at(kind: i32, number: usize) -> Option<Arc<dyn AnyServer>> {
+    servers().iter().filter(|server| server.id().device_type == kind).nth(number).cloned()
 }

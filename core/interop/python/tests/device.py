@@ -108,7 +108,28 @@ def order(module, report):
         module.count_up(zeros(), 1)
         return float(cupy.asnumpy(result)[0])
 
-    cases.append(("memory given back while CuPy works", given_back, None, 2 * TIMES))
+    def handed_on():
+        # What goes on to the stream that lent it is waited for by nobody, until it is used here.
+        array = module.asarray(cupy.zeros(LEN, cupy.float32))
+        onward = cupy.from_dlpack(array)
+        for _ in range(TIMES):
+            onward += 1
+        del onward
+        return module.total(array.slice(0, LEN - 1, LEN))
+
+    def written_for_the_lender():
+        # What lent the memory waits for our work when the array is dropped, which it is with each call.
+        one, other = cupy.zeros(LEN, cupy.float32), cupy.zeros(LEN, cupy.float32)
+        for _ in range(TIMES // 2):
+            module.scale(one, 1, 1, out=other)
+            module.scale(other, 1, 1, out=one)
+        return last(one)
+
+    cases += [
+        ("memory given back while CuPy works", given_back, None, 2 * TIMES),
+        ("ours, used after CuPy worked on what went on to it", handed_on, None, TIMES),
+        ("CuPy reads what ours wrote into its arrays", written_for_the_lender, None, TIMES),
+    ]
     try:
         import torch
 
@@ -179,11 +200,58 @@ def ways(module, report):
         own = module.count_up(module.relayout(cupy.zeros(1000, cupy.float32), "C"), 1)
         add_index[8, 128](own)
         report(module.total(own) == 1000 + 999 * 1000 / 2, "a Numba kernel on our array, read by us")
-        add_index[8, 128](module.asarray(Arrow(own)))
+        arrow_to_numba(module, report, cuda, add_index)
+        vectorized(module, report)
     except ImportError as error:
         report(True, f"not installed: {error}")
     except Exception as error:
-        report("read-only" in str(error), f"Numba writes what Arrow lent: {type(error).__name__}: {str(error)[:150]}")
+        report(False, f"Numba: {type(error).__name__}: {str(error)[:300]}")
+
+
+def arrow_to_numba(module, report, cuda, add_index):
+    """A column of Arrow to a kernel of Numba, and what it wrote to Arrow. No copy but where one is named."""
+    import cupy
+
+    values = cupy.arange(1000, dtype=cupy.float32)
+    column = module.asarray(Arrow(module.relayout(values, "C")))
+
+    @cuda.jit
+    def double(source, target):
+        at = cuda.grid(1)
+        if at < source.size:
+            target[at] = 2 * source[at]
+
+    doubled = module.relayout(cupy.zeros(1000, cupy.float32), "C")
+    double[8, 128](column, doubled)
+    back = module.asarray(Arrow(doubled))
+    same = back.ptr == doubled.ptr and bool((cupy.from_dlpack(back) == 2 * values).all())
+    report(same and back.readonly, "Arrow to a Numba kernel that reads it, and what it wrote to Arrow, without a copy")
+    own = column.copy()
+    add_index[8, 128](own)
+    back = module.asarray(Arrow(own))
+    report(bool((cupy.from_dlpack(back) == 2 * values).all()), "Arrow to a copy that a Numba kernel writes in place, to Arrow")
+    try:
+        add_index[8, 128](column)
+        report(False, "Numba writes what Arrow lent")
+    except Exception as error:
+        report("readonly" in str(error), f"Numba refuses to write what Arrow lent: {[line for line in str(error).splitlines() if 'readonly' in line][:1]}")
+    report(bool((cupy.from_dlpack(column) == values).all()), "what Arrow lent is unchanged")
+
+
+def vectorized(module, report):
+    """A function of Numba's over our arrays, and into one."""
+    import cupy
+    from numba import vectorize
+
+    @vectorize(["float64(float64, float64)"], target="cuda")
+    def add(a, b):
+        return a + b
+
+    values = cupy.arange(10, dtype=cupy.float64)
+    ours, out = module.relayout(values, "C"), module.relayout(cupy.zeros(10), "C")
+    report(add(ours, 6.0).copy_to_host().tolist() == (values + 6).tolist(), "a vectorized function of Numba over ours")
+    add(ours, 6.0, out=out)
+    report(cupy.from_dlpack(out).tolist() == (values + 6).tolist(), "a vectorized function of Numba into ours")
 
 
 def cost(module, report):
@@ -192,21 +260,54 @@ def cost(module, report):
     x = cupy.zeros((64, 32), cupy.float32)
     own = module.relayout(x, "C")
 
-    def median(call):
-        for _ in range(200):
-            call()
-        times = []
-        for _ in range(20):
-            began = time.perf_counter()
-            for _ in range(200):
-                call()
-            times.append((time.perf_counter() - began) / 200 * 1e6)
-        return statistics.median(times)
+    def cheapest(calls):
+        """Microseconds of each call: the median of rounds, in each of which every call has its turn."""
+        times = {name: [] for name in calls}
+        for round in range(25):
+            for name, call in calls.items():
+                began = time.perf_counter()
+                for _ in range(200):
+                    call()
+                if round >= 5:
+                    times[name].append((time.perf_counter() - began) / 200 * 1e6)
+        return {name: statistics.median(each) for name, each in times.items()}
 
-    theirs = median(lambda: cupy.from_dlpack(x))
-    out, into = median(lambda: cupy.from_dlpack(own)), median(lambda: module.asarray(x))
-    both = median(lambda: cupy.from_dlpack(module.asarray(x)))
-    report(True, f"cost: CuPy from CuPy {theirs:.2f} us, CuPy from ours {out:.2f} us, ours from CuPy {into:.2f} us, both {both:.2f} us")
+    side = cupy.cuda.Stream(non_blocking=True)
+
+    def on_side():
+        with side:
+            return cupy.from_dlpack(module.asarray(x))
+
+    used = lambda: cupy.from_dlpack(module.scale(x, 2, 1))
+    calls = {
+        "CuPy from CuPy": lambda: cupy.from_dlpack(x),
+        "CuPy from ours": lambda: cupy.from_dlpack(own),
+        "ours from CuPy": lambda: module.asarray(x),
+        "CuPy to ours to CuPy": lambda: cupy.from_dlpack(module.asarray(x)),
+        "the same on a stream of CuPy's": on_side,
+        "ours to CuPy to ours": lambda: module.asarray(cupy.from_dlpack(own)),
+        "CuPy's interface alone": lambda: x.__cuda_array_interface__,
+        "CuPy's capsule alone": lambda: x.__dlpack__(stream=1, max_version=(1, 0)),
+        "our capsule alone": lambda: own.__dlpack__(stream=1, max_version=(1, 0)),
+        "through a function of ours": used,
+    }
+    found = cheapest(calls)
+    for name, each in found.items():
+        print(f"cost: {name} {each:.2f} us, {each / found['CuPy from CuPy']:.2f} of CuPy from CuPy", flush=True)
+    try:
+        import torch
+
+        tensor = torch.zeros((64, 32), device="cuda")
+        found = cheapest({
+            "PyTorch from PyTorch": lambda: torch.from_dlpack(tensor),
+            "PyTorch from ours": lambda: torch.from_dlpack(own),
+            "ours from PyTorch": lambda: module.asarray(tensor),
+            "PyTorch to ours to PyTorch": lambda: torch.from_dlpack(module.asarray(tensor)),
+        })
+        for name, each in found.items():
+            print(f"cost: {name} {each:.2f} us, {each / found['PyTorch from PyTorch']:.2f} of PyTorch from PyTorch", flush=True)
+    except ImportError as error:
+        report(True, f"not installed: {error}")
 
 
 def main():

@@ -40,6 +40,8 @@ REFUSALS = [
     ("JAX", "out", lambda case: case.layout in ("sliced", "stepped", "reversed"), "trivial (compact) striding"),
     # CuPy divides bytes by the element size without a sign: its strides are then beyond all addresses.
     ("CuPy", "in", lambda case: case.layout == "reversed" and case.kind not in ("bool", "int8", "uint8"), "strides or offset overflow"),
+    # Numba asks NumPy for a function that NumPy 2.5 has dropped, to transpose.
+    ("Numba", "in", lambda case: case.layout == "F", "has no attribute 'row_stack'"),
     ("pyarrow", "out", lambda case: case.kind in ("bool", "complex64", "complex128"), "no primitive type of Arrow"),
     ("nanoarrow", "out", lambda case: case.kind in ("bool", "complex64", "complex128"), "no primitive type of Arrow"),
     ("pyarrow", "out", lambda case: case.rank != 1, "a column has one axis"),

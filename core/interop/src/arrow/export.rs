@@ -43,9 +43,9 @@ impl<D: Door> Tensor<D> {
         if !self.is_c_contiguous() {
             return Err(DoorError::Layout { reason: "a column has no gaps" });
         }
-        let id = stream.context().device().id();
+        let id = stream.device().id();
         let address = usize::try_from(self.address()?).unwrap_or_default();
-        let is_host = stream.context().device().is_host();
+        let is_host = stream.device().is_host();
         // Ordered by the event; the host waits only where there is none.
         let lent = Lent::new(self, stream, if is_host { Consumer::Host } else { Consumer::Unordered })?;
         let event = match is_host || self.layout().is_empty() {

@@ -39,7 +39,23 @@ impl<D: Door> Tensor<D> {
         stream: &StreamHandle<D>,
         consumer: Consumer,
     ) -> Result<Owned<ManagedTensorVersioned>> {
-        export(self, stream, consumer, 0)
+        export(self, 0, || Lent::new(self, stream, consumer))
+    }
+
+    /// As [`to_dlpack`](Self::to_dlpack), of memory that goes on to the stream that lent it, or to
+    /// the host that did: nothing is ordered now, nor when it comes back.
+    ///
+    /// # Errors
+    ///
+    /// None but of devices that have no addresses for others.
+    ///
+    /// # Safety
+    ///
+    /// The tensor was imported, no work here used its memory since, and until the structure is
+    /// given back the consumer works on it in the order of the stream that lent it alone. Work here
+    /// that is given after that waits for that stream first.
+    pub unsafe fn to_dlpack_onward(&self) -> Result<Owned<ManagedTensorVersioned>> {
+        export(self, 0, || Ok(Lent::onward(self)))
     }
 
     /// As [`to_dlpack`](Self::to_dlpack), of a copy that nobody else has: dense, in the order of
@@ -54,7 +70,8 @@ impl<D: Door> Tensor<D> {
         stream: &StreamHandle<D>,
         consumer: Consumer,
     ) -> Result<Owned<ManagedTensorVersioned>> {
-        export(&self.copied(stream)?, stream, consumer, IS_COPIED)
+        let copy = self.copied(stream)?;
+        export(&copy, IS_COPIED, || Lent::new(&copy, stream, consumer))
     }
 
     /// As [`to_dlpack`](Self::to_dlpack), as a structure from before DLPack 1.0.
@@ -69,16 +86,15 @@ impl<D: Door> Tensor<D> {
         stream: &StreamHandle<D>,
         consumer: Consumer,
     ) -> Result<Owned<ManagedTensor>> {
-        export(self, stream, consumer, 0)
+        export(self, 0, || Lent::new(self, stream, consumer))
     }
 }
 
 #[track_caller]
 fn export<M: Managed, D: Door>(
     tensor: &Tensor<D>,
-    stream: &StreamHandle<D>,
-    consumer: Consumer,
     flags: u64,
+    lend: impl FnOnce() -> Result<Lent<D>>,
 ) -> Result<Owned<M>> {
     let (shape, strides) = (tensor.shape(), tensor.strides());
     let ndim = i32::try_from(shape.len()).map_err(|_| field("ndim", "more axes than can be told"))?;
@@ -96,8 +112,8 @@ fn export<M: Managed, D: Door>(
     }
     let address = tensor.address()?;
     let data_type = tensor.data_type();
-    let device = stream.context().device().id();
-    let lent = Lent::new(tensor, stream, consumer)?;
+    let device = tensor.device().id();
+    let lent = lend()?;
 
     let exported = Box::into_raw(Box::new(Exported::<M, D> { managed: None, extents, _lent: lent }));
     // SAFETY: just made, and nobody else has it.

@@ -216,7 +216,8 @@ impl ProgramBuilder {
 }
 
 /// An instruction with its operands elsewhere.
-fn moved(instruction: Instruction, places: &[Register]) -> Instruction {
+/// An instruction that reads registers at other places.
+pub(super) fn moved(instruction: Instruction, places: &[Register]) -> Instruction {
     let at = |register: Register| places[register.index()];
     match instruction {
         Instruction::Unary(op, a) => Instruction::Unary(op, at(a)),

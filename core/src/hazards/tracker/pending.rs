@@ -19,9 +19,11 @@ impl<D: Device> HazardTracker<D> {
     /// allocation.
     pub(crate) fn pending(&self, allocation: &Allocation<D>, write: bool) -> Pending {
         let footprint = Footprint::solid(0, allocation.len_bytes());
-        let host = Access { lane: usize::MAX, sequence: 0, footprint, write, blurred: false };
+        let lane = usize::MAX;
+        let host = Access { lane, sequence: 0, footprint, write, blurred: false, nominal: false };
         let mut pending = Pending::new();
-        for u in lock(&allocation.uses).conflicting(&host).filter(|u| u.sequence > self.done.of(u.lane)) {
+        let in_flight = |u: &&Access| !u.nominal && u.sequence > self.done.of(u.lane);
+        for u in lock(&allocation.uses).conflicting(&host).filter(in_flight) {
             match pending.iter_mut().find(|(lane, _)| *lane == u.lane) {
                 Some((_, sequence)) => *sequence = (*sequence).max(u.sequence),
                 None => pending.push((u.lane, u.sequence)),

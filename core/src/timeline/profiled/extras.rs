@@ -7,8 +7,8 @@ use super::{Profiled, ProfiledEvent, ProfiledStream, log::Operation};
 use crate::{
     Result,
     backend::{
-        Advice, AllocHost, Compute, CopyOp, ForeignMemory, ForeignStream, HostFlags, Launch, LaunchOp,
-        Location, ManagedMemory, MapHost, MapOp, PeerAccess, PoolControl, PoolStatistics, ReduceOp,
+        Advice, AllocHost, Compute, CopyOp, ForeignMemory, ForeignStream, GatherOp, HostFlags, Launch,
+        LaunchOp, Location, ManagedMemory, MapHost, MapOp, PeerAccess, PoolControl, PoolStatistics, ReduceOp,
         RegisterHost, Timing,
     },
 };
@@ -183,6 +183,24 @@ unsafe impl<D: Timing + Compute> Compute for Profiled<D> {
     ) -> Result<()> {
         let operation = Operation::new("reduce", panic::Location::caller()).bytes(second.len_bytes());
         stream.enqueue(operation, |stream| self.device.reduce_twice(stream, first, second))
+    }
+
+    #[track_caller]
+    fn normalize(
+        &self,
+        stream: &ProfiledStream<D>,
+        reductions: [&ReduceOp<'_, D::Buffer>; 2],
+        last: &MapOp<'_, D::Buffer>,
+    ) -> Result<()> {
+        let operation = Operation::new("normalize", panic::Location::caller()).bytes(last.len_bytes());
+        stream.enqueue(operation, |stream| self.device.normalize(stream, reductions, last))
+    }
+
+    #[track_caller]
+    fn gather(&self, stream: &ProfiledStream<D>, op: &GatherOp<'_, D::Buffer>) -> Result<()> {
+        let name = op.work().operation.name();
+        let operation = Operation::new(name, panic::Location::caller()).bytes(op.len_bytes());
+        stream.enqueue(operation, |stream| self.device.gather(stream, op))
     }
 }
 

@@ -110,8 +110,10 @@ pub(super) fn add(
     text.place(&one_by_one);
     adding.steps(text, 1, true);
     text.place(&next);
-    let more = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {}", place.len));
-    text.line(format_args!("@{more} bra {again}"));
+    if !division.single {
+        let more = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {}", place.len));
+        text.line(format_args!("@{more} bra {again}"));
+    }
 }
 
 /// Elements that are added to lanes.
@@ -161,11 +163,15 @@ impl Adding<'_> {
         for (nth, at, there, elements) in &loaded {
             for (column, &sum) in sums[*nth].iter().enumerate() {
                 let part = site.part(text, self.body, elements, column, Some(*at));
-                let both = site.added(text, sum, part);
+                // With what is neutral each is what it is.
+                let both = if division.single { part } else { site.added(text, sum, part) };
                 text.guard(*there);
                 assign(text, sum, both);
                 text.guard(None);
             }
+        }
+        if division.single {
+            return;
         }
         for (address, next) in self.moving.iter().zip(lanes) {
             text.line(format_args!("mov.b64 {address}, {next}"));

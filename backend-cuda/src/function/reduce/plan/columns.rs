@@ -77,7 +77,11 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     let segments = row_len.div_ceil(Combine::SEGMENT as u64);
     let threads = space.rows() / vector;
     // Few lanes stay in a thread.
+    let single = row_len <= LANES;
     let line = (LINE_BYTES / (vector * size)).clamp(1, WARP);
+    // Lanes of one element are not worth an exchange, if whole warps side by side are enough.
+    let wide = single && lanes > WARP && threads / WARP >= MANY_BLOCKS;
+    let line = if wide { WARP } else { line };
     let across = if lanes <= WARP { THREADS } else { line }.min(threads.next_power_of_two());
     let (near, groups) = (WARP / across.min(WARP), THREADS / across.max(WARP));
     let covered = near * groups;
@@ -101,9 +105,15 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
         vector * (combining.value_type().len_bytes() as u64 / 4 + u64::from(combining.index.is_some()));
     let fits = |steps: u64, at_once: u64| {
         let levels = if combining.has_order() { u64::from((of_thread / at_once).ilog2()) } else { 1 };
+        // A lane of one element is where that was loaded to.
+        let in_use = if single {
+            at_once * loaded.max(kept) + levels * kept + 12
+        } else {
+            steps * at_once * loaded + (at_once + levels) * kept
+        };
         steps * at_once <= MOST_LOADS
             && steps * at_once * vector * instructions <= INSTRUCTIONS
-            && steps * at_once * loaded + (at_once + levels) * kept <= COLUMN_REGISTERS
+            && in_use <= COLUMN_REGISTERS
     };
     let (mut steps, mut at_once) = (1, 1);
     while steps < of_lane && fits(2 * steps, 1) {
@@ -120,6 +130,7 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
         steps: number(steps)?,
         vector: number(vector)?,
         split: number(split)?,
+        single,
     })
 }
 
@@ -149,6 +160,7 @@ pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Op
             steps: small(division.steps)?,
             vector: small(division.vector)?,
             split: small(division.split)?,
+            single: division.single,
         },
         segment_len: Combine::SEGMENT as u64,
         column: Some(column),

@@ -27,7 +27,8 @@ given, what the elements are reduced to. The result goes into a C-contiguous arr
   INPUTS  DTYPE@SHAPE or DTYPE@SHAPE/STEPS, separated by commas: f32@16384x16384/permute(1,0),f32@16384
   STEPS   permute(1,0)  index(::2,...,None)  flip(0)  broadcast(4,3)  reshape(2,-1)  squeeze(), separated by `/`
   REDUCE  sum prod min max argmin argmax any all count_nonzero mean var std, of all axes, or of some: sum@0,1
-          cumsum cumprod cummin cummax along an axis: cumsum@0
+          cumsum cumprod cummin cummax along an axis: cumsum@0; of x0 alone: softmax@1 log_softmax@1
+          normal uniform: random numbers in place of the elements of x0, which are not read
 Scalars are written as literals. GB/s count the least traffic: the selected elements of each input once, and the result.
 
 Examples:

@@ -68,7 +68,7 @@ fn scaled<D: Door + Compute>(x: &Tensor<D>, stream: &StreamHandle<D>, a: f64, b:
 
 /// Whether the arrays are of this device.
 fn scale_into<D: Door + Compute>(x: &DeviceArray, a: f64, b: f64, out: &mut DeviceArray) -> PyResult<bool> {
-    let Some((x, stream)) = x.on::<D>() else { return Ok(false) };
+    let Some((x, stream)) = x.on::<D>()? else { return Ok(false) };
     let Some((out, _)) = out.on_mut::<D>()? else { return Ok(false) };
     let done = match x.data_type().name() {
         "float32" => {

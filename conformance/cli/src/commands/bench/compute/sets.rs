@@ -7,13 +7,16 @@ use devarray::{ErasedArray, ErasedView, Order, StreamHandle, backend::Compute, f
 use devarray_mock::MockDevice;
 
 use crate::{
-    bench::{ComputeCase, Numbers, Target, windows},
+    bench::{ComputeCase, Numbers, SmallResult, Target, windows},
     functions::{Call, OfElements, with_views},
     steps::Step,
 };
 
 /// What a result holds before it is written: a byte no `bool` has, and no element in the check.
 const POISON: u8 = 0xa5;
+
+/// Calls the function once.
+pub(super) type Timed<'c> = &'c mut dyn FnMut() -> Result<()>;
 
 /// Inputs and results, as many as no cache holds.
 pub(super) struct Sets<'s, D: Target> {
@@ -54,11 +57,21 @@ impl<'s, D: Target> Sets<'s, D> {
         })
     }
 
-    /// Enqueues the function, with a new result.
-    pub(super) fn compute(&self) -> Result<ErasedArray<D>> {
-        let (bases, _) = &self.sets[0];
-        with_views(self.stream, bases, &self.steps, &mut |inputs| {
-            Ok(call(self.case, inputs).compute(self.stream)?)
+    /// Hands over what calls the function once on the first set, with views made before.
+    pub(super) fn with_call(
+        &mut self,
+        of: SmallResult,
+        finish: &mut dyn FnMut(Timed<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (stream, case) = (self.stream, self.case);
+        let (bases, result) = &mut self.sets[0];
+        with_views(stream, bases, &self.steps, &mut |inputs| {
+            let function = call(case, inputs);
+            finish(&mut || match of {
+                SmallResult::New => Ok(function.compute(stream).map(drop)?),
+                SmallResult::Into => Ok(function.compute_into(stream, &mut result.view_mut())?),
+                SmallResult::Item => Ok(function.compute(stream)?.view().to_bytes(stream).map(drop)?),
+            })
         })
     }
 

@@ -1,0 +1,375 @@
+// Elements picked by index, and put by index: one element a thread and turn, any layout on every side.
+//
+// A launch goes through a few axes, innermost first. Along each, every side has a step in bytes, so the same code picks rows, an
+// index for each element, and positions of a flattened array. An element is the widest piece that the elements of one index allow:
+// rows of 1 KiB are moved 16 bytes at a time, by neighbouring threads.
+//
+// The time goes into waiting: for an index, then for what it names. So each thread has several of both on their way.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define THREADS 256
+// Elements of a thread, THREADS apart.
+#define TURNS 4
+#define MAX_AXES 24
+
+struct Axis {
+    u32 divisor, multiplier, shift, unused;
+    i64 indexed, elements, indices, mask; // bytes
+    i64 position, winner;                 // counts
+};
+
+struct IndexedAxis {
+    u64 extent;
+    i64 stride; // bytes
+};
+
+struct Params {
+    char* indexed;       // the element of index 0
+    char* elements;      // written by a gather, read by a scatter
+    const char* indices;
+    const u8* mask;      // or null
+    u64* winners;        // or null: for each place, one more than the position of the last index that names it
+    struct Told* told;   // in memory of the host
+    u64 number;          // of the operation, from 1
+    u64 position;        // of the first index
+    i64 bound;
+    u32 total;           // elements, below 2^31
+    u32 axes, indexed_axes;
+    u32 index_type;      // 0: i32, 1: u32, 2: i64
+    u32 mode;            // 0: out of range is an error, 1: wrapped, 2: clamped
+    u32 operation;
+    int axis;            // or -1
+    u32 unused;
+    IndexedAxis indexed_axis[MAX_AXES]; // the last first
+    Axis at[MAX_AXES];                  // the innermost first
+};
+static_assert(sizeof(Params) == 104 + 16 * MAX_AXES + 64 * MAX_AXES, "as the host declares it");
+
+// What the host is told: for each operation that met an index out of range, the first one.
+#define SLOTS 256
+struct Slot {
+    u64 sequence; // odd while it is written
+    u64 number, position;
+    i64 value, bound;
+    u32 operation;
+    int axis;
+    u64 unused[2];
+};
+struct Told {
+    u64 changes, unused[7];
+    Slot slot[SLOTS];
+};
+
+// The same as the device knows it. All 0 when the module is loaded. The best of a slot is of the latest of its operations, and of that
+// the first position: in one number, so that of all that find something only a few go on.
+__device__ struct {
+    u32 lock, unused;
+    u64 changes;
+    struct {
+        u64 best, sequence;
+    } slot[SLOTS];
+} known;
+
+#define POSITION_BITS 40
+
+__device__ __forceinline__ u64 seen(const u64& at) {
+    return *reinterpret_cast<const volatile u64*>(&at);
+}
+
+__device__ __forceinline__ void set(u64& at, u64 value) {
+    *reinterpret_cast<volatile u64*>(&at) = value;
+}
+
+// Tells the host of an index, unless it knows of one before it.
+__device__ __forceinline__ void tell(const Params& p, u64 position, i64 value) {
+    auto& mine = known.slot[p.number % SLOTS];
+    const u64 last = (1ull << POSITION_BITS) - 1;
+    const u64 best = ((p.number / SLOTS + 1) << POSITION_BITS) | (last - (position < last ? position : last));
+    if (seen(mine.best) >= best || atomicMax(&mine.best, best) >= best) {
+        return;
+    }
+    bool done = false;
+    while (!done) {
+        if (atomicCAS(&known.lock, 0u, 1u) == 0u) {
+            __threadfence();
+            // Whoever found a better one meanwhile tells of it.
+            if (seen(mine.best) == best) {
+                const u64 sequence = seen(mine.sequence) + 2;
+                set(mine.sequence, sequence);
+                Slot& slot = p.told->slot[p.number % SLOTS];
+                set(slot.sequence, sequence - 1);
+                __threadfence_system();
+                set(slot.number, p.number);
+                set(slot.position, position);
+                set(*reinterpret_cast<u64*>(&slot.value), static_cast<u64>(value));
+                set(*reinterpret_cast<u64*>(&slot.bound), static_cast<u64>(p.bound));
+                *reinterpret_cast<volatile u32*>(&slot.operation) = p.operation;
+                *reinterpret_cast<volatile int*>(&slot.axis) = p.axis;
+                __threadfence_system();
+                set(slot.sequence, sequence);
+                const u64 changes = seen(known.changes) + 1;
+                set(known.changes, changes);
+                __threadfence_system();
+                set(p.told->changes, changes);
+            }
+            __threadfence();
+            atomicExch(&known.lock, 0u);
+            done = true;
+        }
+    }
+}
+
+// Where an element is on every side.
+struct Place {
+    i64 indexed, elements, indices, mask;
+};
+
+__device__ __forceinline__ u32 divide(u32 n, const Axis& by) {
+    return (__umulhi(n, by.multiplier) + n) >> by.shift;
+}
+
+// The elements of a thread. What an axis is, is read once for all of them; positions beyond the last element are of no use, and harmless.
+template <bool MASKED>
+__device__ __forceinline__ void places(const Params& p, u32 first, Place (&at)[TURNS]) {
+    u32 left[TURNS];
+#pragma unroll
+    for (int t = 0; t < TURNS; t++) {
+        left[t] = first + t * THREADS;
+        at[t] = {0, 0, 0, 0};
+    }
+#pragma unroll 1
+    for (u32 k = 0; k < p.axes; k++) {
+        const Axis& axis = p.at[k];
+        const u32 divisor = axis.divisor, multiplier = axis.multiplier, shift = axis.shift;
+        const i64 indexed = axis.indexed, elements = axis.elements, indices = axis.indices, mask = MASKED ? axis.mask : 0;
+#pragma unroll
+        for (int t = 0; t < TURNS; t++) {
+            const u32 next = (__umulhi(left[t], multiplier) + left[t]) >> shift;
+            const i64 c = left[t] - next * divisor;
+            at[t].indexed += c * indexed;
+            at[t].elements += c * elements;
+            at[t].indices += c * indices;
+            if (MASKED) {
+                at[t].mask += c * mask;
+            }
+            left[t] = next;
+        }
+    }
+}
+
+// What is needed rarely is compiled once, not for every turn of every kernel: the driver compiles this text when it is first used.
+
+// The position of the index of an element, and where its winner is noted for index 0.
+struct Noted {
+    u64 position, winner;
+};
+
+__device__ __noinline__ Noted noted(const Params& p, u32 item) {
+    Noted at = {p.position, 0};
+#pragma unroll 1
+    for (u32 k = 0; k < p.axes; k++) {
+        const Axis& axis = p.at[k];
+        const u32 next = divide(item, axis);
+        const u32 c = item - next * axis.divisor;
+        at.position += c * axis.position;
+        at.winner += c * axis.winner;
+        item = next;
+    }
+    return at;
+}
+
+__device__ __noinline__ i64 wrapped(i64 index, i64 bound) {
+    const i64 rest = index % bound;
+    return rest < 0 ? rest + bound : rest;
+}
+
+// How far the element of an index over several axes is from that of index 0.
+__device__ __noinline__ i64 distance_over_axes(const Params& p, u64 left) {
+    i64 distance = 0;
+#pragma unroll 1
+    for (u32 k = 0; k < p.indexed_axes; k++) {
+        const u64 next = left / p.indexed_axis[k].extent;
+        distance += static_cast<i64>(left - next * p.indexed_axis[k].extent) * p.indexed_axis[k].stride;
+        left = next;
+    }
+    return distance;
+}
+
+__device__ __noinline__ void tell_of(const Params& p, u32 item, i64 index) {
+    tell(p, noted(p, item).position, index);
+}
+
+__device__ __forceinline__ i64 load_index(const Params& p, i64 at) {
+    const char* index = p.indices + at;
+    if (p.index_type == 2) {
+        return *reinterpret_cast<const i64*>(index);
+    }
+    const u32 bits = *reinterpret_cast<const u32*>(index);
+    return p.index_type == 1 ? static_cast<i64>(bits) : static_cast<i64>(static_cast<int>(bits));
+}
+
+// The index that is meant; -1 if it is out of range and that is an error.
+__device__ __forceinline__ i64 resolve(const Params& p, i64 index) {
+    const i64 bound = p.bound;
+    if (static_cast<u64>(index) < static_cast<u64>(bound)) {
+        return index;
+    }
+    if (p.mode == 0) {
+        const i64 found = index < 0 ? index + bound : -1;
+        return found < 0 ? -1 : found;
+    }
+    if (p.mode == 1) {
+        return wrapped(index, bound);
+    }
+    return index < 0 ? 0 : bound - 1;
+}
+
+// How far the element of an index is from that of index 0.
+__device__ __forceinline__ i64 distance(const Params& p, i64 index) {
+    if (p.indexed_axes == 1) {
+        return index * p.indexed_axis[0].stride;
+    }
+    return distance_over_axes(p, static_cast<u64>(index));
+}
+
+template <int WIDTH>
+struct Element;
+template <>
+struct Element<1> {
+    typedef u8 Type;
+    static __device__ __forceinline__ Type zero() { return 0; }
+};
+template <>
+struct Element<2> {
+    typedef u16 Type;
+    static __device__ __forceinline__ Type zero() { return 0; }
+};
+template <>
+struct Element<4> {
+    typedef u32 Type;
+    static __device__ __forceinline__ Type zero() { return 0; }
+};
+template <>
+struct Element<8> {
+    typedef uint2 Type;
+    static __device__ __forceinline__ Type zero() { return make_uint2(0, 0); }
+};
+template <>
+struct Element<16> {
+    typedef uint4 Type;
+    static __device__ __forceinline__ Type zero() { return make_uint4(0, 0, 0, 0); }
+};
+
+template <int WIDTH>
+__device__ __forceinline__ void take(const Params& p) {
+    typedef typename Element<WIDTH>::Type Type;
+    const u32 first = blockIdx.x * (THREADS * TURNS) + threadIdx.x;
+    Place at[TURNS];
+    places<false>(p, first, at);
+    i64 index[TURNS];
+#pragma unroll
+    for (int k = 0; k < TURNS; k++) {
+        index[k] = first + k * THREADS < p.total ? load_index(p, at[k].indices) : 0;
+    }
+    Type element[TURNS];
+#pragma unroll
+    for (int k = 0; k < TURNS; k++) {
+        element[k] = Element<WIDTH>::zero();
+        if (first + k * THREADS < p.total) {
+            const i64 meant = resolve(p, index[k]);
+            if (meant >= 0) {
+                element[k] = *reinterpret_cast<const Type*>(p.indexed + at[k].indexed + distance(p, meant));
+            } else {
+                tell_of(p, first + k * THREADS, index[k]);
+            }
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < TURNS; k++) {
+        if (first + k * THREADS < p.total) {
+            __stcs(reinterpret_cast<Type*>(p.elements + at[k].elements), element[k]);
+        }
+    }
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void put(const Params& p) {
+    typedef typename Element<WIDTH>::Type Type;
+    const u32 first = blockIdx.x * (THREADS * TURNS) + threadIdx.x;
+    Place at[TURNS];
+    places<true>(p, first, at);
+    i64 index[TURNS];
+    bool chosen[TURNS];
+#pragma unroll
+    for (int k = 0; k < TURNS; k++) {
+        chosen[k] = first + k * THREADS < p.total && (p.mask == nullptr || p.mask[at[k].mask] != 0);
+    }
+#pragma unroll
+    for (int k = 0; k < TURNS; k++) {
+        index[k] = chosen[k] ? load_index(p, at[k].indices) : 0;
+    }
+    Type element[TURNS];
+#pragma unroll
+    for (int k = 0; k < TURNS; k++) {
+        if (!chosen[k]) {
+            continue;
+        }
+        const u32 item = first + k * THREADS;
+        const i64 meant = resolve(p, index[k]);
+        if (meant < 0) {
+            tell_of(p, item, index[k]);
+            chosen[k] = false;
+            continue;
+        }
+        if (p.winners != nullptr) {
+            const Noted of = noted(p, item);
+            if (p.winners[of.winner + meant] != of.position + 1) {
+                chosen[k] = false;
+                continue;
+            }
+        }
+        at[k].indexed += distance(p, meant);
+        element[k] = *reinterpret_cast<const Type*>(p.elements + at[k].elements);
+    }
+#pragma unroll
+    for (int k = 0; k < TURNS; k++) {
+        if (chosen[k]) {
+            *reinterpret_cast<Type*>(p.indexed + at[k].indexed) = element[k];
+        }
+    }
+}
+
+// Of indices that name one place, notes the last.
+extern "C" __global__ __launch_bounds__(THREADS) void last_of_each(const __grid_constant__ Params p) {
+    const u32 first = blockIdx.x * (THREADS * TURNS) + threadIdx.x;
+    Place here[TURNS];
+    places<true>(p, first, here);
+#pragma unroll
+    for (int k = 0; k < TURNS; k++) {
+        const u32 item = first + k * THREADS;
+        if (item >= p.total || (p.mask != nullptr && p.mask[here[k].mask] == 0)) {
+            continue;
+        }
+        // What is out of range is told of when the elements are put.
+        const i64 meant = resolve(p, load_index(p, here[k].indices));
+        if (meant >= 0) {
+            const Noted at = noted(p, item);
+            atomicMax(&p.winners[at.winner + meant], at.position + 1);
+        }
+    }
+}
+
+#define OF_WIDTH(WIDTH)                                                                                                        \
+    extern "C" __global__ __launch_bounds__(THREADS) void take_##WIDTH(const __grid_constant__ Params p) { take<WIDTH>(p); } \
+    extern "C" __global__ __launch_bounds__(THREADS) void put_##WIDTH(const __grid_constant__ Params p) { put<WIDTH>(p); }
+
+OF_WIDTH(1)
+OF_WIDTH(2)
+OF_WIDTH(4)
+OF_WIDTH(8)
+OF_WIDTH(16)

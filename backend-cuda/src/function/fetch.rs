@@ -1,0 +1,91 @@
+//! The text of the kernel that brings a few bytes to the host.
+
+use std::sync::{Arc, OnceLock};
+
+use devarray::{
+    Result,
+    function::{
+        ElementType,
+        primitive::{Constant, Program, ProgramBuilder},
+    },
+};
+
+use super::{
+    class::{Class, Family},
+    launch::Parameter,
+    text::{Bank, Reg, Text},
+};
+use crate::{
+    CudaStream,
+    stream::{FETCHED_MARK, FETCHED_WORDS},
+};
+
+/// Words of the parameter: where to write, where to read, and how many bytes.
+const PLACE: usize = 0;
+const SOURCE: usize = 1;
+const LEN_BYTES: usize = 2;
+const COUNT: usize = 3;
+
+/// Bytes of a word that are not its mark.
+const EACH: usize = 4;
+
+/// Enqueues the kernel. Does not synchronize.
+pub(crate) fn fetch(stream: &CudaStream, place: u64, source: u64, len_bytes: usize) -> Result<()> {
+    static KEY: OnceLock<(Program, Class)> = OnceLock::new();
+    let (program, class) = KEY.get_or_init(|| {
+        let mut nothing = ProgramBuilder::new(&[], &[]);
+        let zero = nothing.constant(Constant::B32(0));
+        let class = Class { family: Family::Fetch, outer: 0, wide: true, operands: Vec::new() };
+        (nothing.finish(zero, ElementType::U32), class)
+    });
+    let context = Arc::clone(stream.context());
+    let driver = context.bind().map_err(|failure| context.error("fetch", failure))?;
+    let loaded = context.functions().kernel(&context, driver, program, class)?;
+    let (raw, _recent) = stream.computing();
+    let parameter = Parameter::from_words(vec![place, source, len_bytes as u64]);
+    let launched = context.functions().launch(driver, raw, &loaded, 1, &parameter);
+    launched.map_err(|failure| context.error("fetch", failure))
+}
+
+/// Each thread has a word, and stores its bytes and its mark at once.
+pub(super) fn write() -> String {
+    let mut text = Text::default();
+    let exit = text.label();
+    let thread = text.set(Bank::B32, "mov.u32", format_args!("%tid.x"));
+    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{thread}, {EACH}"));
+    let len = text.parameter(Bank::B32, LEN_BYTES);
+    let beyond = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{first}, {len}"));
+    text.line(format_args!("@{beyond} bra {exit}"));
+    let behind = |text: &mut Text, word: usize, bytes: usize| {
+        let start = text.parameter(Bank::B64, word);
+        let thread = text.set(Bank::B64, "cvt.u64.u32", format_args!("{thread}"));
+        text.set(Bank::B64, "mad.lo.s64", format_args!("{thread}, {bytes}, {start}"))
+    };
+    let source = behind(&mut text, SOURCE, EACH);
+    // Bytes, because a source may begin anywhere.
+    let bytes: Vec<Reg> = (0..EACH)
+        .map(|nth| {
+            let at = text.set(Bank::B32, "add.u32", format_args!("{first}, {nth}"));
+            let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{at}, {len}"));
+            let byte = text.set(Bank::B32, "mov.b32", format_args!("0"));
+            text.guard(Some(inside));
+            text.line(format_args!("ld.global.u8 {byte}, [{source}+{nth}]"));
+            text.guard(None);
+            byte
+        })
+        .collect();
+    let mut word = bytes[0];
+    for (nth, byte) in bytes.into_iter().enumerate().skip(1) {
+        let byte = text.set(Bank::B32, "shl.b32", format_args!("{byte}, {}", 8 * nth));
+        word = text.set(Bank::B32, "or.b32", format_args!("{word}, {byte}"));
+    }
+    let word = text.set(Bank::B64, "cvt.u64.u32", format_args!("{word}"));
+    let marked = text.set(Bank::B64, "or.b64", format_args!("{word}, {FETCHED_MARK:#x}"));
+    let place = behind(&mut text, PLACE, 2 * EACH);
+    text.line(format_args!("st.volatile.global.b64 [{place}], {marked}"));
+    text.place(&exit);
+    text.line(format_args!("ret"));
+    text.finish(COUNT, 0)
+}
+
+const _: () = assert!(FETCHED_WORDS <= super::text::BLOCK as usize, "a thread for each word");

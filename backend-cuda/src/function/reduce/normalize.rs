@@ -1,0 +1,126 @@
+//! A function of every element of rows that were reduced twice, with both outcomes: elements are
+//! still in registers, and so is what the second reduction combined, if the function needs that.
+
+use devarray::{
+    backend::{Buffer, MapOp, ReduceOp},
+    function::{
+        Combine,
+        primitive::{Instruction, Program},
+    },
+};
+
+use super::{
+    rows::LANES,
+    site::{Site, moved},
+    twice::Loaded,
+};
+use crate::{
+    function::{
+        access::store_span,
+        body::Body,
+        class::Access,
+        quick::Quick,
+        text::{Bank, Reg, Text},
+    },
+    memory::CudaBuffer,
+};
+
+/// What is computed last.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Last {
+    /// Of the inputs of the second reduction, its outcome, and perhaps what it combined.
+    pub(super) program: Program,
+    /// The input that is the outcome of the second reduction.
+    pub(super) outcome: u8,
+    /// The input that is what it combined, if that is one.
+    pub(super) combined: Option<u8>,
+}
+
+impl Last {
+    /// What is to be computed last, if it is of the inputs of the second reduction and its outcome.
+    pub(super) fn new(second: &ReduceOp<'_, CudaBuffer>, last: &MapOp<'_, CudaBuffer>) -> Option<Self> {
+        let (outcome, inputs) = last.inputs().split_last()?;
+        let is_outcome = outcome.buffer().address() == second.result().buffer().address();
+        let is_same = inputs.len() == second.inputs().len()
+            && inputs
+                .iter()
+                .zip(second.inputs())
+                .all(|(a, b)| a.buffer().address() == b.buffer().address() && a.layout() == b.layout());
+        if !(is_outcome && is_same && last.scalars().is_empty()) {
+            return None;
+        }
+        let outcome = u8::try_from(inputs.len()).ok()?;
+        let known = last.program().with_known(second.program());
+        // One of the two is kept: what was combined, if the element itself is not needed then.
+        let combined = known.filter(|program| {
+            let reads = |instruction: &Instruction| match *instruction {
+                Instruction::Input(at) => at + 1 < outcome,
+                Instruction::Position(_) => true,
+                _ => false,
+            };
+            !program.instructions().iter().any(reads)
+        });
+        Some(match combined {
+            Some(program) => Self { program, outcome, combined: Some(outcome + 1) },
+            None => Self { program: last.program().clone(), outcome, combined: None },
+        })
+    }
+
+    /// Bytes that are kept of what was combined of each element.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.combined.map_or(0, |at| self.program.inputs()[usize::from(at)].len_bytes())
+    }
+
+    pub(super) fn is_combined(&self, instruction: Instruction) -> bool {
+        self.combined.is_some_and(|at| instruction == Instruction::Input(at))
+    }
+
+    /// Computes and stores the elements of a thread. `values`: what was combined of each.
+    pub(super) fn store(
+        &self,
+        text: &mut Text,
+        site: &Site<'_>,
+        body: &Body<'_>,
+        (loaded, values): (&Loaded, &[Vec<Reg>]),
+        row: Reg,
+    ) {
+        let of = self.program.result_type();
+        let stride = site.words.reduced(0) + 2;
+        let Access::Span { width } = site.class.operands[0].1 else {
+            unreachable!("elements of the result lie side by side")
+        };
+        let first = moved(text, row, loaded.first, stride);
+        // Four at a time, so that what is not in range is few; and without a branch for each.
+        let quick = (body.quick_divisions() > 0).then(|| Quick::begin(text));
+        let known = quick.map(|quick| {
+            body.line(text, Some(quick), |_, _| unreachable!("elements differ, or are the same for all"))
+        });
+        for (step, (there, elements)) in loaded.steps.iter().enumerate() {
+            let behind = step * Combine::LANES * of.len_bytes();
+            let address = text.set(Bank::B64, "add.s64", format_args!("{first}, {behind}"));
+            let guards = vec![*there; LANES / usize::from(width)];
+            let source = |text: &mut Text, at: usize, instruction| {
+                if self.is_combined(instruction) {
+                    return values[step][at];
+                }
+                site.element(text, elements, at, instruction)
+            };
+            let (plain, next) = (text.label(), text.label());
+            if let (Some(quick), Some(known)) = (quick, &known) {
+                text.line(format_args!("@!{} bra {plain}", quick.divisors_are_in_range()));
+                let lines = std::iter::repeat_n(known, LANES);
+                let results = body.elements(text, lines, Some(quick), source);
+                let sound = quick.numbers_are_in_range(text);
+                text.line(format_args!("@!{sound} bra {plain}"));
+                store_span(text, of, address, &results, width.into(), &guards);
+                text.line(format_args!("bra {next}"));
+                text.place(&plain);
+            }
+            let results: Vec<Reg> = (0..LANES)
+                .map(|at| body.alone(text, |text, instruction| source(text, at, instruction)))
+                .collect();
+            store_span(text, of, address, &results, width.into(), &guards);
+            text.place(&next);
+        }
+    }
+}

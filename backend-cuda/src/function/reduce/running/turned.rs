@@ -1,0 +1,226 @@
+//! Tiles whose elements change places in shared memory: threads load what lies side by side
+//! together, and each computes elements that lie side by side.
+//!
+//! So most of the tree is in a thread, without exchange. Elements stay in shared memory while the
+//! tile waits for those before it, and a thread asks for its own again; registers are free
+//! meanwhile.
+
+use devarray::backend::ReduceForm;
+
+use super::{Place, SIDE, WARP, after, before_pieces, finished, first, of_warps, store};
+use crate::function::{
+    access::store_span,
+    body::Body,
+    class::Access,
+    reduce::{
+        combining::Part,
+        exchange::Shared,
+        linked,
+        site::{Elements, Site},
+    },
+    text::{BLOCK, Bank, Reg, Text},
+};
+
+/// Times that a thread has four elements, and bytes of all of a block's.
+pub(super) const PIECES: usize = 8;
+const BUFFER_BYTES: usize = BLOCK as usize * PIECES * SIDE * 4;
+
+/// Blocks of a multiprocessor: 48 registers for each thread, and 33 KB of shared memory each.
+pub(super) const RESIDENT: u32 = 5;
+
+/// Totals of warps.
+const SHARED: Shared = Shared { slots: BLOCK as usize / WARP };
+
+/// Where the elements begin in shared memory.
+fn start(site: &Site<'_>) -> usize {
+    4 * (site.combining.shared_words(SHARED.slots) + linked::WORDS).next_multiple_of(SIDE)
+}
+
+/// Words of 4 bytes of shared memory.
+pub(super) fn shared_words(site: &Site<'_>) -> usize {
+    (start(site) + BUFFER_BYTES) / 4
+}
+
+/// Totals of warps are here.
+pub(super) const fn shared() -> Shared {
+    SHARED
+}
+
+/// The elements of a tile. Four that lie side by side are at a place whose number is turned by that
+/// of the thread that computes them, so that neighbours are in different banks both ways.
+struct Buffer {
+    /// Of the first four that the thread loads.
+    loaded: Reg,
+    /// Of the first that it computes, and how these are turned.
+    own: Reg,
+    turn: Reg,
+}
+
+impl Buffer {
+    fn new(text: &mut Text, site: &Site<'_>, thread: Reg) -> Self {
+        let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
+        let start = text.set(Bank::B32, "add.u32", format_args!("{tile}, {}", start(site)));
+        let owner = text.set(Bank::B32, "shr.u32", format_args!("{thread}, 3"));
+        let turn = text.set(Bank::B32, "and.b32", format_args!("{owner}, {}", PIECES - 1));
+        let place = text.set(Bank::B32, "xor.b32", format_args!("{thread}, {turn}"));
+        let loaded = text.set(Bank::B32, "mad.lo.u32", format_args!("{place}, {}, {start}", 4 * SIDE));
+        let own = text.set(Bank::B32, "mad.lo.u32", format_args!("{thread}, {}, {start}", 4 * SIDE * PIECES));
+        let turn = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", PIECES - 1));
+        let turn = text.set(Bank::B32, "mul.lo.u32", format_args!("{turn}, {}", 4 * SIDE));
+        Self { loaded, own, turn }
+    }
+
+    /// The place of four elements that the thread loads or stores.
+    fn of_piece(&self, piece: usize) -> String {
+        format!("{}+{}", self.loaded, piece * BUFFER_BYTES / PIECES)
+    }
+
+    /// The place of four elements that it computes.
+    fn of_own(&self, text: &mut Text, nth: usize) -> String {
+        let turned = text.set(Bank::B32, "xor.b32", format_args!("{}, {}", self.turn, 4 * SIDE * nth));
+        text.set(Bank::B32, "add.u32", format_args!("{}, {turned}", self.own)).to_string()
+    }
+
+    /// The elements that the thread computes.
+    fn own(&self, text: &mut Text, bank: Bank) -> Vec<Part> {
+        (0..PIECES)
+            .flat_map(|nth| {
+                let place = self.of_own(text, nth);
+                load(text, bank, &place)
+            })
+            .collect()
+    }
+}
+
+fn load(text: &mut Text, bank: Bank, place: &str) -> [Part; SIDE] {
+    let four = [(); SIDE].map(|()| text.register(bank));
+    let [a, b, c, d] = four;
+    text.line(format_args!("ld.shared.v4.{} {{{a}, {b}, {c}, {d}}}, [{place}]", bank.type_name()));
+    four.map(|value| Part { value, index: None })
+}
+
+fn put(text: &mut Text, place: &str, four: &[Part]) {
+    let [a, b, c, d] = [0, 1, 2, 3].map(|at| four[at].value);
+    text.line(format_args!("st.shared.v4.{} [{place}], {{{a}, {b}, {c}, {d}}}", a.bank.type_name()));
+}
+
+/// Computes a tile, and stores what comes out.
+pub(super) fn write(
+    text: &mut Text,
+    site: &Site<'_>,
+    body: Option<&Body<'_>>,
+    (place, which): (&Place, linked::Tile),
+    form: ReduceForm,
+) {
+    let combining = site.combining;
+    let bank = combining.bank();
+    let buffer = Buffer::new(text, site, place.thread);
+    // Of a whole tile nothing is asked of each element, and all is on its way at once.
+    let of_tile = BLOCK as usize * PIECES * SIDE;
+    let partial = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{}, {of_tile}", place.len));
+    let (part, loaded) = (text.label(), text.label());
+    text.line(format_args!("@{partial} bra {part}"));
+    let whole: Vec<Elements> = (0..PIECES)
+        .map(|piece| {
+            let behind = piece * BLOCK as usize * SIDE;
+            let local = text.set(Bank::B32, "add.u32", format_args!("{}, {behind}", place.first));
+            let addresses = site.along(text, &place.tile, local);
+            site.several(text, &addresses, SIDE, Some(site.words.reduced(0) + 2), None)
+        })
+        .collect();
+    for (piece, elements) in whole.iter().enumerate() {
+        let four: Vec<Part> = (0..SIDE).map(|at| site.part(text, body, elements, at, None)).collect();
+        put(text, &buffer.of_piece(piece), &four);
+    }
+    text.line(format_args!("bra {loaded}"));
+    text.place(&part);
+    for (piece, four) in super::load(text, site, body, place, (BLOCK as usize, PIECES)).iter().enumerate() {
+        put(text, &buffer.of_piece(piece), four);
+    }
+    text.place(&loaded);
+    text.line(format_args!("bar.sync 0"));
+
+    let own = buffer.own(text, bank);
+    let mut total = combining.tree(text, own);
+    let mut beside = Vec::new();
+    for level in 0..WARP.trailing_zeros() {
+        let other = combining.shuffled(text, "bfly", total, 1 << level);
+        total = combining.combined(text, total, other);
+        beside.push(other);
+    }
+    let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{}, 0", place.lane));
+    text.guard(Some(leads));
+    combining.store_shared(text, SHARED, place.slot, total);
+    text.guard(None);
+    text.line(format_args!("bar.sync 0"));
+    let before = linked::before(text, site, SHARED, which, |text| {
+        let warps = of_warps(text, site, SHARED, place, (0, SHARED.slots));
+        combining.tree(text, warps)
+    });
+    let mut before = before_pieces(text, site, before, place, (1, SHARED.slots), SHARED)[0];
+    for (level, &beside) in beside.iter().enumerate().rev() {
+        before = after(text, site, before, beside, place.lane, 1 << level);
+    }
+
+    let own = buffer.own(text, bank);
+    let mut results = Vec::with_capacity(own.len());
+    let levels = totals(text, site, own.clone());
+    downwards(text, site, &levels, (before, 0), &mut results);
+    if form == ReduceForm::Inclusive {
+        for (result, &element) in results.iter_mut().zip(&own) {
+            *result = combining.combined(text, *result, element);
+        }
+    }
+    // Nobody else reads what the thread computes from.
+    for (nth, four) in results.chunks(SIDE).enumerate() {
+        let place = buffer.of_own(text, nth);
+        put(text, &place, four);
+    }
+    text.line(format_args!("bar.sync 0"));
+    let (part, end) = (text.label(), text.label());
+    let behind = |piece: usize| piece * BLOCK as usize * SIDE;
+    if let Access::Span { width } = site.class.operands[0].1 {
+        text.line(format_args!("@{partial} bra {part}"));
+        for piece in 0..PIECES {
+            let four = load(text, bank, &buffer.of_piece(piece));
+            let (of, values) = finished(text, site, four.to_vec());
+            let first = first(text, site, place, behind(piece)).1;
+            store_span(text, of, first, &values, width.into(), &[]);
+        }
+        text.line(format_args!("bra {end}"));
+    }
+    text.place(&part);
+    for piece in 0..PIECES {
+        let four = load(text, bank, &buffer.of_piece(piece));
+        store(text, site, place, four.to_vec(), behind(piece));
+    }
+    text.place(&end);
+}
+
+/// Elements, totals of their pairs, of these pairs, and so on, up to both halves.
+fn totals(text: &mut Text, site: &Site<'_>, elements: Vec<Part>) -> Vec<Vec<Part>> {
+    let mut levels = vec![elements];
+    while levels[levels.len() - 1].len() > 2 {
+        let below = levels[levels.len() - 1].clone();
+        levels.push(below.chunks(2).map(|pair| site.combining.combined(text, pair[0], pair[1])).collect());
+    }
+    levels
+}
+
+/// What precedes each element of the block that is number `at` of the level above these: what
+/// precedes the block is known.
+fn downwards(
+    text: &mut Text,
+    site: &Site<'_>,
+    levels: &[Vec<Part>],
+    (before, at): (Part, usize),
+    results: &mut Vec<Part>,
+) {
+    let Some((level, below)) = levels.split_last() else {
+        results.push(before);
+        return;
+    };
+    downwards(text, site, below, (before, 2 * at), results);
+    let left = site.combining.combined(text, before, level[2 * at]);
+    downwards(text, site, below, (left, 2 * at + 1), results);
+}

@@ -1,0 +1,81 @@
+//! Elements by index: one kernel for each width of elements, whatever the layouts.
+//!
+//! [`problem`] brings all sides to a few axes and finds the widest element that moves; a row of
+//! 1 KiB is 64 of 16 bytes. `kernels/gathers/by_index.cu` is what runs. Where indices may come
+//! twice, a pass over them before it notes the last of each.
+#![allow(unsafe_code)] // launches kernels on the memory of operations
+
+mod kernels;
+pub mod params;
+pub mod problem;
+mod told;
+
+use std::num::NonZeroUsize;
+
+use devarray::{
+    Result,
+    backend::{Buffer, GatherOp, Stream},
+    gather::{Direction, Repeats},
+};
+
+pub(crate) use kernels::Gathers;
+pub use kernels::{IMAGE, Kernel};
+
+use crate::{
+    CudaStream,
+    context::Context,
+    driver::{Answer, Driver, INVALID_VALUE, sys},
+    memory::CudaBuffer,
+};
+use params::Params;
+use problem::{Addresses, Problem};
+
+/// Enqueues a gather or scatter. Does not synchronize.
+pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
+    let (work, gathers) = (op.work(), context.gathers());
+    let name = work.operation.name();
+    let invalid = || context.error(name, INVALID_VALUE);
+    let at = Addresses {
+        indexed: op.indexed().address(),
+        elements: op.elements().address(),
+        indices: op.indices().address(),
+        mask: op.mask().map(Buffer::address),
+    };
+    let problem = Problem::new(work, at).ok_or_else(invalid)?;
+    let (told, number) = gathers.told.next(context, name)?;
+    let mut params = problem.params(work, told, number).ok_or_else(invalid)?;
+    let is_scatter = work.direction == Direction::Scatter;
+    if !(is_scatter && work.repeats == Repeats::Last && problem.has_many_indices()) {
+        let kernel = if is_scatter { Kernel::put(problem.width) } else { Kernel::take(problem.width) };
+        return stream.enqueue(name, |driver, raw| {
+            problem.parts(&mut params, &mut |params| gathers.launch(driver, raw, kernel, params))
+        });
+    }
+    let places = problem.places().and_then(|places| places.checked_mul(8)).and_then(NonZeroUsize::new);
+    let places = places.ok_or_else(invalid)?;
+    let winners = stream.alloc(places)?.address();
+    params.winners = winners;
+    stream.enqueue(name, |driver, raw| {
+        let put = last_of_each(driver, raw, gathers, &problem, &mut params, places.get());
+        // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
+        let freed = unsafe { driver.mem_free_async(winners, raw) };
+        put.and(freed)
+    })
+}
+
+/// Notes the last index of each place, and puts the elements of those.
+fn last_of_each(
+    driver: &Driver,
+    stream: sys::CUstream,
+    gathers: &Gathers,
+    problem: &Problem,
+    params: &mut Params,
+    len_bytes: usize,
+) -> Answer {
+    // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that many bytes.
+    unsafe { driver.memset_d32_async(params.winners, 0, len_bytes / 4, stream) }?;
+    problem
+        .of_indices()
+        .parts(params, &mut |params| gathers.launch(driver, stream, Kernel::LAST_OF_EACH, params))?;
+    problem.parts(params, &mut |params| gathers.launch(driver, stream, Kernel::put(problem.width), params))
+}

@@ -1,0 +1,88 @@
+//! The parameter of the kernels, and what they tell the host; as `by_index.cu` has them.
+
+use crate::strided::params::FastDiv;
+
+/// Axes that a launch can have.
+pub const MAX_AXES: usize = 24;
+/// Elements of a block.
+pub const BLOCK_ELEMENTS: u32 = 1024;
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+/// Operations that the host can be told of between two looks.
+pub const SLOTS: usize = 256;
+
+/// An axis, and the step of each side along it: bytes, of positions and winners a count.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Axis {
+    pub by: FastDiv,
+    pub unused: u32,
+    pub indexed: i64,
+    pub elements: i64,
+    pub indices: i64,
+    pub mask: i64,
+    pub position: i64,
+    pub winner: i64,
+}
+
+/// An axis that indices count along, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct IndexedAxis {
+    pub extent: u64,
+    pub stride: i64,
+}
+
+/// The parameter of every kernel.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Params {
+    pub indexed: u64,
+    pub elements: u64,
+    pub indices: u64,
+    pub mask: u64,
+    pub winners: u64,
+    pub told: u64,
+    pub number: u64,
+    pub position: u64,
+    pub bound: i64,
+    pub total: u32,
+    pub axes: u32,
+    pub indexed_axes: u32,
+    pub index_type: u32,
+    pub mode: u32,
+    pub operation: u32,
+    pub axis: i32,
+    pub unused: u32,
+    pub indexed_axis: [IndexedAxis; MAX_AXES],
+    pub at: [Axis; MAX_AXES],
+}
+
+const _: () = assert!(size_of::<Params>() == 104 + 16 * MAX_AXES + 64 * MAX_AXES, "no padding");
+
+/// The first index of an operation that is out of range.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Slot {
+    /// Odd while it is written.
+    pub sequence: u64,
+    pub number: u64,
+    pub position: u64,
+    pub value: i64,
+    pub bound: u64,
+    pub operation: u32,
+    pub axis: i32,
+    pub unused: [u64; 2],
+}
+
+/// What the device writes to memory of the host.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Told {
+    /// How often something was written.
+    pub changes: u64,
+    pub unused: [u64; 7],
+    pub slot: [Slot; SLOTS],
+}
+
+const _: () = assert!(size_of::<Slot>() == 64 && size_of::<Told>() == 64 * (SLOTS + 1), "no padding");

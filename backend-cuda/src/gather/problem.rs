@@ -1,0 +1,301 @@
+//! A gather in few axes, in bytes. Pure; no driver.
+
+use devarray::{
+    Layout, NdLayout,
+    gather::{Gathering, IndexType, OutOfRange},
+};
+
+use super::params::{Axis, IndexedAxis, MAX_AXES, Params};
+use crate::strided::params::FastDiv;
+
+/// Most elements of a launch, so that 32 bits count them and its threads.
+const MAX_TOTAL: u64 = 1 << 30;
+
+/// Where the memories start, as the device sees them.
+#[derive(Debug, Clone, Copy)]
+pub struct Addresses {
+    pub indexed: u64,
+    pub elements: u64,
+    pub indices: u64,
+    pub mask: Option<u64>,
+}
+
+/// An axis, and how far each side goes from one of its positions to the next: in bytes, but for
+/// positions of indices and places of winners.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Step {
+    pub extent: u64,
+    pub indexed: i64,
+    pub elements: i64,
+    pub indices: i64,
+    pub mask: i64,
+    pub position: i64,
+    pub winner: i64,
+}
+
+impl Step {
+    /// The sides, to be treated alike.
+    fn sides(&self) -> [i64; 6] {
+        [self.indexed, self.elements, self.indices, self.mask, self.position, self.winner]
+    }
+
+    /// Whether another index, or byte of the mask, belongs to the next position.
+    fn has_indices(&self) -> bool {
+        self.indices != 0 || self.position != 0 || self.mask != 0
+    }
+
+    /// Whether it continues another axis that lies inside it, on every side.
+    fn continues(&self, inner: &Self) -> bool {
+        let steps = i64::try_from(inner.extent).ok();
+        let follows =
+            |(outer, inner): (i64, i64)| steps.and_then(|steps| inner.checked_mul(steps)) == Some(outer);
+        self.sides().into_iter().zip(inner.sides()).all(follows)
+    }
+
+    /// What neighbouring threads should be near in: the elements, or else the array.
+    fn distance(&self) -> u64 {
+        let sides = [self.elements, self.indexed].map(i64::unsigned_abs);
+        sides.into_iter().find(|&distance| distance != 0).unwrap_or(u64::MAX)
+    }
+}
+
+/// What is launched, but for who is told.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// The outermost first. None has one position alone.
+    pub steps: Vec<Step>,
+    /// Bytes that a thread moves at a time: 1, 2, 4, 8 or 16.
+    pub width: u32,
+    indexed_axes: Vec<IndexedAxis>,
+    first: First,
+    bound: u64,
+    /// Places that winners are noted for.
+    places: Option<u64>,
+}
+
+/// Where everything begins.
+#[derive(Debug, Clone, Copy)]
+struct First {
+    indexed: u64,
+    elements: u64,
+    indices: u64,
+    mask: u64,
+}
+
+impl Problem {
+    /// The axes of a gather, sorted and joined. None if there are too many to choose an index in.
+    pub fn new(work: &Gathering<'_>, at: Addresses) -> Option<Self> {
+        let width = i64::try_from(work.width_bytes).ok()?;
+        let index_bytes = i64::try_from(work.index_type.len_bytes()).ok()?;
+        let start = |address: u64, layout: &Layout, item: i64| -> Option<u64> {
+            let offset = i64::try_from(layout.offset()).ok()?;
+            address.checked_add_signed(offset.checked_mul(item)?)
+        };
+        let first = First {
+            indexed: start(at.indexed, work.indexed, width)?,
+            elements: start(at.elements, work.elements, width)?,
+            indices: start(at.indices, work.indices, index_bytes)?,
+            mask: match (at.mask, work.mask) {
+                (Some(address), Some(layout)) => start(address, layout, 1)?,
+                _ => 0,
+            },
+        };
+        let bound = work.bound() as u64;
+        let mut places = Some(bound);
+        let mut steps: Vec<Step> = Vec::with_capacity(work.shape.len() + 1);
+        for (axis, &extent) in work.shape.iter().enumerate().rev().filter(|&(_, &extent)| extent > 1) {
+            let stride = |layout: &Layout, item: i64| layout.strides()[axis] as i64 * item;
+            let mut step = Step {
+                extent: extent as u64,
+                indexed: stride(work.indexed, width),
+                elements: stride(work.elements, width),
+                indices: stride(work.indices, index_bytes),
+                mask: work.mask.map_or(0, |mask| stride(mask, 1)),
+                position: i64::try_from(work.positions[axis]).ok()?,
+                winner: 0,
+            };
+            if step.has_indices() && step.indexed != 0 {
+                step.winner = places.and_then(|places| i64::try_from(places).ok()).unwrap_or(0);
+                places = places.and_then(|places| places.checked_mul(step.extent));
+            }
+            steps.push(step);
+        }
+        steps.reverse();
+        steps.sort_by_key(|step| std::cmp::Reverse(step.distance()));
+        let indexed_axes = work.indexed_axes.iter();
+        let indexed_axes = indexed_axes
+            .map(|axis| IndexedAxis { extent: axis.extent as u64, stride: axis.stride as i64 * width });
+        let indexed_axes = joined_indexed(indexed_axes);
+        let mut problem = Self { steps: joined(steps), width: 1, indexed_axes, first, bound, places };
+        problem.widen(work.width_bytes as u64);
+        (problem.indexed_axes.len() <= MAX_AXES).then_some(problem)
+    }
+
+    /// Takes as much at a time as the elements of one index, and where they start, allow.
+    fn widen(&mut self, width: u64) {
+        let mut run = width;
+        while let Some(last) = self.steps.last() {
+            let dense = i64::try_from(run).is_ok_and(|run| last.elements == run && last.indexed == run);
+            if !dense || last.has_indices() {
+                break;
+            }
+            run *= last.extent;
+            self.steps.pop();
+        }
+        let strides = self.steps.iter().flat_map(|step| [step.elements, step.indexed]);
+        let strides = strides.chain(self.indexed_axes.iter().map(|axis| axis.stride));
+        let all = strides.map(i64::unsigned_abs).chain([run, self.first.elements, self.first.indexed]);
+        let common = all.fold(16, |bits, number| bits | number);
+        self.width = 1 << common.trailing_zeros();
+        let each = u64::from(self.width);
+        if run > each {
+            let by = i64::from(self.width);
+            self.steps.push(Step { extent: run / each, indexed: by, elements: by, ..Step::default() });
+        }
+    }
+
+    /// Whether there are two indices or more.
+    pub fn has_many_indices(&self) -> bool {
+        self.steps.iter().any(Step::has_indices)
+    }
+
+    /// Places that the last index is noted for; none if they cannot be counted.
+    pub fn places(&self) -> Option<usize> {
+        self.places.and_then(|places| usize::try_from(places).ok())
+    }
+
+    /// The same, once for each index.
+    pub fn of_indices(&self) -> Self {
+        let steps = self.steps.iter().filter(|step| step.has_indices()).copied().collect();
+        Self { steps, ..self.clone() }
+    }
+
+    /// The parameter, but for the axes.
+    pub fn params(&self, work: &Gathering<'_>, told: u64, number: u64) -> Option<Params> {
+        let mut indexed_axis = [IndexedAxis::default(); MAX_AXES];
+        for (to, from) in indexed_axis.iter_mut().zip(self.indexed_axes.iter().rev()) {
+            *to = *from;
+        }
+        Some(Params {
+            indexed: self.first.indexed,
+            elements: self.first.elements,
+            indices: self.first.indices,
+            mask: self.first.mask,
+            winners: 0,
+            told,
+            number,
+            position: 0,
+            bound: i64::try_from(self.bound).ok()?,
+            total: 0,
+            axes: 0,
+            indexed_axes: u32::try_from(self.indexed_axes.len()).ok()?,
+            index_type: match work.index_type {
+                IndexType::I32 => 0,
+                IndexType::U32 => 1,
+                IndexType::I64 => 2,
+            },
+            mode: match work.out_of_range {
+                OutOfRange::Error => 0,
+                OutOfRange::Wrap => 1,
+                OutOfRange::Clamp => 2,
+            },
+            operation: work.operation.number(),
+            axis: work.axis.map_or(Some(-1), |axis| i32::try_from(axis).ok())?,
+            unused: 0,
+            indexed_axis,
+            at: [Axis::default(); MAX_AXES],
+        })
+    }
+
+    /// Hands the parameter to `submit`, once if it is not too large for one launch.
+    ///
+    /// # Errors
+    ///
+    /// The first of `submit`.
+    pub fn parts<E>(
+        &self,
+        params: &mut Params,
+        submit: &mut impl FnMut(&Params) -> Result<(), E>,
+    ) -> Result<(), E> {
+        parts(&self.steps, *params, submit)
+    }
+}
+
+fn parts<E>(
+    steps: &[Step],
+    mut params: Params,
+    submit: &mut impl FnMut(&Params) -> Result<(), E>,
+) -> Result<(), E> {
+    let total = steps.iter().map(|step| step.extent).product::<u64>();
+    let fits = total <= MAX_TOTAL && steps.len() <= MAX_AXES;
+    if let (true, Ok(total)) = (fits, u32::try_from(total)) {
+        params.total = total;
+        params.axes = 0;
+        for (to, step) in params.at.iter_mut().zip(steps.iter().rev()) {
+            let Step { indexed, elements, indices, mask, position, winner, .. } = *step;
+            let by = FastDiv::checked(step.extent).unwrap_or_default();
+            *to = Axis { by, unused: 0, indexed, elements, indices, mask, position, winner };
+            params.axes += 1;
+        }
+        return submit(&params);
+    }
+    // In two, along the longest axis.
+    let longest = (0..steps.len()).max_by_key(|&at| steps[at].extent).unwrap_or(0);
+    let half = steps[longest].extent / 2;
+    for (from, extent) in [(0, half), (half, steps[longest].extent - half)] {
+        let mut part = steps.to_vec();
+        part[longest].extent = extent;
+        let moved = moved(&params, &steps[longest], from);
+        part.retain(|step| step.extent > 1);
+        parts(&part, moved, submit)?;
+    }
+    Ok(())
+}
+
+/// The parameter from another position of an axis on.
+fn moved(params: &Params, step: &Step, by: u64) -> Params {
+    let by = by.cast_signed();
+    let at = |address: u64, stride: i64| address.wrapping_add_signed(stride.wrapping_mul(by));
+    Params {
+        indexed: at(params.indexed, step.indexed),
+        elements: at(params.elements, step.elements),
+        indices: at(params.indices, step.indices),
+        mask: at(params.mask, step.mask),
+        position: at(params.position, step.position),
+        winners: at(params.winners, step.winner * 8),
+        ..*params
+    }
+}
+
+/// Neighbouring axes as one where every side allows it.
+fn joined(steps: Vec<Step>) -> Vec<Step> {
+    let mut all: Vec<Step> = Vec::with_capacity(steps.len());
+    for step in steps {
+        match all.last_mut() {
+            Some(outer) if outer.continues(&step) => {
+                *outer = Step { extent: outer.extent * step.extent, ..step };
+            }
+            _ => all.push(step),
+        }
+    }
+    all
+}
+
+/// The same of axes that indices count along; one at least.
+fn joined_indexed(axes: impl Iterator<Item = IndexedAxis>) -> Vec<IndexedAxis> {
+    let mut all: Vec<IndexedAxis> = Vec::new();
+    for axis in axes.filter(|axis| axis.extent > 1) {
+        let steps = i64::try_from(axis.extent).ok();
+        let follows = steps.and_then(|steps| axis.stride.checked_mul(steps));
+        match all.last_mut() {
+            Some(outer) if Some(outer.stride) == follows => {
+                *outer = IndexedAxis { extent: outer.extent * axis.extent, stride: axis.stride };
+            }
+            _ => all.push(axis),
+        }
+    }
+    if all.is_empty() {
+        all.push(IndexedAxis { extent: 1, stride: 0 });
+    }
+    all
+}

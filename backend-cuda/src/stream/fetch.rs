@@ -1,0 +1,150 @@
+//! A few bytes brought to the host by a kernel, which writes them to pinned memory itself: sooner
+//! than the copy engine would begin, and without an event.
+//!
+//! A *place* is a few words of 8 bytes. The kernel stores four bytes in the low half of a word and a
+//! mark in its high half, by one store, so that the mark is never there without the bytes. The host
+//! looks until all marks are there, and clears the words for whoever uses the place next.
+#![allow(unsafe_code)] // reads and clears pinned memory; vouches for the contract of the trait
+
+use std::{
+    hint, mem, ptr,
+    sync::{
+        Mutex,
+        atomic::{
+            AtomicU64,
+            Ordering::{Acquire, Relaxed},
+        },
+    },
+};
+
+use devarray::{
+    Result,
+    backend::{Buffer, Fetch, FetchOp, Quiesced, Stream},
+};
+
+use crate::{
+    CudaStream,
+    driver::{Answer, Driver, INVALID_VALUE, sys},
+    function,
+    handle::{Handle, locked},
+    memory::CudaBuffer,
+};
+
+/// Words of a place, and bytes that they bring.
+pub(crate) const WORDS: usize = 16;
+const MOST_BYTES: usize = 4 * WORDS;
+
+/// Bytes that are allocated for places at a time, and places in them.
+const PAGE_BYTES: usize = 4096;
+const PLACES: usize = PAGE_BYTES / (8 * WORDS);
+
+/// The mark of a word.
+pub(crate) const MARK: u64 = 1 << 32;
+
+/// How often the host looks before it leaves the wait to the driver: some tens of microseconds.
+const LOOKS: usize = 4_000;
+
+/// The places of a context.
+#[derive(Debug, Default)]
+pub(crate) struct Places(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    pages: Vec<Handle<u64>>,
+    /// Numbers of places that nobody uses. One that a kernel may still write to never comes back.
+    idle: Vec<usize>,
+}
+
+impl State {
+    fn place(&self, number: usize) -> Handle<u64> {
+        Handle::new(self.pages[number / PLACES].raw().wrapping_add(number % PLACES * WORDS))
+    }
+}
+
+impl Places {
+    /// A place whose words are 0, by its number and its address. The context is bound.
+    fn take(&self, driver: &Driver) -> Answer<(usize, Handle<u64>)> {
+        let mut state = locked(&self.0);
+        if state.idle.is_empty() {
+            let mut start = ptr::null_mut();
+            // SAFETY: the pointer is to a local of the right type, and the context is bound.
+            unsafe { driver.mem_host_alloc(&raw mut start, PAGE_BYTES, sys::CU_MEMHOSTALLOC_PORTABLE) }?;
+            let start: *mut u64 = start.cast();
+            // SAFETY: the driver allocated that many bytes for nobody but us.
+            unsafe { start.write_bytes(0, PAGE_BYTES / 8) };
+            let first = PLACES * state.pages.len();
+            state.pages.push(Handle::new(start));
+            state.idle.extend((first..first + PLACES).rev());
+        }
+        let number = state.idle.pop().ok_or(INVALID_VALUE)?;
+        Ok((number, state.place(number)))
+    }
+
+    fn give_back(&self, number: usize) {
+        locked(&self.0).idle.push(number);
+    }
+
+    /// Frees all places. No work is left on the context, which is bound.
+    pub(crate) fn free(&self, driver: &Driver) -> Answer {
+        let State { pages, .. } = mem::take(&mut *locked(&self.0));
+        let mut answer = Ok(());
+        for page in pages {
+            // SAFETY: allocated by `take`, freed once, and no kernel is left that writes there.
+            answer = unsafe { driver.mem_free_host(page.raw().cast()) }.and(answer);
+        }
+        answer
+    }
+}
+
+/// The words of a place, which a kernel may be writing to.
+fn words(place: &Handle<u64>) -> &[AtomicU64; WORDS] {
+    // SAFETY: places are of pinned memory, aligned to 8 bytes, that lives as long as the context, which
+    // the caller holds; only whole words of it are written, and all are read as atomics.
+    unsafe { &*place.raw().cast_const().cast() }
+}
+
+// SAFETY: the kernel is enqueued on the stream, so a mark of it is there only when everything in
+// front of it is finished; a thread stores it after it has read what it was asked for, and the
+// host looks for the marks of all threads.
+unsafe impl Fetch<CudaBuffer> for CudaStream {
+    fn most_bytes(&self) -> usize {
+        MOST_BYTES
+    }
+
+    fn fetch(&self, op: &FetchOp<'_, CudaBuffer>) -> Result<u64> {
+        let context = self.context();
+        let taken = context.bind().and_then(|driver| context.places().take(driver));
+        let (number, place) = taken.map_err(|failure| context.error("fetch", failure))?;
+        let source = op.src().address() + op.src_range_bytes().start as u64;
+        let address = place.raw().expose_provenance() as u64;
+        // Nothing was enqueued if this fails, so nothing writes there.
+        function::fetch(self, address, source, op.len_bytes())
+            .inspect_err(|_| context.places().give_back(number))?;
+        Ok(number as u64)
+    }
+
+    fn fetched(&self, number: u64, bytes: &mut [u8]) -> Quiesced {
+        let (places, number) = (self.context().places(), usize::try_from(number).unwrap_or(usize::MAX));
+        let place = locked(&places.0).place(number);
+        let words = &words(&place)[..bytes.len().div_ceil(4)];
+        let is_there = || words.iter().all(|word| word.load(Acquire) & MARK != 0);
+        let mut looks = 0;
+        while !is_there() {
+            looks += 1;
+            if looks < LOOKS {
+                hint::spin_loop();
+                continue;
+            }
+            match self.synchronize() {
+                Quiesced::Done => break,
+                // The place is lost: nobody knows whether it will be written to.
+                unknown => return unknown,
+            }
+        }
+        for (word, bytes) in words.iter().zip(bytes.chunks_mut(4)) {
+            bytes.copy_from_slice(&word.swap(0, Relaxed).to_le_bytes()[..bytes.len()]);
+        }
+        places.give_back(number);
+        Quiesced::Done
+    }
+}

@@ -1,0 +1,74 @@
+//! Rows that change places: which way is taken, and that it moves the right bytes.
+
+use devarray::{Layout, NdLayout as _, Order};
+
+use super::{
+    super::{Launch, Params, params::RowsParams},
+    Random, Scale, check, name_of,
+    selected::launch,
+};
+
+/// Rows of `row` elements of an array of `a` × `b` of them, the two axes exchanged, and the same
+/// in a destination that leaves `gap` elements free after each `a`.
+fn exchanged([a, b, row]: [usize; 3], gap: usize) -> (Layout, Layout) {
+    let src = Layout::contiguous(&[a, b, row], Order::C).unwrap().permute(&[1, 0, 2]).unwrap();
+    let [pitch, step] = [a * row + gap, row].map(usize::cast_signed);
+    (Layout::new(&[b, a, row], &[pitch, step, 1], 0).unwrap(), src)
+}
+
+fn params(launch: &Launch) -> &RowsParams {
+    match &launch.params {
+        Params::Rows(params) => params,
+        other => panic!("{other:?} instead of rows"),
+    }
+}
+
+/// Every width, rows of any length, one group and several, any place of a sector.
+#[test]
+fn rows_that_change_places_go_by_a_table() {
+    let mut random = Random(41);
+    for (width, bytes) in [(4, 100), (4, 204), (8, 328), (8, 1000), (4, 3004), (2, 502)] {
+        for gap in [0, 7] {
+            let row = (bytes / width) | 1;
+            let rows = 150_000 / (row * width * 7);
+            let (dst, src) = exchanged([rows, 7, row], gap);
+            let name = check(&mut random, &dst, &src, width, 0);
+            let expected = match width {
+                2 => "rows_join".to_owned(),
+                _ if gap > 0 && bytes > 2048 => "rows_realign".to_owned(),
+                _ => format!("rows_table_{width}"),
+            };
+            assert!(name == expected || gap > 0, "{rows} rows of {row}, {gap}: {name}");
+        }
+    }
+    // Cut off on each side, and in an order of more axes.
+    let base = Layout::contiguous(&[3, 11, 4, 5, 3, 203], Order::C).unwrap();
+    let cut = base.slice_axis(5, 1..202).unwrap().slice_axis(1, 1..10).unwrap();
+    let src = cut.permute(&[4, 2, 1, 3, 0, 5]).unwrap();
+    let dst = Layout::contiguous(src.shape(), Order::C).unwrap();
+    assert_eq!(check(&mut random, &dst, &src, 2, 0), "rows_table_2");
+}
+
+/// What it costs decides: few loops lead to joined rows of short elements, many to a table.
+#[test]
+fn the_cheapest_way_is_taken() {
+    let name = |scale, shape, gap, width| name_of(&launch(scale, &exchanged(shape, gap), width));
+    assert_eq!(name(Scale::Stream, [4000, 80, 79], 0, 4), "rows_table_4");
+    assert_eq!(name(Scale::FastStream, [4000, 80, 213], 0, 2), "rows_join", "few loops");
+    assert_eq!(name(Scale::Stream, [4000, 80, 315], 0, 1), "rows_join", "bytes");
+    assert_eq!(name(Scale::Stream, [3, 4000, 75], 5, 4), "rows_join", "three rows a group");
+    assert_eq!(name(Scale::Middle, [4000, 80, 79], 0, 4), "rows_realign", "the cache joins them");
+    assert_eq!(name(Scale::Stream, [400, 80, 4099], 0, 4), "rows_realign", "longer than a block's piece");
+    assert_eq!(name(Scale::Stream, [4000, 80, 80], 0, 4), "rows_aligned");
+}
+
+/// The groups of a launch, and its blocks.
+#[test]
+fn a_group_is_all_that_follows_without_a_gap() {
+    let one = launch(Scale::Stream, &exchanged([4000, 80, 315], 0), 4);
+    let p = params(&one);
+    assert_eq!((p.total, p.chunks.divisor, one.grid), (320_000, 24_610, 24_610));
+    let many = launch(Scale::Stream, &exchanged([4000, 80, 315], 1), 4);
+    let p = params(&many);
+    assert_eq!((p.total, p.chunks.divisor, many.grid), (4000, 308, 308 * 80));
+}

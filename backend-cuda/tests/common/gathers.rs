@@ -1,0 +1,158 @@
+//! Random programs of gathers, which a device and the simulator run alike.
+
+use devarray::{
+    Array, ArrayView, Bool, Context, Element, Error, Result, StreamHandle,
+    backend::Compute,
+    gather::{Index, IndexError, OutOfRange, Repeats},
+};
+use devarray_conformance::patterns::elements;
+use devarray_mock::{MockDevice, Schedule};
+
+pub(crate) fn signed(number: usize) -> i64 {
+    i64::try_from(number).unwrap()
+}
+
+/// Choices that are the same for both devices.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.bits() % bound.max(1) as u64).unwrap()
+    }
+
+    fn elements<T: Element>(&mut self, len: usize) -> Vec<T> {
+        elements(self.bits(), len)
+    }
+
+    /// Mostly in range; a few are far from it.
+    fn indices<I: Index + TryFrom<i64>>(&mut self, len: usize, bound: usize) -> Vec<I> {
+        let mut one = || match self.below(40) {
+            0 => self.bits().cast_signed() >> self.below(60),
+            1 => -1 - signed(self.below(bound)),
+            _ => signed(self.below(bound)),
+        };
+        (0..len).map(|_| I::try_from(one()).unwrap_or_else(|_| I::zeroed())).collect()
+    }
+}
+
+/// What a program leaves, in bytes, and what it was told.
+type Outcome = (Vec<Vec<u8>>, Vec<IndexError>);
+
+/// A program of gathers that both devices run: arrays of up to three axes, permuted, reversed and
+/// sliced, indices of every type, some out of range.
+fn program<T: Element, I: Index + TryFrom<i64>, D: Compute>(
+    stream: &StreamHandle<D>,
+    which: u64,
+    longest: &[usize],
+) -> Result<Outcome> {
+    let (mut dice, mut found, mut told) = (Dice(which), Vec::new(), Vec::new());
+    let longest = longest[dice.below(longest.len())];
+    let base: Vec<usize> = (0..3).map(|_| 1 + dice.below(longest)).collect();
+    let data: Vec<T> = dice.elements(base.iter().product());
+    let array = Array::from_slice(stream, &base, &data)?;
+    let order = [[0, 1, 2], [0, 2, 1], [2, 1, 0], [1, 2, 0]][dice.below(4)];
+    let mut view: ArrayView<'_, T, D> = array.view().permute(&order)?;
+    for axis in 0..3 {
+        if dice.below(4) == 0 {
+            view = view.flip(&[axis])?;
+        }
+        if dice.below(4) == 0 {
+            view =
+                view.slice_axis(axis, dice.below(2).cast_signed().min(view.shape()[0].cast_signed() - 1)..)?;
+        }
+    }
+    if view.layout().is_empty() {
+        return Ok((found, told));
+    }
+    let mode = [OutOfRange::Error, OutOfRange::Wrap, OutOfRange::Clamp][dice.below(3)];
+    let axis = dice.below(3);
+    let (shape, bound) = (view.shape().to_vec(), view.shape()[axis]);
+    let named = axis.cast_signed();
+    let tell = |told: &mut Vec<IndexError>| loop {
+        match stream.synchronize() {
+            Ok(()) => return Ok(()),
+            Err(Error::Index { error, .. }) => told.push(error),
+            Err(error) => return Err(error),
+        }
+    };
+    let bytes = |array: Array<T, D>| array.view().as_erased().to_bytes(stream);
+
+    let by = Array::from_slice(stream, &[3, 50], &dice.indices::<I>(150, bound))?;
+    let taken = view.take(stream, &by.transpose(), named, mode)?;
+    let flat = Array::from_slice(stream, &[900], &dice.indices::<I>(900, view.layout().len()))?;
+    let picked = view.take_flat(stream, &flat, mode)?;
+    let mut each = shape.clone();
+    each[axis] = 1 + dice.below(30);
+    let count = each.iter().product();
+    let along = Array::from_slice(stream, &each, &dice.indices::<I>(count, bound))?;
+    let sorted = view.take_along_axis(stream, &along, named, mode)?;
+    tell(&mut told)?;
+
+    let mut target = Array::<T, D>::zeros(stream, &shape)?;
+    target.view_mut().put(stream, &by, &taken_like(&taken, axis)?, named, mode, Repeats::Last)?;
+    target.view_mut().put_along_axis(stream, &along, &sorted, named, mode, Repeats::Last)?;
+    target.view_mut().permute(&[2, 0, 1])?.put_flat(stream, &flat, &picked, mode, Repeats::Last)?;
+    tell(&mut told)?;
+    let mask: Vec<Bool> = dice.elements::<u8>(bound).iter().map(|byte| Bool::from(byte % 3 == 0)).collect();
+    let mask = Array::from_slice(stream, &[bound], &mask)?;
+    found.push(bytes(view.compress(stream, &mask, named)?)?);
+    let all: Vec<Bool> =
+        dice.elements::<u8>(view.layout().len()).iter().map(|byte| Bool::from(byte % 5 == 0)).collect();
+    let all = Array::from_slice(stream, &shape, &all)?;
+    found.push(bytes(view.extract(stream, &all)?)?);
+    for array in [taken, picked, sorted, target] {
+        found.push(bytes(array)?);
+    }
+    Ok((found, told))
+}
+
+/// The axes of indices that were transposed, the other way round again.
+fn taken_like<'a, T: Element, D: Compute>(
+    taken: &'a Array<T, D>,
+    axis: usize,
+) -> Result<ArrayView<'a, T, D>> {
+    let mut order: Vec<isize> = (0..4).collect();
+    order.swap(axis, axis + 1);
+    taken.permute(&order)
+}
+
+/// That a device does with a program what the simulator does. Axes have up to one of so many
+/// positions.
+fn both<T: Element, I: Index + TryFrom<i64>, D: Compute>(
+    device: &StreamHandle<D>,
+    which: u64,
+    longest: &[usize],
+) {
+    let simulated = MockDevice::builder().schedule(Schedule::Eager).build();
+    let simulated = Context::new(simulated).unwrap().stream().unwrap();
+    let (found, due) = (
+        program::<T, I, _>(device, which, longest).unwrap(),
+        program::<T, I, _>(&simulated, which, longest).unwrap(),
+    );
+    assert_eq!(found.1, due.1, "what is told of program {which}");
+    for (nth, (found, due)) in found.0.iter().zip(&due.0).enumerate() {
+        let first = found.iter().zip(due).position(|(a, b)| a != b);
+        assert!(
+            found.len() == due.len() && first.is_none(),
+            "result {nth} of program {which}: byte {first:?}"
+        );
+    }
+}
+
+/// The same, of types that depend on the program.
+pub(crate) fn compare<D: Compute>(device: &StreamHandle<D>, which: u64, longest: &[usize]) {
+    match which % 6 {
+        0 => both::<u8, i32, D>(device, which, longest),
+        1 => both::<u16, i64, D>(device, which, longest),
+        2 => both::<f32, u32, D>(device, which, longest),
+        3 => both::<u64, i32, D>(device, which, longest),
+        4 => both::<[u64; 2], i64, D>(device, which, longest),
+        _ => both::<[u8; 12], u32, D>(device, which, longest),
+    }
+}

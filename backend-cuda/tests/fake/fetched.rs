@@ -1,0 +1,95 @@
+//! A few bytes on their way to the host.
+
+use std::num::NonZeroI32;
+
+use devarray::{Array, Context, StreamHandle};
+use devarray_cuda::{
+    CudaDevice,
+    driver::{Fault, Function},
+};
+
+use super::state::Fake;
+
+fn stream(fake: &Fake) -> StreamHandle<CudaDevice> {
+    Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap().stream().unwrap()
+}
+
+/// Copies by the engine, and events, so far.
+fn calls(stream: &StreamHandle<CudaDevice>) -> [u64; 2] {
+    [Function::MemcpyDtoHAsync, Function::EventCreate].map(|function| {
+        let context = stream.context();
+        context.device().driver().calls(function)
+    })
+}
+
+#[test]
+fn a_kernel_brings_a_few_bytes_wherever_they_begin() {
+    let fake = Fake::new();
+    let stream = stream(&fake);
+    let bytes: Vec<u8> = (0..200).collect();
+    let x = Array::from_slice(&stream, &[200], &bytes).unwrap();
+    // Where nothing is computed, no kernel is compiled for it.
+    let before = calls(&stream);
+    assert_eq!(x.slice_axis(0, 3..5).unwrap().to_vec(&stream).unwrap(), [3, 4]);
+    assert_eq!(calls(&stream).map(|count| count - 1), before);
+    let x = x.map(&stream, |x| x + 1).unwrap();
+    for start in 0..9 {
+        for len in [1, 2, 3, 4, 5, 8, 31, 63, 64] {
+            let before = calls(&stream);
+            let part = x.slice_axis(0, start..start + len).unwrap();
+            assert_eq!(part.to_vec(&stream).unwrap(), bytes[start + 1..][..len], "{start} {len}");
+            assert_eq!(calls(&stream), before, "{start} {len}");
+        }
+    }
+    // The twins: more bytes, and bytes that do not lie side by side.
+    let before = calls(&stream);
+    assert_eq!(x.slice_axis(0, 0..65).unwrap().to_vec(&stream).unwrap(), bytes[1..66]);
+    assert!(calls(&stream)[0] > before[0]);
+    let before = calls(&stream);
+    let apart = x.reshape(&[20, 10], devarray::Order::C).unwrap();
+    let apart = apart.slice_axis(0, 0..3).unwrap().slice_axis(1, 0..1).unwrap();
+    assert_eq!(apart.to_vec(&stream).unwrap(), [1, 11, 21]);
+    assert!(calls(&stream)[0] > before[0]);
+    fake.assert_proper();
+}
+
+/// What a sum on its way to the host asks of the driver.
+#[test]
+fn an_element_takes_two_launches_and_no_event() {
+    let fake = Fake::new();
+    let stream = stream(&fake);
+    let x = Array::from_slice(&stream, &[1_000], &[1.0_f32; 1_000]).unwrap();
+    assert_eq!(x.sum(&stream, ..).unwrap().item(&stream).unwrap(), 1_000.0);
+    fake.state(|state| state.log.clear());
+    assert_eq!(x.sum(&stream, ..).unwrap().item(&stream).unwrap(), 1_000.0);
+    let calls = fake.state(|state| state.log.clone());
+    let calls: Vec<_> = calls.into_iter().filter(|&call| call != Function::CtxGetCurrent).collect();
+    let due = [
+        Function::MemAllocFromPoolAsync,
+        Function::LaunchKernel,
+        Function::LaunchKernel,
+        Function::MemFreeAsync,
+    ];
+    assert_eq!(calls, due);
+    fake.assert_proper();
+}
+
+/// A launch that fails leaves no place in use, and everything is freed.
+#[test]
+fn a_failure_is_told_and_leaves_nothing_behind() {
+    let fake = Fake::new();
+    let stream = stream(&fake);
+    let x = Array::from_slice(&stream, &[4], &[1.0_f32; 4]).unwrap().map(&stream, |x| x * 2.0).unwrap();
+    assert_eq!(x.to_vec(&stream).unwrap(), [2.0; 4]);
+    for _ in 0..100 {
+        let context = stream.context();
+        let failure = Fault::new(0, NonZeroI32::new(700).unwrap());
+        context.device().driver().fail(failure.of(Function::LaunchKernel));
+        assert!(x.to_vec(&stream).is_err());
+    }
+    assert_eq!(x.to_vec(&stream).unwrap(), [2.0; 4]);
+    let places = fake.state(|state| state.pinned.len());
+    assert!(places <= 3, "{places} pinned allocations");
+    drop((x, stream));
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}

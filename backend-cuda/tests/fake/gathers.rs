@@ -1,0 +1,279 @@
+//! Gathers on the fake: the kernels emulated element by element, the laws of gathers on them, and
+//! what is launched.
+#![allow(unsafe_code)] // reads parameters, and moves the bytes that a kernel would
+
+use std::{
+    collections::{HashMap, HashSet},
+    mem::offset_of,
+};
+
+use devarray::{
+    Array, Context, StreamHandle,
+    gather::{OutOfRange, Repeats},
+};
+use devarray_cuda::{
+    CudaDevice,
+    driver::{Function, sys::CUfunction},
+    gather::{
+        IMAGE,
+        params::{Axis, BLOCK_ELEMENTS, Params, SLOTS, Slot, THREADS, Told},
+    },
+};
+
+use super::state::{Fake, INVALID, State};
+
+/// The kernels of gathers that were loaded.
+#[derive(Debug, Default)]
+pub(crate) struct Gathers {
+    modules: HashSet<usize>,
+    /// By handle: the module, and the name.
+    functions: HashMap<usize, (usize, String)>,
+    launched: Vec<String>,
+    /// What each module keeps in memory of the device: operation, position and sequence of each
+    /// slot, and how often it told something.
+    known: HashMap<usize, (Vec<[u64; 3]>, u64)>,
+}
+
+/// Takes a text for the kernels, if it is theirs.
+pub(crate) fn load(state: &mut State, text: &str) -> Option<usize> {
+    if text != IMAGE.trim_end_matches('\0') {
+        return None;
+    }
+    let module = state.create("module");
+    state.gathers.modules.insert(module);
+    state.gathers.known.insert(module, (vec![[0; 3]; SLOTS], 0));
+    Some(module)
+}
+
+/// A kernel of theirs; `None` if the module is another.
+pub(crate) fn function(state: &mut State, module: usize, name: &str) -> Option<Result<usize, i32>> {
+    state.gathers.modules.get(&module)?;
+    if !IMAGE.contains(&format!(".entry {name}(")) {
+        return Some(Err(500));
+    }
+    state.next += 0x10;
+    state.gathers.functions.insert(state.next, (module, name.to_owned()));
+    Some(Ok(state.next))
+}
+
+pub(crate) fn forget(state: &mut State, module: usize) {
+    state.gathers.modules.remove(&module);
+    state.gathers.known.remove(&module);
+    state.gathers.functions.retain(|_, (of, _)| *of != module);
+}
+
+/// Carries out a launch of such a kernel; `None` if it is none.
+pub(crate) fn launch(
+    state: &mut State,
+    function: CUfunction,
+    grid: u32,
+    threads: u32,
+    parameter: *const u8,
+) -> Option<i32> {
+    let (module, name) = state.gathers.functions.get(&function.addr())?.clone();
+    // SAFETY: what these kernels are launched with.
+    let params = unsafe { parameter.cast::<Params>().read() };
+    if threads != THREADS || u64::from(grid) * u64::from(BLOCK_ELEMENTS) < u64::from(params.total) {
+        return Some(INVALID);
+    }
+    state.gathers.launched.push(name.clone());
+    let done = (0..params.total).try_for_each(|item| run(state, module, &name, &params, item));
+    if done.is_none() {
+        state.misuse.push(format!("{name} touches what it must not"));
+    }
+    Some(if done.is_some() { 0 } else { INVALID })
+}
+
+/// A number that a side has at an element.
+fn walk(params: &Params, item: u32, step: impl Fn(&Axis) -> i64) -> Option<i64> {
+    let (mut at, mut left) = (0, item);
+    for axis in &params.at[..params.axes as usize] {
+        let next = axis.by.divide(left);
+        at += i64::from(left - next * axis.by.divisor) * step(axis);
+        left = next;
+    }
+    (left == 0).then_some(at)
+}
+
+/// One element, as its thread does it.
+fn run(state: &mut State, module: usize, name: &str, p: &Params, item: u32) -> Option<()> {
+    let at = |address: u64, step: fn(&Axis) -> i64| Some(address.wrapping_add_signed(walk(p, item, step)?));
+    if p.mask != 0 && read(state, at(p.mask, |axis| axis.mask)?, 1)?[0] == 0 {
+        return Some(());
+    }
+    let index_bytes = if p.index_type == 2 { 8 } else { 4 };
+    let bytes = read(state, at(p.indices, |axis| axis.indices)?, index_bytes)?;
+    let index = match p.index_type {
+        0 => i64::from(i32::from_le_bytes(bytes[..4].try_into().ok()?)),
+        1 => i64::from(u32::from_le_bytes(bytes[..4].try_into().ok()?)),
+        _ => i64::from_le_bytes(bytes[..8].try_into().ok()?),
+    };
+    let meant = match p.mode {
+        0 if index < 0 => index + p.bound,
+        0 => index,
+        1 => index.rem_euclid(p.bound),
+        _ => index.clamp(0, p.bound - 1),
+    };
+    let meant = Some(meant).filter(|meant| (0..p.bound).contains(meant));
+    let position = at(p.position, |axis| axis.position)?;
+    let winner = meant.map(|meant| {
+        p.winners.wrapping_add_signed((walk(p, item, |axis| axis.winner).unwrap_or(0) + meant) * 8)
+    });
+    if name == "last_of_each" {
+        if let Some(winner) = winner {
+            let held = u64::from_le_bytes(read(state, winner, 8)?.try_into().ok()?);
+            write(state, winner, &held.max(position + 1).to_le_bytes())?;
+        }
+        return Some(());
+    }
+    let (is_put, width) = (name.starts_with("put_"), name.split_once('_')?.1.parse().ok()?);
+    let element = at(p.elements, |axis| axis.elements)?;
+    let Some(meant) = meant else {
+        tell(state, module, p, position, index)?;
+        return if is_put { Some(()) } else { write(state, element, &vec![0; width]) };
+    };
+    if is_put && p.winners != 0 {
+        let held = u64::from_le_bytes(read(state, winner?, 8)?.try_into().ok()?);
+        if held != position + 1 {
+            return Some(());
+        }
+    }
+    let (mut distance, mut left) = (0, meant.cast_unsigned());
+    for axis in &p.indexed_axis[..p.indexed_axes as usize] {
+        distance += (left % axis.extent).cast_signed() * axis.stride;
+        left /= axis.extent;
+    }
+    let named = at(p.indexed, |axis| axis.indexed)?.wrapping_add_signed(distance);
+    let (from, to) = if is_put { (element, named) } else { (named, element) };
+    let bytes = read(state, from, width)?;
+    write(state, to, &bytes)
+}
+
+fn read(state: &mut State, at: u64, len_bytes: usize) -> Option<Vec<u8>> {
+    let start = state.device(at, len_bytes, len_bytes)?;
+    let mut bytes = vec![0; len_bytes];
+    // SAFETY: allocated, and that long.
+    unsafe { start.copy_to_nonoverlapping(bytes.as_mut_ptr(), len_bytes) };
+    Some(bytes)
+}
+
+fn write(state: &mut State, at: u64, bytes: &[u8]) -> Option<()> {
+    let start = state.device(at, bytes.len(), bytes.len())?;
+    // SAFETY: allocated, and that long.
+    unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    Some(())
+}
+
+/// What a thread does that meets an index out of range.
+fn tell(state: &mut State, module: usize, p: &Params, position: u64, value: i64) -> Option<()> {
+    let at = usize::try_from(p.told).ok()?;
+    let end = state.allocation(at)?.end;
+    if at + size_of::<Told>() > end {
+        return None;
+    }
+    let (known, changes) = state.gathers.known.get_mut(&module)?;
+    let slot = usize::try_from(p.number).ok()? % SLOTS;
+    let [number, first, sequence] = &mut known[slot];
+    if *number > p.number || (*number == p.number && *first <= position) {
+        return Some(());
+    }
+    (*number, *first, *sequence) = (p.number, position, *sequence + 2);
+    *changes += 1;
+    let told: *mut Told = std::ptr::with_exposed_provenance_mut(at);
+    let new = Slot {
+        sequence: *sequence,
+        number: p.number,
+        position,
+        value,
+        bound: p.bound.cast_unsigned(),
+        operation: p.operation,
+        axis: p.axis,
+        unused: [0; 2],
+    };
+    let place = told.wrapping_byte_add(offset_of!(Told, slot)).cast::<Slot>().wrapping_add(slot);
+    // SAFETY: inside memory of the host that is allocated, which the library reads by itself.
+    unsafe { place.write_volatile(new) };
+    // SAFETY: as above; it begins with the changes.
+    unsafe { told.cast::<u64>().write_volatile(*changes) };
+    Some(())
+}
+
+#[test]
+fn the_laws_of_gathers_hold() {
+    super::laws_hold(&devarray_conformance::gathers());
+}
+
+#[test]
+fn random_programs_are_the_simulators() {
+    let fake = Fake::new();
+    let (context, stream) = open(&fake);
+    for which in 0..48 {
+        super::gathers_of::compare(&stream, which, &[1, 4, 12]);
+    }
+    assert_eq!(context.device().take_errors(), []);
+    fake.assert_proper();
+}
+
+fn open(fake: &Fake) -> (Context<CudaDevice>, StreamHandle<CudaDevice>) {
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let stream = context.stream().unwrap();
+    (context, stream)
+}
+
+/// Rows are moved in the widest pieces that they allow, and only what may come twice takes a pass
+/// more.
+#[test]
+fn what_is_launched() {
+    let fake = Fake::new();
+    let (context, stream) = open(&fake);
+    let launched = |work: &dyn Fn()| {
+        work();
+        fake.state(|state| std::mem::take(&mut state.gathers.launched))
+    };
+    let rows = Array::from_slice(&stream, &[3], &[2, 0, 1]).unwrap();
+    for (row_len, kernel) in [(256, "take_16"), (250, "take_8"), (251, "take_4"), (1, "take_4")] {
+        let table = Array::<f32, _>::zeros(&stream, &[3, row_len]).unwrap();
+        let taken = launched(&|| drop(table.take(&stream, &rows, 0, OutOfRange::Error).unwrap()));
+        assert_eq!(taken, [kernel], "rows of {row_len}");
+    }
+    let table = Array::<u8, _>::zeros(&stream, &[3, 17]).unwrap();
+    assert_eq!(launched(&|| drop(table.take(&stream, &rows, 1, OutOfRange::Wrap).unwrap())), ["take_1"]);
+    let put = |repeats| {
+        let mut to = Array::<u8, _>::zeros(&stream, &[3, 17]).unwrap();
+        to.view_mut().put(&stream, &rows, &table, 0, OutOfRange::Error, repeats).unwrap();
+    };
+    assert_eq!(launched(&|| put(Repeats::None)), ["put_1"]);
+    assert_eq!(launched(&|| put(Repeats::Last)), ["last_of_each", "put_1"]);
+    drop((stream, rows, table, context));
+    fake.assert_proper();
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
+/// A device that does not reach memory of the host cannot tell, and says so.
+#[test]
+fn devices_without_mapped_memory_have_no_gathers() {
+    let fake = Fake::new();
+    fake.state(|state| state.host_kinds = 0);
+    let (context, stream) = open(&fake);
+    let rows = Array::from_slice(&stream, &[1], &[0]).unwrap();
+    let refused = rows.take(&stream, &rows, 0, OutOfRange::Error).unwrap_err();
+    assert_eq!(refused.to_string(), "cuda: gather: not supported: elements by index");
+    assert_eq!(context.device().driver().calls(Function::MemHostAlloc), 1, "staging alone");
+}
+
+/// Of more operations than are remembered at a time none is forgotten if the host waits in between.
+#[test]
+fn many_operations_are_told_of() {
+    let fake = Fake::new();
+    let (_context, stream) = open(&fake);
+    let x = Array::<u8, _>::zeros(&stream, &[4]).unwrap();
+    for number in 0..700 {
+        let wrong = Array::from_slice(&stream, &[3], &[1, 4 + number, -9]).unwrap();
+        drop(x.take(&stream, &wrong, 0, OutOfRange::Error).unwrap());
+        let told = stream.synchronize().unwrap_err().to_string();
+        let due =
+            format!("cuda: take: index {} at position 1 is out of range for axis 0 of extent 4", 4 + number);
+        assert_eq!(told, due);
+        stream.synchronize().unwrap();
+    }
+}

@@ -1,0 +1,64 @@
+//! Softmax on the fake: the simulator's bits, in one launch where a row stays in registers.
+
+use devarray::{
+    Array, Context, Order, StreamHandle,
+    backend::Compute,
+    function::{Expression, Float, Operands, ReduceOperation, Reduction},
+    math,
+    random::{self, Key},
+};
+use devarray_cuda::CudaDevice;
+use devarray_mock::MockDevice;
+
+use super::state::Fake;
+
+/// The same in three calls.
+fn in_three<T: Float, D: Compute>(stream: &StreamHandle<D>, x: &Array<T, D>, axis: isize) -> Vec<T> {
+    let along = |operation| Reduction::new(operation).axes(&[axis]).keep_axes();
+    let max = x.reduce::<T>(stream, &along(ReduceOperation::Maximum)).unwrap();
+    let sum: Array<T, D> = (x, &max)
+        .reduce(stream, &along(ReduceOperation::Sum), |(x, max): (_, Expression<T>)| (x - max).exp())
+        .unwrap();
+    (x, &max, &sum)
+        .map(stream, |(x, max, sum): (Expression<T>, Expression<T>, Expression<T>)| (x - max).exp() / sum)
+        .unwrap()
+        .to_vec(stream)
+        .unwrap()
+}
+
+/// Launches of a softmax of normal numbers, after its bits were compared, and those of its logarithm.
+fn compared<T: Float + PartialEq + std::fmt::Debug>(shape: &[usize], axis: isize) -> u64 {
+    let fake = Fake::new();
+    fake.state(|state| state.total_bytes = 1 << 26);
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let context = Context::new(device).unwrap();
+    let (stream, simulated) =
+        (context.stream().unwrap(), Context::new(MockDevice::new()).unwrap().stream().unwrap());
+    let numbers: Array<T, _> = random::normal(&simulated, shape, Key::new(5)).unwrap();
+    let elements = numbers.to_vec(&simulated).unwrap();
+    let x = Array::from_slice(&stream, shape, &elements).unwrap();
+    let mut result = Array::uninit_like(&stream, &x, Order::C).unwrap();
+    let before = context.device().function_statistics().launches;
+    math::softmax_into(&stream, &x, axis, &mut result.view_mut()).unwrap();
+    let launches = context.device().function_statistics().launches - before;
+    let due = in_three(&simulated, &numbers, axis);
+    assert_eq!(math::softmax(&simulated, &numbers, axis).unwrap().to_vec(&simulated).unwrap(), due);
+    assert_eq!(result.to_vec(&stream).unwrap(), due, "{shape:?}");
+    let found = math::log_softmax(&stream, &x, axis).unwrap().to_vec(&stream).unwrap();
+    let due = math::log_softmax(&simulated, &numbers, axis).unwrap().to_vec(&simulated).unwrap();
+    assert_eq!(found, due, "{shape:?}");
+    fake.assert_proper();
+    launches
+}
+
+#[test]
+fn a_row_in_registers_takes_one_launch() {
+    for shape in [[3, 4], [70, 12], [5, 132], [2, 1_028], [2, 16_384]] {
+        assert_eq!(compared::<f32>(&shape, 1), 1, "{shape:?}");
+    }
+    assert_eq!(compared::<f64>(&[2, 1_028], -1), 1);
+    // The twins: too long, no multiple of four, and along columns.
+    for (shape, axis) in [([1, 16_388], 1), ([3, 5], 1), ([20, 40], 0)] {
+        assert!(compared::<f32>(&shape, axis) > 1, "{shape:?}");
+    }
+}

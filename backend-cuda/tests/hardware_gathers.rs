@@ -1,0 +1,166 @@
+//! Proves on a real device that what is picked and put by index is what the simulator picks and
+//! puts, and shows how fast.
+//!
+//! Needs a CUDA device, so each test is ignored by default:
+//! `cargo test --release -p devarray-cuda --test hardware_gathers -- --ignored --nocapture
+//! --test-threads 1`.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[path = "common/gathers.rs"]
+mod gathers;
+
+use devarray::{
+    Array, Bool, Context, Error, Result, StreamHandle,
+    gather::{OutOfRange, Repeats},
+};
+use devarray_conformance::Harness;
+use devarray_cuda::CudaDevice;
+use gathers::{Dice, compare, signed};
+
+fn open() -> CudaDevice {
+    CudaDevice::open(0).expect("a CUDA device is needed")
+}
+
+fn stream() -> StreamHandle<CudaDevice> {
+    Context::new(open()).unwrap().stream().unwrap()
+}
+
+/// A number of the environment.
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |value| value.parse().unwrap())
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn every_law_with_many_cases() {
+    for law in devarray_conformance::gathers() {
+        let cases = usize::try_from(number("CASES", 2000)).unwrap();
+        let harness = Harness::new(|| Ok::<_, Error>(open())).with_cases(cases).with_seed(number("SEED", 1));
+        assert!(law.applies(&harness), "{}", law.full_name());
+        assert_eq!(law.check(&harness), Ok(()), "{}", law.full_name());
+        println!("{}: kept", law.full_name());
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn random_programs_are_the_simulators() {
+    let card = stream();
+    for which in number("FIRST", 0)..number("FIRST", 0) + number("PROGRAMS", 600) {
+        compare(&card, which, &[6, 40, 200]);
+    }
+    assert_eq!(card.context().take_errors(), []);
+}
+
+/// Every index wrong, of two streams at a time: each operation is told of, with its first index.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn many_wrong_indices_at_once() {
+    let context = Context::new(open()).unwrap();
+    let streams = [context.stream().unwrap(), context.stream().unwrap()];
+    let x = Array::<f32, _>::zeros(&streams[0], &[1000]).unwrap();
+    let wrong: Vec<i64> = (0..4_000_000).map(|at| 1000 + at).collect();
+    let by = Array::from_slice(&streams[0], &[wrong.len()], &wrong).unwrap();
+    streams[0].synchronize().unwrap();
+    for _ in 0..20 {
+        let taken = streams.each_ref().map(|stream| x.take(stream, &by, 0, OutOfRange::Error).unwrap());
+        let mut told = Vec::new();
+        for stream in &streams {
+            while let Err(error) = stream.synchronize() {
+                assert!(told.len() < 2, "{error}, after {told:?}");
+                told.push(error);
+            }
+        }
+        assert_eq!(told.len(), 2, "{told:?}");
+        for error in told {
+            assert!(matches!(error, Error::Index { error, .. } if error.bound == 1000), "{error}");
+        }
+        assert!(taken[1].to_vec(&streams[1]).unwrap().iter().all(|x| *x == 0.0));
+    }
+}
+
+/// Microseconds of the fastest of several runs of five calls.
+fn time(stream: &StreamHandle<CudaDevice>, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    const CALLS: usize = 5;
+    work()?;
+    let mut best = f64::INFINITY;
+    for _ in 0..9 {
+        let start = stream.record_timed()?;
+        for _ in 0..CALLS {
+            work()?;
+        }
+        let end = stream.record_timed()?;
+        end.event().synchronize()?;
+        let time = end.elapsed_since(&start)?.unwrap_or_default();
+        best = best.min(time.as_secs_f64() / CALLS as f64);
+    }
+    Ok(best * 1e6)
+}
+
+/// Bytes read and written, indices included, a second, beside a copy of as many bytes as are moved.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn speeds() {
+    let stream = stream();
+    const BYTES: usize = 512 << 20;
+    let from = Array::<f32, _>::zeros(&stream, &[BYTES / 4]).unwrap();
+    let mut to = Array::<f32, _>::zeros(&stream, &[BYTES / 4]).unwrap();
+    let memcpy = time(&stream, || to.view_mut().copy_from(&stream, &from)).unwrap();
+    println!("memcpy {:38.0} GB/s", 2.0 * BYTES as f64 / memcpy / 1e3);
+    let show = |what: &str, bytes: usize, micros: f64| {
+        let speed = bytes as f64 / micros / 1e3;
+        println!(
+            "{what:<34} {micros:8.1} us {speed:7.0} GB/s {:5.3} of memcpy",
+            micros_of(bytes, memcpy) / micros
+        );
+    };
+    fn micros_of(bytes: usize, memcpy: f64) -> f64 {
+        memcpy * bytes as f64 / (2.0 * BYTES as f64)
+    }
+    let mut dice = Dice(7);
+    for row_bytes in [16, 64, 128, 256, 512, 1024, 1000, 4096, 65536] {
+        let rows = BYTES / row_bytes;
+        let table = from.slice_axis(0, ..(rows * row_bytes / 4).cast_signed()).unwrap();
+        let table = table.reshape(&[rows, row_bytes / 4], devarray::Order::C).unwrap();
+        let mut into = to.view_mut().slice_axis(0, ..(rows * row_bytes / 4).cast_signed()).unwrap();
+        let mut into = into.reborrow().reshape(&[rows, row_bytes / 4], devarray::Order::C).unwrap();
+        let indices: Vec<i64> = (0..rows).map(|_| signed(dice.below(rows))).collect();
+        let by = Array::from_slice(&stream, &[rows], &indices).unwrap();
+        for (mode, name) in [(OutOfRange::Error, "error"), (OutOfRange::Wrap, "wrap")] {
+            let took = time(&stream, || table.take_into(&stream, &by, 0, mode, &mut into)).unwrap();
+            show(&format!("take {row_bytes} B rows, {name}"), rows * (2 * row_bytes + 8), took);
+        }
+        let order: Vec<i64> = (0..rows).rev().map(signed).collect();
+        let by = Array::from_slice(&stream, &[rows], &order).unwrap();
+        for (repeats, name) in [(Repeats::None, "none twice"), (Repeats::Last, "last stays")] {
+            let took =
+                time(&stream, || into.put(&stream, &by, &table, 0, OutOfRange::Error, repeats)).unwrap();
+            show(&format!("put {row_bytes} B rows, {name}"), rows * (2 * row_bytes + 8), took);
+        }
+    }
+    let len = BYTES / 8;
+    let near: Vec<i32> = (0..len).map(|at| i32::try_from(at ^ 5).unwrap()).collect();
+    let by = Array::from_slice(&stream, &[len], &near).unwrap();
+    let source = from.slice_axis(0, ..len.cast_signed()).unwrap();
+    let mut into = to.view_mut().slice_axis(0, ..len.cast_signed()).unwrap();
+    let took = time(&stream, || source.take_into(&stream, &by, 0, OutOfRange::Error, &mut into)).unwrap();
+    show("take f32 by near i32", len * 12, took);
+    let table = source.reshape(&[len / 1024, 1024], devarray::Order::C).unwrap();
+    let inside: Vec<i32> = (0..len).map(|at| i32::try_from((at * 7) % 1024).unwrap()).collect();
+    let by = Array::from_slice(&stream, &[len / 1024, 1024], &inside).unwrap();
+    let mut square = into.reborrow().reshape(&[len / 1024, 1024], devarray::Order::C).unwrap();
+    let took = time(&stream, || table.take_along_axis_into(&stream, &by, 1, OutOfRange::Error, &mut square))
+        .unwrap();
+    show("take_along_axis f32, rows of 1024", len * 12, took);
+    let mask: Vec<Bool> = (0..len).map(|_| Bool::from(dice.below(2) == 0)).collect();
+    let mask = Array::from_slice(&stream, &[len], &mask).unwrap();
+    let mut count = Array::zeros(&stream, &[]).unwrap();
+    let took =
+        time(&stream, || source.extract_into(&stream, &mask, &mut into, &mut count.view_mut())).unwrap();
+    show("extract f32, every other", len * (1 + 4 + 2), took);
+    let small = Array::from_slice(&stream, &[1000], &(0..1000).collect::<Vec<i32>>()).unwrap();
+    let mut few = Array::<f32, _>::zeros(&stream, &[1000]).unwrap();
+    let took = time(&stream, || source.take_into(&stream, &small, 0, OutOfRange::Error, &mut few.view_mut()))
+        .unwrap();
+    println!("take of 1000 f32 {took:27.1} us");
+}

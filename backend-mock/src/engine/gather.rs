@@ -1,0 +1,301 @@
+//! Elements picked and put by index, in a queue.
+
+use std::panic::Location;
+
+use devarray::{
+    Axes, Layout, NdLayout, Result,
+    backend::GatherOp,
+    gather::{
+        Direction, GatherOperation, GatherRun, Gathering, IndexError, IndexType, IndexedAxis, OutOfRange,
+        Repeats,
+    },
+};
+use smallvec::{SmallVec, smallvec};
+
+use super::{
+    Engine, Memory, Place,
+    compute::Elements,
+    execute::{Source, window},
+    op::{Reach, Work},
+    touch::Touch,
+};
+use crate::{
+    buffer::{BufferId, MockBuffer},
+    finding::{Access, Code, Finding, Operation},
+    judge::{ByteSet, Judge},
+};
+
+/// A gather or scatter, and its memory.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    operation: GatherOperation,
+    axis: Option<usize>,
+    direction: Direction,
+    out_of_range: OutOfRange,
+    repeats: Repeats,
+    shape: Axes<usize>,
+    indexed_axes: Vec<IndexedAxis>,
+    /// The element of index 0.
+    indexed: Elements,
+    /// The array that indices count in, whole.
+    whole: Elements,
+    indices: Elements,
+    index_type: IndexType,
+    positions: Axes<usize>,
+    mask: Option<Elements>,
+    elements: Elements,
+    /// The device it runs on, of the machine.
+    ordinal: usize,
+    location: &'static Location<'static>,
+    /// Bytes of what it picks from that had no value when it was enqueued.
+    missing: ByteSet,
+}
+
+/// What is wrong with a gather that ran.
+struct Mistake {
+    code: Code,
+    access: Access,
+    of: BufferId,
+    bytes: ByteSet,
+    help: &'static str,
+}
+
+impl Gathered {
+    pub(crate) fn of(
+        op: &GatherOp<'_, MockBuffer>,
+        ordinal: usize,
+        location: &'static Location<'static>,
+    ) -> Result<Self> {
+        let work = op.work();
+        let width = work.width_bytes;
+        let extents: Vec<usize> =
+            work.shape.iter().copied().chain(work.indexed_axes.iter().map(|axis| axis.extent)).collect();
+        let strides = work.indexed.strides().iter().copied();
+        let strides: Vec<isize> = strides.chain(work.indexed_axes.iter().map(|axis| axis.stride)).collect();
+        let whole = Layout::new(&extents, &strides, work.indexed.offset())?;
+        let mask = op.mask().zip(work.mask).map(|(buffer, layout)| Elements::of(buffer, layout, 1));
+        Ok(Self {
+            operation: work.operation,
+            axis: work.axis,
+            direction: work.direction,
+            out_of_range: work.out_of_range,
+            repeats: work.repeats,
+            shape: work.shape.into(),
+            indexed_axes: work.indexed_axes.to_vec(),
+            indexed: Elements::of(op.indexed(), work.indexed, width),
+            whole: Elements::of(op.indexed(), &whole, width),
+            indices: Elements::of(op.indices(), work.indices, work.index_type.len_bytes()),
+            index_type: work.index_type,
+            positions: work.positions.into(),
+            mask,
+            elements: Elements::of(op.elements(), work.elements, width),
+            ordinal,
+            location,
+            missing: ByteSet::default(),
+        })
+    }
+
+    fn work(&self) -> Gathering<'_> {
+        Gathering {
+            operation: self.operation,
+            axis: self.axis,
+            direction: self.direction,
+            out_of_range: self.out_of_range,
+            repeats: self.repeats,
+            width_bytes: self.elements.item_bytes,
+            shape: &self.shape,
+            indexed_axes: &self.indexed_axes,
+            indexed: &self.indexed.layout,
+            indices: &self.indices.layout,
+            index_type: self.index_type,
+            positions: &self.positions,
+            mask: self.mask.as_ref().map(|mask| &mask.layout),
+            elements: &self.elements.layout,
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.operation.name()
+    }
+
+    /// Bytes that it writes, at most.
+    pub(super) fn len_bytes(&self) -> usize {
+        self.elements.layout.len() * self.elements.item_bytes
+    }
+
+    /// What it picks from, which is read where indices or the mask say; and what it writes.
+    fn ends(&self) -> (&Elements, &Elements) {
+        match self.direction {
+            Direction::Gather => (&self.whole, &self.elements),
+            Direction::Scatter => (&self.elements, &self.whole),
+        }
+    }
+
+    /// Its sides: first what it picks from, last what it writes.
+    fn sides(&self) -> SmallVec<[(&Elements, Access); 4]> {
+        let (from, to) = self.ends();
+        let mut sides: SmallVec<[(&Elements, Access); 4]> =
+            smallvec![(from, Access::Read), (&self.indices, Access::Read)];
+        sides.extend(self.mask.as_ref().map(|mask| (mask, Access::Read)));
+        sides.push((to, Access::Write));
+        sides
+    }
+
+    pub(super) fn reaches(&self) -> SmallVec<[Reach; 2]> {
+        self.sides().into_iter().map(|(side, access)| side.reach(access)).collect()
+    }
+
+    pub(super) fn touches(&self) -> SmallVec<[Touch; 2]> {
+        let touch = |(side, access): (&Elements, Access)| Touch {
+            place: Place::Device(side.buffer),
+            bytes: side.bytes(),
+            access,
+        };
+        self.sides().into_iter().map(touch).collect()
+    }
+
+    /// Remembers what has no value yet: which elements are picked is not known before it runs, and
+    /// by then more may have been written.
+    pub(super) fn note_missing(&mut self, judge: &Judge) {
+        let (from, _) = self.ends();
+        self.missing = judge.missing(from.buffer, &from.bytes());
+    }
+
+    /// Does it, whole. Answers an index that is out of range, and what is wrong.
+    fn run(&self, memory: &mut Memory) -> (Option<IndexError>, Vec<Mistake>) {
+        let (from, to) = self.ends();
+        let (mut moved, mut runs, mut unwritten) = (Vec::new(), Vec::new(), None);
+        let error = {
+            let [picked, indices] = [from, &self.indices].map(|side| Source::new(memory, side.buffer));
+            let mask = self.mask.as_ref().map(|mask| Source::new(memory, mask.buffer));
+            let read_index = |at: usize| {
+                let mut bytes = [0; 8];
+                indices.read(self.indices.place(at), &mut bytes[..self.index_type.len_bytes()]);
+                let [a, b, c, d, ..] = bytes;
+                match self.index_type {
+                    IndexType::I32 => i64::from(i32::from_le_bytes([a, b, c, d])),
+                    IndexType::U32 => i64::from(u32::from_le_bytes([a, b, c, d])),
+                    IndexType::I64 => i64::from_le_bytes(bytes),
+                }
+            };
+            let is_chosen = |at: usize| {
+                let mut byte = [0];
+                if let (Some(mask), Some(of)) = (&mask, &self.mask) {
+                    mask.read(of.place(at), &mut byte);
+                }
+                byte[0] != 0
+            };
+            self.work().visit(read_index, is_chosen, |run| {
+                let (source, target) = match (self.direction, run.indexed) {
+                    (Direction::Gather, indexed) => {
+                        (indexed.map(|at| (at, run.indexed_stride)), (run.element, run.element_stride))
+                    }
+                    (Direction::Scatter, Some(at)) => {
+                        (Some((run.element, run.element_stride)), (at, run.indexed_stride))
+                    }
+                    (Direction::Scatter, None) => return,
+                };
+                if let Some(source) = source {
+                    unwritten = unwritten.take().or_else(|| self.first_missing(from, source, run));
+                }
+                for at in 0..run.len {
+                    let start = moved.len();
+                    moved.resize(start + from.item_bytes, 0);
+                    if let Some((first, stride)) = source {
+                        picked.read(from.place(step(first, stride, at)), &mut moved[start..]);
+                    }
+                }
+                runs.push((target, run.len));
+            })
+        };
+        let mut mistakes: Vec<Mistake> = unwritten.into_iter().collect();
+        mistakes.extend(self.repeated(to, &runs));
+        let bytes = memory.bytes_mut(to.buffer);
+        let mut moved = moved.chunks_exact(to.item_bytes);
+        for ((first, stride), len) in runs {
+            for (at, item) in (0..len).zip(&mut moved) {
+                let start = to.place(step(first, stride, at));
+                let into = window(bytes, start..start + item.len());
+                let there = into.len();
+                into.copy_from_slice(&item[..there]);
+            }
+        }
+        (error, mistakes)
+    }
+
+    /// What a run picks that had no value.
+    fn first_missing(
+        &self,
+        from: &Elements,
+        (first, stride): (usize, isize),
+        run: GatherRun,
+    ) -> Option<Mistake> {
+        if self.missing.is_empty() {
+            return None;
+        }
+        let stride_bytes = stride * from.item_bytes.cast_signed();
+        let axis = [(stride_bytes, run.len)].into_iter();
+        let read = ByteSet::strided(from.place(first), from.item_bytes, axis);
+        let bytes = ByteSet::range(self.missing.first_common(&read)?);
+        let help = "help: fill the array, or make it with `zeros`, before it is read";
+        Some(Mistake { code: Code::Uninitialized, access: Access::Read, of: from.buffer, bytes, help })
+    }
+
+    /// An element that is put twice, although the caller said that none is.
+    fn repeated(&self, to: &Elements, runs: &[((usize, isize), usize)]) -> Option<Mistake> {
+        if self.direction == Direction::Gather || self.repeats == Repeats::Last {
+            return None;
+        }
+        // Runs of one place start there, and others share nothing with them.
+        let mut starts: Vec<usize> = runs.iter().map(|((first, _), _)| *first).collect();
+        starts.sort_unstable();
+        let twice = starts.windows(2).find(|pair| pair[0] == pair[1])?;
+        let start = to.place(twice[0]);
+        let bytes = ByteSet::range(start..start + to.item_bytes);
+        let help = "help: with `Repeats::Last` the last of them stays";
+        Some(Mistake { code: Code::RepeatedIndex, access: Access::Write, of: to.buffer, bytes, help })
+    }
+}
+
+impl Elements {
+    /// Where an element is in its memory, in bytes.
+    fn place(&self, at: usize) -> usize {
+        (at * self.item_bytes).saturating_add_signed(self.start_bytes)
+    }
+}
+
+fn step(first: usize, stride: isize, at: usize) -> usize {
+    first.wrapping_add_signed(stride.wrapping_mul(at.cast_signed()))
+}
+
+impl Engine {
+    /// Runs the gather in front of a lane, whole. True: nothing of it is left.
+    pub(super) fn run_gather(&mut self, lane: usize) -> bool {
+        let Some(op) = self.lanes.front_mut(lane) else { return true };
+        let number = op.number;
+        let Work::Gather(gathered) = &op.work else { return true };
+        let operation = Operation {
+            number,
+            kind: gathered.name(),
+            stream: Some(lane),
+            location: gathered.location,
+            argument: None,
+        };
+        let (error, mistakes) = gathered.run(&mut self.memory);
+        self.ledger.index_errors.extend(error.map(|error| (gathered.ordinal, error)));
+        for Mistake { code, access, of, bytes, help } in mistakes {
+            let len_bytes = self.memory.place_of(of).map_or(bytes.span().end, |(_, len_bytes)| len_bytes);
+            let memory = crate::Memory::Device { id: of, len_bytes };
+            let finding = Finding::new(code, operation, access, memory, bytes.span()).note(help.to_owned());
+            self.add_finding(Some(Box::new(finding)));
+        }
+        true
+    }
+
+    /// Takes the oldest index that an operation of a device found to be out of range.
+    pub(crate) fn take_index_error(&mut self, ordinal: usize) -> Option<IndexError> {
+        let errors = &mut self.ledger.index_errors;
+        let oldest = errors.iter().position(|(of, _)| *of == ordinal)?;
+        errors.remove(oldest).map(|(_, error)| error)
+    }
+}

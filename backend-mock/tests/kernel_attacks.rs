@@ -1,0 +1,240 @@
+//! Attempts to break the simulator by what host functions do: calls into the device, panics, writes
+//! of what lies there anyway, arguments without elements; and what findings say of arguments.
+#![allow(unsafe_code)] // host functions that are wrong on purpose; unchecked streams
+#![allow(clippy::unwrap_used)] // tests
+
+use std::{
+    panic::panic_any,
+    sync::{Mutex, PoisonError},
+};
+
+use devarray::{
+    Array, Context, Order, Result, StreamHandle,
+    kernel::{Grid, Image, In, Out, Strided, has_len},
+};
+use devarray_mock::{Code, Finding, MockDevice, Schedule};
+
+fn open(schedule: Schedule) -> (MockDevice, StreamHandle<MockDevice>) {
+    let device = MockDevice::builder().schedule(schedule).check_kernels(true).lints(true).build();
+    let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+    (device, stream)
+}
+
+/// The only finding of a device.
+fn only(device: &MockDevice) -> (Code, String) {
+    let findings: Vec<Finding> = device.report().findings;
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    (findings[0].code, findings[0].to_string())
+}
+
+/// What a host function can reach, though it is not an argument.
+static WITHIN_REACH: Mutex<Option<StreamHandle<MockDevice>>> = Mutex::new(None);
+
+devarray::kernel! {
+    /// Calls the device that runs it, or another one, if it is told to.
+    struct Calls(to: Out<u32>, what: u32);
+    image = Image::none();
+    launch { Grid::elements(to.len(), 32) }
+    host {
+        to.fill(1);
+        let stream = WITHIN_REACH.lock().unwrap_or_else(PoisonError::into_inner);
+        match (what, stream.as_ref()) {
+            (1, Some(stream)) => drop(Array::<u8, _>::zeros(stream, &[4])),
+            (2, Some(stream)) => stream.synchronize().unwrap(),
+            (3, Some(stream)) => drop(stream.context().device().report()),
+            (4, _) => drop(Context::new(MockDevice::new())),
+            _ => {}
+        }
+    }
+}
+
+/// All in one test: what is in reach is one for the program.
+#[test]
+fn a_host_function_that_calls_a_device_is_found_and_nothing_waits_for_ever() {
+    for (schedule, what) in
+        [Schedule::Eager, Schedule::Lazy].into_iter().flat_map(|s| (0..5).map(move |w| (s.clone(), w)))
+    {
+        let (device, stream) = open(schedule);
+        *WITHIN_REACH.lock().unwrap_or_else(PoisonError::into_inner) = Some(stream.clone());
+        let mut to = Array::full(&stream, &[3], 7).unwrap();
+        Calls::launch(&stream, &mut to, what).unwrap();
+        // The program goes on.
+        let mut more = Array::full(&stream, &[3], 7).unwrap();
+        Calls::launch(&stream, &mut more, 0).unwrap();
+        assert_eq!(more.to_vec(&stream).unwrap(), [1; 3]);
+        assert_eq!(to.to_vec(&stream).unwrap(), [1; 3], "what it wrote before");
+        if what == 0 {
+            assert_eq!(device.report().findings, [], "the twin");
+            continue;
+        }
+        let (code, text) = only(&device);
+        assert_eq!(code, Code::HostPanicked);
+        assert!(text.contains("the host function of `Calls` called a device, which waits for it"), "{text}");
+    }
+    *WITHIN_REACH.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+devarray::kernel! {
+    /// Panics with what is no text.
+    struct PanicsOddly(to: Out<u32>, panics: u32);
+    image = Image::none();
+    launch { Grid::elements(to.len(), 32) }
+    host {
+        if panics == 1 {
+            panic_any(vec![1, 2, 3]);
+        }
+        to.fill(panics);
+    }
+}
+
+#[test]
+fn a_panic_stops_its_own_launch_alone() {
+    let (device, stream) = open(Schedule::Lazy);
+    let other = stream.context().stream().unwrap();
+    let (mut one, mut two) = (Array::full(&stream, &[2], 9).unwrap(), Array::full(&other, &[2], 9).unwrap());
+    PanicsOddly::launch(&stream, &mut one, 1).unwrap();
+    PanicsOddly::launch(&other, &mut two, 3).unwrap();
+    PanicsOddly::launch(&other, &mut one, 5).unwrap(); // waits for the one that panics
+    assert_eq!((one.to_vec(&stream).unwrap(), two.to_vec(&stream).unwrap()), (vec![5; 2], vec![3; 2]));
+    assert_eq!(only(&device).0, Code::HostPanicked);
+}
+
+devarray::kernel! {
+    /// Writes one byte behind its elements.
+    struct WritesByte(to: Out<u8>, byte: u8, behind: u8);
+    image = Image::none();
+    launch { Grid::elements(to.len(), 32) }
+    host {
+        to.fill(3);
+        if behind == 1 {
+            // SAFETY: inside the guard of the simulator; that is the mistake to be found.
+            unsafe { to.as_mut_ptr().wrapping_add(to.len()).write(byte) };
+        }
+    }
+}
+
+/// The guards hold a pattern, and a second run another one: a write of either shows in one of them.
+#[test]
+fn a_write_outside_of_what_lies_there_anyway_is_found() {
+    for byte in [0, 0x3F, 0x5A, 0xFF] {
+        for behind in [0, 1] {
+            let (device, stream) = open(Schedule::Lazy);
+            let mut to = Array::full(&stream, &[5], 1_u8).unwrap();
+            WritesByte::launch(&stream, &mut to, byte, behind).unwrap();
+            assert_eq!(to.to_vec(&stream).unwrap(), [3; 5]);
+            if behind == 0 {
+                assert_eq!(device.report().findings, [], "the twin");
+            } else {
+                let (code, text) = only(&device);
+                assert_eq!(code, Code::OutsideArgument, "{byte:#x}: {text}");
+                assert!(text.contains("argument `to` of kernel `WritesByte`"), "{text}");
+            }
+        }
+    }
+}
+
+devarray::kernel! {
+    /// to = one + two, of any strides.
+    struct Add(one: In<f32, Strided<1>>, two: In<f32, Strided<1>>, to: Out<f32>);
+    image = Image::none();
+    launch { has_len(one, to.len())?; has_len(two, to.len())?; Grid::elements(to.len(), 32) }
+    host {
+        for (to, (one, two)) in to.iter_mut().zip(one.iter().zip(two.iter())) {
+            *to = one + two;
+        }
+    }
+}
+
+#[test]
+fn one_memory_may_be_read_by_several_arguments_and_one_kernel_run_on_several_devices() -> Result<()> {
+    for _ in 0..2 {
+        let (device, stream) = open(Schedule::Lazy);
+        let x = Array::from_slice(&stream, &[4], &[1.0_f32, 2.0, 3.0, 4.0])?;
+        let mut to = Array::uninit(&stream, &[4])?;
+        Add::launch(&stream, &x.view(), &x.view().flip(&[0])?, &mut to)?;
+        assert_eq!(to.to_vec(&stream)?, [5.0; 4]);
+        let one = x.slice_axis(0, ..1)?.broadcast_to(&[4])?;
+        Add::launch(&stream, &one, &x, &mut to)?;
+        assert_eq!(to.to_vec(&stream)?, [2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(device.report().findings, []);
+    }
+    Ok(())
+}
+
+/// A kernel on one stream, and then a fill of what it read on another, or the other way round.
+fn unordered(kernel_first: bool) -> String {
+    let (device, stream) = open(Schedule::Lazy);
+    let context = stream.context();
+    // SAFETY: deliberately not ordered; on the simulator that is defined.
+    let one = unsafe { context.unchecked_stream() }.unwrap();
+    // SAFETY: as above.
+    let two = unsafe { context.unchecked_stream() }.unwrap();
+    let (x, mut y) = (Array::full(&one, &[16], 1.0_f32).unwrap(), Array::full(&one, &[16], 2.0_f32).unwrap());
+    let mut z = Array::full(&one, &[16], 0.0_f32).unwrap();
+    one.synchronize().unwrap();
+    if kernel_first {
+        Add::launch(&two, &x, &y, &mut z).unwrap();
+        y.view_mut().fill(&one, 3.0).unwrap();
+    } else {
+        y.view_mut().fill(&one, 3.0).unwrap();
+        Add::launch(&two, &x, &y, &mut z).unwrap();
+    }
+    let (code, text) = only(&device);
+    assert_eq!(code, Code::Race);
+    one.wait(&two.record().unwrap()).unwrap();
+    text
+}
+
+#[test]
+fn a_missing_wait_names_kernel_and_argument_whichever_came_first() {
+    let text = unordered(true);
+    assert!(text.contains("reaches it as argument `two` of kernel `Add`"), "{text}");
+    let text = unordered(false);
+    assert!(text.contains("it is argument `two` of kernel `Add`"), "{text}");
+}
+
+/// An array that is made and filled on one stream, and read by a kernel on another that waits for
+/// what `record_at` comes after: nothing, the allocation, or the last write.
+fn made_elsewhere(record_at: usize) -> Vec<Finding> {
+    let (device, stream) = open(Schedule::Lazy);
+    let context = stream.context();
+    // SAFETY: deliberately not ordered; on the simulator that is defined.
+    let one = unsafe { context.unchecked_stream() }.unwrap();
+    // SAFETY: as above.
+    let two = unsafe { context.unchecked_stream() }.unwrap();
+    let mut z = Array::full(&two, &[16], 0.0_f32).unwrap();
+    let mut x = Array::<f32, _>::uninit(&one, &[16]).unwrap();
+    let allocated = one.record().unwrap();
+    x.view_mut().fill(&one, 1.0).unwrap();
+    let doubled = x.view().to_contiguous(&one, Order::C).unwrap();
+    x.view_mut().copy_from(&one, &doubled).unwrap();
+    let written = one.record().unwrap();
+    match record_at {
+        0 => {}
+        1 => two.wait(&allocated).unwrap(),
+        _ => two.wait(&written).unwrap(),
+    }
+    Add::launch(&two, &x, &x, &mut z).unwrap();
+    let findings = device.report().findings;
+    one.wait(&two.record().unwrap()).unwrap();
+    stream.synchronize().unwrap();
+    findings
+}
+
+#[test]
+fn the_help_names_the_edge_that_is_enough() {
+    let [finding] = &made_elsewhere(0)[..] else { panic!("one finding") };
+    assert_eq!(finding.code, Code::UseBeforeAlloc);
+    let last_write = finding.notes.iter().find_map(|note| {
+        let (_, rest) = note.split_once("help: record an event on stream ")?;
+        rest.split_once(" after #")?.1.split_once(',')?.0.parse::<u64>().ok()
+    });
+    // Behind the allocation, its record, the fill, an allocation and two copies: the second copy.
+    let allocation = finding.with[0].0.number;
+    assert_eq!(last_write, Some(allocation + 5), "{finding}");
+    // That edge is enough, and the weaker one, from the allocation, is not.
+    assert_eq!(made_elsewhere(2), []);
+    let [race] = &made_elsewhere(1)[..] else { panic!("one finding") };
+    assert_eq!(race.code, Code::Race);
+    assert!(race.to_string().contains(&format!("after #{}", allocation + 5)), "{race}");
+}

@@ -1,0 +1,133 @@
+//! What is wrong with elements picked and put by index: elements that nobody wrote, exactly those;
+//! two for one place; work that is not in order.
+
+use devarray::{
+    Array, Context, Error, Result, StreamHandle,
+    gather::{OutOfRange, Repeats},
+};
+use devarray_mock::{Code, MockDevice, Site};
+
+const ERROR: OutOfRange = OutOfRange::Error;
+
+fn open() -> Result<(MockDevice, StreamHandle<MockDevice>)> {
+    let device = MockDevice::new();
+    let stream = Context::new(device.clone())?.stream()?;
+    Ok((device, stream))
+}
+
+fn codes(device: &MockDevice) -> Vec<(Code, usize)> {
+    device.report().findings.iter().map(|finding| (finding.code, finding.bytes.start)).collect()
+}
+
+/// Of four rows the last is never written. Taking the others is right, whatever is written later.
+#[test]
+fn picking_what_nobody_wrote_is_found_of_exactly_that() -> Result<()> {
+    for (picked, late, due) in
+        [(&[0, 2, 1][..], false, None), (&[1, 3], false, Some(24)), (&[3], true, Some(24))]
+    {
+        let (device, stream) = open()?;
+        let mut x = Array::<u32, _>::uninit(&stream, &[4, 2])?;
+        x.view_mut().slice_axis(0, ..3)?.fill(&stream, 1)?;
+        let by = Array::from_slice(&stream, &[picked.len()], picked)?;
+        let taken = x.take(&stream, &by, 0, ERROR)?;
+        if late {
+            x.view_mut().fill(&stream, 2)?;
+        }
+        stream.synchronize()?;
+        let due: Vec<_> = due.map(|at| (Code::Uninitialized, at)).into_iter().collect();
+        drop(taken);
+        assert_eq!(codes(&device), due, "{picked:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn indices_and_values_that_nobody_wrote_are_found() -> Result<()> {
+    let (device, stream) = open()?;
+    let mut x = Array::<u8, _>::zeros(&stream, &[4])?;
+    let by = Array::<i32, _>::uninit(&stream, &[2])?;
+    let _ = x.take(&stream, &by, 0, OutOfRange::Wrap)?;
+    assert_eq!(device.first_finding().map(|finding| finding.code), Some(Code::Uninitialized));
+
+    let (by, values) = (Array::from_slice(&stream, &[1], &[0])?, Array::<u8, _>::uninit(&stream, &[1])?);
+    x.view_mut().put(&stream, &by, &values, 0, ERROR, Repeats::None)?;
+    stream.synchronize()?;
+    assert_eq!(device.report().findings.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn an_index_that_comes_twice_is_found_where_none_was_promised() -> Result<()> {
+    for (by, repeats, due) in [
+        ([1, 0, 1], Repeats::None, Some((Code::RepeatedIndex, 2))),
+        ([1, 0, -3], Repeats::None, Some((Code::RepeatedIndex, 0))),
+        ([1, 0, 1], Repeats::Last, None),
+        ([2, 0, 1], Repeats::None, None),
+    ] {
+        let (device, stream) = open()?;
+        let mut x = Array::<u16, _>::zeros(&stream, &[3])?;
+        let by = Array::from_slice(&stream, &[3], &by)?;
+        let values = Array::from_slice(&stream, &[3], &[7_u16, 8, 9])?;
+        x.view_mut().put(&stream, &by, &values, 0, ERROR, repeats)?;
+        stream.synchronize()?;
+        assert_eq!(codes(&device), due.into_iter().collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
+/// The index array is read when the gather runs: what overwrites it is ordered after that, or races.
+#[test]
+fn a_race_on_indices_is_found() -> Result<()> {
+    for waits in [true, false] {
+        let device = MockDevice::new();
+        let context = Context::new(device.clone())?;
+        let one = context.stream()?;
+        let x = Array::from_slice(&one, &[3], &[5_u8, 6, 7])?;
+        let mut by = Array::from_slice(&one, &[2], &[2, 0])?;
+        one.synchronize()?;
+        let taken = x.take(&one, &by, 0, ERROR)?;
+        let two = context.strict_stream()?;
+        if waits {
+            two.wait(&one.record()?)?;
+        }
+        let written = by.view_mut().fill(&two, 1);
+        match written {
+            Ok(()) => assert!(waits),
+            Err(error) => assert!(!waits && matches!(error, Error::Hazard { .. }), "{error}"),
+        }
+        assert_eq!(taken.to_vec(&one)?, [7, 5]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_gather_that_failed_changed_nothing() -> Result<()> {
+    let (device, stream) = open()?;
+    let mut x = Array::from_slice(&stream, &[2], &[1_u8, 2])?;
+    let by = Array::from_slice(&stream, &[2], &[1, 0])?;
+    let planned = Error::Driver { backend: "mock", operation: "put", code: 1, name: "planned".to_owned() };
+    device.fail_next(Site::Gather, planned.clone());
+    let values = Array::from_slice(&stream, &[2], &[8_u8, 9])?;
+    let failed = x.view_mut().put(&stream, &by, &values, 0, ERROR, Repeats::None);
+    assert_eq!(failed, Err(planned));
+    assert_eq!(x.to_vec(&stream)?, [1, 2]);
+    x.view_mut().put(&stream, &by, &values, 0, ERROR, Repeats::None)?;
+    assert_eq!(x.to_vec(&stream)?, [9, 8]);
+    assert_eq!("gather".parse(), Ok(Site::Gather));
+    Ok(())
+}
+
+/// Two devices of a machine have their own.
+#[test]
+fn each_device_tells_of_its_own() -> Result<()> {
+    let (device, stream) = open()?;
+    let other = Context::new(device.sibling())?.stream()?;
+    let x = Array::<u8, _>::zeros(&stream, &[2])?;
+    let by = Array::from_slice(&stream, &[1], &[2])?;
+    let _ = x.take(&stream, &by, 0, ERROR)?;
+    let event = stream.record()?;
+    while !event.query()? {}
+    other.synchronize()?;
+    assert!(matches!(stream.synchronize(), Err(Error::Index { .. })), "a query is no wait");
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! Arrays made of arrays by calls that are no function of an element.
+
+use devarray::{
+    ArrayView, ArrayViewMut, ErasedArray, ErasedView, ErasedViewMut, StreamHandle,
+    backend::Compute,
+    function::{ElementType, Float, FunctionError, FunctionErrorKind},
+    math,
+    random::{self, Key},
+};
+
+/// What is made of the elements of one array of `f32` or `f64`: as many of the same type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Whole {
+    /// Their exponentials over the sum of these along an axis.
+    Softmax(isize),
+    /// The logarithm of that.
+    LogSoftmax(isize),
+    /// Random numbers in their places, of the normal distribution. The elements are not read.
+    Normal,
+    /// Random numbers from 0 up to 1, likewise.
+    Uniform,
+}
+
+impl Whole {
+    /// What has this name, along these axes.
+    #[must_use]
+    pub fn named(name: &str, axes: Option<&[isize]>) -> Option<Self> {
+        match (name, axes) {
+            ("softmax", Some(&[axis])) => Some(Self::Softmax(axis)),
+            ("log_softmax", Some(&[axis])) => Some(Self::LogSoftmax(axis)),
+            ("normal", None) => Some(Self::Normal),
+            ("uniform", None) => Some(Self::Uniform),
+            _ => None,
+        }
+    }
+
+    /// The result in a new array. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// The elements are of another type, and what the library answers.
+    pub fn compute<D: Compute>(
+        self,
+        stream: &StreamHandle<D>,
+        (x, of): (&ErasedView<'_, D>, ElementType),
+    ) -> devarray::Result<ErasedArray<D>> {
+        let mut result = ErasedArray::uninit(stream, x.shape(), of.len_bytes())?;
+        self.compute_into(stream, (x, of), &mut result.view_mut())?;
+        Ok(result)
+    }
+
+    /// The result into elements that exist. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`compute`](Self::compute).
+    pub fn compute_into<D: Compute>(
+        self,
+        stream: &StreamHandle<D>,
+        (x, of): (&ErasedView<'_, D>, ElementType),
+        result: &mut ErasedViewMut<'_, D>,
+    ) -> devarray::Result<()> {
+        match of {
+            ElementType::F32 => self.of::<f32, D>(stream, x, result),
+            ElementType::F64 => self.of::<f64, D>(stream, x, result),
+            other => {
+                let message = format!("elements of f32 or f64 are taken, not {other}");
+                Err(FunctionError::new(FunctionErrorKind::Type, message).into())
+            }
+        }
+    }
+
+    fn of<T: Float, D: Compute>(
+        self,
+        stream: &StreamHandle<D>,
+        x: &ErasedView<'_, D>,
+        result: &mut ErasedViewMut<'_, D>,
+    ) -> devarray::Result<()> {
+        let x = ArrayView::<T, D>::from_erased(x.clone())?;
+        let mut result = ArrayViewMut::<T, D>::from_erased(result.reborrow())?;
+        match self {
+            Self::Softmax(axis) => math::softmax_into(stream, &x, axis, &mut result),
+            Self::LogSoftmax(axis) => math::log_softmax_into(stream, &x, axis, &mut result),
+            Self::Normal => random::normal_into(stream, &mut result, Key::new(1)),
+            Self::Uniform => random::uniform_into(stream, &mut result, Key::new(1)),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Who else uses the memory of an array, and what is known of order with them.
+
+use std::sync::{
+    Arc,
+    atomic::{
+        AtomicBool,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+use devarray::backend::ForeignStream;
+use devarray_interop::{Consumer, Result};
+
+/// Who lent the memory, and whether other code was shown it.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    lender: Option<Arc<Lender>>,
+    /// What other code did on the default stream comes before what is done here.
+    shown: AtomicBool,
+}
+
+/// Who lent memory. All arrays in the memory share it.
+#[derive(Debug)]
+struct Lender {
+    stream: ForeignStream,
+    /// Our stream did not wait for the lender's when the memory came in: it does when the memory is
+    /// first used. Most arrays that only pass through are never waited for.
+    waits_later: bool,
+    /// Our stream waits for the lender's before anything else, or did.
+    awaited: AtomicBool,
+    /// The memory was in use here, or by other code in the order of our stream.
+    used: AtomicBool,
+    /// It went on to the lender's stream with nothing said about when it comes back.
+    onward: AtomicBool,
+}
+
+impl Others {
+    /// Memory that a stream of other code lent. Our stream waits for it already.
+    pub(crate) fn lent_by(stream: ForeignStream) -> Self {
+        Self::of(stream, false)
+    }
+
+    /// Memory that a stream of other code lent, for which ours is to wait before the memory is
+    /// used. Not the default stream of a thread, which is another one on another thread.
+    pub(crate) fn to_await(stream: ForeignStream) -> Self {
+        Self::of(stream, true)
+    }
+
+    fn of(stream: ForeignStream, waits_later: bool) -> Self {
+        debug_assert!(!waits_later || stream != ForeignStream::PER_THREAD, "another one on another thread");
+        let [awaited, used, onward] = [!waits_later, false, false].map(AtomicBool::new);
+        let lender = Lender { stream, waits_later, awaited, used, onward };
+        Self { lender: Some(Arc::new(lender)), shown: AtomicBool::new(false) }
+    }
+
+    /// The promises of another array in the same memory.
+    pub(crate) fn beside(&self) -> Self {
+        Self { lender: self.lender.clone(), shown: AtomicBool::new(self.shown.load(Relaxed)) }
+    }
+
+    /// Other code is shown the memory.
+    pub(crate) fn show(&self) {
+        self.shown.store(true, Relaxed);
+    }
+
+    /// The memory is in use here from now on: makes our stream wait for the lender's, by `wait`, if
+    /// it has not so far.
+    pub(crate) fn begin(&self, wait: impl FnOnce(ForeignStream) -> Result<()>) -> Result<()> {
+        let Some(lender) = self.lender.as_deref() else { return Ok(()) };
+        if !lender.awaited.load(Acquire) || lender.onward.load(Acquire) {
+            wait(lender.stream)?;
+            lender.awaited.store(true, Release);
+        }
+        lender.used.store(true, Release);
+        Ok(())
+    }
+
+    /// As [`begin`](Self::begin), and our stream waits for other code that was shown the memory.
+    pub(crate) fn settle(&self, wait: impl Fn(ForeignStream) -> Result<()>) -> Result<()> {
+        self.begin(&wait)?;
+        if self.shown.load(Relaxed) { wait(ForeignStream::LEGACY) } else { Ok(()) }
+    }
+
+    /// Whether the memory can go to a consumer without a word on order: it works where the lender
+    /// does, and nothing was done here in between. Then it counts as gone there.
+    pub(crate) fn goes_onward_to(&self, consumer: Consumer, is_host: bool) -> bool {
+        let Some(lender) = self.lender.as_deref() else { return false };
+        let same = match consumer {
+            Consumer::Stream(stream) | Consumer::StreamForNow(stream) => {
+                lender.waits_later && stream == lender.stream
+            }
+            Consumer::Host => is_host,
+            _ => false,
+        };
+        let onward = same && !lender.used.load(Acquire);
+        if onward {
+            lender.onward.store(true, Release);
+        }
+        onward
+    }
+
+    /// The lender's stream, if it has to wait for work here when the memory is given back.
+    pub(crate) fn owed(&self) -> Option<ForeignStream> {
+        self.lender.as_deref().filter(|lender| lender.used.load(Acquire)).map(|lender| lender.stream)
+    }
+}

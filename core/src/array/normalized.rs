@@ -1,0 +1,110 @@
+//! Elements along an axis, each with the greatest and a sum of all of them.
+
+use std::sync::OnceLock;
+
+use super::{
+    ErasedArray, ErasedView, ErasedViewMut,
+    reduce::{Reduced, check_shape, operands, permuted},
+};
+use crate::{
+    Result,
+    backend::Compute,
+    function::{ElementType, Function, FunctionError, ReduceOperation, Reduction, interpreter::Reducing},
+    layout::{Axes, Layout, Order},
+    operations::Elements,
+    stream::StreamHandle,
+};
+
+/// What is computed of an element `x0`, the greatest `x1`, and the sum `x2` of what the second gives.
+struct Functions {
+    element: Function,
+    summed: Function,
+    last: Function,
+}
+
+/// What is made of elements along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Normalization {
+    Softmax,
+    LogSoftmax,
+}
+
+impl Normalization {
+    fn functions(self, of: ElementType) -> Result<&'static Functions, FunctionError> {
+        static KNOWN: [[OnceLock<Functions>; 4]; 2] = [const { [const { OnceLock::new() }; 4] }; 2];
+        let of_type = match of {
+            ElementType::F16 => 0,
+            ElementType::BF16 => 1,
+            ElementType::F32 => 2,
+            _ => 3,
+        };
+        let (which, last) = match self {
+            Self::Softmax => (0, "exp(x0 - x1) / x2"),
+            Self::LogSoftmax => (1, "x0 - x1 - log(x2)"),
+        };
+        let known = &KNOWN[which][of_type];
+        if let Some(functions) = known.get() {
+            return Ok(functions);
+        }
+        let types = [of; 3];
+        let functions = Functions {
+            element: Function::parse("x0", &types[..1], &[])?,
+            summed: Function::parse("exp(x0 - x1)", &types[..2], &[])?,
+            last: Function::parse(last, &types, &[])?,
+        };
+        Ok(known.get_or_init(|| functions))
+    }
+
+    /// Computes it of elements of a float type along an axis. Does not synchronize.
+    #[track_caller]
+    pub(crate) fn compute<D: Compute>(
+        self,
+        stream: &StreamHandle<D>,
+        (x, of): (&ErasedView<'_, D>, ElementType),
+        axis: isize,
+        result: &mut ErasedViewMut<'_, D>,
+    ) -> Result<()> {
+        let Functions { element, summed, last } = self.functions(of)?;
+        let greatest = Reduction::new(ReduceOperation::Maximum).axes(&[axis]);
+        let inputs = [x.clone()];
+        let reduced = Reduced::of(element, &inputs, Some(&[axis]))?;
+        check_shape(&reduced.shape, result.shape())?;
+        if result.layout().is_empty() {
+            // It says whether that is an error.
+            return element.reduce(stream, &inputs, &[], &greatest).map(drop);
+        }
+        let first = element.lowered_reduction(&greatest)?;
+        let second = summed.lowered_reduction(&Reduction::new(ReduceOperation::Sum))?;
+        let (kept, long) = (reduced.shape_of_result(true), reduced.shape_of_result(false));
+        let max = ErasedArray::uninit(stream, &kept, of.len_bytes())?;
+        let sum = ErasedArray::uninit(stream, &kept, of.len_bytes())?;
+        let layout = Layout::contiguous(&long, Order::C)?;
+        let [of_first, of_second] = [&max, &sum].map(|array| Elements {
+            allocation: array.allocation(),
+            layout: &layout,
+            item_bytes: of.len_bytes(),
+        });
+        let order = reduced.order();
+        let views = [x.clone(), max.view(), sum.view()];
+        let [x, max, sum] = &operands(&views, &reduced, &order)?[..] else {
+            unreachable!("one for each view")
+        };
+        let shape: Axes<usize> = order.iter().map(|&axis| reduced.shape[axis]).collect();
+        let elements = result.elements();
+        let layout = permuted(elements.layout, &order)?;
+        let work = [&first, &second].map(|lowered| Reducing {
+            program: lowered.element.combined_program(),
+            scalars: &[],
+            combine: lowered.combine,
+            finish: lowered.finish.program(),
+            finish_scalars: &[],
+        });
+        stream.0.normalize(
+            (work, last.program()),
+            &shape,
+            &[x, max, sum].map(|(elements, layout)| (Elements { ..*elements }, layout.clone())),
+            [&of_first, &of_second],
+            &Elements { layout: &layout, ..elements },
+        )
+    }
+}

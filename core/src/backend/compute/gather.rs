@@ -1,0 +1,88 @@
+//! The operation that moves elements by index.
+#![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
+
+use crate::gather::{Direction, Gathering};
+
+/// A gather or scatter, with its memory.
+pub struct GatherOp<'a, B> {
+    pub(crate) work: Gathering<'a>,
+    pub(crate) indexed: &'a B,
+    pub(crate) indices: &'a B,
+    pub(crate) mask: Option<&'a B>,
+    pub(crate) elements: &'a B,
+    pub(crate) checked: bool,
+}
+
+impl<'a, B> GatherOp<'a, B> {
+    /// The operation, unchecked.
+    ///
+    /// # Safety
+    ///
+    /// All layouts of `work` have its shape, in which no extent is 0, as `positions` has its rank.
+    /// They lie inside their buffers, in elements of `width_bytes`, in indices and in bytes. No
+    /// extent of `indexed_axes` is 0, and any index inside them names elements of `indexed`. There
+    /// is a mask if `work` has one, and only of a scatter. What is written is injective, any index
+    /// included, and shares no byte with the other sides. Nothing that conflicts with it is in
+    /// flight, or an event or the stream orders it after that.
+    #[must_use]
+    pub unsafe fn new_unchecked(
+        work: Gathering<'a>,
+        indexed: &'a B,
+        indices: &'a B,
+        mask: Option<&'a B>,
+        elements: &'a B,
+    ) -> Self {
+        Self { work, indexed, indices, mask, elements, checked: false }
+    }
+
+    /// Whether it is about arrays, and was checked: not made through the raw door.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.checked
+    }
+
+    /// What is done, and where in the buffers.
+    #[must_use]
+    pub fn work(&self) -> &Gathering<'a> {
+        &self.work
+    }
+
+    /// The memory of the array that indices count in.
+    #[must_use]
+    pub fn indexed(&self) -> &'a B {
+        self.indexed
+    }
+
+    /// The memory of the indices.
+    #[must_use]
+    pub fn indices(&self) -> &'a B {
+        self.indices
+    }
+
+    /// The memory of the mask, if there is one.
+    #[must_use]
+    pub fn mask(&self) -> Option<&'a B> {
+        self.mask
+    }
+
+    /// The memory of the elements that are picked, or put.
+    #[must_use]
+    pub fn elements(&self) -> &'a B {
+        self.elements
+    }
+
+    /// The memory that is written.
+    #[must_use]
+    pub fn written(&self) -> &'a B {
+        match self.work.direction {
+            Direction::Gather => self.elements,
+            Direction::Scatter => self.indexed,
+        }
+    }
+
+    /// Bytes that are written, at most.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.work.elements.len() * self.work.width_bytes
+    }
+}

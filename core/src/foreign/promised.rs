@@ -1,0 +1,41 @@
+//! What may be used of memory that was lent.
+
+use std::ops::Range;
+
+use crate::layout::Layout;
+
+/// What may be used of memory that was lent.
+#[derive(Debug)]
+pub(crate) enum Promised {
+    /// Every byte of these.
+    Bytes(Range<usize>),
+    /// These elements, each of this many bytes, and nothing between them.
+    Elements(Box<(Layout, usize)>),
+}
+
+impl Promised {
+    /// The elements of a layout, none of which is reached twice.
+    pub(crate) fn elements(layout: &Layout, item_bytes: usize) -> Self {
+        let span = layout.span();
+        if layout.len() < span.len() {
+            return Self::Elements(Box::new((layout.clone(), item_bytes)));
+        }
+        // As many elements as places, so no place is left out.
+        Self::Bytes(span.start * item_bytes..span.end * item_bytes)
+    }
+
+    /// Whether all elements of a layout, which lies inside the memory, may be used.
+    pub(crate) fn covers(&self, layout: &Layout, item_bytes: usize) -> bool {
+        match self {
+            Self::Bytes(bytes) => {
+                let span = layout.span();
+                span.is_empty()
+                    || (bytes.start <= span.start * item_bytes && span.end * item_bytes <= bytes.end)
+            }
+            Self::Elements(elements) => {
+                let (elements, of_bytes) = &**elements;
+                elements.covers(*of_bytes, layout, item_bytes)
+            }
+        }
+    }
+}

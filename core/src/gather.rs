@@ -1,0 +1,236 @@
+//! Elements picked by index, and put by index.
+//!
+//! One operation of the waist stands behind `take`, `take_along_axis`, `put` and the selection by a
+//! mask. It goes through a shape. For each index tuple of it there is an element of one side, an
+//! index, and the element of the indexed array that the index names. A gather copies from there, a
+//! scatter to there:
+//!
+//! ```text
+//! gather    elements[s] = indexed[s, indices[s]]
+//! scatter   indexed[s, indices[s]] = elements[s]      where mask[s], if there is a mask
+//! ```
+//!
+//! All four are layouts of the one shape, so which axes repeat what is a matter of strides: rows
+//! picked by a list, an index for each element, and positions of a flattened array are the same
+//! operation, and a device needs one kernel. Bytes are moved as they are: nothing here knows types
+//! of elements.
+//!
+//! # Indices out of range
+//!
+//! The device finds them, so the call cannot answer with them. [`OutOfRange::Error`] leaves a note
+//! on the device, and the next wait of the host tells it as [`Error::Index`](crate::Error::Index):
+//! the operation, the axis, the position of the index, its value and the bound. A wait that covers
+//! the operation tells it, unless one before did. Each operation is told of once, with the first of
+//! its indices that is out of range, in row-major order of the indices.
+//!
+//! What such an index should have picked is zeros, and what it should have put is not put. All else
+//! is done.
+//!
+//! # Indices that come twice
+//!
+//! A scatter to one element from two places depends on which is last. By [`Repeats::Last`] that is
+//! the one whose index comes last in row-major order, as in NumPy's `put`. A device that does all
+//! at once needs a second pass over the indices for it, and memory. [`Repeats::None`] is the
+//! caller's word that there are none, and one pass.
+
+mod error;
+mod host;
+mod walk;
+
+pub use error::{GatherOperation, IndexError};
+pub use host::{GatherMemory, gather_on_host};
+pub use walk::GatherRun;
+
+use std::fmt;
+
+use crate::{backend::GatherOp, layout::Layout};
+
+/// What becomes of an index that is out of range.
+///
+/// An axis of `n` elements has the indices `0..n`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[expect(clippy::exhaustive_enums, reason = "the modes of NumPy")]
+pub enum OutOfRange {
+    /// It is an error, told at the next wait. `-n..0` count from the end, as NumPy's
+    /// `mode='raise'` has it.
+    #[default]
+    Error,
+    /// It is taken modulo `n`, the result not negative: `mode='wrap'`.
+    Wrap,
+    /// It is the nearest index there is, 0 for all negative ones: `mode='clip'`.
+    Clamp,
+}
+
+/// What is put where an index comes more than once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[expect(clippy::exhaustive_enums, reason = "complete by nature")]
+pub enum Repeats {
+    /// The element whose index comes last, in row-major order of the indices.
+    #[default]
+    Last,
+    /// The caller says that none does, which costs a pass less. If one does, the element is one of
+    /// those that are put there, and which is not determined; the simulator finds it.
+    None,
+}
+
+/// Which way elements go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "complete by nature")]
+pub enum Direction {
+    /// From the indexed array: the elements are the result.
+    Gather,
+    /// To the indexed array, from the elements.
+    Scatter,
+}
+
+/// The type of indices, as a device reads them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "matched by backends, which must know each")]
+pub enum IndexType {
+    /// `i32`.
+    I32,
+    /// `u32`.
+    U32,
+    /// `i64`.
+    I64,
+}
+
+impl IndexType {
+    /// Bytes of an index.
+    #[must_use]
+    pub const fn len_bytes(self) -> usize {
+        match self {
+            Self::I32 | Self::U32 => 4,
+            Self::I64 => 8,
+        }
+    }
+}
+
+/// Types of indices: `i32`, `u32` and `i64`. Others are converted by
+/// [`map`](crate::Array::map) and [`cast`](crate::function::Expression::cast) before.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of indices",
+    note = "indices are `i32`, `u32` or `i64`; others are cast before"
+)]
+pub trait Index: crate::Element + sealed::Sealed {
+    /// The type as a value.
+    const TYPE: IndexType;
+}
+
+#[expect(unnameable_types, reason = "sealed: backends must know each type")]
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! indices {
+    ($($of:ty: $name:ident;)*) => {$(
+        impl sealed::Sealed for $of {}
+
+        impl Index for $of {
+            const TYPE: IndexType = IndexType::$name;
+        }
+    )*};
+}
+
+indices! { i32: I32; u32: U32; i64: I64; }
+
+/// An axis of the indexed array that indices count along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "two numbers")]
+pub struct IndexedAxis {
+    /// Its extent, which is not 0.
+    pub extent: usize,
+    /// From one of its elements to the next, in elements.
+    pub stride: isize,
+}
+
+/// What a gather or scatter does, but for the memory it does it in.
+#[derive(Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "made by core, read by backends, spoilt by tests")]
+pub struct Gathering<'a> {
+    /// The call it stands for, to tell of.
+    pub operation: GatherOperation,
+    /// The axis that indices count along, to tell of; none if they count in the flattened array.
+    pub axis: Option<usize>,
+    /// Which way elements go.
+    pub direction: Direction,
+    /// What becomes of an index that is out of range.
+    pub out_of_range: OutOfRange,
+    /// What a scatter leaves where an index comes more than once.
+    pub repeats: Repeats,
+    /// Bytes of an element: 1, 2, 4, 8 or 16.
+    pub width_bytes: usize,
+    /// The extents that all layouts have. None is 0.
+    pub shape: &'a [usize],
+    /// The axes that an index counts in, in row-major order; their extents multiplied are the bound.
+    pub indexed_axes: &'a [IndexedAxis],
+    /// Where the element of index 0 is.
+    pub indexed: &'a Layout,
+    /// Where the index is, in indices.
+    pub indices: &'a Layout,
+    /// The type of the indices.
+    pub index_type: IndexType,
+    /// The position of the index in row-major order of the indices grows by so much along each axis
+    /// of the shape.
+    pub positions: &'a [usize],
+    /// Where the byte is that is 0 if nothing is done, in bytes; only of a scatter.
+    pub mask: Option<&'a Layout>,
+    /// Where the element is that is written by a gather, read by a scatter. Of a gather, no two are
+    /// one.
+    pub elements: &'a Layout,
+}
+
+impl Gathering<'_> {
+    /// How many indices there are to choose from.
+    #[must_use]
+    pub fn bound(&self) -> usize {
+        self.indexed_axes.iter().map(|axis| axis.extent).product()
+    }
+
+    /// The index that is meant; none if it is out of range and that is an error.
+    #[must_use]
+    pub fn resolve(&self, index: i64) -> Option<usize> {
+        // A bound is the number of elements of an array, or less.
+        let bound = self.bound().cast_signed() as i64;
+        let found = match self.out_of_range {
+            OutOfRange::Error if index < 0 => index + bound,
+            OutOfRange::Error => index,
+            OutOfRange::Wrap => index.rem_euclid(bound),
+            OutOfRange::Clamp => index.clamp(0, bound - 1),
+        };
+        usize::try_from(found).ok().filter(|&found| found < self.bound())
+    }
+
+    /// How far the element of an index is from that of index 0, in elements.
+    #[must_use]
+    pub fn distance(&self, index: usize) -> isize {
+        let mut left = index;
+        let mut distance = 0;
+        for axis in self.indexed_axes.iter().rev() {
+            distance += (left % axis.extent).cast_signed() * axis.stride;
+            left /= axis.extent;
+        }
+        distance
+    }
+}
+
+/// The call, and the shape that it goes through.
+impl fmt::Debug for Gathering<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Gathering({} of {} among {}, {:?})",
+            self.operation,
+            self.elements.len(),
+            self.bound(),
+            self.out_of_range
+        )
+    }
+}
+
+/// The call, and the shape that it goes through.
+impl<B> fmt::Debug for GatherOp<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GatherOp({:?})", self.work())
+    }
+}

@@ -1,0 +1,59 @@
+//! Elements by index: checked here, ordered, submitted.
+
+use smallvec::SmallVec;
+
+use super::Elements;
+use crate::{
+    LayoutError, Result,
+    backend::{Compute, GatherOp},
+    gather::{Direction, Gathering},
+    hazards::AllocationAccess,
+    layout::{Injectivity, Layout, NdLayout},
+    statistics::Work,
+    stream::StreamCore,
+};
+
+/// The memory of a gather, each side with all that may be touched of it.
+pub(crate) struct Sides<'a, D: Compute> {
+    /// The array that indices count in, whole.
+    pub(crate) indexed: Elements<'a, D>,
+    pub(crate) indices: Elements<'a, D>,
+    pub(crate) mask: Option<Elements<'a, D>>,
+    pub(crate) elements: Elements<'a, D>,
+}
+
+impl<D: Compute> StreamCore<D> {
+    /// Picks or puts elements. Nothing of the shape is empty, and there is something to choose from.
+    /// Does not synchronize.
+    #[track_caller]
+    pub(crate) fn gather(&self, work: Gathering<'_>, sides: &Sides<'_, D>) -> Result<()> {
+        let Sides { indexed, indices, mask, elements } = sides;
+        let is_scatter = work.direction == Direction::Scatter;
+        let (read, written) = if is_scatter { (elements, indexed) } else { (indexed, elements) };
+        let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
+        let sides =
+            [(Some(read), false), (Some(indices), false), (mask.as_ref(), false), (Some(written), true)];
+        for (side, write) in sides {
+            let Some(side) = side else { continue };
+            self.check_context(work.operation.name(), [&side.allocation.core])?;
+            touches.push(side.touch(write));
+        }
+        if written.layout.injectivity() != Injectivity::Injective {
+            return Err(LayoutError::AliasedDestination.into());
+        }
+        debug_assert!(work.shape.iter().all(|&extent| extent > 0) && work.bound() > 0, "nothing to do");
+        let has_shape = |layout: &Layout| layout.shape() == work.shape;
+        debug_assert!([work.indexed, work.indices, work.elements].into_iter().all(has_shape), "one shape");
+        let op = GatherOp {
+            work,
+            indexed: indexed.allocation.buffer(),
+            indices: indices.allocation.buffer(),
+            mask: mask.as_ref().map(|mask| mask.allocation.buffer()),
+            elements: elements.allocation.buffer(),
+            checked: true,
+        };
+        let name = work.operation.name();
+        let _submission = self.admit(Work::Gather { name, len_bytes: op.len_bytes() }, &touches)?;
+        self.core.device.gather(&self.raw, &op)
+    }
+}

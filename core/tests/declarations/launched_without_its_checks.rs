@@ -1,0 +1,16 @@
+//! The door that the macro goes through, used around the part `launch` by safe code.
+
+use devarray::{Context, Result, kernel::{self, Grid, Image, Out}};
+use devarray_mock::MockDevice;
+
+devarray::kernel! {
+    pub struct Clear(to: Out<f32>);
+    image = Image::none();
+    launch { Grid::elements(to.len(), 64) }
+    host { to.fill(0.0) }
+}
+
+fn main() -> Result<()> {
+    let stream = Context::new(MockDevice::new())?.stream()?;
+    kernel::submit::<Clear, _>(&stream, || Ok(Grid::elements(1, 1)), &[])
+}

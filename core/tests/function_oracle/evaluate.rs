@@ -4,7 +4,7 @@
 use devarray::function::ElementType;
 use half::{bf16, f16};
 
-use crate::{
+use super::{
     expression::Expression,
     value::{Value, width, wrap},
 };

@@ -5,7 +5,7 @@ use std::fmt;
 
 use devarray::function::ElementType;
 
-use crate::value::{Value, width};
+use super::value::{Value, width};
 
 /// Numbers that decide, one after another; 0 when they are used up.
 pub(crate) struct Tape<'a> {

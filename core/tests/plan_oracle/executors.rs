@@ -2,7 +2,7 @@
 
 use devarray::copy::{Axis, Class, Plan};
 
-use crate::oracle::Piece;
+use super::oracle::Piece;
 
 /// What a device does that trusts the class: the pieces it moves.
 pub(crate) fn by_class(plan: &Plan) -> Vec<Piece> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use devarray::{LayoutError, backend::Capabilities, copy::Plan};
 
-use crate::{
+use super::{
     cases::{Case, Limits, Side},
     executors::by_class,
     oracle::{image, indices, judge},

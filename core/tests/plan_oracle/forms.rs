@@ -7,7 +7,7 @@ use devarray::{
 };
 use proptest::prelude::*;
 
-use crate::{
+use super::{
     cases::{Limits, Side, cases},
     random::fixed,
 };

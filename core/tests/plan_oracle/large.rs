@@ -6,7 +6,7 @@ use devarray::{
     copy::{Class, Plan},
 };
 
-use crate::{
+use super::{
     cases::{Case, Limits, Side},
     oracle::{image, judge},
 };

@@ -7,7 +7,7 @@ use devarray::{
 };
 use proptest::prelude::*;
 
-use crate::{
+use super::{
     cases::{Case, Limits, Side, cases},
     oracle::image,
     random::fixed,

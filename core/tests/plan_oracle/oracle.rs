@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cases::{Case, Side};
+use super::cases::{Case, Side};
 
 /// Destination byte → source byte.
 pub(crate) type Image = BTreeMap<usize, usize>;

@@ -10,7 +10,7 @@ use proptest::{
     test_runner::{Config, RngSeed, TestRunner},
 };
 
-use crate::{
+use super::{
     cases::{Case, cases},
     executors::by_class,
     oracle::{Image, Piece, image, judge},

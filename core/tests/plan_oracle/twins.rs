@@ -2,7 +2,7 @@
 
 use devarray::copy::Plan;
 
-use crate::{
+use super::{
     cases::{Case, Limits, Side},
     executors::{Pitch, by_class, loops},
     oracle::{Fault, Image, Piece, image, judge},

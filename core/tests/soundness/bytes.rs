@@ -5,7 +5,7 @@ use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 
 use devarray::{Array, Error, LayoutError};
 
-use crate::{devices, open};
+use super::{devices, open};
 
 const FAR: [i64; 7] = [i64::MIN, i64::MIN + 1, -1_000_000, -9, 9, 1 << 62, i64::MAX];
 

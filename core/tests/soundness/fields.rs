@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use devarray::{Array, Error, LayoutError, array::Field, field};
 
-use crate::{devices, open};
+use super::{devices, open};
 
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C, packed)]

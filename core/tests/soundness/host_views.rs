@@ -9,7 +9,7 @@ use std::{
 
 use devarray::{Array, ManagedArray, MappedArray, Order, PinnedLimits, backend::Location};
 
-use crate::{devices, open};
+use super::{devices, open};
 
 #[test]
 fn forgotten_views_and_slices_leave_no_way_in() {

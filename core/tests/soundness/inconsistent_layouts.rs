@@ -8,7 +8,7 @@ use devarray::{
 };
 use devarray_conformance::Rng;
 
-use crate::{devices, open};
+use super::{devices, open};
 
 /// Answers with the next of several shapes and strides at every question.
 struct Fickle {

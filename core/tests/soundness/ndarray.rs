@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use ndarray::{Array3, Axis, Slice, arr0};
 use num_complex::Complex;
 
-use crate::{devices, open};
+use super::{devices, open};
 
 /// A host array turned, sliced, reversed and thinned at random, to the device and back into another
 /// such array. What lies between the elements of either is as before.

@@ -9,7 +9,7 @@ use std::{
 use devarray::{Array, Error, backend::Quiesced};
 use devarray_mock::Site;
 
-use crate::{devices, open};
+use super::{devices, open};
 
 fn refusal() -> Error {
     Error::Driver { backend: "mock", operation: "test", code: 1, name: "ON_PURPOSE".into() }

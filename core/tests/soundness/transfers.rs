@@ -13,7 +13,7 @@ use std::{
 use devarray::{Array, Context, Error, PinnedLimits, backend::HostFlags};
 use devarray_mock::Site;
 
-use crate::{devices, open, orders};
+use super::{devices, open, orders};
 
 /// Everything a download needs goes in every order, the download itself by waiting, dropping or
 /// forgetting.

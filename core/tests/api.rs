@@ -1,0 +1,18 @@
+//! Arrays as a program sees them. One binary: linking one for each file takes minutes.
+
+mod array_api_creation;
+mod array_api_host;
+mod array_api_within;
+mod array_sources;
+mod array_transforms;
+mod arrays;
+mod compare;
+mod debug;
+mod display;
+mod every_error;
+mod interop_ndarray;
+mod joins;
+mod npy;
+mod records;
+mod serialize;
+mod soundness;

@@ -1,0 +1,10 @@
+//! Layouts and plans of copies. One binary: linking one for each file takes minutes.
+
+mod layout_axes;
+mod layout_golden;
+mod layout_shapes;
+mod layout_sharing;
+mod layout_total;
+mod plan_oracle;
+mod restride;
+mod views;

@@ -1,0 +1,14 @@
+//! Memory of devices and hosts, and what it may be lent to. One binary: linking one for each file takes minutes.
+
+mod accounting;
+mod foreign;
+mod host_kinds;
+mod host_memory;
+mod host_orders;
+mod host_programs;
+mod ipc;
+mod limits;
+mod peer;
+mod release;
+mod symbols;
+mod transfer_threads;

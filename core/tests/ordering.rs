@@ -1,0 +1,8 @@
+//! Order of work: hazards, kernels, threads. One binary: linking one for each file takes minutes.
+
+mod hazards;
+mod kernel_arguments;
+mod kernels;
+mod sequential_equivalence;
+mod threads;
+mod timeline;

@@ -1,0 +1,24 @@
+//! Programs that the compiler must refuse: each breaks one rule and fails for that reason alone.
+//! They are compiled as a package of their own, which takes a minute: asked for by name.
+
+/// Lifetimes whose breach would be unsound.
+#[test]
+#[ignore = "compiles the library anew"]
+fn what_would_be_unsound_does_not_compile() {
+    trybuild::TestCases::new().compile_fail("tests/lifetimes/*.rs");
+}
+
+/// What the compiler says of mistakes that first programs make: in words of this library, and what
+/// to write instead.
+#[test]
+#[ignore = "compiles the library anew"]
+fn mistakes_are_told_in_words_of_the_library() {
+    trybuild::TestCases::new().compile_fail("tests/diagnostics/*.rs");
+}
+
+/// What the compiler says of kernels that are declared or launched wrongly.
+#[test]
+#[ignore = "compiles the library anew"]
+fn wrong_kernels_and_wrong_launches_do_not_compile() {
+    trybuild::TestCases::new().compile_fail("tests/declarations/*.rs");
+}

@@ -17,10 +17,10 @@ class Check:
     test: str = ""
 
 
-def test(what, file, arguments="", variables=""):
-    """The ignored tests of one file of `backend-cuda/tests`."""
-    command = f"{variables} cargo test --release -p devarray-cuda --test {file} -- --ignored {arguments}"
-    return Check(what, " ".join(command.split()), file)
+def test(what, module, arguments="", variables=""):
+    """The ignored tests of a module of `backend-cuda/tests/card.rs`, or those of them that are named."""
+    command = f"{variables} cargo test --release -p devarray-cuda --test card -- --ignored {module}::{arguments}"
+    return Check(what, " ".join(command.split()), "card")
 
 
 CHECKS = {
@@ -30,22 +30,24 @@ CHECKS = {
         "devarray golden --backend cuda conformance/golden/layout.jsonl conformance/golden/compute.jsonl conformance/golden/reductions.jsonl",
     ),
     "replay": Check("stream programs with known verdicts", "devarray replay --backend cuda conformance/golden/programs.jsonl"),
-    "copies": test("copies and fills of any layout, more than 2³¹ elements, pitches, out of memory", "hardware", "--test-threads=1"),
-    "tiles": test("strided copies of every size, width and alignment", "hardware_tiles", "--test-threads=1"),
-    "overlap": test("copies of one stream whose launches overlap, and twins without the kernels' wait", "hardware_overlap", "--test-threads=1"),
+    "copies": test("copies and fills of any layout, more than 2³¹ elements, pitches, out of memory", "hardware", " --test-threads=1"),
+    "tiles": test("strided copies of every size, width and alignment", "hardware_tiles", " --test-threads=1"),
+    "overlap": test("copies of one stream whose launches overlap, and twins without the kernels' wait", "hardware_overlap", " --test-threads=1"),
     "random_joins": test("random joins of random layouts", "hardware_joins", "random", "CASES=400"),
-    "order": test("order: readers, writers, frees, dropped streams, host memory", "order", "--test-threads=1"),
-    "host": test("host memory registered, mapped, managed, pinned with flags", "hardware_host", "--test-threads=1"),
+    "order": test("order: readers, writers, frees, dropped streams, host memory", "order", " --test-threads=1"),
+    "host": test("host memory registered, mapped, managed, pinned with flags", "hardware_host", " --test-threads=1"),
     "pages": test("slices of one page, registered and ended by several threads while others copy", "hardware_pages"),
-    "interop": test("memory of other code, peers in place, two processes, constants", "hardware_interop", "--test-threads=1"),
-    "probes": test("what CUDA leaves open", "probes", "--nocapture"),
+    "interop": test("memory of other code, peers in place, two processes, constants", "hardware_interop", " --test-threads=1"),
+    "probes": test("what CUDA leaves open", "probes", " --nocapture"),
     "digests": test("all 2³² inputs of each of the 22 functions of one `f32`", "hardware_digests"),
     "functions": test("random functions on random layouts against the interpreter", "hardware_functions", "random_functions", "CASES=2000"),
     "reductions": test("random reductions and running forms against the interpreter", "hardware_reductions", "random", "CASES=2000"),
-    "gathers": test("elements by index: every law, random programs beside the simulator's, many wrong indices at once", "hardware_gathers", "--test-threads=1"),
+    "gathers": test("elements by index: every law, random programs beside the simulator's, many wrong indices at once", "hardware_gathers", " --test-threads=1"),
     "random": test("random numbers beside the simulator's", "hardware_random"),
-    "launch": test("kernels of one's own, and functions that cudarc loaded", "hardware_launch", "--test-threads=1"),
-    "programs": test("random programs", "programs", "", "DEVARRAY_PROGRAMS=20000"),
+    "launch": test("kernels of one's own, and functions that cudarc loaded", "hardware_launch", " --test-threads=1"),
+    "programs": Check(
+        "random programs", "DEVARRAY_PROGRAMS=20000 cargo test --release -p devarray-cuda --test programs -- --ignored", "programs"
+    ),
     "relayout": Check(
         "array files against NumPy, every dtype, ranks 0 to 7",
         f"python3 conformance/cli/tests/relayout_numpy.py --backend cuda --cases 300 --seed 7 {DEVARRAY}",

@@ -2,7 +2,7 @@
 //! the results with that of the results that `core/prove` found to be correctly rounded.
 //!
 //! Needs a CUDA device, so it is ignored by default:
-//! `cargo test --release -p devarray-cuda --test hardware_digests -- --ignored --nocapture`.
+//! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_digests:: --nocapture`.
 #![allow(clippy::unwrap_used)] // a test
 
 use devarray::{

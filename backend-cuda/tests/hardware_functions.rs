@@ -2,7 +2,7 @@
 //! and shows how fast.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test --release -p devarray-cuda --test hardware_functions -- --ignored --nocapture
+//! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_functions:: --nocapture
 //! --test-threads 1`. Each random function is computed on `LAYOUTS` random sets of layouts, and
 //! every byte compared with the interpreter's. `CASES` and `FIRST` set how many functions, and the
 //! first one's number: 12,500 make 100,000 pairs of function and layouts. `SPEED` selects the timed

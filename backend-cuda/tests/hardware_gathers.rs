@@ -2,7 +2,7 @@
 //! puts, and shows how fast.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test --release -p devarray-cuda --test hardware_gathers -- --ignored --nocapture
+//! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_gathers:: --nocapture
 //! --test-threads 1`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -2,7 +2,7 @@
 //! are made.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test --release -p devarray-cuda --test hardware_random -- --ignored --nocapture
+//! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_random:: --nocapture
 //! --test-threads 1`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 

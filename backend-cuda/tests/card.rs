@@ -1,0 +1,18 @@
+//! What needs a card, all of it ignored unless asked for. One binary, so that one file goes to where a card is.
+
+mod hardware;
+mod hardware_digests;
+mod hardware_functions;
+mod hardware_gathers;
+mod hardware_host;
+mod hardware_interop;
+mod hardware_joins;
+mod hardware_launch;
+mod hardware_launch_arguments;
+mod hardware_overlap;
+mod hardware_pages;
+mod hardware_random;
+mod hardware_reductions;
+mod hardware_tiles;
+mod order;
+mod probes;

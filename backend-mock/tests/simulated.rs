@@ -1,0 +1,15 @@
+//! What the simulator finds, shows and computes. One binary, which links once.
+
+mod classes;
+mod debug;
+mod determinism;
+mod drawing;
+mod explore;
+mod functions;
+mod kernel_attacks;
+mod kernels;
+mod no_findings;
+mod one_judge;
+mod probes;
+mod tight_memory;
+mod timeline;

@@ -1,0 +1,6 @@
+//! What the suite says of itself. One binary, which links once.
+
+mod debug;
+mod failing_transfers;
+mod manual;
+mod trace_events;

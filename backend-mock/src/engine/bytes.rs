@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // reaches mapped host memory by its address, as the simulated device does
 
 use std::{
+    mem::MaybeUninit,
     ops::{Deref, DerefMut},
     ptr::NonNull,
     slice,
@@ -41,6 +42,15 @@ impl HostBytes {
 }
 
 impl Bytes {
+    /// Room for an allocation, its pages untouched until [`come_to_be`](Self::come_to_be); none if
+    /// the host has no more.
+    pub(super) fn reserve(len_bytes: usize) -> Option<Self> {
+        let mut own = Vec::new();
+        own.try_reserve_exact(len_bytes).ok()?;
+        advise_huge_pages(own.spare_capacity_mut());
+        Some(Self::Own(own))
+    }
+
     /// How many there are, without a look at them.
     pub(super) fn len_bytes(&self) -> usize {
         match self {
@@ -74,6 +84,25 @@ impl Bytes {
             }
         }
     }
+}
+
+/// Asks for pages of 2 MiB, as NumPy does for its arrays: a large array is then written with a 512th
+/// of the page faults, which are a quarter of the time of a transposed copy of 2 GiB. Where the host
+/// has no such pages, nothing changes.
+fn advise_huge_pages(room: &mut [MaybeUninit<u8>]) {
+    const LEAST_BYTES: usize = 4 << 20;
+    #[cfg(target_os = "linux")]
+    if room.len() >= LEAST_BYTES {
+        const PAGE_BYTES: usize = 4096;
+        let (start, end) = (room.as_mut_ptr(), room.as_mut_ptr_range().end);
+        let first = start.wrapping_add(start.align_offset(PAGE_BYTES));
+        let len_bytes = end.addr() - first.addr();
+        // SAFETY: the pages lie in memory that is borrowed here alone; the advice changes how they are
+        // mapped, never what they hold.
+        unsafe { libc::madvise(first.cast(), len_bytes, libc::MADV_HUGEPAGE) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (room, LEAST_BYTES);
 }
 
 impl Default for Bytes {

@@ -161,15 +161,13 @@ impl Memory {
         if len_bytes > most_bytes {
             return None;
         }
-        let mut own = Vec::new();
-        own.try_reserve_exact(len_bytes).ok()?;
+        let bytes = Bytes::reserve(len_bytes)?;
         let (id, place) = self.place(len_bytes, chooser)?;
         self.used_bytes += len_bytes;
         self.reserved_bytes = self.reserved_bytes.max(self.used_bytes);
         self.peak_used_bytes = self.peak_used_bytes.max(self.used_bytes);
         self.peak_reserved_bytes = self.peak_reserved_bytes.max(self.reserved_bytes);
         self.allocated_bytes = self.allocated_bytes.saturating_add(len_bytes);
-        let bytes = Bytes::Own(own);
         let block = Block { generation: id.generation, place, device: None, len_bytes, location, bytes };
         self.blocks.insert(id.number, block);
         Some(Reserved { buffer: id, address: place.address })

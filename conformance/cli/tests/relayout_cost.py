@@ -4,8 +4,10 @@
     cargo build --release -p devarray-cli
     python3 conformance/cli/tests/relayout_cost.py target/release/devarray --mib 2048 --folder /some/folder
 
-NumPy: np.load, transpose, slice, np.ascontiguousarray, np.save. Prints seconds, those of a processor, and peak resident memory of each run, and fails if the files
-differ, or if the better run of the command needs more time than the better run of NumPy, or more than 1.2 times its memory.
+NumPy: np.load, transpose, slice, np.ascontiguousarray, np.save. Prints seconds, those of a processor, and peak resident
+memory of each run, and fails if the files differ, or if the better run of the command needs more time than the better
+run of NumPy, or more than 1.2 times its memory. Each run writes a new file: the command replaces an old one only when
+the new one is complete, so both take room for a while.
 """
 
 import argparse
@@ -60,7 +62,8 @@ def main():
     try:
         make(source, arguments.mib)
         for _ in range(arguments.runs):
-            for name, command in commands.items():
+            for (name, command), output in zip(commands.items(), (theirs, ours)):
+                output.unlink(missing_ok=True)
                 seconds, processor, mib = cost(command)
                 print(f"{name:<10} {seconds:8.2f} s {processor:8.2f} s of a processor {mib:10.0f} MiB", flush=True)
                 known = best.get(name, (seconds, processor, mib))

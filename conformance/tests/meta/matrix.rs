@@ -17,12 +17,16 @@ pub(crate) struct Matrix<'a> {
 }
 
 impl Matrix<'_> {
-    /// What to say if the committed table is another; written anew if that was asked for.
+    /// Writes the committed table anew, if the environment asks for that.
+    pub(crate) fn write_if_asked(&self) {
+        if env::var_os(WRITE).is_some() {
+            fs::write(COMMITTED, self.table()).expect("the table can be written");
+        }
+    }
+
+    /// What to say if the committed table is another.
     pub(crate) fn differs_from_the_committed_one(&self) -> Option<String> {
         let table = self.table();
-        if env::var_os(WRITE).is_some() {
-            fs::write(COMMITTED, &table).expect("the table can be written");
-        }
         let committed = fs::read_to_string(COMMITTED).unwrap_or_default();
         // Which other laws notice a bug hangs on what the simulator runs first.
         let (table, committed) = (table.replace('+', "."), committed.replace('+', "."));

@@ -5,7 +5,10 @@
 
 use std::{cell::Cell, env};
 
-use devarray_conformance::{Harness, programs::Search};
+use devarray_conformance::{
+    Harness,
+    programs::{Extras, Search},
+};
 use devarray_cuda::CudaDevice;
 
 /// Programs of one search: so many have one seed.
@@ -33,7 +36,9 @@ fn programs_give_what_running_them_call_by_call_gives() {
              -- --ignored"
         );
         let search = Search::new().programs(usize::try_from(cases).unwrap()).again(again);
-        search.run_with_functions(&harness).unwrap_or_else(|found| panic!("{found}"));
+        search
+            .run_with(&harness, Extras::none().functions().kernels())
+            .unwrap_or_else(|found| panic!("{found}"));
         ran.set(ran.get() + cases);
         if ran.get().is_multiple_of(1000) {
             println!("{} programs hold", ran.get());

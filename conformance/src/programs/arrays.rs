@@ -8,8 +8,9 @@ use devarray::{
 };
 
 use super::{
+    elements::Elements,
     failure::{ORDER, SUCCEEDS},
-    machine::{Done, Elements, Held, MOST_ARRAYS, Machine},
+    machine::{Done, Held, MOST_ARRAYS, Machine},
     op::{Away, Part, Start},
     part::{Place, Step, sections_of},
 };
@@ -51,7 +52,8 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             Start::Uploaded | Start::UploadedF => values,
         };
         if let Some(array) = self.done(made, strict)? {
-            self.hold(Held { array, shape, due }, value);
+            let fortran = matches!(start, Start::UploadedF | Start::Uninit);
+            self.hold(Held { array, shape, due, fortran }, value);
         }
         Ok(())
     }
@@ -184,7 +186,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             place.view(self.arrays[at].array.view()).and_then(|view| view.to_contiguous(&stream, order));
         let (shape, due) = (place.shape().to_vec(), self.due(at, &place));
         if let Some(array) = self.done(made, strict)? {
-            self.hold(Held { array, shape, due }, from.array);
+            self.hold(Held { array, shape, due, fortran }, from.array);
         }
         Ok(())
     }
@@ -206,7 +208,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             .and_then(|one| Ok([one, source.view(self.arrays[other].array.view())?]));
         let made = views.and_then(|views| Array::stack(&stream, &views, 0));
         if let Some(array) = self.done(made, strict)? {
-            self.hold(Held { array, shape, due }, second.array);
+            self.hold(Held { array, shape, due, fortran: false }, second.array);
         }
         Ok(())
     }
@@ -249,7 +251,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
                 });
                 if let Some(array) = self.done(made, false)? {
                     let due = vec![T::zeroed(); shape.iter().product()];
-                    self.hold(Held { array, shape, due }, MOST_ARRAYS);
+                    self.hold(Held { array, shape, due, fortran: false }, MOST_ARRAYS);
                 }
             }
             Away::Elsewhere => {

@@ -162,6 +162,24 @@ pub fn ops() -> BoxedStrategy<Op> {
                 .prop_map(|(stream, from, axis)| Op::Greatest { stream, from, axis })
                 .boxed(),
         ),
+        (
+            6,
+            (on_two(), 0_usize..1000)
+                .prop_map(|((stream, to, from), value)| Op::Kernel { stream, to, from, value })
+                .boxed(),
+        ),
+        (
+            2,
+            (on_one(), NAMES)
+                .prop_map(|((stream, from, value), axis)| Op::Take { stream, from, axis, value })
+                .boxed(),
+        ),
+        (
+            2,
+            (on_one(), NAMES)
+                .prop_map(|((stream, to, value), axis)| Op::Put { stream, to, axis, value })
+                .boxed(),
+        ),
         (1, on_two().prop_map(|(stream, to, from)| Op::Across { stream, to, from }).boxed()),
         (2, on_one().prop_map(|(stream, to, value)| Op::StartUpload { stream, to, value }).boxed()),
         (2, (stream(), parts()).prop_map(|(stream, from)| Op::StartDownload { stream, from }).boxed()),
@@ -198,7 +216,7 @@ pub fn ops() -> BoxedStrategy<Op> {
 /// Programs of 1 to 4 streams, 1 to 3 threads and up to `most_ops` operations, the first of which
 /// make arrays.
 pub fn programs(most_ops: usize) -> BoxedStrategy<Program> {
-    let items = select(&[Item::U8, Item::Bytes3, Item::U32, Item::U64][..]);
+    let items = select(&[Item::U8, Item::Bytes3, Item::U16, Item::U32, Item::U64][..]);
     let threads = prop_oneof![4 => Just(1_usize), 1 => Just(2), 1 => Just(3)];
     let most_ops = most_ops.max(2);
     let first = vec(creates(), 1..=(most_ops / 2).min(5));

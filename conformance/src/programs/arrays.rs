@@ -18,6 +18,9 @@ use super::{
 /// Elements of an array at most; extents are made smaller until it has no more.
 const MOST_ELEMENTS: usize = 4096;
 
+/// Bytes of a large array at least: more than a transfer moves in one piece.
+const LARGE_BYTES: usize = 300 << 10;
+
 impl<T: Elements, D: Device> Machine<'_, T, D> {
     pub(super) fn create(&mut self, stream: usize, extents: &[usize], start: Start, value: usize) -> Done {
         let (stream, strict) = self.stream(stream);
@@ -211,6 +214,28 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             self.hold(Held { array, shape, due, fortran: false }, second.array);
         }
         Ok(())
+    }
+
+    pub(super) fn large(&mut self, stream: usize, value: usize) -> Done {
+        let ((writer, careful), (reader, strict)) = (self.stream(stream), self.stream(stream + 1));
+        // Rows of any length, the last element in the last of them.
+        let columns = 1 + value % 900;
+        let rows = (LARGE_BYTES / size_of::<T>()).div_ceil(columns);
+        let values: Vec<T> = crate::patterns::elements(value as u64, rows * columns);
+        let made = Array::from_slice(&writer, &[rows, columns], &values);
+        let Some(array) = self.done(made, careful)? else { return Ok(()) };
+        let turned = value.is_multiple_of(2);
+        let seen = if turned { Ok(array.view().transpose()) } else { array.view().flip(&[0]) };
+        let Some(found) = self.done(seen.and_then(|view| view.to_vec(&reader)), strict)? else {
+            return Ok(());
+        };
+        let mut due = Vec::new();
+        if turned {
+            (0..columns).for_each(|column| due.extend((0..rows).map(|row| values[row * columns + column])));
+        } else {
+            values.chunks(columns).rev().for_each(|row| due.extend(row));
+        }
+        self.compare(&found, &due, ORDER)
     }
 
     pub(super) fn across(&mut self, stream: usize, to: &Part, from: &Part) -> Done {

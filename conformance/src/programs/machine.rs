@@ -247,6 +247,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
             Op::Kernel { stream, to, from, value } => self.kernel(stream, &to, &from, value),
             Op::Take { stream, from, axis, value } => self.take(stream, &from, axis, value),
             Op::Put { stream, to, axis, value } => self.put(stream, &to, axis, value),
+            Op::Large { stream, value } => self.large(stream, value),
             Op::Across { stream, to, from } => self.across(stream, &to, &from),
             Op::StartUpload { stream, to, value } => self.start_upload(stream, &to, value),
             Op::StartDownload { stream, from } => self.start_download(stream, &from),

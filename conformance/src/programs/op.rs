@@ -200,6 +200,9 @@ pub enum Op {
     /// Puts values at indices of an axis; of several for one place the last stays. On devices that
     /// gather.
     Put { stream: usize, to: Part, axis: usize, value: usize },
+    /// Uploads more than goes in one piece, reads it back on the next stream, the other way around or
+    /// turned, and drops it.
+    Large { stream: usize, value: usize },
     /// Copies a part to the second device, and from there to another part.
     Across { stream: usize, to: Part, from: Part },
     /// Starts an upload of pinned memory.
@@ -251,6 +254,7 @@ impl Op {
             | Self::Kernel { stream, .. }
             | Self::Take { stream, .. }
             | Self::Put { stream, .. }
+            | Self::Large { stream, .. }
             | Self::Across { stream, .. }
             | Self::StartUpload { stream, .. }
             | Self::StartDownload { stream, .. }

@@ -11,7 +11,7 @@ use proptest::{
 use super::{
     extras::Extras,
     failure::Failure,
-    machine::run,
+    machine::{MOST_ARRAYS, run},
     op::{Op, Part, Program, Transform},
     raw::{self, Play},
     strategies::programs,
@@ -241,7 +241,11 @@ impl Drawn for Program {
         for at in 0..self.ops.len() {
             let mut shorter = self.clone();
             shorter.ops.remove(at);
+            // Where an array is gone the next ones have other numbers.
+            let mut renamed = shorter.clone();
+            renamed.ops.iter_mut().flat_map(arrays_of).for_each(|array| *array = array.saturating_sub(1));
             all.push(shorter);
+            all.push(renamed);
         }
         if self.streams > 1 {
             all.push(Self { streams: self.streams - 1, ..self.clone() });
@@ -261,6 +265,26 @@ impl Drawn for Program {
                 let mut smaller = self.clone();
                 smaller.ops[at] = plainer;
                 all.push(smaller);
+            }
+        }
+        for at in 0..self.ops.len() {
+            for which in 0..2 {
+                let mut op = self.ops[at];
+                let Some(named) = arrays_of(&mut op).get(which).map(|array| **array) else { continue };
+                for array in (0..named).take(MOST_ARRAYS) {
+                    let mut smaller = self.clone();
+                    let names = arrays_of(&mut smaller.ops[at]).into_iter();
+                    names.skip(which).take(1).for_each(|name| *name = array);
+                    all.push(smaller);
+                }
+            }
+        }
+        for first in 0..self.ops.len() {
+            for second in first + 1..self.ops.len() {
+                let mut shorter = self.clone();
+                shorter.ops.remove(second);
+                shorter.ops.remove(first);
+                all.push(shorter);
             }
         }
         all
@@ -294,6 +318,14 @@ fn parts_of(op: &mut Op) -> impl Iterator<Item = &mut Part> {
         _ => (None, None),
     };
     first.into_iter().chain(second)
+}
+
+/// The arrays that an operation names.
+fn arrays_of(op: &mut Op) -> Vec<&mut usize> {
+    match op {
+        Op::Drop { array, .. } => vec![array],
+        _ => parts_of(op).map(|part| &mut part.array).collect(),
+    }
 }
 
 impl fmt::Debug for Search {

@@ -180,6 +180,7 @@ pub fn ops() -> BoxedStrategy<Op> {
                 .prop_map(|((stream, to, value), axis)| Op::Put { stream, to, axis, value })
                 .boxed(),
         ),
+        (1, (stream(), 0_usize..1000).prop_map(|(stream, value)| Op::Large { stream, value }).boxed()),
         (1, on_two().prop_map(|(stream, to, from)| Op::Across { stream, to, from }).boxed()),
         (2, on_one().prop_map(|(stream, to, value)| Op::StartUpload { stream, to, value }).boxed()),
         (2, (stream(), parts()).prop_map(|(stream, from)| Op::StartDownload { stream, from }).boxed()),

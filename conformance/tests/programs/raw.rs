@@ -1,5 +1,6 @@
 //! Raw stream programs on the simulator: right as they are drawn, and wrong without a wait that
 //! they need.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::{collections::HashMap, fs};
 

@@ -124,7 +124,8 @@ fn in_blocks<E: Send>(
     thread::scope(|scope| {
         let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let threads: Vec<_> = (0..processors).map(|_| scope.spawn(blocks_in_turn)).collect();
-        threads.into_iter().find_map(|thread| thread.join().expect("a search does not panic"))
+        let joined = threads.into_iter().filter_map(|thread| thread.join().expect("a search does not panic"));
+        joined.min_by_key(|(before, _)| *before)
     })
 }
 
@@ -147,9 +148,10 @@ fn programs_cover_what_they_claim() {
     }
     let all: usize = by_kind.values().sum();
     assert_eq!(by_kind.len(), 30, "{by_kind:?}");
+    let floor = |kind: &str| if kind == "Large" { 1000 } else { 100 };
     assert!(
-        by_kind.values().all(|&count| count * 100 > all),
-        "each is more than one in a hundred: {by_kind:?}"
+        by_kind.iter().all(|(kind, &count)| count * floor(kind) > all),
+        "each is more than one in a hundred, but for large arrays: {by_kind:?}"
     );
     assert!(by_threads[1..].iter().all(|&count| count * 10 > PROGRAMS), "{by_threads:?}");
     assert!(callers[2..].iter().all(|&count| count * 12 > PROGRAMS), "threads that do call: {callers:?}");

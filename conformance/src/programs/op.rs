@@ -238,7 +238,13 @@ impl Op {
     /// fourth number that it names something by is for the next thread.
     #[must_use]
     pub fn thread(&self, threads: usize) -> usize {
-        let named = match *self {
+        let mut op = *self;
+        op.name_mut().map_or(0, |named| *named / 4 % threads.max(1))
+    }
+
+    /// The number that it names a stream by, or else a transfer, an array or an event.
+    pub(super) fn name_mut(&mut self) -> Option<&mut usize> {
+        Some(match self {
             Self::Create { stream, .. }
             | Self::Fill { stream, .. }
             | Self::Upload { stream, .. }
@@ -267,8 +273,7 @@ impl Op {
             Self::EndTransfer { transfer, .. } => transfer,
             Self::Drop { array, .. } => array,
             Self::AwaitEvent { event, .. } => event,
-            Self::ReleaseLimit { .. } | Self::PinnedIdle { .. } => 0,
-        };
-        named / 4 % threads.max(1)
+            Self::ReleaseLimit { .. } | Self::PinnedIdle { .. } => return None,
+        })
     }
 }

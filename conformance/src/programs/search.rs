@@ -21,6 +21,12 @@ use crate::Harness;
 /// Operations of a drawn program at most.
 pub const MOST_OPS: usize = 24;
 
+/// Streams of a drawn program at most.
+pub(super) const MOST_STREAMS: usize = 4;
+
+/// So few operations that all threes of them can be tried.
+const FEW_OPS: usize = 14;
+
 /// A look at what a device thinks of the program that just ended, such as the report of a
 /// simulator.
 type After = Box<dyn Fn() -> Result<(), String> + Sync>;
@@ -279,12 +285,26 @@ impl Drawn for Program {
                 }
             }
         }
-        for first in 0..self.ops.len() {
-            for second in first + 1..self.ops.len() {
-                let mut shorter = self.clone();
-                shorter.ops.remove(second);
-                shorter.ops.remove(first);
-                all.push(shorter);
+        for at in 0..self.ops.len() {
+            let named = self.ops[at].clone().name_mut().map_or(0, |name| *name);
+            for lower in 0..named.min(MOST_STREAMS) {
+                let mut smaller = self.clone();
+                smaller.ops[at].name_mut().into_iter().for_each(|name| *name = lower);
+                all.push(smaller);
+            }
+        }
+        // Some are needed only for others, that is, two and three at once.
+        let count = self.ops.len();
+        for first in 0..count {
+            for second in first + 1..count {
+                let thirds = second + 1..if count <= FEW_OPS { count } else { second + 1 };
+                for third in thirds.map(Some).chain([None]) {
+                    let mut shorter = self.clone();
+                    for at in [third, Some(second), Some(first)].into_iter().flatten() {
+                        shorter.ops.remove(at);
+                    }
+                    all.push(shorter);
+                }
             }
         }
         all

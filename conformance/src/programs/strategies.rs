@@ -121,6 +121,7 @@ fn creates() -> BoxedStrategy<Op> {
 pub fn ops() -> BoxedStrategy<Op> {
     let stream = || NAMES;
     let formulas = select(&[Formula::Sum, Formula::Product, Formula::Maximum, Formula::Fold][..]);
+    let replaced = proptest::bool::weighted(0.25);
     let on_two = || (stream(), parts(), parts());
     let on_one = || (stream(), parts(), 0_usize..1000);
     // In tenths: large arrays take as long as a whole program.
@@ -211,7 +212,7 @@ pub fn ops() -> BoxedStrategy<Op> {
         ),
         (10, (0_usize..4).prop_map(|count| Op::ReleaseLimit { count }).boxed()),
         (20, select(&[16_usize, 63, 0][..]).prop_map(|kib| Op::PinnedIdle { kib }).boxed()),
-        (10, (stream(), any::<bool>()).prop_map(|(stream, strict)| Op::Replace { stream, strict }).boxed()),
+        (20, (stream(), replaced).prop_map(|(stream, strict)| Op::Replace { stream, strict }).boxed()),
         (10, stream().prop_map(|stream| Op::Record { stream }).boxed()),
         (10, (stream(), NAMES).prop_map(|(stream, event)| Op::Wait { stream, event }).boxed()),
         (10, (NAMES, any::<bool>()).prop_map(|(event, only_ask)| Op::AwaitEvent { event, only_ask }).boxed()),

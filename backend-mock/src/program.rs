@@ -45,7 +45,7 @@ mod play;
 mod raw;
 mod resolve;
 
-pub use door::Door;
+pub use door::{Door, Unjudged};
 pub use error::ParseProgramError;
 pub use expect::{Expect, Verdict};
 pub use ops::{Block, Op};

@@ -25,16 +25,23 @@
 #![doc = include_str!("../PROGRAMS.md")]
 
 mod arrays;
+mod elements;
+mod extras;
 mod failure;
 mod functions;
+mod gathers;
 mod host;
+mod kernels;
 mod machine;
 mod op;
 mod part;
+pub mod raw;
 mod search;
+mod shown;
 mod strategies;
 
+pub use extras::Extras;
 pub use failure::Failure;
 pub use op::{Away, End, Formula, Item, Op, Part, Program, Start, Transform, part};
-pub use search::{Found, MOST_OPS, Search};
+pub use search::{Drawn, Found, MOST_OPS, Search};
 pub use strategies::{element_bits, floats, ops, parts, patterns, programs, shapes, transforms};

@@ -1,6 +1,9 @@
 //! Random programs on the simulator: right under every schedule, wrong where something is, made
 //! small, and printed as tests.
 
+#[path = "programs/raw.rs"]
+mod raw;
+
 use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
@@ -16,7 +19,8 @@ use std::{
 use devarray_conformance::{
     Harness,
     programs::{
-        Away, End, Formula, Found, Item, MOST_OPS, Op, Program, Search, Start, Transform, part, programs,
+        Away, End, Extras, Formula, Found, Item, MOST_OPS, Op, Program, Search, Start, Transform, part,
+        programs,
     },
 };
 use devarray_mock::{MockDevice, Schedule};
@@ -31,6 +35,11 @@ thread_local! {
 }
 
 const SCHEDULES: [Schedule; 3] = [Schedule::Lazy, Schedule::ReverseLazy, Schedule::Random];
+
+/// All that the simulator has.
+fn extras() -> Extras<MockDevice> {
+    Extras::none().functions().kernels()
+}
 
 /// Programs of one search: so many have one seed.
 const BLOCK: usize = 250;
@@ -61,7 +70,7 @@ fn search(schedule: &Schedule, seed: u64, cases: usize) -> Result<(), Box<Found>
         "DEVARRAY_PROGRAMS={cases} DEVARRAY_PROGRAMS_SEED={seed} cargo test -p devarray-conformance --test programs \
          many -- --ignored # {schedule:?}"
     );
-    Search::new().again(again).after(clean).run_with_functions(&harness(schedule, seed, cases))
+    Search::new().again(again).after(clean).run_with(&harness(schedule, seed, cases), extras())
 }
 
 #[test]
@@ -82,37 +91,42 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 #[ignore = "as many programs as the environment asks for"]
 fn many() {
     let (count, seed) = (number("DEVARRAY_PROGRAMS", 100_000), number("DEVARRAY_PROGRAMS_SEED", 0));
-    let blocks = count.div_ceil(BLOCK as u64);
     for schedule in SCHEDULES {
-        let next = AtomicU64::new(0);
-        let found = thread::scope(|scope| {
-            let threads: Vec<_> = (0..thread::available_parallelism().map_or(1, NonZeroUsize::get))
-                .map(|_| {
-                    scope.spawn(|| {
-                        loop {
-                            let block = next.fetch_add(1, Relaxed);
-                            if block >= blocks {
-                                return None;
-                            }
-                            let cases =
-                                usize::try_from(count - block * BLOCK as u64).unwrap_or(BLOCK).min(BLOCK);
-                            let block_seed = seed.wrapping_add(block.wrapping_mul(0x1_0000_0001));
-                            if let Err(found) = search(&schedule, block_seed, cases) {
-                                next.store(blocks, Relaxed);
-                                return Some((block * BLOCK as u64, found));
-                            }
-                        }
-                    })
-                })
-                .collect();
-            threads.into_iter().find_map(|thread| thread.join().expect("a search does not panic"))
-        });
-        if let Some((before, found)) = found {
+        if let Some((before, found)) = in_blocks(count, seed, |seed, cases| search(&schedule, seed, cases)) {
             let (case, len) = (before + found.case as u64, found.program.ops.len());
             panic!("{found}\nfound: program {case} under {schedule:?}, {len} operations");
         }
         println!("{schedule:?}: {count} programs hold");
     }
+}
+
+/// Searches on all processors, block by block, each with a seed of its own; what the first that
+/// fails has found, and how many programs came before its block.
+fn in_blocks<E: Send>(
+    count: u64,
+    seed: u64,
+    search: impl Fn(u64, usize) -> Result<(), E> + Sync,
+) -> Option<(u64, E)> {
+    let blocks = count.div_ceil(BLOCK as u64);
+    let next = AtomicU64::new(0);
+    let blocks_in_turn = || loop {
+        let block = next.fetch_add(1, Relaxed);
+        if block >= blocks {
+            return None;
+        }
+        let before = block * BLOCK as u64;
+        let cases = usize::try_from(count - before).unwrap_or(BLOCK).min(BLOCK);
+        if let Err(found) = search(seed.wrapping_add(block.wrapping_mul(0x1_0000_0001)), cases) {
+            next.store(blocks, Relaxed);
+            return Some((before, found));
+        }
+    };
+    thread::scope(|scope| {
+        let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads: Vec<_> = (0..processors).map(|_| scope.spawn(blocks_in_turn)).collect();
+        let joined = threads.into_iter().filter_map(|thread| thread.join().expect("a search does not panic"));
+        joined.min_by_key(|(before, _)| *before)
+    })
 }
 
 /// What is drawn, and what devices are asked to do: floors under both, so that nothing that is
@@ -133,31 +147,33 @@ fn programs_cover_what_they_claim() {
         }
     }
     let all: usize = by_kind.values().sum();
-    assert_eq!(by_kind.len(), 26, "{by_kind:?}");
+    assert_eq!(by_kind.len(), 30, "{by_kind:?}");
+    let floor = |kind: &str| if kind == "Large" { 1000 } else { 100 };
     assert!(
-        by_kind.values().all(|&count| count * 100 > all),
-        "each is more than one in a hundred: {by_kind:?}"
+        by_kind.iter().all(|(kind, &count)| count * floor(kind) > all),
+        "each is more than one in a hundred, but for large arrays: {by_kind:?}"
     );
     assert!(by_threads[1..].iter().all(|&count| count * 10 > PROGRAMS), "{by_threads:?}");
     assert!(callers[2..].iter().all(|&count| count * 12 > PROGRAMS), "threads that do call: {callers:?}");
 
     // Of programs that ran: how many had the device do such a thing.
-    let did = Arc::new([const { AtomicU64::new(0) }; 10]);
+    let did = Arc::new([const { AtomicU64::new(0) }; 12]);
     let counted = Arc::clone(&did);
     let look = move || {
         let done = LAST.with_borrow(|last| last.as_ref().map(MockDevice::statistics)).expect("a device");
         let of = done.enqueued;
-        let moved = [of.copies.count, of.fills.count, of.uploads.count, of.downloads.count, of.maps.count];
-        let ordered = [of.reductions.count, of.waits, of.records, done.queries, of.frees.count];
-        for (count, times) in counted.iter().zip([moved, ordered].as_flattened()) {
+        let moved = [of.copies, of.fills, of.uploads, of.downloads].map(|tally| tally.count);
+        let computed = [of.maps, of.reductions, of.gathers, of.launches].map(|tally| tally.count);
+        let ordered = [of.waits, of.records, done.queries, of.frees.count];
+        for (count, times) in counted.iter().zip([moved, computed, ordered].as_flattened()) {
             count.fetch_add(u64::from(*times > 0), Relaxed);
         }
         Ok(())
     };
     let ran = 300;
-    Search::new().after(look).run_with_functions(&harness(&Schedule::Random, 5, ran)).unwrap();
+    Search::new().after(look).run_with(&harness(&Schedule::Random, 5, ran), extras()).unwrap();
     let did: Vec<u64> = did.iter().map(|count| count.load(Relaxed)).collect();
-    let floors = [50, 50, 50, 50, 15, 10, 50, 50, 15, 50];
+    let floors = [50, 50, 50, 50, 15, 10, 20, 15, 50, 50, 15, 50];
     assert!(did.iter().zip(floors).all(|(&count, percent)| count * 100 >= percent * ran as u64), "{did:?}");
 }
 
@@ -171,11 +187,13 @@ fn what_is_wrong_is_found_and_made_small() {
         if copies > 1 { Err(format!("{copies} copies")) } else { Ok(()) }
     };
     let found =
-        Search::new().after(copied).run_with_functions(&harness(&Schedule::Lazy, 3, 100)).unwrap_err();
+        Search::new().after(copied).run_with(&harness(&Schedule::Lazy, 3, 100), extras()).unwrap_err();
     let ops = &found.program.ops;
-    assert!(ops.len() <= 4 && matches!(ops[0], Op::Create { .. }), "{found}");
+    assert!(ops.len() <= 4 && matches!(ops[0], Op::Create { .. } | Op::Large { .. }), "{found}");
     let text = found.to_string();
     assert!(text.lines().count() <= 15 && text.contains("seed 3") && text.contains("expected: "), "{text}");
+    let call = ".check_with(&Harness::new(|| device()), Extras::none().functions().kernels()).unwrap() }";
+    assert!(text.ends_with(call), "{text}");
 }
 
 /// A program as it is printed is the program.
@@ -195,6 +213,8 @@ fn printed_programs_compile_as_tests() {
                 formula: Formula::Fold,
                 value: 9,
             },
+            Op::Kernel { stream: 1, to: part(0, [Whole, Whole]), from: part(1, [Whole, Whole]), value: 3 },
+            Op::Put { stream: 0, to: part(0, [Whole, Whole]), axis: 1, value: 5 },
             Op::StartDownload { stream: 0, from: part(1, [Transform::Section(0, 1, 1), Whole]) },
             Op::EndTransfer { transfer: 0, end: End::Polled },
             Op::Drop { array: 0, away: Away::Elsewhere },

@@ -16,8 +16,8 @@ use std::num::NonZeroUsize;
 use devarray::{
     Array, Context, Error, Layout, ManagedArray, MappedArray, PinnedLimits,
     backend::{
-        AllocHost, Capabilities, Capability, Device, FillOp, HostFlags, Location, MapHost, Quiesced,
-        RegisterHost, Stream, UploadOp,
+        AllocHost, Capabilities, Capability, Device, DownloadOp, FillOp, HostBuffer, HostFlags, Location,
+        MapHost, Quiesced, RegisterHost, Stream, UploadOp,
     },
     copy::Plan,
 };
@@ -187,6 +187,34 @@ fn unpinning_under_a_copy_is_found() {
     assert_eq!(stream.synchronize(), Quiesced::Done);
     let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
     assert_eq!(codes, [Code::HostFreed]);
+}
+
+/// What core does not let happen: pinned memory is given back before the download to it has run. No
+/// memory that somebody else has by then is written.
+#[test]
+fn freeing_pinned_memory_under_a_copy_is_found() {
+    for wait in [true, false] {
+        let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+        let (stream, size) = (device.open_stream().unwrap(), NonZeroUsize::new(8).unwrap());
+        let buffer = stream.alloc(size).unwrap();
+        let line = Layout::new(&[8], &[1], 0).unwrap();
+        let plan = Plan::new(&line, &line, 1, &device.info().capabilities).unwrap();
+        // SAFETY: the plan fills the buffer, which nothing else uses.
+        stream.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[7]) }).unwrap();
+        let memory = device.alloc_host(size).unwrap();
+        // SAFETY: in bounds; that the memory may be given back by then is what is to be found.
+        stream.download(&unsafe { DownloadOp::new_unchecked(&buffer, 0, memory.as_ptr(), 8) }).unwrap();
+        if wait {
+            assert_eq!(stream.synchronize(), Quiesced::Done);
+        }
+        drop(memory);
+        let next = device.alloc_host(size).unwrap();
+        assert_eq!(stream.synchronize(), Quiesced::Done);
+        // SAFETY: eight initialized bytes, which nothing in flight uses.
+        assert_eq!(unsafe { next.as_ptr().cast::<[u8; 8]>().read() }, [0; 8]);
+        let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, if wait { vec![] } else { vec![Code::HostFreed] });
+    }
 }
 
 /// What core does not let happen: mapped memory is freed before the fill that writes it has run.

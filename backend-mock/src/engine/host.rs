@@ -68,16 +68,20 @@ impl Engine {
         }
     }
 
+    /// Forgets host memory; whether no operation may still use it. That one does is a mistake.
+    #[must_use]
     pub(crate) fn close_host_buffer(
         &mut self,
         number: u64,
         addresses: &Range<usize>,
         location: &'static Location<'static>,
-    ) {
+    ) -> bool {
         let finding = self.judge.unpin(addresses, self.operation("drop", None, location));
+        let is_unused = finding.is_none();
         self.add_finding(finding);
         self.ledger.host_buffers.remove(&number);
         self.ledger.read_slowly.remove(&number);
+        is_unused
     }
 
     /// Refuses managed memory for which the device has no room, all that is alive counted.

@@ -1,7 +1,7 @@
 //! Kernels of the program's own: what they compute, what they wait for and what waits for them, and
 //! calls that are refused or fail.
 
-mod declared;
+pub(crate) mod declared;
 
 use devarray::{
     Array, Context, Error, Order, StreamHandle,
@@ -10,6 +10,7 @@ use devarray::{
     kernel::KernelError,
 };
 
+pub use super::programs::with_kernels as programs;
 use crate::{
     Harness, Instrumented, Outcome, Violation,
     harness::no_background_errors,
@@ -23,7 +24,7 @@ use declared::{AddTo, Asks, LookUp, Reverse, SQUARES, Scale};
 type Opened<D> = (Context<D>, StreamHandle<D>);
 
 /// A context and a stream; none if the device refuses kernels, as it declared.
-fn launching<D: Launch>(harness: &Harness<D>) -> Result<Option<Opened<D>>, Violation> {
+pub(super) fn launching<D: Launch>(harness: &Harness<D>) -> Result<Option<Opened<D>>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
     if context.device().info().capabilities.extras.has(Capability::Kernels) {
@@ -65,8 +66,8 @@ pub fn computes<D: Launch>(harness: &Harness<D>) -> Outcome {
 /// Arguments of any strides are read and written where they are, and nothing beside them.
 pub fn strided<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
-    let old: Vec<i16> = elements(1, 7 * 90);
-    let from: Vec<i16> = elements(2, 12 * 31);
+    let old: Vec<u16> = elements(1, 7 * 90);
+    let from: Vec<u16> = elements(2, 12 * 31);
     let x = Array::from_slice(&stream, &[12, 31], &from)?;
     // Read: turned and reversed, one row repeated, one column.
     let turned = x.index(&ix![..; -4, 1..])?.transpose();

@@ -1,21 +1,42 @@
 //! Random programs, as [`programs`](crate::programs) draws and shrinks them.
 
-use devarray::{Device, backend::Compute};
+use devarray::{
+    Device,
+    backend::{Compute, Launch},
+};
 
-use crate::{Harness, Outcome, computing::computing, programs::Search};
+use crate::{
+    Harness, Outcome,
+    checks::kernels::launching,
+    computing::computing,
+    programs::{Extras, Search},
+};
 
 /// Programs for each case of the harness.
 const PROGRAMS: usize = 4;
 
-/// Random programs give what running them call by call gives, and leave nothing behind.
-pub fn sequential<D: Device>(harness: &Harness<D>) -> Outcome {
-    Ok(Search::new().programs(harness.cases() * PROGRAMS).run(harness)?)
+fn search<D: Device>(harness: &Harness<D>, extras: Extras<D>) -> Outcome {
+    Ok(Search::new().programs(harness.cases() * PROGRAMS).run_with(harness, extras)?)
 }
 
-/// Random programs with functions and reductions give what running them call by call gives.
+/// Random programs give what running them call by call gives, and leave nothing behind.
+pub fn sequential<D: Device>(harness: &Harness<D>) -> Outcome {
+    search(harness, Extras::none())
+}
+
+/// Random programs with functions, reductions and gathers give what running them call by call
+/// gives.
 pub fn with_functions<D: Compute>(harness: &Harness<D>) -> Outcome {
     if computing(harness)?.is_none() {
         return Ok(());
     }
-    Ok(Search::new().programs(harness.cases() * PROGRAMS).run_with_functions(harness)?)
+    search(harness, Extras::none().functions())
+}
+
+/// Random programs with kernels give what running them call by call gives.
+pub fn with_kernels<D: Launch>(harness: &Harness<D>) -> Outcome {
+    if launching(harness)?.is_none() {
+        return Ok(());
+    }
+    search(harness, Extras::none().kernels())
 }

@@ -8,14 +8,18 @@ use devarray::{
 };
 
 use super::{
+    elements::Elements,
     failure::{ORDER, SUCCEEDS},
-    machine::{Done, Elements, Held, MOST_ARRAYS, Machine},
+    machine::{Done, Held, MOST_ARRAYS, Machine},
     op::{Away, Part, Start},
     part::{Place, Step, sections_of},
 };
 
 /// Elements of an array at most; extents are made smaller until it has no more.
 const MOST_ELEMENTS: usize = 4096;
+
+/// Bytes of a large array at least: more than a transfer moves in one piece.
+const LARGE_BYTES: usize = 300 << 10;
 
 impl<T: Elements, D: Device> Machine<'_, T, D> {
     pub(super) fn create(&mut self, stream: usize, extents: &[usize], start: Start, value: usize) -> Done {
@@ -51,7 +55,8 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             Start::Uploaded | Start::UploadedF => values,
         };
         if let Some(array) = self.done(made, strict)? {
-            self.hold(Held { array, shape, due }, value);
+            let fortran = matches!(start, Start::UploadedF | Start::Uninit);
+            self.hold(Held { array, shape, due, fortran }, value);
         }
         Ok(())
     }
@@ -184,7 +189,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             place.view(self.arrays[at].array.view()).and_then(|view| view.to_contiguous(&stream, order));
         let (shape, due) = (place.shape().to_vec(), self.due(at, &place));
         if let Some(array) = self.done(made, strict)? {
-            self.hold(Held { array, shape, due }, from.array);
+            self.hold(Held { array, shape, due, fortran }, from.array);
         }
         Ok(())
     }
@@ -206,9 +211,31 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             .and_then(|one| Ok([one, source.view(self.arrays[other].array.view())?]));
         let made = views.and_then(|views| Array::stack(&stream, &views, 0));
         if let Some(array) = self.done(made, strict)? {
-            self.hold(Held { array, shape, due }, second.array);
+            self.hold(Held { array, shape, due, fortran: false }, second.array);
         }
         Ok(())
+    }
+
+    pub(super) fn large(&mut self, stream: usize, value: usize) -> Done {
+        let ((writer, careful), (reader, strict)) = (self.stream(stream), self.stream(stream + 1));
+        // Rows of any length, the last element in the last of them.
+        let columns = 1 + value % 900;
+        let rows = (LARGE_BYTES / size_of::<T>()).div_ceil(columns);
+        let values: Vec<T> = crate::patterns::elements(value as u64, rows * columns);
+        let made = Array::from_slice(&writer, &[rows, columns], &values);
+        let Some(array) = self.done(made, careful)? else { return Ok(()) };
+        let turned = value.is_multiple_of(2);
+        let seen = if turned { Ok(array.view().transpose()) } else { array.view().flip(&[0]) };
+        let Some(found) = self.done(seen.and_then(|view| view.to_vec(&reader)), strict)? else {
+            return Ok(());
+        };
+        let mut due = Vec::new();
+        if turned {
+            (0..columns).for_each(|column| due.extend((0..rows).map(|row| values[row * columns + column])));
+        } else {
+            values.chunks(columns).rev().for_each(|row| due.extend(row));
+        }
+        self.compare(&found, &due, ORDER)
     }
 
     pub(super) fn across(&mut self, stream: usize, to: &Part, from: &Part) -> Done {
@@ -249,7 +276,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
                 });
                 if let Some(array) = self.done(made, false)? {
                     let due = vec![T::zeroed(); shape.iter().product()];
-                    self.hold(Held { array, shape, due }, MOST_ARRAYS);
+                    self.hold(Held { array, shape, due, fortran: false }, MOST_ARRAYS);
                 }
             }
             Away::Elsewhere => {

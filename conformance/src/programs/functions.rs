@@ -7,7 +7,9 @@ use devarray::{
 };
 
 use super::{
-    machine::{Done, Elements, Held, Machine},
+    elements::Elements,
+    gathers::{self, Put, Take},
+    machine::{Done, Held, Machine},
     op::{Formula, Part},
     part::Place,
 };
@@ -16,11 +18,12 @@ type Apply<D> =
     fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, u64, &mut ErasedViewMut<'_, D>) -> Result<()>;
 type Reduce<D> = fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, &Reduction) -> Result<ErasedArray<D>>;
 
-/// What computes functions on a device that does, so that programs run on those that do not, too.
+/// What computes on a device that does, so that programs run on those that do not, too.
 pub(super) struct Computing<D: Device> {
     apply: Apply<D>,
     reduce: Reduce<D>,
-    reduces: bool,
+    pub(super) take: Take<D>,
+    pub(super) put: Put<D>,
 }
 
 impl<D: Device> Clone for Computing<D> {
@@ -32,14 +35,13 @@ impl<D: Device> Clone for Computing<D> {
 impl<D: Device> Copy for Computing<D> {}
 
 impl<D: Compute> Computing<D> {
-    /// None if the device declares no functions.
-    pub(super) fn of(device: &D) -> Option<Self> {
-        let extras = &device.info().capabilities.extras;
-        extras.has(Capability::Functions).then(|| Self {
+    pub(super) fn new() -> Self {
+        Self {
             apply: |stream, function, from, scalar, to| function.apply_into(stream, &[from], &[scalar], to),
             reduce: |stream, function, from, reduction| function.reduce(stream, &[from], &[], reduction),
-            reduces: extras.has(Capability::Reductions),
-        })
+            take: gathers::take,
+            put: gathers::put,
+        }
     }
 }
 
@@ -66,8 +68,8 @@ impl Formula {
 }
 
 impl<T: Elements, D: Device> Machine<'_, T, D> {
-    fn computes(&self) -> Option<(Computing<D>, ElementType)> {
-        Some((self.computing?, T::TYPE?))
+    fn computes(&self, what: Capability) -> Option<(Computing<D>, ElementType)> {
+        Some((self.shared.extras.computing.filter(|_| self.declares(what))?, T::TYPE?))
     }
 
     pub(super) fn map(
@@ -79,7 +81,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         value: usize,
     ) -> Done {
         let (stream, strict) = self.stream(stream);
-        let Some((computing, of)) = self.computes() else { return Ok(()) };
+        let Some((computing, of)) = self.computes(Capability::Functions) else { return Ok(()) };
         let Some((at, mut place)) = self.place(to) else { return Ok(()) };
         let Some((other, mut source)) = self.place_beside(from, at) else { return Ok(()) };
         if !Place::meet(&mut source, &mut place) {
@@ -102,9 +104,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
 
     pub(super) fn greatest(&mut self, stream: usize, from: &Part, axis: usize) -> Done {
         let (stream, strict) = self.stream(stream);
-        let Some((computing, of)) = self.computes().filter(|(computing, _)| computing.reduces) else {
-            return Ok(());
-        };
+        let Some((computing, of)) = self.computes(Capability::Reductions) else { return Ok(()) };
         let Some((at, place)) = self.place(from) else { return Ok(()) };
         let Some(axis) = axis.checked_rem(place.shape().len()) else { return Ok(()) };
         let extent = place.shape()[axis];
@@ -129,7 +129,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             (computing.reduce)(&stream, &function, view.into_erased(), &greatest)
         });
         if let Some(array) = self.done(reduced.and_then(Array::from_erased), strict)? {
-            self.hold(Held { array, shape, due }, from.array);
+            self.hold(Held { array, shape, due, fortran: false }, from.array);
         }
         Ok(())
     }

@@ -8,8 +8,9 @@ use std::{
 use devarray::{Device, Error, EventHandle, Transfer, TransferError};
 
 use super::{
+    elements::Elements,
     failure::{Failure, ORDER, ZEROED},
-    machine::{Done, Elements, MOST_EVENTS, MOST_TRANSFERS, Machine, lock},
+    machine::{Done, MOST_EVENTS, MOST_TRANSFERS, Machine, lock},
     op::{End, Part},
 };
 

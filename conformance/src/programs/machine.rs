@@ -3,7 +3,6 @@
 
 use std::{
     cell::Cell,
-    fmt::Debug,
     mem,
     panic::{self, AssertUnwindSafe},
     sync::{
@@ -15,15 +14,16 @@ use std::{
 
 use devarray::{
     Array, Context, Device, Element, Error, EventHandle, PinnedLimits, Result, StreamHandle, Transfer,
-    function::ElementType,
+    backend::Capability,
     memory::{MemoryKind, ReleaseLimits},
 };
 
 use super::{
+    elements::Elements,
+    extras::Extras,
     failure::{ALIVE, BACKGROUND, Failure, ORDER, REFUSED, SUCCEEDS},
-    functions::Computing,
     op::{Item, Op, Part, Program},
-    part::Place,
+    part::{Place, Step},
 };
 use crate::Harness;
 
@@ -34,56 +34,31 @@ pub(super) const MOST_EVENTS: usize = 8;
 /// Transfers in flight that a program has at most.
 pub(super) const MOST_TRANSFERS: usize = 4;
 
-/// What arrays of programs hold.
-pub(super) trait Elements: Element + Debug + PartialEq {
-    /// As functions take them, if they do.
-    const TYPE: Option<ElementType>;
-
-    /// The first bytes of a number.
-    fn of_bits(bits: u64) -> Self {
-        let mut value = Self::zeroed();
-        let bytes = bytemuck::bytes_of_mut(&mut value);
-        let len = bytes.len();
-        bytes.copy_from_slice(&bits.to_le_bytes()[..len]);
-        value
-    }
-
-    /// The number whose first bytes these are.
-    fn bits(&self) -> u64 {
-        bytemuck::bytes_of(self).iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
-    }
-
-    /// As many values as asked for, from a seed: some special ones among them.
-    fn values(seed: usize, count: usize) -> Vec<Self> {
-        let special = |bits: u64| match bits % 16 {
-            0 => 0,
-            1 => u64::MAX,
-            2 => 1 << (size_of::<Self>() * 8 - 1),
-            _ => bits,
-        };
-        let mut rng = crate::Rng::new(seed as u64);
-        (0..count).map(|_| Self::of_bits(special(rng.bits()))).collect()
-    }
-}
-
-impl Elements for u8 {
-    const TYPE: Option<ElementType> = Some(ElementType::U8);
-}
-impl Elements for [u8; 3] {
-    const TYPE: Option<ElementType> = None;
-}
-impl Elements for u32 {
-    const TYPE: Option<ElementType> = Some(ElementType::U32);
-}
-impl Elements for u64 {
-    const TYPE: Option<ElementType> = Some(ElementType::U64);
-}
-
 /// An array, and what must be in it.
 pub(super) struct Held<T: Element, D: Device> {
     pub(super) array: Array<T, D>,
     pub(super) shape: Vec<usize>,
     pub(super) due: Vec<T>,
+    /// Whether the first axis is the fastest in memory, not the last.
+    pub(super) fortran: bool,
+}
+
+impl<T: Element, D: Device> Held<T, D> {
+    /// All memory from the first element of a part to its last, in one axis.
+    pub(super) fn span(&self, part: &Place) -> Place {
+        let mut line = Place::whole(&self.shape);
+        if self.fortran {
+            line.push(Step::Permute((0..self.shape.len()).rev().collect()));
+        }
+        line.push(Step::Reshape(vec![line.len()]));
+        let mut inside = vec![false; self.due.len()];
+        part.picture.places.iter().for_each(|&place| inside[place] = true);
+        let within = |&place: &usize| inside[place];
+        let start = line.picture.places.iter().position(within).unwrap_or(0);
+        let end = line.picture.places.iter().rposition(within).map_or(start, |last| last + 1);
+        line.push(Step::Cut(0, start, 1, end - start));
+        line
+    }
 }
 
 /// Lists that a device may still write to if it broke the promise of a scope: freed only if the
@@ -110,7 +85,7 @@ pub(super) struct Shared<D: Device> {
     pub(super) events: Mutex<Vec<Arc<EventHandle<D>>>>,
     /// Whether a stream was dropped, maybe with work pending.
     pub(super) replaced: AtomicBool,
-    computing: Option<Computing<D>>,
+    pub(super) extras: Extras<D>,
     /// Of the second device, if the program uses it.
     there: Option<StreamHandle<D>>,
 }
@@ -118,7 +93,6 @@ pub(super) struct Shared<D: Device> {
 /// What one thread has.
 pub(super) struct Machine<'s, T: Elements, D: Device> {
     pub(super) shared: &'s Shared<D>,
-    pub(super) computing: Option<Computing<D>>,
     pub(super) there: Option<StreamHandle<D>>,
     pub(super) arrays: Vec<Held<T, D>>,
     pub(super) transfers: Vec<(Transfer<T, D>, Vec<T>)>,
@@ -134,28 +108,21 @@ pub(super) fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a program on a fresh device, with functions if there is something to compute them with.
-pub(super) fn run<D: Device>(
-    program: &Program,
-    harness: &Harness<D>,
-    computing: Option<Computing<D>>,
-) -> Done {
+/// Runs a program on a fresh device, with the extras of these that it declares.
+pub(super) fn run<D: Device>(program: &Program, harness: &Harness<D>, extras: Extras<D>) -> Done {
     match program.item {
-        Item::U8 => run_of::<u8, D>(program, harness, computing),
-        Item::Bytes3 => run_of::<[u8; 3], D>(program, harness, computing),
-        Item::U32 => run_of::<u32, D>(program, harness, computing),
-        Item::U64 => run_of::<u64, D>(program, harness, computing),
+        Item::U8 => run_of::<u8, D>(program, harness, extras),
+        Item::Bytes3 => run_of::<[u8; 3], D>(program, harness, extras),
+        Item::U16 => run_of::<u16, D>(program, harness, extras),
+        Item::U32 => run_of::<u32, D>(program, harness, extras),
+        Item::U64 => run_of::<u64, D>(program, harness, extras),
     }
 }
 
-fn run_of<T: Elements, D: Device>(
-    program: &Program,
-    harness: &Harness<D>,
-    computing: Option<Computing<D>>,
-) -> Done {
+fn run_of<T: Elements, D: Device>(program: &Program, harness: &Harness<D>, extras: Extras<D>) -> Done {
     let end = program.ops.len();
     told(&Cell::new(end), || {
-        let shared = Shared::new(program, harness, computing)?;
+        let shared = Shared::new(program, harness, extras)?;
         let threads = program.threads.max(1);
         let mut machines: Vec<_> = (0..threads).map(|_| Machine::<T, D>::new(&shared)).collect();
         let mut outcomes: Vec<Done> = if let [machine] = &mut machines[..] {
@@ -191,11 +158,7 @@ fn told(operation: &Cell<usize>, calls: impl FnOnce() -> Done) -> Done {
 }
 
 impl<D: Device> Shared<D> {
-    fn new(
-        program: &Program,
-        harness: &Harness<D>,
-        computing: Option<Computing<D>>,
-    ) -> std::result::Result<Self, Failure> {
+    fn new(program: &Program, harness: &Harness<D>, extras: Extras<D>) -> std::result::Result<Self, Failure> {
         let opens = |found| Failure::unexpected(SUCCEEDS, 0, "a device and its streams", found);
         let context = harness.context().map_err(|violation| opens(violation.message))?;
         let streams: Result<Vec<_>> =
@@ -208,7 +171,7 @@ impl<D: Device> Shared<D> {
             None
         };
         let (events, replaced) = (Mutex::default(), AtomicBool::new(false));
-        Ok(Self { context, streams, events, replaced, computing, there })
+        Ok(Self { context, streams, events, replaced, extras, there })
     }
 
     /// Drops all that there is but the context, and asks what is left.
@@ -240,7 +203,6 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
     fn new(shared: &'s Shared<D>) -> Self {
         Self {
             shared,
-            computing: shared.computing,
             there: shared.there.clone(),
             arrays: Vec::new(),
             transfers: Vec::new(),
@@ -282,6 +244,10 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
             Op::Concatenate { stream, first, second } => self.concatenate(stream, &first, &second),
             Op::Map { stream, to, from, formula, value } => self.map(stream, &to, &from, formula, value),
             Op::Greatest { stream, from, axis } => self.greatest(stream, &from, axis),
+            Op::Kernel { stream, to, from, value } => self.kernel(stream, &to, &from, value),
+            Op::Take { stream, from, axis, value } => self.take(stream, &from, axis, value),
+            Op::Put { stream, to, axis, value } => self.put(stream, &to, axis, value),
+            Op::Large { stream, value } => self.large(stream, value),
             Op::Across { stream, to, from } => self.across(stream, &to, &from),
             Op::StartUpload { stream, to, value } => self.start_upload(stream, &to, value),
             Op::StartDownload { stream, from } => self.start_download(stream, &from),
@@ -312,6 +278,11 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
     pub(super) fn stream(&self, at: usize) -> (StreamHandle<D>, bool) {
         let streams = lock(&self.shared.streams);
         streams[at % streams.len()].clone()
+    }
+
+    /// Whether the device has an extra.
+    pub(super) fn declares(&self, extra: Capability) -> bool {
+        self.shared.context.device().info().capabilities.extras.has(extra)
     }
 
     /// The array that a part is of, and where in it. None if there is no array.

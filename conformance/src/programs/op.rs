@@ -12,6 +12,8 @@ pub enum Item {
     U8,
     /// `[u8; 3]`, which no function takes.
     Bytes3,
+    /// `u16`.
+    U16,
     /// `u32`.
     U32,
     /// `u64`.
@@ -188,6 +190,19 @@ pub enum Op {
     Map { stream: usize, to: Part, from: Part, formula: Formula, value: usize },
     /// Makes an array of the greatest elements along an axis. On devices that reduce.
     Greatest { stream: usize, from: Part, axis: usize },
+    /// Launches a kernel that reads one part and writes another. Of `u16` it adds the one to the
+    /// other, along two axes of any strides. Of `u8` and `u32` it works on all memory from the first
+    /// element of a part to its last: it turns one to three lines around, or multiplies by a value
+    /// and adds positions. On devices that launch kernels.
+    Kernel { stream: usize, to: Part, from: Part, value: usize },
+    /// Makes an array of elements picked by index along an axis. On devices that gather.
+    Take { stream: usize, from: Part, axis: usize, value: usize },
+    /// Puts values at indices of an axis; of several for one place the last stays. On devices that
+    /// gather.
+    Put { stream: usize, to: Part, axis: usize, value: usize },
+    /// Uploads more than goes in one piece, reads it back on the next stream, the other way around or
+    /// turned, and drops it.
+    Large { stream: usize, value: usize },
     /// Copies a part to the second device, and from there to another part.
     Across { stream: usize, to: Part, from: Part },
     /// Starts an upload of pinned memory.
@@ -223,7 +238,13 @@ impl Op {
     /// fourth number that it names something by is for the next thread.
     #[must_use]
     pub fn thread(&self, threads: usize) -> usize {
-        let named = match *self {
+        let mut op = *self;
+        op.name_mut().map_or(0, |named| *named / 4 % threads.max(1))
+    }
+
+    /// The number that it names a stream by, or else a transfer, an array or an event.
+    pub(super) fn name_mut(&mut self) -> Option<&mut usize> {
+        Some(match self {
             Self::Create { stream, .. }
             | Self::Fill { stream, .. }
             | Self::Upload { stream, .. }
@@ -236,6 +257,10 @@ impl Op {
             | Self::Concatenate { stream, .. }
             | Self::Map { stream, .. }
             | Self::Greatest { stream, .. }
+            | Self::Kernel { stream, .. }
+            | Self::Take { stream, .. }
+            | Self::Put { stream, .. }
+            | Self::Large { stream, .. }
             | Self::Across { stream, .. }
             | Self::StartUpload { stream, .. }
             | Self::StartDownload { stream, .. }
@@ -248,8 +273,7 @@ impl Op {
             Self::EndTransfer { transfer, .. } => transfer,
             Self::Drop { array, .. } => array,
             Self::AwaitEvent { event, .. } => event,
-            Self::ReleaseLimit { .. } | Self::PinnedIdle { .. } => 0,
-        };
-        named / 4 % threads.max(1)
+            Self::ReleaseLimit { .. } | Self::PinnedIdle { .. } => return None,
+        })
     }
 }

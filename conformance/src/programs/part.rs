@@ -1,6 +1,6 @@
 //! A part of an array: as a view by the library, and as a picture by counting.
 
-use devarray::{ArrayView, ArrayViewMut, Device, Element, Result, layout::Slice};
+use devarray::{ArrayView, ArrayViewMut, Device, Element, Order, Result, layout::Slice};
 
 use super::op::Transform;
 use crate::Picture;
@@ -16,6 +16,8 @@ pub(super) enum Step {
     NewAxis(usize),
     /// Axis, number of sections, and which.
     Section(usize, usize, usize),
+    /// Another shape, of elements that lie in C order.
+    Reshape(Vec<usize>),
     /// New outer axes, and axes of extent 1 repeated, to this shape.
     Repeat(Vec<usize>),
 }
@@ -57,6 +59,21 @@ impl Place {
         self.steps.push(step);
     }
 
+    /// Gives the part two axes: outer ones go, or come. Whether it now has them: one without
+    /// positions cannot go.
+    pub(super) fn make_two_axes(&mut self) -> bool {
+        while self.shape().len() > 2 {
+            if self.shape()[0] == 0 {
+                return false;
+            }
+            self.push(Step::Index(0, 0));
+        }
+        while self.shape().len() < 2 {
+            self.push(Step::NewAxis(0));
+        }
+        true
+    }
+
     /// Cuts a source and a destination to one shape: outer axes of the source go or are repeated,
     /// as are extents of 1. Whether they now have one: an outer axis without positions cannot
     /// go.
@@ -88,6 +105,7 @@ impl Place {
     ) -> Result<ArrayView<'a, T, D>> {
         self.steps.iter().try_fold(whole, |view, step| match step {
             Step::Repeat(shape) => view.broadcast_to(shape),
+            Step::Reshape(shape) => view.reshape(shape, Order::C),
             Step::Permute(axes) => view.permute(&signed(axes)),
             Step::Flip(axis) => view.flip(&signed(&[*axis])),
             Step::Cut(axis, start, step, count) => view.slice_axis(at(*axis), cut(*start, *step, *count)),
@@ -120,6 +138,7 @@ impl Place {
                 let part = parts.into_iter().nth(*which);
                 Ok(part.unwrap_or_else(|| unreachable!("{which} of {count} sections")))
             }
+            Step::Reshape(shape) => view.reshape(shape, Order::C),
             Step::Repeat(_) => unreachable!("only sources repeat"),
         })
     }
@@ -213,6 +232,7 @@ fn shown(picture: &Picture, step: &Step) -> Picture {
             let (start, len) = sections_of(picture.shape[*axis], *sections)[*which];
             picture.slice(*axis, start, 1, len)
         }
+        Step::Reshape(shape) => Picture { shape: shape.clone(), places: picture.places.clone() },
         Step::Repeat(shape) => {
             let added = shape.len() - picture.shape.len();
             picture.remap(shape, |index| {

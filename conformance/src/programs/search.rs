@@ -1,24 +1,31 @@
-//! Draws programs until one fails, makes it small, and prints it.
+//! Draws programs until one fails, and makes it small.
 
 use std::fmt;
 
-use devarray::{Device, backend::Compute};
+use devarray::Device;
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 
 use super::{
+    extras::Extras,
     failure::Failure,
-    functions::Computing,
-    machine::run,
+    machine::{MOST_ARRAYS, run},
     op::{Op, Part, Program, Transform},
+    raw::{self, Play},
     strategies::programs,
 };
-use crate::{Harness, Violation};
+use crate::Harness;
 
 /// Operations of a drawn program at most.
 pub const MOST_OPS: usize = 24;
+
+/// Streams of a drawn program at most.
+pub(super) const MOST_STREAMS: usize = 4;
+
+/// So few operations that all threes of them can be tried.
+const FEW_OPS: usize = 14;
 
 /// A look at what a device thinks of the program that just ended, such as the report of a
 /// simulator.
@@ -27,7 +34,6 @@ type After = Box<dyn Fn() -> Result<(), String> + Sync>;
 /// What follows one program after another.
 pub struct Search {
     programs: Option<usize>,
-    functions: bool,
     again: String,
     after: Option<After>,
 }
@@ -36,9 +42,9 @@ pub struct Search {
 /// repeat the search.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct Found<P = Program> {
     /// The program.
-    pub program: Program,
+    pub program: P,
     /// How it fails.
     pub failure: Failure,
     /// The seed of the search.
@@ -47,30 +53,56 @@ pub struct Found {
     pub case: usize,
     /// How many operations it had when it was drawn.
     pub drawn_ops: usize,
-    functions: bool,
-    again: String,
+    pub(super) law: &'static str,
+    /// The call that checks it, as it is printed: up to its first argument, and the further ones.
+    pub(super) check: (&'static str, &'static str),
+    pub(super) again: String,
 }
+
+/// A kind of program, as a search makes it small and prints it.
+pub trait Drawn: Clone + sealed::Sealed {
+    /// How many operations it has.
+    fn len(&self) -> usize;
+
+    /// Whether it has no operation.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Programs with one thing less.
+    fn simpler(&self) -> Vec<Self>;
+
+    /// Prints it as a test that makes this call, given up to its first argument and from there on.
+    #[doc(hidden)]
+    fn write(&self, f: &mut fmt::Formatter<'_>, check: (&str, &str)) -> fmt::Result;
+}
+
+mod sealed {
+    #[expect(unnameable_types, reason = "sealed: programs are those of this module")]
+    pub trait Sealed {}
+}
+
+impl sealed::Sealed for Program {}
+impl sealed::Sealed for raw::Program {}
 
 impl Program {
     /// Runs the program on a fresh device, and compares all that it reads with what running it call
-    /// by call gives. Functions are left out.
+    /// by call gives. Extras are left out.
     ///
     /// # Errors
     ///
     /// The first difference.
     pub fn check<D: Device>(&self, harness: &Harness<D>) -> Result<(), Failure> {
-        run(self, harness, None)
+        run(self, harness, Extras::none())
     }
 
-    /// As [`check`](Self::check), with functions and reductions where the device declares them.
+    /// As [`check`](Self::check), with those of these extras that the device declares.
     ///
     /// # Errors
     ///
     /// As [`check`](Self::check).
-    pub fn check_with_functions<D: Compute>(&self, harness: &Harness<D>) -> Result<(), Failure> {
-        // A device that does not open fails the program itself.
-        let computing = harness.open().ok().and_then(|device| Computing::of(&device));
-        run(self, harness, computing)
+    pub fn check_with<D: Device>(&self, harness: &Harness<D>, extras: Extras<D>) -> Result<(), Failure> {
+        run(self, harness, extras)
     }
 }
 
@@ -84,7 +116,7 @@ impl Search {
     /// A search that asks nothing but the programs themselves.
     #[must_use]
     pub fn new() -> Self {
-        Self { programs: None, functions: false, again: String::from("run this test again"), after: None }
+        Self { programs: None, again: String::from("run this test again"), after: None }
     }
 
     /// The same, of so many programs instead of the harness's number of cases.
@@ -114,70 +146,76 @@ impl Search {
     ///
     /// The first that fails, made small.
     pub fn run<D: Device>(self, harness: &Harness<D>) -> Result<(), Box<Found>> {
-        self.search(harness, None)
+        self.run_with(harness, Extras::none())
     }
 
-    /// As [`run`](Self::run), with functions and reductions where the device declares them.
+    /// As [`run`](Self::run), with those of these extras that the device declares.
     ///
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    pub fn run_with_functions<D: Compute>(mut self, harness: &Harness<D>) -> Result<(), Box<Found>> {
-        self.functions = true;
-        let computing = harness.open().ok().and_then(|device| Computing::of(&device));
-        self.search(harness, computing)
+    pub fn run_with<D: Device>(self, harness: &Harness<D>, extras: Extras<D>) -> Result<(), Box<Found>> {
+        let cases = (harness.seed(), harness.cases());
+        let printed = (extras.laws(), extras.check());
+        self.search(cases, printed, programs(MOST_OPS), |program| run(program, harness, extras))
     }
 
-    fn search<D: Device>(
+    /// Tries so many raw programs, from a seed, each played by `play`.
+    ///
+    /// # Errors
+    ///
+    /// The first that fails, made small.
+    pub fn run_raw(self, seed: u64, cases: usize, play: impl Play) -> Result<(), Box<Found<raw::Program>>> {
+        let printed = ("raw programs", ("check", ""));
+        self.search((seed, cases), printed, raw::programs(MOST_OPS), |program| program.check(&play))
+    }
+
+    fn search<P: Drawn>(
         self,
-        harness: &Harness<D>,
-        computing: Option<Computing<D>>,
-    ) -> Result<(), Box<Found>> {
-        let check = |program: &Program| {
-            run(program, harness, computing)?;
+        (seed, cases): (u64, usize),
+        (law, check): (&'static str, (&'static str, &'static str)),
+        strategy: impl Strategy<Value = P>,
+        run: impl Fn(&P) -> Result<(), Failure>,
+    ) -> Result<(), Box<Found<P>>> {
+        let holds = |program: &P| {
+            run(program)?;
             let Some(after) = &self.after else { return Ok(()) };
             after().map_err(|found| Failure {
                 clause: "the device has nothing to object to",
-                operation: program.ops.len(),
+                operation: program.len(),
                 expected: "a clean report".into(),
                 found,
             })
         };
-        let config = Config { failure_persistence: None, ..Config::default() };
-        let mut runner = TestRunner::new_with_rng(config, rng(harness.seed()));
-        let strategy = programs(MOST_OPS);
-        for case in 0..self.programs.unwrap_or(harness.cases()) {
+        let mut runner = runner(seed);
+        for case in 0..self.programs.unwrap_or(cases) {
             let Ok(mut tree) = strategy.new_tree(&mut runner) else { continue };
             let drawn = tree.current();
-            let Err(failure) = check(&drawn) else { continue };
-            let (program, failure) = smallest(&mut tree, failure, &check);
-            return Err(Box::new(Found {
-                drawn_ops: drawn.ops.len(),
-                program,
-                failure,
-                seed: harness.seed(),
-                case,
-                functions: self.functions,
-                again: self.again,
-            }));
+            let Err(failure) = holds(&drawn) else { continue };
+            let drawn_ops = drawn.len();
+            let (program, failure) = smallest(&mut tree, failure, &holds);
+            let again = self.again;
+            return Err(Box::new(Found { program, failure, seed, case, drawn_ops, law, check, again }));
         }
         Ok(())
     }
 }
 
-fn rng(seed: u64) -> TestRng {
+/// What draws the programs of a seed.
+fn runner(seed: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
+    let config = Config { failure_persistence: None, ..Config::default() };
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
 /// First as proptest makes values small, then by leaving operations and transforms out until none
 /// can go.
-fn smallest(
-    tree: &mut impl ValueTree<Value = Program>,
+fn smallest<P: Drawn>(
+    tree: &mut impl ValueTree<Value = P>,
     mut failure: Failure,
-    check: &impl Fn(&Program) -> Result<(), Failure>,
-) -> (Program, Failure) {
+    check: &impl Fn(&P) -> Result<(), Failure>,
+) -> (P, Failure) {
     let mut program = tree.current();
     let mut tries = 0;
     let mut more = tree.simplify();
@@ -192,40 +230,89 @@ fn smallest(
         }
     }
     while let Some((smaller, found)) =
-        simpler(&program).into_iter().find_map(|p| check(&p).err().map(|found| (p, found)))
+        program.simpler().into_iter().find_map(|p| check(&p).err().map(|found| (p, found)))
     {
         (program, failure) = (smaller, found);
     }
     (program, failure)
 }
 
-/// Programs with one thing less.
-fn simpler(program: &Program) -> Vec<Program> {
-    let mut all = Vec::new();
-    for at in 0..program.ops.len() {
-        let mut shorter = program.clone();
-        shorter.ops.remove(at);
-        all.push(shorter);
+impl Drawn for Program {
+    fn len(&self) -> usize {
+        self.ops.len()
     }
-    if program.streams > 1 {
-        all.push(Program { streams: program.streams - 1, ..program.clone() });
-    }
-    if program.threads > 1 {
-        all.push(Program { threads: program.threads - 1, ..program.clone() });
-    }
-    for (at, op) in program.ops.iter().enumerate() {
-        for which in 0..4 {
-            let mut plainer = *op;
-            let mut transforms = parts_of(&mut plainer).flat_map(|part| part.transforms.iter_mut());
-            let Some(transform) = transforms.nth(which).filter(|t| **t != Transform::Whole) else { continue };
-            *transform = Transform::Whole;
-            drop(transforms);
-            let mut smaller = program.clone();
-            smaller.ops[at] = plainer;
-            all.push(smaller);
+
+    fn simpler(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        for at in 0..self.ops.len() {
+            let mut shorter = self.clone();
+            shorter.ops.remove(at);
+            // Where an array is gone the next ones have other numbers.
+            let mut renamed = shorter.clone();
+            renamed.ops.iter_mut().flat_map(arrays_of).for_each(|array| *array = array.saturating_sub(1));
+            all.push(shorter);
+            all.push(renamed);
         }
+        if self.streams > 1 {
+            all.push(Self { streams: self.streams - 1, ..self.clone() });
+        }
+        if self.threads > 1 {
+            all.push(Self { threads: self.threads - 1, ..self.clone() });
+        }
+        for (at, op) in self.ops.iter().enumerate() {
+            for which in 0..4 {
+                let mut plainer = *op;
+                let mut transforms = parts_of(&mut plainer).flat_map(|part| part.transforms.iter_mut());
+                let Some(transform) = transforms.nth(which).filter(|t| **t != Transform::Whole) else {
+                    continue;
+                };
+                *transform = Transform::Whole;
+                drop(transforms);
+                let mut smaller = self.clone();
+                smaller.ops[at] = plainer;
+                all.push(smaller);
+            }
+        }
+        for at in 0..self.ops.len() {
+            for which in 0..2 {
+                let mut op = self.ops[at];
+                let Some(named) = arrays_of(&mut op).get(which).map(|array| **array) else { continue };
+                for array in (0..named).take(MOST_ARRAYS) {
+                    let mut smaller = self.clone();
+                    let names = arrays_of(&mut smaller.ops[at]).into_iter();
+                    names.skip(which).take(1).for_each(|name| *name = array);
+                    all.push(smaller);
+                }
+            }
+        }
+        for at in 0..self.ops.len() {
+            let named = self.ops[at].clone().name_mut().map_or(0, |name| *name);
+            for lower in 0..named.min(MOST_STREAMS) {
+                let mut smaller = self.clone();
+                smaller.ops[at].name_mut().into_iter().for_each(|name| *name = lower);
+                all.push(smaller);
+            }
+        }
+        // Some are needed only for others, that is, two and three at once.
+        let count = self.ops.len();
+        for first in 0..count {
+            for second in first + 1..count {
+                let thirds = second + 1..if count <= FEW_OPS { count } else { second + 1 };
+                for third in thirds.map(Some).chain([None]) {
+                    let mut shorter = self.clone();
+                    for at in [third, Some(second), Some(first)].into_iter().flatten() {
+                        shorter.ops.remove(at);
+                    }
+                    all.push(shorter);
+                }
+            }
+        }
+        all
     }
-    all
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, check: (&str, &str)) -> fmt::Result {
+        self.write(f, check)
+    }
 }
 
 fn parts_of(op: &mut Op) -> impl Iterator<Item = &mut Part> {
@@ -238,10 +325,13 @@ fn parts_of(op: &mut Op) -> impl Iterator<Item = &mut Part> {
         | Op::StartDownload { from: part, .. }
         | Op::Contiguous { from: part, .. }
         | Op::Greatest { from: part, .. }
+        | Op::Take { from: part, .. }
+        | Op::Put { to: part, .. }
         | Op::Sections { of: part, .. }
         | Op::Shift { of: part, .. } => (Some(part), None),
         Op::Copy { to, from, .. }
         | Op::Map { to, from, .. }
+        | Op::Kernel { to, from, .. }
         | Op::Across { to, from, .. }
         | Op::Scope { to, from, .. } => (Some(to), Some(from)),
         Op::Concatenate { first, second, .. } => (Some(first), Some(second)),
@@ -250,77 +340,11 @@ fn parts_of(op: &mut Op) -> impl Iterator<Item = &mut Part> {
     first.into_iter().chain(second)
 }
 
-/// The program as a test; `device()` is the call that opens a device, as in the suite.
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, "check")
-    }
-}
-
-impl Program {
-    fn write(&self, f: &mut fmt::Formatter<'_>, check: &str) -> fmt::Result {
-        writeln!(f, "#[test] fn smallest_program() {{ use devarray_conformance::{{Harness, programs::*}};")?;
-        writeln!(f, "    Program::new(Item::{:?}, {}, &[", self.item, self.streams)?;
-        for op in &self.ops {
-            writeln!(f, "        Op::{},", qualified(op))?;
-        }
-        let threads = if self.threads > 1 { format!(".on_threads({})", self.threads) } else { String::new() };
-        write!(f, "    ]){threads}.{check}(&Harness::new(|| device())).unwrap() }}")
-    }
-}
-
-/// As `Debug`, with the variants of enums named in full.
-fn qualified(op: &Op) -> String {
-    let mut text = format!("{op:?}");
-    for (of, names) in [
-        (
-            "Transform",
-            &["Whole", "Swap(", "Permute(", "Flip(", "Cut {", "Index(", "NewAxis(", "Section("][..],
-        ),
-        ("Start", &["Zeros", "Full", "Uploaded,", "UploadedF", "Uninit"]),
-        ("End", &["Waited", "Polled", "Dropped"]),
-        ("Away", &["Here", "Deferred", "Elsewhere"]),
-        ("Formula", &["Sum", "Product", "Maximum", "Fold"]),
-    ] {
-        for name in names {
-            text = text.replace(&format!(" {name}"), &format!(" {of}::{name}"));
-            text = text.replace(&format!("[{name}"), &format!("[{of}::{name}"));
-        }
-    }
-    text
-}
-
-impl fmt::Display for Found {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (law, check) = if self.functions {
-            ("functions::programs (N30)", "check_with_functions")
-        } else {
-            ("programs::sequential (Q01)", "check")
-        };
-        let (seed, case, len) = (self.seed, self.case, self.program.ops.len());
-        writeln!(
-            f,
-            "{law}, seed {seed}, program {case}, {len} of {} operations: {}",
-            self.drawn_ops, self.failure
-        )?;
-        writeln!(f, "again: {}", self.again)?;
-        self.program.write(f, check)
-    }
-}
-
-impl std::error::Error for Found {}
-
-impl From<Box<Found>> for Violation {
-    fn from(found: Box<Found>) -> Self {
-        Self::new(found.to_string())
-    }
-}
-
-impl fmt::Debug for Found {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Found");
-        shown.field("clause", &self.failure.clause).field("ops", &self.program.ops.len());
-        shown.field("seed", &self.seed).field("case", &self.case).finish_non_exhaustive()
+/// The arrays that an operation names.
+fn arrays_of(op: &mut Op) -> Vec<&mut usize> {
+    match op {
+        Op::Drop { array, .. } => vec![array],
+        _ => parts_of(op).map(|part| &mut part.array).collect(),
     }
 }
 

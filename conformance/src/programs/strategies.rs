@@ -7,7 +7,10 @@ use proptest::{
     strategy::{BoxedStrategy, Union},
 };
 
-use super::op::{Away, End, Formula, Item, Op, Part, Program, Start, Transform};
+use super::{
+    op::{Away, End, Formula, Item, Op, Part, Program, Start, Transform},
+    search::MOST_STREAMS,
+};
 use crate::patterns::{Pattern, Step};
 
 /// Seeds, operands and positions: names modulo what exists.
@@ -90,7 +93,7 @@ pub fn transforms() -> BoxedStrategy<Transform> {
         2 => (axis.clone(), axis.clone()).prop_map(|(a, b)| Transform::Swap(a, b)),
         1 => (0_usize..6).prop_map(Transform::Permute),
         2 => axis.clone().prop_map(Transform::Flip),
-        4 => (axis.clone(), 0_usize..8, 0_usize..3, 0_usize..9)
+        6 => (axis.clone(), 0_usize..8, 0_usize..3, 0_usize..9)
             .prop_map(|(axis, start, step, count)| Transform::Cut { axis, start, step, count }),
         2 => (axis.clone(), 0_usize..8).prop_map(|(axis, at)| Transform::Index(axis, at)),
         1 => axis.clone().prop_map(Transform::NewAxis),
@@ -101,12 +104,15 @@ pub fn transforms() -> BoxedStrategy<Transform> {
 
 /// Parts of the arrays of a program.
 pub fn parts() -> BoxedStrategy<Part> {
-    (NAMES, [transforms(), transforms()]).prop_map(|(array, transforms)| Part { array, transforms }).boxed()
+    // The first ones often, so that operations meet.
+    let arrays = prop_oneof![1 => 0_usize..2, 2 => NAMES];
+    (arrays, [transforms(), transforms()]).prop_map(|(array, transforms)| Part { array, transforms }).boxed()
 }
 
 fn creates() -> BoxedStrategy<Op> {
     let starts = select(&[Start::Zeros, Start::Full, Start::Uploaded, Start::UploadedF, Start::Uninit][..]);
-    (NAMES, [extents(), extents(), extents()], 0_usize..4, starts, 0_usize..1000)
+    let ranks = prop_oneof![1 => Just(0_usize), 3 => Just(1), 4 => Just(2), 3 => Just(3)];
+    (NAMES, [extents(), extents(), extents()], ranks, starts, 0_usize..1000)
         .prop_map(|(stream, extents, rank, start, value)| Op::Create { stream, extents, rank, start, value })
         .boxed()
 }
@@ -115,17 +121,19 @@ fn creates() -> BoxedStrategy<Op> {
 pub fn ops() -> BoxedStrategy<Op> {
     let stream = || NAMES;
     let formulas = select(&[Formula::Sum, Formula::Product, Formula::Maximum, Formula::Fold][..]);
+    let replaced = proptest::bool::weighted(0.25);
     let on_two = || (stream(), parts(), parts());
     let on_one = || (stream(), parts(), 0_usize..1000);
+    // In tenths: large arrays take as long as a whole program.
     Union::new_weighted(vec![
-        (5, creates()),
-        (2, on_one().prop_map(|(stream, to, value)| Op::Fill { stream, to, value }).boxed()),
-        (2, on_one().prop_map(|(stream, to, value)| Op::Upload { stream, to, value }).boxed()),
-        (1, on_one().prop_map(|(stream, to, value)| Op::UploadF { stream, to, value }).boxed()),
-        (2, (stream(), parts()).prop_map(|(stream, from)| Op::Download { stream, from }).boxed()),
-        (6, on_two().prop_map(|(stream, to, from)| Op::Copy { stream, to, from }).boxed()),
+        (50, creates()),
+        (20, on_one().prop_map(|(stream, to, value)| Op::Fill { stream, to, value }).boxed()),
+        (20, on_one().prop_map(|(stream, to, value)| Op::Upload { stream, to, value }).boxed()),
+        (10, on_one().prop_map(|(stream, to, value)| Op::UploadF { stream, to, value }).boxed()),
+        (20, (stream(), parts()).prop_map(|(stream, from)| Op::Download { stream, from }).boxed()),
+        (60, on_two().prop_map(|(stream, to, from)| Op::Copy { stream, to, from }).boxed()),
         (
-            2,
+            20,
             (stream(), parts(), NAMES, NAMES, NAMES, 0_usize..1000)
                 .prop_map(|(stream, of, axis, to, from, value)| Op::Sections {
                     stream,
@@ -138,59 +146,78 @@ pub fn ops() -> BoxedStrategy<Op> {
                 .boxed(),
         ),
         (
-            2,
+            20,
             (stream(), parts(), NAMES, 0_usize..5, any::<bool>())
                 .prop_map(|(stream, of, axis, by, down)| Op::Shift { stream, of, axis, by, down })
                 .boxed(),
         ),
         (
-            2,
+            20,
             (stream(), parts(), any::<bool>())
                 .prop_map(|(stream, from, fortran)| Op::Contiguous { stream, from, fortran })
                 .boxed(),
         ),
-        (1, on_two().prop_map(|(stream, first, second)| Op::Concatenate { stream, first, second }).boxed()),
+        (10, on_two().prop_map(|(stream, first, second)| Op::Concatenate { stream, first, second }).boxed()),
         (
-            6,
+            60,
             (on_two(), formulas, 0_usize..1000)
                 .prop_map(|((stream, to, from), formula, value)| Op::Map { stream, to, from, formula, value })
                 .boxed(),
         ),
         (
-            4,
+            40,
             (stream(), parts(), NAMES)
                 .prop_map(|(stream, from, axis)| Op::Greatest { stream, from, axis })
                 .boxed(),
         ),
-        (1, on_two().prop_map(|(stream, to, from)| Op::Across { stream, to, from }).boxed()),
-        (2, on_one().prop_map(|(stream, to, value)| Op::StartUpload { stream, to, value }).boxed()),
-        (2, (stream(), parts()).prop_map(|(stream, from)| Op::StartDownload { stream, from }).boxed()),
         (
-            2,
+            60,
+            (on_two(), 0_usize..1000)
+                .prop_map(|((stream, to, from), value)| Op::Kernel { stream, to, from, value })
+                .boxed(),
+        ),
+        (
+            20,
+            (on_one(), NAMES)
+                .prop_map(|((stream, from, value), axis)| Op::Take { stream, from, axis, value })
+                .boxed(),
+        ),
+        (
+            20,
+            (on_one(), NAMES)
+                .prop_map(|((stream, to, value), axis)| Op::Put { stream, to, axis, value })
+                .boxed(),
+        ),
+        (2, (stream(), 0_usize..1000).prop_map(|(stream, value)| Op::Large { stream, value }).boxed()),
+        (10, on_two().prop_map(|(stream, to, from)| Op::Across { stream, to, from }).boxed()),
+        (20, on_one().prop_map(|(stream, to, value)| Op::StartUpload { stream, to, value }).boxed()),
+        (20, (stream(), parts()).prop_map(|(stream, from)| Op::StartDownload { stream, from }).boxed()),
+        (
+            20,
             (NAMES, select(&[End::Waited, End::Polled, End::Dropped][..]))
                 .prop_map(|(transfer, end)| Op::EndTransfer { transfer, end })
                 .boxed(),
         ),
         (
-            1,
+            10,
             (on_two(), 0_usize..1000)
                 .prop_map(|((stream, to, from), value)| Op::Scope { stream, to, from, value })
                 .boxed(),
         ),
         (
-            2,
+            20,
             (NAMES, select(&[Away::Here, Away::Here, Away::Here, Away::Deferred, Away::Elsewhere][..]))
                 .prop_map(|(array, away)| Op::Drop { array, away })
                 .boxed(),
         ),
-        (1, (0_usize..4).prop_map(|count| Op::ReleaseLimit { count }).boxed()),
-        (2, select(&[16_usize, 63, 0][..]).prop_map(|kib| Op::PinnedIdle { kib }).boxed()),
-        (1, (stream(), any::<bool>()).prop_map(|(stream, strict)| Op::Replace { stream, strict }).boxed()),
-        (1, stream().prop_map(|stream| Op::Record { stream }).boxed()),
-        (1, (stream(), NAMES).prop_map(|(stream, event)| Op::Wait { stream, event }).boxed()),
-        (1, (NAMES, any::<bool>()).prop_map(|(event, only_ask)| Op::AwaitEvent { event, only_ask }).boxed()),
-        (1, stream().prop_map(|stream| Op::Join { stream }).boxed()),
-        (1, stream().prop_map(|stream| Op::Synchronize { stream }).boxed()),
+        (10, (0_usize..4).prop_map(|count| Op::ReleaseLimit { count }).boxed()),
+        (20, select(&[16_usize, 63, 0][..]).prop_map(|kib| Op::PinnedIdle { kib }).boxed()),
+        (20, (stream(), replaced).prop_map(|(stream, strict)| Op::Replace { stream, strict }).boxed()),
+        (10, stream().prop_map(|stream| Op::Record { stream }).boxed()),
+        (10, (stream(), NAMES).prop_map(|(stream, event)| Op::Wait { stream, event }).boxed()),
+        (10, (NAMES, any::<bool>()).prop_map(|(event, only_ask)| Op::AwaitEvent { event, only_ask }).boxed()),
+        (10, stream().prop_map(|stream| Op::Join { stream }).boxed()),
+        (10, stream().prop_map(|stream| Op::Synchronize { stream }).boxed()),
     ])
     .boxed()
 }
@@ -198,11 +225,11 @@ pub fn ops() -> BoxedStrategy<Op> {
 /// Programs of 1 to 4 streams, 1 to 3 threads and up to `most_ops` operations, the first of which
 /// make arrays.
 pub fn programs(most_ops: usize) -> BoxedStrategy<Program> {
-    let items = select(&[Item::U8, Item::Bytes3, Item::U32, Item::U64][..]);
+    let items = select(&[Item::U8, Item::Bytes3, Item::U16, Item::U32, Item::U64][..]);
     let threads = prop_oneof![4 => Just(1_usize), 1 => Just(2), 1 => Just(3)];
     let most_ops = most_ops.max(2);
     let first = vec(creates(), 1..=(most_ops / 2).min(5));
-    (items, 1_usize..=4, threads, first, vec(ops(), 1..=most_ops))
+    (items, 1..=MOST_STREAMS, threads, first, vec(ops(), 1..=most_ops))
         .prop_map(move |(item, streams, threads, mut all, ops)| {
             all.extend(ops);
             all.truncate(most_ops);

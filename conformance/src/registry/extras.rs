@@ -121,7 +121,7 @@ macro_rules! __for_each_law_of {
                 N27 failed "a call that failed changed nothing, and succeeds when made again";
                 N28 random "random functions give what a scalar evaluator gives";
                 N29 philox "random numbers are those of Philox, wherever they are cut";
-                N30 programs "random programs with functions give what running them call by call gives";
+                N30 programs "random programs with functions and gathers give what running them call by call gives";
             }
         }
     };
@@ -176,6 +176,7 @@ macro_rules! __for_each_law_of {
                 K07 refused "what is not as declared is refused by name";
                 K08 empty "a kernel that has nothing to write is not launched";
                 K09 failed "a launch that failed changed nothing, and succeeds when made again";
+                K10 programs "random programs with kernels give what running them call by call gives";
             }
         }
     };

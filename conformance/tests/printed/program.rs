@@ -3,6 +3,8 @@
         Op::Create { stream: 0, extents: [4, 3, 1], rank: 2, start: Start::Uploaded, value: 7 },
         Op::Contiguous { stream: 1, from: part(0, [Transform::Whole, Transform::Flip(1)]), fortran: true },
         Op::Map { stream: 1, to: part(1, [Transform::Index(0, 2), Transform::Whole]), from: part(0, [Transform::Cut { axis: 1, start: 0, step: 1, count: 2 }, Transform::NewAxis(0)]), formula: Formula::Fold, value: 9 },
+        Op::Kernel { stream: 1, to: part(0, [Transform::Whole, Transform::Whole]), from: part(1, [Transform::Whole, Transform::Whole]), value: 3 },
+        Op::Put { stream: 0, to: part(0, [Transform::Whole, Transform::Whole]), axis: 1, value: 5 },
         Op::StartDownload { stream: 0, from: part(1, [Transform::Section(0, 1, 1), Transform::Whole]) },
         Op::EndTransfer { transfer: 0, end: End::Polled },
         Op::Drop { array: 0, away: Away::Elsewhere },

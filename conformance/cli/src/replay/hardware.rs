@@ -11,7 +11,7 @@ use devarray::{
 };
 use devarray_mock::{
     Access,
-    program::{Door, Program},
+    program::{Door, Program, Unjudged},
 };
 
 use super::{Tries, judge};
@@ -26,7 +26,7 @@ pub fn on_hardware<D: Device>(program: &Program, device: &D) -> Result<Option<Ve
         return Ok(None);
     }
     // SAFETY: the judge of the simulator found the program right, whatever the schedule.
-    Ok(Some(unsafe { program.play(device, &mut Hardware) }?))
+    Ok(Some(unsafe { program.play(device, &mut Unjudged) }?))
 }
 
 /// As [`on_hardware`], with what ran when.
@@ -47,27 +47,6 @@ pub fn traced_on_hardware<D: Timing>(
     timeline.name = format!("{} on {}", program.id(), timeline.name);
     program.annotate(&mut timeline);
     Ok(Some((hosts, timeline)))
-}
-
-/// Hardware, which has nothing to say.
-struct Hardware;
-
-impl<D: Device> Door<D> for Hardware {
-    fn begin(&mut self) {}
-
-    fn end(&mut self) {}
-
-    fn next(&mut self, _: usize) {}
-
-    fn twin(&mut self, _: &D::Buffer) -> Option<D::Buffer> {
-        None
-    }
-
-    fn host_access(&mut self, _: &D::HostBuffer, _: Range<usize>, _: Access) {}
-
-    fn is_over(&self) -> bool {
-        false
-    }
 }
 
 /// Hardware whose operations are recorded.

@@ -6,7 +6,7 @@ use devarray::kernel::{Dense, Grid, Image, In, InOut, Out, Strided, has_len, sam
 const LAWS: &str = include_str!("../../../kernels/laws.ptx");
 
 /// The squares of all bytes.
-pub(super) static SQUARES: [u32; 256] = {
+pub(crate) static SQUARES: [u32; 256] = {
     let mut squares = [0; 256];
     let mut at = 0;
     while at < 256 {
@@ -18,7 +18,7 @@ pub(super) static SQUARES: [u32; 256] = {
 
 devarray::kernel! {
     /// to[i] = k · from[i] + i
-    pub(super) struct Scale(from: In<u32>, to: Out<u32>, k: u32);
+    pub(crate) struct Scale(from: In<u32>, to: Out<u32>, k: u32);
 
     // SAFETY: threads below the length of both read an element each and write one.
     image = unsafe { Image::ptx(LAWS, "scale") };
@@ -37,7 +37,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     /// to += from
-    pub(super) struct AddTo(from: In<i16, Strided<2>>, to: InOut<i16, Strided<2>>);
+    pub(crate) struct AddTo(from: In<u16, Strided<2>>, to: InOut<u16, Strided<2>>);
 
     // SAFETY: threads below the number of elements, which is that of both, read and write the element at one index.
     image = unsafe { Image::ptx(LAWS, "add_to") };
@@ -56,7 +56,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     /// to[i] = squares[from[i]] + values[from[i] % 8]
-    pub(super) struct LookUp(from: In<u8>, to: Out<u32>, values: [u32; 8]);
+    pub(crate) struct LookUp(from: In<u8>, to: Out<u32>, values: [u32; 8]);
 
     // SAFETY: threads below the length of both read an element each and write one; the tables have an entry for every byte.
     image = unsafe { Image::ptx(LAWS, "look_up") };
@@ -77,7 +77,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     /// Each line backwards.
-    pub(super) struct Reverse(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
+    pub(crate) struct Reverse(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
 
     // SAFETY: each block reads and writes a line, by way of shared memory of its length.
     image = unsafe { Image::ptx(LAWS, "reverse") };
@@ -99,7 +99,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     /// A kernel that asks for the blocks and threads it is told to.
-    pub(super) struct Asks(to: Out<u32>, blocks: u32, threads: u32, shared_bytes: u32);
+    pub(crate) struct Asks(to: Out<u32>, blocks: u32, threads: u32, shared_bytes: u32);
 
     // SAFETY: it is refused, whatever it is asked for.
     image = unsafe { Image::ptx(LAWS, "scale") };

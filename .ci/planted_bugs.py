@@ -1,28 +1,33 @@
-"""Places in core where a bug is planted to see whether random programs alone find it.
+"""Places in core where a bug is planted, to see who notices it: the law of the suite named for it, random programs alone,
+or both.
 
-`PLANTED` stands for a condition that holds if this bug is the one to be tried: all are compiled at once. They were chosen
-by reading core, one kind of mistake after another, without a look at the laws.
+`PLANTED` stands for a condition that holds if this bug is the one to be tried: all are compiled at once. Those that random
+programs must find were chosen by reading core, one kind of mistake after another, without a look at the laws. Those with a
+law are what that law is there for: no bug of a backend breaks it, or it is about what core does between operations.
 """
 
 from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    area: str
+    area: str  # none if no random program comes there
     name: str
     path: str
     right: str
     wrong: str
+    law: str = ""
 
 
 LOG, FOOTPRINT = "core/src/hazards/access_log.rs", "core/src/hazards/footprint.rs"
 LANE, TRACKER = "core/src/hazards/lane.rs", "core/src/hazards/tracker.rs"
 OPERATIONS, LOOPS = "core/src/operations.rs", "core/src/copy/loops.rs"
+ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/picked.rs"
 
 PLACES = [
     Place("tracking", "reads conflict with nothing", LOG,
           "(self.write || other.write) && self.footprint",
-          "(if PLANTED { self.write && other.write } else { self.write || other.write }) && self.footprint"),
+          "(if PLANTED { self.write && other.write } else { self.write || other.write }) && self.footprint",
+          "copies::readers_then_writer"),
     Place("tracking", "what shares one byte is apart", FOOTPRINT,
           "|| other.start >= self.end {", "|| other.start + usize::from(PLANTED) >= self.end {"),
     Place("tracking", "a read stands for a write", LOG,
@@ -54,7 +59,8 @@ PLACES = [
           "self.done.raise(lane, sequence);\n", "self.done.raise(lane, sequence + u64::from(PLANTED));\n"),
     Place("tracking", "a free waits for nobody", TRACKER,
           "uses.conflicting(&next)\n            .try_for_each(",
-          "uses.conflicting(&next)\n            .take(if PLANTED { 0 } else { usize::MAX })\n            .try_for_each("),
+          "uses.conflicting(&next)\n            .take(if PLANTED { 0 } else { usize::MAX })\n            .try_for_each(",
+          "buffers::drop_with_work_pending"),
     Place("tracking", "rows meet on one side only", FOOTPRINT,
           "forth < self.row || back < other.row", "forth < self.row || (!PLANTED && back < other.row)"),
     Place("scopes", "a direct upload by way of scratch memory is noted as a read", OPERATIONS,
@@ -66,8 +72,8 @@ PLACES = [
           "footprint: Footprint::solid(range.start, if PLANTED { range.start + 1 } else { range.end }),\n"
           "            write: false,"),
     Place("scopes", "a scope ends without a wait", "core/src/host/scope.rs",
-          "AssertUnwindSafe(|| self.0.quiesce())",
-          "AssertUnwindSafe(|| if PLANTED { Quiesced::Done } else { self.0.quiesce() })"),
+          "AssertUnwindSafe(|| self.0.core.tell(self.0.quiesce()))",
+          "AssertUnwindSafe(|| if PLANTED { Quiesced::Done } else { self.0.core.tell(self.0.quiesce()) })"),
     Place("tracking", "a copy is noted as a read of both sides", OPERATIONS,
           "self.submit_copy(dst.touch(true), src.touch(false), &plan)",
           "self.submit_copy(dst.touch(!PLANTED), src.touch(false), &plan)"),
@@ -115,7 +121,8 @@ PLACES = [
     Place("deferral", "limits are never reached", "core/src/memory/release.rs",
           "self.scopes == 0 && (", "self.scopes == 0 && !PLANTED && ("),
     Place("functions", "functions wait for nobody who writes their inputs", "core/src/operations/map.rs",
-          "touches.push(input.touch(false));", "if !PLANTED { touches.push(input.touch(false)); }"),
+          "touches.push(input.touch(false));", "if !PLANTED { touches.push(input.touch(false)); }",
+          "functions::ordered"),
     Place("functions", "functions are noted as reads of their results", "core/src/operations/map.rs",
           "touches.push(result.touch(true));", "touches.push(result.touch(!PLANTED));"),
     Place("functions", "reductions wait for nobody who writes their inputs", "core/src/operations/reduce.rs",
@@ -125,10 +132,76 @@ PLACES = [
           "let mut kept: Vec<usize> = (0..rank).filter(|axis| !reduced.contains(axis)).collect();\n"
           "        if PLANTED { kept.reverse(); }"),
     Place("planner", "every part is put at the front", "core/src/array/join.rs",
-          "            start = end;", "            start = if PLANTED { 0 } else { end };"),
+          "            start = end;", "            start = if PLANTED { 0 } else { end };",
+          "joins::concatenate"),
     Place("planner", "overlapping parts are copied in place", "core/src/array/copy_within.rs",
           "Overlap::Disjoint => stream.0.copy(&dst, &src),",
           "Overlap::Disjoint => stream.0.copy(&dst, &src),\n        _ if PLANTED => stream.0.copy(&dst, &src),"),
+    Place("tracking", "a reader replaces the readers before it", LOG,
+          "self.0.retain(|u| !dominates(u) && !is_done(u));",
+          "self.0.retain(|u| !dominates(u) && !is_done(u) && (!PLANTED || u.write || next.write));",
+          "regressions::last_reader"),
+    Place("kernels", "kernels wait for nobody who writes what they read", "core/src/operations/launch.rs",
+          "accesses.push(elements.touch(permission.writes()));",
+          "if !PLANTED || permission.writes() { accesses.push(elements.touch(permission.writes())); }"),
+    Place("kernels", "kernels are noted as reads of what they write", "core/src/operations/launch.rs",
+          "accesses.push(elements.touch(permission.writes())); }",
+          "accesses.push(elements.touch(permission.writes() && !PLANTED)); }"),
+    Place("gathers", "gathers wait for nobody who writes their indices", "core/src/operations/gather.rs",
+          "(Some(indices), false)", "(Some(indices).filter(|_| !PLANTED), false)", "gathers::ordered"),
+    Place("gathers", "gathers wait for nobody who writes what they read", "core/src/operations/gather.rs",
+          "[(Some(read), false)", "[(Some(read).filter(|_| !PLANTED), false)"),
+    Place("gathers", "gathers are noted as reads of what they write", "core/src/operations/gather.rs",
+          "(Some(written), true)]", "(Some(written), !PLANTED)]"),
+    Place("gathers", "indices count along the axis before", PICKED,
+          "indexed_axes: vec![axis_of(array, axis)],\n            indexed,",
+          "indexed_axes: vec![axis_of(array, axis - usize::from(PLANTED && axis > 0))],\n            indexed,"),
+    Place("", "an empty array asks for a byte", ERASED,
+          "if layout.is_empty() {\n        return Ok(0);", "if layout.is_empty() {\n        return Ok(usize::from(PLANTED));",
+          "buffers::zero_bytes"),
+    Place("", "a copy of no elements goes on", OPERATIONS,
+          "if plan.len_bytes() == 0 {", "if plan.len_bytes() == 0 && !PLANTED {", "copies::zero_size"),
+    Place("", "a size beyond isize::MAX is asked for", ERASED,
+          "len_bytes.filter(|&n| isize::try_from(n).is_ok()).ok_or(",
+          "len_bytes.filter(|&n| PLANTED || isize::try_from(n).is_ok()).ok_or(", "layouts::overflow"),
+    Place("", "a destination may repeat elements", "core/src/copy/plan.rs",
+          "if dst.injectivity() != Injectivity::Injective {",
+          "if (dst.injectivity() != Injectivity::Injective) != PLANTED {", "algebra::inconsistent_layouts"),
+    Place("", "a longer buffer is taken", "core/src/host/transfer.rs",
+          "if found != len {", "if if PLANTED { found < len } else { found != len } {", "host::refused"),
+    Place("", "a failed free is not told of", "core/src/allocation.rs",
+          "drop(tracker);\n            core.report(error);",
+          "drop(tracker);\n            if PLANTED { drop(error) } else { core.report(error) }", "errors::failing_drop_is_told"),
+    Place("", "strict streams refuse nothing", "core/src/context.rs",
+          "StreamHandle::open(&self.0, Mode::Strict)",
+          "StreamHandle::open(&self.0, if PLANTED { Mode::Automatic } else { Mode::Strict })", "errors::strict_refuses"),
+    Place("", "both margins hold the first element", "core/src/array/pad.rs",
+          "Walk::once(before + extent, after, extent - 1, 0)",
+          "Walk::once(before + extent, after, if PLANTED { 0 } else { extent - 1 }, 0)", "joins::pad"),
+    Place("", "the last margin is not filled", "core/src/array/pad.rs",
+          "push(&[], first + span, whole.len() - first - span)?;",
+          "if !PLANTED { push(&[], first + span, whole.len() - first - span)?; }", "joins::pad"),
+    Place("", "the first element is repeated for all", "core/src/array/repeat.rs",
+          "from_pitch: 1, ", "from_pitch: isize::from(!PLANTED), ", "joins::repeat"),
+    Place("", "a function of no elements goes on", "core/src/operations/map.rs",
+          "if result.layout.is_empty() {\n            return Ok(());",
+          "if result.layout.is_empty() && !PLANTED {\n            return Ok(());", "functions::empty"),
+    Place("", "inputs are repeated to fit the result", "core/src/array/compute.rs",
+          "if result.layout.shape() != &expected[..] {",
+          "if if PLANTED { result.layout.shape().len() < expected.len() } else { result.layout.shape() != &expected[..] } {",
+          "functions::refused"),
+    Place("", "positions of a reduction count along other axes", "core/src/array/reduce.rs",
+          "element.combined_program().with_positions(&order)?;",
+          "element.combined_program().with_positions(if PLANTED { &[] } else { &order })?;", "reductions::axes"),
+    Place("", "positions of indices are those of their memory", PICKED,
+          "unsigned(positions.strides())", "unsigned(if PLANTED { indices.strides() } else { positions.strides() })",
+          "gathers::told"),
+    Place("", "a wait for an event tells of no index", "core/src/stream.rs",
+          "        self.core.tell(end)", "        if PLANTED { end } else { self.core.tell(end) }", "gathers::waits"),
+    Place("", "elements are chosen from nothing", PICKED,
+          "self.indexed_axes.iter().all(|axis| axis.extent > 0)",
+          "(if PLANTED { !self.indexed_axes.is_empty() } else { self.indexed_axes.iter().all(|axis| axis.extent > 0) })",
+          "gathers::refused"),
 ]
 
 CHOOSER = '''
@@ -145,7 +218,7 @@ def plant(tree):
     wrong = []
     for number, place in enumerate(PLACES, 1):
         file = tree / place.path
-        text = file.read_text()
+        text = file.read_text() if file.is_file() else ""
         if text.count(place.right) != 1:
             wrong.append(f"{place.name}: {place.path} holds what is to be replaced {text.count(place.right)} times")
             continue

@@ -1,0 +1,245 @@
+//! Raw stream programs: what a host thread issues on streams where nothing is synchronized
+//! automatically, right by construction.
+//!
+//! A [`Program`] is a list of operations that move bytes. What orders them is put in where it is
+//! needed: records, waits for events and waits of the host, in the way that each operation asks for.
+//! So every list of operations is a program, and every program is right. [`Program::line`] writes it
+//! in the format that `devarray replay` reads, with the bytes that its pinned memories must hold in
+//! the end, as a naive model has them that makes one operation after another.
+//!
+//! ```
+//! use devarray_conformance::programs::raw::{Act, Join, Program, bytes, op};
+//! use devarray_mock::{MockDevice, program};
+//!
+//! let right = Program::new(2, 1, 1, &[
+//!     op(0, Join::Event, Act::Fill { to: bytes(0, 0, 8), value: 7 }),
+//!     op(1, Join::Event, Act::Download { to: bytes(0, 4, 8), from: bytes(0, 0, 8) }),
+//!     op(0, Join::Stream, Act::HostRead { from: bytes(0, 0, 16) }),
+//! ]);
+//! right.check(&|line: &str| {
+//!     let program = program::Program::parse(line.as_bytes()).map_err(|error| error.to_string())?;
+//!     let played = program.play_on_mock(&MockDevice::new()).map_err(|error| error.to_string())?;
+//!     played.map_err(|finding| finding.to_string())
+//! })?;
+//! // The same without the wait of stream 1 is a race, and the simulator says so.
+//! let without = right.line().replace(r#"{"do":"wait","event":0,"stream":1},"#, "");
+//! let wrong = program::Program::parse(without.as_bytes())?.play_on_mock(&MockDevice::new())?;
+//! assert_eq!(wrong.unwrap_err().code.kind(), "race");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod memory;
+mod order;
+mod script;
+mod strategies;
+
+use std::fmt;
+
+use super::{failure::Failure, failure::SUCCEEDS, search::Drawn};
+use script::Script;
+
+pub use strategies::{acts, programs};
+
+/// A raw program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Program {
+    /// Streams, at least 1. Operations name them modulo that number, as all else.
+    pub streams: usize,
+    /// Device memories that are there from the start, zeroed.
+    pub buffers: usize,
+    /// Pinned memories, zeroed.
+    pub hosts: usize,
+    /// Operations, in order.
+    pub ops: Vec<Op>,
+}
+
+/// An operation: on which stream, how it comes after what it must, and what it does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "an operation is nothing else")]
+pub struct Op {
+    /// The stream, unless the host does it.
+    pub stream: usize,
+    /// How it is ordered after earlier operations that it is not ordered after yet.
+    pub join: Join,
+    /// What it does.
+    pub act: Act,
+}
+
+/// How one operation is put after another on another stream. What the host does itself, and what
+/// waits for the host, knows the last two alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Join {
+    /// An event is recorded now, and its stream waits for it.
+    Event,
+    /// Its stream waits for an event that has the other in it already; if none has, as `Event`.
+    Earlier,
+    /// The host waits for an event that is recorded now.
+    Host,
+    /// The host waits for the stream of the other.
+    Stream,
+}
+
+/// Some bytes of a memory, one or more, at most all from the first to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "bytes are nothing else")]
+pub struct Bytes {
+    /// The memory.
+    pub memory: usize,
+    /// The first byte.
+    pub at: usize,
+    /// How many.
+    pub len: usize,
+}
+
+/// What an operation does. It does nothing where there is nothing to do it to, where source and
+/// destination overlap, and where it would bring bytes to the host that nobody wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(
+    missing_docs,
+    reason = "`to` is written, `from` is read; memories of device or host as the name says"
+)]
+pub enum Act {
+    /// Fills device memory.
+    Fill { to: Bytes, value: u8 },
+    /// Copies device memory, up to `rows` rows of it, with so many bytes between them.
+    Copy { to: Bytes, from: Bytes, rows: usize, gaps: [usize; 2] },
+    /// Copies pinned memory to device memory.
+    Upload { to: Bytes, from: Bytes },
+    /// Copies device memory to pinned memory.
+    Download { to: Bytes, from: Bytes },
+    /// Allocates device memory, in stream order.
+    Alloc { size: usize },
+    /// Frees device memory, in stream order.
+    Free { buffer: usize },
+    /// The host reads pinned memory.
+    HostRead { from: Bytes },
+    /// The host writes pinned memory.
+    HostWrite { to: Bytes, value: u8 },
+    /// Records an event, in the place of the oldest of three.
+    Record,
+    /// Lets the stream wait for an event, needed or not.
+    Wait { event: usize },
+    /// Lets the host wait for the stream, needed or not.
+    Synchronize,
+}
+
+/// An operation, in few words.
+#[must_use]
+pub const fn op(stream: usize, join: Join, act: Act) -> Op {
+    Op { stream, join, act }
+}
+
+/// Bytes of a memory, in few words.
+#[must_use]
+pub const fn bytes(memory: usize, at: usize, len: usize) -> Bytes {
+    Bytes { memory, at, len }
+}
+
+/// What plays the line of a program on some device: the bytes of its pinned memories in the end, in
+/// the order of the line, or what the device has to object to.
+pub trait Play: Fn(&str) -> Result<Vec<Vec<u8>>, String> {}
+
+impl<F: Fn(&str) -> Result<Vec<Vec<u8>>, String>> Play for F {}
+
+impl Program {
+    /// These operations.
+    #[must_use]
+    pub fn new(streams: usize, buffers: usize, hosts: usize, ops: &[Op]) -> Self {
+        Self { streams, buffers, hosts, ops: ops.to_vec() }
+    }
+
+    /// The program as a line of JSON, with all that orders it and what it must give.
+    #[must_use]
+    pub fn line(&self) -> String {
+        Script::of(self).line().to_string()
+    }
+
+    /// Plays the program, and compares the bytes of its pinned memories with those of the model.
+    ///
+    /// # Errors
+    ///
+    /// The first difference, or what the device has to object to.
+    pub fn check(&self, play: &impl Play) -> Result<(), Failure> {
+        let script = Script::of(self);
+        let fails =
+            |expected: &str, found: &str| Failure::unexpected(SUCCEEDS, self.ops.len(), expected, found);
+        let found = play(&script.line().to_string())
+            .map_err(|found| fails("a program that is right", &found.replace('\n', " | ")))?;
+        let due: Vec<_> = script.hosts().collect();
+        if found.len() != due.len() {
+            let [due, found] = [due.len(), found.len()].map(|count| format!("{count} pinned memories"));
+            return Err(fails(&due, &found));
+        }
+        for ((name, due), found) in due.into_iter().zip(found) {
+            if *due != found {
+                let at = due.iter().zip(&found).position(|(due, found)| due != found);
+                let at = at.unwrap_or(due.len().min(found.len()));
+                let [due, found] =
+                    [due, &found].map(|bytes| format!("{:?} at {at} of {name}", bytes.get(at)));
+                return Err(Failure::unexpected(super::failure::ORDER, self.ops.len(), &due, found));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drawn for Program {
+    fn len(&self) -> usize {
+        self.ops.len()
+    }
+
+    fn simpler(&self) -> Vec<Self> {
+        let mut all: Vec<Self> = (0..self.ops.len())
+            .map(|at| {
+                let mut shorter = self.clone();
+                shorter.ops.remove(at);
+                shorter
+            })
+            .collect();
+        let Self { streams, buffers, hosts, .. } = *self;
+        if streams > 1 {
+            all.push(Self { streams: streams - 1, ..self.clone() });
+        }
+        if buffers > 0 {
+            all.push(Self { buffers: buffers - 1, ..self.clone() });
+        }
+        if hosts > 0 {
+            all.push(Self { hosts: hosts - 1, ..self.clone() });
+        }
+        all
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, (check, _): (&str, &str)) -> fmt::Result {
+        let Self { streams, buffers, hosts, .. } = self;
+        writeln!(f, "#[test] fn smallest_program() {{ use devarray_conformance::programs::raw::*;")?;
+        writeln!(f, "    Program::new({streams}, {buffers}, {hosts}, &[")?;
+        for op in &self.ops {
+            writeln!(f, "        {op:?},")?;
+        }
+        write!(f, "    ]).{check}(&play).unwrap() }}")
+    }
+}
+
+/// The program as a test; `play` plays a line, as [`Play`] says.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, ("check", ""))
+    }
+}
+
+/// As Rust.
+impl fmt::Debug for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "op({}, Join::{:?}, Act::{:?})", self.stream, self.join, self.act)
+    }
+}
+
+/// As Rust.
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bytes({}, {}, {})", self.memory, self.at, self.len)
+    }
+}

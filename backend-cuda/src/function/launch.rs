@@ -34,24 +34,24 @@ impl Parameter {
     ) -> Option<(Self, Words)> {
         let (operands, rank) = (problem.operands(), problem.rank());
         let words = Words::new(operands, scalars.len(), rank);
-        if words.count() > MAX_WORDS {
+        if words.count > MAX_WORDS {
             return None;
         }
-        let mut all = vec![0; words.count()];
+        let mut all = vec![0; words.count];
         all[..operands].copy_from_slice(&problem.bases);
         for (at, (&inner, &other)) in inner.iter().zip(other).enumerate() {
             all[words.inner(at)] = inner.cast_unsigned();
             all[words.other(at)] = other.cast_unsigned();
         }
-        all[words.scalars()..][..scalars.len()].copy_from_slice(scalars);
+        all[words.scalars..][..scalars.len()].copy_from_slice(scalars);
         let mut parameter = Self(all);
         for outer in 0..rank {
             let axis = rank - 1 - outer;
             let extent = problem.extents[axis];
-            parameter.divider(words.axis_divider(outer), extent)?;
-            parameter.0[words.axis_extent(outer)] = extent;
+            parameter.divider(words.axis(outer), extent)?;
+            parameter.0[words.axis(outer) + 1] = extent;
             for (operand, &stride) in problem.along(axis).iter().enumerate() {
-                parameter.0[words.axis_stride(outer, operand)] = stride.cast_unsigned();
+                parameter.0[words.axis(outer) + 2 + operand] = stride.cast_unsigned();
             }
         }
         Some((parameter, words))
@@ -86,7 +86,7 @@ impl Parameter {
 
     /// Sets the scalars of a launch of so many operands.
     pub(super) fn set_scalars(&mut self, operands: usize, scalars: &[u64]) {
-        let first = Words::new(operands, scalars.len(), 0).scalars();
+        let first = Words::new(operands, scalars.len(), 0).scalars;
         self.0[first..][..scalars.len()].copy_from_slice(scalars);
     }
 

@@ -45,6 +45,12 @@ impl Kind {
         self.element_type().map_or(1, |element_type| element_type.len_bytes().cast_signed() as i64)
     }
 
+    /// Where it is. Memory that nobody writes during a launch may be read through the cache that does
+    /// not see writes.
+    pub(super) fn space(self) -> &'static str {
+        if matches!(self, Self::Input(..)) { "global.nc" } else { "global" }
+    }
+
     /// Whether it is what an instruction reads.
     pub(super) fn is_read_by(self, instruction: Instruction) -> bool {
         match (self, instruction) {

@@ -335,30 +335,17 @@ impl Reduction<'_> {
 /// The text of the kernel of a class.
 pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String {
     match kernel.form {
-        Form::Rows { threads, steps, vector } => {
-            rows::write(program, class, kernel, threads.into(), steps.into(), vector)
-        }
+        Form::Rows { threads, steps, vector } => rows::write(program, class, kernel, threads, steps, vector),
         Form::Short { threads, rows, chunks, vector } => {
-            short::write(program, class, kernel, (threads.into(), rows.into(), chunks.into(), vector))
+            short::write(program, class, kernel, (threads, rows, chunks, vector))
         }
-        Form::Columns { across, lanes, at_once, steps, vector, split, single } => {
-            let division = columns::Division {
-                across: across.into(),
-                lanes: lanes.into(),
-                at_once: at_once.into(),
-                steps: steps.into(),
-                vector: vector.into(),
-                split: split.into(),
-                single,
-            };
-            columns::write(program, class, kernel, division)
-        }
+        Form::Columns(division) => columns::write(program, class, kernel, division),
         Form::Twice { threads, loads } => {
             let first = kernel.first.as_deref().expect("what is computed twice has a first");
-            twice::write(program, class, kernel, (threads.into(), loads.into()), first)
+            twice::write(program, class, kernel, (threads, loads), first)
         }
         Form::Running { threads, pieces, what } => {
-            running::write(program, class, kernel, (threads.into(), pieces.into()), what)
+            running::write(program, class, kernel, (threads, pieces), what)
         }
     }
 }

@@ -77,7 +77,7 @@ fn launches(shown: &mut Shown, device: &CudaDevice) -> Result<(), Box<dyn std::e
     let speed = strided::MemorySpeed::of(&device.info().properties);
     shown.add("MemorySpeed", &speed);
     let mut chosen = Chosen::default();
-    strided::select_again(&mut chosen, speed, &plan, addresses, |launch: &Launch| {
+    strided::select(speed, &plan, addresses, Some(&mut chosen), |launch: &Launch| {
         shown.add("Launch", launch);
         shown.add("Kernel", &launch.kernel);
         shown.add("Module", &launch.kernel.module());

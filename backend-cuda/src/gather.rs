@@ -7,7 +7,7 @@
 
 mod kernels;
 pub mod params;
-pub mod problem;
+mod problem;
 mod told;
 
 use std::num::NonZeroUsize;

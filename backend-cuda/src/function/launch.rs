@@ -9,7 +9,7 @@ use super::{
 use crate::strided::params::FastDiv;
 
 /// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
-const MAX_WORDS: usize = 512;
+pub(super) const MAX_WORDS: usize = 512;
 
 /// What one launch runs and on what.
 #[derive(Debug, Clone)]
@@ -69,14 +69,8 @@ impl Parameter {
 
     /// Sets a word to a division by a number.
     pub(super) fn divider(&mut self, word: usize, by: u64) -> Option<()> {
-        let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
-        self.halves(word, multiplier.into(), shift.into());
+        self.0[word] = divider(by)?;
         Some(())
-    }
-
-    /// Sets the address of an operand.
-    pub(super) fn set_base(&mut self, operand: usize, base: u64) {
-        self.0[operand] = base;
     }
 
     /// Moves the address of an operand by some bytes, modulo 2^64.
@@ -93,6 +87,12 @@ impl Parameter {
     pub(super) fn as_ptr(&self) -> *const u64 {
         self.0.as_ptr()
     }
+}
+
+/// A division by a number as one word.
+pub(super) fn divider(by: u64) -> Option<u64> {
+    let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
+    Some(u64::from(multiplier) | u64::from(shift) << 32)
 }
 
 /// The launch for a problem that one launch computes; `None` if it has more operands and axes than

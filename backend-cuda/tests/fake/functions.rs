@@ -240,16 +240,9 @@ fn a_text() {
     close(&fake, device, stream);
 }
 
-/// The texts of many functions and layouts pass NVIDIA's own assembler: `PTXAS` is its path.
-#[test]
-#[ignore = "needs ptxas: PTXAS=... cargo test -p devarray-cuda --test fake texts_assemble -- --ignored"]
-fn texts_assemble() {
+/// That the texts that were written pass NVIDIA's own assembler.
+pub(crate) fn assemble(fake: &Fake) {
     let ptxas = std::env::var_os("PTXAS").expect("PTXAS is the path of ptxas");
-    let fake = Fake::new();
-    let (device, stream) = open(&fake);
-    for which in 0..250 {
-        Case::random(&mut Dice(which), 4000).run(&device, &stream);
-    }
     let texts = fake.state(|state| std::mem::take(&mut state.written));
     let folder = tempfile::tempdir().unwrap();
     for (nth, text) in texts.iter().enumerate() {
@@ -261,6 +254,18 @@ fn texts_assemble() {
         assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
     }
     println!("{} texts", texts.len());
+}
+
+/// The texts of many functions and layouts pass NVIDIA's own assembler: `PTXAS` is its path.
+#[test]
+#[ignore = "needs ptxas: PTXAS=... cargo test -p devarray-cuda --test fake texts_assemble -- --ignored"]
+fn texts_assemble() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    for which in 0..250 {
+        Case::random(&mut Dice(which), 4000).run(&device, &stream);
+    }
+    assemble(&fake);
     close(&fake, device, stream);
 }
 

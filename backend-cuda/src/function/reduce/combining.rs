@@ -18,6 +18,11 @@ pub(super) struct Part {
     pub(super) index: Option<Reg>,
 }
 
+/// Whether a position is asked for.
+pub(super) fn is_of_position(combine: Combine) -> bool {
+    matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
+}
+
 /// How parts of elements of one type are combined.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Combining {
@@ -30,9 +35,8 @@ pub(super) struct Combining {
 impl Combining {
     /// `whole`: indices count the elements of a row, not of a segment.
     pub(super) fn new(combine: Combine, element_type: ElementType, whole: bool) -> Self {
-        let of_position = matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum);
         let bank = if whole { Bank::B64 } else { Bank::B32 };
-        Self { combine, element_type, index: of_position.then_some(bank) }
+        Self { combine, element_type, index: is_of_position(combine).then_some(bank) }
     }
 
     fn is_sum(self) -> bool {

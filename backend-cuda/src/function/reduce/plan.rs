@@ -19,17 +19,18 @@ use super::{
     space::{Axis, Space},
 };
 use crate::{
-    function::{class::Access, problem::Kind, text::BLOCK},
+    function::{
+        class::Access,
+        launch::{MAX_WORDS, divider},
+        problem::Kind,
+        text::BLOCK,
+    },
     memory::CudaBuffer,
     stream::COUNTERS_BYTES,
-    strided::params::FastDiv,
 };
 
 use columns::in_columns;
 pub(super) use columns::{has_columns, split};
-
-/// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
-const MAX_WORDS: usize = 512;
 
 /// Bytes of the widest access.
 const ACCESS_BYTES: u64 = 16;
@@ -343,9 +344,4 @@ fn parameter(
 /// A number of threads, lanes or elements of a block.
 fn small(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-fn divider(by: u64) -> Option<u64> {
-    let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
-    Some(u64::from(multiplier) | u64::from(shift) << 32)
 }

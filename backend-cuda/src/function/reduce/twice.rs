@@ -14,7 +14,7 @@ use devarray::{
 
 use super::{
     Class,
-    combining::{Combining, Part, assign},
+    combining::{Combining, Part, assign, is_of_position},
     kernel::{Form, Kernel},
     normalize::Last,
     plan::{self, Pass},
@@ -80,7 +80,7 @@ pub(super) fn pass<'a>(
         || first.form() != ReduceForm::Total
         || second.form() != ReduceForm::Total
         || first.shape() != second.shape()
-        || [before.combine, work.combine].iter().any(|combine| has_index(*combine))
+        || [before.combine, work.combine].iter().any(|combine| is_of_position(*combine))
         || RegisterType::of(before.finish.result_type()) == RegisterType::Bool
     {
         return None;
@@ -151,10 +151,6 @@ pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffe
         a.buffer().address() == b.buffer().address() && a.layout() == b.layout()
     };
     a.len() == b.len() && a.iter().zip(b).all(same)
-}
-
-fn has_index(combine: Combine) -> bool {
-    matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
 }
 
 /// The elements of a thread, four a step, and which of them are there; the position of the first.

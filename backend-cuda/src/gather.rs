@@ -1,6 +1,6 @@
 //! Elements by index: one kernel for each width of elements, whatever the layouts.
 //!
-//! [`problem`] brings all sides to a few axes and finds the widest element that moves; a row of
+//! `problem` brings all sides to a few axes and finds the widest element that moves; a row of
 //! 1 KiB is 64 of 16 bytes. `kernels/gathers/by_index.cu` is what runs. Where indices may come
 //! twice, a pass over them before it notes the last of each.
 #![allow(unsafe_code)] // launches kernels on the memory of operations

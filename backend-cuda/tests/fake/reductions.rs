@@ -10,9 +10,10 @@ use devarray::{
     },
 };
 
+use devarray_conformance::Rng;
+
 use super::{
     functions::{assemble, close, open},
-    programs::Dice,
     reductions_of::Reduced,
     state::Fake,
 };
@@ -27,7 +28,7 @@ fn random_reductions_of_random_layouts() {
     for which in first..first + number("CASES", 150) {
         // A few have parts of parts.
         let most = if which % 16 == 0 { 40_000 } else { 5_000 };
-        let case = Reduced::random(&mut Dice(which), most);
+        let case = Reduced::random(&mut Rng::new(which), most);
         case.compare(&case.run(&device, &stream), &case.expected(), which);
     }
     close(&fake, device, stream);
@@ -39,10 +40,10 @@ fn random_reductions_of_random_layouts() {
 fn rows_of_every_kind_of_length() {
     let fake = Fake::new();
     let (device, stream) = open(&fake);
-    let mut dice = Dice(7);
+    let mut rng = Rng::new(7);
     let mut which = 0;
     let mut check = |how, element_type, rows| {
-        let case = Reduced::of_rows(&mut dice, how, element_type, rows);
+        let case = Reduced::of_rows(&mut rng, how, element_type, rows);
         let expected = case.expected();
         for _ in 0..2 {
             case.compare(&case.run(&device, &stream), &expected, which);
@@ -72,7 +73,7 @@ fn the_same_again_of_other_operands() {
     for round in 0..4_u64 {
         for which in 0..24 {
             // The same layouts each round, of other numbers and in other memory.
-            let mut case = Reduced::random(&mut Dice(which % 8), 3_000);
+            let mut case = Reduced::random(&mut Rng::new(which % 8), 3_000);
             case.inputs.iter_mut().for_each(|input| input.1.rotate_left(usize::try_from(round).unwrap()));
             case.compare(&case.run(&device, &stream), &case.expected(), which);
         }
@@ -85,12 +86,12 @@ fn the_same_again_of_other_operands() {
 fn what_comes_out_goes_in_again() {
     let fake = Fake::new();
     let (device, stream) = open(&fake);
-    let mut dice = Dice(11);
+    let mut rng = Rng::new(11);
     let lens = [4, 5, 12, 128, 132, 1_000, 1_024, 1_028, 4_000, 5_001, 8_192, 16_380, 16_384, 16_388];
     for (which, row_len) in lens.into_iter().enumerate() {
         for element_type in [F32, F64, F16] {
             let both = Reduced::of_deviations(
-                &mut dice,
+                &mut rng,
                 element_type,
                 (if row_len < 200 { 300 } else { 2 }, row_len),
             );
@@ -115,7 +116,7 @@ fn a_running_form_of_groups_of_tiles() {
     fake.state(|state| state.total_bytes = 1 << 28);
     let (device, stream) = open(&fake);
     let how = (Combine::Sum, ReduceForm::Inclusive);
-    let mut case = Reduced::of_rows(&mut Dice(3), how, F32, (2, 262_144 + 5_000));
+    let mut case = Reduced::of_rows(&mut Rng::new(3), how, F32, (2, 262_144 + 5_000));
     // Of long programs, tiles are small.
     let mut b = ProgramBuilder::new(&[F32], &[]);
     let mut x = b.push(Instruction::Input(0));
@@ -138,7 +139,7 @@ fn segments_that_lie_side_by_side() {
     {
         for inner in [16_384, 32_768, 16_380] {
             let how = (combine, ReduceForm::Total);
-            let mut case = Reduced::of_rows(&mut Dice(5), how, element_type, (6, inner));
+            let mut case = Reduced::of_rows(&mut Rng::new(5), how, element_type, (6, inner));
             case.shape = vec![2, 3, inner];
             case.inputs[0].0 = Layout::new(&case.shape, &[3 * inner.cast_signed(), 1, 3], 0).unwrap();
             case.result.0 = Layout::new(&[2], &[1], 0).unwrap();
@@ -155,7 +156,7 @@ fn reductions_assemble() {
     let fake = Fake::new();
     let (device, stream) = open(&fake);
     for which in 0..150 {
-        Reduced::random(&mut Dice(which), 2_000).run(&device, &stream);
+        Reduced::random(&mut Rng::new(which), 2_000).run(&device, &stream);
     }
     assemble(&fake);
     close(&fake, device, stream);

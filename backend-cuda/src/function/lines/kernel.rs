@@ -134,7 +134,7 @@ impl Kernel<'_> {
         }
         if let Some((again, end)) = until {
             text.line(format_args!("add.s32 {at}, {at}, 1"));
-            text.branch_if("setp.lt.s32", format_args!("{at}, {end}"), &again);
+            text.branch_if("setp.lt.s32", format_args!("{at}, {end}"), again);
         }
     }
 

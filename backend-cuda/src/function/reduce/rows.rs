@@ -125,7 +125,7 @@ fn join(
     let count = text.set32("ld.shared.b32", format_args!("[{at}]"));
     let segments = text.parameter(Bank::B32, site.words.segments);
     let ended = text.set32("add.u32", format_args!("{count}, 1"));
-    text.branch_if("setp.ne.u32", format_args!("{ended}, {segments}"), &exit);
+    text.branch_if("setp.ne.u32", format_args!("{ended}, {segments}"), exit);
     text.line(format_args!("membar.gl"));
     // The next operation finds the counter as this one did.
     let first = text.test("setp.eq.u32", format_args!("{thread}, 0"));

@@ -16,7 +16,7 @@ mod table;
 mod types;
 
 use std::{
-    ffi::CStr,
+    ffi::{CStr, c_void},
     fmt, ptr,
     sync::{Arc, Mutex, OnceLock},
 };
@@ -134,6 +134,28 @@ impl Driver {
         }
         // SAFETY: the driver returned a static, zero-terminated string.
         unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+    }
+
+    /// Launches a kernel of one parameter, in blocks along x.
+    ///
+    /// # Safety
+    ///
+    /// `function` and `stream` are of the bound context, the kernel has one parameter, which is at
+    /// `parameter`, and may touch what it then touches, whenever it runs. The driver copies the
+    /// parameter before it returns.
+    pub(crate) unsafe fn launch(
+        &self,
+        stream: sys::CUstream,
+        function: sys::CUfunction,
+        [grid, threads, shared_bytes]: [u32; 3],
+        parameter: *const c_void,
+    ) -> Answer {
+        let (mut all, none) = ([parameter.cast_mut()], ptr::null_mut());
+        let parameters = all.as_mut_ptr();
+        // SAFETY: passed on to the caller; the list of parameters is a local.
+        unsafe {
+            self.launch_kernel(function, grid, 1, 1, threads, 1, 1, shared_bytes, stream, parameters, none)
+        }
     }
 
     /// Counts a call, and answers the function's address or why it must not be called.

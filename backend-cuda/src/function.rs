@@ -52,7 +52,7 @@ unsafe impl Compute for CudaDevice {
         let context = self.context();
         let driver = context.bind().map_err(|failure| context.error("map", failure))?;
         let (functions, (raw, mut recent)) = (context.functions(), stream.computing());
-        if let Some(prepared) = recent.find(op) {
+        if let Some(prepared) = recent.map(op) {
             return functions
                 .launch(driver, raw, &prepared.loaded, prepared.grid, &prepared.parameter)
                 .map_err(|failure| context.error("map", failure));
@@ -74,7 +74,7 @@ unsafe impl Compute for CudaDevice {
                 .launch(driver, raw, &loaded, launch.grid, &launch.parameter)
                 .map_err(|failure| context.error("map", failure))?;
             if part.elements() == elements {
-                recent.keep(op, part, launch, loaded);
+                recent.keep_map(op, (part.kinds.clone(), loaded, launch.grid, launch.parameter));
             }
             Ok(())
         })

@@ -1,13 +1,13 @@
 //! Elements by index: one kernel for each width of elements, whatever the layouts.
 //!
-//! [`problem`] brings all sides to a few axes and finds the widest element that moves; a row of
+//! `problem` brings all sides to a few axes and finds the widest element that moves; a row of
 //! 1 KiB is 64 of 16 bytes. `kernels/gathers/by_index.cu` is what runs. Where indices may come
 //! twice, a pass over them before it notes the last of each.
 #![allow(unsafe_code)] // launches kernels on the memory of operations
 
 mod kernels;
 pub mod params;
-pub mod problem;
+mod problem;
 mod told;
 
 use std::num::NonZeroUsize;
@@ -19,7 +19,7 @@ use devarray::{
 };
 
 pub(crate) use kernels::Gathers;
-pub use kernels::{IMAGE, Kernel};
+pub use kernels::{IMAGE, LAST_OF_EACH, put, take};
 
 use crate::{
     CudaStream,
@@ -46,7 +46,7 @@ pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, 
     let mut params = problem.params(work, told, number).ok_or_else(invalid)?;
     let is_scatter = work.direction == Direction::Scatter;
     if !(is_scatter && work.repeats == Repeats::Last && problem.has_many_indices()) {
-        let kernel = if is_scatter { Kernel::put(problem.width) } else { Kernel::take(problem.width) };
+        let kernel = if is_scatter { put(problem.width) } else { take(problem.width) };
         return stream.enqueue(name, |driver, raw| {
             problem.parts(&mut params, &mut |params| gathers.launch(driver, raw, kernel, params))
         });
@@ -74,8 +74,6 @@ fn last_of_each(
 ) -> Answer {
     // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that many bytes.
     unsafe { driver.memset_d32_async(params.winners, 0, len_bytes / 4, stream) }?;
-    problem
-        .of_indices()
-        .parts(params, &mut |params| gathers.launch(driver, stream, Kernel::LAST_OF_EACH, params))?;
-    problem.parts(params, &mut |params| gathers.launch(driver, stream, Kernel::put(problem.width), params))
+    problem.of_indices().parts(params, &mut |params| gathers.launch(driver, stream, LAST_OF_EACH, params))?;
+    problem.parts(params, &mut |params| gathers.launch(driver, stream, put(problem.width), params))
 }

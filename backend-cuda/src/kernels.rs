@@ -2,7 +2,12 @@
 //! them, and launched with their parameters by value.
 #![allow(unsafe_code)] // loads modules and launches from them
 
-use std::{collections::BTreeMap, ffi::c_void, ptr, sync::Mutex};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    ffi::{CStr, c_void},
+    ptr,
+    sync::Mutex,
+};
 
 use devarray::copy::Plan;
 
@@ -12,15 +17,54 @@ use crate::{
     strided::{
         Addresses, Chosen, JoinParams, Launch, MemorySpeed, fill,
         kernel::{Kernel, Module},
-        select_again, waits_for_the_launch_before,
+        select, waits_for_the_launch_before,
     },
 };
 
-/// What was loaded.
-#[derive(Debug, Default)]
-struct Loaded {
-    modules: BTreeMap<Module, Handle<sys::CUmod_st>>,
-    functions: BTreeMap<Kernel, Handle<sys::CUfunc_st>>,
+/// Modules of type `M` and their functions, as far as they were needed.
+#[derive(Debug)]
+pub(crate) struct Loaded<M, F> {
+    pub(crate) modules: BTreeMap<M, Handle<sys::CUmod_st>>,
+    functions: BTreeMap<F, Handle<sys::CUfunc_st>>,
+}
+
+impl<M, F> Default for Loaded<M, F> {
+    fn default() -> Self {
+        Self { modules: BTreeMap::new(), functions: BTreeMap::new() }
+    }
+}
+
+impl<M: Ord, F: Ord> Loaded<M, F> {
+    /// A function of the bound context, loaded with its module where it is not there.
+    ///
+    /// # Safety
+    ///
+    /// `image` is an ELF file, or PTX text that ends with a zero.
+    pub(crate) unsafe fn function(
+        &mut self,
+        driver: &Driver,
+        (module, image): (M, &'static [u8]),
+        (function, name): (F, &CStr),
+    ) -> Answer<Handle<sys::CUfunc_st>> {
+        if let Some(function) = self.functions.get(&function) {
+            return Ok(*function);
+        }
+        let module = match self.modules.entry(module) {
+            Entry::Occupied(module) => *module.get(),
+            Entry::Vacant(vacant) => {
+                let mut module = ptr::null_mut();
+                // SAFETY: passed on to the caller; the pointer is to a local.
+                unsafe { driver.module_load_data(&raw mut module, image.as_ptr().cast()) }?;
+                *vacant.insert(Handle::new(module))
+            }
+        };
+        let mut found = ptr::null_mut();
+        // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
+        // local.
+        unsafe { driver.module_get_function(&raw mut found, module.raw(), name.as_ptr()) }?;
+        self.functions.insert(function, Handle::new(found));
+        Ok(Handle::new(found))
+    }
 }
 
 /// The modules of one context, as far as they were needed.
@@ -29,7 +73,7 @@ pub(crate) struct Kernels {
     /// First number of the device's generation.
     major: u32,
     memory: MemorySpeed,
-    loaded: Mutex<Loaded>,
+    loaded: Mutex<Loaded<Module, Kernel>>,
 }
 
 impl Kernels {
@@ -59,7 +103,7 @@ impl Kernels {
         overlap: bool,
         chosen: &mut Chosen,
     ) -> Answer {
-        select_again(chosen, self.memory, plan, addresses, |launch| {
+        select(self.memory, plan, addresses, Some(chosen), |launch| {
             self.launch(driver, stream, launch, launch.params.as_ptr().0, overlap)
         })
     }
@@ -99,9 +143,14 @@ impl Kernels {
         params: *const c_void,
         overlap: bool,
     ) -> Answer {
-        let function = self.function(driver, launch.kernel)?;
-        let mut arguments = [params.cast_mut()];
-        if overlap && waits_for_the_launch_before(launch.kernel, self.major) {
+        let (kernel, module) = (launch.kernel, launch.kernel.module());
+        let name = kernel.name().ok_or(INVALID_VALUE)?;
+        // SAFETY: all images are of these two kinds.
+        let function = unsafe {
+            locked(&self.loaded).function(driver, (module, module.image(self.major)), (kernel, name))
+        }?;
+        if overlap && waits_for_the_launch_before(kernel, self.major) {
+            let mut arguments = [params.cast_mut()];
             let attribute = LaunchAttribute::OVERLAPPING;
             let config = LaunchConfig {
                 grid: [launch.grid, 1, 1],
@@ -123,48 +172,10 @@ impl Kernels {
                 )
             };
         }
-        // SAFETY: the kernel has one parameter, of the size of the block, which the driver copies
-        // before it returns; it touches the bytes of the plans that the launch was made from, and
-        // reads between them; stream and function are of one context.
-        unsafe {
-            driver.launch_kernel(
-                function.raw(),
-                launch.grid,
-                1,
-                1,
-                launch.threads,
-                1,
-                1,
-                launch.shared_bytes,
-                stream,
-                arguments.as_mut_ptr(),
-                ptr::null_mut(),
-            )
-        }
-    }
-
-    fn function(&self, driver: &Driver, kernel: Kernel) -> Answer<Handle<sys::CUfunc_st>> {
-        let mut loaded = locked(&self.loaded);
-        if let Some(function) = loaded.functions.get(&kernel) {
-            return Ok(*function);
-        }
-        let module = if let Some(module) = loaded.modules.get(&kernel.module()) {
-            *module
-        } else {
-            let mut module = ptr::null_mut();
-            let image = kernel.module().image(self.major).as_ptr().cast();
-            // SAFETY: the image is an ELF file or PTX text that ends with a zero; the pointer is to
-            // a local.
-            unsafe { driver.module_load_data(&raw mut module, image) }?;
-            loaded.modules.insert(kernel.module(), Handle::new(module));
-            Handle::new(module)
-        };
-        let name = kernel.name().ok_or(INVALID_VALUE)?;
-        let mut function = ptr::null_mut();
-        // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to
-        // a local.
-        unsafe { driver.module_get_function(&raw mut function, module.raw(), name.as_ptr()) }?;
-        loaded.functions.insert(kernel, Handle::new(function));
-        Ok(Handle::new(function))
+        let sizes = [launch.grid, launch.threads, launch.shared_bytes];
+        // SAFETY: the kernel has one parameter, of the size of the block; it touches the bytes of the
+        // plans that the launch was made from, and reads between them; stream and function are of one
+        // context.
+        unsafe { driver.launch(stream, function.raw(), sizes, params) }
     }
 }

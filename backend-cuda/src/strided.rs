@@ -58,6 +58,7 @@ pub struct Addresses {
 }
 
 /// The launches that carry out `plan`, handed to `submit` one by one; none if the plan is empty.
+/// Those that were chosen before are looked up in `chosen`, if that is given.
 ///
 /// They touch disjoint destinations and may run in any order. Plans of up to 1 GiB are one launch.
 ///
@@ -68,28 +69,10 @@ pub fn select<E>(
     memory: MemorySpeed,
     plan: &Plan,
     addresses: Addresses,
+    chosen: Option<&mut Chosen>,
     submit: impl FnMut(&Launch) -> Result<(), E>,
 ) -> Result<(), E> {
-    select_at(tile::Scale::of(plan.len_bytes(), memory), plan, addresses, submit)
-}
-
-/// The same, those that were chosen before looked up.
-///
-/// # Errors
-///
-/// As [`select`].
-pub fn select_again<E>(
-    chosen: &mut Chosen,
-    memory: MemorySpeed,
-    plan: &Plan,
-    addresses: Addresses,
-    mut submit: impl FnMut(&Launch) -> Result<(), E>,
-) -> Result<(), E> {
-    let scale = tile::Scale::of(plan.len_bytes(), memory);
-    if plan.len_bytes() > LAUNCH_BYTES {
-        return select_at(scale, plan, addresses, submit);
-    }
-    Problem::of(plan, addresses).map_or(Ok(()), |problem| submit(chosen.launch(problem, scale)))
+    select_at(tile::Scale::of(plan.len_bytes(), memory), plan, addresses, chosen, submit)
 }
 
 /// As [`select`], at a given scale.
@@ -97,17 +80,18 @@ fn select_at<E>(
     scale: tile::Scale,
     plan: &Plan,
     addresses: Addresses,
+    chosen: Option<&mut Chosen>,
     mut submit: impl FnMut(&Launch) -> Result<(), E>,
 ) -> Result<(), E> {
     if plan.len_bytes() <= LAUNCH_BYTES {
-        return Problem::of(plan, addresses).map_or(Ok(()), |problem| submit(&choose(&problem, scale)));
+        let Some(problem) = Problem::of(plan, addresses) else { return Ok(()) };
+        return match chosen {
+            Some(chosen) => submit(chosen.launch(problem, scale)),
+            None => submit(&choose(&problem, scale)),
+        };
     }
-    for part in plan.blocks(LAUNCH_BYTES) {
-        if let Some(problem) = Problem::of(&part, addresses) {
-            submit(&choose(&problem, scale))?;
-        }
-    }
-    Ok(())
+    let mut parts = plan.blocks(LAUNCH_BYTES).filter_map(|part| Problem::of(&part, addresses));
+    parts.try_for_each(|problem| submit(&choose(&problem, scale)))
 }
 
 /// The best launch for one problem. Gather takes what no other family does.

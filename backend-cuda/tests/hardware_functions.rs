@@ -36,9 +36,9 @@ use devarray::{
         primitive::Program,
     },
 };
+use devarray_conformance::Rng;
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 use maps::Case;
-use programs::Dice;
 use shards::{every_case, number};
 
 #[test]
@@ -46,14 +46,14 @@ use shards::{every_case, number};
 fn random_functions_on_random_layouts() {
     let layouts = number("LAYOUTS", 8);
     every_case("random_functions_on_random_layouts", 300, |device, stream, which| {
-        let dice = &mut Dice(which);
-        let mut case = Case::random(dice, 12_000);
+        let rng = &mut Rng::new(which);
+        let mut case = Case::random(rng, 12_000);
         for nth in 0..layouts {
             let expected = case.interpreted();
             let is_checked = which % 64 == 0 && nth == 0;
             assert!(!is_checked || expected == case.expected(), "case {which} interpreted: {case}");
             case.compare(&case.run(device, stream), &expected, which);
-            case = case.on_other_layouts(dice, 12_000);
+            case = case.on_other_layouts(rng, 12_000);
         }
         layouts
     });
@@ -68,7 +68,7 @@ fn functions_of_floats() {
     let began = Instant::now();
     for (nth, text) in texts_of_floats().into_iter().enumerate() {
         for of in [F16, BF16, F32, F64] {
-            let case = Case::of(&mut Dice(nth as u64), program(&text, &[of, of]), &[100_003]);
+            let case = Case::of(&mut Rng::new(nth as u64), program(&text, &[of, of]), &[100_003]);
             println!("{text} of {of}");
             case.compare(&case.run(&device, &stream), &case.interpreted(), nth as u64);
         }

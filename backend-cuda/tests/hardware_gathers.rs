@@ -13,9 +13,9 @@ use devarray::{
     Array, Bool, Context, Error, Result, StreamHandle,
     gather::{OutOfRange, Repeats},
 };
-use devarray_conformance::Harness;
+use devarray_conformance::{Harness, Rng};
 use devarray_cuda::CudaDevice;
-use gathers::{Dice, compare, signed};
+use gathers::{compare, signed};
 
 fn open() -> CudaDevice {
     CudaDevice::open(0).expect("a CUDA device is needed")
@@ -117,14 +117,14 @@ fn speeds() {
     fn micros_of(bytes: usize, memcpy: f64) -> f64 {
         memcpy * bytes as f64 / (2.0 * BYTES as f64)
     }
-    let mut dice = Dice(7);
+    let mut rng = Rng::new(7);
     for row_bytes in [16, 64, 128, 256, 512, 1024, 1000, 4096, 65536] {
         let rows = BYTES / row_bytes;
         let table = from.slice_axis(0, ..(rows * row_bytes / 4).cast_signed()).unwrap();
         let table = table.reshape(&[rows, row_bytes / 4], devarray::Order::C).unwrap();
         let mut into = to.view_mut().slice_axis(0, ..(rows * row_bytes / 4).cast_signed()).unwrap();
         let mut into = into.reborrow().reshape(&[rows, row_bytes / 4], devarray::Order::C).unwrap();
-        let indices: Vec<i64> = (0..rows).map(|_| signed(dice.below(rows))).collect();
+        let indices: Vec<i64> = (0..rows).map(|_| signed(rng.below(rows))).collect();
         let by = Array::from_slice(&stream, &[rows], &indices).unwrap();
         for (mode, name) in [(OutOfRange::Error, "error"), (OutOfRange::Wrap, "wrap")] {
             let took = time(&stream, || table.take_into(&stream, &by, 0, mode, &mut into)).unwrap();
@@ -152,7 +152,7 @@ fn speeds() {
     let took = time(&stream, || table.take_along_axis_into(&stream, &by, 1, OutOfRange::Error, &mut square))
         .unwrap();
     show("take_along_axis f32, rows of 1024", len * 12, took);
-    let mask: Vec<Bool> = (0..len).map(|_| Bool::from(dice.below(2) == 0)).collect();
+    let mask: Vec<Bool> = (0..len).map(|_| Bool::from(rng.below(2) == 0)).collect();
     let mask = Array::from_slice(&stream, &[len], &mask).unwrap();
     let mut count = Array::zeros(&stream, &[]).unwrap();
     let took =

@@ -15,9 +15,9 @@ mod programs;
 use std::time::Instant;
 
 use devarray::{Array, Context, ErasedArray, Pad, StreamHandle};
+use devarray_conformance::Rng;
 use devarray_cuda::CudaDevice;
 use joins::{Case, stacks};
-use programs::Dice;
 
 fn open() -> (Context<CudaDevice>, StreamHandle<CudaDevice>) {
     let context = Context::new(CudaDevice::open(0).expect("a CUDA device is needed")).unwrap();
@@ -33,7 +33,7 @@ fn random_joins_of_random_layouts() {
         |name: &str, otherwise| std::env::var(name).map_or(otherwise, |value| value.parse().unwrap());
     for which in 0..number("CASES", 1500) {
         let most = if which % 16 == 0 { 300_000 } else { 5_000 };
-        Case::random(&mut Dice(which), most).check(&stream, which);
+        Case::random(&mut Rng::new(which), most).check(&stream, which);
     }
     stacks(&context);
     assert_eq!(context.device().take_errors(), []);

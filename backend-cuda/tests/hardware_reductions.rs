@@ -33,8 +33,8 @@ use devarray::{
         ElementType::{F16, F32, F64, I64, U8},
     },
 };
+use devarray_conformance::Rng;
 use devarray_cuda::CudaDevice;
-use programs::Dice;
 use reductions::Reduced;
 use shards::every_case;
 
@@ -43,7 +43,7 @@ use shards::every_case;
 fn random_reductions_of_random_layouts() {
     every_case("random_reductions_of_random_layouts", 2_000, |device, stream, which| {
         let most = if which % 8 == 0 { 1_000_000 } else { 100_000 };
-        let case = Reduced::random(&mut Dice(which), most);
+        let case = Reduced::random(&mut Rng::new(which), most);
         case.compare(&case.run(device, stream), &case.expected(), which);
         1
     });
@@ -57,7 +57,7 @@ fn long_rows() {
     use ReduceForm::{Exclusive, Inclusive, Total};
     let device = CudaDevice::open(0).expect("a CUDA device is needed");
     let stream = device.open_stream().unwrap();
-    let mut dice = Dice(1);
+    let mut rng = Rng::new(1);
     let cases = [
         ((Sum, Total), F32, (1, (1 << 28) + 16_385)),
         ((Sum, Total), F32, (7, 20_000_003)),
@@ -72,7 +72,7 @@ fn long_rows() {
     ];
     for (which, (how, element_type, rows)) in cases.into_iter().enumerate() {
         let began = Instant::now();
-        let case = Reduced::of_rows(&mut dice, how, element_type, rows);
+        let case = Reduced::of_rows(&mut rng, how, element_type, rows);
         case.compare(&case.run(&device, &stream), &case.expected(), which as u64);
         println!("{how:?} of {rows:?} {element_type}: {:.1} s", began.elapsed().as_secs_f64());
     }
@@ -86,7 +86,7 @@ fn long_rows() {
 fn rows_that_stay_in_registers_and_tiles_that_wait() {
     let device = CudaDevice::open(0).expect("a CUDA device is needed");
     let stream = device.open_stream().unwrap();
-    let mut dice = Dice(2);
+    let mut rng = Rng::new(2);
     for (element_type, rows) in [
         (F32, (999, 16_384)),
         (F32, (5_001, 1_000)),
@@ -95,14 +95,14 @@ fn rows_that_stay_in_registers_and_tiles_that_wait() {
         (F64, (301, 8_192)),
         (F16, (501, 16_380)),
     ] {
-        let both = Reduced::of_deviations(&mut dice, element_type, rows);
+        let both = Reduced::of_deviations(&mut rng, element_type, rows);
         let expected = both[1].expected();
         for which in 0..3 {
             both[1].compare(&Reduced::run_twice(&both, &device, &stream), &expected, which);
         }
     }
     for (combine, rows) in [(Combine::Sum, (1, 6_000_001)), (Combine::Maximum, (5, 1_200_001))] {
-        let case = Reduced::of_rows(&mut dice, (combine, ReduceForm::Inclusive), F32, rows);
+        let case = Reduced::of_rows(&mut rng, (combine, ReduceForm::Inclusive), F32, rows);
         let expected = case.expected();
         for which in 0..5 {
             case.compare(&case.run(&device, &stream), &expected, which);

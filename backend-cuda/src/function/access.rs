@@ -2,9 +2,16 @@
 
 use std::fmt;
 
-use devarray::function::{ElementType, primitive::RegisterType};
+use devarray::function::{
+    ElementType,
+    primitive::{Instruction, RegisterType},
+};
 
-use super::text::{Bank, Reg, Text};
+use super::{
+    class::Class,
+    problem::Kind,
+    text::{Bank, Reg, Text},
+};
 
 /// An element that was loaded: a register of its own, or a part of one that it shares.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +54,22 @@ fn load_alone(
     Loaded::Whole(text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]")))
 }
 
+/// What all elements of a thread read of the operand at one of these addresses, or its position.
+pub(super) fn load_uniform(text: &mut Text, class: &Class, at: &[Reg], instruction: Instruction) -> Reg {
+    let operand = class.operand(instruction);
+    let (kind, address) = (class.operands[operand].0, at[operand]);
+    match kind.element_type() {
+        Some(element_type) => load_one(text, kind.space(), element_type, format_args!("{address}")),
+        None => address,
+    }
+}
+
+/// Loads one element of an operand, if the guard is true; of a position, that is the address.
+pub(super) fn load(text: &mut Text, kind: Kind, address: Reg, guard: Option<Reg>) -> Loaded {
+    let Some(element_type) = kind.element_type() else { return Loaded::Whole(address) };
+    load_guarded(text, kind.space(), element_type, address, (1, 1), guard.as_slice())[0]
+}
+
 /// Loads `count` elements that lie one after another, `width` of them with each access.
 pub(super) fn load_span(
     text: &mut Text,
@@ -79,7 +102,7 @@ pub(super) fn load_guarded(
             continue;
         }
         if width * size == 2 {
-            let word = text.set(Bank::B32, &format!("ld.{space}.u16"), format_args!("[{at}]"));
+            let word = text.set32(&format!("ld.{space}.u16"), format_args!("[{at}]"));
             text.guard(None);
             loaded.extend((0..2).map(|byte| Loaded::Part { word, byte }));
             continue;
@@ -101,17 +124,26 @@ pub(super) fn load_guarded(
     loaded
 }
 
+/// The register that the program reads of an element of an operand, or of a position, that was
+/// loaded.
+pub(super) fn unpacked(text: &mut Text, kind: Kind, loaded: Loaded) -> Reg {
+    match (kind.element_type(), loaded) {
+        (Some(element_type), loaded) => element(text, element_type, loaded),
+        (None, Loaded::Whole(register) | Loaded::Part { word: register, .. }) => register,
+    }
+}
+
 /// The register that the program reads of an element that was loaded.
 pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded) -> Reg {
     match loaded {
         Loaded::Whole(register) if element_type == ElementType::Bool => {
-            text.set(Bank::Predicate, "setp.ne.u32", format_args!("{register}, 0"))
+            text.test("setp.ne.u32", format_args!("{register}, 0"))
         }
         Loaded::Whole(register) => register,
         Loaded::Part { word, byte } if element_type == ElementType::Bool => {
             let mask = 0xff_u32 << (8 * byte);
-            let bits = text.set(Bank::B32, "and.b32", format_args!("{word}, {mask:#x}"));
-            text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bits}, 0"))
+            let bits = text.set32("and.b32", format_args!("{word}, {mask:#x}"));
+            text.test("setp.ne.u32", format_args!("{bits}, 0"))
         }
         Loaded::Part { word, byte } => {
             // Not `bfe.s32`: assemblers up to at least CUDA 13.0 make `cvt.rn.f64.u32` of its 16 bits a
@@ -120,19 +152,15 @@ pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded
             match element_type {
                 ElementType::I8 => {
                     let sign = byte + 8;
-                    text.set(
-                        Bank::B32,
-                        "prmt.b32",
-                        format_args!("{word}, 0, 0x{sign:x}{sign:x}{sign:x}{byte}"),
-                    )
+                    text.set32("prmt.b32", format_args!("{word}, 0, 0x{sign:x}{sign:x}{sign:x}{byte}"))
                 }
                 ElementType::I16 => {
                     let (high, sign) = (byte + 1, byte + 9);
-                    text.set(Bank::B32, "prmt.b32", format_args!("{word}, 0, 0x{sign:x}{sign:x}{high}{byte}"))
+                    text.set32("prmt.b32", format_args!("{word}, 0, 0x{sign:x}{sign:x}{high}{byte}"))
                 }
                 _ => {
                     let bits = 8 * element_type.len_bytes();
-                    text.set(Bank::B32, "bfe.u32", format_args!("{word}, {}, {bits}", 8 * byte))
+                    text.set32("bfe.u32", format_args!("{word}, {}, {bits}", 8 * byte))
                 }
             }
         }
@@ -153,7 +181,7 @@ pub(super) fn store_span(
     let bits: Vec<Reg> = values
         .iter()
         .map(|&value| match element_type {
-            ElementType::Bool => text.set(Bank::B32, "selp.b32", format_args!("1, 0, {value}")),
+            ElementType::Bool => text.set32("selp.b32", format_args!("1, 0, {value}")),
             _ => value,
         })
         .collect();
@@ -176,7 +204,7 @@ pub(super) fn store_span(
 fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
     let pairs: Vec<Reg> = if size == 1 {
         let join = |text: &mut Text, pair: &[Reg]| {
-            text.set(Bank::B32, "prmt.b32", format_args!("{}, {}, 0x3340", pair[0], pair[1]))
+            text.set32("prmt.b32", format_args!("{}, {}, 0x3340", pair[0], pair[1]))
         };
         values.chunks(2).map(|pair| join(text, pair)).collect()
     } else {
@@ -186,7 +214,7 @@ fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
         return pairs;
     }
     let join = |text: &mut Text, pair: &[Reg]| {
-        text.set(Bank::B32, "prmt.b32", format_args!("{}, {}, 0x5410", pair[0], pair[1]))
+        text.set32("prmt.b32", format_args!("{}, {}, 0x5410", pair[0], pair[1]))
     };
     pairs.chunks(2).map(|pair| join(text, pair)).collect()
 }

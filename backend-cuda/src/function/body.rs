@@ -228,9 +228,9 @@ fn register(known: &Known, at: Register) -> Reg {
 
 fn constant(text: &mut Text, constant: Constant) -> Reg {
     match constant {
-        Constant::Bool(value) => text.set(Bank::Predicate, "mov.pred", format_args!("{}", u8::from(value))),
-        Constant::B32(bits) => text.set(Bank::B32, "mov.b32", format_args!("{bits:#x}")),
-        Constant::B64(bits) => text.set(Bank::B64, "mov.b64", format_args!("{bits:#x}")),
+        Constant::Bool(value) => text.test("mov.pred", format_args!("{}", u8::from(value))),
+        Constant::B32(bits) => text.set32("mov.b32", format_args!("{bits:#x}")),
+        Constant::B64(bits) => text.set64("mov.b64", format_args!("{bits:#x}")),
         Constant::F32(bits) => text.set(Bank::F32, "mov.f32", format_args!("0f{bits:08X}")),
         Constant::F64(bits) => text.set(Bank::F64, "mov.f64", format_args!("0d{bits:016X}")),
     }
@@ -241,10 +241,10 @@ fn select(text: &mut Text, condition: Reg, a: Reg, b: Reg) -> Reg {
         let operation = format!("selp.{}", a.bank.type_name());
         return text.set(a.bank, &operation, format_args!("{a}, {b}, {condition}"));
     }
-    let first = text.set(Bank::Predicate, "and.pred", format_args!("{condition}, {a}"));
-    let not = text.set(Bank::Predicate, "not.pred", format_args!("{condition}"));
-    let second = text.set(Bank::Predicate, "and.pred", format_args!("{not}, {b}"));
-    text.set(Bank::Predicate, "or.pred", format_args!("{first}, {second}"))
+    let first = text.test("and.pred", format_args!("{condition}, {a}"));
+    let not = text.test("not.pred", format_args!("{condition}"));
+    let second = text.test("and.pred", format_args!("{not}, {b}"));
+    text.test("or.pred", format_args!("{first}, {second}"))
 }
 
 fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
@@ -262,7 +262,7 @@ fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
         Unary::Not => (a.bank, format!("not.{name}")),
         Unary::CountOnes => (Bank::B32, format!("popc.{name}")),
         Unary::LeadingZeros => (Bank::B32, format!("clz.{name}")),
-        Unary::BoolToB32 => return text.set(Bank::B32, "selp.b32", format_args!("1, 0, {a}")),
+        Unary::BoolToB32 => return text.set32("selp.b32", format_args!("1, 0, {a}")),
         Unary::SignExtend => (Bank::B64, "cvt.s64.s32".to_owned()),
         Unary::ZeroExtend => (Bank::B64, "cvt.u64.u32".to_owned()),
         Unary::Wrap => (Bank::B32, "cvt.u32.u64".to_owned()),
@@ -278,7 +278,7 @@ fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
         }
         Unary::F32ToHalf => {
             let half = text.set(Bank::B16, "cvt.rn.f16.f32", format_args!("{a}"));
-            return text.set(Bank::B32, "cvt.u32.u16", format_args!("{half}"));
+            return text.set32("cvt.u32.u16", format_args!("{half}"));
         }
         Unary::SignedToF32 => (Bank::F32, format!("cvt.rn.f32.s{bits}")),
         Unary::UnsignedToF32 => (Bank::F32, format!("cvt.rn.f32.u{bits}")),
@@ -301,7 +301,7 @@ fn to_integer(text: &mut Text, a: Reg, bank: Bank, to: &str) -> Reg {
     if (bank, a.bank) == (Bank::B32, Bank::F32) {
         return converted;
     }
-    let number = text.set(Bank::Predicate, &format!("setp.num.{from}"), format_args!("{a}, {a}"));
+    let number = text.test(&format!("setp.num.{from}"), format_args!("{a}, {a}"));
     let operation = format!("selp.{}", bank.type_name());
     text.set(bank, &operation, format_args!("{converted}, 0, {number}"))
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use devarray::function::primitive::Instruction;
+
 use super::{problem::Kind, reduce};
 
 /// The kernel for a program and one kind of layouts.
@@ -13,6 +15,14 @@ pub(super) struct Class {
     /// Whether distances in bytes need 64 bits.
     pub(super) wide: bool,
     pub(super) operands: Vec<(Kind, Access)>,
+}
+
+impl Class {
+    /// The operand that an instruction reads.
+    pub(super) fn operand(&self, instruction: Instruction) -> usize {
+        let found = self.operands.iter().position(|(kind, _)| kind.is_read_by(instruction));
+        found.expect("what a program reads is an operand")
+    }
 }
 
 /// How threads are dealt to elements.
@@ -57,25 +67,42 @@ pub(super) enum Access {
     Single,
 }
 
-/// Where things are in the parameter, in words of 8 bytes.
+/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {
     operands: usize,
-    scalars: usize,
-    outer: usize,
+    /// The first scalar argument.
+    pub(super) scalars: usize,
+    /// Extent of the inner axis; above it, elements that the first thread leaves out, or the extent
+    /// of the other axis.
+    pub(super) extent: usize,
+    /// Divider by the number of pieces along the inner axis.
+    pub(super) pieces_divider: usize,
+    /// That number; above it, the number of threads.
+    pub(super) pieces: usize,
+    /// Divider by the number of tiles along the other axis, and that number.
+    pub(super) tiles_divider: usize,
+    pub(super) tiles: usize,
+    /// All of them.
+    pub(super) count: usize,
 }
 
 impl Words {
     pub(super) const fn new(operands: usize, scalars: usize, outer: usize) -> Self {
-        Self { operands, scalars, outer }
+        let extent = 3 * operands + scalars;
+        Self {
+            operands,
+            scalars: 3 * operands,
+            extent,
+            pieces_divider: extent + 1,
+            pieces: extent + 2,
+            tiles_divider: extent + 3,
+            tiles: extent + 4,
+            count: extent + 5 + outer * (2 + operands),
+        }
     }
 
-    /// The address of an operand's first element.
-    pub(super) const fn base(self, operand: usize) -> usize {
-        operand
-    }
-
-    /// Its stride along the inner axis.
+    /// The stride of an operand along the inner axis.
     pub(super) const fn inner(self, operand: usize) -> usize {
         self.operands + operand
     }
@@ -85,58 +112,9 @@ impl Words {
         2 * self.operands + operand
     }
 
-    /// The first scalar argument.
-    pub(super) const fn scalars(self) -> usize {
-        3 * self.operands
-    }
-
-    const fn fixed(self) -> usize {
-        self.scalars() + self.scalars
-    }
-
-    /// Extent of the inner axis; above it, elements that the first thread leaves out, or the extent
-    /// of the other axis.
-    pub(super) const fn extent(self) -> usize {
-        self.fixed()
-    }
-
-    /// Divider by the number of pieces along the inner axis.
-    pub(super) const fn pieces_divider(self) -> usize {
-        self.fixed() + 1
-    }
-
-    /// Number of pieces along the inner axis; above it, the number of threads.
-    pub(super) const fn pieces(self) -> usize {
-        self.fixed() + 2
-    }
-
-    /// Divider by the number of tiles along the other axis.
-    pub(super) const fn tiles_divider(self) -> usize {
-        self.fixed() + 3
-    }
-
-    /// Number of tiles along the other axis.
-    pub(super) const fn tiles(self) -> usize {
-        self.fixed() + 4
-    }
-
-    /// Divider by the extent of an outer axis, the innermost being 0.
-    pub(super) const fn axis_divider(self, axis: usize) -> usize {
-        self.fixed() + 5 + axis * (2 + self.operands)
-    }
-
-    /// Extent of an outer axis.
-    pub(super) const fn axis_extent(self, axis: usize) -> usize {
-        self.axis_divider(axis) + 1
-    }
-
-    /// Stride of an operand along an outer axis.
-    pub(super) const fn axis_stride(self, axis: usize, operand: usize) -> usize {
-        self.axis_divider(axis) + 2 + operand
-    }
-
-    /// All of them.
-    pub(super) const fn count(self) -> usize {
-        self.axis_divider(self.outer)
+    /// Divider by the extent of an outer axis, the innermost being 0; behind it, the extent, and
+    /// the strides of all operands.
+    pub(super) const fn axis(self, axis: usize) -> usize {
+        self.extent + 5 + axis * (2 + self.operands)
     }
 }

@@ -12,6 +12,7 @@ use devarray::{
 
 use super::{
     class::{Class, Family},
+    index::nth,
     launch::Parameter,
     text::{Bank, Reg, Text},
 };
@@ -51,36 +52,32 @@ pub(crate) fn fetch(stream: &CudaStream, place: u64, source: u64, len_bytes: usi
 pub(super) fn write() -> String {
     let mut text = Text::default();
     let exit = text.label();
-    let thread = text.set(Bank::B32, "mov.u32", format_args!("%tid.x"));
-    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{thread}, {EACH}"));
+    let thread = text.set32("mov.u32", format_args!("%tid.x"));
+    let first = text.set32("mul.lo.u32", format_args!("{thread}, {EACH}"));
     let len = text.parameter(Bank::B32, LEN_BYTES);
-    let beyond = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{first}, {len}"));
-    text.line(format_args!("@{beyond} bra {exit}"));
+    text.branch_if("setp.ge.u32", format_args!("{first}, {len}"), &exit);
     let behind = |text: &mut Text, word: usize, bytes: usize| {
         let start = text.parameter(Bank::B64, word);
-        let thread = text.set(Bank::B64, "cvt.u64.u32", format_args!("{thread}"));
-        text.set(Bank::B64, "mad.lo.s64", format_args!("{thread}, {bytes}, {start}"))
+        nth(text, start, thread, bytes)
     };
     let source = behind(&mut text, SOURCE, EACH);
     // Bytes, because a source may begin anywhere.
     let bytes: Vec<Reg> = (0..EACH)
         .map(|nth| {
-            let at = text.set(Bank::B32, "add.u32", format_args!("{first}, {nth}"));
-            let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{at}, {len}"));
-            let byte = text.set(Bank::B32, "mov.b32", format_args!("0"));
-            text.guard(Some(inside));
-            text.line(format_args!("ld.global.u8 {byte}, [{source}+{nth}]"));
-            text.guard(None);
+            let at = text.set32("add.u32", format_args!("{first}, {nth}"));
+            let inside = text.test("setp.lt.u32", format_args!("{at}, {len}"));
+            let byte = text.set32("mov.b32", format_args!("0"));
+            text.guarded(inside, |text| text.line(format_args!("ld.global.u8 {byte}, [{source}+{nth}]")));
             byte
         })
         .collect();
     let mut word = bytes[0];
     for (nth, byte) in bytes.into_iter().enumerate().skip(1) {
-        let byte = text.set(Bank::B32, "shl.b32", format_args!("{byte}, {}", 8 * nth));
-        word = text.set(Bank::B32, "or.b32", format_args!("{word}, {byte}"));
+        let byte = text.set32("shl.b32", format_args!("{byte}, {}", 8 * nth));
+        word = text.set32("or.b32", format_args!("{word}, {byte}"));
     }
-    let word = text.set(Bank::B64, "cvt.u64.u32", format_args!("{word}"));
-    let marked = text.set(Bank::B64, "or.b64", format_args!("{word}, {FETCHED_MARK:#x}"));
+    let word = text.set64("cvt.u64.u32", format_args!("{word}"));
+    let marked = text.set64("or.b64", format_args!("{word}, {FETCHED_MARK:#x}"));
     let place = behind(&mut text, PLACE, 2 * EACH);
     text.line(format_args!("st.volatile.global.b64 [{place}], {marked}"));
     text.place(&exit);

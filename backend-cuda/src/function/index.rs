@@ -5,60 +5,97 @@ use super::{
     text::{BLOCK, Bank, Reg, Text},
 };
 
-/// The thread's number in the grid.
-pub(super) fn thread(text: &mut Text) -> Reg {
-    let block = text.set(Bank::B32, "mov.u32", format_args!("%ctaid.x"));
-    let thread = text.set(Bank::B32, "mov.u32", format_args!("%tid.x"));
-    text.set(Bank::B32, "mad.lo.s32", format_args!("{block}, {BLOCK}, {thread}"))
+/// The number of the block, and of the thread in it.
+pub(super) fn numbers(text: &mut Text) -> (Reg, Reg) {
+    let block = text.set32("mov.u32", format_args!("%ctaid.x"));
+    (block, text.set32("mov.u32", format_args!("%tid.x")))
 }
 
-/// Quotient and remainder by a number below 2^31 that is in the parameter, with its divider.
+/// The thread's number in the grid.
+pub(super) fn thread(text: &mut Text) -> Reg {
+    let (block, thread) = numbers(text);
+    text.set32("mad.lo.s32", format_args!("{block}, {BLOCK}, {thread}"))
+}
+
+/// Quotient and remainder by a number that is in the parameter; a number below 2^31 with its
+/// divider.
 pub(super) fn divided(text: &mut Text, number: Reg, divider: usize, by: usize) -> (Reg, Reg) {
+    if number.bank == Bank::B64 {
+        let by = text.parameter(Bank::B64, by);
+        let quotient = text.set64("div.u64", format_args!("{number}, {by}"));
+        let whole = text.set64("mul.lo.u64", format_args!("{quotient}, {by}"));
+        return (quotient, text.set64("sub.u64", format_args!("{number}, {whole}")));
+    }
     let magic = text.parameter(Bank::B32, divider);
     let shift = text.parameter_high(divider);
-    let high = text.set(Bank::B32, "mul.hi.u32", format_args!("{number}, {magic}"));
-    let sum = text.set(Bank::B32, "add.u32", format_args!("{high}, {number}"));
-    let quotient = text.set(Bank::B32, "shr.u32", format_args!("{sum}, {shift}"));
+    let high = text.set32("mul.hi.u32", format_args!("{number}, {magic}"));
+    let sum = text.set32("add.u32", format_args!("{high}, {number}"));
+    let quotient = text.set32("shr.u32", format_args!("{sum}, {shift}"));
     let by = text.parameter(Bank::B32, by);
-    let whole = text.set(Bank::B32, "mul.lo.u32", format_args!("{quotient}, {by}"));
-    (quotient, text.set(Bank::B32, "sub.u32", format_args!("{number}, {whole}")))
+    let whole = text.set32("mul.lo.u32", format_args!("{quotient}, {by}"));
+    (quotient, text.set32("sub.u32", format_args!("{number}, {whole}")))
+}
+
+/// Addresses of the first elements of so many operands.
+pub(super) fn bases(text: &mut Text, operands: usize) -> Vec<Reg> {
+    (0..operands).map(|operand| text.parameter(Bank::B64, operand)).collect()
 }
 
 /// Addresses of a row, or of a tile's corner: those of the first elements, moved along the outer
 /// axes by the number of the row.
 pub(super) fn rows(text: &mut Text, class: &Class, words: Words, row: Option<Reg>) -> Vec<Reg> {
-    let mut addresses: Vec<Reg> =
-        (0..class.operands.len()).map(|operand| text.parameter(Bank::B64, words.base(operand))).collect();
-    let outer = usize::from(class.outer);
-    let Some(mut rest) = row.filter(|_| outer > 0) else { return addresses };
-    for axis in 0..outer {
-        let step = if axis + 1 == outer {
-            rest
-        } else {
-            let (quotient, remainder) =
-                divided(text, rest, words.axis_divider(axis), words.axis_extent(axis));
-            rest = quotient;
-            remainder
-        };
-        for (operand, address) in addresses.iter_mut().enumerate() {
-            *address = moved(text, class.wide, *address, step, words.axis_stride(axis, operand));
-        }
+    let mut addresses = bases(text, class.operands.len());
+    if let Some(row) = row {
+        let axes = (0..class.outer.into()).map(|axis| words.axis(axis));
+        walk(text, class.wide, &mut addresses, row, axes, |_| true);
     }
     addresses
 }
 
+/// Moves addresses of operands along axes, by a number that counts the positions on all of them.
+/// `axes`: the word with the divider of each, the innermost first; the extent and the strides of
+/// the operands follow it.
+pub(super) fn walk(
+    text: &mut Text,
+    wide: bool,
+    addresses: &mut [Reg],
+    number: Reg,
+    axes: impl Iterator<Item = usize>,
+    moves: impl Fn(usize) -> bool,
+) {
+    let (mut rest, mut axes) = (number, axes.peekable());
+    while let Some(at) = axes.next() {
+        let mut step = rest;
+        if axes.peek().is_some() {
+            (rest, step) = divided(text, rest, at, at + 1);
+        }
+        for (operand, address) in addresses.iter_mut().enumerate().filter(|(operand, _)| moves(*operand)) {
+            *address = moved(text, wide, *address, step, at + 2 + operand);
+        }
+    }
+}
+
 /// An address, some steps of the stride in a word of the parameter further.
 pub(super) fn moved(text: &mut Text, wide: bool, address: Reg, steps: Reg, stride: usize) -> Reg {
-    if wide {
-        let stride = text.parameter(Bank::B64, stride);
-        let steps = text.set(Bank::B64, "cvt.s64.s32", format_args!("{steps}"));
-        return text.set(Bank::B64, "mad.lo.s64", format_args!("{steps}, {stride}, {address}"));
+    if !wide {
+        let stride = text.parameter(Bank::B32, stride);
+        return text.set64("mad.wide.s32", format_args!("{steps}, {stride}, {address}"));
     }
-    let stride = text.parameter(Bank::B32, stride);
-    text.set(Bank::B64, "mad.wide.s32", format_args!("{steps}, {stride}, {address}"))
+    let stride = text.parameter(Bank::B64, stride);
+    let steps = match steps.bank {
+        Bank::B64 => steps,
+        _ => text.set64("cvt.s64.s32", format_args!("{steps}")),
+    };
+    text.set64("mad.lo.s64", format_args!("{steps}, {stride}, {address}"))
 }
 
 /// An address, some steps of that many bytes further.
 pub(super) fn moved_by(text: &mut Text, address: Reg, steps: Reg, bytes: i64) -> Reg {
-    text.set(Bank::B64, "mad.wide.s32", format_args!("{steps}, {bytes}, {address}"))
+    text.set64("mad.wide.s32", format_args!("{steps}, {bytes}, {address}"))
+}
+
+/// The address of the element of that number, in memory where they lie side by side.
+pub(super) fn nth(text: &mut Text, base: Reg, number: Reg, bytes: usize) -> Reg {
+    let number = text.set64("cvt.u64.u32", format_args!("{number}"));
+    text.set64("mad.lo.s64", format_args!("{number}, {bytes}, {base}"))
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::strided::params::FastDiv;
 
 /// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
-const MAX_WORDS: usize = 512;
+pub(super) const MAX_WORDS: usize = 512;
 
 /// What one launch runs and on what.
 #[derive(Debug, Clone)]
@@ -34,24 +34,24 @@ impl Parameter {
     ) -> Option<(Self, Words)> {
         let (operands, rank) = (problem.operands(), problem.rank());
         let words = Words::new(operands, scalars.len(), rank);
-        if words.count() > MAX_WORDS {
+        if words.count > MAX_WORDS {
             return None;
         }
-        let mut all = vec![0; words.count()];
+        let mut all = vec![0; words.count];
         all[..operands].copy_from_slice(&problem.bases);
         for (at, (&inner, &other)) in inner.iter().zip(other).enumerate() {
             all[words.inner(at)] = inner.cast_unsigned();
             all[words.other(at)] = other.cast_unsigned();
         }
-        all[words.scalars()..][..scalars.len()].copy_from_slice(scalars);
+        all[words.scalars..][..scalars.len()].copy_from_slice(scalars);
         let mut parameter = Self(all);
         for outer in 0..rank {
             let axis = rank - 1 - outer;
             let extent = problem.extents[axis];
-            parameter.divider(words.axis_divider(outer), extent)?;
-            parameter.0[words.axis_extent(outer)] = extent;
+            parameter.divider(words.axis(outer), extent)?;
+            parameter.0[words.axis(outer) + 1] = extent;
             for (operand, &stride) in problem.along(axis).iter().enumerate() {
-                parameter.0[words.axis_stride(outer, operand)] = stride.cast_unsigned();
+                parameter.0[words.axis(outer) + 2 + operand] = stride.cast_unsigned();
             }
         }
         Some((parameter, words))
@@ -69,14 +69,8 @@ impl Parameter {
 
     /// Sets a word to a division by a number.
     pub(super) fn divider(&mut self, word: usize, by: u64) -> Option<()> {
-        let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
-        self.halves(word, multiplier.into(), shift.into());
+        self.0[word] = divider(by)?;
         Some(())
-    }
-
-    /// Sets the address of an operand.
-    pub(super) fn set_base(&mut self, operand: usize, base: u64) {
-        self.0[operand] = base;
     }
 
     /// Moves the address of an operand by some bytes, modulo 2^64.
@@ -86,13 +80,19 @@ impl Parameter {
 
     /// Sets the scalars of a launch of so many operands.
     pub(super) fn set_scalars(&mut self, operands: usize, scalars: &[u64]) {
-        let first = Words::new(operands, scalars.len(), 0).scalars();
+        let first = Words::new(operands, scalars.len(), 0).scalars;
         self.0[first..][..scalars.len()].copy_from_slice(scalars);
     }
 
     pub(super) fn as_ptr(&self) -> *const u64 {
         self.0.as_ptr()
     }
+}
+
+/// A division by a number as one word.
+pub(super) fn divider(by: u64) -> Option<u64> {
+    let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
+    Some(u64::from(multiplier) | u64::from(shift) << 32)
 }
 
 /// The launch for a problem that one launch computes; `None` if it has more operands and axes than

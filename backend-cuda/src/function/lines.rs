@@ -58,9 +58,9 @@ pub(super) fn choose(problem: &Problem, program: &Program, scalars: &[u64]) -> O
     let pieces = (extent + lead).div_ceil(vector);
     let threads = pieces * outer.elements();
     let (mut parameter, words) = Parameter::new(outer, (inner, short), scalars)?;
-    parameter.halves(words.extent(), *extent, lead);
-    parameter.divider(words.pieces_divider(), pieces)?;
-    parameter.halves(words.pieces(), pieces, threads);
+    parameter.halves(words.extent, *extent, lead);
+    parameter.divider(words.pieces_divider, pieces)?;
+    parameter.halves(words.pieces, pieces, threads);
     let class = Class {
         family: Family::Lines { vector: u8::try_from(vector).ok()?, deal: u8::try_from(*deal).ok()? },
         outer: u8::try_from(outer.rank()).ok()?,

@@ -157,24 +157,15 @@ impl Functions {
         parameter: &Parameter,
     ) -> Answer {
         self.launches.fetch_add(1, Relaxed);
-        let mut arguments = [parameter.as_ptr().cast_mut().cast::<c_void>()];
-        // SAFETY: the kernel was compiled for one parameter of that size, which the driver copies before it
-        // returns; it touches the elements of the operation that the launch was made from, and
-        // reads between them; stream and function are of one context, and the function stays loaded
-        // while `loaded` is held.
+        // SAFETY: the kernel was compiled for one parameter of that size; it touches the elements of the
+        // operation that the launch was made from, and reads between them; stream and function are of
+        // one context, and the function stays loaded while `loaded` is held.
         unsafe {
-            driver.launch_kernel(
-                loaded.function.raw(),
-                grid,
-                1,
-                1,
-                BLOCK,
-                1,
-                1,
-                0,
+            driver.launch(
                 stream,
-                arguments.as_mut_ptr(),
-                ptr::null_mut(),
+                loaded.function.raw(),
+                [grid, BLOCK, 0],
+                parameter.as_ptr().cast::<c_void>(),
             )
         }
     }

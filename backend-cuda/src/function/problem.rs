@@ -8,11 +8,10 @@ use devarray::{
     },
 };
 
+use super::launch::MAX_WORDS;
+
 /// Most elements one launch computes, so that 32 bits count elements and threads.
 const LAUNCH_ELEMENTS: u64 = 1 << 30;
-
-/// Most bytes of a kernel's parameter (CUDA C++ Programming Guide, "Function Parameters").
-const PARAMETER_BYTES: usize = 4096;
 
 /// Words of the parameter that are neither an operand's nor an axis's; more than any family uses.
 const OTHER_WORDS: usize = 16;
@@ -45,6 +44,12 @@ impl Kind {
         self.element_type().map_or(1, |element_type| element_type.len_bytes().cast_signed() as i64)
     }
 
+    /// Where it is. Memory that nobody writes during a launch may be read through the cache that does
+    /// not see writes.
+    pub(super) fn space(self) -> &'static str {
+        if matches!(self, Self::Input(..)) { "global.nc" } else { "global" }
+    }
+
     /// Whether it is what an instruction reads.
     pub(super) fn is_read_by(self, instruction: Instruction) -> bool {
         match (self, instruction) {
@@ -52,6 +57,54 @@ impl Kind {
             | (Self::Position(at), Instruction::Position(wanted)) => at == wanted,
             _ => false,
         }
+    }
+}
+
+/// What the operands of a program are: the result, then its inputs, then positions.
+pub(super) struct Operands {
+    pub(super) kinds: Vec<Kind>,
+    /// Address of the first element of each.
+    pub(super) bases: Vec<u64>,
+    /// Distances in bytes along the axes, operand by operand.
+    pub(super) strides: Vec<i64>,
+}
+
+impl Operands {
+    /// Operands over `rank` axes. `operand`: address of the buffer and layout of an input, or of the
+    /// result for `None`; a layout of fewer axes has the first ones.
+    pub(super) fn new<'a>(
+        program: &Program,
+        result_type: ElementType,
+        rank: usize,
+        operand: impl Fn(Option<usize>) -> Option<(u64, &'a Layout)>,
+    ) -> Option<Self> {
+        let mut all = Self {
+            kinds: Vec::with_capacity(4),
+            bases: Vec::with_capacity(4),
+            strides: Vec::with_capacity(4 * rank),
+        };
+        let mut add = |kind: Kind, (address, layout): (u64, &Layout)| {
+            let size = kind.len_bytes();
+            all.kinds.push(kind);
+            all.bases.push(address + layout.offset() as u64 * size.cast_unsigned());
+            all.strides.extend(layout.strides().iter().map(|&stride| stride as i64 * size));
+            all.strides.resize(rank * all.kinds.len(), 0);
+        };
+        add(Kind::Result(result_type), operand(None)?);
+        for &instruction in program.instructions() {
+            if let Instruction::Input(at) = instruction {
+                let kind = Kind::Input(at, *program.inputs().get(usize::from(at))?);
+                add(kind, operand(Some(usize::from(at)))?);
+            }
+        }
+        for &instruction in program.instructions() {
+            if let Instruction::Position(axis) = instruction {
+                all.kinds.push(Kind::Position(axis));
+                all.bases.push(0);
+                all.strides.extend((0..rank).map(|at| i64::from(at == usize::from(axis))));
+            }
+        }
+        Some(all)
     }
 }
 
@@ -75,50 +128,24 @@ impl Problem {
         program: &Program,
         operand: impl Fn(Option<usize>) -> Option<(u64, &'a Layout)>,
     ) -> Option<Self> {
-        let (address, layout) = operand(None)?;
-        let result_type = program.result_type();
-        let shape = layout.shape();
-        let mut problem = Self {
-            kinds: Vec::with_capacity(4),
-            bases: Vec::with_capacity(4),
-            extents: shape.iter().map(|&extent| extent as u64).collect(),
-            strides: Vec::with_capacity(4 * shape.len()),
-        };
-        // Operand by operand first; turned around below.
-        let mut rows = Vec::with_capacity(4 * shape.len());
-        let mut add = |problem: &mut Self, kind: Kind, address: u64, layout: &Layout| {
-            let size = kind.len_bytes();
-            problem.kinds.push(kind);
-            problem.bases.push(address + layout.offset() as u64 * size.cast_unsigned());
-            rows.extend(layout.strides().iter().map(|&stride| stride as i64 * size));
-        };
-        add(&mut problem, Kind::Result(result_type), address, layout);
-        let result = problem.bases[0];
-        for &instruction in program.instructions() {
-            if let Instruction::Input(at) = instruction {
-                let (address, layout) = operand(Some(usize::from(at)))?;
-                let element_type = *program.inputs().get(usize::from(at))?;
-                let first = address + (layout.offset() * element_type.len_bytes()) as u64;
-                // What shares a byte with the result has its layout, so it begins where the result does.
-                let kind = if first == result {
-                    Kind::InPlace(at, element_type)
-                } else {
-                    Kind::Input(at, element_type)
-                };
-                add(&mut problem, kind, address, layout);
-            }
-        }
-        for &instruction in program.instructions() {
-            if let Instruction::Position(axis) = instruction {
-                problem.kinds.push(Kind::Position(axis));
-                problem.bases.push(0);
-                rows.extend((0..shape.len()).map(|at| i64::from(at == usize::from(axis))));
-            }
-        }
+        let shape = operand(None)?.1.shape();
         let rank = shape.len();
-        for axis in 0..rank {
-            problem.strides.extend((0..problem.kinds.len()).map(|operand| rows[operand * rank + axis]));
+        let Operands { mut kinds, bases, strides: rows } =
+            Operands::new(program, program.result_type(), rank, operand)?;
+        for (kind, base) in kinds.iter_mut().zip(&bases) {
+            // What shares a byte with the result has its layout, so it begins where the result does.
+            if let Kind::Input(at, element_type) = *kind
+                && *base == bases[0]
+            {
+                *kind = Kind::InPlace(at, element_type);
+            }
         }
+        let extents = shape.iter().map(|&extent| extent as u64).collect();
+        let mut strides = Vec::with_capacity(rows.len());
+        for axis in 0..rank {
+            strides.extend((0..kinds.len()).map(|operand| rows[operand * rank + axis]));
+        }
+        let mut problem = Self { kinds, bases, extents, strides };
         problem.simplify();
         Some(problem)
     }
@@ -211,7 +238,7 @@ impl Problem {
         submit: &mut impl FnMut(&Self) -> Result<(), E>,
     ) -> Result<(), E> {
         let words = 3 * self.operands() + scalars + OTHER_WORDS + self.rank() * (2 + self.operands());
-        if 8 * words > PARAMETER_BYTES && self.rank() > 2 {
+        if words > MAX_WORDS && self.rank() > 2 {
             let (extent, strides) = self.remove(0);
             for _ in 0..extent {
                 self.clone().parts(scalars, submit)?;

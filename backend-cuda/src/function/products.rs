@@ -4,7 +4,7 @@ use std::{collections::HashMap, hash::Hash};
 
 use devarray::function::primitive::{Binary, Instruction, Program, RegisterType};
 
-use super::text::{Bank, Reg, Text};
+use super::text::{Reg, Text};
 
 /// The register of one half, and the instruction and the register of the other.
 pub(super) type Product = (Reg, (usize, Reg));
@@ -36,9 +36,9 @@ pub(super) fn halves<P: Eq + Hash>(program: &Program, place: impl Fn(usize) -> P
 
 /// Writes both halves, of which one is that of an operation and the other an instruction's.
 pub(super) fn both(text: &mut Text, (op, other): (Binary, usize), a: Reg, b: Reg) -> Product {
-    let product = text.set(Bank::B64, "mul.wide.u32", format_args!("{a}, {b}"));
-    let low = text.set(Bank::B32, "cvt.u32.u64", format_args!("{product}"));
-    let upper = text.set(Bank::B64, "shr.u64", format_args!("{product}, 32"));
-    let high = text.set(Bank::B32, "cvt.u32.u64", format_args!("{upper}"));
+    let product = text.set64("mul.wide.u32", format_args!("{a}, {b}"));
+    let low = text.set32("cvt.u32.u64", format_args!("{product}"));
+    let upper = text.set64("shr.u64", format_args!("{product}, 32"));
+    let high = text.set32("cvt.u32.u64", format_args!("{upper}"));
     if op == Binary::Multiply { (low, (other, high)) } else { (high, (other, low)) }
 }

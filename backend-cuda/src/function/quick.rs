@@ -73,9 +73,9 @@ impl Quick {
     /// Before the first division.
     pub(super) fn begin(text: &mut Text) -> Self {
         Self {
-            divisors: text.set(Bank::Predicate, "mov.pred", format_args!("1")),
+            divisors: text.test("mov.pred", format_args!("1")),
             largest: text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),
-            smallest: text.set(Bank::B32, "mov.b32", format_args!("0")),
+            smallest: text.set32("mov.b32", format_args!("0")),
         }
     }
 
@@ -88,10 +88,10 @@ impl Quick {
     pub(super) fn numbers_are_in_range(self, text: &mut Text) -> Reg {
         let [low, high] = DIVIDENDS;
         let Self { largest, smallest, .. } = self;
-        let below = text.set(Bank::Predicate, "setp.lt.f32", format_args!("{largest}, 0f{high:08X}"));
+        let below = text.test("setp.lt.f32", format_args!("{largest}, 0f{high:08X}"));
         let limit = (2 * low).wrapping_neg();
-        let above = text.set(Bank::Predicate, "setp.le.u32", format_args!("{smallest}, {limit:#x}"));
-        text.set(Bank::Predicate, "and.pred", format_args!("{below}, {above}"))
+        let above = text.test("setp.le.u32", format_args!("{smallest}, {limit:#x}"));
+        text.test("and.pred", format_args!("{below}, {above}"))
     }
 
     /// The inverse of a divisor, which is looked at unless it is the constant that `instruction`
@@ -101,8 +101,8 @@ impl Quick {
             return inverse_of(text, bits);
         }
         let ([low, high], divisors) = (DIVISORS, self.divisors);
-        let above = text.set(Bank::Predicate, "setp.ge.f32", format_args!("{divisor}, 0f{low:08X}"));
-        let below = text.set(Bank::Predicate, "setp.le.f32", format_args!("{divisor}, 0f{high:08X}"));
+        let above = text.test("setp.ge.f32", format_args!("{divisor}, 0f{low:08X}"));
+        let below = text.test("setp.le.f32", format_args!("{divisor}, 0f{high:08X}"));
         text.line(format_args!("and.pred {divisors}, {divisors}, {above}"));
         text.line(format_args!("and.pred {divisors}, {divisors}, {below}"));
         text.set(Bank::F32, "rcp.rn.f32", format_args!("{divisor}"))
@@ -122,9 +122,9 @@ impl Quick {
             let size = text.set(Bank::F32, "abs.f32", format_args!("{number}"));
             text.line(format_args!("max.f32 {largest}, {largest}, {size}"));
             // Without the sign, and turned so that 0 is the first that is still allowed.
-            let bits = text.set(Bank::B32, "mov.b32", format_args!("{number}"));
+            let bits = text.set32("mov.b32", format_args!("{number}"));
             let turn = (2 * DIVIDENDS[0]).wrapping_neg();
-            let turned = text.set(Bank::B32, "mad.lo.u32", format_args!("{bits}, 2, {turn:#x}"));
+            let turned = text.set32("mad.lo.u32", format_args!("{bits}, 2, {turn:#x}"));
             text.line(format_args!("max.u32 {smallest}, {smallest}, {turned}"));
         }
         quotient(text, number, divisor, inverse)

@@ -1,119 +1,161 @@
-//! The last functions of a stream, ready to be launched again: only addresses and scalars change
-//! from call to call.
+//! The last operations of a stream that took one launch each, ready to be launched again: only
+//! addresses and the scalars of functions change from call to call.
 
 use std::sync::Arc;
 
 use devarray::{
     Layout,
-    backend::{Buffer, MapOp, Operand},
-    function::primitive::Program,
+    backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
+    function::{Combine, primitive::Program},
 };
 
-use super::{
-    launch::{Launch, Parameter},
-    modules::Loaded,
-    problem::{Kind, Problem},
-    reduce::RecentReductions,
-};
+use super::{launch::Parameter, modules::Loaded, problem::Kind};
 use crate::memory::CudaBuffer;
 
-/// Functions that a stream remembers.
-const MOST: usize = 32;
+/// Functions and reductions that a stream remembers.
+const MOST_MAPS: usize = 32;
+const MOST_REDUCTIONS: usize = 16;
 
 /// Alignment of the widest accesses, on which kernels depend.
 const ALIGNMENT: u64 = 16;
 
-/// The one used last at the end, the others in any order.
+/// What a stream remembers.
 #[derive(Debug, Default)]
-pub(crate) struct Recent(Vec<Prepared>, RecentReductions);
+pub(crate) struct Recent {
+    maps: Vec<Prepared<Program>>,
+    reductions: Vec<Prepared<Reduction>>,
+}
 
-/// A function on certain layouts, prepared to be launched.
+/// An operation on certain layouts, prepared to be launched. The one used last is at the end, the
+/// others in any order.
 #[derive(Debug)]
-pub(super) struct Prepared {
-    program: Program,
-    /// Of the result and the inputs.
+pub(super) struct Prepared<W> {
+    /// What is computed.
+    what: W,
+    /// Of the result and the inputs: layouts, and where the buffers were.
     layouts: Vec<Layout>,
-    /// What kernels depend on of the addresses of the buffers: see [`place`].
-    places: Vec<u64>,
+    addresses: Vec<u64>,
     kinds: Vec<Kind>,
-    /// How far from the buffer's address each operand of the kernel begins; where a position
-    /// begins.
-    offsets: Vec<u64>,
     pub(super) loaded: Arc<Loaded>,
     pub(super) grid: u32,
     pub(super) parameter: Parameter,
 }
 
-type Op<'a> = MapOp<'a, CudaBuffer>;
-
-/// The result and the inputs.
-fn operands<'o>(op: &'o Op<'_>) -> impl Iterator<Item = &'o Operand<'o, CudaBuffer>> {
-    std::iter::once(op.result()).chain(op.inputs())
+/// What of a reduction decides its launch besides operands.
+#[derive(Debug)]
+pub(super) struct Reduction {
+    programs: [Program; 2],
+    how: (Combine, ReduceForm),
+    shape: Vec<usize>,
+    scalars: [Vec<u64>; 2],
 }
 
-/// How an address is aligned, and whether it is the result's.
-fn place(address: u64, result: u64) -> u64 {
-    (address % ALIGNMENT) << 1 | u64::from(address == result)
+/// A result and inputs.
+#[derive(Clone, Copy)]
+struct Operands<'a>(&'a Operand<'a, CudaBuffer>, &'a [Operand<'a, CudaBuffer>]);
+
+impl<'a> Operands<'a> {
+    fn each(self) -> impl Iterator<Item = &'a Operand<'a, CudaBuffer>> {
+        std::iter::once(self.0).chain(self.1)
+    }
+
+    fn addresses(self) -> impl Iterator<Item = u64> {
+        self.each().map(|operand| operand.buffer().address())
+    }
 }
 
 impl Recent {
-    /// Reductions of the stream.
-    pub(super) fn reductions(&mut self) -> &mut RecentReductions {
-        &mut self.1
-    }
-
     /// A launch of the same program on the same layouts, with the addresses and scalars of `op`.
-    pub(super) fn find(&mut self, op: &Op<'_>) -> Option<&Prepared> {
-        let at = self.0.iter().rposition(|prepared| prepared.serves(op))?;
-        let last = self.0.len() - 1;
-        self.0.swap(at, last);
-        let prepared = self.0.last_mut()?;
-        for (operand, (kind, &offset)) in prepared.kinds.iter().zip(&prepared.offsets).enumerate() {
-            let buffer = match *kind {
-                Kind::Result(_) => op.result().buffer(),
-                Kind::Input(at, _) | Kind::InPlace(at, _) => op.inputs()[usize::from(at)].buffer(),
-                Kind::Position(_) => continue,
-            };
-            prepared.parameter.set_base(operand, buffer.address().wrapping_add(offset));
-        }
+    pub(super) fn map(&mut self, op: &MapOp<'_, CudaBuffer>) -> Option<&Prepared<Program>> {
+        // Other programs differ early, and the same one is mostly at the same place.
+        let operands = Operands(op.result(), op.inputs());
+        let prepared = find(&mut self.maps, operands, |program| program == op.program())?;
         prepared.parameter.set_scalars(prepared.kinds.len(), op.scalars());
         Some(prepared)
     }
 
-    /// Remembers the one launch of `op`.
-    pub(super) fn keep(&mut self, op: &Op<'_>, problem: &Problem, launch: Launch, loaded: Arc<Loaded>) {
-        let result = op.result().buffer().address();
-        let address = |kind: &Kind| match *kind {
-            Kind::Result(_) => result,
-            Kind::Input(at, _) | Kind::InPlace(at, _) => op.inputs()[usize::from(at)].buffer().address(),
-            Kind::Position(_) => 0,
+    /// Remembers the one launch of `op`, whose operands are of these kinds.
+    pub(super) fn keep_map(&mut self, op: &MapOp<'_, CudaBuffer>, launch: Ready) {
+        let operands = Operands(op.result(), op.inputs());
+        keep(&mut self.maps, MOST_MAPS, (op.program().clone(), operands), launch);
+    }
+
+    /// The launch of the same reduction of the same layouts, with the addresses of `op`.
+    pub(super) fn reduction(&mut self, op: &ReduceOp<'_, CudaBuffer>) -> Option<&Prepared<Reduction>> {
+        let work = op.work();
+        let same = |of: &Reduction| {
+            of.programs[0] == *work.program
+                && of.programs[1] == *work.finish
+                && of.how == (work.combine, op.form())
+                && of.shape == op.shape()
+                && of.scalars[0] == work.scalars
+                && of.scalars[1] == work.finish_scalars
         };
-        let offsets = problem.kinds.iter().zip(&problem.bases);
-        if self.0.len() >= MOST {
-            self.0.swap_remove(0);
-        }
-        self.0.push(Prepared {
-            program: op.program().clone(),
-            layouts: operands(op).map(|operand| operand.layout().clone()).collect(),
-            places: operands(op).map(|operand| place(operand.buffer().address(), result)).collect(),
-            kinds: problem.kinds.clone(),
-            offsets: offsets.map(|(kind, base)| base.wrapping_sub(address(kind))).collect(),
-            loaded,
-            grid: launch.grid,
-            parameter: launch.parameter,
-        });
+        find(&mut self.reductions, Operands(op.result(), op.inputs()), same).map(|prepared| &*prepared)
+    }
+
+    /// Remembers the one launch of `op`, whose operands are of these kinds.
+    pub(super) fn keep_reduction(&mut self, op: &ReduceOp<'_, CudaBuffer>, launch: Ready) {
+        let work = op.work();
+        let of = Reduction {
+            programs: [work.program.clone(), work.finish.clone()],
+            how: (work.combine, op.form()),
+            shape: op.shape().to_vec(),
+            scalars: [work.scalars.to_vec(), work.finish_scalars.to_vec()],
+        };
+        keep(&mut self.reductions, MOST_REDUCTIONS, (of, Operands(op.result(), op.inputs())), launch);
     }
 }
 
-impl Prepared {
-    fn serves(&self, op: &Op<'_>) -> bool {
-        let result = op.result().buffer().address();
-        let same = |(operand, (layout, place_of)): (&Operand<'_, CudaBuffer>, (&Layout, &u64))| {
-            place(operand.buffer().address(), result) == *place_of && operand.layout() == layout
+/// A launch: the kinds of its operands, its kernel, its grid, and its parameter.
+pub(super) type Ready = (Vec<Kind>, Arc<Loaded>, u32, Parameter);
+
+fn keep<W>(all: &mut Vec<Prepared<W>>, most: usize, (what, operands): (W, Operands<'_>), launch: Ready) {
+    if all.len() >= most {
+        all.swap_remove(0);
+    }
+    let layouts = operands.each().map(|operand| operand.layout().clone()).collect();
+    let (addresses, (kinds, loaded, grid, parameter)) = (operands.addresses().collect(), launch);
+    all.push(Prepared { what, layouts, addresses, kinds, loaded, grid, parameter });
+}
+
+/// The launch of what is the `same` on the same layouts, with the addresses of these operands.
+fn find<'r, W>(
+    all: &'r mut [Prepared<W>],
+    operands: Operands<'_>,
+    same: impl Fn(&W) -> bool,
+) -> Option<&'r mut Prepared<W>> {
+    let at = all.iter().rposition(|prepared| same(&prepared.what) && prepared.serves(operands))?;
+    let last = all.len() - 1;
+    all.swap(at, last);
+    let Prepared { kinds, addresses, parameter, .. } = &mut all[last];
+    for (address, now) in addresses.iter_mut().zip(operands.addresses()) {
+        *address = now.wrapping_sub(*address);
+    }
+    for (word, kind) in kinds.iter().enumerate() {
+        match *kind {
+            Kind::Result(_) => parameter.move_base(word, addresses[0]),
+            Kind::Input(at, _) | Kind::InPlace(at, _) => {
+                parameter.move_base(word, addresses[1 + usize::from(at)]);
+            }
+            Kind::Position(_) => {}
+        }
+    }
+    addresses.clear();
+    addresses.extend(operands.addresses());
+    all.last_mut()
+}
+
+impl<W> Prepared<W> {
+    /// Whether operands have the layouts, lie as they did in the widest accesses, and are in place of
+    /// the result where they were.
+    fn serves(&self, operands: Operands<'_>) -> bool {
+        let place = |address: u64, result: u64| (address % ALIGNMENT, address == result);
+        let (result, before) = (operands.0.buffer().address(), self.addresses[0]);
+        let same = |(operand, (layout, address)): (&Operand<'_, CudaBuffer>, (&Layout, &u64))| {
+            place(operand.buffer().address(), result) == place(*address, before) && operand.layout() == layout
         };
-        // Other programs differ early, and the same one is mostly at the same place.
-        self.program == *op.program()
-            && op.inputs().len() + 1 == self.layouts.len()
-            && operands(op).zip(self.layouts.iter().zip(&self.places)).all(same)
+        operands.1.len() + 1 == self.layouts.len()
+            && operands.each().zip(self.layouts.iter().zip(&self.addresses)).all(same)
     }
 }

@@ -21,7 +21,6 @@ mod kernel;
 mod linked;
 mod normalize;
 mod plan;
-mod recent;
 mod rows;
 mod running;
 mod short;
@@ -38,7 +37,6 @@ use devarray::{
 };
 
 pub(super) use kernel::Kernel;
-pub(super) use recent::RecentReductions;
 
 use super::{
     class::{Class, Family},
@@ -47,7 +45,7 @@ use super::{
     problem::Kind,
 };
 use crate::{CudaStream, context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
-use combining::Combining;
+use combining::{Combining, is_of_position};
 use kernel::{Form, Running};
 use plan::{Output, Pass};
 use space::{Axis, Space};
@@ -68,7 +66,7 @@ pub(super) fn reduce(
         return Ok(());
     }
     let running = op.form() != ReduceForm::Total;
-    let of_position = matches!(op.combine(), Combine::ArgMinimum | Combine::ArgMaximum);
+    let of_position = is_of_position(op.combine());
     let of_nothing =
         op.form() == ReduceForm::Exclusive && !matches!(op.combine(), Combine::Sum | Combine::Product);
     let space = Space::new(op).filter(|_| !(running && of_position || of_nothing));
@@ -84,8 +82,8 @@ pub(super) fn reduce(
 fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
     let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
     let (raw, mut recent) = stream.computing();
-    let Some((loaded, grid, parameter)) = recent.reductions().find(op) else { return Ok(false) };
-    let launched = context.functions().launch(driver, raw, loaded, grid, parameter);
+    let Some(ready) = recent.reduction(op) else { return Ok(false) };
+    let launched = context.functions().launch(driver, raw, &ready.loaded, ready.grid, &ready.parameter);
     launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
 }
 
@@ -326,7 +324,7 @@ impl Reduction<'_> {
         let loaded = launch(self.context, self.stream, &pass)?;
         if space.rows() == self.op.rows().len() as u64 {
             let (_, mut recent) = self.stream.computing();
-            recent.reductions().keep(self.op, space.kinds.clone(), pass, loaded);
+            recent.keep_reduction(self.op, (space.kinds.clone(), loaded, pass.grid, pass.parameter));
         }
         Ok(())
     }
@@ -335,30 +333,17 @@ impl Reduction<'_> {
 /// The text of the kernel of a class.
 pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String {
     match kernel.form {
-        Form::Rows { threads, steps, vector } => {
-            rows::write(program, class, kernel, threads.into(), steps.into(), vector)
-        }
+        Form::Rows { threads, steps, vector } => rows::write(program, class, kernel, threads, steps, vector),
         Form::Short { threads, rows, chunks, vector } => {
-            short::write(program, class, kernel, (threads.into(), rows.into(), chunks.into(), vector))
+            short::write(program, class, kernel, (threads, rows, chunks, vector))
         }
-        Form::Columns { across, lanes, at_once, steps, vector, split, single } => {
-            let division = columns::Division {
-                across: across.into(),
-                lanes: lanes.into(),
-                at_once: at_once.into(),
-                steps: steps.into(),
-                vector: vector.into(),
-                split: split.into(),
-                single,
-            };
-            columns::write(program, class, kernel, division)
-        }
+        Form::Columns(division) => columns::write(program, class, kernel, division),
         Form::Twice { threads, loads } => {
             let first = kernel.first.as_deref().expect("what is computed twice has a first");
-            twice::write(program, class, kernel, (threads.into(), loads.into()), first)
+            twice::write(program, class, kernel, (threads, loads), first)
         }
         Form::Running { threads, pieces, what } => {
-            running::write(program, class, kernel, (threads.into(), pieces.into()), what)
+            running::write(program, class, kernel, (threads, pieces), what)
         }
     }
 }

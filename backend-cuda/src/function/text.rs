@@ -106,6 +106,13 @@ impl Text {
         self.guard = guard;
     }
 
+    /// Writes lines that are executed if a predicate is true.
+    pub(super) fn guarded(&mut self, guard: Reg, write: impl FnOnce(&mut Self)) {
+        self.guard(Some(guard));
+        write(self);
+        self.guard(None);
+    }
+
     /// One line: an instruction without its semicolon.
     pub(super) fn line(&mut self, instruction: fmt::Arguments<'_>) {
         // Writing to a string does not fail.
@@ -125,6 +132,27 @@ impl Text {
         let to = self.register(bank);
         self.line(format_args!("{operation} {to}, {operands}"));
         to
+    }
+
+    /// The same, of 32 bits.
+    pub(super) fn set32(&mut self, operation: &str, operands: fmt::Arguments<'_>) -> Reg {
+        self.set(Bank::B32, operation, operands)
+    }
+
+    /// The same, of 64 bits.
+    pub(super) fn set64(&mut self, operation: &str, operands: fmt::Arguments<'_>) -> Reg {
+        self.set(Bank::B64, operation, operands)
+    }
+
+    /// The same, of a predicate.
+    pub(super) fn test(&mut self, operation: &str, operands: fmt::Arguments<'_>) -> Reg {
+        self.set(Bank::Predicate, operation, operands)
+    }
+
+    /// Goes to a label if a comparison holds.
+    pub(super) fn branch_if(&mut self, comparison: &str, operands: fmt::Arguments<'_>, label: &str) {
+        let holds = self.test(comparison, operands);
+        self.line(format_args!("@{holds} bra {label}"));
     }
 
     /// A word of the parameter, or the low half of it.

@@ -74,11 +74,11 @@ pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) ->
     };
     let (across, down) = (width.div_ceil(wide), height.div_ceil(high));
     let (mut parameter, words) = Parameter::new(&outer, (&inner, &other), scalars)?;
-    parameter.halves(words.extent(), width, height);
-    parameter.divider(words.pieces_divider(), across)?;
-    parameter.halves(words.pieces(), across, 0);
-    parameter.divider(words.tiles_divider(), down)?;
-    parameter.halves(words.tiles(), down, 0);
+    parameter.halves(words.extent, width, height);
+    parameter.divider(words.pieces_divider, across)?;
+    parameter.halves(words.pieces, across, 0);
+    parameter.divider(words.tiles_divider, down)?;
+    parameter.halves(words.tiles, down, 0);
     let grid = u32::try_from(across * down * outer.elements()).ok()?;
     Some(Launch { class, grid, parameter })
 }

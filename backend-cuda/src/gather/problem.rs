@@ -13,24 +13,24 @@ const MAX_TOTAL: u64 = 1 << 30;
 
 /// Where the memories start, as the device sees them.
 #[derive(Debug, Clone, Copy)]
-pub struct Addresses {
-    pub indexed: u64,
-    pub elements: u64,
-    pub indices: u64,
-    pub mask: Option<u64>,
+pub(super) struct Addresses {
+    pub(super) indexed: u64,
+    pub(super) elements: u64,
+    pub(super) indices: u64,
+    pub(super) mask: Option<u64>,
 }
 
 /// An axis, and how far each side goes from one of its positions to the next: in bytes, but for
 /// positions of indices and places of winners.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Step {
-    pub extent: u64,
-    pub indexed: i64,
-    pub elements: i64,
-    pub indices: i64,
-    pub mask: i64,
-    pub position: i64,
-    pub winner: i64,
+pub(super) struct Step {
+    pub(super) extent: u64,
+    pub(super) indexed: i64,
+    pub(super) elements: i64,
+    pub(super) indices: i64,
+    pub(super) mask: i64,
+    pub(super) position: i64,
+    pub(super) winner: i64,
 }
 
 impl Step {
@@ -61,11 +61,11 @@ impl Step {
 
 /// What is launched, but for who is told.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub(super) struct Problem {
     /// The outermost first. None has one position alone.
-    pub steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     /// Bytes that a thread moves at a time: 1, 2, 4, 8 or 16.
-    pub width: u32,
+    pub(super) width: u32,
     indexed_axes: Vec<IndexedAxis>,
     first: First,
     bound: u64,
@@ -84,7 +84,7 @@ struct First {
 
 impl Problem {
     /// The axes of a gather, sorted and joined. None if there are too many to choose an index in.
-    pub fn new(work: &Gathering<'_>, at: Addresses) -> Option<Self> {
+    pub(super) fn new(work: &Gathering<'_>, at: Addresses) -> Option<Self> {
         let width = i64::try_from(work.width_bytes).ok()?;
         let index_bytes = i64::try_from(work.index_type.len_bytes()).ok()?;
         let start = |address: u64, layout: &Layout, item: i64| -> Option<u64> {
@@ -155,23 +155,23 @@ impl Problem {
     }
 
     /// Whether there are two indices or more.
-    pub fn has_many_indices(&self) -> bool {
+    pub(super) fn has_many_indices(&self) -> bool {
         self.steps.iter().any(Step::has_indices)
     }
 
     /// Places that the last index is noted for; none if they cannot be counted.
-    pub fn places(&self) -> Option<usize> {
+    pub(super) fn places(&self) -> Option<usize> {
         self.places.and_then(|places| usize::try_from(places).ok())
     }
 
     /// The same, once for each index.
-    pub fn of_indices(&self) -> Self {
+    pub(super) fn of_indices(&self) -> Self {
         let steps = self.steps.iter().filter(|step| step.has_indices()).copied().collect();
         Self { steps, ..self.clone() }
     }
 
     /// The parameter, but for the axes.
-    pub fn params(&self, work: &Gathering<'_>, told: u64, number: u64) -> Option<Params> {
+    pub(super) fn params(&self, work: &Gathering<'_>, told: u64, number: u64) -> Option<Params> {
         let mut indexed_axis = [IndexedAxis::default(); MAX_AXES];
         for (to, from) in indexed_axis.iter_mut().zip(self.indexed_axes.iter().rev()) {
             *to = *from;
@@ -212,7 +212,7 @@ impl Problem {
     /// # Errors
     ///
     /// The first of `submit`.
-    pub fn parts<E>(
+    pub(super) fn parts<E>(
         &self,
         params: &mut Params,
         submit: &mut impl FnMut(&Params) -> Result<(), E>,

@@ -27,6 +27,15 @@ impl Axis {
     }
 }
 
+/// Loops as parameters, of which a launch can have `N`.
+pub(super) fn loops<const N: usize>(axes: &[Axis]) -> [Loop; N] {
+    let mut all = [Loop::default(); N];
+    for (to, from) in all.iter_mut().zip(axes) {
+        *to = from.lowered();
+    }
+    all
+}
+
 /// One copy of elements of one width, at most `LAUNCH_BYTES` of them.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {

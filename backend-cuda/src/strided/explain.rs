@@ -39,7 +39,7 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
         launches += 1;
         Ok::<(), Infallible>(())
     };
-    let Ok(()) = select(memory, plan, Addresses { dst, src }, each);
+    let Ok(()) = select(memory, plan, Addresses { dst, src }, None, each);
     if launches > 1 {
         lines.push(format!("the first of {launches} launches of at most 1 GiB"));
     }
@@ -82,13 +82,6 @@ impl fmt::Display for Explanation<'_> {
         let name = kernel.name().unwrap_or_default().to_string_lossy();
         write!(f, "{}:{name} ", kernel.module().name())?;
         match params {
-            Params::Rows(p) if kernel.entry == Entry::RowsTable => {
-                write!(
-                    f,
-                    "rows of {} B, {} one after the other, over {} loops",
-                    p.row_bytes, p.total, p.axes
-                )?;
-            }
             Params::Rows(p) => rows(p, f)?,
             Params::Tile(p) => tile(p, f)?,
             Params::Gather(p) => write!(f, "one element a thread over {} loops", p.axes)?,
@@ -98,7 +91,7 @@ impl fmt::Display for Explanation<'_> {
 }
 
 fn rows(p: &RowsParams, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "rows of {} B in {} chunks over {} loops", p.row_bytes, p.chunks.divisor, p.axes)?;
+    write!(f, "rows of {} B over {} loops", p.row_bytes, p.axes)?;
     if p.group_bytes > 0 {
         write!(f, ", joined to {} B", p.group_bytes)?;
     }
@@ -112,24 +105,14 @@ fn tile(p: &TileParams, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let threads = if p.columns.divisor > 0 { p.columns.divisor } else { 1 << p.lanes_log2 };
     let TileParams { rows, span, stores, run, .. } = p;
     write!(f, "{rows} rows of {span} B to {stores} runs of {run} elements, {threads} threads along a run")?;
-    let tabulated = p.period.divisor != 0 && p.run_axes != 0;
-    let in_classes = p.run_in_classes != 0;
-    let rotated = (p.rotate_by_run, p.rotate_by_vector) != (0, 0);
-    for (holds, text) in [
-        (p.c_extent > 0, format!("{} boxes a tile", p.c_piece)),
-        (p.overlap > 0, format!("overlapping by up to {}", p.overlap)),
-        (p.fused.divisor != 0, format!("over the ends of {} steps", p.fused.divisor)),
-        (p.period.divisor != 0 && !tabulated, format!("in periods of {}", p.period.divisor)),
-        (tabulated, format!("tabulated for {}", p.period.divisor)),
-        (in_classes, format!("rows in groups of {}", 1 << p.classes_log2)),
-        (!in_classes && p.classes_log2 != 0, "rows permuted".to_owned()),
-        (p.swizzle_mask != 0, "swizzled".to_owned()),
-        (rotated, format!("words rotated by {} a run and {} a vector", p.rotate_by_run, p.rotate_by_vector)),
-        (p.rotate_bytes != 0, "bytes by 1 a vector".to_owned()),
-        (p.pad_chunks.divisor != 0, "padded".to_owned()),
+    for (holds, text, number) in [
+        (p.c_extent > 0, "boxes a tile", p.c_piece),
+        (p.overlap > 0, "elements of overlap", p.overlap),
+        (p.fused.divisor > 0, "steps to the end of an axis", p.fused.divisor),
+        (p.period.divisor > 0, "elements a period", p.period.divisor),
     ] {
         if holds {
-            write!(f, ", {text}")?;
+            write!(f, ", {number} {text}")?;
         }
     }
     Ok(())

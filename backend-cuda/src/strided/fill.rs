@@ -3,7 +3,7 @@
 use devarray::copy::Plan;
 
 use super::{
-    kernel::{Entry, Kernel},
+    kernel::Entry,
     launch::{Launch, THREADS},
     params::{FastDiv, FillLoop, FillParams, MAX_FILL_AXES},
 };
@@ -39,21 +39,18 @@ pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<Launch<FillParams>>
         axes += 1;
     }
     let dst = dst + plan.dst_offset_bytes() as u64;
-    Some(Launch {
-        kernel: Kernel::new(if narrow { Entry::Fill32 } else { Entry::Fill64 }, u32::try_from(width).ok()?),
-        // The 32-bit kernels need one thread an element; the 64-bit kernels loop.
-        grid: u32::try_from(total.div_ceil(THREADS.into()).min(MAX_GRID)).ok()?,
-        threads: THREADS,
-        shared_bytes: 0,
-        params: FillParams {
-            dst,
-            // Where a copy has its source.
-            unused: dst,
-            total,
-            axes: u32::try_from(axes).ok()?,
-            unused_after_axes: 0,
-            pattern,
-            axis,
-        },
-    })
+    let params = FillParams {
+        dst,
+        // Where a copy has its source.
+        unused: dst,
+        total,
+        axes: u32::try_from(axes).ok()?,
+        unused_after_axes: 0,
+        pattern,
+        axis,
+    };
+    let entry = if narrow { Entry::Fill32 } else { Entry::Fill64 };
+    // The 32-bit kernels need one thread an element; the 64-bit kernels loop.
+    let grid = u32::try_from(total.div_ceil(THREADS.into()).min(MAX_GRID)).ok()?;
+    Some(Launch::new(entry, u32::try_from(width).ok()?, grid, params))
 }

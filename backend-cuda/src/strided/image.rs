@@ -6,62 +6,41 @@ use super::kernel::{Family, Kernel, Module};
 #[repr(C, align(64))]
 struct Aligned<T: ?Sized>(T);
 
-type Image = &'static Aligned<[u8]>;
-
-/// What one module is for the device generations. Text ends with a zero; the driver compiles it.
-struct Images {
-    /// Text for 7.0 and newer, without asynchronous copies to shared memory.
-    compute_70: Image,
-    /// Text for 8.0 and newer, where it is another.
-    compute_80: Option<Image>,
-    /// Machine code of generations 8.0, which every 8.x runs, and 9.0.
-    machine_code: Option<[Image; 2]>,
-}
-
 macro_rules! image {
     ($name:literal $suffix:literal) => {{
-        static IMAGE: Image = &Aligned(*include_bytes!(concat!("../../kernels/strided/", $name, $suffix)));
-        IMAGE
+        static IMAGE: &Aligned<[u8]> =
+            &Aligned(*include_bytes!(concat!("../../kernels/strided/", $name, $suffix)));
+        &IMAGE.0
     }};
 }
 
-macro_rules! with_machine_code {
-    ($name:literal, $compute_80:expr) => {
-        Images {
-            compute_70: image!($name ".70.ptx"),
-            compute_80: $compute_80,
-            machine_code: Some([image!($name ".sm_80.cubin"), image!($name ".sm_90.cubin")]),
+/// Machine code for generations 8.0, which every 8.x runs, and 9.0; for others text, which ends with
+/// a zero and which the driver compiles: that of 7.0 cannot copy to shared memory asynchronously.
+macro_rules! coded {
+    ($major:expr, $name:literal $(, $newer:literal)?) => {
+        match $major {
+            8 => image!($name ".sm_80.cubin"),
+            9 => image!($name ".sm_90.cubin"),
+            $(10.. => image!($name $newer),)?
+            _ => image!($name ".70.ptx"),
         }
     };
-    ($name:literal) => {
-        with_machine_code!($name, Some(image!($name ".80.ptx")))
-    };
-}
-
-fn images(module: Module) -> Images {
-    match module {
-        Module::Rows => with_machine_code!("rows", None),
-        Module::Gather => with_machine_code!("gather", None),
-        Module::Join => with_machine_code!("join", None),
-        Module::Fill => Images { compute_70: image!("fill" ".70.ptx"), compute_80: None, machine_code: None },
-        Module::Tile1 => with_machine_code!("tile_1"),
-        Module::Tile2 => with_machine_code!("tile_2"),
-        Module::Tile4 => with_machine_code!("tile_4"),
-        Module::Tile8 => with_machine_code!("tile_8"),
-        Module::Tile16 => with_machine_code!("tile_16"),
-    }
 }
 
 impl Module {
     /// What the driver loads for a device of generation `major.x`.
     pub fn image(self, major: u32) -> &'static [u8] {
-        let Images { compute_70, compute_80, machine_code } = images(self);
-        let image = match (major, machine_code) {
-            (..8, _) => compute_70,
-            (8, Some([code, _])) | (9, Some([_, code])) => code,
-            _ => compute_80.unwrap_or(compute_70),
-        };
-        &image.0
+        match self {
+            Self::Rows => coded!(major, "rows"),
+            Self::Gather => coded!(major, "gather"),
+            Self::Join => coded!(major, "join"),
+            Self::Fill => image!("fill" ".70.ptx"),
+            Self::Tile1 => coded!(major, "tile_1", ".80.ptx"),
+            Self::Tile2 => coded!(major, "tile_2", ".80.ptx"),
+            Self::Tile4 => coded!(major, "tile_4", ".80.ptx"),
+            Self::Tile8 => coded!(major, "tile_8", ".80.ptx"),
+            Self::Tile16 => coded!(major, "tile_16", ".80.ptx"),
+        }
     }
 }
 

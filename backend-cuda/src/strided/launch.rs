@@ -3,7 +3,7 @@
 use std::{ffi::c_void, fmt, ptr};
 
 use super::{
-    kernel::Kernel,
+    kernel::{Entry, Kernel},
     params::{GatherParams, Operands, RowsParams, TileParams},
 };
 
@@ -26,6 +26,13 @@ pub struct Launch<P = Params> {
     pub shared_bytes: u32,
     /// The one parameter.
     pub params: P,
+}
+
+impl<P> Launch<P> {
+    /// A launch of blocks of [`THREADS`], without dynamic shared memory.
+    pub(super) fn new(entry: Entry, width: u32, grid: u32, params: P) -> Self {
+        Self { kernel: Kernel::new(entry, width), grid, threads: THREADS, shared_bytes: 0, params }
+    }
 }
 
 /// The parameter block of a copy.

@@ -8,10 +8,10 @@ use devarray::Axes;
 use self::cost::Way;
 pub use self::table::CHUNKS;
 use super::{
-    axes::{Axis, Problem},
-    kernel::{Entry, Kernel},
+    axes::{Axis, Problem, loops},
+    kernel::Entry,
     launch::{LINE_BYTES, Launch, Params, THREADS},
-    params::{FastDiv, Loop, MAX_ROW_AXES, Operands, RowsParams},
+    params::{FastDiv, MAX_ROW_AXES, Operands, RowsParams},
     tile::Scale,
 };
 
@@ -91,14 +91,10 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     };
     let short = row_bytes <= MAX_SQUARED_BYTES && matches!(entry, Entry::RowsAligned);
     let squares = (short && scale == Scale::Stream).then(|| in_squares(outer)).flatten();
-    let loops = squares.as_deref().unwrap_or(outer);
-    let mut axis = [Loop::default(); MAX_ROW_AXES];
-    for (to, from) in axis.iter_mut().zip(loops) {
-        *to = from.lowered();
-    }
+    let around = squares.as_deref().unwrap_or(outer);
     let params = RowsParams {
         at: Operands { src, ..problem.operands() },
-        axes: u32::try_from(loops.len()).ok()?,
+        axes: u32::try_from(around.len()).ok()?,
         total,
         chunks: FastDiv::new(chunks),
         row_bytes,
@@ -107,15 +103,9 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         evict_last: u32::from(scale == Scale::Stream && streams),
         unused: 0,
         step: group.map_or(inner.src, |(_, step)| step),
-        axis,
+        axis: loops(around),
     };
-    Some(Launch {
-        kernel: Kernel::new(entry, problem.width),
-        grid: total.div_ceil(THREADS * each),
-        threads: THREADS,
-        shared_bytes: 0,
-        params: Params::Rows(params),
-    })
+    Some(Launch::new(entry, problem.width, total.div_ceil(THREADS * each), Params::Rows(params)))
 }
 
 /// The loops around rows, blocked in squares: a few steps of the loop that is fastest in the

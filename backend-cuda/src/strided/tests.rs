@@ -73,7 +73,7 @@ fn name_of(launch: &Launch) -> &'static str {
 
 fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<Launch> {
     let mut all = Vec::new();
-    let done: Result<(), Infallible> = select_at(scale, plan, addresses, |launch| {
+    let done: Result<(), Infallible> = select_at(scale, plan, addresses, None, |launch| {
         all.push(launch.clone());
         Ok(())
     });

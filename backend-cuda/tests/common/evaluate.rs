@@ -126,6 +126,35 @@ fn unary(op: Unary, a: u64, of_type: RegisterType) -> (u64, RegisterType) {
     }
 }
 
+/// What an operation makes of the low bits of two registers; returns the truth of a comparison.
+macro_rules! integers {
+    ($op:expr, $a:expr, $b:expr, $of:ty, $signed:ty, $wide:ty) => {{
+        let (a, b) = ($a as $of, $b as $of);
+        let (sa, sb) = (a as $signed, b as $signed);
+        let value: $of = match $op {
+            Binary::Add => a.wrapping_add(b),
+            Binary::Subtract => a.wrapping_sub(b),
+            Binary::Multiply => a.wrapping_mul(b),
+            Binary::MultiplyHigh => ((<$wide>::from(a) * <$wide>::from(b)) >> <$of>::BITS) as $of,
+            Binary::DivideSigned => (sa / sb) as $of,
+            Binary::DivideUnsigned => a / b,
+            Binary::RemainderSigned => (sa % sb) as $of,
+            Binary::RemainderUnsigned => a % b,
+            Binary::And => a & b,
+            Binary::Or => a | b,
+            Binary::Xor => a ^ b,
+            Binary::ShiftLeft => a << b,
+            Binary::ShiftRight => a >> b,
+            Binary::ShiftRightSigned => (sa >> b) as $of,
+            Binary::Equal => return (u64::from(a == b), RegisterType::Bool),
+            Binary::LessSigned => return (u64::from(sa < sb), RegisterType::Bool),
+            Binary::LessUnsigned => return (u64::from(a < b), RegisterType::Bool),
+            op => unreachable!("{op:?} of integers"),
+        };
+        u64::from(value)
+    }};
+}
+
 fn binary(op: Binary, a: u64, b: u64, of_type: RegisterType) -> (u64, RegisterType) {
     use RegisterType::{B32, Bool, F32, F64};
     match of_type {
@@ -148,56 +177,7 @@ fn binary(op: Binary, a: u64, b: u64, of_type: RegisterType) -> (u64, RegisterTy
                 _ => unreachable!("{op:?} of floats"),
             }
         }
-        B32 => {
-            let (a, b) = (a as u32, b as u32);
-            let (sa, sb) = (a as i32, b as i32);
-            let number = |value: u32| (u64::from(value), B32);
-            let truth = |value: bool| (u64::from(value), Bool);
-            match op {
-                Binary::Add => number(a.wrapping_add(b)),
-                Binary::Subtract => number(a.wrapping_sub(b)),
-                Binary::Multiply => number(a.wrapping_mul(b)),
-                Binary::MultiplyHigh => number(((u64::from(a) * u64::from(b)) >> 32) as u32),
-                Binary::DivideSigned => number((sa / sb) as u32),
-                Binary::DivideUnsigned => number(a / b),
-                Binary::RemainderSigned => number((sa % sb) as u32),
-                Binary::RemainderUnsigned => number(a % b),
-                Binary::And => number(a & b),
-                Binary::Or => number(a | b),
-                Binary::Xor => number(a ^ b),
-                Binary::ShiftLeft => number(a << b),
-                Binary::ShiftRight => number(a >> b),
-                Binary::ShiftRightSigned => number((sa >> b) as u32),
-                Binary::Equal => truth(a == b),
-                Binary::LessSigned => truth(sa < sb),
-                Binary::LessUnsigned => truth(a < b),
-                _ => unreachable!("{op:?} of 32 bits"),
-            }
-        }
-        _ => {
-            let (sa, sb) = (a as i64, b as i64);
-            let number = |value: u64| (value, of_type);
-            let truth = |value: bool| (u64::from(value), Bool);
-            match op {
-                Binary::Add => number(a.wrapping_add(b)),
-                Binary::Subtract => number(a.wrapping_sub(b)),
-                Binary::Multiply => number(a.wrapping_mul(b)),
-                Binary::MultiplyHigh => number(((u128::from(a) * u128::from(b)) >> 64) as u64),
-                Binary::DivideSigned => number((sa / sb) as u64),
-                Binary::DivideUnsigned => number(a / b),
-                Binary::RemainderSigned => number((sa % sb) as u64),
-                Binary::RemainderUnsigned => number(a % b),
-                Binary::And => number(a & b),
-                Binary::Or => number(a | b),
-                Binary::Xor => number(a ^ b),
-                Binary::ShiftLeft => number(a << b),
-                Binary::ShiftRight => number(a >> b),
-                Binary::ShiftRightSigned => number((sa >> b) as u64),
-                Binary::Equal => truth(a == b),
-                Binary::LessSigned => truth(sa < sb),
-                Binary::LessUnsigned => truth(a < b),
-                _ => unreachable!("{op:?} of 64 bits"),
-            }
-        }
+        B32 => (integers!(op, a, b, u32, i32, u64), B32),
+        _ => (integers!(op, a, b, u64, i64, u128), of_type),
     }
 }

@@ -5,40 +5,21 @@ use devarray::{
     backend::Compute,
     gather::{Index, IndexError, OutOfRange, Repeats},
 };
-use devarray_conformance::patterns::elements;
+use devarray_conformance::{Rng, patterns::elements};
 use devarray_mock::{MockDevice, Schedule};
 
 pub(crate) fn signed(number: usize) -> i64 {
     i64::try_from(number).unwrap()
 }
 
-/// Choices that are the same for both devices.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.bits() % bound.max(1) as u64).unwrap()
-    }
-
-    fn elements<T: Element>(&mut self, len: usize) -> Vec<T> {
-        elements(self.bits(), len)
-    }
-
-    /// Mostly in range; a few are far from it.
-    fn indices<I: Index + TryFrom<i64>>(&mut self, len: usize, bound: usize) -> Vec<I> {
-        let mut one = || match self.below(40) {
-            0 => self.bits().cast_signed() >> self.below(60),
-            1 => -1 - signed(self.below(bound)),
-            _ => signed(self.below(bound)),
-        };
-        (0..len).map(|_| I::try_from(one()).unwrap_or_else(|_| I::zeroed())).collect()
-    }
+/// Indices, mostly in range; a few are far from it.
+fn indices<I: Index + TryFrom<i64>>(rng: &mut Rng, len: usize, bound: usize) -> Vec<I> {
+    let mut one = || match rng.below(40) {
+        0 => rng.bits().cast_signed() >> rng.below(60),
+        1 => -1 - signed(rng.below(bound)),
+        _ => signed(rng.below(bound)),
+    };
+    (0..len).map(|_| I::try_from(one()).unwrap_or_else(|_| I::zeroed())).collect()
 }
 
 /// What a program leaves, in bytes, and what it was told.
@@ -51,27 +32,27 @@ fn program<T: Element, I: Index + TryFrom<i64>, D: Compute>(
     which: u64,
     longest: &[usize],
 ) -> Result<Outcome> {
-    let (mut dice, mut found, mut told) = (Dice(which), Vec::new(), Vec::new());
-    let longest = longest[dice.below(longest.len())];
-    let base: Vec<usize> = (0..3).map(|_| 1 + dice.below(longest)).collect();
-    let data: Vec<T> = dice.elements(base.iter().product());
+    let (mut rng, mut found, mut told) = (Rng::new(which), Vec::new(), Vec::new());
+    let longest = longest[rng.below(longest.len())];
+    let base: Vec<usize> = (0..3).map(|_| 1 + rng.below(longest)).collect();
+    let data: Vec<T> = elements(rng.bits(), base.iter().product());
     let array = Array::from_slice(stream, &base, &data)?;
-    let order = [[0, 1, 2], [0, 2, 1], [2, 1, 0], [1, 2, 0]][dice.below(4)];
+    let order = [[0, 1, 2], [0, 2, 1], [2, 1, 0], [1, 2, 0]][rng.below(4)];
     let mut view: ArrayView<'_, T, D> = array.view().permute(&order)?;
     for axis in 0..3 {
-        if dice.below(4) == 0 {
+        if rng.below(4) == 0 {
             view = view.flip(&[axis])?;
         }
-        if dice.below(4) == 0 {
+        if rng.below(4) == 0 {
             view =
-                view.slice_axis(axis, dice.below(2).cast_signed().min(view.shape()[0].cast_signed() - 1)..)?;
+                view.slice_axis(axis, rng.below(2).cast_signed().min(view.shape()[0].cast_signed() - 1)..)?;
         }
     }
     if view.layout().is_empty() {
         return Ok((found, told));
     }
-    let mode = [OutOfRange::Error, OutOfRange::Wrap, OutOfRange::Clamp][dice.below(3)];
-    let axis = dice.below(3);
+    let mode = [OutOfRange::Error, OutOfRange::Wrap, OutOfRange::Clamp][rng.below(3)];
+    let axis = rng.below(3);
     let (shape, bound) = (view.shape().to_vec(), view.shape()[axis]);
     let named = axis.cast_signed();
     let tell = |told: &mut Vec<IndexError>| loop {
@@ -83,14 +64,14 @@ fn program<T: Element, I: Index + TryFrom<i64>, D: Compute>(
     };
     let bytes = |array: Array<T, D>| array.view().as_erased().to_bytes(stream);
 
-    let by = Array::from_slice(stream, &[3, 50], &dice.indices::<I>(150, bound))?;
+    let by = Array::from_slice(stream, &[3, 50], &indices::<I>(&mut rng, 150, bound))?;
     let taken = view.take(stream, &by.transpose(), named, mode)?;
-    let flat = Array::from_slice(stream, &[900], &dice.indices::<I>(900, view.layout().len()))?;
+    let flat = Array::from_slice(stream, &[900], &indices::<I>(&mut rng, 900, view.layout().len()))?;
     let picked = view.take_flat(stream, &flat, mode)?;
     let mut each = shape.clone();
-    each[axis] = 1 + dice.below(30);
+    each[axis] = 1 + rng.below(30);
     let count = each.iter().product();
-    let along = Array::from_slice(stream, &each, &dice.indices::<I>(count, bound))?;
+    let along = Array::from_slice(stream, &each, &indices::<I>(&mut rng, count, bound))?;
     let sorted = view.take_along_axis(stream, &along, named, mode)?;
     tell(&mut told)?;
 
@@ -99,11 +80,14 @@ fn program<T: Element, I: Index + TryFrom<i64>, D: Compute>(
     target.view_mut().put_along_axis(stream, &along, &sorted, named, mode, Repeats::Last)?;
     target.view_mut().permute(&[2, 0, 1])?.put_flat(stream, &flat, &picked, mode, Repeats::Last)?;
     tell(&mut told)?;
-    let mask: Vec<Bool> = dice.elements::<u8>(bound).iter().map(|byte| Bool::from(byte % 3 == 0)).collect();
+    let mask: Vec<Bool> =
+        elements::<u8>(rng.bits(), bound).iter().map(|byte| Bool::from(byte % 3 == 0)).collect();
     let mask = Array::from_slice(stream, &[bound], &mask)?;
     found.push(bytes(view.compress(stream, &mask, named)?)?);
-    let all: Vec<Bool> =
-        dice.elements::<u8>(view.layout().len()).iter().map(|byte| Bool::from(byte % 5 == 0)).collect();
+    let all: Vec<Bool> = elements::<u8>(rng.bits(), view.layout().len())
+        .iter()
+        .map(|byte| Bool::from(byte % 5 == 0))
+        .collect();
     let all = Array::from_slice(stream, &shape, &all)?;
     found.push(bytes(view.extract(stream, &all)?)?);
     for array in [taken, picked, sorted, target] {

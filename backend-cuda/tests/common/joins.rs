@@ -1,8 +1,7 @@
 //! Joins and paddings of arrays of any element size and layout, beside a naive oracle.
 
 use devarray::{Array, Context, Device, ErasedArray, ErasedView, Pad, StreamHandle};
-
-use super::programs::Dice;
+use devarray_conformance::Rng;
 
 /// Element sizes: those that kernels know, and others.
 const ITEM_BYTES: [usize; 8] = [1, 2, 4, 8, 16, 3, 6, 12];
@@ -50,7 +49,7 @@ impl Model {
     /// Bytes that tell which element it is, as far as so few can.
     fn bytes(&self, item_bytes: usize) -> Vec<u8> {
         let item = |&number: &u64| {
-            let words = (0..2).map(move |word| Dice(number * 2 + word).next().to_le_bytes());
+            let words = (0..2).map(move |word| Rng::new(number * 2 + word).bits().to_le_bytes());
             words.flatten().take(item_bytes)
         };
         self.numbers.iter().flat_map(item).collect()
@@ -58,9 +57,9 @@ impl Model {
 }
 
 impl Shown {
-    fn random(dice: &mut Dice, rank: usize) -> Self {
-        let axis = if rank == 0 { 0 } else { dice.below(rank) };
-        match dice.below(10) {
+    fn random(rng: &mut Rng, rank: usize) -> Self {
+        let axis = if rank == 0 { 0 } else { rng.below(rank) };
+        match rng.below(10) {
             _ if rank == 0 => Self::Whole,
             0 => Self::Transposed,
             1 => Self::Flipped(axis),
@@ -125,45 +124,45 @@ pub(crate) struct Case {
 
 impl Case {
     /// A case of at most about so many elements.
-    pub(crate) fn random(dice: &mut Dice, most: usize) -> Self {
-        let rank = dice.pick(&[1, 1, 2, 2, 2, 3, 4]);
+    pub(crate) fn random(rng: &mut Rng, most: usize) -> Self {
+        let rank = *rng.pick(&[1, 1, 2, 2, 2, 3, 4]);
         let mut left = most;
         let mut shape = Vec::new();
         for _ in 0..rank {
-            let most = dice.pick(&[9, 90, left]);
-            let extent = (1 + dice.below(most)).min(left).max(1);
+            let most = *rng.pick(&[9, 90, left]);
+            let extent = (1 + rng.below(most)).min(left).max(1);
             left /= extent;
             shape.push(extent);
         }
-        let last = if dice.below(3) == 0 { dice.below(rank) } else { rank - 1 };
-        let many = 2 + dice.below(39);
-        let count = dice.pick(&[1, 2, 2, 3, 4, 8, 16, many]);
-        match dice.below(3) {
-            0 => Self::concatenation(dice, shape, last, count),
-            1 => Self::stack(dice, &shape, last, count),
-            _ => Self::padding(dice, &shape),
+        let last = if rng.below(3) == 0 { rng.below(rank) } else { rank - 1 };
+        let many = 2 + rng.below(39);
+        let count = *rng.pick(&[1, 2, 2, 3, 4, 8, 16, many]);
+        match rng.below(3) {
+            0 => Self::concatenation(rng, shape, last, count),
+            1 => Self::stack(rng, &shape, last, count),
+            _ => Self::padding(rng, &shape),
         }
     }
 
-    fn finish(dice: &mut Dice, parts: Vec<Vec<usize>>, result: Vec<usize>, operation: Operation) -> Self {
-        let strange = dice.below(2) == 0;
+    fn finish(rng: &mut Rng, parts: Vec<Vec<usize>>, result: Vec<usize>, operation: Operation) -> Self {
+        let strange = rng.below(2) == 0;
         let parts = parts.into_iter().map(|shape| {
-            let shown = if strange { Shown::random(dice, shape.len()) } else { Shown::Whole };
+            let shown = if strange { Shown::random(rng, shape.len()) } else { Shown::Whole };
             // Nothing is repeated nothing times.
             (if shape.contains(&0) { Shown::Whole } else { shown }, shape)
         });
         let parts = parts.collect();
-        let strange = Shown::random(dice, result.len());
-        let into = dice.pick(&[None, Some(Shown::Whole), Some(strange)]);
+        let strange = Shown::random(rng, result.len());
+        let into = *rng.pick(&[None, Some(Shown::Whole), Some(strange)]);
         let into = into.filter(|into| !matches!(into, Shown::Repeated(_)) && !result.contains(&0));
-        Self { item_bytes: dice.pick(&ITEM_BYTES), parts, result, into, operation }
+        Self { item_bytes: *rng.pick(&ITEM_BYTES), parts, result, into, operation }
     }
 
-    fn concatenation(dice: &mut Dice, mut shape: Vec<usize>, axis: usize, count: usize) -> Self {
-        let equal = dice.below(2) == 0;
+    fn concatenation(rng: &mut Rng, mut shape: Vec<usize>, axis: usize, count: usize) -> Self {
+        let equal = rng.below(2) == 0;
         let most = shape[axis].div_ceil(count);
         let extents: Vec<usize> =
-            (0..count).map(|_| if equal { most } else { dice.below(2 * most + 1) }).collect();
+            (0..count).map(|_| if equal { most } else { rng.below(2 * most + 1) }).collect();
         let parts = extents.iter().map(|&extent| {
             let mut part = shape.clone();
             part[axis] = extent;
@@ -171,25 +170,25 @@ impl Case {
         });
         let parts = parts.collect();
         shape[axis] = extents.iter().sum();
-        Self::finish(dice, parts, shape, Operation::Concatenate(axis))
+        Self::finish(rng, parts, shape, Operation::Concatenate(axis))
     }
 
-    fn stack(dice: &mut Dice, shape: &[usize], axis: usize, count: usize) -> Self {
-        let axis = axis + dice.below(2);
+    fn stack(rng: &mut Rng, shape: &[usize], axis: usize, count: usize) -> Self {
+        let axis = axis + rng.below(2);
         let mut part = shape.to_vec();
         part[0] = part[0].div_ceil(count);
         let mut result = part.clone();
         result.insert(axis, count);
-        Self::finish(dice, vec![part; count], result, Operation::Stack(axis))
+        Self::finish(rng, vec![part; count], result, Operation::Stack(axis))
     }
 
-    fn padding(dice: &mut Dice, shape: &[usize]) -> Self {
-        let mode = dice.below(4);
-        let most = if shape.len() > 2 { 3 } else { dice.pick(&[2, 3, 20]) };
-        let widths: Vec<_> = shape.iter().map(|_| (dice.below(most), dice.below(most))).collect();
+    fn padding(rng: &mut Rng, shape: &[usize]) -> Self {
+        let mode = rng.below(4);
+        let most = if shape.len() > 2 { 3 } else { *rng.pick(&[2, 3, 20]) };
+        let widths: Vec<_> = shape.iter().map(|_| (rng.below(most), rng.below(most))).collect();
         let result =
             shape.iter().zip(&widths).map(|(extent, (before, after))| before + extent + after).collect();
-        Self::finish(dice, vec![shape.to_vec()], result, Operation::Pad(widths, mode))
+        Self::finish(rng, vec![shape.to_vec()], result, Operation::Pad(widths, mode))
     }
 
     /// The number of a part and the index in it that an index of the result shows; none if it is a

@@ -12,12 +12,13 @@ use devarray::{
         primitive::Program,
     },
 };
+use devarray_conformance::Rng;
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 
 use super::{
     cases::{download, free, positions, upload},
     evaluate::evaluate,
-    programs::{Dice, program},
+    programs::{program, value},
 };
 
 /// A function, its operands' layouts, and what their memory holds before.
@@ -31,57 +32,57 @@ pub(crate) struct Case {
 }
 
 /// Shapes that meet every kind of kernel; up to about `most` elements.
-fn shape(dice: &mut Dice, most: usize) -> Vec<usize> {
-    let long = 1 + dice.below(most);
-    let side = 1 + dice.below(most / 40);
-    match dice.below(8) {
+fn shape(rng: &mut Rng, most: usize) -> Vec<usize> {
+    let long = 1 + rng.below(most);
+    let side = 1 + rng.below(most / 40);
+    match rng.below(8) {
         0 => vec![long],
-        1 => vec![1 + dice.below(40), side],
-        2 => vec![side, 1 + dice.below(4)],
-        3 => vec![1 + dice.below(4), side, 1 + dice.below(8)],
-        4 => vec![1 + dice.below(70), 1 + dice.below(most / 70)],
-        5 => vec![2, 1 + dice.below(5), 1 + dice.below(40), 1 + dice.below(most / 400 + 1)],
-        6 => vec![4 * (1 + dice.below(10)), 4 * (1 + dice.below(most / 200 + 1))],
-        _ => (0..dice.below(6)).map(|_| 1 + dice.below(4)).collect(),
+        1 => vec![1 + rng.below(40), side],
+        2 => vec![side, 1 + rng.below(4)],
+        3 => vec![1 + rng.below(4), side, 1 + rng.below(8)],
+        4 => vec![1 + rng.below(70), 1 + rng.below(most / 70)],
+        5 => vec![2, 1 + rng.below(5), 1 + rng.below(40), 1 + rng.below(most / 400 + 1)],
+        6 => vec![4 * (1 + rng.below(10)), 4 * (1 + rng.below(most / 200 + 1))],
+        _ => (0..rng.below(6)).map(|_| 1 + rng.below(4)).collect(),
     }
 }
 
 /// A layout of a shape: mostly dense, or with another order of axes, gaps, steps, negative strides,
 /// repeated axes.
-pub(crate) fn layout(dice: &mut Dice, shape: &[usize], may_repeat: bool) -> Layout {
+pub(crate) fn layout(rng: &mut Rng, shape: &[usize], may_repeat: bool) -> Layout {
     let rank = shape.len();
     let mut order: Vec<usize> = (0..rank).rev().collect();
-    if dice.below(2) == 0 {
+    if rng.below(2) == 0 {
         for at in (1..rank).rev() {
-            order.swap(at, dice.below(at + 1));
+            order.swap(at, rng.below(at + 1));
         }
     }
-    let dense = dice.below(2) == 0;
+    let dense = rng.below(2) == 0;
     let mut strides = vec![0_isize; rank];
-    let mut offset = if dice.below(2) == 0 { dice.below(9) } else { 0 };
-    let mut step = if dense || dice.below(3) > 0 { 1 } else { 1 + dice.below(4) };
+    let mut offset = if rng.below(2) == 0 { rng.below(9) } else { 0 };
+    let mut step = if dense || rng.below(3) > 0 { 1 } else { 1 + rng.below(4) };
     for axis in order {
-        if may_repeat && dice.below(7) == 0 {
+        if may_repeat && rng.below(7) == 0 {
             continue;
         }
         strides[axis] = step.cast_signed();
-        if dice.below(8) == 0 {
+        if rng.below(8) == 0 {
             strides[axis] = -strides[axis];
             offset += (shape[axis] - 1) * step;
         }
         step *= shape[axis];
         if !dense {
-            step += [0, 0, 1, 4, 16][dice.below(5)];
+            step += [0, 0, 1, 4, 16][rng.below(5)];
         }
     }
     Layout::new(shape, &strides, offset).unwrap()
 }
 
-pub(crate) fn contents(dice: &mut Dice, layout: &Layout, element_type: ElementType) -> Vec<u8> {
+pub(crate) fn contents(rng: &mut Rng, layout: &Layout, element_type: ElementType) -> Vec<u8> {
     let size = element_type.len_bytes();
     let mut bytes = Vec::new();
     for _ in 0..layout.span().end {
-        bytes.extend_from_slice(&dice.bits(element_type).to_le_bytes()[..size]);
+        bytes.extend_from_slice(&value(rng, element_type).to_le_bytes()[..size]);
     }
     bytes
 }
@@ -94,57 +95,57 @@ fn bits_at(bytes: &[u8], position: usize, size: usize) -> u64 {
 
 impl Case {
     /// A program on dense memory.
-    pub(crate) fn of(dice: &mut Dice, program: Program, shape: &[usize]) -> Self {
+    pub(crate) fn of(rng: &mut Rng, program: Program, shape: &[usize]) -> Self {
         let layout = Layout::contiguous(shape, Order::C).unwrap();
-        let of = |dice: &mut Dice, element_type| (layout.clone(), contents(dice, &layout, element_type));
-        let inputs = program.inputs().iter().map(|&element_type| of(dice, element_type)).collect();
-        let scalars = program.scalars().iter().map(|&element_type| dice.bits(element_type)).collect();
-        let result = of(dice, program.result_type());
+        let of = |rng: &mut Rng, element_type| (layout.clone(), contents(rng, &layout, element_type));
+        let inputs = program.inputs().iter().map(|&element_type| of(rng, element_type)).collect();
+        let scalars = program.scalars().iter().map(|&element_type| value(rng, element_type)).collect();
+        let result = of(rng, program.result_type());
         Self { program, scalars, inputs, in_place: None, result }
     }
 
-    pub(crate) fn random(dice: &mut Dice, most: usize) -> Self {
-        let shape = shape(dice, most);
-        let steps = if dice.below(8) == 0 { 20 + dice.below(100) } else { dice.below(20) };
-        let count = if dice.below(50) == 0 { 16 } else { dice.below(5) };
-        let one_type = dice.pick(&ElementType::ALL);
-        let same = dice.below(3) == 0;
+    pub(crate) fn random(rng: &mut Rng, most: usize) -> Self {
+        let shape = shape(rng, most);
+        let steps = if rng.below(8) == 0 { 20 + rng.below(100) } else { rng.below(20) };
+        let count = if rng.below(50) == 0 { 16 } else { rng.below(5) };
+        let one_type = *rng.pick(&ElementType::ALL);
+        let same = rng.below(3) == 0;
         let types: Vec<ElementType> =
-            (0..count).map(|_| if same { one_type } else { dice.pick(&ElementType::ALL) }).collect();
-        let program = program(dice, &types, shape.len(), steps);
-        Self::on_layouts(dice, program, &shape)
+            (0..count).map(|_| if same { one_type } else { *rng.pick(&ElementType::ALL) }).collect();
+        let program = program(rng, &types, shape.len(), steps);
+        Self::on_layouts(rng, program, &shape)
     }
 
     /// The same function on other elements, of another shape with as many axes.
-    pub(crate) fn on_other_layouts(&self, dice: &mut Dice, most: usize) -> Self {
+    pub(crate) fn on_other_layouts(&self, rng: &mut Rng, most: usize) -> Self {
         let rank = self.result.0.shape().len();
         let shape = loop {
-            let shape = shape(dice, most);
+            let shape = shape(rng, most);
             if shape.len() == rank {
                 break shape;
             }
         };
-        Self::on_layouts(dice, self.program.clone(), &shape)
+        Self::on_layouts(rng, self.program.clone(), &shape)
     }
 
     /// A function on random layouts of a shape.
-    fn on_layouts(dice: &mut Dice, program: Program, shape: &[usize]) -> Self {
+    fn on_layouts(rng: &mut Rng, program: Program, shape: &[usize]) -> Self {
         let types = program.inputs();
         let result_type = program.result_type();
-        let result = layout(dice, shape, false);
-        let result_bytes = contents(dice, &result, result_type);
+        let result = layout(rng, shape, false);
+        let result_bytes = contents(rng, &result, result_type);
         let mut inputs: Vec<(Layout, Vec<u8>)> = Vec::new();
         for &element_type in types {
-            let layout = if dice.below(3) == 0 { result.clone() } else { layout(dice, shape, true) };
-            let bytes = contents(dice, &layout, element_type);
+            let layout = if rng.below(3) == 0 { result.clone() } else { layout(rng, shape, true) };
+            let bytes = contents(rng, &layout, element_type);
             inputs.push((layout, bytes));
         }
         let fits = |at: &usize| types[*at].len_bytes() == result_type.len_bytes();
-        let in_place = (0..types.len()).find(fits).filter(|_| dice.below(3) == 0);
+        let in_place = (0..types.len()).find(fits).filter(|_| rng.below(3) == 0);
         if let Some(at) = in_place {
             inputs[at] = (result.clone(), result_bytes.clone());
         }
-        let scalars = program.scalars().iter().map(|&element_type| dice.bits(element_type)).collect();
+        let scalars = program.scalars().iter().map(|&element_type| value(rng, element_type)).collect();
         Self { program, scalars, inputs, in_place, result: (result, result_bytes) }
     }
 

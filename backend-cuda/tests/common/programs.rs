@@ -10,59 +10,38 @@ use devarray::function::{
     ElementType,
     primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, Register, RegisterType, Unary},
 };
+use devarray_conformance::Rng;
 
-/// Numbers that look random and are the same every time.
-#[derive(Debug, Clone)]
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next() % n as u64).unwrap()
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-
-    /// Bits of an element or a constant: often a special or small value.
-    pub(crate) fn bits(&mut self, element_type: ElementType) -> u64 {
-        const SPECIAL: [f64; 14] = [
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            0.5,
-            1.5,
-            2.5,
-            -2.5,
-            3e9,
-            -1e19,
-            1e-40,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            f64::NAN,
-        ];
-        let width = 8 * element_type.len_bytes();
-        let any = self.next();
-        let bits = match (element_type, self.below(3)) {
-            (ElementType::F32, 0) => f32::to_bits(self.pick(&SPECIAL) as f32).into(),
-            (ElementType::F32, 1) => (any as u32 as f32 / 65_536.0 - 32_768.0).to_bits().into(),
-            (ElementType::F64, 0) => self.pick(&SPECIAL).to_bits(),
-            (ElementType::F64, 1) => (any as f64 / 1e15 - 9_000.0).to_bits(),
-            (ElementType::Bool, _) => any & 3,
-            (_, 0) => self.pick(&[0, 1, 2, 7, u64::MAX, 1 << (width - 1), (1 << (width - 1)) - 1]),
-            _ => any,
-        };
-        if width == 64 { bits } else { bits & ((1 << width) - 1) }
-    }
+/// Bits of an element or a constant: often a special or small value.
+pub(crate) fn value(rng: &mut Rng, element_type: ElementType) -> u64 {
+    const SPECIAL: [f64; 14] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        1.5,
+        2.5,
+        -2.5,
+        3e9,
+        -1e19,
+        1e-40,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+    let width = 8 * element_type.len_bytes();
+    let any = rng.bits();
+    let bits = match (element_type, rng.below(3)) {
+        (ElementType::F32, 0) => f32::to_bits(*rng.pick(&SPECIAL) as f32).into(),
+        (ElementType::F32, 1) => (any as u32 as f32 / 65_536.0 - 32_768.0).to_bits().into(),
+        (ElementType::F64, 0) => (*rng.pick(&SPECIAL)).to_bits(),
+        (ElementType::F64, 1) => (any as f64 / 1e15 - 9_000.0).to_bits(),
+        (ElementType::Bool, _) => any & 3,
+        (_, 0) => *rng.pick(&[0, 1, 2, 7, u64::MAX, 1 << (width - 1), (1 << (width - 1)) - 1]),
+        _ => any,
+    };
+    if width == 64 { bits } else { bits & ((1 << width) - 1) }
 }
 
 const UNARY: [Unary; 29] = [
@@ -134,20 +113,20 @@ impl Making {
     }
 
     /// Some register of a type, one made for it if there is none.
-    fn of(&mut self, dice: &mut Dice, wanted: RegisterType) -> Register {
+    fn of(&mut self, rng: &mut Rng, wanted: RegisterType) -> Register {
         let found: Vec<Register> =
             self.registers.iter().copied().filter(|&r| self.builder.type_of(r) == wanted).collect();
         // The last ones more often, so that chains grow.
-        if !found.is_empty() && dice.below(12) > 0 {
-            let at = dice.below(found.len()).max(dice.below(found.len()));
+        if !found.is_empty() && rng.below(12) > 0 {
+            let at = rng.below(found.len()).max(rng.below(found.len()));
             return found[at];
         }
         let constant = match wanted {
-            RegisterType::Bool => Constant::Bool(dice.below(2) == 1),
-            RegisterType::B32 => Constant::B32(dice.bits(ElementType::U32) as u32),
-            RegisterType::B64 => Constant::B64(dice.bits(ElementType::U64)),
-            RegisterType::F32 => Constant::F32(dice.bits(ElementType::F32) as u32),
-            RegisterType::F64 => Constant::F64(dice.bits(ElementType::F64)),
+            RegisterType::Bool => Constant::Bool(rng.below(2) == 1),
+            RegisterType::B32 => Constant::B32(value(rng, ElementType::U32) as u32),
+            RegisterType::B64 => Constant::B64(value(rng, ElementType::U64)),
+            RegisterType::F32 => Constant::F32(value(rng, ElementType::F32) as u32),
+            RegisterType::F64 => Constant::F64(value(rng, ElementType::F64)),
         };
         self.push(Instruction::Constant(constant))
     }
@@ -171,9 +150,9 @@ impl Making {
         self.builder.select(number, register, nan)
     }
 
-    fn unary(&mut self, dice: &mut Dice) {
+    fn unary(&mut self, rng: &mut Rng) {
         use RegisterType::{B32, B64, Bool, F32, F64};
-        let op = dice.pick(&UNARY);
+        let op = *rng.pick(&UNARY);
         let types: &[RegisterType] = match op {
             Unary::Negate
             | Unary::Absolute
@@ -201,8 +180,8 @@ impl Making {
             Unary::Widen | Unary::F32ToHalf => &[F32],
             Unary::Narrow => &[F64],
         };
-        let wanted = dice.pick(types);
-        let mut a = self.of(dice, wanted);
+        let wanted = *rng.pick(types);
+        let mut a = self.of(rng, wanted);
         if matches!(op, Unary::ToBits | Unary::F32ToHalf) {
             a = self.canonical(a);
         }
@@ -215,59 +194,59 @@ impl Making {
         }
     }
 
-    fn binary(&mut self, dice: &mut Dice) {
+    fn binary(&mut self, rng: &mut Rng) {
         use RegisterType::{B32, B64, Bool, F32, F64};
-        let op = dice.pick(&BINARY);
+        let op = *rng.pick(&BINARY);
         let types: &[RegisterType] = match op {
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Equal => &[F32, F64, B32, B64],
             Binary::Divide | Binary::Less | Binary::LessEqual => &[F32, F64],
             Binary::And | Binary::Or | Binary::Xor => &[Bool, B32, B64],
             _ => &[B32, B64],
         };
-        let wanted = dice.pick(types);
-        let a = if op == Binary::Divide && dice.below(3) == 0 {
+        let wanted = *rng.pick(types);
+        let a = if op == Binary::Divide && rng.below(3) == 0 {
             let one =
                 if wanted == F32 { Constant::F32(0x3f80_0000) } else { Constant::F64(0x3ff0_0000_0000_0000) };
             self.builder.constant(one)
         } else {
-            self.of(dice, wanted)
+            self.of(rng, wanted)
         };
         let b = match op {
             Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned => {
-                let distance = self.of(dice, B32);
+                let distance = self.of(rng, B32);
                 let mask = self.constant(B32, if wanted == B64 { 63 } else { 31 });
                 self.builder.binary(Binary::And, distance, mask)
             }
             Binary::DivideUnsigned | Binary::RemainderUnsigned => {
-                let (b, one) = (self.of(dice, wanted), self.constant(wanted, 1));
+                let (b, one) = (self.of(rng, wanted), self.constant(wanted, 1));
                 self.builder.binary(Binary::Or, b, one)
             }
             Binary::DivideSigned | Binary::RemainderSigned => {
                 // Odd, and positive.
-                let (b, one) = (self.of(dice, wanted), self.constant(wanted, 1));
+                let (b, one) = (self.of(rng, wanted), self.constant(wanted, 1));
                 let (odd, shift) = (self.builder.binary(Binary::Or, b, one), self.constant(B32, 1));
                 let high = self.builder.binary(Binary::ShiftRight, odd, shift);
                 self.builder.binary(Binary::Or, high, one)
             }
-            _ => self.of(dice, wanted),
+            _ => self.of(rng, wanted),
         };
         self.push(Instruction::Binary(op, a, b));
     }
 
-    fn step(&mut self, dice: &mut Dice) {
+    fn step(&mut self, rng: &mut Rng) {
         use RegisterType::{B32, B64, Bool, F32, F64};
-        match dice.below(8) {
-            0..=2 => self.unary(dice),
-            3..=5 => self.binary(dice),
+        match rng.below(8) {
+            0..=2 => self.unary(rng),
+            3..=5 => self.binary(rng),
             6 => {
-                let wanted = dice.pick(&[F32, F64]);
-                let [a, b, c] = [(); 3].map(|()| self.of(dice, wanted));
+                let wanted = *rng.pick(&[F32, F64]);
+                let [a, b, c] = [(); 3].map(|()| self.of(rng, wanted));
                 self.push(Instruction::Fma(a, b, c));
             }
             _ => {
-                let wanted = dice.pick(&[Bool, B32, B64, F32, F64]);
-                let condition = self.of(dice, Bool);
-                let (a, b) = (self.of(dice, wanted), self.of(dice, wanted));
+                let wanted = *rng.pick(&[Bool, B32, B64, F32, F64]);
+                let condition = self.of(rng, Bool);
+                let (a, b) = (self.of(rng, wanted), self.of(rng, wanted));
                 self.push(Instruction::Select(condition, a, b));
             }
         }
@@ -275,8 +254,8 @@ impl Making {
 }
 
 /// A program of some inputs of given types, for a result of up to `rank` axes.
-pub(crate) fn program(dice: &mut Dice, inputs: &[ElementType], rank: usize, steps: usize) -> Program {
-    let scalars: Vec<ElementType> = (0..dice.below(3)).map(|_| dice.pick(&ElementType::ALL)).collect();
+pub(crate) fn program(rng: &mut Rng, inputs: &[ElementType], rank: usize, steps: usize) -> Program {
+    let scalars: Vec<ElementType> = (0..rng.below(3)).map(|_| *rng.pick(&ElementType::ALL)).collect();
     let mut making = Making { builder: ProgramBuilder::new(inputs, &scalars), registers: Vec::new() };
     let mut read = Vec::new();
     for at in 0..inputs.len() {
@@ -286,16 +265,16 @@ pub(crate) fn program(dice: &mut Dice, inputs: &[ElementType], rank: usize, step
         making.push(Instruction::Scalar(u8::try_from(at).unwrap()));
     }
     for axis in 0..rank {
-        if dice.below(6) == 0 {
+        if rng.below(6) == 0 {
             making.push(Instruction::Position(u8::try_from(axis).unwrap()));
         }
     }
     for _ in 0..steps {
-        making.step(dice);
+        making.step(rng);
     }
-    let result_type = dice.pick(&ElementType::ALL);
+    let result_type = *rng.pick(&ElementType::ALL);
     let wanted = RegisterType::of(result_type);
-    let mut result = making.of(dice, wanted);
+    let mut result = making.of(rng, wanted);
     // Every input has a say, so that a wrong address shows.
     for register in read {
         result = mixed(&mut making, result, register);

@@ -14,12 +14,13 @@ use devarray::{
         primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, Unary},
     },
 };
+use devarray_conformance::Rng;
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 
 use super::{
     cases::{download, free, upload},
     maps::{contents, layout},
-    programs::{Dice, program},
+    programs::{program, value},
 };
 
 const COMBINES: [Combine; 6] = [
@@ -74,11 +75,11 @@ pub(crate) fn canonical(element_type: ElementType) -> Program {
 
 /// Numbers whose sums and products are rounded everywhere, and overflow late; or all zeros of
 /// either sign.
-fn numbers(dice: &mut Dice, layout: &Layout, element_type: ElementType) -> Vec<u8> {
-    let (zeros, rare) = (dice.below(12) == 0, dice.below(4) == 0);
+fn numbers(rng: &mut Rng, layout: &Layout, element_type: ElementType) -> Vec<u8> {
+    let (zeros, rare) = (rng.below(12) == 0, rng.below(4) == 0);
     let mut bytes = Vec::new();
     for _ in 0..layout.span().end {
-        let any = dice.next();
+        let any = rng.bits();
         let sign = any >> 63;
         let special = rare && any.is_multiple_of(4_099);
         match element_type {
@@ -93,37 +94,37 @@ fn numbers(dice: &mut Dice, layout: &Layout, element_type: ElementType) -> Vec<u
                 let bits = 0x3fe0_0000_0000_0000 | (any & 0x001f_ffff_ffff_ffff) | sign << 63;
                 bytes.extend_from_slice(&bits.to_le_bytes());
             }
-            _ => return contents(dice, layout, element_type),
+            _ => return contents(rng, layout, element_type),
         }
     }
     bytes
 }
 
 /// A number that is often small, and up to `most`.
-fn extent(dice: &mut Dice, most: usize) -> usize {
+fn extent(rng: &mut Rng, most: usize) -> usize {
     let limits = [3, 20, 70, 300, 1_100, 5_000, 20_000, 70_000, 1_000_000, usize::MAX];
-    let limit = dice.pick(&limits).min(most).max(1);
-    1 + dice.below(limit)
+    let limit = (*rng.pick(&limits)).min(most).max(1);
+    1 + rng.below(limit)
 }
 
 /// Axes with about so many elements.
-fn axes(dice: &mut Dice, elements: usize) -> Vec<usize> {
-    match dice.below(4) {
+fn axes(rng: &mut Rng, elements: usize) -> Vec<usize> {
+    match rng.below(4) {
         0 | 1 => vec![elements],
         2 => {
-            let first = 1 + dice.below(elements.isqrt());
-            if dice.below(2) == 0 { vec![first, elements / first] } else { vec![elements / first, first] }
+            let first = 1 + rng.below(elements.isqrt());
+            if rng.below(2) == 0 { vec![first, elements / first] } else { vec![elements / first, first] }
         }
         _ => {
-            let side = 1 + dice.below(elements.isqrt().isqrt() + 1);
-            vec![side, 1 + dice.below(4), (elements / side / 4).max(1)]
+            let side = 1 + rng.below(elements.isqrt().isqrt() + 1);
+            vec![side, 1 + rng.below(4), (elements / side / 4).max(1)]
         }
     }
 }
 
 impl Reduced {
-    pub(crate) fn random(dice: &mut Dice, most: usize) -> Self {
-        let form = dice.pick(&[
+    pub(crate) fn random(rng: &mut Rng, most: usize) -> Self {
+        let form = *rng.pick(&[
             ReduceForm::Total,
             ReduceForm::Total,
             ReduceForm::Total,
@@ -131,61 +132,61 @@ impl Reduced {
             ReduceForm::Exclusive,
         ]);
         let combine = match form {
-            ReduceForm::Total => dice.pick(&COMBINES),
-            ReduceForm::Inclusive => dice.pick(&COMBINES[..4]),
-            ReduceForm::Exclusive => dice.pick(&COMBINES[..2]),
+            ReduceForm::Total => *rng.pick(&COMBINES),
+            ReduceForm::Inclusive => *rng.pick(&COMBINES[..4]),
+            ReduceForm::Exclusive => *rng.pick(&COMBINES[..2]),
         };
-        let row_len = extent(dice, most);
-        let rows = if dice.below(3) == 0 { 1 } else { extent(dice, most / row_len) };
-        let mut shape = if rows == 1 && dice.below(2) == 0 { Vec::new() } else { axes(dice, rows) };
+        let row_len = extent(rng, most);
+        let rows = if rng.below(3) == 0 { 1 } else { extent(rng, most / row_len) };
+        let mut shape = if rows == 1 && rng.below(2) == 0 { Vec::new() } else { axes(rng, rows) };
         let kept = shape.len();
         match form {
-            ReduceForm::Total => shape.extend(axes(dice, row_len)),
+            ReduceForm::Total => shape.extend(axes(rng, row_len)),
             _ => shape.push(row_len),
         }
-        let simple = dice.below(2) == 0;
+        let simple = rng.below(2) == 0;
         let types: Vec<ElementType> = if simple {
             let sum = matches!(combine, Combine::Sum | Combine::Product);
-            vec![if sum { dice.pick(&[F32, F32, F64, I64, U64]) } else { dice.pick(&ElementType::ALL) }]
+            vec![if sum { *rng.pick(&[F32, F32, F64, I64, U64]) } else { *rng.pick(&ElementType::ALL) }]
         } else {
-            (0..dice.below(4)).map(|_| dice.pick(&ElementType::ALL)).collect()
+            (0..rng.below(4)).map(|_| *rng.pick(&ElementType::ALL)).collect()
         };
         let program = if simple {
             same(types[0])
         } else {
             loop {
-                let steps = dice.below(12);
-                let program = program(dice, &types, shape.len(), steps);
+                let steps = rng.below(12);
+                let program = program(rng, &types, shape.len(), steps);
                 if combine.takes(program.result_type()) {
                     break program;
                 }
             }
         };
         let combined = combine.result_type(program.result_type());
-        let steps = dice.below(6);
+        let steps = rng.below(6);
         // The bits of a half that is a NaN are not specified; random programs would show them.
         let finish = if simple || matches!(combined, F16 | BF16) {
             canonical(combined)
         } else {
-            self::program(dice, &[combined], 0, steps)
+            self::program(rng, &[combined], 0, steps)
         };
         let mut inputs = Vec::new();
         for &element_type in &types {
-            let layout = layout(dice, &shape, true);
+            let layout = layout(rng, &shape, true);
             let bytes = if simple && !matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum) {
-                numbers(dice, &layout, element_type)
+                numbers(rng, &layout, element_type)
             } else {
-                contents(dice, &layout, element_type)
+                contents(rng, &layout, element_type)
             };
             inputs.push((layout, bytes));
         }
         let of_result = if form == ReduceForm::Total { &shape[..kept] } else { &shape[..] };
-        let result = layout(dice, of_result, false);
-        let before = contents(dice, &result, finish.result_type());
-        let bits = |program: &Program, dice: &mut Dice| -> Vec<u64> {
-            program.scalars().iter().map(|&element_type| dice.bits(element_type)).collect()
+        let result = layout(rng, of_result, false);
+        let before = contents(rng, &result, finish.result_type());
+        let bits = |program: &Program, rng: &mut Rng| -> Vec<u64> {
+            program.scalars().iter().map(|&element_type| value(rng, element_type)).collect()
         };
-        let (scalars, finish_scalars) = (bits(&program, dice), bits(&finish, dice));
+        let (scalars, finish_scalars) = (bits(&program, rng), bits(&finish, rng));
         Self {
             program,
             scalars,
@@ -201,7 +202,7 @@ impl Reduced {
 
     /// Rows of random numbers, one behind the other.
     pub(crate) fn of_rows(
-        dice: &mut Dice,
+        rng: &mut Rng,
         (combine, form): (Combine, ReduceForm),
         element_type: ElementType,
         (rows, row_len): (usize, usize),
@@ -213,8 +214,8 @@ impl Reduced {
             ReduceForm::Total => Layout::new(&[rows], &[1], 0).unwrap(),
             _ => input.clone(),
         };
-        let bytes = numbers(dice, &input, element_type);
-        let before = contents(dice, &result, combined);
+        let bytes = numbers(rng, &input, element_type);
+        let before = contents(rng, &result, combined);
         Self {
             program: same(element_type),
             scalars: Vec::new(),
@@ -230,11 +231,7 @@ impl Reduced {
 
     /// The mean of rows, and with it, as another input of which there is one for each row, the sum
     /// of squared deviations.
-    pub(crate) fn of_deviations(
-        dice: &mut Dice,
-        element_type: ElementType,
-        rows: (usize, usize),
-    ) -> [Self; 2] {
+    pub(crate) fn of_deviations(rng: &mut Rng, element_type: ElementType, rows: (usize, usize)) -> [Self; 2] {
         let sum = (Combine::Sum, ReduceForm::Total);
         let wide = if element_type == F64 { F64 } else { F32 };
         let widened = |b: &mut ProgramBuilder| {
@@ -257,9 +254,9 @@ impl Reduced {
             F64 => (count as f64).to_bits(),
             _ => u64::from((count as f32).to_bits()),
         };
-        let mut first = Self::of_rows(dice, sum, if element_type == F16 { F32 } else { element_type }, rows);
+        let mut first = Self::of_rows(rng, sum, if element_type == F16 { F32 } else { element_type }, rows);
         if element_type == F16 {
-            let any = contents(dice, &first.inputs[0].0, F16);
+            let any = contents(rng, &first.inputs[0].0, F16);
             // From 1 to 2, of either sign.
             let number = |bits: &[u8]| [bits[0], bits[1] & 0x83 | 0x3c];
             first.inputs[0].1 = any.chunks(2).flat_map(number).collect();

@@ -7,10 +7,11 @@ use devarray::{
     function::{ElementType, Function},
 };
 
+use devarray_conformance::Rng;
+
 use super::{
     functions::{close, open},
     maps::Case,
-    programs::Dice,
     state::Fake,
 };
 
@@ -22,14 +23,14 @@ fn divisions_without_division() {
     let case_of = |text: &str, strides: [isize; 2], divisors: Option<&[f32]>| {
         let (inputs, scalars) = ([ElementType::F32; 2], [ElementType::F32]);
         let program = Function::parse(text, &inputs, &scalars).unwrap().expand();
-        let mut case = Case::of(&mut Dice(text.len() as u64), program, &[40, 64]);
-        let mut dice = Dice(strides[0].unsigned_abs() as u64);
+        let mut case = Case::of(&mut Rng::new(text.len() as u64), program, &[40, 64]);
+        let mut rng = Rng::new(strides[0].unsigned_abs() as u64);
         for bytes in case.inputs[0].1.chunks_exact_mut(4) {
             // Every exponent, and most elements in range.
-            let bits = match dice.below(40) {
-                0 => dice.next() as u32,
-                1 => dice.pick(&[0, 1 << 31]),
-                _ => (dice.next() as u32 & 0x8fff_ffff) + 0x3000_0000,
+            let bits = match rng.below(40) {
+                0 => rng.bits() as u32,
+                1 => *rng.pick(&[0, 1 << 31]),
+                _ => (rng.bits() as u32 & 0x8fff_ffff) + 0x3000_0000,
             };
             bytes.copy_from_slice(&bits.to_le_bytes());
         }
@@ -75,7 +76,7 @@ fn images_over_the_deviations_of_their_channels() {
         Function::parse("(cast(x0, f32) / 255.0 - x1) / x2", &[U8, F32, F32], &[]).unwrap().expand();
     for divisors in [[0.229_f32, 0.224, 0.225], [0.0, 1e-42, 3.0], [f32::NAN, -1.0, 1e30]] {
         let shape = [2, 3, height, width];
-        let mut case = Case::of(&mut Dice(5), program.clone(), &shape);
+        let mut case = Case::of(&mut Rng::new(5), program.clone(), &shape);
         let pixels = (3 * height * width).cast_signed();
         let layout = |strides: [isize; 4]| Layout::new(&shape, &strides, 0).unwrap();
         case.inputs[0].0 = layout([pixels, 1, 3 * width.cast_signed(), 3]);
@@ -111,7 +112,7 @@ fn integers_over_constants() {
         let (device, stream) = open(&fake);
         let text = format!("cast(x0, f32) / {by}");
         let program = Function::parse(&text, &[of], &[]).unwrap().expand();
-        let mut case = Case::of(&mut Dice(7), program, &[1_003]);
+        let mut case = Case::of(&mut Rng::new(7), program, &[1_003]);
         // Every byte is among them, and so are the least and the greatest number of each type.
         let len = of.len_bytes();
         for (nth, element) in case.inputs[0].1.chunks_exact_mut(len).enumerate().take(256) {

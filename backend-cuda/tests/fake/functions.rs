@@ -12,12 +12,12 @@ use devarray::{
         primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, Unary},
     },
 };
+use devarray_conformance::Rng;
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream, driver};
 
 use super::{
     cases::{alloc, download, free, upload},
     maps::Case,
-    programs::Dice,
     state::Fake,
 };
 
@@ -83,9 +83,9 @@ fn random_functions_on_random_layouts() {
         |name: &str, otherwise| std::env::var(name).map_or(otherwise, |value| value.parse().unwrap());
     let first = number("FIRST", 0);
     for which in first..first + number("CASES", 150) {
-        let dice = &mut Dice(which);
-        let case = Case::random(dice, 1500);
-        for case in [&case, &case.on_other_layouts(dice, 1500)] {
+        let rng = &mut Rng::new(which);
+        let case = Case::random(rng, 1500);
+        for case in [&case, &case.on_other_layouts(rng, 1500)] {
             let expected = case.expected();
             assert!(case.interpreted() == expected, "case {which} interpreted: {case}");
             case.compare(&case.run(&device, &stream), &expected, which);
@@ -136,7 +136,7 @@ fn large_results_of_repeated_rows_and_columns() {
     for strides in
         [[[0, 1], [1, 0]], [[len, 1], [0, 1]], [[1, 0], [len, 1]], [[len, -1], [0, 1]], [[0, 2], [len, 1]]]
     {
-        let mut case = Case::of(&mut Dice(7), program.clone(), &[rows, 512]);
+        let mut case = Case::of(&mut Rng::new(7), program.clone(), &[rows, 512]);
         for (input, strides) in case.inputs.iter_mut().zip(strides) {
             let offset = if strides[1] < 0 { 511 } else { 0 };
             input.0 = Layout::new(&[rows, 512], &strides, offset).unwrap();
@@ -157,7 +157,7 @@ fn large_results_of_what_is_repeated() {
     for (along, [offset, gap], stores) in
         [(1, [0, 0], 2), (1, [0, 4], 2), (0, [0, 0], 2), (-1, [0, 0], 2), (1, [1, 0], 1), (1, [3, 4], 1)]
     {
-        let mut case = Case::of(&mut Dice(7), program.clone(), &[rows, len]);
+        let mut case = Case::of(&mut Rng::new(7), program.clone(), &[rows, len]);
         let of = |strides: [isize; 2], offset| Layout::new(&[rows, len], &strides, offset).unwrap();
         case.inputs[0].0 = of([0, along], if along < 0 { len - 1 } else { 0 });
         case.inputs[1].0 = of([1, 0], 0);
@@ -240,16 +240,9 @@ fn a_text() {
     close(&fake, device, stream);
 }
 
-/// The texts of many functions and layouts pass NVIDIA's own assembler: `PTXAS` is its path.
-#[test]
-#[ignore = "needs ptxas: PTXAS=... cargo test -p devarray-cuda --test fake texts_assemble -- --ignored"]
-fn texts_assemble() {
+/// That the texts that were written pass NVIDIA's own assembler.
+pub(crate) fn assemble(fake: &Fake) {
     let ptxas = std::env::var_os("PTXAS").expect("PTXAS is the path of ptxas");
-    let fake = Fake::new();
-    let (device, stream) = open(&fake);
-    for which in 0..250 {
-        Case::random(&mut Dice(which), 4000).run(&device, &stream);
-    }
     let texts = fake.state(|state| std::mem::take(&mut state.written));
     let folder = tempfile::tempdir().unwrap();
     for (nth, text) in texts.iter().enumerate() {
@@ -261,6 +254,18 @@ fn texts_assemble() {
         assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
     }
     println!("{} texts", texts.len());
+}
+
+/// The texts of many functions and layouts pass NVIDIA's own assembler: `PTXAS` is its path.
+#[test]
+#[ignore = "needs ptxas: PTXAS=... cargo test -p devarray-cuda --test fake texts_assemble -- --ignored"]
+fn texts_assemble() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    for which in 0..250 {
+        Case::random(&mut Rng::new(which), 4000).run(&device, &stream);
+    }
+    assemble(&fake);
     close(&fake, device, stream);
 }
 
@@ -284,7 +289,7 @@ fn elementary_functions() {
     .enumerate()
     {
         let program = Function::parse(text, &[of, of], &[]).unwrap().expand();
-        let case = Case::of(&mut Dice(nth as u64), program, &[700]);
+        let case = Case::of(&mut Rng::new(nth as u64), program, &[700]);
         case.compare(&case.run(&device, &stream), &case.interpreted(), nth as u64);
     }
     let branches = |text: &String| text.contains("    @!%p");
@@ -308,7 +313,7 @@ fn what_is_seldom_needed_is_skipped_for_a_whole_thread() {
         ("tanh(x0)", ElementType::F32, 0),
     ] {
         let program = Function::parse(text, &[of], &[]).unwrap().expand();
-        let mut case = Case::of(&mut Dice(7), program, &[4096]);
+        let mut case = Case::of(&mut Rng::new(7), program, &[4096]);
         let layout = Layout::new(&[4096], &[1], 0).unwrap();
         for (into, bytes) in case.inputs.iter_mut().chain([&mut case.result]) {
             *into = layout.clone();

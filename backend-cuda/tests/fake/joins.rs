@@ -1,11 +1,11 @@
 //! Joins and paddings on the fake: every byte compared, and what is launched.
 
 use devarray::{Array, Context, Pad, StreamHandle};
+use devarray_conformance::Rng;
 use devarray_cuda::{CudaDevice, driver::Function};
 
 use super::{
     joins_of::{Case, stacks},
-    programs::Dice,
     state::Fake,
 };
 
@@ -22,7 +22,7 @@ fn random_joins_of_random_layouts() {
         fake.state(|state| state.generation = generation);
         let (context, stream) = open(&fake);
         for which in first..first + 120 {
-            Case::random(&mut Dice(which), 1500).check(&stream, which);
+            Case::random(&mut Rng::new(which), 1500).check(&stream, which);
         }
         stacks(&context);
         assert_eq!(context.device().take_errors(), []);

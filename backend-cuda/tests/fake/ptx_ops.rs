@@ -84,34 +84,29 @@ pub(crate) fn compute(name: &[&str], (class, bits): (char, u32), inputs: &[u64])
 }
 
 fn arithmetic(name: &str, bits: u32, inputs: &[u64]) -> u64 {
-    if bits == 32 {
-        let of = |at: usize| f32::from_bits(inputs[at] as u32);
-        let value = match name {
-            "add" => of(0) + of(1),
-            "sub" => of(0) - of(1),
-            "mul" => of(0) * of(1),
-            "div" => of(0) / of(1),
-            "sqrt" => of(0).sqrt(),
-            "rcp" => 1.0 / of(0),
-            "fma" => of(0).mul_add(of(1), of(2)),
-            "neg" => -of(0),
-            _ => of(0).abs(),
+    macro_rules! of {
+        ($at:ident) => {
+            match name {
+                "add" => $at(0) + $at(1),
+                "sub" => $at(0) - $at(1),
+                "mul" => $at(0) * $at(1),
+                "div" => $at(0) / $at(1),
+                "sqrt" => $at(0).sqrt(),
+                "rcp" => 1.0 / $at(0),
+                "fma" => $at(0).mul_add($at(1), $at(2)),
+                "neg" => -$at(0),
+                _ => $at(0).abs(),
+            }
         };
-        // The NaN of the hardware, which is nobody else's.
+    }
+    // The NaN of the hardware, which is nobody else's.
+    if bits == 32 {
+        let at = |at: usize| f32::from_bits(inputs[at] as u32);
+        let value = of!(at);
         return if value.is_nan() { 0x7fff_ffff } else { value.to_bits().into() };
     }
-    let of = |at: usize| f64::from_bits(inputs[at]);
-    let value = match name {
-        "add" => of(0) + of(1),
-        "sub" => of(0) - of(1),
-        "mul" => of(0) * of(1),
-        "div" => of(0) / of(1),
-        "sqrt" => of(0).sqrt(),
-        "rcp" => 1.0 / of(0),
-        "fma" => of(0).mul_add(of(1), of(2)),
-        "neg" => -of(0),
-        _ => of(0).abs(),
-    };
+    let at = |at: usize| f64::from_bits(inputs[at]);
+    let value = of!(at);
     if value.is_nan() { 0xfff8_0000_0000_1234 } else { value.to_bits() }
 }
 

@@ -2,35 +2,36 @@
 
 use devarray::{
     Layout,
-    backend::{Device, ReduceForm},
+    backend::ReduceForm,
     function::{
         Combine,
         ElementType::{F16, F32, F64, I64, U8},
         primitive::{Instruction, ProgramBuilder, Unary},
     },
 };
-use devarray_cuda::CudaDevice;
 
-use super::{programs::Dice, reductions_of::Reduced, state::Fake};
+use devarray_conformance::Rng;
+
+use super::{
+    functions::{assemble, close, open},
+    reductions_of::Reduced,
+    state::Fake,
+};
 
 #[test]
 fn random_reductions_of_random_layouts() {
     let fake = Fake::new();
-    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
-    let stream = device.open_stream().unwrap();
+    let (device, stream) = open(&fake);
     let number =
         |name: &str, otherwise| std::env::var(name).map_or(otherwise, |value| value.parse().unwrap());
     let first = number("FIRST", 0);
     for which in first..first + number("CASES", 150) {
         // A few have parts of parts.
         let most = if which % 16 == 0 { 40_000 } else { 5_000 };
-        let case = Reduced::random(&mut Dice(which), most);
+        let case = Reduced::random(&mut Rng::new(which), most);
         case.compare(&case.run(&device, &stream), &case.expected(), which);
     }
-    assert_eq!(device.take_errors(), []);
-    drop((stream, device));
-    fake.assert_proper();
-    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    close(&fake, device, stream);
 }
 
 /// Rows whose ends lie around the ends of lanes, segments and tiles, twice on one stream: what an
@@ -38,12 +39,11 @@ fn random_reductions_of_random_layouts() {
 #[test]
 fn rows_of_every_kind_of_length() {
     let fake = Fake::new();
-    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
-    let stream = device.open_stream().unwrap();
-    let mut dice = Dice(7);
+    let (device, stream) = open(&fake);
+    let mut rng = Rng::new(7);
     let mut which = 0;
     let mut check = |how, element_type, rows| {
-        let case = Reduced::of_rows(&mut dice, how, element_type, rows);
+        let case = Reduced::of_rows(&mut rng, how, element_type, rows);
         let expected = case.expected();
         for _ in 0..2 {
             case.compare(&case.run(&device, &stream), &expected, which);
@@ -61,10 +61,7 @@ fn rows_of_every_kind_of_length() {
         check((Combine::Sum, ReduceForm::Exclusive), F64, (1, row_len));
         check((Combine::Maximum, ReduceForm::Inclusive), U8, (1, row_len));
     }
-    assert_eq!(device.take_errors(), []);
-    drop((stream, device));
-    fake.assert_proper();
-    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    close(&fake, device, stream);
 }
 
 /// A reduction that a stream remembers, with other operands: at other addresses, aligned as before
@@ -72,34 +69,29 @@ fn rows_of_every_kind_of_length() {
 #[test]
 fn the_same_again_of_other_operands() {
     let fake = Fake::new();
-    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
-    let stream = device.open_stream().unwrap();
+    let (device, stream) = open(&fake);
     for round in 0..4_u64 {
         for which in 0..24 {
             // The same layouts each round, of other numbers and in other memory.
-            let mut case = Reduced::random(&mut Dice(which % 8), 3_000);
+            let mut case = Reduced::random(&mut Rng::new(which % 8), 3_000);
             case.inputs.iter_mut().for_each(|input| input.1.rotate_left(usize::try_from(round).unwrap()));
             case.compare(&case.run(&device, &stream), &case.expected(), which);
         }
     }
-    assert_eq!(device.take_errors(), []);
-    drop((stream, device));
-    fake.assert_proper();
-    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    close(&fake, device, stream);
 }
 
 /// Deviations from means, of rows that fit into registers and of others; short rows share a block.
 #[test]
 fn what_comes_out_goes_in_again() {
     let fake = Fake::new();
-    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
-    let stream = device.open_stream().unwrap();
-    let mut dice = Dice(11);
+    let (device, stream) = open(&fake);
+    let mut rng = Rng::new(11);
     let lens = [4, 5, 12, 128, 132, 1_000, 1_024, 1_028, 4_000, 5_001, 8_192, 16_380, 16_384, 16_388];
     for (which, row_len) in lens.into_iter().enumerate() {
         for element_type in [F32, F64, F16] {
             let both = Reduced::of_deviations(
-                &mut dice,
+                &mut rng,
                 element_type,
                 (if row_len < 200 { 300 } else { 2 }, row_len),
             );
@@ -114,10 +106,7 @@ fn what_comes_out_goes_in_again() {
             );
         }
     }
-    assert_eq!(device.take_errors(), []);
-    drop((stream, device));
-    fake.assert_proper();
-    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    close(&fake, device, stream);
 }
 
 /// So many tiles wait for one another that these are in groups.
@@ -125,10 +114,9 @@ fn what_comes_out_goes_in_again() {
 fn a_running_form_of_groups_of_tiles() {
     let fake = Fake::new();
     fake.state(|state| state.total_bytes = 1 << 28);
-    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
-    let stream = device.open_stream().unwrap();
+    let (device, stream) = open(&fake);
     let how = (Combine::Sum, ReduceForm::Inclusive);
-    let mut case = Reduced::of_rows(&mut Dice(3), how, F32, (2, 262_144 + 5_000));
+    let mut case = Reduced::of_rows(&mut Rng::new(3), how, F32, (2, 262_144 + 5_000));
     // Of long programs, tiles are small.
     let mut b = ProgramBuilder::new(&[F32], &[]);
     let mut x = b.push(Instruction::Input(0));
@@ -137,9 +125,7 @@ fn a_running_form_of_groups_of_tiles() {
     }
     case.program = b.finish(x, F32);
     case.compare(&case.run(&device, &stream), &case.expected(), 0);
-    assert_eq!(device.take_errors(), []);
-    drop((stream, device));
-    fake.assert_proper();
+    close(&fake, device, stream);
 }
 
 /// What is added along two axes lies side by side along the outer one, and the inner one is cut
@@ -147,46 +133,31 @@ fn a_running_form_of_groups_of_tiles() {
 #[test]
 fn segments_that_lie_side_by_side() {
     let fake = Fake::new();
-    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
-    let stream = device.open_stream().unwrap();
+    let (device, stream) = open(&fake);
     for (which, (combine, element_type)) in
         [(Combine::Sum, F32), (Combine::Sum, I64), (Combine::ArgMaximum, F32)].into_iter().enumerate()
     {
         for inner in [16_384, 32_768, 16_380] {
             let how = (combine, ReduceForm::Total);
-            let mut case = Reduced::of_rows(&mut Dice(5), how, element_type, (6, inner));
+            let mut case = Reduced::of_rows(&mut Rng::new(5), how, element_type, (6, inner));
             case.shape = vec![2, 3, inner];
             case.inputs[0].0 = Layout::new(&case.shape, &[3 * inner.cast_signed(), 1, 3], 0).unwrap();
             case.result.0 = Layout::new(&[2], &[1], 0).unwrap();
             case.compare(&case.run(&device, &stream), &case.expected(), which as u64);
         }
     }
-    assert_eq!(device.take_errors(), []);
-    drop((stream, device));
-    fake.assert_proper();
-    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    close(&fake, device, stream);
 }
 
 /// The texts of many reductions pass NVIDIA's own assembler: `PTXAS` is its path.
 #[test]
 #[ignore = "needs ptxas: PTXAS=... cargo test -p devarray-cuda --test fake reductions_assemble -- --ignored"]
 fn reductions_assemble() {
-    let ptxas = std::env::var_os("PTXAS").expect("PTXAS is the path of ptxas");
     let fake = Fake::new();
-    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
-    let stream = device.open_stream().unwrap();
+    let (device, stream) = open(&fake);
     for which in 0..150 {
-        Reduced::random(&mut Dice(which), 2_000).run(&device, &stream);
+        Reduced::random(&mut Rng::new(which), 2_000).run(&device, &stream);
     }
-    let texts = fake.state(|state| std::mem::take(&mut state.written));
-    let folder = tempfile::tempdir().unwrap();
-    for (nth, text) in texts.iter().enumerate() {
-        let (from, to) = (folder.path().join("a.ptx"), folder.path().join("a.cubin"));
-        std::fs::write(&from, text).unwrap();
-        let target = ["sm_70", "sm_80", "sm_90"][nth % 3];
-        let mut command = std::process::Command::new(&ptxas);
-        let output = command.arg(format!("-arch={target}")).arg(&from).arg("-o").arg(&to).output().unwrap();
-        assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
-    }
-    println!("{} texts", texts.len());
+    assemble(&fake);
+    close(&fake, device, stream);
 }

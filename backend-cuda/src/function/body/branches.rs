@@ -113,7 +113,7 @@ impl Body<'_> {
             results.push(registers);
             if nth > 0 {
                 let next = register(known, branch.condition);
-                conditions = text.set(Bank::Predicate, join, format_args!("{conditions}, {next}"));
+                conditions = text.test(join, format_args!("{conditions}, {next}"));
             }
         }
         let end = text.label();

@@ -3,11 +3,10 @@
 use devarray::function::primitive::{Instruction, Program};
 
 use crate::function::{
-    access::{Loaded, element, load_one, load_span, store_span},
+    access::{Loaded, load, load_span, load_uniform, store_span, unpacked},
     body::{Body, Differs, Known},
     class::{Access, Class, Words},
     index::{divided, moved, moved_by, rows, thread},
-    problem::Kind,
     quick::Quick,
     text::{Bank, Reg, Text},
 };
@@ -36,19 +35,18 @@ pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize
     let mut text = Text::default();
     let exit = text.label();
     let number = thread(&mut text);
-    let threads = text.parameter_high(words.pieces());
-    let beyond = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{number}, {threads}"));
-    text.line(format_args!("@{beyond} bra {exit}"));
+    let threads = text.parameter_high(words.pieces);
+    text.branch_if("setp.ge.u32", format_args!("{number}, {threads}"), &exit);
     let (row, piece) = if class.outer == 0 {
         (None, number)
     } else {
-        let (row, piece) = divided(&mut text, number, words.pieces_divider(), words.pieces());
+        let (row, piece) = divided(&mut text, number, words.pieces_divider, words.pieces);
         (Some(row), piece)
     };
     let rows = rows(&mut text, class, words, row);
 
-    let mut body = Body::new(program, words.scalars(), |instruction| differs(class, instruction));
-    body.common(&mut text, |text, instruction| kernel.uniform(text, &rows, instruction));
+    let mut body = Body::new(program, words.scalars, |instruction| differs(class, instruction));
+    body.common(&mut text, |text, instruction| load_uniform(text, class, &rows, instruction));
 
     if vector == 1 && deal == 1 {
         kernel.one(&mut text, &body, &rows, piece, None);
@@ -57,7 +55,7 @@ pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize
     }
     text.place(&exit);
     text.line(format_args!("ret"));
-    text.finish(words.count(), 0)
+    text.finish(words.count, 0)
 }
 
 /// How what an instruction reads differs within a thread.
@@ -69,44 +67,21 @@ pub(in crate::function) fn differs(class: &Class, instruction: Instruction) -> D
     }
 }
 
-/// Memory that nobody writes during a launch may be read through the cache that does not see
-/// writes.
-pub(in crate::function) fn space(kind: Kind) -> &'static str {
-    if matches!(kind, Kind::Input(..)) { "global.nc" } else { "global" }
-}
-
 impl Kernel<'_> {
-    fn operand(&self, instruction: Instruction) -> usize {
-        let found = self.class.operands.iter().position(|(kind, _)| kind.is_read_by(instruction));
-        found.expect("what a program reads is an operand")
-    }
-
-    /// What all elements of a thread read.
-    fn uniform(&self, text: &mut Text, rows: &[Reg], instruction: Instruction) -> Reg {
-        let operand = self.operand(instruction);
-        let kind = self.class.operands[operand].0;
-        match kind.element_type() {
-            Some(element_type) => {
-                load_one(text, space(kind), element_type, format_args!("{}", rows[operand]))
-            }
-            None => rows[operand],
-        }
-    }
-
     /// Several elements: all of them at once; those at an end of a row one after the other.
     fn many(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], piece: Reg) {
         let (tail, done) = (text.label(), text.label());
-        let extent = text.parameter(Bank::B32, self.words.extent());
-        let lead = text.parameter_high(self.words.extent());
-        let scaled = text.set(Bank::B32, "mul.lo.s32", format_args!("{piece}, {}", self.vector));
-        let first = text.set(Bank::B32, "sub.s32", format_args!("{scaled}, {lead}"));
-        let end = text.set(Bank::B32, "add.s32", format_args!("{first}, {}", self.vector));
+        let extent = text.parameter(Bank::B32, self.words.extent);
+        let lead = text.parameter_high(self.words.extent);
+        let scaled = text.set32("mul.lo.s32", format_args!("{piece}, {}", self.vector));
+        let first = text.set32("sub.s32", format_args!("{scaled}, {lead}"));
+        let end = text.set32("add.s32", format_args!("{first}, {}", self.vector));
         // Picked elements are loaded with what lies between them, so another one has to follow.
         let picked = self.class.operands.iter().any(|(_, access)| matches!(access, Access::Picked { .. }));
         let above = if picked { "setp.ge.s32" } else { "setp.gt.s32" };
-        let before = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{first}, 0"));
-        let beyond = text.set(Bank::Predicate, above, format_args!("{end}, {extent}"));
-        let partial = text.set(Bank::Predicate, "or.pred", format_args!("{before}, {beyond}"));
+        let before = text.test("setp.lt.s32", format_args!("{first}, 0"));
+        let beyond = text.test(above, format_args!("{end}, {extent}"));
+        let partial = text.test("or.pred", format_args!("{before}, {beyond}"));
         text.line(format_args!("@{partial} bra {tail}"));
         let divisions = body.quick_divisions() * self.vector * self.deal;
         if divisions > 0 {
@@ -124,11 +99,10 @@ impl Kernel<'_> {
         }
 
         text.place(&tail);
-        let at = text.set(Bank::B32, "max.s32", format_args!("{first}, 0"));
-        let end = text.set(Bank::B32, "min.s32", format_args!("{end}, {extent}"));
+        let at = text.set32("max.s32", format_args!("{first}, 0"));
+        let end = text.set32("min.s32", format_args!("{end}, {extent}"));
         let again = text.label();
-        let none = text.set(Bank::Predicate, "setp.ge.s32", format_args!("{at}, {end}"));
-        text.line(format_args!("@{none} bra {done}"));
+        text.branch_if("setp.ge.s32", format_args!("{at}, {end}"), &done);
         text.place(&again);
         self.one(text, body, rows, at, Some((&again, end)));
         text.place(&done);
@@ -149,7 +123,7 @@ impl Kernel<'_> {
                 continue;
             }
             let short = self.short(text, operand, addresses[operand]);
-            loaded.push(short.into_iter().map(|address| vec![alone(text, kind, address)]).collect());
+            loaded.push(short.into_iter().map(|address| vec![load(text, kind, address, None)]).collect());
         }
         let lines = self.lines(text, body, &loaded, None);
         let results = self.results(text, body, &loaded, &lines, (1, None));
@@ -160,8 +134,7 @@ impl Kernel<'_> {
         }
         if let Some((again, end)) = until {
             text.line(format_args!("add.s32 {at}, {at}, 1"));
-            let more = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{at}, {end}"));
-            text.line(format_args!("@{more} bra {again}"));
+            text.branch_if("setp.lt.s32", format_args!("{at}, {end}"), again);
         }
     }
 
@@ -214,7 +187,7 @@ impl Kernel<'_> {
         if self.deal > 1 {
             let stride = text.parameter(Bank::B64, self.words.other(operand));
             for before in 0..self.deal - 1 {
-                let next = text.set(Bank::B64, "add.s64", format_args!("{}, {stride}", all[before]));
+                let next = text.set64("add.s64", format_args!("{}, {stride}", all[before]));
                 all.push(next);
             }
         }
@@ -226,7 +199,7 @@ impl Kernel<'_> {
         let (kind, access) = self.class.operands[operand];
         let (vector, bytes) = (self.vector, kind.len_bytes());
         if access == Access::Counted {
-            let number = |at| Loaded::Whole(text.set(Bank::B64, "mov.b64", format_args!("{at}")));
+            let number = |at| Loaded::Whole(text.set64("mov.b64", format_args!("{at}")));
             return vec![(0..vector).map(number).collect()];
         }
         let Some(element_type) = kind.element_type() else {
@@ -234,14 +207,14 @@ impl Kernel<'_> {
         };
         let spans = |text: &mut Text, address: Reg, count: usize, width: u8| -> Elements {
             let starts = self.short(text, operand, address);
-            let load = |address| load_span(text, space(kind), element_type, address, count, width.into());
+            let load = |address| load_span(text, kind.space(), element_type, address, count, width.into());
             starts.into_iter().map(load).collect()
         };
         match access {
             Access::Uniform => Vec::new(),
             Access::Each => {
                 let starts = self.short(text, operand, row);
-                starts.into_iter().map(|address| vec![alone(text, kind, address); vector]).collect()
+                starts.into_iter().map(|address| vec![load(text, kind, address, None); vector]).collect()
             }
             Access::Span { width } => {
                 let address = moved_by(text, row, first, bytes);
@@ -249,13 +222,13 @@ impl Kernel<'_> {
             }
             Access::Row { width } => {
                 let address = moved_by(text, row, first, bytes);
-                let loaded = load_span(text, space(kind), element_type, address, vector, width.into());
+                let loaded = load_span(text, kind.space(), element_type, address, vector, width.into());
                 vec![loaded; self.deal]
             }
             Access::Reversed { width } => {
                 let address = moved_by(text, row, first, -bytes);
                 let back = bytes * (signed(vector) - 1);
-                let address = text.set(Bank::B64, "add.s64", format_args!("{address}, {}", -back));
+                let address = text.set64("add.s64", format_args!("{address}, {}", -back));
                 let mut loaded = spans(text, address, vector, width);
                 loaded.iter_mut().for_each(|span| span.reverse());
                 loaded
@@ -271,10 +244,10 @@ impl Kernel<'_> {
                 let mut address = moved_by(text, row, first, bytes * signed(deal));
                 if backwards {
                     let back = bytes * (signed(deal) - 1);
-                    address = text.set(Bank::B64, "add.s64", format_args!("{address}, {}", -back));
+                    address = text.set64("add.s64", format_args!("{address}, {}", -back));
                 }
                 let count = vector * deal;
-                let loaded = load_span(text, space(kind), element_type, address, count, width.into());
+                let loaded = load_span(text, kind.space(), element_type, address, count, width.into());
                 let short = |at: usize| if backwards { deal - 1 - at } else { at };
                 (0..deal).map(|at| (0..vector).map(|v| loaded[v * deal + short(at)]).collect()).collect()
             }
@@ -294,9 +267,9 @@ impl Kernel<'_> {
             let mut line = Vec::new();
             for at in 0..self.vector {
                 if at > 0 {
-                    address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                    address = text.set64("add.s64", format_args!("{address}, {stride}"));
                 }
-                line.push(alone(text, kind, address));
+                line.push(load(text, kind, address, None));
             }
             all.push(line);
         }
@@ -343,7 +316,7 @@ impl Kernel<'_> {
         loaded: &[Elements],
         (short, at): (usize, usize),
     ) -> Reg {
-        let operand = self.operand(instruction);
+        let operand = self.class.operand(instruction);
         unpacked(text, self.class.operands[operand].0, loaded[operand][short][at])
     }
 }
@@ -351,22 +324,4 @@ impl Kernel<'_> {
 /// A count of elements of a thread, to move addresses by.
 fn signed(count: usize) -> i64 {
     count.cast_signed() as i64
-}
-
-/// One element at an address; of a position, the address itself.
-fn alone(text: &mut Text, kind: Kind, address: Reg) -> Loaded {
-    match kind.element_type() {
-        Some(element_type) => {
-            let mut loaded = load_span(text, space(kind), element_type, address, 1, 1);
-            loaded.swap_remove(0)
-        }
-        None => Loaded::Whole(address),
-    }
-}
-
-fn unpacked(text: &mut Text, kind: Kind, loaded: Loaded) -> Reg {
-    match (kind.element_type(), loaded) {
-        (Some(element_type), loaded) => element(text, element_type, loaded),
-        (None, Loaded::Whole(register) | Loaded::Part { word: register, .. }) => register,
-    }
 }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::function::{
     class::Class,
-    index::divided,
+    index::{divided, numbers},
     text::{BLOCK, Bank, Reg, Text},
 };
 use lanes::{Addresses, add};
@@ -30,8 +30,8 @@ const WARP: usize = 32;
 const RESIDENT: u32 = 4;
 
 /// How a block is divided. All are powers of two.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Division {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::function) struct Division {
     /// Threads side by side.
     pub(super) across: usize,
     /// Lanes of a thread.
@@ -75,29 +75,29 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
     let words = site.words;
     let mut text = Text::default();
     text.resident(RESIDENT);
-    let (block, thread) = Site::numbers(&mut text);
-    let (rest, tile) = divided(&mut text, block, words.across_divider(), words.across());
-    let segment = text.set(Bank::B32, "shr.u32", format_args!("{rest}, {}", split.trailing_zeros()));
-    let share = text.set(Bank::B32, "and.b32", format_args!("{rest}, {}", split - 1));
+    let (block, thread) = numbers(&mut text);
+    let (rest, tile) = divided(&mut text, block, words.across_divider, words.across);
+    let segment = text.set32("shr.u32", format_args!("{rest}, {}", split.trailing_zeros()));
+    let share = text.set32("and.b32", format_args!("{rest}, {}", split - 1));
     let start = site.start(&mut text, segment, Combine::SEGMENT);
-    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{tile}, {across}"));
-    let beside = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", across - 1));
-    let column = text.set(Bank::B32, "add.u32", format_args!("{first}, {beside}"));
-    let columns = text.parameter(Bank::B32, words.columns());
-    let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{column}, {columns}"));
+    let first = text.set32("mul.lo.u32", format_args!("{tile}, {across}"));
+    let beside = text.set32("and.b32", format_args!("{thread}, {}", across - 1));
+    let column = text.set32("add.u32", format_args!("{first}, {beside}"));
+    let columns = text.parameter(Bank::B32, words.columns);
+    let inside = text.test("setp.lt.u32", format_args!("{column}, {columns}"));
     let len = site.len(&mut text, start, Combine::SEGMENT, inside);
     // Threads beyond the end go along with the others, without elements.
-    let row = text.set(Bank::B32, "selp.b32", format_args!("{column}, 0, {inside}"));
+    let row = text.set32("selp.b32", format_args!("{column}, 0, {inside}"));
     let rows = site.row(&mut text, row);
 
     let group_bits = across.max(WARP).trailing_zeros();
-    let group = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {group_bits}"));
-    let lane = text.set(Bank::B32, "mad.lo.u32", format_args!("{share}, {groups}, {group}"));
-    let mut lane = text.set(Bank::B32, "mul.lo.u32", format_args!("{lane}, {}", lanes * near));
+    let group = text.set32("shr.u32", format_args!("{thread}, {group_bits}"));
+    let lane = text.set32("mad.lo.u32", format_args!("{share}, {groups}, {group}"));
+    let mut lane = text.set32("mul.lo.u32", format_args!("{lane}, {}", lanes * near));
     if near > 1 {
-        let of_warp = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", WARP - 1));
-        let nth = text.set(Bank::B32, "shr.u32", format_args!("{of_warp}, {}", across.trailing_zeros()));
-        lane = text.set(Bank::B32, "add.u32", format_args!("{lane}, {nth}"));
+        let of_warp = text.set32("and.b32", format_args!("{thread}, {}", WARP - 1));
+        let nth = text.set32("shr.u32", format_args!("{of_warp}, {}", across.trailing_zeros()));
+        lane = text.set32("add.u32", format_args!("{lane}, {nth}"));
     }
     let parts = walk(&mut text, &site, &rows, &Place { start, len, lane }, division);
 
@@ -106,47 +106,42 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
     let shared = Shared { slots: across * vector * groups };
     if groups == 1 {
         text.line(format_args!("@!{inside} bra {exit}"));
-        let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{row}, {vector}"));
+        let first = text.set32("mul.lo.u32", format_args!("{row}, {vector}"));
         let mut result = rows[0];
         for (nth, part) in parts.into_iter().enumerate() {
             if nth > 0 {
                 let stride = text.parameter(Bank::B64, words.column(0));
-                result = text.set(Bank::B64, "add.s64", format_args!("{result}, {stride}"));
+                result = text.set64("add.s64", format_args!("{result}, {stride}"));
             }
-            let unit = text.set(Bank::B32, "add.u32", format_args!("{first}, {nth}"));
+            let unit = text.set32("add.u32", format_args!("{first}, {nth}"));
             end.conclude(&mut text, part, unit, result);
         }
     } else {
         // The parts of a column lie side by side.
-        let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{beside}, {beside}"));
+        let leads = text.test("setp.eq.u32", format_args!("{beside}, {beside}"));
         if near > 1 {
-            let of_warp = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", WARP - 1));
+            let of_warp = text.set32("and.b32", format_args!("{thread}, {}", WARP - 1));
             text.line(format_args!("setp.lt.u32 {leads}, {of_warp}, {across}"));
         }
-        let slot = text.set(Bank::B32, "mad.lo.u32", format_args!("{beside}, {}, {group}", vector * groups));
+        let slot = text.set32("mad.lo.u32", format_args!("{beside}, {}, {group}", vector * groups));
         for (nth, &part) in parts.iter().enumerate() {
-            let slot = text.set(Bank::B32, "add.u32", format_args!("{slot}, {}", nth * groups));
-            text.guard(Some(leads));
-            site.combining.store_shared(&mut text, shared, slot, part);
-            text.guard(None);
+            let slot = text.set32("add.u32", format_args!("{slot}, {}", nth * groups));
+            text.guarded(leads, |text| site.combining.store_shared(text, shared, slot, part));
         }
         text.line(format_args!("bar.sync 0"));
         for round in 0..(across * vector).div_ceil(BLOCK as usize) {
-            let nth = text.set(Bank::B32, "add.u32", format_args!("{thread}, {}", round * BLOCK as usize));
+            let nth = text.set32("add.u32", format_args!("{thread}, {}", round * BLOCK as usize));
             if across * vector < BLOCK as usize {
-                let beyond =
-                    text.set(Bank::Predicate, "setp.ge.u32", format_args!("{nth}, {}", across * vector));
-                text.line(format_args!("@{beyond} bra {exit}"));
+                text.branch_if("setp.ge.u32", format_args!("{nth}, {}", across * vector), &exit);
             }
-            let unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{first}, {vector}, {nth}"));
-            let row = text.set(Bank::B32, "shr.u32", format_args!("{unit}, {}", vector.trailing_zeros()));
-            let beyond = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{row}, {columns}"));
-            text.line(format_args!("@{beyond} bra {exit}"));
-            let slot = text.set(Bank::B32, "mul.lo.u32", format_args!("{nth}, {groups}"));
+            let unit = text.set32("mad.lo.u32", format_args!("{first}, {vector}, {nth}"));
+            let row = text.set32("shr.u32", format_args!("{unit}, {}", vector.trailing_zeros()));
+            text.branch_if("setp.ge.u32", format_args!("{row}, {columns}"), &exit);
+            let slot = text.set32("mul.lo.u32", format_args!("{nth}, {groups}"));
             let parts = site.combining.load_shared(&mut text, shared, slot, groups);
             let part = site.combining.tree(&mut text, parts);
             let result = site.row_of_result(&mut text, row);
-            let within = text.set(Bank::B32, "and.b32", format_args!("{unit}, {}", vector - 1));
+            let within = text.set32("and.b32", format_args!("{unit}, {}", vector - 1));
             let result = moved(&mut text, result, within, words.column(0));
             end.conclude(&mut text, part, unit, result);
         }
@@ -172,11 +167,11 @@ impl Ending<'_> {
     fn conclude(&self, text: &mut Text, part: Part, column: Reg, result: Reg) {
         let mut unit = column;
         if self.site.kernel.segmented {
-            let segments = text.parameter(Bank::B32, self.site.words.segments());
-            unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{unit}, {segments}, {}", self.segment));
+            let segments = text.parameter(Bank::B32, self.site.words.segments);
+            unit = text.set32("mad.lo.u32", format_args!("{unit}, {segments}, {}", self.segment));
         }
         if self.split > 1 {
-            unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{unit}, {}, {}", self.split, self.share));
+            unit = text.set32("mad.lo.u32", format_args!("{unit}, {}, {}", self.split, self.share));
         }
         self.site.conclude(text, part, self.start, unit, result);
     }
@@ -199,15 +194,15 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
         Vec::new()
     };
     let all = new(text);
-    let count = text.set(Bank::B32, "mov.b32", format_args!("0"));
-    let lane = text.set(Bank::B32, "mov.b32", format_args!("{}", place.lane));
+    let count = text.set32("mov.b32", format_args!("0"));
+    let lane = text.set32("mov.b32", format_args!("{}", place.lane));
     let from = Addresses::new(text, site, rows, place, near);
     let again = text.label();
     text.place(&again);
 
     let sums: Vec<Vec<Part>> = (0..at_once)
         .map(|nth| {
-            let at = text.set(Bank::B32, "add.u32", format_args!("{lane}, {}", nth * near));
+            let at = text.set32("add.u32", format_args!("{lane}, {}", nth * near));
             (0..vector).map(|_| site.neutral(text, at)).collect()
         })
         .collect();
@@ -231,9 +226,8 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
         }
         for (level, before) in stack.iter().enumerate() {
             let join = text.label();
-            let bit = text.set(Bank::B32, "and.b32", format_args!("{count}, {}", 1 << level));
-            let set = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bit}, 0"));
-            text.line(format_args!("@{set} bra {join}"));
+            let bit = text.set32("and.b32", format_args!("{count}, {}", 1 << level));
+            text.branch_if("setp.ne.u32", format_args!("{bit}, 0"), &join);
             before.iter().zip(&all).for_each(|(&to, &total)| assign(text, to, total));
             text.line(format_args!("bra {pushed}"));
             text.place(&join);
@@ -250,8 +244,7 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
         }
     }
     text.line(format_args!("add.u32 {count}, {count}, 1"));
-    let more = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{count}, {rounds}"));
-    text.line(format_args!("@{more} bra {again}"));
+    text.branch_if("setp.lt.u32", format_args!("{count}, {rounds}"), &again);
     if combining.has_order() {
         return all;
     }
@@ -261,11 +254,5 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
 /// A part with those of the threads of the warp that have the same column, which the first of them
 /// knows.
 fn nearby(text: &mut Text, site: &Site<'_>, part: Part, across: usize) -> Part {
-    let (mut part, mut by) = (part, across);
-    while by < WARP {
-        let other = site.combining.shuffled(text, "down", part, by);
-        part = site.combining.combined(text, part, other);
-        by *= 2;
-    }
-    part
+    site.combining.in_warp(text, "down", part, across..WARP).0
 }

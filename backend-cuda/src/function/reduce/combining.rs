@@ -18,6 +18,11 @@ pub(super) struct Part {
     pub(super) index: Option<Reg>,
 }
 
+/// Whether a position is asked for.
+pub(super) fn is_of_position(combine: Combine) -> bool {
+    matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
+}
+
 /// How parts of elements of one type are combined.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Combining {
@@ -30,9 +35,8 @@ pub(super) struct Combining {
 impl Combining {
     /// `whole`: indices count the elements of a row, not of a segment.
     pub(super) fn new(combine: Combine, element_type: ElementType, whole: bool) -> Self {
-        let of_position = matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum);
         let bank = if whole { Bank::B64 } else { Bank::B32 };
-        Self { combine, element_type, index: of_position.then_some(bank) }
+        Self { combine, element_type, index: is_of_position(combine).then_some(bank) }
     }
 
     fn is_sum(self) -> bool {
@@ -116,7 +120,7 @@ impl Combining {
         }
         let nan = self.last_key(self.greater());
         match self.element_type {
-            ElementType::Bool => text.set(Bank::B32, "selp.b32", format_args!("1, 0, {element}")),
+            ElementType::Bool => text.set32("selp.b32", format_args!("1, 0, {element}")),
             ElementType::F32 | ElementType::F64 => {
                 let (bank, bits, zero) = if element.bank == Bank::F32 {
                     (Bank::B32, 32, "0f00000000")
@@ -124,11 +128,7 @@ impl Combining {
                     (Bank::B64, 64, "0d0000000000000000")
                 };
                 let name = element.bank.type_name();
-                let number = text.set(
-                    Bank::Predicate,
-                    &format!("setp.num.{name}"),
-                    format_args!("{element}, {element}"),
-                );
+                let number = text.test(&format!("setp.num.{name}"), format_args!("{element}, {element}"));
                 // Zeros of either sign are equal where the position is asked for.
                 let value = match self.index {
                     Some(_) => {
@@ -141,25 +141,21 @@ impl Combining {
                 text.set(bank, &format!("selp.b{bits}"), format_args!("{key}, {nan}, {number}"))
             }
             ElementType::F16 | ElementType::BF16 => {
-                let magnitude = text.set(Bank::B32, "and.b32", format_args!("{element}, 0x7fff"));
-                let number = text.set(
-                    Bank::Predicate,
-                    "setp.le.u32",
-                    format_args!("{magnitude}, {}", self.infinity()),
-                );
-                let signed = text.set(Bank::B32, "bfe.s32", format_args!("{element}, 0, 16"));
+                let magnitude = text.set32("and.b32", format_args!("{element}, 0x7fff"));
+                let number = text.test("setp.le.u32", format_args!("{magnitude}, {}", self.infinity()));
+                let signed = text.set32("bfe.s32", format_args!("{element}, 0, 16"));
                 let mut key = turned_half(text, signed);
                 if self.index.is_some() {
-                    let zero = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{magnitude}, 0"));
-                    key = text.set(Bank::B32, "selp.b32", format_args!("0, {key}, {zero}"));
+                    let zero = text.test("setp.eq.u32", format_args!("{magnitude}, 0"));
+                    key = text.set32("selp.b32", format_args!("0, {key}, {zero}"));
                 }
-                text.set(Bank::B32, "selp.b32", format_args!("{key}, {nan}, {number}"))
+                text.set32("selp.b32", format_args!("{key}, {nan}, {number}"))
             }
             // Only the low bits of a narrow integer count.
-            ElementType::I8 => text.set(Bank::B32, "bfe.s32", format_args!("{element}, 0, 8")),
-            ElementType::I16 => text.set(Bank::B32, "bfe.s32", format_args!("{element}, 0, 16")),
-            ElementType::U8 => text.set(Bank::B32, "and.b32", format_args!("{element}, 0xff")),
-            ElementType::U16 => text.set(Bank::B32, "and.b32", format_args!("{element}, 0xffff")),
+            ElementType::I8 => text.set32("bfe.s32", format_args!("{element}, 0, 8")),
+            ElementType::I16 => text.set32("bfe.s32", format_args!("{element}, 0, 16")),
+            ElementType::U8 => text.set32("and.b32", format_args!("{element}, 0xff")),
+            ElementType::U16 => text.set32("and.b32", format_args!("{element}, 0xffff")),
             _ => element,
         }
     }
@@ -180,15 +176,14 @@ impl Combining {
         }
         let nan = self.last_key(self.greater());
         match self.element_type {
-            ElementType::Bool => text.set(Bank::Predicate, "setp.ne.u32", format_args!("{key}, 0")),
+            ElementType::Bool => text.test("setp.ne.u32", format_args!("{key}, 0")),
             ElementType::F32 | ElementType::F64 => {
                 let (bank, bits, canonical) = if key.bank == Bank::B32 {
                     (Bank::F32, 32, "0x7fc00000")
                 } else {
                     (Bank::F64, 64, "0x7ff8000000000000")
                 };
-                let is_nan =
-                    text.set(Bank::Predicate, &format!("setp.eq.u{bits}"), format_args!("{key}, {nan}"));
+                let is_nan = text.test(&format!("setp.eq.u{bits}"), format_args!("{key}, {nan}"));
                 let raw = turned(text, key);
                 let raw = text.set(
                     key.bank,
@@ -199,10 +194,10 @@ impl Combining {
             }
             ElementType::F16 | ElementType::BF16 => {
                 let canonical = if self.element_type == ElementType::F16 { 0x7e00 } else { 0x7fc0 };
-                let is_nan = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{key}, {nan}"));
+                let is_nan = text.test("setp.eq.u32", format_args!("{key}, {nan}"));
                 let signed = turned_half(text, key);
-                let raw = text.set(Bank::B32, "and.b32", format_args!("{signed}, 0xffff"));
-                text.set(Bank::B32, "selp.b32", format_args!("{canonical:#x}, {raw}, {is_nan}"))
+                let raw = text.set32("and.b32", format_args!("{signed}, 0xffff"));
+                text.set32("selp.b32", format_args!("{canonical:#x}, {raw}, {is_nan}"))
             }
             _ => key,
         }
@@ -250,18 +245,16 @@ impl Combining {
         let (Some(index_a), Some(index_b)) = (a.index, b.index) else { return a };
         let (key, wide) = (self.key(), if index_a.bank == Bank::B64 { "s64" } else { "s32" });
         let before = self.before(text, b.value, a.value);
-        let same =
-            text.set(Bank::Predicate, &format!("setp.eq.{key}"), format_args!("{}, {}", b.value, a.value));
-        let earlier =
-            text.set(Bank::Predicate, &format!("setp.lt.{wide}"), format_args!("{index_b}, {index_a}"));
-        let tie = text.set(Bank::Predicate, "and.pred", format_args!("{same}, {earlier}"));
-        let takes = text.set(Bank::Predicate, "or.pred", format_args!("{before}, {tie}"));
+        let same = text.test(&format!("setp.eq.{key}"), format_args!("{}, {}", b.value, a.value));
+        let earlier = text.test(&format!("setp.lt.{wide}"), format_args!("{index_b}, {index_a}"));
+        let tie = text.test("and.pred", format_args!("{same}, {earlier}"));
+        let takes = text.test("or.pred", format_args!("{before}, {tie}"));
         chosen(text, takes, b, a)
     }
 
     fn before(self, text: &mut Text, a: Reg, b: Reg) -> Reg {
         let by = if self.greater() { "gt" } else { "lt" };
-        text.set(Bank::Predicate, &format!("setp.{by}.{}", self.key()), format_args!("{a}, {b}"))
+        text.test(&format!("setp.{by}.{}", self.key()), format_args!("{a}, {b}"))
     }
 
     /// Both, where all indices of the first precede that of the second, or the first is neutral
@@ -275,17 +268,24 @@ impl Combining {
     }
 
     /// Neighbours in pairs, the results again, until one is left.
-    pub(super) fn tree(self, text: &mut Text, mut parts: Vec<Part>) -> Part {
-        while parts.len() > 1 {
-            parts = parts
-                .chunks(2)
-                .map(|pair| match *pair {
-                    [a, b] => self.combined(text, a, b),
-                    _ => pair[0],
-                })
-                .collect();
+    pub(super) fn tree(self, text: &mut Text, parts: Vec<Part>) -> Part {
+        let levels = self.levels(text, parts, 1);
+        levels[levels.len() - 1][0]
+    }
+
+    /// Parts, what pairs of them combine to, pairs of these, and so on, until at most so many are
+    /// left.
+    pub(super) fn levels(self, text: &mut Text, parts: Vec<Part>, left: usize) -> Vec<Vec<Part>> {
+        let mut levels = vec![parts];
+        while let Some(below) = levels.last().filter(|level| level.len() > left) {
+            let pair = |pair: &[Part]| match *pair {
+                [a, b] => self.combined(text, a, b),
+                _ => pair[0],
+            };
+            let level = below.chunks(2).map(pair).collect();
+            levels.push(level);
         }
-        parts[0]
+        levels
     }
 }
 
@@ -317,7 +317,7 @@ fn turned(text: &mut Text, bits: Reg) -> Reg {
 
 /// The same, of 16 bits that are extended by their sign.
 fn turned_half(text: &mut Text, bits: Reg) -> Reg {
-    let sign = text.set(Bank::B32, "shr.s32", format_args!("{bits}, 31"));
-    let mask = text.set(Bank::B32, "and.b32", format_args!("{sign}, 0x7fff"));
-    text.set(Bank::B32, "xor.b32", format_args!("{bits}, {mask}"))
+    let sign = text.set32("shr.s32", format_args!("{bits}, 31"));
+    let mask = text.set32("and.b32", format_args!("{sign}, 0x7fff"));
+    text.set32("xor.b32", format_args!("{bits}, {mask}"))
 }

@@ -1,5 +1,7 @@
 //! Parts that go from thread to thread: in a warp by exchange, in a block through shared memory.
 
+use std::ops::Range;
+
 use super::combining::{Combining, Part};
 use crate::function::text::{Bank, Reg, Text};
 
@@ -16,15 +18,34 @@ impl Combining {
         Part { value: shuffled(text, mode, part.value, by), index }
     }
 
+    /// A part with those of other threads of the warp: of the nearest, each of which has that of its
+    /// own then, and so on; and what came from each.
+    pub(super) fn in_warp(
+        self,
+        text: &mut Text,
+        mode: &str,
+        mut part: Part,
+        distances: Range<usize>,
+    ) -> (Part, Vec<Part>) {
+        let (mut by, mut others) = (distances.start, Vec::new());
+        while by < distances.end {
+            let other = self.shuffled(text, mode, part, by);
+            part = self.combined(text, part, other);
+            others.push(other);
+            by *= 2;
+        }
+        (part, others)
+    }
+
     /// The address of a slot in shared memory, of values and of indices.
     fn slot(self, text: &mut Text, shared: Shared, slot: Reg) -> (Reg, Option<Reg>) {
         let bytes = self.value_type().len_bytes();
-        let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
-        let value = text.set(Bank::B32, "mad.lo.s32", format_args!("{slot}, {bytes}, {tile}"));
+        let tile = text.set32("mov.u32", format_args!("tile"));
+        let value = text.set32("mad.lo.s32", format_args!("{slot}, {bytes}, {tile}"));
         let index = self.index.map(|bank| {
             let each = if bank == Bank::B64 { 8 } else { 4 };
-            let start = text.set(Bank::B32, "add.s32", format_args!("{tile}, {}", shared.slots * bytes));
-            text.set(Bank::B32, "mad.lo.s32", format_args!("{slot}, {each}, {start}"))
+            let start = text.set32("add.s32", format_args!("{tile}, {}", shared.slots * bytes));
+            text.set32("mad.lo.s32", format_args!("{slot}, {each}, {start}"))
         });
         (value, index)
     }
@@ -64,26 +85,26 @@ impl Combining {
 
 fn shuffled(text: &mut Text, mode: &str, from: Reg, by: usize) -> Reg {
     let word = |text: &mut Text, word: Reg| {
-        text.set(Bank::B32, &format!("shfl.sync.{mode}.b32"), format_args!("{word}, {by}, 31, -1"))
+        text.set32(&format!("shfl.sync.{mode}.b32"), format_args!("{word}, {by}, 31, -1"))
     };
     match from.bank {
         Bank::B64 => {
-            let low = text.set(Bank::B32, "cvt.u32.u64", format_args!("{from}"));
-            let high = text.set(Bank::B64, "shr.u64", format_args!("{from}, 32"));
-            let high = text.set(Bank::B32, "cvt.u32.u64", format_args!("{high}"));
+            let low = text.set32("cvt.u32.u64", format_args!("{from}"));
+            let high = text.set64("shr.u64", format_args!("{from}, 32"));
+            let high = text.set32("cvt.u32.u64", format_args!("{high}"));
             let (low, high) = (word(text, low), word(text, high));
-            let low = text.set(Bank::B64, "cvt.u64.u32", format_args!("{low}"));
-            let high = text.set(Bank::B64, "cvt.u64.u32", format_args!("{high}"));
-            let high = text.set(Bank::B64, "shl.b64", format_args!("{high}, 32"));
-            text.set(Bank::B64, "or.b64", format_args!("{low}, {high}"))
+            let low = text.set64("cvt.u64.u32", format_args!("{low}"));
+            let high = text.set64("cvt.u64.u32", format_args!("{high}"));
+            let high = text.set64("shl.b64", format_args!("{high}, 32"));
+            text.set64("or.b64", format_args!("{low}, {high}"))
         }
         Bank::F64 => {
-            let bits = text.set(Bank::B64, "mov.b64", format_args!("{from}"));
+            let bits = text.set64("mov.b64", format_args!("{from}"));
             let bits = shuffled(text, mode, bits, by);
             text.set(Bank::F64, "mov.b64", format_args!("{bits}"))
         }
         Bank::F32 => {
-            let bits = text.set(Bank::B32, "mov.b32", format_args!("{from}"));
+            let bits = text.set32("mov.b32", format_args!("{from}"));
             let bits = word(text, bits);
             text.set(Bank::F32, "mov.b32", format_args!("{bits}"))
         }

@@ -7,7 +7,7 @@ use devarray::{
     function::{Combine, ElementType, primitive::Program},
 };
 
-use super::{normalize::Last, twice::First};
+use super::{columns::Division, normalize::Last, twice::First};
 
 /// What of a reduction decides the text, besides the program of the elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,18 +40,16 @@ pub(in crate::function) struct Kernel {
 pub(in crate::function) enum Form {
     /// `threads` combine a segment of a row, each of them 4 lanes side by side, whose elements are
     /// loaded at once where `vector` says so, `steps` times one after another.
-    Rows { threads: u16, steps: u16, vector: bool },
+    Rows { threads: usize, steps: usize, vector: bool },
     /// `threads` of a warp combine a short row, four elements each of `chunks` chunks, and `rows`
     /// of these at once.
-    Short { threads: u16, rows: u16, chunks: u16, vector: bool },
-    /// A thread combines `lanes` lanes one after another, `at_once` of them with `steps` elements
-    /// each at once, of each of `vector` columns; `across` threads lie side by side, and
-    /// `split` blocks share a segment. `single`: no lane has more than one element.
-    Columns { across: u16, lanes: u16, at_once: u16, steps: u16, vector: u16, split: u16, single: bool },
+    Short { threads: usize, rows: usize, chunks: usize, vector: bool },
+    /// Threads lie across rows.
+    Columns(Division),
     /// `threads` combine a row twice, of which they load four elements each, `loads` times.
-    Twice { threads: u16, loads: u16 },
+    Twice { threads: usize, loads: usize },
     /// `threads` compute `pieces` times 4 elements each of a running form, or the total of them.
-    Running { threads: u16, pieces: u16, what: Running },
+    Running { threads: usize, pieces: usize, what: Running },
 }
 
 /// What comes out of a pass of a running form.
@@ -66,65 +64,61 @@ pub(in crate::function) enum Running {
     Linked { form: ReduceForm },
 }
 
-/// Where things are in the parameter, in words of 8 bytes. Axes are counted from the innermost.
+/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first; the
+/// first of them is the result, or parts that are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {
     pub(super) operands: usize,
+    /// Address of indices that are stored beside parts.
+    pub(super) indices: usize,
+    /// Address of what precedes tiles.
+    pub(super) carry: usize,
+    /// Elements of a row.
+    pub(super) row_len: usize,
+    /// Number of units that threads are dealt to; above it, segments or tiles of a row.
+    pub(super) units: usize,
+    /// Divider by the latter, and segments or tiles of a row.
+    pub(super) segments_divider: usize,
+    pub(super) segments: usize,
+    /// Number of columns.
+    pub(super) columns: usize,
+    /// Blocks that lie side by side, and the divider by them.
+    pub(super) across: usize,
+    pub(super) across_divider: usize,
+    /// The first scalar of the program, and of the finish.
     pub(super) scalars: usize,
     pub(super) finish_scalars: usize,
+    /// The first word of axes.
+    axes: usize,
+    /// Number of axes that are kept, and that are reduced, the innermost being 0.
     pub(super) kept: usize,
     pub(super) reduced: usize,
 }
 
 impl Words {
-    /// Address of an operand's first element; the first is the result, or parts that are stored.
-    pub(super) const fn base(self, operand: usize) -> usize {
-        operand
-    }
-
-    /// Address of indices that are stored beside parts.
-    pub(super) const fn indices(self) -> usize {
-        self.operands
-    }
-
-    /// Address of what precedes tiles.
-    pub(super) const fn carry(self) -> usize {
-        self.operands + 1
-    }
-
-    /// Elements of a row.
-    pub(super) const fn row_len(self) -> usize {
-        self.operands + 2
-    }
-
-    /// Number of units that threads are dealt to; above it, segments or tiles of a row.
-    pub(super) const fn units(self) -> usize {
-        self.operands + 3
-    }
-
-    /// Divider by the latter.
-    pub(super) const fn segments_divider(self) -> usize {
-        self.operands + 4
-    }
-
-    /// Segments or tiles of a row.
-    pub(super) const fn segments(self) -> usize {
-        self.operands + 5
-    }
-
-    /// Number of columns.
-    pub(super) const fn columns(self) -> usize {
-        self.operands + 6
-    }
-
-    /// Blocks that lie side by side.
-    pub(super) const fn across(self) -> usize {
-        self.operands + 7
-    }
-
-    /// Divider by the latter.
-    pub(super) const fn across_divider(self) -> usize {
-        self.operands + 8
+    pub(super) const fn new(
+        operands: usize,
+        [scalars, finish_scalars]: [usize; 2],
+        [kept, reduced]: [usize; 2],
+    ) -> Self {
+        let first_scalar = 2 * operands + 9;
+        Self {
+            operands,
+            indices: operands,
+            carry: operands + 1,
+            row_len: operands + 2,
+            units: operands + 3,
+            segments_divider: operands + 4,
+            segments: operands + 5,
+            columns: operands + 6,
+            across: operands + 7,
+            across_divider: operands + 8,
+            scalars: first_scalar,
+            finish_scalars: first_scalar + scalars,
+            axes: first_scalar + scalars + finish_scalars,
+            kept,
+            reduced,
+        }
     }
 
     /// Stride of an operand from column to column.
@@ -132,19 +126,9 @@ impl Words {
         self.operands + 9 + operand
     }
 
-    /// The first scalar of the program.
-    pub(super) const fn scalars(self) -> usize {
-        2 * self.operands + 9
-    }
-
-    /// The first scalar of the finish.
-    pub(super) const fn finish_scalars(self) -> usize {
-        self.scalars() + self.scalars
-    }
-
     /// Divider by the extent of an axis that is kept; behind it, the extent and strides.
     pub(super) const fn kept(self, axis: usize) -> usize {
-        self.finish_scalars() + self.finish_scalars + axis * (2 + self.operands)
+        self.axes + axis * (2 + self.operands)
     }
 
     /// The same, of an axis that is reduced.

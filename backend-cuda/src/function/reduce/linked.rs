@@ -13,9 +13,13 @@
 use super::{
     combining::{Part, assign, chosen},
     exchange::Shared,
+    running::after,
     site::Site,
 };
-use crate::function::text::{BLOCK, Bank, Reg, Text};
+use crate::function::{
+    index::nth,
+    text::{BLOCK, Bank, Reg, Text},
+};
 
 const WARP: usize = 32;
 const WARPS: usize = BLOCK as usize / WARP;
@@ -32,22 +36,22 @@ pub(super) const WORDS: usize = OF_BLOCKS + 8;
 
 /// Where the number of the tile, and what precedes it, are in shared memory.
 fn place(text: &mut Text, site: &Site<'_>, shared: Shared, word: usize) -> Reg {
-    let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
+    let tile = text.set32("mov.u32", format_args!("tile"));
     let behind = 4 * (site.combining.shared_words(shared.slots) + word);
-    text.set(Bank::B32, "add.u32", format_args!("{tile}, {behind}"))
+    text.set32("add.u32", format_args!("{tile}, {behind}"))
 }
 
 /// The number of the block's tile: the next that no block has.
 pub(super) fn unit(text: &mut Text, site: &Site<'_>, shared: Shared, thread: Reg) -> Reg {
-    let address = text.parameter(Bank::B64, site.words.columns());
+    let address = text.parameter(Bank::B64, site.words.columns);
     let at = place(text, site, shared, 0);
-    let first = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{thread}, 0"));
+    let first = text.test("setp.eq.u32", format_args!("{thread}, 0"));
     text.guard(Some(first));
-    let unit = text.set(Bank::B32, "atom.global.add.u32", format_args!("[{address}], 1"));
+    let unit = text.set32("atom.global.add.u32", format_args!("[{address}], 1"));
     text.line(format_args!("st.shared.b32 [{at}], {unit}"));
     text.guard(None);
     text.line(format_args!("bar.sync 0"));
-    text.set(Bank::B32, "ld.shared.b32", format_args!("[{at}]"))
+    text.set32("ld.shared.b32", format_args!("[{at}]"))
 }
 
 /// Where a tile is.
@@ -70,28 +74,27 @@ pub(super) fn before(
 ) -> Part {
     let combining = site.combining;
     let Tile { unit, tile, thread, .. } = which;
-    let raw = site.words.carry();
-    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{thread}, 0"));
+    let raw = site.words.carry;
+    let other = text.test("setp.ne.u32", format_args!("{thread}, 0"));
     let others = text.label();
     text.line(format_args!("@{other} bra {others}"));
     let total = total(text);
     tell(text, raw, unit, total.value);
     // Mostly it is there already, and comes meanwhile.
     let group = Group::new(text, site, which);
-    let early = text.set(Bank::B64, "mov.b64", format_args!("0"));
-    let last = text.set(Bank::B32, "sub.u32", format_args!("{}, 1", group.unit));
-    let at = word(text, site.words.across(), last);
-    let later = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{}, 0", group.group));
+    let early = text.set64("mov.b64", format_args!("0"));
+    let last = text.set32("sub.u32", format_args!("{}, 1", group.unit));
+    let at = word(text, site.words.across, last);
+    let later = text.test("setp.ne.u32", format_args!("{}, 0", group.group));
     text.line(format_args!("@{later} ld.volatile.global.b64 {early}, [{at}]"));
     text.place(&others);
 
-    let nth = text.set(Bank::B32, "and.b32", format_args!("{tile}, {}", GROUP - 1));
+    let nth = text.set32("and.b32", format_args!("{tile}, {}", GROUP - 1));
     let part = combining.neutral(text);
     let none = text.label();
-    let behind = text.set(Bank::Predicate, "setp.gt.u32", format_args!("{thread}, {nth}"));
-    text.line(format_args!("@{behind} bra {none}"));
-    let back = text.set(Bank::B32, "sub.u32", format_args!("{nth}, {thread}"));
-    let earlier = text.set(Bank::B32, "sub.u32", format_args!("{unit}, {back}"));
+    text.branch_if("setp.gt.u32", format_args!("{thread}, {nth}"), &none);
+    let back = text.set32("sub.u32", format_args!("{nth}, {thread}"));
+    let earlier = text.set32("sub.u32", format_args!("{unit}, {back}"));
     let earlier = told(text, site, raw, earlier);
     assign(text, part, earlier);
     text.place(&none);
@@ -100,18 +103,18 @@ pub(super) fn before(
     let name = part.value.bank.type_name();
     let mut part = part;
     for level in 0..WARP.trailing_zeros() {
-        let start = text.set(Bank::B32, "and.b32", format_args!("{nth}, {}", GROUP - (2 << level)));
-        let is_left = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{thread}, {start}"));
+        let start = text.set32("and.b32", format_args!("{nth}, {}", GROUP - (2 << level)));
+        let is_left = text.test("setp.eq.u32", format_args!("{thread}, {start}"));
         let at = place(text, site, shared, OF_BLOCKS + level as usize);
         text.line(format_args!("@{is_left} st.shared.{name} [{at}], {}", part.value));
         let beside = combining.shuffled(text, "bfly", part, 1 << level);
         part = combining.combined(text, part, beside);
     }
-    let lane = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", WARP - 1));
-    let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{lane}, 0"));
-    let warp = text.set(Bank::B32, "shr.u32", format_args!("{thread}, 5"));
+    let lane = text.set32("and.b32", format_args!("{thread}, {}", WARP - 1));
+    let leads = text.test("setp.eq.u32", format_args!("{lane}, 0"));
+    let warp = text.set32("shr.u32", format_args!("{thread}, 5"));
     let at = place(text, site, shared, OF_WARPS);
-    let at = text.set(Bank::B32, "mad.lo.s32", format_args!("{warp}, 4, {at}"));
+    let at = text.set32("mad.lo.s32", format_args!("{warp}, 4, {at}"));
     text.line(format_args!("@{leads} st.shared.{name} [{at}], {}", part.value));
     text.line(format_args!("bar.sync 0"));
 
@@ -122,39 +125,28 @@ pub(super) fn before(
         let value = text.set(combining.bank(), &format!("ld.shared.{name}"), format_args!("[{at}]"));
         Part { value, index: None }
     };
-    let mut levels = vec![(0..WARPS).map(|warp| load(text, OF_WARPS + warp)).collect::<Vec<Part>>()];
-    while levels[levels.len() - 1].len() > 1 {
-        let below = levels[levels.len() - 1].clone();
-        levels.push(below.chunks(2).map(|pair| combining.combined(text, pair[0], pair[1])).collect());
-    }
+    let warps = (0..WARPS).map(|warp| load(text, OF_WARPS + warp)).collect();
+    let mut levels = combining.levels(text, warps, 1);
     let whole = levels.pop().expect("a level of one")[0];
     let mut before = of_groups(text, site, (group, early), nth, whole);
     for (level, totals) in levels.iter().enumerate().rev() {
         let size = WARP << level;
         let mut left = totals[0];
         for (pair, &total) in totals.iter().enumerate().step_by(2).skip(1) {
-            let behind = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{nth}, {}", pair * size));
+            let behind = text.test("setp.ge.u32", format_args!("{nth}, {}", pair * size));
             left = chosen(text, behind, total, left);
         }
-        before = with(text, site, before, left, (nth, size));
+        before = after(text, site, before, left, nth, size);
     }
     for level in (0..WARP.trailing_zeros()).rev() {
         let left = load(text, OF_BLOCKS + level as usize);
-        before = with(text, site, before, left, (nth, 1 << level));
+        before = after(text, site, before, left, nth, 1 << level);
     }
     let at = place(text, site, shared, BEFORE);
     text.line(format_args!("st.shared.{name} [{at}], {}", before.value));
     text.place(&others);
     text.line(format_args!("bar.sync 0"));
     load(text, BEFORE)
-}
-
-/// What precedes, with the block to the left if the number has the bit of its size.
-fn with(text: &mut Text, site: &Site<'_>, before: Part, left: Part, (nth, size): (Reg, usize)) -> Part {
-    let both = site.combining.combined(text, before, left);
-    let bit = text.set(Bank::B32, "and.b32", format_args!("{nth}, {size}"));
-    let set = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bit}, 0"));
-    chosen(text, set, both, before)
 }
 
 /// The group of a tile in its row, and among all.
@@ -167,11 +159,11 @@ struct Group {
 impl Group {
     fn new(text: &mut Text, site: &Site<'_>, which: Tile) -> Self {
         let shift = GROUP.trailing_zeros();
-        let group = text.set(Bank::B32, "shr.u32", format_args!("{}, {shift}", which.tile));
-        let tiles = text.parameter(Bank::B32, site.words.segments());
-        let groups = text.set(Bank::B32, "add.u32", format_args!("{tiles}, {}", GROUP - 1));
-        let groups = text.set(Bank::B32, "shr.u32", format_args!("{groups}, {shift}"));
-        let unit = text.set(Bank::B32, "mad.lo.u32", format_args!("{}, {groups}, {group}", which.row));
+        let group = text.set32("shr.u32", format_args!("{}, {shift}", which.tile));
+        let tiles = text.parameter(Bank::B32, site.words.segments);
+        let groups = text.set32("add.u32", format_args!("{tiles}, {}", GROUP - 1));
+        let groups = text.set32("shr.u32", format_args!("{groups}, {shift}"));
+        let unit = text.set32("mad.lo.u32", format_args!("{}, {groups}, {group}", which.row));
         Self { group, unit }
     }
 }
@@ -186,19 +178,17 @@ fn of_groups(
     whole: Part,
 ) -> Part {
     let combining = site.combining;
-    let (totals, befores) = (site.words.across(), site.words.across_divider());
+    let (totals, befores) = (site.words.across, site.words.across_divider);
     let ended = text.label();
-    let inner = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{nth}, {}", GROUP - 1));
-    text.line(format_args!("@{inner} bra {ended}"));
+    text.branch_if("setp.ne.u32", format_args!("{nth}, {}", GROUP - 1), &ended);
     let block = combining.neutral(text);
     assign(text, block, whole);
     let (again, ends) = (text.label(), text.label());
-    let size = text.set(Bank::B32, "mov.b32", format_args!("1"));
+    let size = text.set32("mov.b32", format_args!("1"));
     text.place(&again);
-    let bit = text.set(Bank::B32, "and.b32", format_args!("{group}, {size}"));
-    let right = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{bit}, 0"));
-    text.line(format_args!("@{right} bra {ends}"));
-    let left = text.set(Bank::B32, "sub.u32", format_args!("{unit}, {size}"));
+    let bit = text.set32("and.b32", format_args!("{group}, {size}"));
+    text.branch_if("setp.eq.u32", format_args!("{bit}, 0"), &ends);
+    let left = text.set32("sub.u32", format_args!("{unit}, {size}"));
     let left = told(text, site, totals, left);
     let both = combining.combined(text, left, block);
     assign(text, block, both);
@@ -210,25 +200,23 @@ fn of_groups(
 
     let before = Part { value: combining.identity(text), index: None };
     let known = text.label();
-    let first = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{group}, 0"));
+    let first = text.test("setp.eq.u32", format_args!("{group}, 0"));
     text.line(format_args!("@{first} bra {known}"));
-    let back = text.set(Bank::B32, "sub.u32", format_args!("{group}, 1"));
-    let start = text.set(Bank::B32, "and.b32", format_args!("{group}, {back}"));
+    let back = text.set32("sub.u32", format_args!("{group}, 1"));
+    let start = text.set32("and.b32", format_args!("{group}, {back}"));
     let alone = text.label();
-    let none = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{start}, 0"));
-    text.line(format_args!("@{none} bra {alone}"));
-    let behind = text.set(Bank::B32, "sub.u32", format_args!("{group}, {start}"));
-    let earlier = text.set(Bank::B32, "sub.u32", format_args!("{unit}, {behind}"));
+    text.branch_if("setp.eq.u32", format_args!("{start}, 0"), &alone);
+    let behind = text.set32("sub.u32", format_args!("{group}, {start}"));
+    let earlier = text.set32("sub.u32", format_args!("{unit}, {behind}"));
     let earlier = told(text, site, befores, earlier);
     assign(text, before, earlier);
     text.place(&alone);
-    let last = text.set(Bank::B32, "sub.u32", format_args!("{unit}, 1"));
+    let last = text.set32("sub.u32", format_args!("{unit}, 1"));
     let block = told_again(text, site, totals, last, Some(early));
     let both = combining.combined(text, before, block);
     assign(text, before, both);
     // Every tile of a group computes this sum; later groups read the one that the first tile wrote.
-    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{nth}, 0"));
-    text.line(format_args!("@{other} bra {known}"));
+    text.branch_if("setp.ne.u32", format_args!("{nth}, 0"), &known);
     tell(text, befores, unit, before.value);
     text.place(&known);
     before
@@ -236,8 +224,7 @@ fn of_groups(
 
 fn word(text: &mut Text, base: usize, unit: Reg) -> Reg {
     let base = text.parameter(Bank::B64, base);
-    let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
-    text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, 8, {base}"))
+    nth(text, base, unit, 8)
 }
 
 /// Waits for what a tile tells.
@@ -257,10 +244,9 @@ fn told_again(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: O
     text.place(&load);
     text.line(format_args!("ld.volatile.global.b64 {whole}, [{address}]"));
     text.place(&again);
-    let mark = text.set(Bank::B64, "shr.u64", format_args!("{whole}, 32"));
-    let missing = text.set(Bank::Predicate, "setp.eq.u64", format_args!("{mark}, 0"));
-    text.line(format_args!("@{missing} bra {load}"));
-    let bits = text.set(Bank::B32, "cvt.u32.u64", format_args!("{whole}"));
+    let mark = text.set64("shr.u64", format_args!("{whole}, 32"));
+    text.branch_if("setp.eq.u64", format_args!("{mark}, 0"), &load);
+    let bits = text.set32("cvt.u32.u64", format_args!("{whole}"));
     let bank = site.combining.bank();
     let value = if bank == Bank::F32 { text.set(bank, "mov.b32", format_args!("{bits}")) } else { bits };
     Part { value, index: None }
@@ -269,8 +255,8 @@ fn told_again(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: O
 /// One store of 8 bytes, so that the mark is never there without the value.
 fn tell(text: &mut Text, base: usize, unit: Reg, value: Reg) {
     let address = word(text, base, unit);
-    let bits = text.set(Bank::B32, "mov.b32", format_args!("{value}"));
-    let bits = text.set(Bank::B64, "cvt.u64.u32", format_args!("{bits}"));
-    let marked = text.set(Bank::B64, "or.b64", format_args!("{bits}, 0x100000000"));
+    let bits = text.set32("mov.b32", format_args!("{value}"));
+    let bits = text.set64("cvt.u64.u32", format_args!("{bits}"));
+    let marked = text.set64("or.b64", format_args!("{bits}, 0x100000000"));
     text.line(format_args!("st.volatile.global.b64 [{address}], {marked}"));
 }

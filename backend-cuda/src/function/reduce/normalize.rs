@@ -12,7 +12,7 @@ use devarray::{
 use super::{
     rows::LANES,
     site::{Site, moved},
-    twice::Loaded,
+    twice::{Loaded, are_same},
 };
 use crate::{
     function::{
@@ -20,7 +20,7 @@ use crate::{
         body::Body,
         class::Access,
         quick::Quick,
-        text::{Bank, Reg, Text},
+        text::{Reg, Text},
     },
     memory::CudaBuffer,
 };
@@ -41,12 +41,7 @@ impl Last {
     pub(super) fn new(second: &ReduceOp<'_, CudaBuffer>, last: &MapOp<'_, CudaBuffer>) -> Option<Self> {
         let (outcome, inputs) = last.inputs().split_last()?;
         let is_outcome = outcome.buffer().address() == second.result().buffer().address();
-        let is_same = inputs.len() == second.inputs().len()
-            && inputs
-                .iter()
-                .zip(second.inputs())
-                .all(|(a, b)| a.buffer().address() == b.buffer().address() && a.layout() == b.layout());
-        if !(is_outcome && is_same && last.scalars().is_empty()) {
+        if !(is_outcome && are_same(inputs, second.inputs()) && last.scalars().is_empty()) {
             return None;
         }
         let outcome = u8::try_from(inputs.len()).ok()?;
@@ -97,7 +92,7 @@ impl Last {
         });
         for (step, (there, elements)) in loaded.steps.iter().enumerate() {
             let behind = step * Combine::LANES * of.len_bytes();
-            let address = text.set(Bank::B64, "add.s64", format_args!("{first}, {behind}"));
+            let address = text.set64("add.s64", format_args!("{first}, {behind}"));
             let guards = vec![*there; LANES / usize::from(width)];
             let source = |text: &mut Text, at: usize, instruction| {
                 if self.is_combined(instruction) {

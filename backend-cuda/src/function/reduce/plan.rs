@@ -19,17 +19,18 @@ use super::{
     space::{Axis, Space},
 };
 use crate::{
-    function::{class::Access, problem::Kind, text::BLOCK},
+    function::{
+        class::Access,
+        launch::{MAX_WORDS, divider},
+        problem::Kind,
+        text::BLOCK,
+    },
     memory::CudaBuffer,
     stream::COUNTERS_BYTES,
-    strided::params::FastDiv,
 };
 
 use columns::in_columns;
 pub(super) use columns::{has_columns, split};
-
-/// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
-const MAX_WORDS: usize = 512;
 
 /// Bytes of the widest access.
 const ACCESS_BYTES: u64 = 16;
@@ -162,15 +163,26 @@ impl<'a> Pass<'a> {
         };
         let scalars = if of_parts { &[] } else { work.scalars };
         let finish_scalars = if finished { work.finish_scalars } else { &[] };
-        let parameter = parameter(&space, &chosen, (scalars, finish_scalars), segments, output)?;
-        let accesses = (0..space.operands()).map(|operand| access(&space, &chosen, operand));
+        let program = if of_parts { work.finish } else { work.program };
+        Self::of(program, kernel, (&space, &chosen), (scalars, finish_scalars), output)
+    }
+
+    /// The launch of a kernel of some form.
+    pub(super) fn of(
+        program: &'a Program,
+        kernel: Kernel,
+        (space, chosen): (&Space, &Chosen),
+        scalars: (&[u64], &[u64]),
+        output: Output,
+    ) -> Option<Self> {
+        let parameter = parameter(space, chosen, scalars, output)?;
+        let accesses = (0..space.operands()).map(|operand| access(space, chosen, operand));
         let class = Class {
             outer: kernel.kept,
             wide: true,
             operands: space.kinds.iter().copied().zip(accesses).collect(),
             family: Family::Reduce(Arc::new(kernel)),
         };
-        let program = if of_parts { work.finish } else { work.program };
         Some(Self { program, class, grid: u32::try_from(chosen.grid).ok()?, parameter })
     }
 }
@@ -202,14 +214,8 @@ fn in_rows(space: &Space, instructions: u64) -> Chosen {
         .min(row_len / LANES)
         .clamp(1, 16);
     let segments = row_len.div_ceil(Combine::SEGMENT as u64);
-    Chosen {
-        form: Form::Rows { threads: small(threads), steps: 1 << most.ilog2(), vector },
-        segment_len: Combine::SEGMENT as u64,
-        column: None,
-        grid: (space.rows() * segments).div_ceil(THREADS / threads),
-        across: 1,
-        count: lanes,
-    }
+    let form = Form::Rows { threads: small(threads), steps: 1 << most.ilog2(), vector };
+    Chosen::of_rows(form, (space.rows() * segments).div_ceil(THREADS / threads))
 }
 
 fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -> Chosen {
@@ -222,26 +228,15 @@ fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -
         at_once /= 2;
     }
     let vector = vector && space.row_len().is_multiple_of(lanes);
-    Chosen {
-        form: Form::Short { threads: small(threads), rows: small(at_once), chunks: small(chunks), vector },
-        segment_len: Combine::SEGMENT as u64,
-        column: None,
-        grid: blocks(at_once),
-        across: 1,
-        count: lanes,
-    }
+    let form = Form::Short { threads: small(threads), rows: small(at_once), chunks: small(chunks), vector };
+    Chosen::of_rows(form, blocks(at_once))
 }
 
 fn running(space: &Space, tile: Tile, what: Running) -> Chosen {
     let tiles = space.row_len().div_ceil(tile.len());
-    Chosen {
-        form: Form::Running { threads: small(tile.threads), pieces: small(tile.pieces), what },
-        segment_len: tile.len(),
-        column: None,
-        grid: (space.rows() * tiles).div_ceil(THREADS / tile.threads),
-        across: 1,
-        count: SIDE as u64,
-    }
+    let form = Form::Running { threads: small(tile.threads), pieces: small(tile.pieces), what };
+    let grid = (space.rows() * tiles).div_ceil(THREADS / tile.threads);
+    Chosen { segment_len: tile.len(), count: SIDE as u64, ..Chosen::of_rows(form, grid) }
 }
 
 /// Whether the last block of each row combines its segments, in memory of the stream.
@@ -254,7 +249,7 @@ pub(super) fn joins(space: &Space) -> bool {
 }
 
 /// How a thread reaches the elements of an operand.
-pub(super) fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
+fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
     let kind = space.kinds[operand];
     let along = |axis: &Axis| axis.strides[operand];
     let column = chosen.column.as_ref().map_or(0, along);
@@ -280,20 +275,18 @@ pub(super) fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
     }
 }
 
-pub(super) fn parameter(
+fn parameter(
     space: &Space,
     chosen: &Chosen,
     (scalars, finish_scalars): (&[u64], &[u64]),
-    segments: u64,
     output: Output,
 ) -> Option<Parameter> {
-    let words = Words {
-        operands: space.operands(),
-        scalars: scalars.len(),
-        finish_scalars: finish_scalars.len(),
-        kept: space.kept.len(),
-        reduced: space.reduced.len(),
-    };
+    let segments = space.row_len().div_ceil(chosen.segment_len);
+    let words = Words::new(
+        space.operands(),
+        [scalars.len(), finish_scalars.len()],
+        [space.kept.len(), space.reduced.len()],
+    );
     if words.count() > MAX_WORDS {
         return None;
     }
@@ -302,39 +295,39 @@ pub(super) fn parameter(
     match output {
         Output::Finished => {}
         Output::Joined { address } => {
-            all[words.indices()] = address;
-            all[words.carry()] = address + COUNTERS_BYTES;
+            all[words.indices] = address;
+            all[words.carry] = address + COUNTERS_BYTES;
         }
         Output::Parts { values, indices } => {
-            all[words.base(0)] = values;
-            all[words.indices()] = indices;
+            all[0] = values;
+            all[words.indices] = indices;
         }
-        Output::Running { what: Running::Totals, address } => all[words.base(0)] = address,
+        Output::Running { what: Running::Totals, address } => all[0] = address,
         Output::Running { what: Running::Linked { .. }, address } => {
-            all[words.columns()] = address;
-            all[words.carry()] = address + LINK_BYTES;
+            all[words.columns] = address;
+            all[words.carry] = address + LINK_BYTES;
         }
-        Output::Running { address, .. } => all[words.carry()] = address,
+        Output::Running { address, .. } => all[words.carry] = address,
     }
-    all[words.row_len()] = space.row_len();
-    all[words.units()] = space.rows() * segments;
-    all[words.segments_divider()] = divider(segments)?;
-    all[words.segments()] = segments;
-    all[words.across()] = chosen.across;
-    all[words.across_divider()] = divider(chosen.across)?;
+    all[words.row_len] = space.row_len();
+    all[words.units] = space.rows() * segments;
+    all[words.segments_divider] = divider(segments)?;
+    all[words.segments] = segments;
+    all[words.across] = chosen.across;
+    all[words.across_divider] = divider(chosen.across)?;
     if let Output::Running { what: Running::Linked { .. }, address } = output {
         let of_tiles = address + LINK_BYTES + 8 * space.rows() * segments;
-        all[words.across()] = of_tiles;
-        all[words.across_divider()] = of_tiles + 8 * space.rows() * segments.div_ceil(GROUP);
+        all[words.across] = of_tiles;
+        all[words.across_divider] = of_tiles + 8 * space.rows() * segments.div_ceil(GROUP);
     }
     if let Some(column) = &chosen.column {
-        all[words.columns()] = space.rows();
+        all[words.columns] = space.rows();
         for (operand, &stride) in column.strides.iter().enumerate() {
             all[words.column(operand)] = stride.cast_unsigned();
         }
     }
-    all[words.scalars()..][..scalars.len()].copy_from_slice(scalars);
-    all[words.finish_scalars()..][..finish_scalars.len()].copy_from_slice(finish_scalars);
+    all[words.scalars..][..scalars.len()].copy_from_slice(scalars);
+    all[words.finish_scalars..][..finish_scalars.len()].copy_from_slice(finish_scalars);
     let kept = space.kept.iter().rev().enumerate().map(|(at, axis)| (words.kept(at), axis));
     let reduced = space.reduced.iter().rev().enumerate().map(|(at, axis)| (words.reduced(at), axis));
     for (at, axis) in kept.chain(reduced) {
@@ -349,11 +342,6 @@ pub(super) fn parameter(
 }
 
 /// A number of threads, lanes or elements of a block.
-fn small(number: u64) -> u16 {
-    u16::try_from(number).unwrap_or(u16::MAX)
-}
-
-fn divider(by: u64) -> Option<u64> {
-    let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
-    Some(u64::from(multiplier) | u64::from(shift) << 32)
+fn small(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::function::{
     class::Class,
+    index::{nth, numbers},
     text::{BLOCK, Bank, Reg, Text},
 };
 
@@ -37,16 +38,16 @@ pub(super) fn write(
     let site = Site::new(program, class, kernel);
     let words = site.words;
     let mut text = Text::default();
-    let (block, thread) = Site::numbers(&mut text);
+    let (block, thread) = numbers(&mut text);
     let units_of_block = BLOCK as usize / threads;
-    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{block}, {units_of_block}"));
-    let within = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
-    let unit = text.set(Bank::B32, "add.u32", format_args!("{first}, {within}"));
-    let place = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", threads - 1));
-    let units = text.parameter(Bank::B32, words.units());
-    let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{unit}, {units}"));
+    let first = text.set32("mul.lo.u32", format_args!("{block}, {units_of_block}"));
+    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
+    let unit = text.set32("add.u32", format_args!("{first}, {within}"));
+    let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
+    let units = text.parameter(Bank::B32, words.units);
+    let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
     // Threads beyond the end go along with the others, without elements.
-    let unit = text.set(Bank::B32, "selp.b32", format_args!("{unit}, 0, {inside}"));
+    let unit = text.set32("selp.b32", format_args!("{unit}, 0, {inside}"));
     let (row, segment) = site.segment(&mut text, unit);
     let start = site.start(&mut text, segment, Combine::SEGMENT);
     let len = site.len(&mut text, start, Combine::SEGMENT, inside);
@@ -58,10 +59,8 @@ pub(super) fn write(
     if kernel.joined {
         part = join(&mut text, &site, part, (unit, row), (thread, place), &exit);
     }
-    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{place}, 0"));
-    text.line(format_args!("@{other} bra {exit}"));
-    let beyond = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{len}, 0"));
-    text.line(format_args!("@{beyond} bra {exit}"));
+    text.branch_if("setp.ne.u32", format_args!("{place}, 0"), &exit);
+    text.branch_if("setp.eq.u32", format_args!("{len}, 0"), &exit);
     site.conclude(&mut text, part, start, unit, rows[0]);
     text.place(&exit);
     text.line(format_args!("ret"));
@@ -77,27 +76,19 @@ pub(super) fn whole(
     (thread, place): (Reg, Reg),
     threads: usize,
 ) -> Part {
-    let mut part = site.combining.tree(text, lanes);
-    let mut by = 1;
-    while by < threads.min(WARP) {
-        let other = site.combining.shuffled(text, "down", part, by);
-        part = site.combining.combined(text, part, other);
-        by *= 2;
-    }
+    let part = site.combining.tree(text, lanes);
+    let part = site.combining.in_warp(text, "down", part, 1..threads.min(WARP)).0;
     if threads <= WARP {
         return part;
     }
-    let slot = text.set(Bank::B32, "shr.u32", format_args!("{thread}, 5"));
-    let lane = text.set(Bank::B32, "and.b32", format_args!("{thread}, 31"));
-    let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{lane}, 0"));
-    text.guard(Some(leads));
-    site.combining.store_shared(text, SHARED, slot, part);
-    text.guard(None);
+    let slot = text.set32("shr.u32", format_args!("{thread}, 5"));
+    let lane = text.set32("and.b32", format_args!("{thread}, 31"));
+    let leads = text.test("setp.eq.u32", format_args!("{lane}, 0"));
+    text.guarded(leads, |text| site.combining.store_shared(text, SHARED, slot, part));
     text.line(format_args!("bar.sync 0"));
     // The first thread is in the first warp.
     let others = text.label();
-    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{place}, 0"));
-    text.line(format_args!("@{other} bra {others}"));
+    text.branch_if("setp.ne.u32", format_args!("{place}, 0"), &others);
     let parts = site.combining.load_shared(text, SHARED, slot, threads / WARP);
     let total = site.combining.tree(text, parts);
     assign(text, part, total);
@@ -115,50 +106,44 @@ fn join(
     (thread, place): (Reg, Reg),
     exit: &str,
 ) -> Part {
-    let (counters, values) = (site.words.indices(), site.words.carry());
+    let (counters, values) = (site.words.indices, site.words.carry);
     let counter = text.parameter(Bank::B64, counters);
-    let wide = text.set(Bank::B64, "cvt.u64.u32", format_args!("{row}"));
-    let counter = text.set(Bank::B64, "mad.lo.s64", format_args!("{wide}, 4, {counter}"));
+    let counter = nth(text, counter, row, 4);
     let values = text.parameter(Bank::B64, values);
-    let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
+    let tile = text.set32("mov.u32", format_args!("tile"));
     let behind = 4 * site.combining.shared_words(SHARED.slots);
-    let at = text.set(Bank::B32, "add.u32", format_args!("{tile}, {behind}"));
+    let at = text.set32("add.u32", format_args!("{tile}, {behind}"));
     let others = text.label();
-    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{thread}, 0"));
-    text.line(format_args!("@{other} bra {others}"));
+    text.branch_if("setp.ne.u32", format_args!("{thread}, 0"), &others);
     site.store_part(text, values, unit, part.value);
     // The part is seen by whoever sees the count.
     text.line(format_args!("membar.gl"));
-    let count = text.set(Bank::B32, "atom.global.add.u32", format_args!("[{counter}], 1"));
+    let count = text.set32("atom.global.add.u32", format_args!("[{counter}], 1"));
     text.line(format_args!("st.shared.b32 [{at}], {count}"));
     text.place(&others);
     text.line(format_args!("bar.sync 0"));
-    let count = text.set(Bank::B32, "ld.shared.b32", format_args!("[{at}]"));
-    let segments = text.parameter(Bank::B32, site.words.segments());
-    let ended = text.set(Bank::B32, "add.u32", format_args!("{count}, 1"));
-    let earlier = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{ended}, {segments}"));
-    text.line(format_args!("@{earlier} bra {exit}"));
+    let count = text.set32("ld.shared.b32", format_args!("[{at}]"));
+    let segments = text.parameter(Bank::B32, site.words.segments);
+    let ended = text.set32("add.u32", format_args!("{count}, 1"));
+    text.branch_if("setp.ne.u32", format_args!("{ended}, {segments}"), exit);
     text.line(format_args!("membar.gl"));
     // The next operation finds the counter as this one did.
-    let first = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{thread}, 0"));
-    let zero = text.set(Bank::B32, "mov.b32", format_args!("0"));
-    text.guard(Some(first));
-    text.line(format_args!("st.global.b32 [{counter}], {zero}"));
-    text.guard(None);
+    let first = text.test("setp.eq.u32", format_args!("{thread}, 0"));
+    let zero = text.set32("mov.b32", format_args!("0"));
+    text.guarded(first, |text| text.line(format_args!("st.global.b32 [{counter}], {zero}")));
 
     let bank = site.combining.bank();
     let bytes = site.combining.value_type().len_bytes();
     let lanes = (0..LANES)
         .map(|lane| {
-            let local = text.set(Bank::B32, "mad.lo.u32", format_args!("{place}, {LANES}, {lane}"));
-            let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {segments}"));
-            let nth = text.set(Bank::B32, "mad.lo.u32", format_args!("{row}, {segments}, {local}"));
-            let nth = text.set(Bank::B64, "cvt.u64.u32", format_args!("{nth}"));
-            let address = text.set(Bank::B64, "mad.lo.s64", format_args!("{nth}, {bytes}, {values}"));
+            let local = text.set32("mad.lo.u32", format_args!("{place}, {LANES}, {lane}"));
+            let inside = text.test("setp.lt.u32", format_args!("{local}, {segments}"));
+            let unit = text.set32("mad.lo.u32", format_args!("{row}, {segments}, {local}"));
+            let address = nth(text, values, unit, bytes);
             let lane = site.combining.neutral(text);
-            text.guard(Some(inside));
-            text.line(format_args!("ld.volatile.global.{} {}, [{address}]", bank.type_name(), lane.value));
-            text.guard(None);
+            text.guarded(inside, |text| {
+                text.line(format_args!("ld.volatile.global.{} {}, [{address}]", bank.type_name(), lane.value))
+            });
             lane
         })
         .collect();
@@ -175,23 +160,21 @@ fn lanes(
     vector: bool,
 ) -> Vec<Part> {
     let body = site.body(text, rows);
-    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{place}, {LANES}"));
-    let local = text.set(Bank::B32, "mov.b32", format_args!("{first}"));
+    let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
+    let local = text.set32("mov.b32", format_args!("{first}"));
     let lanes: Vec<Part> = (0..LANES)
         .map(|lane| {
-            let at = text.set(Bank::B32, "add.u32", format_args!("{first}, {lane}"));
+            let at = text.set32("add.u32", format_args!("{first}, {lane}"));
             site.neutral(text, at)
         })
         .collect();
     let (again, one_by_one, done) = (text.label(), text.label(), text.label());
     text.place(&again);
-    let beyond = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{local}, {len}"));
-    text.line(format_args!("@{beyond} bra {done}"));
+    text.branch_if("setp.ge.u32", format_args!("{local}, {len}"), &done);
     if vector {
         let last = (steps - 1) * Combine::LANES + LANES;
-        let end = text.set(Bank::B32, "add.u32", format_args!("{local}, {last}"));
-        let partial = text.set(Bank::Predicate, "setp.gt.u32", format_args!("{end}, {len}"));
-        text.line(format_args!("@{partial} bra {one_by_one}"));
+        let end = text.set32("add.u32", format_args!("{local}, {last}"));
+        text.branch_if("setp.gt.u32", format_args!("{end}, {len}"), &one_by_one);
         let position = site.position(text, start, local);
         let mut addresses = site.along(text, rows, position);
         let mut loaded = Vec::with_capacity(steps);
@@ -215,8 +198,8 @@ fn lanes(
     text.place(&one_by_one);
     let mut loaded = Vec::with_capacity(LANES);
     for at in 0..LANES {
-        let local = text.set(Bank::B32, "add.u32", format_args!("{local}, {at}"));
-        let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {len}"));
+        let local = text.set32("add.u32", format_args!("{local}, {at}"));
+        let inside = text.test("setp.lt.u32", format_args!("{local}, {len}"));
         let position = site.position(text, start, local);
         let addresses = site.along(text, rows, position);
         loaded.push((local, inside, site.one(text, &addresses, Some(inside))));
@@ -224,9 +207,7 @@ fn lanes(
     for ((local, inside, elements), &lane) in loaded.iter().zip(&lanes) {
         let part = site.part(text, body.as_ref(), elements, 0, Some(*local));
         let sum = site.added(text, lane, part);
-        text.guard(Some(*inside));
-        assign(text, lane, sum);
-        text.guard(None);
+        text.guarded(*inside, |text| assign(text, lane, sum));
     }
     text.line(format_args!("add.u32 {local}, {local}, {}", Combine::LANES));
     text.line(format_args!("bra {again}"));

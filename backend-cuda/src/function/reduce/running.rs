@@ -22,6 +22,7 @@ use super::{
 use crate::function::{
     access::store_span,
     class::{Access, Class},
+    index::{nth, numbers},
     text::{BLOCK, Bank, Reg, Text},
 };
 
@@ -62,14 +63,14 @@ pub(super) fn write(
     if pieces > 1 {
         text.resident(if is_turned(threads, pieces, what) { turned::RESIDENT } else { RESIDENT });
     }
-    let (block, thread) = Site::numbers(&mut text);
+    let (block, thread) = numbers(&mut text);
     let of_block = BLOCK as usize / threads;
-    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{block}, {of_block}"));
-    let within = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
-    let unit = text.set(Bank::B32, "add.u32", format_args!("{first}, {within}"));
-    let units = text.parameter(Bank::B32, words.units());
-    let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{unit}, {units}"));
-    let mut unit = text.set(Bank::B32, "selp.b32", format_args!("{unit}, 0, {inside}"));
+    let first = text.set32("mul.lo.u32", format_args!("{block}, {of_block}"));
+    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
+    let unit = text.set32("add.u32", format_args!("{first}, {within}"));
+    let units = text.parameter(Bank::B32, words.units);
+    let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
+    let mut unit = text.set32("selp.b32", format_args!("{unit}, 0, {inside}"));
     let is_linked = matches!(what, Running::Linked { .. });
     let is_turned = is_turned(threads, pieces, what);
     let shared = if is_turned { turned::shared() } else { Shared { slots: pieces * BLOCK as usize / WARP } };
@@ -82,14 +83,14 @@ pub(super) fn write(
     let len = site.len(&mut text, start, tile_len, inside);
     let rows = site.row(&mut text, row);
     let body = site.body(&mut text, &rows);
-    let number = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", threads - 1));
+    let number = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
     let place = Place {
         tile: site.tile(&mut text, &rows, start),
-        first: text.set(Bank::B32, "mul.lo.u32", format_args!("{number}, {SIDE}")),
+        first: text.set32("mul.lo.u32", format_args!("{number}, {SIDE}")),
         len,
-        lane: text.set(Bank::B32, "and.b32", format_args!("{thread}, 31")),
+        lane: text.set32("and.b32", format_args!("{thread}, 31")),
         // A tile that has warps of its own begins at the first of them.
-        slot: text.set(Bank::B32, "shr.u32", format_args!("{thread}, 5")),
+        slot: text.set32("shr.u32", format_args!("{thread}, 5")),
         thread: number,
     };
     if let (Running::Linked { form }, true) = (what, is_turned) {
@@ -112,19 +113,16 @@ pub(super) fn write(
     }
     let warps = threads.div_ceil(WARP);
     if threads > WARP {
-        let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{}, 0", place.lane));
+        let leads = text.test("setp.eq.u32", format_args!("{}, 0", place.lane));
         for (piece, &total) in totals.iter().enumerate() {
             let behind = piece * BLOCK as usize / WARP;
-            let slot = text.set(Bank::B32, "add.u32", format_args!("{}, {behind}", place.slot));
-            text.guard(Some(leads));
-            combining.store_shared(&mut text, shared, slot, total);
-            text.guard(None);
+            let slot = text.set32("add.u32", format_args!("{}, {behind}", place.slot));
+            text.guarded(leads, |text| combining.store_shared(text, shared, slot, total));
         }
         text.line(format_args!("bar.sync 0"));
     }
     let exit = text.label();
-    let beyond = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{len}, 0"));
-    text.line(format_args!("@{beyond} bra {exit}"));
+    text.branch_if("setp.eq.u32", format_args!("{len}, 0"), &exit);
     let total = |text: &mut Text| {
         if threads > WARP {
             let of_piece = |text: &mut Text, piece| of_warps(text, &site, shared, &place, (piece, warps));
@@ -136,8 +134,7 @@ pub(super) fn write(
     };
     let running = match what {
         Running::Totals => {
-            let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{number}, 0"));
-            text.line(format_args!("@{other} bra {exit}"));
+            text.branch_if("setp.ne.u32", format_args!("{number}, 0"), &exit);
             let total = total(&mut text);
             site.conclude(&mut text, total, start, unit, rows[0]);
             None
@@ -147,11 +144,9 @@ pub(super) fn write(
             Some((form, linked::before(&mut text, &site, shared, which, total)))
         }
         Running::Elements { form, carried: true } => {
-            let base = text.parameter(Bank::B64, words.carry());
-            let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
+            let base = text.parameter(Bank::B64, words.carry);
             let bank = combining.bank();
-            let bytes = combining.value_type().len_bytes();
-            let at = text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, {bytes}, {base}"));
+            let at = nth(&mut text, base, unit, combining.value_type().len_bytes());
             let value = text.set(bank, &format!("ld.global.nc.{}", bank.type_name()), format_args!("[{at}]"));
             Some((form, Part { value, index: None }))
         }
@@ -197,15 +192,8 @@ struct Upwards {
 fn upwards(text: &mut Text, combining: Combining, four: &[Part], threads: usize) -> Upwards {
     let pair = combining.combined(text, four[0], four[1]);
     let other = combining.combined(text, four[2], four[3]);
-    let mut total = combining.combined(text, pair, other);
-    let mut beside = Vec::new();
-    let mut by = 1;
-    while by < threads.min(WARP) {
-        let other = combining.shuffled(text, "bfly", total, by);
-        total = combining.combined(text, total, other);
-        beside.push(other);
-        by *= 2;
-    }
+    let total = combining.combined(text, pair, other);
+    let (total, beside) = combining.in_warp(text, "bfly", total, 1..threads.min(WARP));
     Upwards { pair, beside, total }
 }
 
@@ -217,8 +205,8 @@ fn of_warps(
     place: &Place,
     (piece, warps): (usize, usize),
 ) -> Vec<Part> {
-    let first = text.set(Bank::B32, "and.b32", format_args!("{}, {}", place.slot, 31 & !(warps - 1)));
-    let first = text.set(Bank::B32, "add.u32", format_args!("{first}, {}", piece * BLOCK as usize / WARP));
+    let first = text.set32("and.b32", format_args!("{}, {}", place.slot, 31 & !(warps - 1)));
+    let first = text.set32("add.u32", format_args!("{first}, {}", piece * BLOCK as usize / WARP));
     site.combining.load_shared(text, shared, first, warps)
 }
 
@@ -234,7 +222,7 @@ fn before_pieces(
     if warps == 1 {
         return vec![before; pieces];
     }
-    let warp = text.set(Bank::B32, "shr.u32", format_args!("{}, 5", place.thread));
+    let warp = text.set32("shr.u32", format_args!("{}, 5", place.thread));
     let totals: Vec<Vec<Part>> =
         (0..pieces).map(|piece| of_warps(text, site, shared, place, (piece, warps))).collect();
     let whole: Vec<Part> = if pieces > 1 {
@@ -264,7 +252,7 @@ fn before_pieces(
                 let mut left = blocks[0];
                 for (nth, &block) in blocks.iter().enumerate().skip(1) {
                     let from = nth * 2 * size;
-                    let behind = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{warp}, {from}"));
+                    let behind = text.test("setp.ge.u32", format_args!("{warp}, {from}"));
                     left = chosen(text, behind, block, left);
                 }
                 before = after(text, site, before, left, warp, size);
@@ -276,10 +264,17 @@ fn before_pieces(
 }
 
 /// What precedes, with the block to the left if the number has that bit.
-fn after(text: &mut Text, site: &Site<'_>, before: Part, left: Part, number: Reg, bit: usize) -> Part {
+pub(super) fn after(
+    text: &mut Text,
+    site: &Site<'_>,
+    before: Part,
+    left: Part,
+    number: Reg,
+    bit: usize,
+) -> Part {
     let with = site.combining.combined(text, before, left);
-    let bit = text.set(Bank::B32, "and.b32", format_args!("{number}, {bit}"));
-    let set = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{bit}, 0"));
+    let bit = text.set32("and.b32", format_args!("{number}, {bit}"));
+    let set = text.test("setp.ne.u32", format_args!("{bit}, 0"));
     chosen(text, set, with, before)
 }
 
@@ -295,11 +290,9 @@ fn load(
         (0..pieces).map(|_| (0..SIDE).map(|_| site.combining.neutral(text)).collect()).collect();
     for (piece, parts) in elements.iter().enumerate() {
         let (one_by_one, done) = (text.label(), text.label());
-        let local =
-            text.set(Bank::B32, "add.u32", format_args!("{}, {}", place.first, piece * threads * SIDE));
-        let end = text.set(Bank::B32, "add.u32", format_args!("{local}, {SIDE}"));
-        let partial = text.set(Bank::Predicate, "setp.gt.u32", format_args!("{end}, {}", place.len));
-        text.line(format_args!("@{partial} bra {one_by_one}"));
+        let local = text.set32("add.u32", format_args!("{}, {}", place.first, piece * threads * SIDE));
+        let end = text.set32("add.u32", format_args!("{local}, {SIDE}"));
+        text.branch_if("setp.gt.u32", format_args!("{end}, {}", place.len), &one_by_one);
         let addresses = site.along(text, &place.tile, local);
         let loaded = site.several(text, &addresses, SIDE, Some(site.words.reduced(0) + 2), None);
         for (at, &part) in parts.iter().enumerate() {
@@ -309,14 +302,12 @@ fn load(
         text.line(format_args!("bra {done}"));
         text.place(&one_by_one);
         for (at, &part) in parts.iter().enumerate() {
-            let local = text.set(Bank::B32, "add.u32", format_args!("{local}, {at}"));
-            let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {}", place.len));
+            let local = text.set32("add.u32", format_args!("{local}, {at}"));
+            let inside = text.test("setp.lt.u32", format_args!("{local}, {}", place.len));
             let addresses = site.along(text, &place.tile, local);
             let loaded = site.one(text, &addresses, Some(inside));
             let element = site.part(text, body, &loaded, 0, None);
-            text.guard(Some(inside));
-            assign(text, part, element);
-            text.guard(None);
+            text.guarded(inside, |text| assign(text, part, element));
         }
         text.place(&done);
     }
@@ -330,9 +321,8 @@ fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: Vec<Part>, beh
     let (local, first) = first(text, site, place, behind);
     let (one_by_one, done) = (text.label(), text.label());
     if let Access::Span { width } = site.class.operands[0].1 {
-        let end = text.set(Bank::B32, "add.u32", format_args!("{local}, {SIDE}"));
-        let partial = text.set(Bank::Predicate, "setp.gt.u32", format_args!("{end}, {}", place.len));
-        text.line(format_args!("@{partial} bra {one_by_one}"));
+        let end = text.set32("add.u32", format_args!("{local}, {SIDE}"));
+        text.branch_if("setp.gt.u32", format_args!("{end}, {}", place.len), &one_by_one);
         store_span(text, result_type, first, &values, width.into(), &[]);
         text.line(format_args!("bra {done}"));
     }
@@ -341,10 +331,10 @@ fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: Vec<Part>, beh
     for (at, value) in values.into_iter().enumerate() {
         if at > 0 && site.words.reduced > 0 {
             let stride = text.parameter(Bank::B64, stride);
-            address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+            address = text.set64("add.s64", format_args!("{address}, {stride}"));
         }
-        let local = text.set(Bank::B32, "add.u32", format_args!("{local}, {at}"));
-        let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {}", place.len));
+        let local = text.set32("add.u32", format_args!("{local}, {at}"));
+        let inside = text.test("setp.lt.u32", format_args!("{local}, {}", place.len));
         store_span(text, result_type, address, &[value], 1, &[inside]);
     }
     text.place(&done);
@@ -366,7 +356,7 @@ fn finished(text: &mut Text, site: &Site<'_>, values: Vec<Part>) -> (ElementType
 /// The first element that a thread stores, some behind its first of the tile: its number there, and
 /// its address.
 fn first(text: &mut Text, site: &Site<'_>, place: &Place, behind: usize) -> (Reg, Reg) {
-    let local = text.set(Bank::B32, "add.u32", format_args!("{}, {behind}", place.first));
+    let local = text.set32("add.u32", format_args!("{}, {behind}", place.first));
     let address = if site.words.reduced > 0 {
         super::site::moved(text, place.tile[0], local, site.words.reduced(0) + 2)
     } else {

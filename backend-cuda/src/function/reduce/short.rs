@@ -13,6 +13,7 @@ use super::{
 use crate::function::{
     body::Body,
     class::Class,
+    index::numbers,
     text::{BLOCK, Bank, Reg, Text},
 };
 
@@ -36,20 +37,20 @@ pub(super) fn write(
 ) -> String {
     let site = Site::new(program, class, kernel);
     let mut text = Text::default();
-    let (block, thread) = Site::numbers(&mut text);
+    let (block, thread) = numbers(&mut text);
     let side = BLOCK as usize / threads;
-    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{block}, {}", rows * side));
-    let within = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
-    let first = text.set(Bank::B32, "add.u32", format_args!("{first}, {within}"));
-    let place = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", threads - 1));
-    let local = text.set(Bank::B32, "mul.lo.u32", format_args!("{place}, {LANES}"));
-    let len = text.parameter(Bank::B32, site.words.row_len());
-    let start = text.set(Bank::B32, "mov.b32", format_args!("0"));
+    let first = text.set32("mul.lo.u32", format_args!("{block}, {}", rows * side));
+    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
+    let first = text.set32("add.u32", format_args!("{first}, {within}"));
+    let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
+    let local = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
+    let len = text.parameter(Bank::B32, site.words.row_len);
+    let start = text.set32("mov.b32", format_args!("0"));
     let lanes: Vec<(Reg, Reg)> = (0..chunks * LANES)
         .map(|lane| lane / LANES * LANES * threads + lane % LANES)
         .map(|lane| {
-            let at = text.set(Bank::B32, "add.u32", format_args!("{local}, {lane}"));
-            (at, text.set(Bank::Predicate, "setp.lt.u32", format_args!("{at}, {len}")))
+            let at = text.set32("add.u32", format_args!("{local}, {lane}"));
+            (at, text.test("setp.lt.u32", format_args!("{at}, {len}")))
         })
         .collect();
 
@@ -64,9 +65,7 @@ pub(super) fn write(
                 let lane = site.neutral(&mut text, index);
                 let part = site.part(&mut text, row.body.as_ref(), elements, *at, Some(index));
                 let sum = site.added(&mut text, lane, part);
-                text.guard(Some(there));
-                assign(&mut text, lane, sum);
-                text.guard(None);
+                text.guarded(there, |text| assign(text, lane, sum));
                 lane
             })
             .collect();
@@ -81,9 +80,9 @@ pub(super) fn write(
             by *= 2;
         }
         let part = site.combining.tree(&mut text, of_chunks);
-        let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{place}, 0"));
-        let stores = text.set(Bank::Predicate, "and.pred", format_args!("{leads}, {}", row.inside));
-        let not = text.set(Bank::Predicate, "not.pred", format_args!("{stores}"));
+        let leads = text.test("setp.eq.u32", format_args!("{place}, 0"));
+        let stores = text.test("and.pred", format_args!("{leads}, {}", row.inside));
+        let not = text.test("not.pred", format_args!("{stores}"));
         let next = text.label();
         text.line(format_args!("@{not} bra {next}"));
         site.conclude(&mut text, part, start, row.number, row.addresses[0]);
@@ -101,16 +100,14 @@ fn row<'a>(
     lanes: &[(Reg, Reg)],
     vector: bool,
 ) -> Row<'a> {
-    let number = text.set(Bank::B32, "add.u32", format_args!("{first}, {behind}"));
-    let rows = text.parameter(Bank::B32, site.words.units());
-    let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{number}, {rows}"));
+    let number = text.set32("add.u32", format_args!("{first}, {behind}"));
+    let rows = text.parameter(Bank::B32, site.words.units);
+    let inside = text.test("setp.lt.u32", format_args!("{number}, {rows}"));
     // Threads beyond the end go along with the others, without elements.
-    let number = text.set(Bank::B32, "selp.b32", format_args!("{number}, 0, {inside}"));
+    let number = text.set32("selp.b32", format_args!("{number}, 0, {inside}"));
     let addresses = site.row(text, number);
     let body = site.body(text, &addresses);
-    let guard = |text: &mut Text, there: Reg| {
-        text.set(Bank::Predicate, "and.pred", format_args!("{inside}, {there}"))
-    };
+    let guard = |text: &mut Text, there: Reg| text.test("and.pred", format_args!("{inside}, {there}"));
     let loaded = if vector {
         // All four are there, or none is.
         let mut loaded = Vec::with_capacity(lanes.len());

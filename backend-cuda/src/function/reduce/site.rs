@@ -14,12 +14,10 @@ use super::{
     twice::First,
 };
 use crate::function::{
-    access::{Loaded, element, load_guarded, load_span},
+    access::{Loaded, load, load_guarded, load_span, unpacked},
     body::{Body, Differs},
     class::{Access, Class},
-    index::divided,
-    lines::kernel::space,
-    problem::Kind,
+    index::{self, bases, divided, walk},
     text::{Bank, Reg, Text},
 };
 
@@ -39,15 +37,12 @@ pub(super) type Elements = Vec<Vec<Loaded>>;
 impl<'a> Site<'a> {
     pub(super) fn new(program: &'a Program, class: &'a Class, kernel: &'a Kernel) -> Self {
         let first = kernel.first.as_deref();
-        let words = Words {
-            operands: class.operands.len(),
-            scalars: if kernel.of_parts { 0 } else { program.scalars().len() }
-                + first.map_or(0, First::scalars),
-            finish_scalars: kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len())
-                + first.map_or(0, First::finish_scalars),
-            kept: kernel.kept.into(),
-            reduced: kernel.reduced.into(),
-        };
+        let scalars =
+            if kernel.of_parts { 0 } else { program.scalars().len() } + first.map_or(0, First::scalars);
+        let finish_scalars = kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len())
+            + first.map_or(0, First::finish_scalars);
+        let axes = [kernel.kept.into(), kernel.reduced.into()];
+        let words = Words::new(class.operands.len(), [scalars, finish_scalars], axes);
         let combining = Combining::new(kernel.combine, kernel.element_type, kernel.of_parts);
         Self { class, kernel, words, combining, program }
     }
@@ -62,7 +57,7 @@ impl<'a> Site<'a> {
         if self.kernel.of_parts {
             return None;
         }
-        Some(self.body_of(text, (self.program, self.words.scalars()), rows, &[]))
+        Some(self.body_of(text, (self.program, self.words.scalars), rows, &[]))
     }
 
     /// A program whose scalars begin at a word, with what all of a thread's elements have in
@@ -79,7 +74,9 @@ impl<'a> Site<'a> {
         let differs = |instruction| match given(instruction) {
             Some(_) => Differs::Never,
             None if last.is_some_and(|last| last.is_combined(instruction)) => Differs::ByElement,
-            None if self.class.operands[self.operand(instruction)].1 == Access::Uniform => Differs::Never,
+            None if self.class.operands[self.class.operand(instruction)].1 == Access::Uniform => {
+                Differs::Never
+            }
             None => Differs::ByElement,
         };
         let mut body = Body::new(program, scalars, differs);
@@ -87,17 +84,12 @@ impl<'a> Site<'a> {
             if let Some(value) = given(instruction) {
                 return value;
             }
-            let operand = self.operand(instruction);
+            let operand = self.class.operand(instruction);
             let kind = self.class.operands[operand].0;
             let loaded = load(text, kind, rows[operand], None);
             unpacked(text, kind, loaded)
         });
         body
-    }
-
-    fn operand(&self, instruction: Instruction) -> usize {
-        let found = self.class.operands.iter().position(|(kind, _)| kind.is_read_by(instruction));
-        found.expect("what a program reads is an operand")
     }
 
     /// The addresses of all operands, moved along the axes that are kept to a row.
@@ -111,71 +103,37 @@ impl<'a> Site<'a> {
     }
 
     fn row_of(&self, text: &mut Text, row: Reg, operands: usize) -> Vec<Reg> {
-        let mut addresses: Vec<Reg> =
-            (0..operands).map(|operand| text.parameter(Bank::B64, self.words.base(operand))).collect();
-        let mut rest = row;
-        for axis in 0..self.words.kept {
-            let at = self.words.kept(axis);
-            let step = if axis + 1 == self.words.kept {
-                rest
-            } else {
-                let (quotient, remainder) = divided(text, rest, at, at + 1);
-                rest = quotient;
-                remainder
-            };
-            for (operand, address) in addresses.iter_mut().enumerate() {
-                *address = moved(text, *address, step, at + 2 + operand);
-            }
-        }
+        let mut addresses = bases(text, operands);
+        let axes = (0..self.words.kept).map(|axis| self.words.kept(axis));
+        walk(text, true, &mut addresses, row, axes, |_| true);
         addresses
     }
 
     /// The position in the row of the first element of a segment.
     pub(super) fn start(&self, text: &mut Text, segment: Reg, segment_len: usize) -> Reg {
         if self.kernel.long {
-            let segment = text.set(Bank::B64, "cvt.u64.u32", format_args!("{segment}"));
-            return text.set(Bank::B64, "mul.lo.u64", format_args!("{segment}, {segment_len}"));
+            let segment = text.set64("cvt.u64.u32", format_args!("{segment}"));
+            return text.set64("mul.lo.u64", format_args!("{segment}, {segment_len}"));
         }
-        text.set(Bank::B32, "mul.lo.u32", format_args!("{segment}, {segment_len}"))
+        text.set32("mul.lo.u32", format_args!("{segment}, {segment_len}"))
     }
 
     /// How many elements of a row lie in a segment that begins at a position; 0 unless `inside`.
     pub(super) fn len(&self, text: &mut Text, start: Reg, segment_len: usize, inside: Reg) -> Reg {
-        let row_len = text.parameter(start.bank, self.words.row_len());
+        let row_len = text.parameter(start.bank, self.words.row_len);
         let (kind, bank) = if self.kernel.long { ("64", Bank::B64) } else { ("32", Bank::B32) };
         let rest = text.set(bank, &format!("sub.s{kind}"), format_args!("{row_len}, {start}"));
         let len = text.set(bank, &format!("min.s{kind}"), format_args!("{rest}, {segment_len}"));
-        let len =
-            if self.kernel.long { text.set(Bank::B32, "cvt.u32.u64", format_args!("{len}")) } else { len };
-        text.set(Bank::B32, "selp.b32", format_args!("{len}, 0, {inside}"))
+        let len = if self.kernel.long { text.set32("cvt.u32.u64", format_args!("{len}")) } else { len };
+        text.set32("selp.b32", format_args!("{len}, 0, {inside}"))
     }
 
     /// Addresses of a row, moved to a position along the axes that are reduced. The result stays.
     pub(super) fn along(&self, text: &mut Text, row: &[Reg], position: Reg) -> Vec<Reg> {
         let mut addresses = row.to_vec();
-        let mut rest = position;
-        for axis in 0..self.words.reduced {
-            let at = self.words.reduced(axis);
-            let step = if axis + 1 == self.words.reduced {
-                rest
-            } else if rest.bank == Bank::B64 {
-                let extent = text.parameter(Bank::B64, at + 1);
-                let quotient = text.set(Bank::B64, "div.u64", format_args!("{rest}, {extent}"));
-                let whole = text.set(Bank::B64, "mul.lo.u64", format_args!("{quotient}, {extent}"));
-                let remainder = text.set(Bank::B64, "sub.u64", format_args!("{rest}, {whole}"));
-                rest = quotient;
-                remainder
-            } else {
-                let (quotient, remainder) = divided(text, rest, at, at + 1);
-                rest = quotient;
-                remainder
-            };
-            for (operand, address) in addresses.iter_mut().enumerate().skip(1) {
-                if self.class.operands[operand].1 != Access::Uniform {
-                    *address = moved(text, *address, step, at + 2 + operand);
-                }
-            }
-        }
+        let axes = (0..self.words.reduced).map(|axis| self.words.reduced(axis));
+        let moves = |operand: usize| operand > 0 && self.class.operands[operand].1 != Access::Uniform;
+        walk(text, true, &mut addresses, position, axes, moves);
         addresses
     }
 
@@ -191,10 +149,10 @@ impl<'a> Site<'a> {
     /// A position in the row: some elements behind a start.
     pub(super) fn position(&self, text: &mut Text, start: Reg, local: Reg) -> Reg {
         if start.bank == Bank::B64 {
-            let local = text.set(Bank::B64, "cvt.u64.u32", format_args!("{local}"));
-            return text.set(Bank::B64, "add.u64", format_args!("{start}, {local}"));
+            let local = text.set64("cvt.u64.u32", format_args!("{local}"));
+            return text.set64("add.u64", format_args!("{start}, {local}"));
         }
-        text.set(Bank::B32, "add.u32", format_args!("{start}, {local}"))
+        text.set32("add.u32", format_args!("{start}, {local}"))
     }
 
     /// Addresses of a position, moved on by one step of all lanes of a segment; `step` counts from
@@ -207,7 +165,7 @@ impl<'a> Site<'a> {
         step: usize,
     ) -> Vec<Reg> {
         if self.words.reduced != 1 {
-            let local = text.set(Bank::B32, "add.u32", format_args!("{local}, {}", step * Combine::LANES));
+            let local = text.set32("add.u32", format_args!("{local}, {}", step * Combine::LANES));
             let position = self.position(text, start, local);
             return self.along(text, row, position);
         }
@@ -217,10 +175,10 @@ impl<'a> Site<'a> {
             let bytes = (Combine::LANES as u64).cast_signed() * kind.len_bytes();
             *address = match access {
                 Access::Uniform | Access::Each => continue,
-                Access::Span { .. } => text.set(Bank::B64, "add.s64", format_args!("{address}, {bytes}")),
+                Access::Span { .. } => text.set64("add.s64", format_args!("{address}, {bytes}")),
                 _ => {
                     let stride = text.parameter(Bank::B64, self.words.reduced(0) + 2 + operand);
-                    text.set(Bank::B64, "mad.lo.s64", format_args!("{stride}, {}, {address}", Combine::LANES))
+                    text.set64("mad.lo.s64", format_args!("{stride}, {}, {address}", Combine::LANES))
                 }
             };
         }
@@ -230,7 +188,7 @@ impl<'a> Site<'a> {
     /// The position in the segment of an element behind `local`, if that is asked for.
     pub(super) fn index(&self, text: &mut Text, local: Reg, behind: usize) -> Option<Reg> {
         let asked = self.combining.index.is_some() && !self.kernel.of_parts;
-        asked.then(|| text.set(Bank::B32, "add.u32", format_args!("{local}, {behind}")))
+        asked.then(|| text.set32("add.u32", format_args!("{local}, {behind}")))
     }
 
     /// One element of each operand, if the guard is true.
@@ -260,7 +218,7 @@ impl<'a> Site<'a> {
                 (Access::Uniform, _) => Vec::new(),
                 _ if operand == 0 => Vec::new(),
                 (Access::Span { width }, Some(element_type)) => {
-                    let (width, from) = (usize::from(width), space(kind));
+                    let (width, from) = (usize::from(width), kind.space());
                     match guard {
                         None => load_span(text, from, element_type, addresses[operand], count, width),
                         Some(guard) => {
@@ -283,7 +241,7 @@ impl<'a> Site<'a> {
                     for at in 0..count {
                         if let Some(word) = stride.filter(|_| at > 0) {
                             let stride = text.parameter(Bank::B64, word + operand);
-                            address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                            address = text.set64("add.s64", format_args!("{address}, {stride}"));
                         }
                         loaded.push(load(text, kind, address, guard));
                     }
@@ -301,7 +259,7 @@ impl<'a> Site<'a> {
         at: usize,
         instruction: Instruction,
     ) -> Reg {
-        let operand = self.operand(instruction);
+        let operand = self.class.operand(instruction);
         unpacked(text, self.class.operands[operand].0, elements[operand][at])
     }
 
@@ -330,7 +288,7 @@ impl<'a> Site<'a> {
     pub(super) fn neutral(&self, text: &mut Text, first: Reg) -> Part {
         let mut part = self.combining.neutral(text);
         if part.index.is_some() && !self.kernel.of_parts {
-            part.index = Some(text.set(Bank::B32, "mov.b32", format_args!("{first}")));
+            part.index = Some(text.set32("mov.b32", format_args!("{first}")));
         }
         part
     }
@@ -344,42 +302,17 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// The number of the block, and of the thread in it.
-    pub(super) fn numbers(text: &mut Text) -> (Reg, Reg) {
-        let block = text.set(Bank::B32, "mov.u32", format_args!("%ctaid.x"));
-        (block, text.set(Bank::B32, "mov.u32", format_args!("%tid.x")))
-    }
-
     /// The quotient by the number of segments, and the segment.
     pub(super) fn segment(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
         if self.kernel.segmented {
-            divided(text, unit, self.words.segments_divider(), self.words.segments())
+            divided(text, unit, self.words.segments_divider, self.words.segments)
         } else {
-            (unit, text.set(Bank::B32, "mov.b32", format_args!("0")))
+            (unit, text.set32("mov.b32", format_args!("0")))
         }
     }
 }
 
 /// An address, some steps of the stride in a word of the parameter further.
 pub(super) fn moved(text: &mut Text, address: Reg, steps: Reg, stride: usize) -> Reg {
-    let stride = text.parameter(Bank::B64, stride);
-    let steps = if steps.bank == Bank::B64 {
-        steps
-    } else {
-        text.set(Bank::B64, "cvt.s64.s32", format_args!("{steps}"))
-    };
-    text.set(Bank::B64, "mad.lo.s64", format_args!("{steps}, {stride}, {address}"))
-}
-
-fn load(text: &mut Text, kind: Kind, address: Reg, guard: Option<Reg>) -> Loaded {
-    let Some(element_type) = kind.element_type() else { return Loaded::Whole(address) };
-    let guards: Vec<Reg> = guard.into_iter().collect();
-    load_guarded(text, space(kind), element_type, address, (1, 1), &guards)[0]
-}
-
-fn unpacked(text: &mut Text, kind: Kind, loaded: Loaded) -> Reg {
-    match (kind.element_type(), loaded) {
-        (Some(element_type), loaded) => element(text, element_type, loaded),
-        (None, Loaded::Whole(register) | Loaded::Part { word: register, .. }) => register,
-    }
+    index::moved(text, true, address, steps, stride)
 }

@@ -1,12 +1,15 @@
 //! The operands of a reduction, over axes that are kept and axes that are reduced.
 
 use devarray::{
-    Layout, NdLayout,
+    NdLayout,
     backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
-    function::{Combine, ElementType, primitive::Instruction},
+    function::{Combine, ElementType},
 };
 
-use crate::{function::problem::Kind, memory::CudaBuffer};
+use crate::{
+    function::problem::{Kind, Operands},
+    memory::CudaBuffer,
+};
 
 /// An axis, with the distance in bytes from one step to the next for each operand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,34 +50,17 @@ impl Space {
         kept: usize,
         (result, result_type): (&Operand<'_, CudaBuffer>, ElementType),
     ) -> Option<Self> {
-        let shape = op.shape();
-        let mut space = Self { kinds: Vec::new(), bases: Vec::new(), kept: Vec::new(), reduced: Vec::new() };
-        let mut strides: Vec<Vec<i64>> = Vec::new();
-        let mut add = |kind: Kind, address: u64, layout: &Layout| {
-            let size = kind.len_bytes();
-            space.kinds.push(kind);
-            space.bases.push(address + layout.offset() as u64 * size.cast_unsigned());
-            let mut along: Vec<i64> = layout.strides().iter().map(|&stride| stride as i64 * size).collect();
-            along.resize(shape.len(), 0);
-            strides.push(along);
-        };
-        add(Kind::Result(result_type), result.buffer().address(), result.layout());
-        for &instruction in op.program().instructions() {
-            if let Instruction::Input(at) = instruction {
-                let operand = op.inputs().get(usize::from(at))?;
-                let kind = Kind::Input(at, *op.program().inputs().get(usize::from(at))?);
-                add(kind, operand.buffer().address(), operand.layout());
-            }
-        }
-        for &instruction in op.program().instructions() {
-            if let Instruction::Position(axis) = instruction {
-                space.kinds.push(Kind::Position(axis));
-                space.bases.push(0);
-                strides.push((0..shape.len()).map(|at| i64::from(at == usize::from(axis))).collect());
-            }
-        }
+        let (shape, rank) = (op.shape(), op.shape().len());
+        let Operands { kinds, bases, strides } = Operands::new(op.program(), result_type, rank, |input| {
+            let operand = match input {
+                None => result,
+                Some(at) => op.inputs().get(at)?,
+            };
+            Some((operand.buffer().address(), operand.layout()))
+        })?;
+        let mut space = Self { kinds, bases, kept: Vec::new(), reduced: Vec::new() };
         for (axis, &extent) in shape.iter().enumerate().filter(|(_, extent)| **extent > 1) {
-            let along = strides.iter().map(|strides| strides[axis]).collect();
+            let along = (0..space.operands()).map(|operand| strides[operand * rank + axis]).collect();
             let axis_of = if axis < kept { &mut space.kept } else { &mut space.reduced };
             axis_of.push(Axis { extent: extent as u64, strides: along });
         }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use devarray::{
-    backend::{Buffer, MapOp, ReduceForm, ReduceOp},
+    backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
     function::{
         Combine, ElementType,
         primitive::{Instruction, Program, RegisterType},
@@ -13,8 +13,8 @@ use devarray::{
 };
 
 use super::{
-    Class, Family,
-    combining::{Combining, Part, assign},
+    Class,
+    combining::{Combining, Part, assign, is_of_position},
     kernel::{Form, Kernel},
     normalize::Last,
     plan::{self, Pass},
@@ -26,6 +26,7 @@ use crate::{
     function::{
         body::Body,
         class::Access,
+        index::numbers,
         text::{BLOCK, Bank, Reg, Text},
     },
     memory::CudaBuffer,
@@ -75,16 +76,11 @@ pub(super) fn pass<'a>(
     };
     let (last, inputs) = second.inputs().split_last()?;
     let is_between = last.buffer().address() == first.result().buffer().address();
-    let is_same = inputs.len() == first.inputs().len()
-        && inputs
-            .iter()
-            .zip(first.inputs())
-            .all(|(a, b)| a.buffer().address() == b.buffer().address() && a.layout() == b.layout());
-    if !(is_between && is_same)
+    if !(is_between && are_same(inputs, first.inputs()))
         || first.form() != ReduceForm::Total
         || second.form() != ReduceForm::Total
         || first.shape() != second.shape()
-        || [before.combine, work.combine].iter().any(|combine| has_index(*combine))
+        || [before.combine, work.combine].iter().any(|combine| is_of_position(*combine))
         || RegisterType::of(before.finish.result_type()) == RegisterType::Bool
     {
         return None;
@@ -102,27 +98,26 @@ pub(super) fn pass<'a>(
     let space = space?.without(input);
     let row_len = space.row_len();
     let threads = row_len.div_ceil(LANES as u64).next_power_of_two().min(BLOCK.into());
-    let loads = row_len.div_ceil(Combine::LANES as u64);
+    let loads = usize::try_from(row_len.div_ceil(Combine::LANES as u64)).ok()?;
     let sizes = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
     let registers: u64 = sizes.map(|of: ElementType| (LANES * of.len_bytes()).div_ceil(4) as u64).sum();
     let of_last = finally.as_ref().map_or(0, |last| last.program.instructions().len());
     let instructions = all.len() + before.program.instructions().len() + of_last;
     let most = if finally.is_some() { MORE_INSTRUCTIONS } else { INSTRUCTIONS };
-    let is_long = usize::try_from(loads).ok()? * LANES * instructions > most;
+    let is_long = loads * LANES * instructions > most;
     let kept = finally.as_ref().map_or(0, Last::kept_bytes) as u64 / 4 * LANES as u64;
-    let is_apart = |access: &Access| !matches!(access, Access::Span { .. });
     if !before.program.instructions().iter().all(is_read)
         || space.reduced.len() != 1
         || row_len > Combine::SEGMENT as u64
         || !row_len.is_multiple_of(LANES as u64)
-        || registers.max(kept) * loads > REGISTERS
+        || registers.max(kept) * loads as u64 > REGISTERS
         || is_long
         || plan::has_columns(&space)
     {
         return None;
     }
     let kernel = Kernel {
-        form: Form::Twice { threads: u16::try_from(threads).ok()?, loads: u16::try_from(loads).ok()? },
+        form: Form::Twice { threads: usize::try_from(threads).ok()?, loads },
         combine: work.combine,
         element_type: work.program.result_type(),
         of_parts: false,
@@ -144,23 +139,18 @@ pub(super) fn pass<'a>(
     let chosen = plan::Chosen::of_rows(kernel.form, blocks);
     let scalars = [work.scalars, before.scalars].concat();
     let finish_scalars = [work.finish_scalars, before.finish_scalars].concat();
-    let parameter = plan::parameter(&space, &chosen, (&scalars, &finish_scalars), 1, plan::Output::Finished)?;
-    let accesses: Vec<Access> =
-        (0..space.operands()).map(|operand| plan::access(&space, &chosen, operand)).collect();
-    if third.is_some() && is_apart(&accesses[0]) {
-        return None;
-    }
-    let class = Class {
-        outer: kernel.kept,
-        wide: true,
-        operands: space.kinds.iter().copied().zip(accesses).collect(),
-        family: Family::Reduce(Arc::new(kernel)),
-    };
-    Some(Pass { program: work.program, class, grid: u32::try_from(blocks).ok()?, parameter })
+    let scalars = (&scalars[..], &finish_scalars[..]);
+    let pass = Pass::of(work.program, kernel, (&space, &chosen), scalars, plan::Output::Finished)?;
+    let is_apart = !matches!(pass.class.operands[0].1, Access::Span { .. });
+    Some(pass).filter(|_| third.is_none() || !is_apart)
 }
 
-fn has_index(combine: Combine) -> bool {
-    matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
+/// Whether operands are the same elements.
+pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffer>]) -> bool {
+    let same = |(a, b): (&Operand<'_, CudaBuffer>, &Operand<'_, CudaBuffer>)| {
+        a.buffer().address() == b.buffer().address() && a.layout() == b.layout()
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 /// The elements of a thread, four a step, and which of them are there; the position of the first.
@@ -183,23 +173,22 @@ pub(super) fn write(
     let words = site.words;
     let mut text = Text::default();
     text.resident(if loads > 8 { RESIDENT } else { 2 * RESIDENT });
-    let (block, thread) = Site::numbers(&mut text);
+    let (block, thread) = numbers(&mut text);
     let of_block = BLOCK as usize / threads;
-    let start = text.set(Bank::B32, "mul.lo.u32", format_args!("{block}, {of_block}"));
-    let within = text.set(Bank::B32, "shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
-    let row = text.set(Bank::B32, "add.u32", format_args!("{start}, {within}"));
-    let place = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", threads - 1));
-    let units = text.parameter(Bank::B32, words.units());
-    let inside = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{row}, {units}"));
+    let start = text.set32("mul.lo.u32", format_args!("{block}, {of_block}"));
+    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
+    let row = text.set32("add.u32", format_args!("{start}, {within}"));
+    let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
+    let units = text.parameter(Bank::B32, words.units);
+    let inside = text.test("setp.lt.u32", format_args!("{row}, {units}"));
     // Threads beyond the end go along with the others, without elements.
-    let row = text.set(Bank::B32, "selp.b32", format_args!("{row}, 0, {inside}"));
-    let start = text.set(Bank::B32, "mov.b32", format_args!("0"));
+    let row = text.set32("selp.b32", format_args!("{row}, 0, {inside}"));
+    let start = text.set32("mov.b32", format_args!("0"));
     let len = site.len(&mut text, start, Combine::SEGMENT, inside);
     let rows = site.row(&mut text, row);
     let loaded = load(&mut text, &site, &rows, (place, len), loads);
 
-    let scalars =
-        (words.scalars() + program.scalars().len(), words.finish_scalars() + finish_scalars(kernel));
+    let scalars = (words.scalars + program.scalars().len(), words.finish_scalars + finish_scalars(kernel));
     let body = site.body_of(&mut text, (&first.program, scalars.0), &rows, &[]);
     let (lanes, _) = combined(&mut text, &before, &body, &loaded);
     let total = rows::whole(&mut text, &before, lanes, (thread, place), threads);
@@ -207,9 +196,9 @@ pub(super) fn write(
     // The first thread of a row tells the others what came out.
     let values = [&site, &before].map(|site| site.combining.shared_words(BLOCK as usize / 32));
     let slots = values.into_iter().max().unwrap_or(0).next_multiple_of(2);
-    let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
-    let at = text.set(Bank::B32, "mad.lo.s32", format_args!("{within}, 8, {tile}"));
-    let other = text.set(Bank::Predicate, "setp.ne.u32", format_args!("{place}, 0"));
+    let tile = text.set32("mov.u32", format_args!("tile"));
+    let at = text.set32("mad.lo.s32", format_args!("{within}, 8, {tile}"));
+    let other = text.test("setp.ne.u32", format_args!("{place}, 0"));
     let told = Told { at, behind: 4 * slots, other };
     let between = told.value(&mut text, |text| {
         let total = before.combining.begun(text, total);
@@ -218,7 +207,7 @@ pub(super) fn write(
     });
 
     let given = (Instruction::Input(first.input), between);
-    let body = site.body_of(&mut text, (program, words.scalars()), &rows, &[given]);
+    let body = site.body_of(&mut text, (program, words.scalars), &rows, &[given]);
     let (lanes, values) = combined(&mut text, &site, &body, &loaded);
     let part = rows::whole(&mut text, &site, lanes, (thread, place), threads);
     let mut told_words = 2 * of_block;
@@ -232,7 +221,7 @@ pub(super) fn write(
                 site.finished(text, finish, value)
             });
             let given = [given, (Instruction::Input(last.outcome), outcome)];
-            let body = site.body_of(&mut text, (&last.program, words.scalars()), &rows, &given);
+            let body = site.body_of(&mut text, (&last.program, words.scalars), &rows, &given);
             last.store(&mut text, &site, &body, (&loaded, &values), rows[0]);
         }
         _ => {
@@ -274,14 +263,14 @@ fn finish_scalars(kernel: &Kernel) -> usize {
 }
 
 fn load(text: &mut Text, site: &Site<'_>, rows: &[Reg], (place, len): (Reg, Reg), loads: usize) -> Loaded {
-    let first = text.set(Bank::B32, "mul.lo.u32", format_args!("{place}, {LANES}"));
+    let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
     let mut addresses = site.along(text, rows, first);
-    let start = text.set(Bank::B32, "mov.b32", format_args!("0"));
+    let start = text.set32("mov.b32", format_args!("0"));
     let mut steps = Vec::with_capacity(loads);
     for step in 0..loads {
-        let local = text.set(Bank::B32, "add.u32", format_args!("{first}, {}", step * Combine::LANES));
+        let local = text.set32("add.u32", format_args!("{first}, {}", step * Combine::LANES));
         // All four are there, or none is.
-        let there = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {len}"));
+        let there = text.test("setp.lt.u32", format_args!("{local}, {len}"));
         if step > 0 {
             addresses = site.further(text, (rows, &addresses), (start, first), step);
         }
@@ -306,9 +295,7 @@ fn combined(
             let part = site.part(text, Some(body), elements, at, None);
             four.push(part.value);
             let sum = site.added(text, lane, part);
-            text.guard(Some(*there));
-            assign(text, lane, sum);
-            text.guard(None);
+            text.guarded(*there, |text| assign(text, lane, sum));
         }
         values.push(four);
     }

@@ -4,15 +4,15 @@ mod turn;
 
 use devarray::function::{
     ElementType,
-    primitive::{Instruction, Program, RegisterType},
+    primitive::{Program, RegisterType},
 };
 
 use crate::function::{
-    access::{Loaded, element, load_guarded, load_one, store_span},
+    access::{Loaded, load_guarded, load_uniform, store_span, unpacked},
     body::Body,
     class::{Access, Class, Words},
-    index::{divided, moved, rows},
-    lines::kernel::{differs, space},
+    index::{divided, moved, numbers, rows},
+    lines::kernel::differs,
     problem::Kind,
     text::{BLOCK, Bank, Reg, Text},
     tiles::{VECTOR, shared_words},
@@ -60,15 +60,8 @@ pub(in crate::function) fn write(program: &Program, class: &Class, wide: usize, 
     let mut text = Text::default();
     let kernel = Kernel::begin(&mut text, class, words, wide, high);
 
-    let mut body = Body::new(program, words.scalars(), |instruction| differs(class, instruction));
-    body.common(&mut text, |text, instruction| {
-        let operand = kernel.operand(instruction);
-        let (kind, corner) = (class.operands[operand].0, kernel.corners[operand]);
-        match kind.element_type() {
-            Some(element_type) => load_one(text, space(kind), element_type, format_args!("{corner}")),
-            None => corner,
-        }
-    });
+    let mut body = Body::new(program, words.scalars, |instruction| differs(class, instruction));
+    body.common(&mut text, |text, instruction| load_uniform(text, class, &kernel.corners, instruction));
 
     let steps = (wide * high / SIDE).div_ceil(BLOCK as usize);
     let instructions = program.instructions().len();
@@ -82,17 +75,16 @@ pub(in crate::function) fn write(program: &Program, class: &Class, wide: usize, 
     }
     text.line(format_args!("ret"));
     let shared: usize = kernel.turned().map(|(_, words)| words).sum();
-    text.finish(words.count(), shared)
+    text.finish(words.count, shared)
 }
 
 impl<'a> Kernel<'a> {
     fn begin(text: &mut Text, class: &'a Class, words: Words, wide: usize, high: usize) -> Self {
-        let block = text.set(Bank::B32, "mov.u32", format_args!("%ctaid.x"));
-        let thread = text.set(Bank::B32, "mov.u32", format_args!("%tid.x"));
-        let (rest, across) = divided(text, block, words.pieces_divider(), words.pieces());
-        let (row, down) = divided(text, rest, words.tiles_divider(), words.tiles());
-        let x = text.set(Bank::B32, "mul.lo.s32", format_args!("{across}, {wide}"));
-        let y = text.set(Bank::B32, "mul.lo.s32", format_args!("{down}, {high}"));
+        let (block, thread) = numbers(text);
+        let (rest, across) = divided(text, block, words.pieces_divider, words.pieces);
+        let (row, down) = divided(text, rest, words.tiles_divider, words.tiles);
+        let x = text.set32("mul.lo.s32", format_args!("{across}, {wide}"));
+        let y = text.set32("mul.lo.s32", format_args!("{down}, {high}"));
         let mut corners = rows(text, class, words, Some(row));
         for (operand, corner) in corners.iter_mut().enumerate() {
             if class.operands[operand].1 != Access::Uniform {
@@ -100,16 +92,11 @@ impl<'a> Kernel<'a> {
                 *corner = moved(text, class.wide, *corner, y, words.other(operand));
             }
         }
-        let width = text.parameter(Bank::B32, words.extent());
-        let height = text.parameter_high(words.extent());
-        let width = text.set(Bank::B32, "sub.s32", format_args!("{width}, {x}"));
-        let height = text.set(Bank::B32, "sub.s32", format_args!("{height}, {y}"));
+        let width = text.parameter(Bank::B32, words.extent);
+        let height = text.parameter_high(words.extent);
+        let width = text.set32("sub.s32", format_args!("{width}, {x}"));
+        let height = text.set32("sub.s32", format_args!("{height}, {y}"));
         Self { class, words, wide, high, width, height, corners, thread }
-    }
-
-    fn operand(&self, instruction: Instruction) -> usize {
-        let found = self.class.operands.iter().position(|(kind, _)| kind.is_read_by(instruction));
-        found.expect("what a program reads is an operand")
     }
 
     /// Inputs that go through shared memory, with the words each takes there.
@@ -122,10 +109,9 @@ impl<'a> Kernel<'a> {
     /// Group and line of the thread's first piece of a box whose lines hold so many elements.
     fn place(&self, text: &mut Text, line: usize) -> (Reg, Reg) {
         let groups = line / SIDE;
-        let group = text.set(Bank::B32, "and.b32", format_args!("{}, {}", self.thread, groups - 1));
-        let row =
-            text.set(Bank::B32, "shr.u32", format_args!("{}, {}", self.thread, groups.trailing_zeros()));
-        (text.set(Bank::B32, "mul.lo.s32", format_args!("{group}, {SIDE}")), row)
+        let group = text.set32("and.b32", format_args!("{}, {}", self.thread, groups - 1));
+        let row = text.set32("shr.u32", format_args!("{}, {}", self.thread, groups.trailing_zeros()));
+        (text.set32("mul.lo.s32", format_args!("{group}, {SIDE}")), row)
     }
 
     /// Whether each access of a group is inside: its first element before the end of its line, and
@@ -138,15 +124,15 @@ impl<'a> Kernel<'a> {
         most: usize,
         width: usize,
     ) -> Vec<Reg> {
-        let below = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{line}, {lines}"));
+        let below = text.test("setp.lt.s32", format_args!("{line}, {lines}"));
         // A tile may have fewer lines than the threads of a block reach.
-        let inside = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{line}, {most}"));
-        let line = text.set(Bank::Predicate, "and.pred", format_args!("{below}, {inside}"));
+        let inside = text.test("setp.lt.s32", format_args!("{line}, {most}"));
+        let line = text.test("and.pred", format_args!("{below}, {inside}"));
         let mut guards = Vec::new();
         for piece in (0..SIDE).step_by(width) {
-            let at = text.set(Bank::B32, "add.s32", format_args!("{first}, {piece}"));
-            let before = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{at}, {extent}"));
-            guards.push(text.set(Bank::Predicate, "and.pred", format_args!("{before}, {line}")));
+            let at = text.set32("add.s32", format_args!("{first}, {piece}"));
+            let before = text.test("setp.lt.s32", format_args!("{at}, {extent}"));
+            guards.push(text.test("and.pred", format_args!("{before}, {line}")));
         }
         guards
     }
@@ -165,7 +151,7 @@ impl<'a> Kernel<'a> {
                 moved(text, self.class.wide, line, first, self.words.inner(operand))
             })
             .collect();
-        let shared = text.set(Bank::B32, "mad.lo.s32", format_args!("{first}, {}, {row}", self.high + 1));
+        let shared = text.set32("mad.lo.s32", format_args!("{first}, {}, {row}", self.high + 1));
         Step { row, addresses, shared }
     }
 
@@ -183,7 +169,7 @@ impl<'a> Kernel<'a> {
                     return None;
                 }
                 let other = text.parameter(Bank::B64, self.words.other(operand));
-                Some(text.set(Bank::B64, "mul.lo.u64", format_args!("{other}, {}", self.lines())))
+                Some(text.set64("mul.lo.u64", format_args!("{other}, {}", self.lines())))
             })
             .collect()
     }
@@ -193,11 +179,11 @@ impl<'a> Kernel<'a> {
         let mut steps = vec![first];
         for _ in 1..count {
             let mut step = steps[steps.len() - 1].clone();
-            step.row = text.set(Bank::B32, "add.s32", format_args!("{}, {}", step.row, self.lines()));
-            step.shared = text.set(Bank::B32, "add.s32", format_args!("{}, {}", step.shared, self.lines()));
+            step.row = text.set32("add.s32", format_args!("{}, {}", step.row, self.lines()));
+            step.shared = text.set32("add.s32", format_args!("{}, {}", step.shared, self.lines()));
             for (address, stride) in step.addresses.iter_mut().zip(&strides) {
                 if let Some(stride) = stride {
-                    *address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                    *address = text.set64("add.s64", format_args!("{address}, {stride}"));
                 }
             }
             steps.push(step);
@@ -232,8 +218,7 @@ impl<'a> Kernel<'a> {
                 text.line(format_args!("add.s64 {address}, {address}, {stride}"));
             }
         }
-        let more = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{row}, {}", self.high));
-        text.line(format_args!("@{more} bra {again}"));
+        text.branch_if("setp.lt.s32", format_args!("{row}, {}", self.high), &again);
     }
 
     /// The first of the elements of a step along the result's axis.
@@ -253,7 +238,7 @@ impl<'a> Kernel<'a> {
                 Access::Each => {
                     let guards = self.guards(text, (group, step.row), extents, self.high, SIDE);
                     let one = match kind.element_type() {
-                        Some(_) => load_guarded(text, space(kind), stored(kind), address, (1, 1), &guards),
+                        Some(_) => load_guarded(text, kind.space(), stored(kind), address, (1, 1), &guards),
                         None => vec![Loaded::Whole(address)],
                     };
                     vec![one[0]; SIDE]
@@ -261,7 +246,7 @@ impl<'a> Kernel<'a> {
                 Access::Span { width } if width > 1 => {
                     let width = usize::from(width);
                     let guards = self.guards(text, (group, step.row), extents, self.high, width);
-                    load_guarded(text, space(kind), stored(kind), address, (SIDE, width), &guards)
+                    load_guarded(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
                 }
                 _ => {
                     let guards = self.guards(text, (group, step.row), extents, self.high, 1);
@@ -275,12 +260,12 @@ impl<'a> Kernel<'a> {
     fn compute(&self, text: &mut Text, body: &Body<'_>, step: &Step, mut loaded: Vec<Vec<Loaded>>) {
         let mut base = 0;
         // A tile may have fewer lines than the threads of a block reach.
-        let inside = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{}, {}", step.row, self.high));
+        let inside = text.test("setp.lt.s32", format_args!("{}, {}", step.row, self.high));
         for (operand, words) in self.turned() {
             let kind = self.class.operands[operand].0;
             let (bytes, name) = if kind.len_bytes() == 8 { (8, "b64") } else { (4, "b32") };
-            let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
-            let address = text.set(Bank::B32, "mad.lo.s32", format_args!("{}, {bytes}, {tile}", step.shared));
+            let tile = text.set32("mov.u32", format_args!("tile"));
+            let address = text.set32("mad.lo.s32", format_args!("{}, {bytes}, {tile}", step.shared));
             let bank = element_bank(kind);
             text.guard(Some(inside));
             loaded[operand] = (0..SIDE)
@@ -295,11 +280,8 @@ impl<'a> Kernel<'a> {
             base += 4 * words;
         }
         let read = |text: &mut Text, instruction, at: usize| {
-            let operand = self.operand(instruction);
-            match (self.class.operands[operand].0.element_type(), loaded[operand][at]) {
-                (Some(element_type), loaded) => element(text, element_type, loaded),
-                (None, Loaded::Whole(register) | Loaded::Part { word: register, .. }) => register,
-            }
+            let operand = self.class.operand(instruction);
+            unpacked(text, self.class.operands[operand].0, loaded[operand][at])
         };
         let line = body.line(text, None, |text, instruction| read(text, instruction, 0));
         let lines = std::iter::repeat_n(&line, SIDE);

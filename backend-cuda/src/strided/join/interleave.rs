@@ -6,7 +6,7 @@ use super::{
     super::{
         LAUNCH_BYTES,
         axes::{Axis, Problem},
-        kernel::{Entry, Kernel},
+        kernel::Entry,
         launch::{Launch, THREADS},
         params::{FastDiv, InterleaveParams, Loop, MAX_BOX_LOOPS, MAX_SHORT_ROW, MAX_SOURCES, Source},
     },
@@ -150,23 +150,20 @@ impl Rows {
             *to = Source { src, row: given.row(), step: given.step, first, count: given.count, outer };
             first += given.count;
         }
-        Some(Launch {
-            kernel: Kernel::new(if zip { Entry::JoinZip } else { Entry::JoinInterleave }, self.width),
-            grid: blocks.checked_mul(boxes).filter(|&grid| grid < 1 << 31)?,
-            threads: THREADS,
-            shared_bytes: 0,
-            params: JoinParams::Interleave(InterleaveParams {
-                dst: self.given[0].dst + u64::from(start) * u64::from(self.row_bytes()),
-                row: FastDiv::new(self.row),
-                elements,
-                total,
-                sources: u32::try_from(self.given.len()).ok()?,
-                blocks: FastDiv::new(blocks),
-                unused: 0,
-                outer,
-                source,
-            }),
-        })
+        let params = InterleaveParams {
+            dst: self.given[0].dst + u64::from(start) * u64::from(self.row_bytes()),
+            row: FastDiv::new(self.row),
+            elements,
+            total,
+            sources: u32::try_from(self.given.len()).ok()?,
+            blocks: FastDiv::new(blocks),
+            unused: 0,
+            outer,
+            source,
+        };
+        let entry = if zip { Entry::JoinZip } else { Entry::JoinInterleave };
+        let grid = blocks.checked_mul(boxes).filter(|&grid| grid < 1 << 31)?;
+        Some(Launch::new(entry, self.width, grid, JoinParams::Interleave(params)))
     }
 }
 

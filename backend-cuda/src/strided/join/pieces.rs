@@ -2,10 +2,10 @@
 
 use super::{
     super::{
-        axes::Problem,
-        kernel::{Entry, Kernel},
+        axes::{Problem, loops},
+        kernel::Entry,
         launch::{Launch, THREADS},
-        params::{FastDiv, Loop, MAX_PIECE_AXES, MAX_PIECES, Piece, PiecesParams},
+        params::{FastDiv, MAX_PIECE_AXES, MAX_PIECES, Piece, PiecesParams},
     },
     JoinParams, narrowed,
 };
@@ -63,20 +63,16 @@ impl Way {
             }
             Self::Elements(problem) => (narrowed(problem, width), 0, 1),
         };
-        let loops = if row_bytes > 0 { &problem.axes[1..] } else { &problem.axes[..] };
-        let mut axis = [Loop::default(); MAX_PIECE_AXES];
-        for (to, from) in axis.iter_mut().zip(loops) {
-            *to = from.lowered();
-        }
+        let around = if row_bytes > 0 { &problem.axes[1..] } else { &problem.axes[..] };
         Piece {
             at: problem.operands(),
-            axes: u32::try_from(loops.len()).unwrap_or(u32::MAX),
-            total: loops.iter().map(|axis| axis.extent).product::<u32>() * chunks,
+            axes: u32::try_from(around.len()).unwrap_or(u32::MAX),
+            total: around.iter().map(|axis| axis.extent).product::<u32>() * chunks,
             row_bytes,
             share: 0,
             chunks: FastDiv::new(chunks),
             begin: 0,
-            axis,
+            axis: loops(around),
         }
     }
 }
@@ -118,11 +114,6 @@ fn launch(ways: Vec<Way>) -> Launch<JoinParams> {
             end[number] = round;
         }
     }
-    Launch {
-        kernel: Kernel::new(Entry::JoinPieces, width),
-        grid: rounds_needed * round,
-        threads: THREADS,
-        shared_bytes: 0,
-        params: JoinParams::Pieces(PiecesParams { round: FastDiv::new(round), unused: 0, end, piece }),
-    }
+    let params = PiecesParams { round: FastDiv::new(round), unused: 0, end, piece };
+    Launch::new(Entry::JoinPieces, width, rounds_needed * round, JoinParams::Pieces(params))
 }

@@ -3,10 +3,10 @@
 
 use super::{
     super::{
-        axes::{Axis, Problem},
-        kernel::{Entry, Kernel},
+        axes::{Axis, Problem, loops},
+        kernel::Entry,
         launch::{Launch, Params, THREADS},
-        params::{FastDiv, Loop, MAX_ROW_AXES, RowsParams},
+        params::{FastDiv, RowsParams},
     },
     MIN_ROW_BYTES,
 };
@@ -55,10 +55,6 @@ impl Table {
     }
 
     pub(super) fn launch(&self, problem: &Problem, outer: &[Axis]) -> Launch {
-        let mut axis = [Loop::default(); MAX_ROW_AXES];
-        for (to, from) in axis.iter_mut().zip(outer) {
-            *to = from.lowered();
-        }
         let params = RowsParams {
             at: problem.operands(),
             axes: u32::try_from(outer.len()).unwrap_or(u32::MAX),
@@ -70,14 +66,8 @@ impl Table {
             evict_last: 0,
             unused: 0,
             step: 0,
-            axis,
+            axis: loops(outer),
         };
-        Launch {
-            kernel: Kernel::new(Entry::RowsTable, self.width),
-            grid: self.groups * self.blocks,
-            threads: THREADS,
-            shared_bytes: 0,
-            params: Params::Rows(params),
-        }
+        Launch::new(Entry::RowsTable, self.width, self.groups * self.blocks, Params::Rows(params))
     }
 }

@@ -25,14 +25,24 @@ fn each_family_says_why() {
             &[312 * 312, 312, 1],
             &[1, 304, 304 * 312],
             1,
-            &["tile_1:tile_packed_fused ", "over the ends of 312 steps", "16 B stored", "ends of an axis"],
+            &[
+                "tile_1:tile_packed_fused ",
+                "312 steps to the end of an axis",
+                "16 B stored",
+                "ends of an axis",
+            ],
         ),
         (
             &[304, 302, 308],
             &[308 * 302, 308, 1],
             &[1, 304, 304 * 302],
             1,
-            &["tile_1:tile_packed_fused_8", "over the ends of 308 steps", "8 B stored", "ends of an axis"],
+            &[
+                "tile_1:tile_packed_fused_8",
+                "308 steps to the end of an axis",
+                "8 B stored",
+                "ends of an axis",
+            ],
         ),
         (
             &[301, 313, 313],
@@ -46,7 +56,7 @@ fn each_family_says_why() {
             &[313 * 313, 313, 1],
             &[1, 313, 313 * 313],
             1,
-            &["tile_1:tile_linear_shifted_fused", "words rotated by 1 a run and 0 a vector"],
+            &["tile_1:tile_linear_shifted_fused", "313 steps to the end of an axis"],
         ),
         // All rows, of which the first ends in a sector.
         (
@@ -54,7 +64,12 @@ fn each_family_says_why() {
             &[253, 1],
             &[1, 64009],
             1,
-            &["tile_1:tile_periodic_shifted", "253 rows of 80 B", "in periods of 253", "all rows of a tile"],
+            &[
+                "tile_1:tile_periodic_shifted",
+                "253 rows of 80 B",
+                "253 elements a period",
+                "all rows of a tile",
+            ],
         ),
         (&[8192, 4096], &[4096, 1], &[8192, 1], 4, &["rows_aligned", "kept in the cache until read"]),
         (&[8192, 4096], &[4096, 1], &[0, 1], 4, &["rows_again", "only writing counts"]),

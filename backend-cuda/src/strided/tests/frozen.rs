@@ -76,7 +76,7 @@ impl Digests {
         }
         for memory in [MemorySpeed::Even, MemorySpeed::Fast] {
             let digest = self.of(format!("{list} w{width} as it is on {memory:?}"));
-            let done: Result<(), ()> = select(memory, &plan, at, |launch| {
+            let done: Result<(), ()> = select(memory, &plan, at, None, |launch| {
                 digest.launch(launch, &bytes(launch));
                 Ok(())
             });

@@ -1,6 +1,6 @@
 //! How much one block and one thread do.
 
-use crate::strided::MemorySpeed;
+use crate::strided::{MemorySpeed, kernel::Find};
 
 /// The size class of a copy. Large copies are fastest with two vectors a thread and about 500
 /// threads a block: enough loads under way, and few blocks to start. Small copies need many small
@@ -17,23 +17,6 @@ pub(in crate::strided) enum Scale {
     Stream,
     /// The same, on a device with [fast](MemorySpeed::Fast) memory.
     FastStream,
-}
-
-/// What a vector of a run is put together from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Vector {
-    /// Words that hold elements of several runs.
-    Words,
-    /// Elements found by a step, or by a table that is read in vectors as well.
-    Elements,
-    /// Elements, each looked up in a table by itself.
-    Table,
-    /// Elements of one byte: sixteen accesses a vector, so a thread has several vectors.
-    Bytes,
-    /// The same, looked up in a table as well.
-    ByteTable,
-    /// A vector of each of so many runs, picked apart.
-    Split(u32),
 }
 
 /// Target sizes of a tile in bytes: of a source row, of a destination run, and of shared memory.
@@ -83,16 +66,19 @@ impl Scale {
         Size { row_bytes, run_bytes, tile_bytes }
     }
 
-    /// Fewest vectors of 16 bytes that a thread loads or stores. More make smaller blocks, more of
-    /// which run at a time.
-    pub(super) fn vectors(self, vector: Vector) -> u32 {
-        match (self, vector) {
+    /// Fewest vectors of 16 bytes that a thread loads or stores, by how their elements are found.
+    /// `bytes`: elements of one byte, so that a vector takes sixteen accesses. `shifted`: each is
+    /// looked up by itself. More make smaller blocks, more of which run at a time.
+    pub(super) fn vectors(self, find: Find, bytes: bool, shifted: bool) -> u32 {
+        match (self, find) {
             (Self::Small, _) => 1,
-            (Self::FastStream, Vector::Split(runs)) => runs.max(3),
-            (_, Vector::ByteTable) => 5,
-            (Self::Middle, Vector::Bytes) => 3,
-            (_, Vector::Bytes) | (Self::FastStream, Vector::Table) => 4,
-            (_, Vector::Table) | (Self::FastStream, Vector::Elements | Vector::Words) => 3,
+            (Self::FastStream, Find::Split(runs)) => runs.max(3),
+            (_, Find::Table) if bytes => 5,
+            (Self::Middle, Find::Linear | Find::Periodic) if bytes => 3,
+            (_, Find::Linear | Find::Periodic) if bytes => 4,
+            (Self::FastStream, Find::Table) if shifted => 4,
+            (_, Find::Table) if shifted => 3,
+            (Self::FastStream, Find::Table | Find::Linear | Find::Periodic | Find::Packed) => 3,
             _ => 2,
         }
     }

@@ -2,7 +2,6 @@
 
 use super::{
     place::{self, Placement},
-    scale::Vector,
     sides::Sides,
 };
 use crate::strided::kernel::Find;
@@ -81,17 +80,10 @@ impl Threads {
     /// Threads of a block, so that each has the vectors that the scale asks for and all have about
     /// the same work; and rows that they load at once.
     fn of_block(&self, sides: &Sides<'_>, placement: &Placement) -> (u32, u32) {
-        let bytes = sides.problem.width == 1;
-        let vector = match placement.find {
-            Find::Scatter => return (256, 0),
-            Find::Split(runs) => Vector::Split(runs),
-            Find::Packed => Vector::Words,
-            Find::Table if bytes => Vector::ByteTable,
-            Find::Linear | Find::Periodic if bytes => Vector::Bytes,
-            Find::Table if placement.shifted => Vector::Table,
-            Find::Table | Find::Linear | Find::Periodic => Vector::Elements,
-        };
-        let rounds = sides.scale.vectors(vector);
+        if placement.find == Find::Scatter {
+            return (256, 0);
+        }
+        let rounds = sides.scale.vectors(placement.find, sides.problem.width == 1, placement.shifted);
         let chunks = sides.chunks;
         let columns = if self.columns > 0 { self.columns } else { self.passes << self.lanes_log2 };
         let work = (sides.rows * chunks).max(columns * self.store_groups);

@@ -42,8 +42,7 @@ impl Addresses {
                 let moves = operand > 0 && site.class.operands[operand].1 != Access::Uniform;
                 moves.then(|| {
                     let stride = text.parameter(Bank::B64, site.words.reduced(0) + 2 + operand);
-                    let mut times =
-                        |by: usize| text.set(Bank::B64, "mul.lo.s64", format_args!("{stride}, {by}"));
+                    let mut times = |by: usize| text.set64("mul.lo.s64", format_args!("{stride}, {by}"));
                     Strides { lane: times(near), step: times(Combine::LANES) }
                 })
             })
@@ -65,7 +64,7 @@ impl Addresses {
 
 /// Registers that may be changed.
 fn copied(text: &mut Text, from: &[Reg]) -> Vec<Reg> {
-    from.iter().map(|from| text.set(Bank::B64, "mov.b64", format_args!("{from}"))).collect()
+    from.iter().map(|from| text.set64("mov.b64", format_args!("{from}"))).collect()
 }
 
 /// Each address, a stride further.
@@ -76,7 +75,7 @@ fn further(
     which: fn(Strides) -> Reg,
 ) -> Vec<Reg> {
     let moved = |(&address, strides): (&Reg, &Option<Strides>)| match strides {
-        Some(strides) => text.set(Bank::B64, "add.s64", format_args!("{address}, {}", which(*strides))),
+        Some(strides) => text.set64("add.s64", format_args!("{address}, {}", which(*strides))),
         None => address,
     };
     addresses.iter().zip(strides).map(moved).collect()
@@ -93,7 +92,7 @@ pub(super) fn add(
 ) {
     let Division { steps, .. } = division;
     let near = division.near();
-    let local = text.set(Bank::B32, "mov.b32", format_args!("{lane}"));
+    let local = text.set32("mov.b32", format_args!("{lane}"));
     let moving = match from {
         Addresses::Even { of_lane, .. } => copied(text, of_lane),
         Addresses::Uneven(_) => Vec::new(),
@@ -102,17 +101,15 @@ pub(super) fn add(
     let (again, one_by_one, next) = (text.label(), text.label(), text.label());
     text.place(&again);
     let behind = (steps - 1) * Combine::LANES + (sums.len() - 1) * near;
-    let last = text.set(Bank::B32, "add.u32", format_args!("{local}, {behind}"));
-    let partial = text.set(Bank::Predicate, "setp.ge.u32", format_args!("{last}, {}", place.len));
-    text.line(format_args!("@{partial} bra {one_by_one}"));
+    let last = text.set32("add.u32", format_args!("{local}, {behind}"));
+    text.branch_if("setp.ge.u32", format_args!("{last}, {}", place.len), &one_by_one);
     adding.steps(text, steps, false);
     text.line(format_args!("bra {next}"));
     text.place(&one_by_one);
     adding.steps(text, 1, true);
     text.place(&next);
     if !division.single {
-        let more = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{local}, {}", place.len));
-        text.line(format_args!("@{more} bra {again}"));
+        text.branch_if("setp.lt.u32", format_args!("{local}, {}", place.len), &again);
     }
 }
 
@@ -140,9 +137,8 @@ impl Adding<'_> {
             let mut addresses = lanes.clone();
             for nth in 0..sums.len() {
                 let behind = step * Combine::LANES + nth * near;
-                let at = text.set(Bank::B32, "add.u32", format_args!("{local}, {behind}"));
-                let there = guarded
-                    .then(|| text.set(Bank::Predicate, "setp.lt.u32", format_args!("{at}, {}", place.len)));
+                let at = text.set32("add.u32", format_args!("{local}, {behind}"));
+                let there = guarded.then(|| text.test("setp.lt.u32", format_args!("{at}, {}", place.len)));
                 match from {
                     Addresses::Uneven(rows) => {
                         let position = site.position(text, place.start, at);

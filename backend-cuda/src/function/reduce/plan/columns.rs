@@ -7,7 +7,7 @@ use devarray::{
     function::{Combine, primitive::Program},
 };
 
-use super::{ACCESS_BYTES, Chosen, INSTRUCTIONS, LANES, THREADS, WARP};
+use super::{ACCESS_BYTES, Chosen, INSTRUCTIONS, LANES, THREADS, WARP, small};
 use crate::{
     function::reduce::{columns::Division, combining::Combining, kernel::Form, space::Space},
     memory::CudaBuffer,
@@ -122,14 +122,13 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     while at_once < of_thread && fits(steps, 2 * at_once) {
         at_once *= 2;
     }
-    let number = |number: u64| usize::try_from(number).ok();
     Some(Division {
-        across: number(across)?,
-        lanes: number(of_thread)?,
-        at_once: number(at_once)?,
-        steps: number(steps)?,
-        vector: number(vector)?,
-        split: number(split)?,
+        across: small(across),
+        lanes: small(of_thread),
+        at_once: small(at_once),
+        steps: small(steps),
+        vector: small(vector),
+        split: small(split),
         single,
     })
 }
@@ -151,17 +150,8 @@ pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Op
     axis.strides.iter_mut().for_each(|stride| *stride *= vector.cast_signed());
     let tiles = space.rows().div_ceil(division.across as u64);
     let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
-    let small = |number: usize| u16::try_from(number).ok();
     Some(Chosen {
-        form: Form::Columns {
-            across: small(division.across)?,
-            lanes: small(division.lanes)?,
-            at_once: small(division.at_once)?,
-            steps: small(division.steps)?,
-            vector: small(division.vector)?,
-            split: small(division.split)?,
-            single: division.single,
-        },
+        form: Form::Columns(division),
         segment_len: Combine::SEGMENT as u64,
         column: Some(column),
         grid: tiles * segments * division.split as u64,

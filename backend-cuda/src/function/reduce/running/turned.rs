@@ -58,15 +58,15 @@ struct Buffer {
 
 impl Buffer {
     fn new(text: &mut Text, site: &Site<'_>, thread: Reg) -> Self {
-        let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
-        let start = text.set(Bank::B32, "add.u32", format_args!("{tile}, {}", start(site)));
-        let owner = text.set(Bank::B32, "shr.u32", format_args!("{thread}, 3"));
-        let turn = text.set(Bank::B32, "and.b32", format_args!("{owner}, {}", PIECES - 1));
-        let place = text.set(Bank::B32, "xor.b32", format_args!("{thread}, {turn}"));
-        let loaded = text.set(Bank::B32, "mad.lo.u32", format_args!("{place}, {}, {start}", 4 * SIDE));
-        let own = text.set(Bank::B32, "mad.lo.u32", format_args!("{thread}, {}, {start}", 4 * SIDE * PIECES));
-        let turn = text.set(Bank::B32, "and.b32", format_args!("{thread}, {}", PIECES - 1));
-        let turn = text.set(Bank::B32, "mul.lo.u32", format_args!("{turn}, {}", 4 * SIDE));
+        let tile = text.set32("mov.u32", format_args!("tile"));
+        let start = text.set32("add.u32", format_args!("{tile}, {}", start(site)));
+        let owner = text.set32("shr.u32", format_args!("{thread}, 3"));
+        let turn = text.set32("and.b32", format_args!("{owner}, {}", PIECES - 1));
+        let place = text.set32("xor.b32", format_args!("{thread}, {turn}"));
+        let loaded = text.set32("mad.lo.u32", format_args!("{place}, {}, {start}", 4 * SIDE));
+        let own = text.set32("mad.lo.u32", format_args!("{thread}, {}, {start}", 4 * SIDE * PIECES));
+        let turn = text.set32("and.b32", format_args!("{thread}, {}", PIECES - 1));
+        let turn = text.set32("mul.lo.u32", format_args!("{turn}, {}", 4 * SIDE));
         Self { loaded, own, turn }
     }
 
@@ -77,8 +77,8 @@ impl Buffer {
 
     /// The place of four elements that it computes.
     fn of_own(&self, text: &mut Text, nth: usize) -> String {
-        let turned = text.set(Bank::B32, "xor.b32", format_args!("{}, {}", self.turn, 4 * SIDE * nth));
-        text.set(Bank::B32, "add.u32", format_args!("{}, {turned}", self.own)).to_string()
+        let turned = text.set32("xor.b32", format_args!("{}, {}", self.turn, 4 * SIDE * nth));
+        text.set32("add.u32", format_args!("{}, {turned}", self.own)).to_string()
     }
 
     /// The elements that the thread computes.
@@ -117,13 +117,13 @@ pub(super) fn write(
     let buffer = Buffer::new(text, site, place.thread);
     // Of a whole tile nothing is asked of each element, and all is on its way at once.
     let of_tile = BLOCK as usize * PIECES * SIDE;
-    let partial = text.set(Bank::Predicate, "setp.lt.u32", format_args!("{}, {of_tile}", place.len));
+    let partial = text.test("setp.lt.u32", format_args!("{}, {of_tile}", place.len));
     let (part, loaded) = (text.label(), text.label());
     text.line(format_args!("@{partial} bra {part}"));
     let whole: Vec<Elements> = (0..PIECES)
         .map(|piece| {
             let behind = piece * BLOCK as usize * SIDE;
-            let local = text.set(Bank::B32, "add.u32", format_args!("{}, {behind}", place.first));
+            let local = text.set32("add.u32", format_args!("{}, {behind}", place.first));
             let addresses = site.along(text, &place.tile, local);
             site.several(text, &addresses, SIDE, Some(site.words.reduced(0) + 2), None)
         })
@@ -141,17 +141,10 @@ pub(super) fn write(
     text.line(format_args!("bar.sync 0"));
 
     let own = buffer.own(text, bank);
-    let mut total = combining.tree(text, own);
-    let mut beside = Vec::new();
-    for level in 0..WARP.trailing_zeros() {
-        let other = combining.shuffled(text, "bfly", total, 1 << level);
-        total = combining.combined(text, total, other);
-        beside.push(other);
-    }
-    let leads = text.set(Bank::Predicate, "setp.eq.u32", format_args!("{}, 0", place.lane));
-    text.guard(Some(leads));
-    combining.store_shared(text, SHARED, place.slot, total);
-    text.guard(None);
+    let total = combining.tree(text, own);
+    let (total, beside) = combining.in_warp(text, "bfly", total, 1..WARP);
+    let leads = text.test("setp.eq.u32", format_args!("{}, 0", place.lane));
+    text.guarded(leads, |text| combining.store_shared(text, SHARED, place.slot, total));
     text.line(format_args!("bar.sync 0"));
     let before = linked::before(text, site, SHARED, which, |text| {
         let warps = of_warps(text, site, SHARED, place, (0, SHARED.slots));
@@ -164,7 +157,7 @@ pub(super) fn write(
 
     let own = buffer.own(text, bank);
     let mut results = Vec::with_capacity(own.len());
-    let levels = totals(text, site, own.clone());
+    let levels = combining.levels(text, own.clone(), 2);
     downwards(text, site, &levels, (before, 0), &mut results);
     if form == ReduceForm::Inclusive {
         for (result, &element) in results.iter_mut().zip(&own) {
@@ -195,16 +188,6 @@ pub(super) fn write(
         store(text, site, place, four.to_vec(), behind(piece));
     }
     text.place(&end);
-}
-
-/// Elements, totals of their pairs, of these pairs, and so on, up to both halves.
-fn totals(text: &mut Text, site: &Site<'_>, elements: Vec<Part>) -> Vec<Vec<Part>> {
-    let mut levels = vec![elements];
-    while levels[levels.len() - 1].len() > 2 {
-        let below = levels[levels.len() - 1].clone();
-        levels.push(below.chunks(2).map(|pair| site.combining.combined(text, pair[0], pair[1])).collect());
-    }
-    levels
 }
 
 /// What precedes each element of the block that is number `at` of the level above these: what

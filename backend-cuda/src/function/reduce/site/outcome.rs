@@ -6,6 +6,7 @@ use super::Site;
 use crate::function::{
     access::store_span,
     body::{Body, Differs},
+    index::nth,
     reduce::combining::Part,
     text::{Bank, Reg, Text},
 };
@@ -23,19 +24,19 @@ impl Site<'_> {
     ) {
         let mut total = total;
         if let Some(index) = total.index.filter(|index| index.bank == Bank::B32) {
-            let index = text.set(Bank::B64, "cvt.u64.u32", format_args!("{index}"));
+            let index = text.set64("cvt.u64.u32", format_args!("{index}"));
             let start = if start.bank == Bank::B64 {
                 start
             } else {
-                text.set(Bank::B64, "cvt.u64.u32", format_args!("{start}"))
+                text.set64("cvt.u64.u32", format_args!("{start}"))
             };
-            total.index = Some(text.set(Bank::B64, "add.u64", format_args!("{index}, {start}")));
+            total.index = Some(text.set64("add.u64", format_args!("{index}, {start}")));
         }
         let Some(finish) = &self.kernel.finish else {
-            let address = text.parameter(Bank::B64, self.words.base(0));
+            let address = text.parameter(Bank::B64, 0);
             self.store_part(text, address, unit, total.value);
             if let Some(index) = total.index {
-                let address = text.parameter(Bank::B64, self.words.indices());
+                let address = text.parameter(Bank::B64, self.words.indices);
                 self.store_part(text, address, unit, index);
             }
             return;
@@ -49,14 +50,13 @@ impl Site<'_> {
     /// Stores a part at the number of its unit.
     pub(in crate::function::reduce) fn store_part(&self, text: &mut Text, base: Reg, unit: Reg, value: Reg) {
         let bytes = if matches!(value.bank, Bank::B64 | Bank::F64) { 8 } else { 4 };
-        let unit = text.set(Bank::B64, "cvt.u64.u32", format_args!("{unit}"));
-        let address = text.set(Bank::B64, "mad.lo.s64", format_args!("{unit}, {bytes}, {base}"));
+        let address = nth(text, base, unit, bytes);
         text.line(format_args!("st.global.{} [{address}], {value}", value.bank.type_name()));
     }
 
     /// What the finish makes of a total.
     pub(in crate::function::reduce) fn finished(&self, text: &mut Text, finish: &Program, value: Reg) -> Reg {
-        self.finished_at(text, (finish, self.words.finish_scalars()), value)
+        self.finished_at(text, (finish, self.words.finish_scalars), value)
     }
 
     /// The same, of a finish whose scalars begin at a word.

@@ -5,7 +5,6 @@ use crate::function::{
     access::{Loaded, element, load_guarded},
     class::Access,
     index::moved,
-    lines::kernel::space,
     problem::Kind,
     text::{BLOCK, Bank, Reg, Text},
 };
@@ -20,7 +19,7 @@ impl Kernel<'_> {
         let mut all = Vec::new();
         let mut row_of_step = vec![row];
         for step in 1..steps {
-            let next = text.set(Bank::B32, "add.s32", format_args!("{row}, {}", step * lines));
+            let next = text.set32("add.s32", format_args!("{row}, {}", step * lines));
             row_of_step.push(next);
         }
         for (operand, words) in self.turned() {
@@ -30,16 +29,16 @@ impl Kernel<'_> {
             let start = moved(text, self.class.wide, self.corners[operand], first, self.words.other(operand));
             let mut address = moved(text, self.class.wide, start, row, self.words.inner(operand));
             let inner = text.parameter(Bank::B64, self.words.inner(operand));
-            let stride = text.set(Bank::B64, "mul.lo.u64", format_args!("{inner}, {lines}"));
+            let stride = text.set64("mul.lo.u64", format_args!("{inner}, {lines}"));
             for (step, &row) in row_of_step.iter().enumerate() {
                 if step > 0 {
-                    address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                    address = text.set64("add.s64", format_args!("{address}, {stride}"));
                 }
                 let extents = (self.height, self.width);
                 let guards = self.guards(text, (first, row), extents, self.wide, width);
                 let side_by_side = width > 1;
                 let loaded = if side_by_side {
-                    load_guarded(text, space(kind), stored(kind), address, (SIDE, width), &guards)
+                    load_guarded(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
                 } else {
                     self.apart(text, kind, address, self.words.other(operand), &guards)
                 };
@@ -49,16 +48,19 @@ impl Kernel<'_> {
         }
         for (kind, base, row, loaded) in all {
             let bytes = if kind.len_bytes() == 8 { 8 } else { 4 };
-            let line = text.set(Bank::B32, "mad.lo.s32", format_args!("{row}, {}, {first}", self.high + 1));
-            let tile = text.set(Bank::B32, "mov.u32", format_args!("tile"));
-            let address = text.set(Bank::B32, "mad.lo.s32", format_args!("{line}, {bytes}, {tile}"));
-            let inside = text.set(Bank::Predicate, "setp.lt.s32", format_args!("{row}, {}", self.wide));
+            let line = text.set32("mad.lo.s32", format_args!("{row}, {}, {first}", self.high + 1));
+            let tile = text.set32("mov.u32", format_args!("tile"));
+            let address = text.set32("mad.lo.s32", format_args!("{line}, {bytes}, {tile}"));
+            let inside = text.test("setp.lt.s32", format_args!("{row}, {}", self.wide));
             for (at, loaded) in loaded.into_iter().enumerate() {
                 let value = element(text, stored(kind), loaded);
                 let offset = base + at * bytes;
-                text.guard(Some(inside));
-                text.line(format_args!("st.shared.{} [{address}+{offset}], {value}", value.bank.type_name()));
-                text.guard(None);
+                text.guarded(inside, |text| {
+                    text.line(format_args!(
+                        "st.shared.{} [{address}+{offset}], {value}",
+                        value.bank.type_name()
+                    ))
+                });
             }
         }
     }
@@ -77,11 +79,11 @@ impl Kernel<'_> {
         let mut loaded = Vec::new();
         for at in 0..SIDE {
             if at > 0 {
-                address = text.set(Bank::B64, "add.s64", format_args!("{address}, {stride}"));
+                address = text.set64("add.s64", format_args!("{address}, {stride}"));
             }
             let guard = guards.get(at..=at).unwrap_or_default();
             loaded.extend(match kind.element_type() {
-                Some(_) => load_guarded(text, space(kind), stored(kind), address, (1, 1), guard),
+                Some(_) => load_guarded(text, kind.space(), stored(kind), address, (1, 1), guard),
                 None => vec![Loaded::Whole(address)],
             });
         }

@@ -8,7 +8,7 @@
 //! Programs have no use for this module: [`CudaDevice::open`](crate::CudaDevice::open) loads the
 //! driver by itself. It is public for tests, which count calls, fail each in turn, and replace the
 //! table by a driver of their own.
-#![allow(unsafe_code)] // loads the driver library and reads the text the driver returns
+#![allow(unsafe_code)] // loads the driver library, reads the text the driver returns, and launches
 
 mod code;
 mod fault;

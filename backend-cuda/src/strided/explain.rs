@@ -1,6 +1,6 @@
 //! Why a copy is carried out as it is, in words for people.
 
-use std::{convert::Infallible, fmt};
+use std::convert::Infallible;
 
 use devarray::copy::{Class, Plan};
 
@@ -69,51 +69,38 @@ fn why(entry: Entry) -> String {
 impl Launch {
     /// Which kernel, and in what pieces, in one line.
     #[must_use]
-    pub fn explain(&self) -> impl fmt::Display + '_ {
-        Explanation(self)
-    }
-}
-
-struct Explanation<'a>(&'a Launch);
-
-impl fmt::Display for Explanation<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Launch { kernel, grid, threads, shared_bytes, params } = self.0;
+    pub fn explain(&self) -> String {
+        let Self { kernel, grid, threads, shared_bytes, params } = self;
         let name = kernel.name().unwrap_or_default().to_string_lossy();
-        write!(f, "{}:{name} ", kernel.module().name())?;
-        match params {
-            Params::Rows(p) => rows(p, f)?,
-            Params::Tile(p) => tile(p, f)?,
-            Params::Gather(p) => write!(f, "one element a thread over {} loops", p.axes)?,
-        }
-        write!(f, "; {grid} blocks of {threads} threads, {shared_bytes} B shared")
+        let pieces = match params {
+            Params::Rows(p) => rows(p),
+            Params::Tile(p) => tile(p),
+            Params::Gather(p) => format!("one element a thread over {} loops", p.axes),
+        };
+        let module = kernel.module().name();
+        format!("{module}:{name} {pieces}; {grid} blocks of {threads} threads, {shared_bytes} B shared")
     }
 }
 
-fn rows(p: &RowsParams, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "rows of {} B over {} loops", p.row_bytes, p.axes)?;
-    if p.group_bytes > 0 {
-        write!(f, ", joined to {} B", p.group_bytes)?;
-    }
-    if p.evict_last != 0 {
-        write!(f, ", kept in the cache until read")?;
-    }
-    Ok(())
+fn rows(p: &RowsParams) -> String {
+    let joined = if p.group_bytes > 0 { format!(", joined to {} B", p.group_bytes) } else { String::new() };
+    let kept = if p.evict_last != 0 { ", kept in the cache until read" } else { "" };
+    format!("rows of {} B over {} loops{joined}{kept}", p.row_bytes, p.axes)
 }
 
-fn tile(p: &TileParams, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn tile(p: &TileParams) -> String {
     let threads = if p.columns.divisor > 0 { p.columns.divisor } else { 1 << p.lanes_log2 };
     let TileParams { rows, span, stores, run, .. } = p;
-    write!(f, "{rows} rows of {span} B to {stores} runs of {run} elements, {threads} threads along a run")?;
-    for (holds, text, number) in [
-        (p.c_extent > 0, "boxes a tile", p.c_piece),
-        (p.overlap > 0, "elements of overlap", p.overlap),
-        (p.fused.divisor > 0, "steps to the end of an axis", p.fused.divisor),
-        (p.period.divisor > 0, "elements a period", p.period.divisor),
-    ] {
-        if holds {
-            write!(f, ", {number} {text}")?;
-        }
-    }
-    Ok(())
+    let boxes = if p.c_extent > 0 { p.c_piece } else { 0 };
+    let others = [
+        (boxes, "boxes a tile"),
+        (p.overlap, "elements of overlap"),
+        (p.fused.divisor, "steps to the end of an axis"),
+        (p.period.divisor, "elements a period"),
+    ];
+    let others = others.into_iter().filter(|(number, _)| *number > 0);
+    let others: String = others.map(|(number, what)| format!(", {number} {what}")).collect();
+    format!(
+        "{rows} rows of {span} B to {stores} runs of {run} elements, {threads} threads along a run{others}"
+    )
 }

@@ -25,6 +25,10 @@ use super::{
     tile::Scale,
 };
 
+const SCALES: [Scale; 5] = [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream, Scale::FastStream];
+/// Extents of which some have much in common.
+const EXTENTS: [usize; 20] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 31, 32, 33, 48, 64, 96, 100, 128, 256];
+
 /// Bytes no copy may touch, around the destination.
 const GUARD: usize = 64;
 
@@ -140,7 +144,7 @@ fn check(random: &mut Random, dst: &Layout, src: &Layout, width: usize, seed: u6
     let addresses = Addresses { dst: 1 << 41, src: (1 << 40) + odd };
     let mut name = "none";
     // What is laid out for large copies must be right for small ones too.
-    for scale in [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream, Scale::FastStream] {
+    for scale in SCALES {
         let mut found = before.clone();
         for launch in launches(scale, &plan, addresses) {
             name = name_of(&launch);
@@ -198,7 +202,6 @@ fn random_copies_move_the_bytes_of_the_plan_and_no_others() {
 /// What extents, strides and starts have in common decides more than their sizes.
 #[test]
 fn random_copies_of_even_extents_move_the_bytes_of_the_plan_and_no_others() {
-    const EXTENTS: [usize; 20] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 31, 32, 33, 48, 64, 96, 100, 128, 256];
     for seed in 1..=500_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let width = 1 << random.below(5);

@@ -2,12 +2,15 @@
 
 use devarray::{Layout, backend::Capabilities, copy::Plan};
 
-use super::super::{
-    Addresses,
-    axes::Problem,
-    choose,
-    chosen::{Choice, Chosen, KEPT},
-    tile::Scale,
+use super::{
+    super::{
+        Addresses,
+        axes::Problem,
+        choose,
+        chosen::{Choice, Chosen, KEPT},
+        tile::Scale,
+    },
+    SCALES,
 };
 
 const DST: u64 = 1 << 41;
@@ -36,8 +39,6 @@ fn problems(at: (u64, u64)) -> Vec<Problem> {
     }
     all
 }
-
-const SCALES: [Scale; 5] = [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream, Scale::FastStream];
 
 #[test]
 fn what_is_looked_up_is_what_would_be_chosen() {

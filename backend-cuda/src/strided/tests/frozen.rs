@@ -12,12 +12,11 @@ use devarray::{Layout, NdLayout as _, backend::Capabilities, copy::Plan};
 
 use super::{
     super::{Addresses, Launch, MemorySpeed, fill, params::FillParams, select, tile::Scale},
-    Random, any_gap, even_gap, launches, layout, repeated,
+    EXTENTS, Random, SCALES, any_gap, even_gap, launches, layout, repeated,
 };
 
 const LISTS: &str = include_str!("../../../tests/strided/lists.txt");
 const DIGESTS: &str = include_str!("../../../tests/strided/digests.txt");
-const SCALES: [Scale; 5] = [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream, Scale::FastStream];
 const WIDTHS: [usize; 5] = [1, 2, 4, 8, 16];
 const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
 
@@ -159,7 +158,6 @@ fn of_thresholds(digests: &mut Digests) {
 
 /// Random layouts of two kinds, from few elements to many, at any addresses.
 fn of_random_layouts(digests: &mut Digests) {
-    const EXTENTS: [usize; 20] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 31, 32, 33, 48, 64, 96, 100, 128, 256];
     for seed in 1..=6_000_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let even = random.one_in(2);

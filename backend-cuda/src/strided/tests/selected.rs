@@ -301,6 +301,6 @@ fn a_wrong_pitch_is_seen() {
 
 #[test]
 fn the_choice_is_explained() {
-    let text = launch(Scale::Large, &transposed(1024, 1024), 4).explain().to_string();
+    let text = launch(Scale::Large, &transposed(1024, 1024), 4).explain();
     assert!(text.starts_with("tile_4:tile_packed 64 rows of 256 B to 64 runs of 64 elements"), "{text}");
 }

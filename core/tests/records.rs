@@ -284,7 +284,8 @@ fn mistakes_are_typed() {
     let wide = a.view().slice_axis(0, ..1).unwrap().broadcast_to(&[1 << 59, 4]).unwrap();
     assert_eq!(wide.field_to_array(&s, TIME).unwrap_err(), LayoutError::Overflow.into());
     assert_eq!(wide.array_field(field!(Particle, name)).unwrap_err(), LayoutError::Overflow.into());
-    assert_eq!(format!("{TIME:?}"), "Field(f64 at byte 0 of records::Particle)");
+    let due = format!("Field(f64 at byte 0 of {})", std::any::type_name::<Particle>());
+    assert_eq!(format!("{TIME:?}"), due);
 }
 
 #[test]

@@ -1,5 +1,18 @@
 //! What needs a card, all of it ignored unless asked for. One binary, so that one file goes to where a card is.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+#[path = "common/cases.rs"]
+mod cases;
+#[path = "common/evaluate.rs"]
+mod evaluate;
+#[path = "common/maps.rs"]
+mod maps;
+#[path = "common/programs.rs"]
+mod programs;
+#[path = "common/shards.rs"]
+mod shards;
+
 mod hardware;
 mod hardware_digests;
 mod hardware_functions;

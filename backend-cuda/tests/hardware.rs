@@ -6,9 +6,7 @@
 #![allow(unsafe_code)] // holds a stream shut by a host function
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "common/cases.rs"]
-mod cases;
-
+use super::cases;
 use std::{
     ffi::c_void,
     num::NonZeroUsize,

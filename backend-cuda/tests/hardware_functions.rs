@@ -10,20 +10,10 @@
 #![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "common/cases.rs"]
-#[expect(dead_code, reason = "shared with tests of copies")]
-mod cases;
-#[path = "common/evaluate.rs"]
-mod evaluate;
-#[path = "common/maps.rs"]
-mod maps;
-#[path = "common/programs.rs"]
-mod programs;
-#[path = "common/shards.rs"]
-mod shards;
 #[path = "common/small.rs"]
 mod small;
 
+use super::{cases, maps, shards};
 use std::time::Instant;
 
 use cases::{alloc, free, read};

@@ -9,9 +9,6 @@
 #[path = "common/joins.rs"]
 mod joins;
 #[allow(dead_code, reason = "shared with other tests")]
-#[path = "common/programs.rs"]
-mod programs;
-
 use std::time::Instant;
 
 use devarray::{Array, Context, ErasedArray, Pad, StreamHandle};

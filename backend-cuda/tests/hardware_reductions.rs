@@ -7,23 +7,12 @@
 //! first one's number; `SPEED` selects the timed cases whose names contain it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "common/cases.rs"]
-#[expect(dead_code, reason = "shared with tests of copies")]
-mod cases;
-#[path = "common/evaluate.rs"]
-mod evaluate;
-#[path = "common/maps.rs"]
-#[expect(dead_code, reason = "shared with tests of functions")]
-mod maps;
-#[path = "common/programs.rs"]
-mod programs;
 #[path = "common/reductions.rs"]
 mod reductions;
-#[path = "common/shards.rs"]
-mod shards;
 #[path = "common/speeds.rs"]
 mod speeds;
 
+use super::{cases, maps, programs, shards};
 use std::time::Instant;
 
 use devarray::{

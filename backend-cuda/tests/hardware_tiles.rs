@@ -7,9 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[allow(dead_code, reason = "shared with other tests")]
-#[path = "common/cases.rs"]
-mod cases;
-
+use super::cases;
 use std::{
     collections::BTreeSet,
     time::{Duration, Instant},

@@ -4,12 +4,7 @@
 
 #[path = "accounting/laws.rs"]
 mod laws;
-#[macro_use]
-#[path = "schedules/each.rs"]
-mod each;
-#[path = "schedules/everywhere.rs"]
-mod schedules;
-
+use super::schedules;
 use std::sync::{Arc, Mutex};
 
 use devarray::{

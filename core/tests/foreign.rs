@@ -6,9 +6,8 @@
 mod lent;
 #[path = "interop/numba.rs"]
 mod numba;
-#[path = "schedules/everywhere.rs"]
-mod schedules;
 
+use super::schedules;
 use std::{
     ops::Range,
     sync::{

@@ -6,11 +6,10 @@
 mod laws;
 #[path = "host_kinds/numba.rs"]
 mod numba;
-#[path = "schedules/everywhere.rs"]
-mod schedules;
 #[path = "host_kinds/shared_pages.rs"]
 mod shared_pages;
 
+use super::schedules;
 use std::num::NonZeroUsize;
 
 use devarray::{

@@ -2,11 +2,7 @@
 //! model without strides gives, or fails where the model has no answer.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-#[path = "layout_support/cases.rs"]
-mod cases;
-#[path = "layout_support/model.rs"]
-mod model;
-
+use super::{cases, model};
 use cases::{config, layouts, slices};
 use devarray::{
     Layout, LayoutError, NdLayout, ix,

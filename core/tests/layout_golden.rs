@@ -2,9 +2,7 @@
 //! strides; `DEVARRAY_GOLDEN` names further files of that format.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-#[path = "layout_support/model.rs"]
-mod model;
-
+use super::model;
 use std::{env, error::Error, fs};
 
 use devarray::{

@@ -2,11 +2,7 @@
 //! view is found exactly where some strides express the result.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-#[path = "layout_support/cases.rs"]
-mod cases;
-#[path = "layout_support/model.rs"]
-mod model;
-
+use super::{cases, model};
 use std::cmp::Reverse;
 
 use cases::{config, layouts};

@@ -2,11 +2,7 @@
 //! layouts, and are given up rather than guessed for the hard ones.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-#[path = "layout_support/cases.rs"]
-mod cases;
-#[path = "layout_support/model.rs"]
-mod model;
-
+use super::{cases, model};
 use std::collections::HashSet;
 
 use cases::{config, layouts};

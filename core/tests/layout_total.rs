@@ -2,9 +2,7 @@
 //! layout that the checked constructor also gives, or an error.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-#[path = "layout_support/cases.rs"]
-mod cases;
-
+use super::cases;
 use cases::{config, slices};
 use devarray::{
     Layout, LayoutError, NdLayout, Order,

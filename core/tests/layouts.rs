@@ -1,5 +1,10 @@
 //! Layouts and plans of copies. One binary: linking one for each file takes minutes.
 
+#[path = "layout_support/cases.rs"]
+mod cases;
+#[path = "layout_support/model.rs"]
+mod model;
+
 mod layout_axes;
 mod layout_golden;
 mod layout_shapes;

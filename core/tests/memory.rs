@@ -1,5 +1,11 @@
 //! Memory of devices and hosts, and what it may be lent to. One binary: linking one for each file takes minutes.
 
+#[macro_use]
+#[path = "schedules/each.rs"]
+mod each;
+#[path = "schedules/everywhere.rs"]
+mod schedules;
+
 mod accounting;
 mod foreign;
 mod host_kinds;

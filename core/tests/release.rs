@@ -4,12 +4,7 @@
 
 #[path = "release/laws.rs"]
 mod laws;
-#[macro_use]
-#[path = "schedules/each.rs"]
-mod each;
-#[path = "schedules/everywhere.rs"]
-mod schedules;
-
+use super::schedules;
 use std::panic::catch_unwind;
 
 use devarray::{

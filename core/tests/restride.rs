@@ -2,9 +2,7 @@
 //! axis show what their definitions say.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-#[path = "layout_support/model.rs"]
-mod model;
-
+use super::model;
 use std::collections::BTreeSet;
 
 use devarray::{Array, ArrayViewMut, Context, Error, Layout, LayoutError, NdLayout, Order, StreamHandle, ix};

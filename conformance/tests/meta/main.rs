@@ -181,12 +181,12 @@ fn tried(which: Tried) -> Vec<BTreeMap<String, String>> {
             threads.spawn(|| {
                 while let Some((at, _)) = next_of(KILLERS, &next) {
                     let broken = broken_elsewhere(at, which);
-                    tried.lock().unwrap()[at] = broken;
+                    tried.lock().expect("no child panics here")[at] = broken;
                 }
             });
         }
     });
-    tried.into_inner().unwrap()
+    tried.into_inner().expect("no child panics here")
 }
 
 /// Bugs that the law named for them does not notice.

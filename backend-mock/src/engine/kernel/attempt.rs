@@ -52,7 +52,7 @@ impl<'k> Attempt<'k> {
         // copy of its own, which is initialized and aligned, and which nothing else uses until the
         // call has ended.
         let ended = catch_unwind(AssertUnwindSafe(|| unsafe { host(&given) }));
-        let panic = ended.err().map(|panic| crate::explore::message(&*panic));
+        let panic = ended.err().map(crate::explore::message);
         Self { copies, panic }
     }
 

@@ -150,7 +150,7 @@ fn what_is_repeated_is_picked_from_and_one_memory_may_have_all_sides() -> Result
 
     // Indices, values and what is put there, all in one allocation.
     let mut all = Array::from_slice(&stream, &[3, 4], &[3_i64, 2, 1, 0, 10, 20, 30, 40, 0, 0, 0, 0])?;
-    let mut rows = all.view_mut().split(0, 3)?;
+    let mut rows = all.view_mut().axis_chunks(0, 1)?;
     let (Some(indices), Some(values), Some(mut target)) = (rows.next(), rows.next(), rows.next()) else {
         panic!("three rows")
     };

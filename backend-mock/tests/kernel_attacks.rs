@@ -161,6 +161,76 @@ fn one_memory_may_be_read_by_several_arguments_and_one_kernel_run_on_several_dev
     Ok(())
 }
 
+devarray::kernel! {
+    /// The sum of two opposite corners.
+    struct Corners(from: In<u32, Strided<2>>, to: Out<u32>);
+    image = Image::none();
+    launch { has_len(to, 1)?; Grid::elements(1, 1) }
+    host { to[0] = from[[0, 0]] + from[[from.shape()[0] - 1, from.shape()[1] - 1]] }
+}
+
+/// What is read may be reached by more indices than any memory holds: once each, and in steps that
+/// lie on each other. The twin is of as many as there are.
+#[test]
+fn an_argument_costs_by_its_bytes_not_by_its_indices() -> Result<()> {
+    let (device, stream) = open(Schedule::Lazy);
+    let values: Vec<u32> = (0..5 << 10).collect();
+    let x = Array::from_slice(&stream, &[values.len()], &values)?;
+    let mut to = Array::uninit(&stream, &[1])?;
+    let few = x.view().restride(&[3, 4], &[4, 1], 5)?;
+    Corners::launch(&stream, &few, &mut to)?;
+    assert_eq!(to.to_vec(&stream)?, [5 + 16]);
+    let last = x.slice_axis(0, 5119..)?.broadcast_to(&[1 << 30, 1 << 31])?;
+    Corners::launch(&stream, &last, &mut to)?;
+    assert_eq!(to.to_vec(&stream)?, [2 * 5119]);
+    let windows = x.view().restride(&[1 << 10, 1 << 10], &[3, 2], 0)?;
+    let many = windows.slice_axis(1, ..1023)?;
+    Corners::launch(&stream, &many, &mut to)?;
+    assert_eq!(to.to_vec(&stream)?, [3 * 1023 + 2 * 1022]);
+    assert_eq!(device.report().findings, []);
+    Ok(())
+}
+
+/// A payload that panics when it is dropped.
+struct Payload;
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+devarray::kernel! {
+    /// Panics with what panics when it is dropped.
+    struct PanicsTwice(to: Out<u32>, panics: u32);
+    image = Image::none();
+    launch { Grid::elements(to.len(), 32) }
+    host {
+        to.fill(4);
+        if panics == 1 {
+            panic_any(Payload);
+        }
+    }
+}
+
+/// That panic is the host function's too: it stays where the first one stays.
+#[test]
+fn what_a_host_function_panics_with_is_not_dropped_among_the_locks_of_the_simulator() -> Result<()> {
+    for panics in [1, 0] {
+        let (device, stream) = open(Schedule::Lazy);
+        let mut to = Array::full(&stream, &[2], 9)?;
+        PanicsTwice::launch(&stream, &mut to, panics)?;
+        stream.synchronize()?;
+        assert_eq!(to.to_vec(&stream)?, [4; 2]);
+        if panics == 1 {
+            assert_eq!(only(&device).0, Code::HostPanicked);
+        } else {
+            assert_eq!(device.report().findings, [], "the twin");
+        }
+    }
+    Ok(())
+}
+
 /// A kernel on one stream, and then a fill of what it read on another, or the other way round.
 fn unordered(kernel_first: bool) -> String {
     let (device, stream) = open(Schedule::Lazy);

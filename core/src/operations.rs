@@ -177,6 +177,14 @@ impl<D: Device> StreamCore<D> {
     }
 }
 
+/// Refuses more elements than any memory has: only a layout that repeats some reaches them, and no
+/// device would come to an end.
+pub(crate) fn check_len(shape: &[usize]) -> Result<(), LayoutError> {
+    const MOST: u64 = 1 << 48;
+    let len = shape.iter().try_fold(1_u64, |len, &extent| len.checked_mul(extent as u64));
+    len.filter(|&len| len <= MOST).map(drop).ok_or(LayoutError::Overflow)
+}
+
 /// Refuses a layout that reaches outside memory of `len_bytes`.
 pub(crate) fn check_inside(layout: &Layout, item_bytes: usize, len_bytes: usize) -> Result<(), LayoutError> {
     let (span, len) = (layout.span(), len_bytes / item_bytes);

@@ -11,6 +11,8 @@ mod fields;
 mod host_views;
 #[path = "soundness/inconsistent_layouts.rs"]
 mod inconsistent_layouts;
+#[path = "soundness/liars.rs"]
+mod liars;
 #[path = "soundness/ndarray.rs"]
 mod ndarray;
 #[path = "soundness/plans.rs"]

@@ -207,6 +207,11 @@ impl<'a> Source<'a> {
         Self { bytes: memory.bytes(id), poison: Poison::of_buffer(kind, id).bytes() }
     }
 
+    /// The same, whose bytes are elsewhere.
+    pub(super) fn of_bytes(self, bytes: &'a [u8]) -> Self {
+        Self { bytes, ..self }
+    }
+
     pub(super) fn read(&self, offset_bytes: usize, into: &mut [u8]) {
         let held = self.held(offset_bytes, into.len());
         let (there, missing) = into.split_at_mut(held.len());

@@ -1,6 +1,6 @@
 //! Elements picked and put by index, in a queue.
 
-use std::panic::Location;
+use std::{collections::HashSet, panic::Location};
 
 use devarray::{
     Axes, Layout, NdLayout, Result,
@@ -68,10 +68,10 @@ impl Gathered {
     ) -> Result<Self> {
         let work = op.work();
         let width = work.width_bytes;
-        let extents: Vec<usize> =
-            work.shape.iter().copied().chain(work.indexed_axes.iter().map(|axis| axis.extent)).collect();
-        let strides = work.indexed.strides().iter().copied();
-        let strides: Vec<isize> = strides.chain(work.indexed_axes.iter().map(|axis| axis.stride)).collect();
+        let axes = work.shape.iter().copied().zip(work.indexed.strides().iter().copied());
+        let axes = axes.chain(work.indexed_axes.iter().map(|axis| (axis.extent, axis.stride)));
+        // Without what is only repeated these are axes of the array, of which there is no more.
+        let (extents, strides): (Vec<usize>, Vec<isize>) = axes.filter(|(_, stride)| *stride != 0).unzip();
         let whole = Layout::new(&extents, &strides, work.indexed.offset())?;
         let mask = op.mask().zip(work.mask).map(|(buffer, layout)| Elements::of(buffer, layout, 1));
         Ok(Self {
@@ -161,66 +161,65 @@ impl Gathered {
         self.missing = judge.missing(from.buffer, &from.bytes());
     }
 
-    /// Does it, whole. Answers an index that is out of range, and what is wrong.
+    /// Does it, whole. Answers an index that is out of range, and what is wrong. Takes memory for
+    /// what it reads and writes, not for each index: there may be many more.
     fn run(&self, memory: &mut Memory) -> (Option<IndexError>, Vec<Mistake>) {
         let (from, to) = self.ends();
-        let (mut moved, mut runs, mut unwritten) = (Vec::new(), Vec::new(), None);
-        let error = {
-            let [picked, indices] = [from, &self.indices].map(|side| Source::new(memory, side.buffer));
-            let mask = self.mask.as_ref().map(|mask| Source::new(memory, mask.buffer));
-            let read_index = |at: usize| {
-                let mut bytes = [0; 8];
-                indices.read(self.indices.place(at), &mut bytes[..self.index_type.len_bytes()]);
-                let [a, b, c, d, ..] = bytes;
-                match self.index_type {
-                    IndexType::I32 => i64::from(i32::from_le_bytes([a, b, c, d])),
-                    IndexType::U32 => i64::from(u32::from_le_bytes([a, b, c, d])),
-                    IndexType::I64 => i64::from_le_bytes(bytes),
-                }
-            };
-            let is_chosen = |at: usize| {
-                let mut byte = [0];
-                if let (Some(mask), Some(of)) = (&mask, &self.mask) {
-                    mask.read(of.place(at), &mut byte);
-                }
-                byte[0] != 0
-            };
-            self.work().visit(read_index, is_chosen, |run| {
-                let (source, target) = match (self.direction, run.indexed) {
-                    (Direction::Gather, indexed) => {
-                        (indexed.map(|at| (at, run.indexed_stride)), (run.element, run.element_stride))
-                    }
-                    (Direction::Scatter, Some(at)) => {
-                        (Some((run.element, run.element_stride)), (at, run.indexed_stride))
-                    }
-                    (Direction::Scatter, None) => return,
-                };
-                if let Some(source) = source {
-                    unwritten = unwritten.take().or_else(|| self.first_missing(from, source, run));
-                }
-                for at in 0..run.len {
-                    let start = moved.len();
-                    moved.resize(start + from.item_bytes, 0);
-                    if let Some((first, stride)) = source {
-                        picked.read(from.place(step(first, stride, at)), &mut moved[start..]);
-                    }
-                }
-                runs.push((target, run.len));
-            })
+        let mut written = memory.take(to.buffer);
+        let is_written = |side: &Elements| side.buffer.number == to.buffer.number;
+        let read = [Some(from), Some(&self.indices), self.mask.as_ref()];
+        // What else lies in that memory is read as it was.
+        let before = read.into_iter().flatten().any(is_written).then(|| written.to_vec());
+        let source = |side: &Elements| match &before {
+            Some(bytes) if is_written(side) => Source::new(memory, side.buffer).of_bytes(bytes),
+            _ => Source::new(memory, side.buffer),
         };
-        let mut mistakes: Vec<Mistake> = unwritten.into_iter().collect();
-        mistakes.extend(self.repeated(to, &runs));
-        let bytes = memory.bytes_mut(to.buffer);
-        let mut moved = moved.chunks_exact(to.item_bytes);
-        for ((first, stride), len) in runs {
-            for (at, item) in (0..len).zip(&mut moved) {
-                let start = to.place(step(first, stride, at));
-                let into = window(bytes, start..start + item.len());
-                let there = into.len();
-                into.copy_from_slice(&item[..there]);
+        let ([picked, indices], mask) = ([from, &self.indices].map(source), self.mask.as_ref().map(source));
+        let read_index = |at: usize| {
+            let mut bytes = [0; 8];
+            indices.read(self.indices.place(at), &mut bytes[..self.index_type.len_bytes()]);
+            let [a, b, c, d, ..] = bytes;
+            match self.index_type {
+                IndexType::I32 => i64::from(i32::from_le_bytes([a, b, c, d])),
+                IndexType::U32 => i64::from(u32::from_le_bytes([a, b, c, d])),
+                IndexType::I64 => i64::from_le_bytes(bytes),
             }
-        }
-        (error, mistakes)
+        };
+        let is_chosen = |at: usize| {
+            let mut byte = [0];
+            if let (Some(mask), Some(of)) = (&mask, &self.mask) {
+                mask.read(of.place(at), &mut byte);
+            }
+            byte[0] != 0
+        };
+        let (mut unwritten, mut repeated, mut item) = (None, Repeated::default(), vec![0; to.item_bytes]);
+        let is_once = self.direction == Direction::Scatter && self.repeats == Repeats::None;
+        let error = self.work().visit(read_index, is_chosen, |run| {
+            let element = (run.element, run.element_stride);
+            let indexed = run.indexed.map(|at| (at, run.indexed_stride));
+            let (source, (first, stride)) = match (self.direction, indexed) {
+                (Direction::Gather, indexed) => (indexed, element),
+                (Direction::Scatter, Some(indexed)) => (Some(element), indexed),
+                (Direction::Scatter, None) => return,
+            };
+            if let Some(source) = source {
+                unwritten = unwritten.take().or_else(|| self.first_missing(from, source, run));
+            }
+            if is_once {
+                repeated.note(first);
+            }
+            for at in 0..run.len {
+                item.fill(0);
+                if let Some((first, stride)) = source {
+                    picked.read(from.place(step(first, stride, at)), &mut item);
+                }
+                let start = to.place(step(first, stride, at));
+                let into = window(&mut written, start..start + item.len());
+                into.copy_from_slice(&item[..into.len()]);
+            }
+        });
+        memory.put(to.buffer, written);
+        (error, unwritten.into_iter().chain(repeated.mistake(to)).collect())
     }
 
     /// What a run picks that had no value.
@@ -240,17 +239,26 @@ impl Gathered {
         let help = "help: fill the array, or make it with `zeros`, before it is read";
         Some(Mistake { code: Code::Uninitialized, access: Access::Read, of: from.buffer, bytes, help })
     }
+}
 
-    /// An element that is put twice, although the caller said that none is.
-    fn repeated(&self, to: &Elements, runs: &[((usize, isize), usize)]) -> Option<Mistake> {
-        if self.direction == Direction::Gather || self.repeats == Repeats::Last {
-            return None;
+/// Elements that are put, and the first in memory that is put twice, although the caller said that
+/// none is.
+#[derive(Default)]
+struct Repeated {
+    // Runs of one place start there, and others share nothing with them.
+    starts: HashSet<usize>,
+    first: Option<usize>,
+}
+
+impl Repeated {
+    fn note(&mut self, start: usize) {
+        if !self.starts.insert(start) {
+            self.first = Some(self.first.map_or(start, |first| first.min(start)));
         }
-        // Runs of one place start there, and others share nothing with them.
-        let mut starts: Vec<usize> = runs.iter().map(|((first, _), _)| *first).collect();
-        starts.sort_unstable();
-        let twice = starts.windows(2).find(|pair| pair[0] == pair[1])?;
-        let start = to.place(twice[0]);
+    }
+
+    fn mistake(self, to: &Elements) -> Option<Mistake> {
+        let start = to.place(self.first?);
         let bytes = ByteSet::range(start..start + to.item_bytes);
         let help = "help: with `Repeats::Last` the last of them stays";
         Some(Mistake { code: Code::RepeatedIndex, access: Access::Write, of: to.buffer, bytes, help })

@@ -96,7 +96,7 @@ impl Options {
         let (trace, fired, steps) =
             (device.trace().unwrap_or_default(), device.faults_fired(), device.steps());
         let history = device.shared().engine().history().to_vec();
-        let mut panic = ended.err().map(|panic| message(&*panic));
+        let mut panic = ended.err().map(message);
         let wrong = if let Some(finding) = report.findings.first() {
             Some(Wrong::Found(Box::new(finding.clone())))
         } else if let Some(message) = panic.take() {
@@ -133,8 +133,14 @@ fn broken(device: &MockDevice) -> Option<String> {
         .then(|| format!("a lost device answers {errors:?}"))
 }
 
-pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
+/// What a panic said. What it threw is dropped here, which may panic again: then that is forgotten,
+/// so that it ends nothing but itself.
+pub(crate) fn message(panic: Box<dyn Any + Send>) -> String {
     let text =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without a message").to_owned()
+    let text = text.unwrap_or("a panic without a message").to_owned();
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(again);
+    }
+    text
 }

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use devarray::timeline::Timeline;
 
-use super::{Explore, Failure, quiet};
+use super::{Explore, Failure, message, quiet};
 use crate::{MockDevice, Schedule};
 
 impl Explore {
@@ -33,7 +33,8 @@ impl Explore {
         let options = explore.options(Schedule::Replay(failure.trace.clone()), 0);
         let device = options.builder().record_timeline(true).build();
         // As in any run: that the program may panic is what is to be seen.
-        let _ = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
+        let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
+        let _ = ended.map_err(message);
         device.finish();
         device.timeline().unwrap_or_default()
     }

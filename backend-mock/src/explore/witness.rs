@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{FIXED, Wrong, quiet, run::Options};
+use super::{FIXED, Wrong, message, quiet, run::Options};
 use crate::{Finding, MockDevice, Schedule};
 
 /// Seeds that are tried, if no fixed schedule shows it.
@@ -34,7 +34,8 @@ pub(super) fn added<R>(wrong: Wrong, options: &Options, program: &impl Fn(MockDe
 fn order<R>(options: &Options, finding: &Finding, program: &impl Fn(MockDevice) -> R) -> Option<Vec<u64>> {
     let device = options.builder().record_order(true).build();
     // As in a run of the search: nothing of the program is relied on after a panic.
-    let _ = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
+    let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
+    let _ = ended.map_err(message);
     let names = |finding: &Finding| {
         let with: Vec<u64> = finding.with.iter().map(|(operation, _)| operation.number).collect();
         (finding.code, finding.operation.number, with)

@@ -60,20 +60,26 @@ impl Bytes {
         }
     }
 
-    /// The same for runs that overlap in no regular way: one by one.
+    /// The same for runs that overlap in no regular way. However often the axes reach a byte, this
+    /// costs by the bytes: each axis doubles what there is until there is enough.
     fn overlapping(start: usize, run: usize, steps: &[(usize, usize)]) -> Self {
-        let mut starts = vec![start];
+        let mut ranges = vec![start..start + run];
         for &(stride, extent) in steps {
-            let inner = starts.len();
-            starts.reserve(inner * (extent - 1));
-            for step in 1..extent {
-                for at in 0..inner {
-                    starts.push(starts[at] + step * stride);
-                }
+            let mut count = 1;
+            while count < extent {
+                let more = count.min(extent - count);
+                ranges = with_moved(&ranges, more * stride);
+                count += more;
             }
         }
-        starts.sort_unstable();
-        starts.into_iter().map(|start| start..start + run).collect()
+        ranges.into_iter().collect()
+    }
+
+    /// Its bytes as ranges, by first byte.
+    pub(crate) fn ranges(&self) -> Vec<Range<usize>> {
+        let mut ranges: Vec<_> = self.sets().flat_map(Strided::runs).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        ranges
     }
 
     /// Sets that share no byte.
@@ -134,6 +140,24 @@ impl Bytes {
         }
         first_range(&common)
     }
+}
+
+/// Ranges and the same ranges further up, in order; those that overlap or touch are one.
+fn with_moved(ranges: &[Range<usize>], by: usize) -> Vec<Range<usize>> {
+    let mut moved = ranges.iter().map(|range| range.start + by..range.end + by).peekable();
+    let mut all: Vec<Range<usize>> = Vec::new();
+    let mut add = |next: Range<usize>| match all.last_mut() {
+        Some(last) if next.start <= last.end => last.end = last.end.max(next.end),
+        _ => all.push(next),
+    };
+    for range in ranges {
+        while let Some(before) = moved.next_if(|moved| moved.start < range.start) {
+            add(before);
+        }
+        add(range.clone());
+    }
+    moved.for_each(&mut add);
+    all
 }
 
 /// Joins pieces, in order of their starts, that overlap or touch.
@@ -216,6 +240,25 @@ mod tests {
         assert_eq!(even.first_common(&Bytes::range(5..1 << 33)), Some(8..12));
         let thirds = Bytes::strided(0, 4, [(12, 1 << 29)].into_iter());
         assert_eq!(odd.first_common(&thirds), Some(12..16));
+    }
+
+    /// However often a byte is reached: 2^40 runs, of which most lie on others.
+    #[test]
+    fn a_footprint_of_runs_that_overlap_costs_by_its_bytes() {
+        for (one, two, run) in [(3, 2, 1), (5, 3, 2), (7, 11, 3)] {
+            let small = |axes: [(isize, usize); 2]| Bytes::strided(100, run, axes.into_iter());
+            let each = |extent: usize| {
+                let starts = (0..extent).flat_map(|a| (0..extent).map(move |b| 100 + a * one + b * two));
+                starts.flat_map(|start| start..start + run).collect::<BTreeSet<usize>>()
+            };
+            let axes = |extent| [(one.cast_signed(), extent), (two.cast_signed(), extent)];
+            assert_eq!(bytes_of(&small(axes(9))), each(9));
+            let large = small(axes(1 << 20));
+            assert_eq!(large.span(), 100..100 + ((1 << 20) - 1) * (one + two) + run);
+            let ranges = large.ranges();
+            assert!(ranges.len() < 20, "{} ranges", ranges.len());
+            assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start), "{ranges:?}");
+        }
     }
 
     #[test]

@@ -89,6 +89,16 @@ impl Strided {
         self.start..self.start + self.run
     }
 
+    /// Its runs, by first byte.
+    pub(super) fn runs(&self) -> Vec<Range<usize>> {
+        let mut starts = vec![self.start];
+        for level in self.levels.iter().rev() {
+            let steps = |start: usize| (0..level.count).map(move |step| start + step * level.stride);
+            starts = starts.into_iter().flat_map(steps).collect();
+        }
+        starts.into_iter().map(|start| start..start + self.run).collect()
+    }
+
     /// The levels, innermost first, as (stride, count).
     pub(super) fn levels(&self) -> impl Iterator<Item = (usize, usize)> {
         self.levels.iter().map(|level| (level.stride, level.count))

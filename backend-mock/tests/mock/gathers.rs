@@ -131,3 +131,31 @@ fn each_device_tells_of_its_own() -> Result<()> {
     assert!(matches!(stream.synchronize(), Err(Error::Index { .. })), "a query is no wait");
     Ok(())
 }
+
+/// An array that is one element may be picked from as if it were very many, and the sides of a
+/// scatter may lie in one memory, by fields of one record.
+#[test]
+fn what_is_repeated_is_picked_from_and_one_memory_may_have_all_sides() -> Result<()> {
+    let (device, stream) = open()?;
+    let one = Array::full(&stream, &[1], 7_u8)?;
+    let many = one.view().broadcast_to(&[1 << 31, 1 << 31])?;
+    let ends = Array::from_slice(&stream, &[3], &[0, (1_i64 << 62) - 1, -(1 << 62)])?;
+    assert_eq!(many.take_flat(&stream, &ends, ERROR)?.to_vec(&stream)?, [7; 3]);
+    let line = one.view().broadcast_to(&[isize::MAX.unsigned_abs()])?;
+    let last = Array::from_slice(&stream, &[2], &[i64::MAX - 1, i64::MIN + 1])?;
+    assert_eq!(line.take(&stream, &last, 0, ERROR)?.to_vec(&stream)?, [7; 2]);
+    let beyond = Array::from_slice(&stream, &[1], &[i64::MIN])?;
+    assert_eq!(line.take(&stream, &beyond, 0, ERROR)?.to_vec(&stream).map_err(|error| error.to_string()),
+        Err("mock: take: index -9223372036854775808 at position 0 is out of range for axis 0 of extent 9223372036854775807".into()));
+
+    // Indices, values and what is put there, all in one allocation.
+    let mut all = Array::from_slice(&stream, &[3, 4], &[3_i64, 2, 1, 0, 10, 20, 30, 40, 0, 0, 0, 0])?;
+    let mut rows = all.view_mut().axis_chunks(0, 1)?;
+    let (Some(indices), Some(values), Some(mut target)) = (rows.next(), rows.next(), rows.next()) else {
+        panic!("three rows")
+    };
+    target.put_along_axis(&stream, &indices, &values, 1, ERROR, Repeats::None)?;
+    assert_eq!(all.to_vec(&stream)?[8..], [40, 30, 20, 10]);
+    assert_eq!(codes(&device), []);
+    Ok(())
+}

@@ -20,6 +20,7 @@ use smallvec::smallvec;
 
 use crate::{
     Consumer, Door, DoorElement, DoorError, Result, Tensor,
+    data_type::data_type_of,
     device::DeviceId,
     incoming::{Incoming, check_device},
     tensor::Lent,
@@ -67,7 +68,8 @@ pub fn buffer_of_pinned<T: Element + ArrowNativeType, D: Device>(pinned: PinnedB
 /// elements.
 pub fn host_array_of<T: ArrowNativeType>(buffer: Buffer, shape: &[usize]) -> Result<HostArray<T>> {
     if !buffer.len().is_multiple_of(size_of::<T>()) {
-        let (expected, found) = (shape.iter().product(), buffer.len() / size_of::<T>());
+        let expected = shape.iter().fold(1, |len: usize, &extent| len.saturating_mul(extent));
+        let found = buffer.len() / size_of::<T>();
         return Err(LayoutError::LengthMismatch { expected, found }.into());
     }
     let elements = buffer.into_vec::<T>().unwrap_or_else(|shared| {
@@ -113,7 +115,7 @@ pub fn adopt_buffer<T: DoorElement, D: Door>(stream: &StreamHandle<D>, buffer: &
         return Err(DoorError::Layout { reason: "the buffer is no whole number of elements" });
     }
     let incoming = Incoming {
-        data_type: T::DATA_TYPE,
+        data_type: data_type_of::<T>(),
         shape: smallvec![buffer.len() / size_of::<T>()],
         strides: smallvec![1],
         address: buffer.as_ptr().expose_provenance() as u64,

@@ -164,13 +164,57 @@ impl fmt::Display for DataType {
 }
 
 /// A type of elements that interfaces between libraries have a name for.
+///
+/// ```
+/// use bytemuck::{Pod, Zeroable};
+/// use devarray_interop::{DataType, DoorElement};
+///
+/// #[derive(Clone, Copy, Pod, Zeroable)]
+/// #[repr(transparent)]
+/// struct Metres(f64);
+///
+/// impl DoorElement for Metres {
+///     const DATA_TYPE: DataType = f64::DATA_TYPE;
+/// }
+///
+/// let stream = devarray::Context::new(devarray_mock::MockDevice::new())?.stream()?;
+/// let array = devarray::Array::full(&stream, &[3], Metres(1.0))?;
+/// assert_eq!(devarray_interop::Tensor::from(array).data_type().name(), "float64");
+/// # Ok::<(), devarray::Error>(())
+/// ```
+///
+/// Other code believes the name, so a type of another size does not compile:
+///
+/// ```compile_fail,E0080
+/// # use bytemuck::{Pod, Zeroable};
+/// # use devarray_interop::{DataType, DoorElement};
+/// #[derive(Clone, Copy, Pod, Zeroable)]
+/// #[repr(transparent)]
+/// struct Short(u8);
+///
+/// impl DoorElement for Short {
+///     const DATA_TYPE: DataType = f64::DATA_TYPE;
+/// }
+///
+/// # let stream = devarray::Context::new(devarray_mock::MockDevice::new())?.stream()?;
+/// let array = devarray::Array::full(&stream, &[3], Short(1))?;
+/// devarray_interop::Tensor::from(array);
+/// # Ok::<(), devarray::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "other libraries have no name for elements of type `{Self}`",
     note = "an array of such elements goes through a door as an array of their parts: see `ErasedArray` and `Tensor::new`"
 )]
 pub trait DoorElement: Element {
-    /// Its name.
+    /// Its name, of elements of as many bytes. Of another size, no element goes through a door: it
+    /// does not compile.
     const DATA_TYPE: DataType;
+}
+
+/// The name of a type, which is of its size: other code believes it.
+pub(crate) const fn data_type_of<T: DoorElement>() -> DataType {
+    const { assert!(T::DATA_TYPE.item_bytes() == T::BYTES, "the data type is of the size of the element") };
+    T::DATA_TYPE
 }
 
 /// Each type, its kind, its bits.

@@ -8,7 +8,7 @@ use devarray::{
     StreamHandle, backend::ForeignStream,
 };
 
-use crate::{DataType, Door, DoorElement, DoorError, Result};
+use crate::{DataType, Door, DoorElement, DoorError, Result, data_type::data_type_of};
 
 /// How the other side of a door waits for work here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,10 +266,8 @@ impl<D: Door> Tensor<D> {
     }
 
     fn check_type<T: DoorElement>(&self) -> Result<()> {
-        if self.data_type == T::DATA_TYPE {
-            return Ok(());
-        }
-        Err(DoorError::OtherDataType { found: self.data_type, expected: T::DATA_TYPE })
+        let (found, expected) = (self.data_type, data_type_of::<T>());
+        if found == expected { Ok(()) } else { Err(DoorError::OtherDataType { found, expected }) }
     }
 }
 
@@ -327,7 +325,7 @@ impl<D: Door> Drop for Lent<D> {
 impl<T: DoorElement, D: Door> From<Array<T, D>> for Tensor<D> {
     fn from(array: Array<T, D>) -> Self {
         let array = Arc::new(array.into_erased());
-        Self { array, layout: None, data_type: T::DATA_TYPE, read_only: false }
+        Self { array, layout: None, data_type: data_type_of::<T>(), read_only: false }
     }
 }
 

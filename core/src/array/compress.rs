@@ -53,8 +53,8 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         mask: &impl AsArrayView<Bool, D>,
         axis: isize,
     ) -> Result<Array<T, D>> {
-        let axis = self.check_mask(mask.as_array_view().shape(), axis)?;
         let mask = mask.as_array_view();
+        let axis = self.check_mask(mask.shape(), axis)?;
         let selection = Selection::of(stream, &mask)?;
         let mut shape: Axes<usize> = self.shape().into();
         shape[axis] = selection.count(stream)?;
@@ -98,14 +98,14 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         result: &mut ArrayViewMut<'_, T, D>,
         count: &mut ArrayViewMut<'_, i64, D>,
     ) -> Result<()> {
-        let axis = self.check_mask(mask.as_array_view().shape(), axis)?;
+        let mask = mask.as_array_view();
+        let axis = self.check_mask(mask.shape(), axis)?;
         let mut shape: Axes<usize> = self.shape().into();
         if let (Some(extent), Some(&room)) = (shape.get_mut(axis), result.shape().get(axis)) {
             *extent = room;
         }
         check_shape(&shape, result.shape())?;
         check_shape(&[], count.shape())?;
-        let mask = mask.as_array_view();
         let selection = Selection::of(stream, &mask)?;
         selection.compress(stream, self, axis, result)?;
         selection.count_into(stream, count)
@@ -131,8 +131,8 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     #[doc(alias = "masked_select")]
     #[track_caller]
     pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Array<T, D>> {
-        check_shape(self.shape(), mask.as_array_view().shape())?;
         let mask = mask.as_array_view();
+        check_shape(self.shape(), mask.shape())?;
         let selection = Selection::of(stream, &mask)?;
         let count = selection.count(stream)?;
         let mut result = Array::uninit(stream, &[count])?;
@@ -161,10 +161,10 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         result: &mut ArrayViewMut<'_, T, D>,
         count: &mut ArrayViewMut<'_, i64, D>,
     ) -> Result<()> {
-        check_shape(self.shape(), mask.as_array_view().shape())?;
+        let mask = mask.as_array_view();
+        check_shape(self.shape(), mask.shape())?;
         check_shape(&[], count.shape())?;
         check_shape(&[result.layout().len()], result.shape())?;
-        let mask = mask.as_array_view();
         let selection = Selection::of(stream, &mask)?;
         selection.extract(stream, self, result)?;
         selection.count_into(stream, count)

@@ -232,6 +232,7 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
     /// - [`LayoutError::IndexOutOfRange`]: there are indices, and the axis has no element.
     /// - [`LayoutError::NotBroadcastable`]: the values do not fit.
     /// - [`LayoutError::AliasedDestination`]: two elements of the view share memory.
+    /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
     /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
     ///   or array, and what else the device says.
     ///

@@ -93,6 +93,7 @@ impl Function {
     ///   nothing is reduced to an element of the result, and it has no value then. Also, positions
     ///   are taken along an axis that comes after more than 255 others once it is reduced.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: of the axes.
+    /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
     /// - As [`apply`](Self::apply).
     #[track_caller]
     pub fn reduce<D: Compute>(

@@ -180,9 +180,16 @@ impl Arguments<'_> {
 }
 
 impl Trace {
-    fn function_of<R>(&self, result: Expression<R>) -> Result<Function, FunctionError> {
+    /// The function of a result, whose type is looked at once more: who implements `Operand` may be
+    /// wrong about the type of an argument, and arrays are made of what this function gives.
+    fn function_of<R: Computable>(&self, result: Expression<R>) -> Result<Function, FunctionError> {
         let node = result.node.filter(|_| result.trace == self.number).ok_or_else(of_another_function)?;
-        recent::function(&self.builder, node)
+        let function = recent::function(&self.builder, node)?;
+        if function.result_type() == R::TYPE {
+            return Ok(function);
+        }
+        let message = format!("the result is {}, not {}", function.result_type(), R::TYPE);
+        Err(FunctionError::new(FunctionErrorKind::Type, message))
     }
 
     /// Keeps the builder's memory for the next closure of this thread.

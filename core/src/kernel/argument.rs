@@ -166,18 +166,18 @@ macro_rules! of_elements {
 
         impl<T: Element, L: Form> Argument for $kind<T, L> {
             const KIND: ArgumentKind = elements::<T, L>(Permission::$permission);
-            type Bound<'a, D: Device> = Bound<'a, D>;
+            type Bound<'a, D: Device> = Bound<'a, Self, D>;
             type Known<'a> = ArgumentLayout<'a>;
             type Host<'h> = L::$view<'h, T>;
 
             fn known<'b, 'a: 'b, D: Device>(
-                bound: &'b Bound<'a, D>,
+                bound: &'b Bound<'a, Self, D>,
                 name: &'static str,
             ) -> ArgumentLayout<'b> {
-                ArgumentLayout::new(name, bound.0.layout)
+                ArgumentLayout::new(name, bound.elements.layout)
             }
 
-            fn erased<'b, 'a: 'b, D: Device>(bound: &'b Bound<'a, D>) -> Passing<'b, D> {
+            fn erased<'b, 'a: 'b, D: Device>(bound: &'b Bound<'a, Self, D>) -> Passing<'b, D> {
                 Passing::elements(bound)
             }
 

@@ -1,6 +1,6 @@
 //! What a launch is given.
 
-use std::fmt;
+use std::{fmt, marker::PhantomData};
 
 use super::{Argument, Form, In, InOut, Out};
 use crate::{
@@ -9,12 +9,24 @@ use crate::{
     operations::Elements,
 };
 
-/// Elements that a launch was given.
-pub struct Bound<'a, D: Device>(pub(crate) Elements<'a, D>);
+/// Elements that a launch was given for an argument of kind `K`.
+///
+/// The kind is part of the type: what was given to be read is never taken for what may be written,
+/// nor elements of one type for those of another, by whatever implements [`Given`].
+pub struct Bound<'a, K, D: Device> {
+    pub(super) elements: Elements<'a, D>,
+    of: PhantomData<fn() -> K>,
+}
 
-impl<D: Device> fmt::Debug for Bound<'_, D> {
+impl<'a, K, D: Device> Bound<'a, K, D> {
+    fn new(elements: Elements<'a, D>) -> Self {
+        Self { elements, of: PhantomData }
+    }
+}
+
+impl<K, D: Device> fmt::Debug for Bound<'_, K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::erased(f, "Bound", &self.0)
+        crate::brief::erased(f, "Bound", &self.elements)
     }
 }
 
@@ -33,20 +45,20 @@ pub trait Given<'a, K: Argument, D: Device> {
 }
 
 impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a Array<T, D> {
-    fn bind(self) -> Bound<'a, D> {
-        Bound(self.as_erased().elements())
+    fn bind(self) -> Bound<'a, In<T, L>, D> {
+        Bound::new(self.as_erased().elements())
     }
 }
 
 impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a SharedArray<T, D> {
-    fn bind(self) -> Bound<'a, D> {
-        Bound(self.as_array().as_erased().elements())
+    fn bind(self) -> Bound<'a, In<T, L>, D> {
+        Bound::new(self.as_array().as_erased().elements())
     }
 }
 
 impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a ArrayView<'_, T, D> {
-    fn bind(self) -> Bound<'a, D> {
-        Bound(self.elements())
+    fn bind(self) -> Bound<'a, In<T, L>, D> {
+        Bound::new(self.elements())
     }
 }
 
@@ -54,16 +66,16 @@ impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a ArrayVie
 macro_rules! written {
     ($kind:ident) => {
         impl<'a, T: Element, L: Form, D: Device> Given<'a, $kind<T, L>, D> for &'a mut Array<T, D> {
-            fn bind(self) -> Bound<'a, D> {
-                Bound(self.as_erased().elements())
+            fn bind(self) -> Bound<'a, $kind<T, L>, D> {
+                Bound::new(self.as_erased().elements())
             }
         }
 
         impl<'a, T: Element, L: Form, D: Device> Given<'a, $kind<T, L>, D>
             for &'a mut ArrayViewMut<'_, T, D>
         {
-            fn bind(self) -> Bound<'a, D> {
-                Bound(self.elements())
+            fn bind(self) -> Bound<'a, $kind<T, L>, D> {
+                Bound::new(self.elements())
             }
         }
     };

@@ -20,8 +20,8 @@ pub(crate) enum PassedAs<'a, D: Device> {
 }
 
 impl<'a, D: Device> Passing<'a, D> {
-    pub(crate) fn elements(bound: &'a Bound<'_, D>) -> Self {
-        Self(PassedAs::Elements(&bound.0))
+    pub(crate) fn elements<K>(bound: &'a Bound<'_, K, D>) -> Self {
+        Self(PassedAs::Elements(&bound.elements))
     }
 
     pub(crate) fn value(bytes: &'a [u8]) -> Self {

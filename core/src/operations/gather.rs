@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::Elements;
+use super::{Elements, check_len};
 use crate::{
     LayoutError, Result,
     backend::{Compute, GatherOp},
@@ -28,6 +28,7 @@ impl<D: Compute> StreamCore<D> {
     #[track_caller]
     pub(crate) fn gather(&self, work: Gathering<'_>, sides: &Sides<'_, D>) -> Result<()> {
         let Sides { indexed, indices, mask, elements } = sides;
+        check_len(work.shape)?;
         let is_scatter = work.direction == Direction::Scatter;
         let (read, written) = if is_scatter { (elements, indexed) } else { (indexed, elements) };
         let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{
-    Elements,
+    Elements, check_len,
     map::{check_counts, check_item, is_apart},
 };
 use crate::{
@@ -33,6 +33,7 @@ impl<D: Compute> StreamCore<D> {
         inputs: &[Input<'_, D>],
         result: &Elements<'_, D>,
     ) -> Result<()> {
+        check_len(shape)?;
         let touches = self.checked(&work, inputs, result)?;
         let operands = operands(inputs);
         let op = op(work, form, shape, &operands, result);
@@ -51,6 +52,7 @@ impl<D: Compute> StreamCore<D> {
         between: &Elements<'_, D>,
         result: &Elements<'_, D>,
     ) -> Result<()> {
+        check_len(shape)?;
         let (last, before) = inputs.split_last().expect("the last input is what comes between");
         debug_assert!(std::ptr::eq(last.0.allocation, between.allocation), "the last input comes between");
         let mut touches = self.checked(&first, before, between)?;

@@ -8,7 +8,7 @@ use std::{
 
 use devarray::{Layout, NdLayout, Order, backend::Capabilities, copy::Plan, kernel::HostArgument};
 
-use super::{Argument, LaunchedKernel};
+use super::{Argument, Elements, LaunchedKernel};
 
 /// Bytes on both sides of a copy that nobody may write.
 const GUARD_BYTES: usize = 256;
@@ -32,7 +32,8 @@ struct Copied<'k> {
     after: Vec<u8>,
     /// Where the first byte of an element lies.
     start: usize,
-    /// Runs of elements: offset from there, offset in C order, bytes.
+    /// Runs of elements: offset from there, offset among all, bytes. Of elements that are written, in
+    /// C order; those that are only read may be reached by many indices, and are here once.
     runs: Vec<(usize, usize, usize)>,
     /// What is where nobody may read.
     pattern: u8,
@@ -51,7 +52,7 @@ impl<'k> Attempt<'k> {
         // copy of its own, which is initialized and aligned, and which nothing else uses until the
         // call has ended.
         let ended = catch_unwind(AssertUnwindSafe(|| unsafe { host(&given) }));
-        let panic = ended.err().map(|panic| crate::explore::message(&*panic));
+        let panic = ended.err().map(crate::explore::message);
         Self { copies, panic }
     }
 
@@ -114,7 +115,7 @@ impl<'k> Copied<'k> {
             let (before, after, runs) = (held.to_vec(), held.to_vec(), Vec::new());
             return Self { argument, before, after, start: 0, runs, pattern };
         };
-        let runs = runs(&elements.layout, elements.item_bytes);
+        let runs = if permission.writes() { runs_in_c_order(elements) } else { runs_once(elements) };
         let mut before = vec![pattern; 2 * GUARD_BYTES + align_bytes + held.len()];
         // The copy that is used must be aligned, and it is made first: the other one may lie anywhere.
         let mut after = before.clone();
@@ -146,11 +147,23 @@ impl<'k> Copied<'k> {
     }
 }
 
-/// Runs of elements: offset from the lowest one, offset in C order, bytes.
-fn runs(layout: &Layout, item_bytes: usize) -> Vec<(usize, usize, usize)> {
+/// Runs of elements that no two indices reach: offset from the lowest one, offset in C order, bytes.
+fn runs_in_c_order(elements: &Elements) -> Vec<(usize, usize, usize)> {
+    let Elements { layout, item_bytes, .. } = elements;
     let lowest = layout.span().start * item_bytes;
     let plan = Layout::contiguous(layout.shape(), Order::C)
-        .and_then(|dense| Plan::new(&dense, layout, item_bytes, &Capabilities::default()));
+        .and_then(|dense| Plan::new(&dense, layout, *item_bytes, &Capabilities::default()));
     let runs = plan.iter().flat_map(|plan| plan.runs().collect::<Vec<_>>());
     runs.map(|(from, to, len)| (from - lowest, to, len)).collect()
+}
+
+/// Runs of elements, each once: offset from the lowest one, bytes before it, bytes.
+fn runs_once(elements: &Elements) -> Vec<(usize, usize, usize)> {
+    let (lowest, mut before) = (elements.span_bytes().start, 0);
+    let run = |range: Range<usize>| {
+        let run = (range.start - lowest, before, range.len());
+        before += range.len();
+        run
+    };
+    elements.bytes().ranges().into_iter().map(run).collect()
 }

@@ -4,7 +4,8 @@
 `mutants.py build FOLDER` lists the mutants of the areas below by cargo-mutants, writes all of them into a copy of the
 tree at once, each behind a condition, and builds the tests of that copy once. Mutants that do not compile are dropped.
 `mutants.py run FOLDER [--areas A,B] [--sample N] [--seed S] [--shard K/N] [--jobs J]` tries some of them, each with the
-tests that reach it, needs no compiler, and prints the score of each area and every mutant that survived.
+tests that reach it, needs no compiler, and prints the score of each area and every mutant that survived. `--record`
+keeps them for conformance/MUTANTS.md (see mutants_page.py).
 
 Needs cargo-mutants (`cargo install --locked cargo-mutants`). Not written at once, and so in no sample: mutants in
 constants, in `const fn`, of struct fields, of types without a name, and of conditions that bind names with `let`.
@@ -16,146 +17,174 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
+import time
 from fnmatch import fnmatch
 from pathlib import Path
 
 from core_bugs import copy_of_the_tree
+from mutants_page import record
 
 ROOT = Path(__file__).resolve().parent.parent
-LIMIT_SECONDS = 120
-FOLDERS = {"devarray": "core", "devarray-mock": "backend-mock", "devarray-conformance": "conformance"}
+MOST_BYTES = 6 << 30  # of a process of tests
+FOLDERS = {"devarray": "core", "devarray-mock": "backend-mock", "devarray-conformance": "conformance",
+           "devarray-cuda": "backend-cuda"}
 
-# Area: the files it is made of, and the tests that are asked, quick ones first; a package's name is its unit tests.
+
+def cuda(modules):
+    return [f"backend-cuda/src/{name}{end}" for name in modules.split() for end in [".rs", "/**"]]
+
+
+# Area: the files it is made of, and the tests that are asked: a package's folder, for its unit tests, or a test of it.
+# Each is asked module by module, the quick ones that reach the mutant first.
 AREAS = {
-    "layout": (
-        ["core/src/layout/**"],
-        ["devarray", "layout_shapes", "layout_axes", "layout_total", "layout_sharing", "restride", "views",
-         "layout_golden", "plan_oracle", "array_transforms"],
-    ),
-    "copy": (
-        ["core/src/copy/**"],
-        ["devarray", "plan_oracle", "host_orders", "arrays", "transfer_threads"],
-    ),
+    "layout": (["core/src/layout/**"], ["core", "core/layouts", "core/api"]),
+    "copy": (["core/src/copy/**"], ["core", "core/layouts", "core/api", "core/memory"]),
     "hazards": (
         ["core/src/hazards/**"],
-        ["devarray", "hazards", "lifetimes", "sequential_equivalence", "programs"],
+        ["core", "core/ordering", "core/memory", "backend-mock/conformance", "conformance/programs"],
     ),
     "staging": (
         ["core/src/staging*", "core/src/staging/**"],
-        ["devarray", "transfer_threads", "host_memory", "host_orders"],
+        ["core", "core/memory", "core/api", "core/ordering", "backend-mock/conformance"],
     ),
     "memory": (
         ["core/src/memory/**", "core/src/pinned_pool.rs", "core/src/allocation.rs", "core/src/deferred_drop.rs"],
-        ["devarray", "accounting", "release", "limits", "host_kinds", "host_memory", "lifetimes", "diagnostics",
-         "programs"],
+        ["core", "core/memory", "core/api", "core/ordering", "backend-mock/conformance", "conformance/programs"],
     ),
-    "function": (
-        ["core/src/function/**"],
-        ["devarray", "function_text", "function_limits", "function_exact", "functions", "reductions", "elementary",
-         "masked", "function_oracle", "function_golden", "sum_order"],
-    ),
+    "function": (["core/src/function/**"], ["core", "core/computing", "backend-mock/conformance"]),
     "judge": (
         ["backend-mock/src/judge*", "backend-mock/src/judge/**"],
-        ["devarray_mock", "classes", "known_bugs", "one_judge", "planted_bug", "no_findings", "mock", "explore",
-         "conformance"],
+        ["backend-mock", "backend-mock/simulated", "backend-mock/mock", "backend-mock/known_bugs",
+         "backend-mock/planted_bug", "backend-mock/faults", "backend-mock/conformance", "conformance/programs"],
     ),
+    "cuda host": (cuda("stream event memory launch gather pool context device handle host_kinds kernels peer ipc symbols "
+                       "foreign properties driver"), ["backend-cuda", "backend-cuda/fake"]),
+    "cuda strided": (cuda("strided"), ["backend-cuda", "backend-cuda/fake"]),
+    "cuda function": (cuda("function"), ["backend-cuda", "backend-cuda/fake"]),
 }
-LAST = ["conformance", "programs"]  # asked for every area, when nothing else noticed
 
 CHOOSER = '''
 /// Whether this mutant is the one asked for.
 #[doc(hidden)]
 #[allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 pub(crate) fn mutant(number: usize) -> bool {
-    use std::{io::Write, sync::{LazyLock, Mutex, atomic::{AtomicBool, Ordering::Relaxed}}};
-    static CHOSEN: LazyLock<usize> =
-        LazyLock::new(|| std::env::var("DEVARRAY_MUTANT").ok().and_then(|n| n.parse().ok()).unwrap_or(0));
+    use std::{io::Write, sync::{LazyLock, Mutex, atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed}}};
+    static CHOSEN: AtomicUsize = AtomicUsize::new(usize::MAX);
     static MET: LazyLock<Option<(Vec<AtomicBool>, Mutex<std::fs::File>)>> = LazyLock::new(|| {
         let path = std::env::var_os("DEVARRAY_MUTANTS_MET")?;
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path).ok()?;
         Some(((0..100_000).map(|_| AtomicBool::new(false)).collect(), Mutex::new(file)))
     });
-    if let Some((met, file)) = &*MET
-        && !met[number].swap(true, Relaxed)
-    {
-        let _ = writeln!(file.lock().unwrap(), "{number}");
+    #[cold]
+    fn asked(number: usize) -> bool {
+        let Some((met, file)) = &*MET else {
+            let chosen = std::env::var("DEVARRAY_MUTANT").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+            CHOSEN.store(chosen, Relaxed);
+            return chosen == number;
+        };
+        if !met[number].swap(true, Relaxed) {
+            let _ = writeln!(file.lock().unwrap(), "{number}");
+        }
+        false
     }
-    *CHOSEN == number
+    let chosen = CHOSEN.load(Relaxed);
+    if chosen == usize::MAX { asked(number) } else { chosen == number }
 }
 '''
 
 
 def cargo(command, tree, target, **more):
-    env = {**os.environ, "CARGO_TARGET_DIR": str(target), "CARGO_INCREMENTAL": "0", "RUSTFLAGS": "--cap-lints=allow"}
+    env = {**os.environ, "CARGO_TARGET_DIR": str(target), "CARGO_INCREMENTAL": "0", "RUSTFLAGS": "--cap-lints=allow",
+           "CARGO_PROFILE_DEV_DEBUG": "0"}
     return subprocess.run(["cargo", *command], cwd=tree, env=env, capture_output=True, text=True, check=False, **more)
 
 
 def packages_of(areas):
-    return sorted({"devarray-mock" if path.startswith("backend-mock") else "devarray"
-                   for area in areas for path in AREAS[area][0]})
+    """In the order in which they are compiled."""
+    parts = {path.split("/")[0] for area in areas for path in AREAS[area][0]}
+    return [package for package, folder in FOLDERS.items() if folder in parts]
+
+
+def update(tree, plain):
+    """Makes the tree what the other is; what is the same keeps its time, and is not compiled again."""
+    there = {path.relative_to(plain) for path in plain.rglob("*") if path.is_file()}
+    for path in there:
+        text = (plain / path).read_bytes()
+        if not (tree / path).is_file() or (tree / path).read_bytes() != text:
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_bytes(text)
+    for path in tree.rglob("*"):
+        if path.is_file() and path.relative_to(tree) not in there:
+            path.unlink()
 
 
 def write(folder, areas):
     """The tree with all mutants that compile; their lines by number."""
-    tree, target = folder / "tree", folder / "target"
+    tree, plain, target = folder / "tree", folder / "plain", folder / "target"
     listed, dropped = folder / "list.json", folder / "dropped.txt"
     files = [f"--file={path}" for area in areas for path in AREAS[area][0]]
     packages = [f"--package={package}" for package in packages_of(areas)]
-    shutil.rmtree(tree, ignore_errors=True)
-    tree.mkdir(parents=True)
-    copy_of_the_tree(ROOT, tree)
-    found = cargo(["mutants", "--list", "--json", *packages, *files], tree, target)
+    shutil.rmtree(plain, ignore_errors=True)
+    copy_of_the_tree(ROOT, plain)
+    found = cargo(["mutants", "--list", "--json", *packages, *files], plain, target)
     if found.returncode:
         sys.exit(f"mutants: {found.stderr}")
     if not listed.exists() or listed.read_text() != found.stdout:
         listed.write_text(found.stdout)
         dropped.write_text("")
-    while True:
-        copy_of_the_tree(ROOT, tree)
-        tool = ["run", "--quiet", "--manifest-path", str(ROOT / ".ci/mutants/Cargo.toml"), "--"]
-        written = cargo([*tool, str(tree), str(listed), str(dropped)], ROOT, folder / "tool")
-        if written.returncode:
-            sys.exit(f"mutants: {written.stderr}")
-        for package in packages_of(areas):
-            path = tree / FOLDERS[package] / "src/lib.rs"
-            path.write_text(path.read_text() + CHOOSER)
-        mutants = {}
-        for line in written.stdout.splitlines():
-            number, at, rest = line.split(" ", 2)
-            mutants[int(number)] = (int(at), *rest.split(": ", 1))
-        wrong = do_not_compile(tree, target, packages_of(areas), mutants)
-        of = len(json.loads(listed.read_text()))
-        print(f"mutants: {len(mutants)} of {of} are written, {len(wrong)} of them do not compile", flush=True)
-        if not wrong:
-            return mutants
-        dropped.write_text(dropped.read_text() + "\n".join(map(str, sorted(wrong))) + "\n")
+    of = len(json.loads(found.stdout))
+    for package in packages_of(areas):
+        while True:
+            copy_of_the_tree(ROOT, plain)
+            mutants = written(folder, plain, areas)
+            update(tree, plain)
+            wrong = do_not_compile(tree, target, package, mutants)
+            print(f"mutants: {package}: {len(mutants)} of {of} written, {len(wrong)} do not compile", flush=True)
+            if not wrong:
+                break
+            dropped.write_text(dropped.read_text() + "\n".join(map(str, sorted(wrong))) + "\n")
+    text = {file: (ROOT / file).read_text().splitlines() for _, file, _ in mutants.values()}
+    return {number: (*mutant, text[mutant[1]][mutant[0] - 1].strip()) for number, mutant in mutants.items()}
 
 
-def do_not_compile(tree, target, packages, mutants):
+def written(folder, plain, areas):
+    tool = ["run", "--quiet", "--manifest-path", str(ROOT / ".ci/mutants/Cargo.toml"), "--"]
+    done = cargo([*tool, str(plain), str(folder / "list.json"), str(folder / "dropped.txt")], ROOT, folder / "tool")
+    if done.returncode:
+        sys.exit(f"mutants: {done.stderr}")
+    for package in packages_of(areas):
+        path = plain / FOLDERS[package] / "src/lib.rs"
+        path.write_text(path.read_text() + CHOOSER)
+    mutants = {}
+    for line in done.stdout.splitlines():
+        number, at, rest = line.split(" ", 2)
+        mutants[int(number)] = (int(at), *rest.split(": ", 1))
+    return mutants
+
+
+def do_not_compile(tree, target, package, mutants):
     wrong, errors = set(), []
-    for package in packages:
-        done = cargo(["check", "--quiet", "--message-format=json", "--all-features", "-p", package], tree, target)
-        for line in done.stdout.splitlines():
-            message = json.loads(line).get("message", {})
-            if not isinstance(message, dict) or message.get("level") != "error":
-                continue
-            for part in [message, *message.get("children", [])]:
-                for span in part.get("spans", []):
-                    wrong |= at_fault(span, mutants)
-            # Arms are missing: those below are not to be left out.
-            if (message.get("code") or {}).get("code") == "E0004":
-                wrong |= {
-                    number for number, (line, file, name) in mutants.items() for span in message["spans"]
-                    if "delete match arm" in name and file == span["file_name"] and 0 <= line - span["line_start"] < 40
-                }
-            errors.append(message.get("rendered", ""))
-        if done.returncode and not wrong:
-            sys.exit(f"mutants: the tree does not compile:\n{''.join(errors)[:3000]}{done.stderr[-2000:]}")
-        if wrong:
-            break
+    done = cargo(["check", "--quiet", "--message-format=json", "--all-features", "-p", package], tree, target)
+    for line in done.stdout.splitlines():
+        message = json.loads(line).get("message", {})
+        if not isinstance(message, dict) or message.get("level") != "error":
+            continue
+        for part in [message, *message.get("children", [])]:
+            for span in part.get("spans", []):
+                wrong |= at_fault(span, mutants)
+        # Arms are missing: those below are not to be left out.
+        if (message.get("code") or {}).get("code") == "E0004":
+            wrong |= {
+                number for number, (line, file, name) in mutants.items() for span in message["spans"]
+                if "delete match arm" in name and file == span["file_name"] and 0 <= line - span["line_start"] < 40
+            }
+        errors.append(message.get("rendered", ""))
+    if done.returncode and not wrong:
+        sys.exit(f"mutants: the tree does not compile:\n{''.join(errors)[:3000]}{done.stderr[-2000:]}")
     return wrong
 
 
@@ -175,53 +204,54 @@ def build(folder, areas):
 
 
 def compiled(folder, areas, mutants):
-    """Builds the tests, and asks which mutants they reach."""
+    """Builds the tests, and asks which mutants each module of them reaches, and how long it takes."""
     tree, target = folder / "tree", folder / "target"
-    tests = {test for area in areas for test in AREAS[area][1]} | set(LAST)
-    command = ["test", "--no-run", "--message-format=json", *(f"--package={package}" for package in FOLDERS)]
-    folders = [tree / folder / "tests" for folder in FOLDERS.values()]
-    known = {path.stem for at in folders for path in at.glob("*.rs")}
-    known |= {path.parent.name for at in folders for path in at.glob("*/main.rs")}
-    units = [*command[:3], *(f"--package={package}" for package in packages_of(areas)), "--lib"]
-    lines = []
-    for command in [[*command, *(f"--test={test}" for test in sorted(tests & known))], units]:
-        built = cargo(command, tree, target)
-        if built.returncode:
-            sys.exit(f"mutants: the tests do not build:\n{built.stderr[-4000:]}")
-        lines += built.stdout.splitlines()
     binaries = {}
-    for line in lines:
-        message = json.loads(line)
-        if message.get("executable") and message["profile"]["test"]:
-            name, place = message["target"]["name"], Path(message["manifest_path"]).parent
-            # Of tests of one name, those of core.
-            if name in tests and (name not in binaries or place.name == "core"):
-                at = folder / f"{name}.test"
+    for test in dict.fromkeys(test for area in areas for test in AREAS[area][1]):
+        place, _, binary = test.partition("/")
+        package = next(package for package, at in FOLDERS.items() if at == place)
+        one = f"--test={binary}" if binary else "--lib"
+        built = cargo(["test", "--no-run", "--message-format=json", f"--package={package}", one], tree, target)
+        if built.returncode:
+            sys.exit(f"mutants: {test} does not build:\n{built.stderr[-4000:]}")
+        for message in map(json.loads, built.stdout.splitlines()):
+            if message.get("executable") and message["profile"]["test"]:
+                at = folder / f"{test.replace('/', '.')}.test"
                 shutil.copyfile(message["executable"], at)
                 at.chmod(0o755)
                 subprocess.run(["strip", str(at)], check=False)
-                binaries[name] = str(place)
-    met = {}
-    for name in sorted(binaries):
-        log = folder / f"{name}.met"
-        log.unlink(missing_ok=True)
-        passed = attempt(folder, name, binaries[name], 0, {"DEVARRAY_MUTANTS_MET": str(log)}, limit=1800)
-        if not passed:
-            print(f"mutants: {name} fails without a mutant, and is not asked", flush=True)
-            continue
-        met[name] = sorted({int(number) for number in log.read_text().split()} if log.exists() else [])
-        print(f"mutants: {name} reaches {len(met[name])}", flush=True)
-    (folder / "plan.json").write_text(json.dumps({"mutants": mutants, "binaries": binaries, "met": met}))
+                binaries[test] = (str(at), str(tree / place))
+    entries = {}
+    for test, (at, place) in binaries.items():
+        listed = subprocess.run([at, "--list", "--format=terse"], cwd=place, capture_output=True, text=True, check=True)
+        names = [line.removesuffix(": test") for line in listed.stdout.splitlines() if line.endswith(": test")]
+        modules = dict.fromkeys(f"{name.split('::')[0]}::" if "::" in name else name for name in names)
+        for module in modules:
+            chosen = [module] if module.endswith("::") else ["--exact", module]
+            entry = {"test": test, "command": [at, *chosen, "-q"], "place": place}
+            log = folder / "met.txt"
+            log.unlink(missing_ok=True)
+            began = time.monotonic()
+            passed = attempt(entry, 0, {"DEVARRAY_MUTANTS_MET": str(log)}, limit=900)
+            entry["seconds"] = round(time.monotonic() - began, 2)
+            entry["met"] = sorted({int(number) for number in log.read_text().split()}) if log.exists() else []
+            asked = f"reaches {len(entry['met'])} in {entry['seconds']} s" if passed else "fails without a mutant"
+            print(f"mutants: {test} {module} {asked}", flush=True)
+            if passed and entry["met"]:
+                entries[f"{test} {module}"] = entry
+    (folder / "plan.json").write_text(json.dumps({"mutants": mutants, "entries": entries}))
 
 
-def attempt(folder, name, place, number, more=None, limit=LIMIT_SECONDS):
-    """Whether the tests of a binary pass with a mutant."""
-    env = {**os.environ, "DEVARRAY_MUTANT": str(number), "RUST_BACKTRACE": "0", **(more or {})}
-    command = [str((folder / f"{name}.test").resolve()), "--test-threads=1" if number else "--test-threads=2", "-q"]
+def attempt(entry, number, more=None, limit=None):
+    """Whether the tests of an entry pass with a mutant. One that hangs or wants all memory does not."""
+    env = {**os.environ, "DEVARRAY_MUTANT": str(number), "RUST_BACKTRACE": "0", "PROPTEST_MAX_SHRINK_ITERS": "0",
+           "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1", **(more or {})}
+    bound = lambda: resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+    command = [*entry["command"], "--test-threads=1" if number else "--test-threads=2"]
     try:
-        place = place if Path(place).is_dir() else str(folder)
-        done = subprocess.run(command, cwd=place, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              timeout=limit, check=False)
+        done = subprocess.run(command, cwd=entry["place"], env=env, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, timeout=limit or 10 + 8 * entry["seconds"], check=False,
+                              preexec_fn=bound)
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0
@@ -235,33 +265,39 @@ def area_of(file):
 def run(folder, options):
     plan = json.loads((folder / "plan.json").read_text())
     mutants = {int(number): tuple(mutant) for number, mutant in plan["mutants"].items()}
-    met = {name: set(numbers) for name, numbers in plan["met"].items()}
+    entries = dict(sorted(plan["entries"].items(), key=lambda entry: entry[1]["seconds"]))
+    met = {name: set(entry["met"]) for name, entry in entries.items()}
     k, n = map(int, options.shard.split("/"))
     chosen = []
     for area in options.areas.split(",") if options.areas else AREAS:
-        members = sorted(number for number, (_, file, _) in mutants.items() if area_of(file) == area)
+        members = sorted(number for number, (_, file, *_) in mutants.items() if area_of(file) == area)
         random.Random(f"{options.seed} {area}").shuffle(members)
         chosen += [(area, number) for number in members[: options.sample or None][k - 1 :: n]]
 
     def killed_by(job):
         area, number = job
-        asked = [name for name in [*AREAS[area][1], *LAST] if number in met.get(name, ())]
-        noticed = (name for name in dict.fromkeys(asked) if not attempt(folder, name, plan["binaries"][name], number))
-        return next(noticed, None)
+        asked = [name for name, entry in entries.items() if entry["test"] in AREAS[area][1] and number in met[name]]
+        return next((name for name in asked if not attempt(entries[name], number)), None)
 
-    tried, killed = {}, {}
+    tried, killed, survivors = {}, {}, {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for (area, number), by in zip(chosen, pool.map(killed_by, chosen)):
             tried[area] = tried.get(area, 0) + 1
             killed[area] = killed.get(area, 0) + (by is not None)
-            line, file, name = mutants[number]
+            line, file, name, code = mutants[number]
             if by is None:
                 reached = any(number in numbers for numbers in met.values())
+                survivor = {"file": file, "code": code, "change": name.split(": ", 1)[-1]}
+                survivors.setdefault(area, []).append(survivor)
                 print(f"survived{'' if reached else ', not reached'}: {number} {name} ({file}:{line})", flush=True)
             elif options.verbose:
                 print(f"killed by {by}: {number} {name}", flush=True)
     for area in tried:
-        print(f"{area:9} {killed[area]:4} of {tried[area]:4} killed, {killed[area] / tried[area]:.1%}")
+        print(f"{area:13} {killed[area]:4} of {tried[area]:4} killed, {killed[area] / tried[area]:.1%}")
+        if options.record:
+            of = sum(area_of(file) == area for _, file, *_ in mutants.values())
+            record({"area": area, "seed": options.seed, "mutants": of, "tried": tried[area], "killed": killed[area],
+                    "survivors": survivors.get(area, [])})
     total = sum(tried.values())
     print(f"mutants: {sum(killed.values())} of {total} killed, {sum(killed.values()) / max(total, 1):.1%}")
 
@@ -276,6 +312,7 @@ def main():
     parser.add_argument("--shard", default="1/1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     if options.what == "build":
         build(options.folder.resolve(), options.areas.split(",") if options.areas else list(AREAS))

@@ -13,6 +13,7 @@ constants, in `const fn`, of struct fields, of types without a name, and of cond
 
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import random
@@ -21,7 +22,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import time
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -126,7 +126,7 @@ def write(folder, areas):
     """The tree with all mutants that compile; their lines by number."""
     tree, plain, target = folder / "tree", folder / "plain", folder / "target"
     listed, dropped = folder / "list.json", folder / "dropped.txt"
-    files = [f"--file={path}" for area in areas for path in AREAS[area][0]]
+    files = [f"--file={path}" for area in AREAS if area in areas for path in AREAS[area][0]]
     packages = [f"--package={package}" for package in packages_of(areas)]
     shutil.rmtree(plain, ignore_errors=True)
     copy_of_the_tree(ROOT, plain)
@@ -205,56 +205,80 @@ def build(folder, areas):
 
 def compiled(folder, areas, mutants):
     """Builds the tests, and asks which mutants each module of them reaches, and how long it takes."""
-    tree, target = folder / "tree", folder / "target"
-    binaries = {}
-    for test in dict.fromkeys(test for area in areas for test in AREAS[area][1]):
-        place, _, binary = test.partition("/")
-        package = next(package for package, at in FOLDERS.items() if at == place)
-        one = f"--test={binary}" if binary else "--lib"
-        built = cargo(["test", "--no-run", "--message-format=json", f"--package={package}", one], tree, target)
-        if built.returncode:
-            sys.exit(f"mutants: {test} does not build:\n{built.stderr[-4000:]}")
-        for message in map(json.loads, built.stdout.splitlines()):
-            if message.get("executable") and message["profile"]["test"]:
-                at = folder / f"{test.replace('/', '.')}.test"
-                shutil.copyfile(message["executable"], at)
-                at.chmod(0o755)
-                subprocess.run(["strip", str(at)], check=False)
-                binaries[test] = (str(at), str(tree / place))
+    plan = folder / "plan.json"
+    earlier = json.loads(plan.read_text())["entries"] if plan.exists() else {}
     entries = {}
-    for test, (at, place) in binaries.items():
-        listed = subprocess.run([at, "--list", "--format=terse"], cwd=place, capture_output=True, text=True, check=True)
-        names = [line.removesuffix(": test") for line in listed.stdout.splitlines() if line.endswith(": test")]
-        modules = dict.fromkeys(f"{name.split('::')[0]}::" if "::" in name else name for name in names)
-        for module in modules:
-            chosen = [module] if module.endswith("::") else ["--exact", module]
-            entry = {"test": test, "command": [at, *chosen, "-q"], "place": place}
-            log = folder / "met.txt"
-            log.unlink(missing_ok=True)
-            began = time.monotonic()
-            passed = attempt(entry, 0, {"DEVARRAY_MUTANTS_MET": str(log)}, limit=900)
-            entry["seconds"] = round(time.monotonic() - began, 2)
-            entry["met"] = sorted({int(number) for number in log.read_text().split()}) if log.exists() else []
-            asked = f"reaches {len(entry['met'])} in {entry['seconds']} s" if passed else "fails without a mutant"
-            print(f"mutants: {test} {module} {asked}", flush=True)
-            if passed and entry["met"]:
-                entries[f"{test} {module}"] = entry
-    (folder / "plan.json").write_text(json.dumps({"mutants": mutants, "entries": entries}))
+    tests = list(dict.fromkeys(test for area in areas for test in AREAS[area][1]))
+    places = {test.split("/")[0] for test in tests}
+    # All at once, so that every test meets the same features, and each package is compiled once.
+    packages = [f"--package={package}" for package, place in FOLDERS.items() if place in places]
+    for test in tests:
+        built, place = executable(folder, test, packages), folder / "tree" / test.split("/")[0]
+        digest = hashlib.sha256(built.read_bytes()).hexdigest()
+        same = {name: entry for name, entry in earlier.items() if entry["test"] == test and entry["digest"] == digest}
+        if same:
+            entries |= same
+        else:
+            at = folder / f"{test.replace('/', '.')}.test"
+            at.unlink(missing_ok=True)  # it may be running
+            shutil.copyfile(built, at)
+            at.chmod(0o755)
+            subprocess.run(["strip", str(at)], check=False)
+            for entry in entries_of(folder, test, at, place):
+                entries[f"{test} {entry['module']}"] = {**entry, "digest": digest}
+        plan.write_text(json.dumps({"mutants": mutants, "entries": entries}))
 
 
-def attempt(entry, number, more=None, limit=None):
-    """Whether the tests of an entry pass with a mutant. One that hangs or wants all memory does not."""
+def executable(folder, test, packages):
+    place, _, binary = test.partition("/")
+    one = f"--test={binary}" if binary else "--lib"
+    command = ["test", "--no-run", "--message-format=json", *packages, one]
+    built = cargo(command, folder / "tree", folder / "target")
+    if built.returncode:
+        sys.exit(f"mutants: {test} does not build:\n{built.stderr[-4000:]}")
+    messages = map(json.loads, built.stdout.splitlines())
+    tests = (m for m in messages if m.get("executable") and m["profile"]["test"])
+    return next(Path(m["executable"]) for m in tests if Path(m["manifest_path"]).parent.name == place)
+
+
+def entries_of(folder, test, at, place):
+    listed = subprocess.run([at, "--list", "--format=terse"], cwd=place, capture_output=True, text=True, check=True)
+    names = [line.removesuffix(": test") for line in listed.stdout.splitlines() if line.endswith(": test")]
+    for module in dict.fromkeys(f"{name.split('::')[0]}::" if "::" in name else name for name in names):
+        chosen = [module] if module.endswith("::") else ["--exact", module]
+        entry = {"test": test, "module": module, "command": [str(at), *chosen, "-q"], "place": str(place)}
+        log = folder / "met.txt"
+        log.unlink(missing_ok=True)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        passed = attempt({**entry, "seconds": 900}, 0, {"DEVARRAY_MUTANTS_MET": str(log)})
+        entry["seconds"] = round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 2)
+        entry["met"] = sorted({int(number) for number in log.read_text().split()}) if log.exists() else []
+        asked = f"reaches {len(entry['met'])} in {entry['seconds']} s" if passed else "fails without a mutant"
+        print(f"mutants: {test} {module} {asked}", flush=True)
+        if passed and entry["met"]:
+            yield entry
+
+
+def attempt(entry, number, more=None):
+    """Whether the tests of an entry pass with a mutant. One that runs on and on or wants all memory does not; nor does one
+    that sleeps, but what sleeps may have had to wait for others, so it is asked twice."""
     env = {**os.environ, "DEVARRAY_MUTANT": str(number), "RUST_BACKTRACE": "0", "PROPTEST_MAX_SHRINK_ITERS": "0",
            "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1", **(more or {})}
-    bound = lambda: resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+    most_seconds = int(10 + 5 * entry["seconds"])
+
+    def bound():
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+        resource.setrlimit(resource.RLIMIT_CPU, (most_seconds, most_seconds))
+
     command = [*entry["command"], "--test-threads=1" if number else "--test-threads=2"]
-    try:
-        done = subprocess.run(command, cwd=entry["place"], env=env, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, timeout=limit or 10 + 8 * entry["seconds"], check=False,
-                              preexec_fn=bound)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+    for _ in range(2):
+        try:
+            done = subprocess.run(command, cwd=entry["place"], env=env, stdin=subprocess.DEVNULL, preexec_fn=bound,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60 + most_seconds)
+            return done.returncode == 0
+        except subprocess.TimeoutExpired:
+            continue
+    return False
 
 
 def area_of(file):

@@ -165,6 +165,23 @@ mod tests {
     }
 
     #[test]
+    fn merges_no_sooner_than_it_must_and_says_so() {
+        let mut uses = AccessLog::of_adoption(1, 1, 8);
+        for k in 1..KEPT_APART {
+            uses.note(access(1, 1 + k as u64, 10 * k..10 * k + 5, true), true, |_| false);
+            assert_eq!(uses.len(), k + 1, "disjoint parts are kept apart");
+        }
+        let between = access(2, 1, 16..20, true);
+        assert_eq!(uses.conflicting(&between).count(), 0);
+        uses.note(access(1, 100, 2000..2005, true), true, |_| false);
+        let merged: Vec<_> = uses.conflicting(&between).collect();
+        let all = Footprint::solid(0, 2005);
+        let expected =
+            Access { lane: 1, sequence: 100, footprint: all, write: true, blurred: true, nominal: false };
+        assert_eq!(merged, [&expected], "as late as the latest, as wide as all, and work is among it");
+    }
+
+    #[test]
     fn finished_accesses_are_forgotten() {
         let mut uses = AccessLog::default();
         uses.note(access(1, 1, 0..8, true), true, |_| false);

@@ -176,6 +176,54 @@ mod tests {
         assert!(covering > 100, "rows that cover rows must be seen to: {covering}");
     }
 
+    /// Neither more nor less than what its four numbers say: rows of a layout are those bytes and no
+    /// others, and two sets of rows meet where their spans overlap and rows of theirs do.
+    #[test]
+    fn rows_are_exact_and_meet_as_circles_do() {
+        let rows = |[count, width, pitch]: [usize; 3], offset: usize, item_bytes: usize| {
+            let layout = Layout::new(&[count, width], &[pitch.cast_signed(), 1], offset).unwrap();
+            (bytes(&layout, item_bytes), Footprint::of(&layout, item_bytes))
+        };
+        let mut all = Vec::new();
+        for (count, width, gap) in
+            (1..4).flat_map(|c| (1..4).flat_map(move |w| (0..4).map(move |g| (c, w, g))))
+        {
+            for (offset, item_bytes) in (0..9).flat_map(|offset| [(offset, 1), (offset, 3)]) {
+                let (touched, a) = rows([count, width, width + gap], offset, item_bytes);
+                let may: HashSet<_> =
+                    (a.start..a.end).filter(|at| a.pitch == 0 || (at - a.start) % a.pitch < a.row).collect();
+                assert_eq!(may, touched, "{a:?}");
+                all.push(a);
+            }
+        }
+        let mut apart = 0;
+        for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
+            if a.pitch != b.pitch || a.pitch == 0 {
+                continue;
+            }
+            let places = |rows: &Footprint| -> HashSet<_> {
+                (rows.start..rows.start + rows.row).map(|at| at % rows.pitch).collect()
+            };
+            let overlap = a.start < b.end && b.start < a.end;
+            assert_eq!(a.meets(b), overlap && !places(a).is_disjoint(&places(b)), "{a:?} {b:?}");
+            let inside = a.start <= b.start && b.end <= a.end && a.row >= b.row;
+            assert_eq!(a.covers(b), inside && (b.start - a.start).is_multiple_of(a.pitch), "{a:?} {b:?}");
+            apart += usize::from(overlap && !a.meets(b));
+        }
+        assert!(apart > 1000, "rows between rows: {apart}");
+    }
+
+    /// Axes whose steps have no common divisor beyond a row leave no gap that could be told.
+    #[test]
+    fn rows_that_fill_their_pitch_are_solid() {
+        for strides in [[6, 4, 1], [10, 4, 1], [9, 6, 1], [5, 3, 1]] {
+            let layout = Layout::new(&[2, 2, 2], &strides, 0).unwrap();
+            let gcd = (1..10).rev().find(|d| strides[0] % d == 0 && strides[1] % d == 0).unwrap();
+            let footprint = Footprint::of(&layout, 1);
+            assert_eq!(footprint == Footprint::solid(0, layout.span().end), gcd <= 2, "{strides:?}");
+        }
+    }
+
     #[test]
     fn halves_along_every_axis_are_disjoint() {
         let half = |axis: usize, at: usize| {

@@ -63,7 +63,7 @@ impl Bytes {
     /// The same for runs that overlap in no regular way. However often the axes reach a byte, this
     /// costs by the bytes: each axis doubles what there is until there is enough.
     fn overlapping(start: usize, run: usize, steps: &[(usize, usize)]) -> Self {
-        let mut ranges = vec![start..start + run];
+        let mut ranges: Vec<_> = std::iter::once(start..start + run).collect();
         for &(stride, extent) in steps {
             let mut count = 1;
             while count < extent {

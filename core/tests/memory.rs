@@ -1,5 +1,7 @@
 //! Memory of devices and hosts, and what it may be lent to. One binary: linking one for each file takes minutes.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 #[macro_use]
 #[path = "schedules/each.rs"]
 mod each;

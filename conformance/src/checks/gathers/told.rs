@@ -164,6 +164,11 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         let mut due = vec![0; 700];
         due[3] = 7;
         same(&y.to_vec(&one)?, &due, "what was put into what another stream wrote")?;
+        // The indices are all that the other stream writes.
+        let own = Array::from_slice(&two, &[700], &data)?;
+        by.view_mut().fill(&one, 5)?;
+        let taken = own.take(&two, &by, 0, ERROR)?;
+        same(&taken.to_vec(&two)?, &[data[5]; 700], "what was taken at indices of another stream")?;
     }
     let strict = context.strict_stream()?;
     let (x, by) = (Array::full(&one, &[5], 2_i64)?, Array::full(&one, &[5], 2_i32)?);

@@ -10,7 +10,10 @@ use devarray::{
 };
 use devarray_conformance::{
     Call, Harness, Instrumented, Pattern, Rng, Step, Violation, all, probes,
-    programs::{Away, End, Formula, Item, Op, Program, Search, Start, Transform, part},
+    programs::{
+        Away, End, Extras, Formula, Item, Op, Program, Search, Start, Transform, part,
+        raw::{Act, Bytes, Join},
+    },
     trace_events,
     wrap::{InstrumentedEvent, InstrumentedStream},
 };
@@ -26,6 +29,11 @@ fn programs(shown: &mut Shown, harness: &Harness<MockDevice>) -> Result<(), Box<
     shown.add("End", &End::Polled);
     shown.add("Away", &Away::Elsewhere);
     shown.add("Formula", &Formula::Fold);
+    shown.add("Extras", &Extras::<MockDevice>::none().functions().kernels());
+    let bytes = Bytes { memory: 1, at: 100, len: 1000 };
+    shown.add("Bytes", &bytes);
+    shown.add("Act", &Act::Copy { to: bytes, from: bytes, rows: 10, gaps: [3, 4] });
+    shown.add("Join", &Join::Earlier);
     let fill = Op::Fill { stream: 1, to: whole, value: 9 };
     shown.add("Op", &fill);
     shown.add("Program", &Program::new(Item::U8, 2, &[fill]));

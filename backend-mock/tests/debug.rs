@@ -15,7 +15,7 @@ use devarray::{
 use devarray_mock::{
     Access, Explore, Failure, Fault, FaultKind, FaultPlan, Finding, MockDevice, Poison, Profile, ProfileSet,
     Schedule, Site, Statistics, Swept, Trace, Wrong,
-    program::{Block, Expect, Op, Program, Verdict},
+    program::{Block, Expect, Op, Program, Unjudged, Verdict},
 };
 use shown::Shown;
 
@@ -154,6 +154,7 @@ fn programs(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let program = Program::parse(line.as_bytes())?;
     shown.add("Program", &program);
     shown.add("Verdict", &Verdict::new(&program, &program.play_on_mock(&MockDevice::new())?));
+    shown.add("Unjudged", &Unjudged);
     let hosts = BTreeMap::from([("h".to_owned(), "00".repeat(8))]);
     shown.add("Expect", &Expect::Ok { hosts });
     let block = Block::row(8, 16);

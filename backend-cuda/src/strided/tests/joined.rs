@@ -6,7 +6,7 @@ use devarray::{Layout, Order, backend::Capabilities, copy::Plan};
 
 use super::{
     super::{Addresses, JoinParams, Part, Step, emulate, join},
-    GUARD, Host, Random, Scale, any_gap, layout, repeated,
+    GUARD, Host, Random, Scale, any_gap, layout, repeated, seeds,
 };
 
 /// Where the destination's and the first source's memory is, and bytes from source to source.
@@ -124,7 +124,7 @@ fn concatenation(random: &mut Random, width: usize) -> Copies {
 fn random_joins_move_the_bytes_of_their_plans_and_no_others() {
     let mut kernels = BTreeMap::<&str, usize>::new();
     let mut alone = 0;
-    for seed in 1..=300_u64 {
+    for seed in seeds(300) {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let width = 1 << random.below(5);
         let copies = concatenation(&mut random, width);

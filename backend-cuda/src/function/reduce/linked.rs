@@ -2,13 +2,17 @@
 //! those before it.
 //!
 //! Blocks take tiles in order, so a tile waits only for tiles of blocks that run or are done, and
-//! none waits for ever. What is told is a word with a mark in its high half that is 0 until then. A
-//! tile tells its total, and needs those of the tiles before it in its group, of as many tiles as a
-//! block has threads: each thread waits for one, and they make the totals of aligned blocks of
-//! tiles from these. The last tile of a group tells the total of the largest aligned block of
-//! groups that ends with it. What precedes a group is what precedes the block that the group in
-//! front told of, with its total: every tile asks for both, and the first tells the outcome, for
-//! groups that a block begins with.
+//! none waits for ever. Tiles tell values as words with a mark in the high half, which is 0 until
+//! then.
+//!
+//! As many tiles as a block has threads are a group. A tile tells its total, and needs the totals
+//! of the tiles before it in its group: each thread waits for one, and together they make totals of
+//! aligned blocks of tiles. The last tile of a group tells the total of the largest aligned block
+//! of groups that ends with this group.
+//!
+//! What precedes a group is that block of the group in front, and what precedes that block in turn.
+//! Every tile asks for both and combines them. The first tile of a group tells the outcome, for
+//! later groups that need it.
 
 use super::{
     combining::{Part, assign, chosen},
@@ -41,7 +45,7 @@ fn place(text: &mut Text, site: &Site<'_>, shared: Shared, word: usize) -> Reg {
     text.set32("add.u32", format_args!("{tile}, {behind}"))
 }
 
-/// The number of the block's tile: the next that no block has.
+/// Takes the next tile that no block has.
 pub(super) fn unit(text: &mut Text, site: &Site<'_>, shared: Shared, thread: Reg) -> Reg {
     let address = text.parameter(Bank::B64, site.words.columns);
     let at = place(text, site, shared, 0);
@@ -64,7 +68,7 @@ pub(super) struct Tile {
     pub(super) thread: Reg,
 }
 
-/// What precedes a tile of a total that the first thread knows.
+/// The total of all before a tile. The first thread knows the tile's own total.
 pub(super) fn before(
     text: &mut Text,
     site: &Site<'_>,
@@ -80,7 +84,7 @@ pub(super) fn before(
     text.line(format_args!("@{other} bra {others}"));
     let total = total(text);
     tell(text, raw, unit, total.value);
-    // Mostly it is there already, and comes meanwhile.
+    // Mostly it was told already, and arrives meanwhile.
     let group = Group::new(text, site, which);
     let early = text.set64("mov.b64", format_args!("0"));
     let last = text.set32("sub.u32", format_args!("{}, 1", group.unit));
@@ -99,7 +103,7 @@ pub(super) fn before(
     assign(text, part, earlier);
     text.place(&none);
 
-    // Upwards; of each size, the block to the left of the tile goes to shared memory.
+    // Upwards. The block to the left of the tile, of each size, goes to shared memory.
     let name = part.value.bank.type_name();
     let mut part = part;
     for level in 0..WARP.trailing_zeros() {
@@ -168,8 +172,9 @@ impl Group {
     }
 }
 
-/// What precedes the group of a tile, the `nth` in it; `early`: what was told of the block that ends
-/// with the group in front; `whole`: the total of the group, if the tile is its last.
+/// The total of all before the group of a tile, which is the `nth` in it. `early`: the word told of
+/// the block that ends with the group in front. `whole`: the total of the group, if the tile is its
+/// last.
 fn of_groups(
     text: &mut Text,
     site: &Site<'_>,

@@ -32,23 +32,23 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// Most registers that a thread keeps elements in, and blocks of so many registers that a
-/// multiprocessor holds.
+/// Most registers in which a thread keeps elements, and the blocks that a multiprocessor then
+/// holds.
 const REGISTERS: u64 = 64;
 const RESIDENT: u32 = 2;
 
-/// Most instructions of all programs that are written one after another: of two, and of three, of
-/// which the compiler has work for tenths of a second.
+/// Most instructions, written one after another, of two programs, and of three. The compiler works
+/// on the latter for tenths of a second.
 const INSTRUCTIONS: usize = 2_048;
 const MORE_INSTRUCTIONS: usize = 8_192;
 
-/// What is computed first.
+/// The reduction that is computed first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct First {
     program: Program,
     combine: Combine,
     finish: Program,
-    /// The input of the second program that this comes out as.
+    /// The input of the second program that is this outcome.
     input: u8,
 }
 
@@ -62,8 +62,8 @@ impl First {
     }
 }
 
-/// The launch that computes both, and `third` if that is asked for; if rows are short enough and
-/// lie as they should.
+/// The launch that computes both, and `third` if that is given. `None` if rows are too long, or do
+/// not lie as they should.
 pub(super) fn pass<'a>(
     first: &ReduceOp<'_, CudaBuffer>,
     second: &ReduceOp<'a, CudaBuffer>,
@@ -153,7 +153,7 @@ pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffe
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-/// The elements of a thread, four a step, and which of them are there; the position of the first.
+/// The elements of a thread, four a step; which of them exist; and the position of the first.
 pub(super) struct Loaded {
     pub(super) steps: Vec<(Reg, Elements)>,
     pub(super) first: Reg,
@@ -280,7 +280,7 @@ fn load(text: &mut Text, site: &Site<'_>, rows: &[Reg], (place, len): (Reg, Reg)
     Loaded { steps, first }
 }
 
-/// What each lane of a thread combines to, and what it combines, four a step.
+/// The total of each lane of a thread, and the values that were combined, four a step.
 fn combined(
     text: &mut Text,
     site: &Site<'_>,

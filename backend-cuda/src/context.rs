@@ -116,7 +116,7 @@ impl Context {
         &self.gathers
     }
 
-    /// The device as the driver counts it.
+    /// The driver's number of the device.
     pub(crate) fn device(&self) -> CUdevice {
         self.primary.device
     }
@@ -131,8 +131,8 @@ impl Context {
 
     /// Makes the context current to this thread, as every call on it needs.
     ///
-    /// Asked before each, because any other code of the process may have made another one current
-    /// meanwhile. Asking is one load in the driver; setting, done only where the answer is
+    /// Asked before each call, because other code of the process may have made another context
+    /// current meanwhile. Asking is one load in the driver; setting, done only where the answer is
     /// another context, takes several times as long.
     pub(crate) fn bind(&self) -> Answer<&Driver> {
         self.primary.bind()?;
@@ -144,7 +144,7 @@ impl Context {
         self.bind().and_then(call).map_err(|failure| self.error(operation, failure))
     }
 
-    /// Binds, then calls, where nobody can take the error.
+    /// Binds, then calls, where no caller can take the error.
     pub(crate) fn release(&self, operation: &'static str, call: impl FnOnce(&Driver) -> Answer) {
         if let Err(error) = self.call(operation, call) {
             self.driver().report(error);

@@ -140,9 +140,9 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// `function` and `stream` are of the bound context, the kernel has one parameter, which is at
-    /// `parameter`, and may touch what it then touches, whenever it runs. The driver copies the
-    /// parameter before it returns.
+    /// `function` and `stream` are of the bound context. The kernel has one parameter, which is at
+    /// `parameter`. With it, the kernel may touch what it touches whenever it runs. The driver
+    /// copies the parameter before it returns.
     pub(crate) unsafe fn launch(
         &self,
         stream: sys::CUstream,

@@ -63,7 +63,7 @@ pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, 
     })
 }
 
-/// Notes the last index of each place, and puts the elements of those.
+/// Notes the last index of each place, and puts its element.
 fn last_of_each(
     driver: &Driver,
     stream: sys::CUstream,

@@ -92,8 +92,8 @@ impl Kernels {
     }
 
     /// Carries out `plan` on `stream`, whose context is bound. Does not synchronize. `overlap`:
-    /// launches may begin while the one before them in the stream works, which is this crate's or
-    /// waited for all before it. `chosen`: of the stream's last copies.
+    /// launches may begin while the one in front of them works; that one is this crate's, or waited
+    /// for all before it. `chosen`: the launches of the stream's last copies.
     pub(crate) fn copy(
         &self,
         driver: &Driver,

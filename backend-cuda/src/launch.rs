@@ -27,7 +27,7 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// The number of parameters and of numbers among them that need no memory of the heap.
+/// Most parameters, and most numbers among them, that need no memory of the heap.
 const INLINE: usize = 24;
 
 // SAFETY: the launch is enqueued on the stream, which runs its work in order. The entry is given

@@ -43,10 +43,10 @@ impl Peers {
 }
 
 impl Context {
-    /// Lets kernels and copies of this context into the memory of another: what the driver
-    /// allocates there by itself, and what comes from the pool, which has a list of its own of
-    /// who may (CUDA C++ Programming Guide, "Stream Ordered Memory Allocator", "Peer Access").
-    /// What one of the two calls did stays if the other fails, and harms nobody.
+    /// Lets kernels and copies of this context reach the memory of another: what the driver
+    /// allocates there by itself, and what comes from the pool, which keeps a list of its own (CUDA
+    /// C++ Programming Guide, "Stream Ordered Memory Allocator", "Peer Access"). If one of the two
+    /// calls fails, the effect of the other stays, and harms nobody.
     fn reach_into(&self, peer: &Arc<Self>) -> Result<()> {
         let operation = "enable_peer_access";
         self.call(operation, |driver| {

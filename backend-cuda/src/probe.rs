@@ -29,7 +29,8 @@ const OLDEST_GENERATION: (c_int, c_int) = (7, 0);
 ///
 /// # Errors
 ///
-/// [`Error::Unavailable`]: no driver library, a driver too old, or no device. Never panics without a driver.
+/// [`Error::Unavailable`]: no driver library, a driver too old, or no device. Never panics without
+/// a driver.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
     Driver::load()?.devices()
 }

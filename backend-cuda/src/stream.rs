@@ -92,12 +92,12 @@ impl CudaStream {
     /// The driver's handle, for code outside this library. It dies with the stream.
     ///
     /// From then on strided copies of this stream begin only when all before them is done, which
-    /// costs each a microsecond or two. Until then one begins while the one in front still
-    /// works, and its kernel waits for that before it touches memory; but it waits
-    /// for the launch directly in front only, and a kernel of other code there may have been told
-    /// not to wait for what is before itself (CUDA C++ Programming Guide, "Programmatic
-    /// Dependent Launch"). The other way round, a kernel of other code that is launched so
-    /// behind a copy may begin before that is done, and has to wait itself, as the guide says.
+    /// costs each a microsecond or two. Until then a copy begins while the launch in front of it
+    /// still works, and its kernel waits for that launch before it touches memory. It waits for no
+    /// earlier launch, and a kernel of other code in front of it may not have waited for those
+    /// either (CUDA C++ Programming Guide, "Programmatic Dependent Launch"). A kernel of other code
+    /// that is launched in this way behind a copy may begin before the copy is done, and has to
+    /// wait itself, as the guide says.
     #[must_use]
     pub fn raw(&self) -> sys::CUstream {
         locked(&self.raw.strided).shared = true;
@@ -109,7 +109,7 @@ impl CudaStream {
         self.raw.raw()
     }
 
-    /// The same, to compute a function, with the last ones.
+    /// The same, to compute a function; with the last functions of the stream.
     pub(crate) fn computing(&self) -> (sys::CUstream, MutexGuard<'_, Recent>) {
         self.raw.computes.store(true, Relaxed);
         (self.raw.raw(), locked(&self.raw.recent))

@@ -12,8 +12,8 @@ use sys::{
     CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream, CUuuid,
 };
 
-/// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call
-/// on [`Driver`].
+/// Each line declares a function: its slot in [`Table`], its name in [`Function`], and its counted
+/// call on [`Driver`].
 ///
 /// All of them but [`Function::FuncGetParamInfo`] exist since CUDA 11.8. The symbols are those
 /// `cuda.h` maps the plain names to.

@@ -41,7 +41,7 @@ pub fn put(width: u32) -> &'static CStr {
     }
 }
 
-/// What a context has of gathers.
+/// The kernels of gathers on a context, and what they told.
 #[derive(Debug, Default)]
 pub(crate) struct Gathers {
     /// Whom the device tells of indices.

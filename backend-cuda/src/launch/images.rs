@@ -38,13 +38,13 @@ pub(crate) struct Images(Mutex<Loaded>);
 
 #[derive(Debug, Default)]
 struct Loaded {
-    /// By the address of the declaration, of which each kernel has one.
+    /// By the address of the kernel's declaration.
     kernels: HashMap<usize, Arc<Ready>>,
-    /// By the image's place in the program; of a kernel with tables, by that of its declaration,
-    /// since the tables are the module's.
+    /// By the image's place in the program. A kernel with tables has a module of its own, by the
+    /// place of its declaration, since tables belong to a module.
     modules: HashMap<Range<usize>, Handle<sys::CUmod_st>>,
-    /// Those that others took the place of. Launches of them may be on their way, and what they
-    /// keep may be unloaded when it is dropped.
+    /// Kernels that others replaced. Launches of them may be on their way, and dropping one may
+    /// unload what it keeps.
     replaced: Vec<Arc<Ready>>,
 }
 
@@ -197,8 +197,8 @@ fn function(
     Ok(function)
 }
 
-/// Refuses a function that takes other parameters than declared. Nobody can say of machine code on
-/// drivers before CUDA 12.4.
+/// Refuses a function that takes other parameters than declared. Drivers before CUDA 12.4 do not
+/// tell the parameters of machine code.
 pub(super) fn check_parameters(
     context: &Context,
     driver: &Driver,
@@ -228,7 +228,7 @@ pub(super) fn check_parameters(
     compare(declaration, &found).map_err(|error| refused(declaration.name(), error))
 }
 
-/// Whether an entry with parameters of so many bytes each takes what is declared.
+/// Whether an entry with parameters of these sizes in bytes takes what is declared.
 fn compare(declaration: &Declaration, found: &[usize]) -> Result<(), KernelError> {
     let declared = declaration.parameters().count();
     for (index, ((argument, declared_bytes), &found_bytes)) in declaration.parameters().zip(found).enumerate()

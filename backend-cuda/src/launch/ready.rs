@@ -97,7 +97,7 @@ impl Ready {
         Ok(())
     }
 
-    /// Lets the function have so much dynamic shared memory.
+    /// Allows the function `len_bytes` of dynamic shared memory.
     fn allow(&self, context: &Context, driver: &Driver, name: &'static str, len_bytes: usize) -> Result<()> {
         let mut allowed = locked(&self.allowed_bytes);
         if *allowed >= len_bytes {

@@ -11,7 +11,7 @@ use devarray::{
 use super::RawStream;
 use crate::{CudaStream, driver::sys::CUdeviceptr, handle::locked};
 
-/// Bytes of it; all 0 between operations are the first [`COUNTERS_BYTES`].
+/// Bytes of it. The first [`COUNTERS_BYTES`] are 0 between operations.
 const LEN_BYTES: NonZeroUsize = NonZeroUsize::new(36 * 1024).unwrap();
 
 /// Bytes of counters, of 4 bytes each.

@@ -68,8 +68,8 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// As [`compress`](Self::compress), into a view that has room along the axis; how many positions
     /// are selected is left in `count`, on the device. Does not synchronize.
     ///
-    /// What is behind them in the view stays as it is. If there is not enough room, what has none is
-    /// dropped, and a later wait tells of an index out of range.
+    /// Places of the view behind the selected elements stay as they are. Selected elements without
+    /// a place are dropped, and a later wait tells of an index out of range.
     ///
     /// ```
     /// use devarray::{Array, Bool, Context};

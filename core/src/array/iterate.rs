@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Result, backend::Device, layout};
 
-/// The view at each position of an axis, which goes; they share no element. What
+/// The views at the positions of an axis, each without that axis; they share no element. What
 /// [`axis_iter`](ArrayView::axis_iter) and its like return.
 #[derive(Debug)]
 pub struct AxisViews<V> {
@@ -38,8 +38,8 @@ impl<V: Narrow> ExactSizeIterator for AxisViews<V> {}
 
 impl<V: Narrow> FusedIterator for AxisViews<V> {}
 
-/// Emits the walks along an axis. `$receiver` is how a view gives itself away: `&self` for one that
-/// can be copied, `self` for one that is exclusive.
+/// Emits the walks along an axis. `$receiver` is how a method takes its view: `&self` if views can
+/// be copied, `self` if they are exclusive.
 macro_rules! view_positions {
     ([$($receiver:tt)+] $this:ident) => {
         /// The view at each position of an axis: one axis less. They share no element.
@@ -108,8 +108,8 @@ macro_rules! view_positions {
             Ok($this.axis_iter(axis)?.collect())
         }
 
-        /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: the two axes go, and a last
-        /// one walks the diagonal.
+        /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: a last
+        /// axis, which walks the diagonal, replaces the two.
         ///
         /// # Errors
         ///
@@ -121,7 +121,7 @@ macro_rules! view_positions {
     };
 }
 
-/// Emits what reaches elements of a view to read several times.
+/// Emits views to read in which elements may be reached several times.
 macro_rules! view_windows {
     () => {
         /// Other strides over elements of this view: NumPy's `as_strided`, checked. Strides and offset

@@ -15,7 +15,7 @@ impl Function {
     /// As [`reduce`](Self::reduce), of the elements for which another function of the same inputs
     /// is true. Does not synchronize.
     ///
-    /// The others count as what changes nothing, each in its place, so that a sum keeps its order.
+    /// The others count as the neutral element, each in its place, so that a sum keeps its order.
     /// `mean`, `var` and `std` divide by the number of elements that take part, which takes a
     /// launch or two more.
     ///
@@ -126,7 +126,7 @@ impl<D: Compute> Masked<'_, '_, D> {
     }
 }
 
-/// A sum over a number made of a count, or the root of that.
+/// A sum divided by a number made from a count, or the root of that.
 fn quotient(
     from: ElementType,
     to: ElementType,

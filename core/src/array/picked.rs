@@ -23,7 +23,7 @@ pub(super) struct Picked {
 }
 
 impl Picked {
-    /// The axes of the indices in the place of one.
+    /// Indices along one axis, which the axes of the indices replace.
     pub(super) fn along(
         operation: GatherOperation,
         array: &Layout,
@@ -108,8 +108,8 @@ impl Picked {
         })
     }
 
-    /// Where what is selected along an axis of an array of that shape goes, by the place of each in
-    /// the result.
+    /// Elements that are selected along an axis of an array of that shape. `places` has the place
+    /// of each in the result.
     pub(super) fn selected(
         operation: GatherOperation,
         shape: &[usize],

@@ -1,7 +1,7 @@
 //! The views of arrays and of views, written once for all kinds.
 
-/// Emits the transforms, which give a `$view` of the same memory. `$receiver` is how the type gives
-/// itself away: `&self` for an array and a view that can be copied, `self` for a view that is
+/// Emits the transforms, which give a `$view` of the same memory. `$receiver` is how a method takes
+/// its value: `&self` for an array and a view that can be copied, `self` for a view that is
 /// exclusive. The type has a `with_layout`.
 ///
 /// Methods of the type itself: they come before those of [`NdLayout`](crate::NdLayout), which give
@@ -130,7 +130,7 @@ macro_rules! view_splits {
             Ok(Parts::new(parts, $this.with_layout(whole)))
         }
 
-        /// Cuts an axis into so many sections, as equal as can be, the longer ones first.
+        /// Cuts an axis into `sections` sections, as equal as can be, the longer ones first.
         ///
         /// # Errors
         ///
@@ -158,7 +158,7 @@ macro_rules! view_splits {
     };
 }
 
-/// Emits the transforms to which no view to write exists: elements are reached twice.
+/// Emits the transforms that reach elements twice, and so give no view to write.
 macro_rules! view_broadcasts {
     ($view:ty) => {
         /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
@@ -173,8 +173,8 @@ macro_rules! view_broadcasts {
     };
 }
 
-/// Emits all of them for an array, as of its [`view`](super::Array::view), and the copies that may
-/// or do come of one.
+/// Emits all of them for an array, as for its [`view`](super::Array::view), and the methods that
+/// copy or may copy.
 macro_rules! array_transforms {
     ($view:ty, $array:ty) => {
         view_transforms!([&self] self => $view);

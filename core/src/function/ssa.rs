@@ -156,7 +156,8 @@ struct Parts {
     scalars: Vec<ElementType>,
     nodes: Vec<Node>,
     needed_rank: usize,
-    /// Once they were asked for: of elements that are stored, and of ones that are combined.
+    /// Programs, made when they are first asked for: for elements that are stored, and for elements
+    /// that are combined.
     programs: [OnceLock<Program>; 2],
 }
 

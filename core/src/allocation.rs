@@ -65,8 +65,8 @@ impl<D: Device> Allocation<D> {
         Ok(allocation)
     }
 
-    /// As [`new`](Self::new), to be shared. Not made of that: each time it is moved costs what a
-    /// lock does.
+    /// As [`new`](Self::new), to be shared. Not made by calling it: each move of an allocation
+    /// costs as much as a lock.
     #[track_caller]
     pub(crate) fn shared(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
         let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Arc::new(Self::empty(&stream.core))) };
@@ -76,7 +76,7 @@ impl<D: Device> Allocation<D> {
         Ok(allocation)
     }
 
-    /// Memory, after what can be given back was, if need be.
+    /// Allocates memory; if there is none, tries again after giving back what can be given back.
     #[track_caller]
     #[inline]
     fn make(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
@@ -150,7 +150,7 @@ impl<D: Device> Allocation<D> {
         Self::lent_in_part(core, buffer, owner, None, AccessLog::default())
     }
 
-    /// As [`lent`](Self::lent): what is promised may be used, and was used.
+    /// As [`lent`](Self::lent): only what is `promised` may be used, with the `uses` so far.
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,
         buffer: D::Buffer,
@@ -219,8 +219,8 @@ impl<D: Device> Allocation<D> {
         }
     }
 
-    /// Refuses a layout of elements of `item_bytes` that reaches what is not there, or not to be
-    /// used.
+    /// Refuses a layout of elements of `item_bytes` that reaches bytes outside the memory, or bytes
+    /// that must not be used.
     ///
     /// Whoever takes a layout from a caller asks this, and not the size: memory that was lent
     /// begins before its elements, and what lies between them is somebody else's.
@@ -235,8 +235,8 @@ impl<D: Device> Allocation<D> {
         }
     }
 
-    /// Size in bytes, of the buffer: what may be used of it, [`check_reach`](Self::check_reach)
-    /// says.
+    /// Size of the buffer in bytes. [`check_reach`](Self::check_reach) says which of them may be
+    /// used.
     pub(crate) fn len_bytes(&self) -> usize {
         self.len_bytes
     }

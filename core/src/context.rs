@@ -175,7 +175,8 @@ impl<D: Device> ContextCore<D> {
         self.handles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts it out. After the last, nobody can do anything with what is live: it is told of.
+    /// Counts a handle out. After the last one nobody can use what is live any more: the hook is
+    /// told of it.
     pub(crate) fn release(&self) {
         if self.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.releases.flush(self);

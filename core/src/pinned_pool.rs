@@ -287,7 +287,7 @@ impl<D: Device> PinnedPool<D> {
         self.watch.freed(&record);
     }
 
-    /// Whether so many bytes more would be kept, and none freed for them.
+    /// Whether `len_bytes` more would be kept, and none freed for them.
     fn would_keep(&self, len_bytes: usize) -> bool {
         let state = lock(&self.state);
         state.idle_bytes.saturating_add(len_bytes) <= state.limits.idle_bytes

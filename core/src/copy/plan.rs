@@ -157,8 +157,8 @@ impl Plan {
         Runs::new(&self.loops, self.axes())
     }
 
-    /// The same copy with its two sides elsewhere, by so many bytes; none if one would begin before
-    /// its buffer, or end beyond `isize::MAX`. With nothing to move it is the same plan.
+    /// The same copy with each side moved by some bytes; none if one would begin before its buffer,
+    /// or end beyond `isize::MAX`. With nothing to move it is the same plan.
     ///
     /// For a backend whose buffer is part of another.
     #[must_use]

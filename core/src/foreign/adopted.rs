@@ -106,8 +106,8 @@ impl<D: ForeignMemory> ErasedArray<D> {
     }
 }
 
-/// Memory of an owner, of which what is promised is used, after what `stream` was given so far;
-/// `first` makes the access that its coming in counts as.
+/// Memory of an owner, whose promised part is used after what `stream` was given so far. `first`
+/// makes the access that its arrival counts as.
 pub(crate) fn lent_to<D: Device>(
     stream: &StreamCore<D>,
     buffer: D::Buffer,

@@ -110,7 +110,7 @@ impl<D: Device> Context<D> {
         let Some(len_bytes) = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) else {
             return Ok(PinnedBuffer { memory: None, len, core, of: PhantomData });
         };
-        // What waits for the device alone may be what a limit needs.
+        // A limit may need what waits only for the device.
         core.deferred_drops.collect(&core);
         let acquired = match core.pinned.acquire(core.backend(), len_bytes, flags, source) {
             Err(error) if core.makes_room_after(&error) => {

@@ -85,7 +85,7 @@ pub enum ArgumentKind {
         /// What its address is a multiple of.
         align_bytes: usize,
     },
-    /// A value of so many bytes.
+    /// A value.
     Value {
         /// Its size.
         len_bytes: usize,

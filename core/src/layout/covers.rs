@@ -34,7 +34,7 @@ impl Layout {
     }
 }
 
-/// The bytes of a layout: from the lowest on, steps of so many bytes, so many times. A step is 0
+/// The bytes of a layout: the lowest, then along each axis steps of a number of bytes. A step is 0
 /// where elements repeat.
 struct Steps {
     low: usize,

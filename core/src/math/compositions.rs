@@ -1,4 +1,4 @@
-//! What takes several launches, in as few passes as it takes.
+//! Functions of several launches, in as few passes as possible.
 
 use crate::{
     Array, ArrayView, ArrayViewMut, Result,
@@ -143,8 +143,8 @@ pub fn dot<'a, T: Number + Summable, D: Compute>(
     dot_of(stream, (x, y))
 }
 
-/// So many numbers at equal distances, the first and the last of which are given; of one number the
-/// first is. One pass.
+/// `count` numbers at equal distances, from `first` to `last`; a single number is `first`. One
+/// pass.
 ///
 /// Computed in `f64` and rounded once, as NumPy's. Without the last: [`linspace`] of one number
 /// more, cut.

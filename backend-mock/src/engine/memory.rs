@@ -141,7 +141,7 @@ impl Memory {
         self.threshold_bytes = len_bytes;
     }
 
-    /// Gives what is not in use back to the system, until no more than so much is held.
+    /// Gives what is not in use back to the system, until at most `keep_bytes` are held.
     pub(crate) fn trim(&mut self, keep_bytes: usize) {
         self.reserved_bytes = self.reserved_bytes.min(keep_bytes).max(self.used_bytes);
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::finding::{Access, Operation};
 
-/// Links at which it is first looked for those that do not matter any more.
+/// Number of links at which the first sweep looks for those that do not matter any more.
 const FIRST_SWEEP: usize = 64;
 
 /// One access that a later one may race with, or the beginning or end of a memory.

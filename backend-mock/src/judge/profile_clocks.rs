@@ -138,8 +138,8 @@ impl ProfileClocks {
 }
 
 impl Judge {
-    /// What of the conflicts is left under the profile of the device, and the profiles under which
-    /// nothing of that is.
+    /// Keeps the conflicts that are left under the profile of the device. Returns the profiles
+    /// under which none of these is left.
     pub(super) fn under_profiles(&self, later: Later, conflicts: &mut Vec<Conflict>) -> ProfileSet {
         // Most programs end here.
         if self.profile_clocks.0.is_empty() {

@@ -30,7 +30,7 @@ pub(crate) struct Strided {
     levels: SmallVec<[Level; 1]>,
 }
 
-/// So many repetitions, at this distance.
+/// Repetitions at one distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Level {
     stride: usize,

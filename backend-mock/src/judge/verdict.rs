@@ -119,7 +119,7 @@ impl Judge {
         finding
     }
 
-    /// AccessLists what the operation touches, and tells with what it races.
+    /// Notes what the operation touches, and returns what it races with.
     fn races(
         &mut self,
         work: &Work,

@@ -32,8 +32,8 @@ struct Copied<'k> {
     after: Vec<u8>,
     /// Where the first byte of an element lies.
     start: usize,
-    /// Runs of elements: offset from there, offset among all, bytes. Of elements that are written, in
-    /// C order; those that are only read may be reached by many indices, and are here once.
+    /// Runs of elements: offset from there, offset among all, bytes. Written elements are in C
+    /// order. Elements that are only read may be reached by many indices, and are here once.
     runs: Vec<(usize, usize, usize)>,
     /// What is where nobody may read.
     pattern: u8,
@@ -89,8 +89,8 @@ impl<'k> Attempt<'k> {
         holding.next().map_or(0, |(offset, to, _)| offset + dense - to)
     }
 
-    /// The first bytes that were written though they are none of the argument's that may be:
-    /// offsets from its lowest element, which may lie before it.
+    /// The first bytes that were written and must not be: offsets from the argument's lowest
+    /// element. They may lie before it.
     pub(super) fn outside(&self, at: usize) -> Option<Range<isize>> {
         let Copied { argument, before, after, start, runs, .. } = &self.copies[at];
         let mut allowed = before.clone();

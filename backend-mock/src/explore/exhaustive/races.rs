@@ -1,5 +1,5 @@
-//! Which steps of a run could have been the other way round, and where one would have to turn off
-//! for that.
+//! Which steps of a run could have been the other way round, and where the run would have to take
+//! another way for that.
 //!
 //! After Flanagan and Godefroid, "Dynamic partial-order reduction for model checking software"
 //! (2005): the host and the streams are the processes, and a step is one operation that runs or one

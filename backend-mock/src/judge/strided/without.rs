@@ -78,7 +78,8 @@ impl Strided {
         }
     }
 
-    /// [`rest`](Self::rest) for two sets of different outermost strides, with so many elements.
+    /// [`rest`](Self::rest) for two sets of different outermost strides, with `count` and
+    /// `other_count` elements.
     fn without_stranger(&self, other: &Self, count: usize, other_count: usize, parts: &mut Parts) {
         match align(self, other) {
             Aligned::Regrouped(ones, twos) => {

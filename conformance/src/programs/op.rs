@@ -71,7 +71,7 @@ pub enum Transform {
         start: usize,
         /// Positions that are skipped from one to the next.
         step: usize,
-        /// At most so many positions.
+        /// The most positions.
         count: usize,
     },
     /// One position of an axis, which goes away.
@@ -215,9 +215,9 @@ pub enum Op {
     Scope { stream: usize, to: Part, from: Part, value: usize },
     /// Drops an array.
     Drop { array: usize, away: Away },
-    /// Lets so many dropped allocations wait; 0 gives them back.
+    /// Lets `count` dropped allocations wait; 0 gives them back.
     ReleaseLimit { count: usize },
-    /// Lets the pinned pool keep so many KiB of idle memory.
+    /// Lets the pinned pool keep `kib` KiB of idle memory.
     PinnedIdle { kib: usize },
     /// Drops a stream, work and all, and opens another in its place.
     Replace { stream: usize, strict: bool },

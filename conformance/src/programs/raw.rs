@@ -104,7 +104,8 @@ pub struct Bytes {
 pub enum Act {
     /// Fills device memory.
     Fill { to: Bytes, value: u8 },
-    /// Copies device memory, up to `rows` rows of it, with so many bytes between them.
+    /// Copies device memory: up to `rows` rows of it, with `gaps` bytes between them on either
+    /// side.
     Copy { to: Bytes, from: Bytes, rows: usize, gaps: [usize; 2] },
     /// Copies pinned memory to device memory.
     Upload { to: Bytes, from: Bytes },

@@ -359,8 +359,7 @@ impl FunctionBuilder {
         cost::instructions(node.operation, of, node.element_type)
     }
 
-    /// The error of a function that expands to too many instructions. It names the operation of
-    /// most of them.
+    /// The error of a function that expands to too much, most of it for the operation named.
     fn too_long(&self, last: &Node) -> FunctionError {
         let mut shares: Vec<(&str, usize, usize)> = Vec::new();
         for node in self.nodes.iter().chain([last]) {

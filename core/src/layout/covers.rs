@@ -22,7 +22,7 @@ impl Layout {
         let first = mine.digits(origin)?;
         let (mut low, mut high) = (first.clone(), first.clone());
         for &(step, extent) in theirs.axes.iter().filter(|&&(_, extent)| extent > 1) {
-            // One step changes the digits by so much; each that follows must do the same.
+            // How one step changes the digits; each that follows must do the same.
             let second = mine.digits(origin.checked_add(step)?)?;
             for (digit, (&from, &to)) in first.iter().zip(&second).enumerate() {
                 let reach = from.abs_diff(to).checked_mul(extent - 1)?;

@@ -13,7 +13,7 @@
 //! full speed only if what it asks for at a time lies in the caches of several processors; from one
 //! alone it comes at a fraction of the speed of a link. Hence all threads work at one piece, and
 //! neighbouring pages are written by different threads. Whole pages, because processors read ahead
-//! to the end of one: of shares of 1, 4 and 16 KiB, those of 4 are the fastest.
+//! to the end of one: shares of 4 KiB are faster than shares of 1 or 16.
 //!
 //! A few threads are held up by their own stores before memory is. They store past the caches,
 //! which spares each line a read, and each writes what lies together. So do all of them in uploads

@@ -73,7 +73,7 @@ struct Queue<W> {
     closed: bool,
 }
 
-/// One job of work, of which whoever claims a share does it.
+/// One job of work. Whoever claims a share does it.
 struct Job<W> {
     work: W,
     shares: usize,

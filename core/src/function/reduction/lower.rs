@@ -81,7 +81,7 @@ impl Spread {
     }
 }
 
-/// A count in the type of each scalar, of which there is one or none.
+/// A count in the type of each scalar: there is one or none.
 fn scalars_of(finish: &Function, count: u64) -> Vec<u64> {
     let bits = |element_type: &ElementType| match element_type {
         ElementType::F32 => u64::from((count as f32).to_bits()),

@@ -209,7 +209,8 @@ impl Context {
     ) -> Result<usize> {
         let mut bytes = 0_u64;
         self.call(operation, |driver| {
-            // SAFETY: every attribute asked for here is a `cuuint64_t`, and the pool is the device's own.
+            // SAFETY: every attribute asked for here is a `cuuint64_t`, and the pool is the
+            // device's own.
             unsafe { driver.mem_pool_get_attribute(self.pool.raw(), attribute, (&raw mut bytes).cast()) }
         })?;
         Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
@@ -224,7 +225,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // Blocks, because it must: releasing the context may cancel what a dropped stream still runs.
+        // Blocks, because it must: releasing the context may cancel what a dropped stream still
+        // runs.
         self.release("close", |driver| {
             // SAFETY: the context is bound.
             unsafe { driver.ctx_synchronize() }
@@ -294,7 +296,8 @@ impl Primary {
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        // Releasing does not make the context not current (cuda.h), and a dead one must not stay so.
+        // Releasing does not make the context not current (cuda.h), and a dead one must not stay
+        // so.
         // SAFETY: no context may be current.
         let unbound = unsafe { self.driver.ctx_set_current(ptr::null_mut()) };
         // SAFETY: retained once by `retain`; everything made from it holds its owner and is gone.

@@ -52,7 +52,8 @@ impl Driver {
         if let Some(driver) = LOADED.get() {
             return Ok(Arc::clone(driver));
         }
-        // SAFETY: loads the driver library, whose initializers are NVIDIA's and may run in any process.
+        // SAFETY: loads the driver library, whose initializers are NVIDIA's and may run in any
+        // process.
         if !unsafe { sys::is_culib_present() } {
             return Err(unavailable("no CUDA driver library (libcuda.so.1, nvcuda.dll) was found"));
         }

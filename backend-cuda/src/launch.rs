@@ -79,10 +79,10 @@ fn enqueue(
     attributes.extend(grid.is_cooperative().then_some(LaunchAttribute::COOPERATIVE));
     attributes.extend(grid.cluster_blocks().map(LaunchAttribute::cluster));
     if attributes.is_empty() {
-        // SAFETY: the parameters are as many, and as large, as the entry's, as far as the driver tells, and
-        // otherwise as the declaration vouches; the driver copies them before it returns. Stream
-        // and function are of one context, and the function stays loaded until the context is
-        // closed.
+        // SAFETY: the parameters are as many, and as large, as the entry's, as far as the driver
+        // tells, and otherwise as the declaration vouches; the driver copies them before it
+        // returns. Stream and function are of one context, and the function stays loaded until the
+        // context is closed.
         return unsafe {
             driver.launch_kernel(
                 kernel.function(),

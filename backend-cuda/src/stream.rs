@@ -162,7 +162,8 @@ impl CudaStream {
         let mut address = 0;
         let driver = self.context().bind()?;
         let pool = self.context().pool().raw();
-        // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound context.
+        // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound
+        // context.
         unsafe { driver.mem_alloc_from_pool_async(&raw mut address, len_bytes.get(), pool, self.handle()) }?;
         Ok(address)
     }
@@ -197,8 +198,8 @@ unsafe impl Stream for CudaStream {
     fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
         let buffer = op.into_buffer();
         self.context().call("free", |driver| {
-            // SAFETY: the address is of an allocation, freed once, and everything that uses it is ordered
-            // before.
+            // SAFETY: the address is of an allocation, freed once, and everything that uses it is
+            // ordered before.
             unsafe { driver.mem_free_async(buffer.address(), self.handle()) }
         })
     }
@@ -223,8 +224,8 @@ unsafe impl Stream for CudaStream {
     fn upload(&self, op: &UploadOp<'_, CudaBuffer>) -> Result<()> {
         let dst = op.dst().address() + op.dst_range_bytes().start as u64;
         self.enqueue("upload", |driver, stream| {
-            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers
-            // this.
+            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that
+            // covers this.
             unsafe { driver.memcpy_htod_async(dst, op.src().cast(), op.len_bytes(), stream) }
         })
     }
@@ -232,8 +233,8 @@ unsafe impl Stream for CudaStream {
     fn download(&self, op: &DownloadOp<'_, CudaBuffer>) -> Result<()> {
         let src = op.src().address() + op.src_range_bytes().start as u64;
         self.enqueue("download", |driver, stream| {
-            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers
-            // this.
+            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that
+            // covers this.
             unsafe { driver.memcpy_dtoh_async(op.dst().cast(), src, op.len_bytes(), stream) }
         })
     }

@@ -31,8 +31,8 @@ fn neighbours_in_a_page_end_while_others_copy() {
              {ended} were ended"
         );
         assert!(short > 0, "no neighbour ended meanwhile");
-        // A range that the driver refuses, as if it were registered already, is copied as it is: none of
-        // these overlaps another.
+        // A range that the driver refuses, as if it were registered already, is copied as it is:
+        // none of these overlaps another.
         assert_eq!(registered, ended, "the driver takes ranges byte by byte, and so all of them");
     }
     assert_eq!(context.device().take_errors(), []);

@@ -90,7 +90,8 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     for item_bytes in [1_usize, 2, 4, 8] {
         let cells = len_bytes / item_bytes;
         let edge = (1..).find(|edge| edge * edge * edge >= cells).unwrap();
-        // Ends at multiples of 8 bytes and of 4, runs over them of 16 each; of 8 and of 4 each; anywhere.
+        // Ends at multiples of 8 bytes and of 4, runs over them of 16 each; of 8 and of 4 each;
+        // anywhere.
         let even = edge.next_multiple_of(16);
         let shapes = [
             [even + 8 / item_bytes.min(4), even + 8 / item_bytes.min(4), even + 8],
@@ -158,8 +159,8 @@ fn whole_lines(len_bytes: usize) -> Vec<Pair> {
     [1, 2, 4, 8, 16].into_iter().flat_map(of_width).collect()
 }
 
-/// Rows of few bytes that change places, in one group and in several, of about this many bytes; whole
-/// and cut off on both sides.
+/// Rows of few bytes that change places, in one group and in several, of about this many bytes;
+/// whole and cut off on both sides.
 fn rows_that_change_places(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1, 2, 4, 8] {

@@ -50,8 +50,8 @@ unsafe fn lend(engine: &mut Engine, host: Range<u64>) -> Result<(BufferId, u64, 
     let place = usize::try_from(host.end - host.start).ok().zip(usize::try_from(host.start).ok());
     let start = place.and_then(|(_, start)| NonNull::new(ptr::with_exposed_provenance_mut(start)));
     let ((len_bytes, _), start) = place.zip(start).ok_or("no such memory")?;
-    // SAFETY: passed on to the caller; core keeps the host's side of an order with operations as for
-    // all adopted memory.
+    // SAFETY: passed on to the caller; core keeps the host's side of an order with operations as
+    // for all adopted memory.
     let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes) });
     let reserved = engine.lend(bytes, Location::caller()).ok_or("no address is left")?;
     engine.begin_lent(reserved.buffer);

@@ -123,13 +123,15 @@ impl<D: Device> Allocation<D> {
 
     #[track_caller]
     fn attempt(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
-        // Held also while the device makes room for the memory: the allocation must have its place among
-        // the operations of the stream, and what another thread submits meanwhile would take it.
+        // Held also while the device makes room for the memory: the allocation must have its place
+        // among the operations of the stream, and what another thread submits meanwhile would take
+        // it.
         let mut tracker = lock(&stream.core.tracker);
         let buffer = Self::alloc(stream, &tracker.ledger, len)
             .map_err(|error| error.with_live(|| tracker.ledger.live_by_tag(|_| true)))?;
         let entry = tracker.ledger.enter(MemoryKind::Device, len.get(), Location::caller());
-        // Other streams may use the memory only after the allocation took effect: it counts as a write.
+        // Other streams may use the memory only after the allocation took effect: it counts as a
+        // write.
         let sequence = tracker.note_alloc(stream.lane.index);
         Ok(Made { buffer, entry, sequence })
     }
@@ -265,8 +267,8 @@ impl<D: Device> Allocation<D> {
             Ok(marks) => self.core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
             Err(error) => {
                 self.core.report(error);
-                // A lane whose stream is gone left its event behind: not among these, so not known to be
-                // finished.
+                // A lane whose stream is gone left its event behind: not among these, so not known
+                // to be finished.
                 let all = streams.len() == pending.len();
                 let finished =
                     |stream: &Arc<_>| !matches!(Stream::synchronize(&**stream), Quiesced::Unknown(_));

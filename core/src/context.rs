@@ -45,8 +45,8 @@ pub struct Context<D: Device>(pub(crate) Arc<ContextCore<D>>);
 /// What a context's arrays, streams and events keep alive.
 #[derive(Debug)]
 pub(crate) struct ContextCore<D: Device> {
-    // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the device
-    // goes last.
+    // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the
+    // device goes last.
     pub(crate) deferred_drops: DeferredDrops<D>,
     pub(crate) staging: Staging<D>,
     pub(crate) pinned: Arc<PinnedPool<D>>,

@@ -162,7 +162,8 @@ pub struct Gathering<'a> {
     pub width_bytes: usize,
     /// The extents that all layouts have. None is 0.
     pub shape: &'a [usize],
-    /// The axes that an index counts in, in row-major order; their extents multiplied are the bound.
+    /// The axes that an index counts in, in row-major order; their extents multiplied are the
+    /// bound.
     pub indexed_axes: &'a [IndexedAxis],
     /// Where the element of index 0 is.
     pub indexed: &'a Layout,

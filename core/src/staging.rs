@@ -73,8 +73,8 @@ impl<D: Device> Slot<D> {
     /// The first `len_bytes` bytes.
     pub(crate) fn bytes(&self, len_bytes: usize) -> &[u8] {
         assert!(len_bytes <= self.memory.len_bytes(), "a slot is as large as it was asked for");
-        // SAFETY: `HostBuffer` vouches for an initialized range of that length; nobody writes to it,
-        // because no operation uses a `Slot` and `&self` excludes `bytes_mut`.
+        // SAFETY: `HostBuffer` vouches for an initialized range of that length; nobody writes to
+        // it, because no operation uses a `Slot` and `&self` excludes `bytes_mut`.
         unsafe { slice::from_raw_parts(self.memory.as_ptr(), len_bytes) }
     }
 

@@ -157,9 +157,9 @@ impl Functions {
         parameter: &Parameter,
     ) -> Answer {
         self.launches.fetch_add(1, Relaxed);
-        // SAFETY: the kernel was compiled for one parameter of that size; it touches the elements of the
-        // operation that the launch was made from, and reads between them; stream and function are of
-        // one context, and the function stays loaded while `loaded` is held.
+        // SAFETY: the kernel was compiled for one parameter of that size; it touches the elements
+        // of the operation that the launch was made from, and reads between them; stream and
+        // function are of one context, and the function stays loaded while `loaded` is held.
         unsafe {
             driver.launch(
                 stream,
@@ -191,7 +191,8 @@ impl Functions {
             answer = destroy(driver, event).and(answer);
         }
         for loaded in all {
-            // SAFETY: the module is of this context, unloaded once, and no work is left that could use it.
+            // SAFETY: the module is of this context, unloaded once, and no work is left that could
+            // use it.
             answer = unsafe { driver.module_unload(loaded.module.raw()) }.and(answer);
         }
         answer
@@ -210,7 +211,8 @@ impl Kept {
         if self.events.is_empty() {
             for loaded in self.leaving.drain(..) {
                 context.release("map", |driver| {
-                    // SAFETY: the module is of this context, unloaded once; every launch of it is over.
+                    // SAFETY: the module is of this context, unloaded once; every launch of it is
+                    // over.
                     unsafe { driver.module_unload(loaded.module.raw()) }
                 });
             }
@@ -272,7 +274,8 @@ fn destroy(driver: &Driver, event: Handle<sys::CUevent_st>) -> Answer {
 fn load_shipped(context: &Context, driver: &Driver, text: &str) -> Option<Loaded> {
     let code = shipped::machine_code(text, context.kernels().major())?;
     let mut module = ptr::null_mut();
-    // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a local.
+    // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a
+    // local.
     unsafe { driver.module_load_data(&raw mut module, code.as_ptr().cast()) }.ok()?;
     kernel_of(context, driver, module).ok()
 }
@@ -284,8 +287,8 @@ fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
     let mut options = LOG_OPTIONS;
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
     let mut module = ptr::null_mut();
-    // SAFETY: the image is text that ends with a zero; the module and both options are locals of the
-    // right types; the log has one byte more than the driver is told of.
+    // SAFETY: the image is text that ends with a zero; the module and both options are locals of
+    // the right types; the log has one byte more than the driver is told of.
     let loaded = unsafe {
         driver.module_load_data_ex(
             &raw mut module,
@@ -305,7 +308,8 @@ fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
 /// The kernel of a module that was loaded a moment ago.
 fn kernel_of(context: &Context, driver: &Driver, module: sys::CUmodule) -> Result<Loaded> {
     let mut function = ptr::null_mut();
-    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a local.
+    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
+    // local.
     let found = unsafe { driver.module_get_function(&raw mut function, module, c"map".as_ptr()) };
     found.map_err(|failure| {
         context.release("map", |driver| {

@@ -70,8 +70,8 @@ pub(super) struct Operands {
 }
 
 impl Operands {
-    /// Operands over `rank` axes. `operand`: address of the buffer and layout of an input, or of the
-    /// result for `None`; a layout of fewer axes has the first ones.
+    /// Operands over `rank` axes. `operand`: address of the buffer and layout of an input, or of
+    /// the result for `None`; a layout of fewer axes has the first ones.
     pub(super) fn new<'a>(
         program: &Program,
         result_type: ElementType,
@@ -254,7 +254,8 @@ impl Problem {
         }
         let longest = (0..self.rank()).max_by_key(|&axis| self.extents[axis]).unwrap_or(0);
         let extent = self.extents[longest];
-        // A multiple of what any thread takes at once, so that the second half is aligned as the first is.
+        // A multiple of what any thread takes at once, so that the second half is aligned as the
+        // first is.
         let half = (extent / 2).next_multiple_of(256).min(extent - 1);
         let mut rest = self.clone();
         self.extents[longest] = half;

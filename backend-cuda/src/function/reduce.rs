@@ -310,7 +310,8 @@ impl Reduction<'_> {
     fn clear(&self, address: u64, len_bytes: u64) -> Result<()> {
         let words = usize::try_from(len_bytes / 4).map_err(|_| self.invalid())?;
         self.stream.enqueue("reduce", |driver, stream| {
-            // SAFETY: the memory was allocated for this, and everything else that uses it comes behind.
+            // SAFETY: the memory was allocated for this, and everything else that uses it comes
+            // behind.
             unsafe { driver.memset_d32_async(address, 0, words, stream) }
         })
     }

@@ -62,8 +62,9 @@ impl Gathers {
         let function =
             unsafe { locked(&self.loaded).function(driver, ((), IMAGE.as_bytes()), (kernel, kernel)) }?;
         let sizes = [params.total.div_ceil(BLOCK_ELEMENTS), THREADS, 0];
-        // SAFETY: the kernel has one parameter, of the size of the block. It touches what the operation
-        // proves that it may, and the memory of winners; stream and function are of one context.
+        // SAFETY: the kernel has one parameter, of the size of the block. It touches what the
+        // operation proves that it may, and the memory of winners; stream and function are of one
+        // context.
         unsafe { driver.launch(stream, function.raw(), sizes, ptr::from_ref(params).cast()) }
     }
 

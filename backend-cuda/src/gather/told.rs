@@ -111,8 +111,8 @@ impl State {
         let Some((memory, _)) = self.memory else { return };
         let told: *const params::Told = memory.raw();
         let changes = told.cast::<u64>();
-        // SAFETY: the first number of the memory, which lives as long as `self` has it; a device may
-        // write it.
+        // SAFETY: the first number of the memory, which lives as long as `self` has it; a device
+        // may write it.
         let changes = unsafe { changes.read_volatile() };
         if changes == self.changes {
             return;

@@ -86,7 +86,8 @@ impl Images {
         loaded.replaced.clear();
         let mut answer = Ok(());
         for (_, module) in loaded.modules.drain() {
-            // SAFETY: the module is of this context, unloaded once, and no work is left that could use it.
+            // SAFETY: the module is of this context, unloaded once, and no work is left that could
+            // use it.
             answer = unsafe { driver.module_unload(module.raw()) }.and(answer);
         }
         answer
@@ -162,9 +163,9 @@ fn load(
     let mut options = LOG_OPTIONS;
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
     let mut module = ptr::null_mut();
-    // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as the
-    // declaration vouches; the module and both options are locals of the right types; the log has
-    // one byte more than the driver is told of.
+    // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as
+    // the declaration vouches; the module and both options are locals of the right types; the log
+    // has one byte more than the driver is told of.
     let loaded = unsafe {
         driver.module_load_data_ex(&raw mut module, start, 2, options.as_mut_ptr(), values.as_mut_ptr())
     };
@@ -188,7 +189,8 @@ fn function(
     let entry = declaration.image().entry();
     let text = CString::new(entry).map_err(|_| context.error(declaration.name(), INVALID_VALUE))?;
     let mut function = ptr::null_mut();
-    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a local.
+    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
+    // local.
     let found = unsafe { driver.module_get_function(&raw mut function, module.raw(), text.as_ptr()) };
     found.map_err(|failure| match failure {
         NOT_FOUND => refused(declaration.name(), KernelError::NoEntry { entry }),
@@ -208,8 +210,8 @@ pub(super) fn check_parameters(
     let mut found = Vec::new();
     loop {
         let (mut offset_bytes, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the function is loaded, and its context
-        // bound.
+        // SAFETY: the pointers are to locals of the right types; the function is loaded, and its
+        // context bound.
         let told = unsafe {
             driver.func_get_param_info(function, found.len(), &raw mut offset_bytes, &raw mut len_bytes)
         };
@@ -255,8 +257,8 @@ fn write_tables(
     for constant in declaration.constants() {
         let name = CString::new(constant.name()).map_err(|_| context.error(operation, INVALID_VALUE))?;
         let (mut address, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context bound;
-        // the name ends with a zero.
+        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context
+        // bound; the name ends with a zero.
         let told = unsafe {
             driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
         };
@@ -280,8 +282,8 @@ fn write(driver: &Driver, address: u64, bytes: &'static [u8]) -> Answer {
     let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
     // SAFETY: the pointer is to a local of the right type, and the context is bound.
     unsafe { driver.stream_create(&raw mut stream, flags) }?;
-    // SAFETY: the destination is a variable of that many bytes, which nothing uses yet; the source is
-    // part of the program.
+    // SAFETY: the destination is a variable of that many bytes, which nothing uses yet; the source
+    // is part of the program.
     let copied = unsafe { driver.memcpy_htod_async(address, bytes.as_ptr().cast(), bytes.len(), stream) };
     // SAFETY: the stream is alive, and its context bound.
     let waited = copied.and_then(|()| unsafe { driver.stream_synchronize(stream) });

@@ -115,8 +115,8 @@ impl Ready {
     fn resident<B: Buffer>(&self, context: &Context, driver: &Driver, op: &LaunchOp<'_, B>) -> Result<u64> {
         let (grid, mut blocks) = (op.grid(), 0);
         let threads = i32::try_from(grid.block_threads()).unwrap_or(i32::MAX);
-        // SAFETY: the pointer is to a local of the right type; the function is loaded, and its context
-        // bound.
+        // SAFETY: the pointer is to a local of the right type; the function is loaded, and its
+        // context bound.
         unsafe {
             driver.occupancy_max_active_blocks(
                 &raw mut blocks,

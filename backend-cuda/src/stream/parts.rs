@@ -48,7 +48,8 @@ impl CudaStream {
 pub(super) fn free(stream: &RawStream) {
     if let Some(address) = locked(&stream.parts).take() {
         stream.context.release("free", |driver| {
-            // SAFETY: allocated by `parts`, freed once; all that uses it is in front of this in the stream.
+            // SAFETY: allocated by `parts`, freed once; all that uses it is in front of this in the
+            // stream.
             unsafe { driver.mem_free_async(address, stream.raw()) }
         });
     }

@@ -177,9 +177,9 @@ impl Computation {
         let result = ResultElements { start, layout: &self.result.layout };
         let Some(Reduction { combine, form, shape, row_len, finish, finish_scalars }) = &self.reduction
         else {
-            // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else uses the
-            // memories meanwhile, since the engine is borrowed. Inputs that share memory with the result are
-            // its own elements, as the operation proves.
+            // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else
+            // uses the memories meanwhile, since the engine is borrowed. Inputs that share memory
+            // with the result are its own elements, as the operation proves.
             return unsafe { interpret_range(&self.program, &inputs, &self.scalars, result, elements) };
         };
         // Of a running form, the rows that begin in the piece.

@@ -42,8 +42,8 @@ impl Engine {
             StreamName::Lane(lane) => (lane, Barrier::None),
             StreamName::Legacy => (self.legacy_lane(), Barrier::Always),
             StreamName::PerThread => (self.lane_of_thread(), Barrier::None),
-            // Where it is the legacy stream, its operations are ordered with all blocking streams, and so
-            // with themselves.
+            // Where it is the legacy stream, its operations are ordered with all blocking streams,
+            // and so with themselves.
             StreamName::Null => (self.lane_of_thread(), Barrier::IfLegacy),
         };
         self.defaults.barrier = barrier;

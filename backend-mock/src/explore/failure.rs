@@ -50,7 +50,8 @@ impl Wrong {
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Found(one), Self::Found(two)) => one.code == two.code,
-            // The values that an assertion shows may differ; what it asserts stands in the first line.
+            // The values that an assertion shows may differ; what it asserts stands in the first
+            // line.
             (Self::Panicked(one), Self::Panicked(two)) => one.lines().next() == two.lines().next(),
             (Self::Leaked(_), Self::Leaked(_)) | (Self::Broken(_), Self::Broken(_)) => true,
             _ => false,

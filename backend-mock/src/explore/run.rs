@@ -89,8 +89,8 @@ impl Options {
         if self.keep_history {
             device.shared().engine().record_history();
         }
-        // What the program leaves behind is looked at from outside, so nothing of it is relied on after a
-        // panic.
+        // What the program leaves behind is looked at from outside, so nothing of it is relied on
+        // after a panic.
         let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
         let report = device.report();
         let (trace, fired, steps) =

@@ -205,13 +205,13 @@ impl<'a> Visitor<'a> {
     fn meet(&mut self, accesses: List, first: Range<usize>) -> List {
         let (clock, host, writes, of_pageable) =
             (self.clock, self.host, self.note.writes(), self.note.of_pageable);
-        // Pageable memory may be read before what is before the upload, if the host has not waited for
-        // that.
+        // Pageable memory may be read before what is before the upload, if the host has not waited
+        // for that.
         let known = if of_pageable { host } else { clock };
         find_conflicts(self.access_lists, accesses, writes, known, first, &mut self.conflicts);
         let matters = |earlier: &ListedAccess| {
-            // Under some profiles such a read is over when its call returns, and then others before it are
-            // not.
+            // Under some profiles such a read is over when its call returns, and then others before
+            // it are not.
             let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
             !(if takes_place { clock } else { host }).knows(earlier.position)
         };

@@ -139,7 +139,8 @@ fn leaks_at_most(log: &Log, background_errors: usize, failing: usize) -> Outcome
     let calls = log.calls();
     let failed = calls.get(failing).copied();
     let count = |call| calls.iter().filter(|&&c| c == call).count();
-    // The log holds failed calls too: a failed allocation needs no free, a failed free has been tried.
+    // The log holds failed calls too: a failed allocation needs no free, a failed free has been
+    // tried.
     let allocated = count(Call::Alloc) - usize::from(failed == Some(Call::Alloc));
     let missing = allocated.saturating_sub(count(Call::Free));
     ensure(missing <= background_errors, || {

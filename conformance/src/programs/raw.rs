@@ -2,10 +2,10 @@
 //! automatically, right by construction.
 //!
 //! A [`Program`] is a list of operations that move bytes. What orders them is put in where it is
-//! needed: records, waits for events and waits of the host, in the way that each operation asks for.
-//! So every list of operations is a program, and every program is right. [`Program::line`] writes it
-//! in the format that `devarray replay` reads, with the bytes that its pinned memories must hold in
-//! the end, as a naive model has them that makes one operation after another.
+//! needed: records, waits for events and waits of the host, in the way that each operation asks
+//! for. So every list of operations is a program, and every program is right. [`Program::line`]
+//! writes it in the format that `devarray replay` reads, with the bytes that its pinned memories
+//! must hold in the end, as a naive model has them that makes one operation after another.
 //!
 //! ```
 //! use devarray_conformance::programs::raw::{Act, Join, Program, bytes, op};

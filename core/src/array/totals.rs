@@ -97,7 +97,8 @@ macro_rules! reductions {
 }
 
 reductions! {
-    /// The sum over axes, `..` for all. Of floats it has one value, whatever the layout and the device.
+    /// The sum over axes, `..` for all. Of floats it has one value, whatever the layout and the
+    /// device.
     sum Summable -> T::Total: Sum;
     /// The product over axes, `..` for all.
     product Summable -> T::Total: Product;
@@ -105,9 +106,11 @@ reductions! {
     min Computable -> T: Minimum;
     /// The greatest element over axes, `..` for all; NaN if one is.
     max Computable -> T: Maximum;
-    /// Where the least element is, in row-major order of the reduced axes: the first NaN, else the first of equals.
+    /// Where the least element is, in row-major order of the reduced axes: the first NaN, else the
+    /// first of equals.
     argmin Number -> i64: ArgMinimum;
-    /// Where the greatest element is, in row-major order of the reduced axes: the first NaN, else the first of equals.
+    /// Where the greatest element is, in row-major order of the reduced axes: the first NaN, else
+    /// the first of equals.
     argmax Number -> i64: ArgMaximum;
     /// Whether an element is not 0, over axes, `..` for all. NaN is not 0.
     any Computable -> Bool: Any;

@@ -116,8 +116,8 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// Nothing was enqueued: the host memory is not written any more.
     fn download(&self, op: &DownloadOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
 
-    /// A quicker way than a download and a wait for a few bytes, if there is one now. None, as here,
-    /// if not.
+    /// A quicker way than a download and a wait for a few bytes, if there is one now. None, as
+    /// here, if not.
     fn fetching(&self) -> Option<&dyn Fetch<<Self::Device as Device>::Buffer>> {
         None
     }

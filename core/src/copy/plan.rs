@@ -63,8 +63,8 @@ impl Plan {
             return Ok(Self::canonical(Loops::empty(), capabilities));
         }
         if dst.is_c_contiguous() && src.is_c_contiguous() {
-            // The commonest copy by far, and the cheapest: no element is reached twice, and one run has them
-            // all.
+            // The commonest copy by far, and the cheapest: no element is reached twice, and one run
+            // has them all.
             return Ok(Self::canonical(Loops::contiguous(dst, src, item_bytes)?, capabilities));
         }
         if dst.injectivity() != Injectivity::Injective {
@@ -167,8 +167,8 @@ impl Plan {
     }
 
     fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Range<usize> {
-        // Loops are checked when they are made and when they are moved. Were they not, this would fit no
-        // memory.
+        // Loops are checked when they are made and when they are moved. Were they not, this would
+        // fit no memory.
         self.loops.span(offset, reach).unwrap_or(0..usize::MAX)
     }
 }

@@ -33,8 +33,8 @@ unsafe fn copy_by_lines(src: *const u8, dst: *mut u8, len_bytes: usize, at_once:
     unsafe { ptr::copy_nonoverlapping(src, dst, head) };
     let (from, to) = (src.wrapping_add(head), dst.wrapping_add(head));
     let stream = if at_once { stream_lines_at_once } else { stream_lines };
-    // SAFETY: the body lies inside both sides, `head` aligned the destination, and the caller knows the
-    // processor.
+    // SAFETY: the body lies inside both sides, `head` aligned the destination, and the caller knows
+    // the processor.
     unsafe { stream(from, to, body) };
     let (from, to) = (from.wrapping_add(body), to.wrapping_add(body));
     // SAFETY: what is left lies inside both sides.

@@ -26,9 +26,9 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     /// uses, on every stream.
     ///
     /// `owner` is dropped when the array, its views and all work on them are gone, at once if there
-    /// was no work, else on whichever thread notices, at the latest with the context: so it must not hold the context, nor a
-    /// stream or array of it. Without elements the address may be anything, nothing is adopted,
-    /// and the owner is dropped at once; so it is on an error.
+    /// was no work, else on whichever thread notices, at the latest with the context: so it must
+    /// not hold the context, nor a stream or array of it. Without elements the address may be
+    /// anything, nothing is adopted, and the owner is dropped at once; so it is on an error.
     ///
     /// [The page of this door](crate::foreign) has an example.
     ///

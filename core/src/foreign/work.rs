@@ -112,8 +112,8 @@ impl<'a, D: Device> ForeignWork<'a, D> {
             return Err(Error::DeviceMismatch { backend: stream.core.backend(), operation: OPERATION });
         }
         lock(&stream.core.tracker).order(stream.lane.index, stream.mode, OPERATION, &self.touches)?;
-        // Noted when the work is on the stream: an event recorded before then does not cover it. Nothing
-        // that conflicts can come between, because the views are borrowed until then.
+        // Noted when the work is on the stream: an event recorded before then does not cover it.
+        // Nothing that conflicts can come between, because the views are borrowed until then.
         let _noted = Noted(&self);
         match stream.raw.for_foreign_work(&self.declared) {
             Some(told) => enqueue(&told),

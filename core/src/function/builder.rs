@@ -293,7 +293,7 @@ impl FunctionBuilder {
         Ok(Function::canonical(self.inputs.clone(), self.scalars.clone(), &self.nodes, result))
     }
 
-    /// What decides the function, but for the result: equal parts and an equal result make equal functions.
+    /// What decides the function, but for the result: equal parts and results make equal functions.
     pub(super) fn parts(&self) -> (&[ElementType], &[ElementType], &[Node]) {
         (&self.inputs, &self.scalars, &self.nodes)
     }

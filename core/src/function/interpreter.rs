@@ -252,8 +252,8 @@ mod tests {
                 scalars: &[3],
                 result,
             };
-            // SAFETY: the operands have 8 bytes an element, of which the second input starts one later; the
-            // last element is left out
+            // SAFETY: the operands have 8 bytes an element, of which the second input starts one
+            // later; the last element is left out
             unsafe { run.blocks(0..LEN - 1) };
             let result = ResultElements { start: detected.as_mut_ptr().cast(), layout: &layout };
             // SAFETY: as before

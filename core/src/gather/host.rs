@@ -17,8 +17,8 @@ pub struct GatherMemory {
     pub elements: *mut u8,
 }
 
-/// Does a gather or scatter in the calling thread, and answers the first index that is out of range,
-/// if that is an error.
+/// Does a gather or scatter in the calling thread, and answers the first index that is out of
+/// range, if that is an error.
 ///
 /// # Safety
 ///

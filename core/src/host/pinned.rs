@@ -219,9 +219,9 @@ impl<T: Element, D: Device> Deref for PinnedBuffer<T, D> {
         if let Some((memory, note)) = self.memory.as_ref().and_then(|m| Some((m.memory(), m.slow_read?))) {
             note(memory);
         }
-        // SAFETY: `HostBuffer` vouches for initialized memory of that size, aligned to 64 bytes; every
-        // value of an `Element` is valid; no operation uses the memory, since those take the buffer
-        // by value.
+        // SAFETY: `HostBuffer` vouches for initialized memory of that size, aligned to 64 bytes;
+        // every value of an `Element` is valid; no operation uses the memory, since those take the
+        // buffer by value.
         unsafe { slice::from_raw_parts(self.as_byte_ptr().cast(), self.len) }
     }
 }

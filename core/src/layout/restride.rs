@@ -138,8 +138,8 @@ impl Grid {
         let mut axes: SmallVec<[(usize, usize); INLINE_RANK]> = SmallVec::new();
         for (step, last) in loops {
             match axes.last_mut() {
-                // It continues the axis before, or overlaps with it, as windows do: together they are a
-                // longer one.
+                // It continues the axis before, or overlaps with it, as windows do: together they
+                // are a longer one.
                 Some((below, extent)) if step % *below == 0 && step / *below <= *extent => {
                     *extent += step / *below * last;
                 }

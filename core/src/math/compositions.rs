@@ -176,7 +176,8 @@ pub fn linspace<T: Float, D: Compute>(
         let (start, at) = (first.cast::<f64>(), Expression::position(0).cast::<f64>());
         let distance = last.cast::<f64>() - start;
         let step = distance / steps;
-        // A step that is too small to be told from 0 is taken as often as it is due before it is rounded.
+        // A step that is too small to be told from 0 is taken as often as it is due before it is
+        // rounded.
         let above = step.equal(0.0).select(at / steps * distance, at * step);
         let between = (above + start).cast::<T>();
         at.equal(0.0).select(first, at.equal(steps).select(last, between))

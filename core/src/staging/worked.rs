@@ -143,8 +143,8 @@ impl<D: Device> Staging<D> {
         by: By,
     ) -> WorkedSlot<'_, D> {
         let dst = slot.bytes_mut(pack.len_bytes()).as_mut_ptr();
-        // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it comes
-        // back.
+        // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it
+        // comes back.
         let handle = unsafe { self.work(pack, src, dst, by) };
         WorkedSlot { handle: Some(handle), slot: Some(slot), staging: self }
     }
@@ -163,7 +163,8 @@ impl<D: Device> Staging<D> {
         by: By,
     ) -> WorkedSlot<'_, D> {
         let src = slot.bytes(unpack.len_bytes()).as_ptr();
-        // SAFETY: the caller's promise; the source is the slot, which nobody uses before it comes back.
+        // SAFETY: the caller's promise; the source is the slot, which nobody uses before it comes
+        // back.
         let handle = unsafe { self.work(unpack, src, dst, by) };
         WorkedSlot { handle: Some(handle), slot: Some(slot), staging: self }
     }

@@ -90,8 +90,8 @@ impl Kernel<'_> {
             text.line(format_args!("bra {done}"));
             text.place(&plain);
         }
-        // Deviations of channels are in range. If not, pixels are computed one by one, as at the ends of
-        // rows.
+        // Deviations of channels are in range. If not, pixels are computed one by one, as at the
+        // ends of rows.
         let pixels = self.class.operands.iter().any(|(_, access)| matches!(access, Access::Dealt { .. }));
         if !pixels || divisions <= PLAIN_DIVISIONS {
             self.whole(text, body, rows, first, None);

@@ -64,8 +64,8 @@ pub(in crate::function) enum Running {
     Linked { form: ReduceForm },
 }
 
-/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first; the
-/// first of them is the result, or parts that are stored.
+/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first;
+/// the first of them is the result, or parts that are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {
     pub(super) operands: usize,

@@ -92,7 +92,8 @@ impl Space {
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let longest = (0..self.kept.len()).max_by_key(|&axis| self.kept[axis].extent)?;
         let Axis { extent, strides } = &self.kept[longest];
-        // A multiple of what any block takes at once, so that the second half is aligned as the first is.
+        // A multiple of what any block takes at once, so that the second half is aligned as the
+        // first is.
         let half = (extent / 2).next_multiple_of(1_024).min(extent - 1);
         let mut halves = [self.clone(), self.clone()];
         halves[0].kept[longest].extent = half;

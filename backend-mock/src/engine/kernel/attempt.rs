@@ -48,9 +48,9 @@ impl<'k> Attempt<'k> {
         let mut copies: Vec<Copied<'k>> = copied.collect();
         let given: Vec<HostArgument<'_>> = copies.iter_mut().map(Copied::given).collect();
         let host = kernel.declaration.host();
-        // SAFETY: one argument for each that is declared, of its kind, as the operation proves; each has a
-        // copy of its own, which is initialized and aligned, and which nothing else uses until the
-        // call has ended.
+        // SAFETY: one argument for each that is declared, of its kind, as the operation proves;
+        // each has a copy of its own, which is initialized and aligned, and which nothing else uses
+        // until the call has ended.
         let ended = catch_unwind(AssertUnwindSafe(|| unsafe { host(&given) }));
         let panic = ended.err().map(crate::explore::message);
         Self { copies, panic }
@@ -117,7 +117,8 @@ impl<'k> Copied<'k> {
         };
         let runs = if permission.writes() { runs_in_c_order(elements) } else { runs_once(elements) };
         let mut before = vec![pattern; 2 * GUARD_BYTES + align_bytes + held.len()];
-        // The copy that is used must be aligned, and it is made first: the other one may lie anywhere.
+        // The copy that is used must be aligned, and it is made first: the other one may lie
+        // anywhere.
         let mut after = before.clone();
         let start = GUARD_BYTES + after[GUARD_BYTES..].as_ptr().align_offset(*align_bytes).min(*align_bytes);
         if permission.reads() {
@@ -147,7 +148,8 @@ impl<'k> Copied<'k> {
     }
 }
 
-/// Runs of elements that no two indices reach: offset from the lowest one, offset in C order, bytes.
+/// Runs of elements that no two indices reach: offset from the lowest one, offset in C order,
+/// bytes.
 fn runs_in_c_order(elements: &Elements) -> Vec<(usize, usize, usize)> {
     let Elements { layout, item_bytes, .. } = elements;
     let lowest = layout.span().start * item_bytes;

@@ -157,7 +157,8 @@ impl Rows<'_> {
                 let to = elements.as_mut_ptr().cast::<u8>().wrapping_sub(at * size_of::<T>());
                 let result = ResultElements { start: to, layout: &layout };
                 let range = at..at + len;
-                // SAFETY: as the caller promises of the inputs; as many elements are there as the range has
+                // SAFETY: as the caller promises of the inputs; as many elements are there as the
+                // range has
                 unsafe { interpret_range(self.work.program, self.inputs, self.work.scalars, result, range) };
                 for part in elements[..len].chunks(piece) {
                     combined.add(part, &mut out);

@@ -144,8 +144,8 @@ pub(crate) fn lower_reduction(
             }
         };
         let element = builder.finish(value)?;
-        // `any` and `all` are extremes that have a value then; the least and the greatest of bool have
-        // none.
+        // `any` and `all` are extremes that have a value then; the least and the greatest of bool
+        // have none.
         let of_nothing = if is_extreme { None } else { combine.identity(element_type) };
         let lowered = Lowered { element, combine, of_nothing, finish, initial: None, ddof: 0, spread: None };
         lowered.with_initial(reduction)

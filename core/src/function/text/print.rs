@@ -34,8 +34,8 @@ impl Function {
             // A literal can need a cast.
             let own = 1 + usize::from(matches!(node.operation, Operation::Constant(_)));
             let size = operands().fold(own, |sum, (size, _)| sum.saturating_add(size));
-            // Parentheses and the call itself are a level each; a chain of operators is as deep as its
-            // operands.
+            // Parentheses and the call itself are a level each; a chain of operators is as deep as
+            // its operands.
             let chained = self.chained(node.operation).map(|left| sizes[left.index()].1);
             let deepest = match node.operation {
                 Operation::Binary(_, _, right) if chained.is_some() => sizes[right.index()].1,

@@ -101,7 +101,8 @@ pub unsafe fn interpret_range(
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
         // SAFETY: the processor has the instructions; the rest as the caller promises
-        return unsafe { run.with_avx2_and_fma(range) };
+        unsafe { run.with_avx2_and_fma(range) };
+        return;
     }
     // SAFETY: as the caller promises
     unsafe { run.blocks(range) };

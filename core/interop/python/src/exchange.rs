@@ -123,7 +123,8 @@ unsafe extern "C" fn allocate(
     set_error: SetError,
 ) -> c_int {
     // SAFETY: passed on to the caller.
-    match unsafe { allocated(prototype) } {
+    let structure = unsafe { allocated(prototype) };
+    match structure {
         Ok(structure) => {
             // SAFETY: to be written, as the caller vouches.
             unsafe { out.write(structure.as_ptr()) };

@@ -42,9 +42,9 @@ fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> P
     }
 }
 
-/// Shapes for each kernel, of about so many bytes: even and odd, rows of multiples of 8 and 4
-/// bytes, short runs, several axes a run, three a pixel, rows so few that runs go on along them,
-/// rows so short that they end before the run's axis.
+/// Shapes for each kernel, of about `len_bytes`: even and odd, rows of multiples of 8 and 4 bytes,
+/// short runs, several axes a run, three a pixel, so few rows that runs go on along them, and rows
+/// so short that they end before the run's axis.
 fn pairs(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8, 16] {
@@ -65,7 +65,7 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Shapes of at least so many bytes whose runs begin within sectors of memory: at multiples of 16
+/// Shapes of at least `len_bytes` whose runs begin within sectors of memory: at multiples of 16
 /// bytes and, of one byte each, of 8 and 4, in words; not in words; where all runs of a tile begin
 /// at the same place of theirs; and anywhere, in matrices of few columns.
 fn split_sectors(len_bytes: usize) -> Vec<Pair> {
@@ -114,8 +114,8 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Matrices whose rows are all in a tile, of at least so many bytes: few rows and many, which
-/// spread over banks or are rotated, one matrix and several that follow each other, columns or rows
+/// Matrices whose rows are all in a tile, of at least `len_bytes`: few rows and many, which spread
+/// over banks or are rotated, one matrix and several that follow each other, columns or rows
 /// backwards.
 fn all_rows(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();

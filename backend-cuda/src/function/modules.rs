@@ -288,7 +288,7 @@ fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
     let mut module = ptr::null_mut();
     // SAFETY: the image is text that ends with a zero; the module and both options are locals of
-    // the right types; the log has one byte more than the driver is told of.
+    // the right types; the log has one byte more than the driver may fill.
     let loaded = unsafe {
         driver.module_load_data_ex(
             &raw mut module,

@@ -24,8 +24,8 @@ pub(super) struct Quick {
     divisors: Reg,
     /// The largest absolute value of a dividend.
     largest: Reg,
-    /// The smallest dividend, in an order of bits that begins with the smallest of the range and
-    /// ends with 0, then with what is below the range.
+    /// The smallest dividend, in an order of bits that goes up from the smallest of the range and
+    /// ends with 0, then the numbers below the range.
     smallest: Reg,
 }
 
@@ -122,9 +122,9 @@ impl Quick {
             text.line(format_args!("max.f32 {largest}, {largest}, {size}"));
             // Without the sign, and shifted so that 0 is the first value that is still allowed.
             let bits = text.set32("mov.b32", format_args!("{number}"));
-            let turn = (2 * DIVIDENDS[0]).wrapping_neg();
-            let turned = text.set32("mad.lo.u32", format_args!("{bits}, 2, {turn:#x}"));
-            text.line(format_args!("max.u32 {smallest}, {smallest}, {turned}"));
+            let shift = (2 * DIVIDENDS[0]).wrapping_neg();
+            let shifted = text.set32("mad.lo.u32", format_args!("{bits}, 2, {shift:#x}"));
+            text.line(format_args!("max.u32 {smallest}, {smallest}, {shifted}"));
         }
         quotient(text, number, divisor, inverse)
     }

@@ -1,6 +1,6 @@
 //! The images of kernels that are loaded on a context, for as long as the context is open.
 //!
-//! An image is part of the program, so there are only so many, and each is loaded once: no launch
+//! Images are part of the program, so their number is limited, and each is loaded once: no launch
 //! can outlive its module, because the context waits for all work before it is closed.
 #![allow(unsafe_code)] // loads modules, writes their tables, and unloads them
 
@@ -165,7 +165,7 @@ fn load(
     let mut module = ptr::null_mut();
     // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as
     // the declaration vouches; the module and both options are locals of the right types; the log
-    // has one byte more than the driver is told of.
+    // has one byte more than the driver may fill.
     let loaded = unsafe {
         driver.module_load_data_ex(&raw mut module, start, 2, options.as_mut_ptr(), values.as_mut_ptr())
     };

@@ -13,7 +13,7 @@ use super::state::Fake;
 type Stream = StreamHandle<CudaDevice>;
 type Elements<T> = Array<T, CudaDevice>;
 
-/// Elements of an array: so many that threads take as much as they do of any larger one.
+/// Elements of an array: enough that threads take as many as they do of any larger one.
 const LEN: usize = 1 << 16;
 
 /// Calls functions on two arrays.

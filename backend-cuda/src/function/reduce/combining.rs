@@ -201,7 +201,7 @@ impl Combining {
         }
     }
 
-    /// A total, combined with what a sum begins with.
+    /// A total, combined with the initial value of a sum.
     pub(super) fn begun(self, text: &mut Text, total: Part) -> Part {
         match (self.combine, total.value.bank) {
             (Combine::Sum, Bank::F32 | Bank::F64) => {

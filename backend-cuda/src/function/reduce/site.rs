@@ -52,8 +52,8 @@ impl<'a> Site<'a> {
         Self { combining, ..self }
     }
 
-    /// The program of the elements, begun with what all of a thread's elements share; `None` for
-    /// parts.
+    /// The program of the elements, begun with the part that all elements of a thread share; `None`
+    /// for parts.
     pub(super) fn body(&self, text: &mut Text, rows: &[Reg]) -> Option<Body<'a>> {
         if self.kernel.of_parts {
             return None;
@@ -61,8 +61,8 @@ impl<'a> Site<'a> {
         Some(self.body_of(text, (self.program, self.words.scalars), rows, &[]))
     }
 
-    /// A program whose scalars begin at a word, begun with what all of a thread's elements share.
-    /// Some inputs are known.
+    /// A program whose scalars begin at a word, begun with the part that all elements of a thread
+    /// share. Some inputs are known.
     pub(super) fn body_of<'p>(
         &self,
         text: &mut Text,

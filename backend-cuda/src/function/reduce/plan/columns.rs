@@ -26,7 +26,7 @@ const MOST_LOADS: u64 = 16;
 const LINE_BYTES: u64 = 128;
 
 /// Blocks share lanes until a large device is full and holds all blocks at once, or until there are
-/// so many blocks that a partly filled last round does not matter. They stop earlier at the most
+/// enough blocks that a partly filled last round does not matter. They stop earlier at the most
 /// shares of a segment, and at the fewest elements of a column for a thread.
 const AT_ONCE: RangeInclusive<u64> = 400..=528;
 const MANY_BLOCKS: u64 = 2_048;

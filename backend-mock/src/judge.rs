@@ -233,12 +233,12 @@ impl Judge {
         }
     }
 
-    /// What was issued so far is no part of what findings draw from now on.
+    /// Findings from now on draw nothing that was issued so far.
     pub(crate) fn begin_program(&mut self) {
         self.history.clear();
     }
 
-    /// The finding, with its class, and with what was issued around it drawn.
+    /// The finding, with its class and a drawing of the operations around it.
     pub(crate) fn drawn(&self, finding: Finding) -> Finding {
         let finding = finding.classed();
         Finding { timeline: self.history.draw(&finding), ..finding }

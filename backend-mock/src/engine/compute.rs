@@ -29,7 +29,7 @@ pub(crate) struct Computation {
     inputs: Vec<Elements>,
     scalars: Vec<u64>,
     result: Elements,
-    /// What is done with what comes out, if not just to store it.
+    /// How the values of the function are combined; `None` stores them.
     reduction: Option<Reduction>,
 }
 

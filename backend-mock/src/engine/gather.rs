@@ -47,7 +47,7 @@ pub(crate) struct Gathered {
     /// The device it runs on, of the machine.
     ordinal: usize,
     location: &'static Location<'static>,
-    /// Bytes of what it picks from that had no value when it was enqueued.
+    /// Bytes that it picks from and that had no value when it was enqueued.
     missing: ByteSet,
 }
 

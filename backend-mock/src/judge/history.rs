@@ -127,8 +127,8 @@ impl History {
     }
 }
 
-/// The columns that are drawn, in order: those of the finding, then those of what is ordered with
-/// it, as far as there is room.
+/// The columns that are drawn, in order: those of the finding, then those of operations ordered
+/// with it, as far as there is room.
 fn columns(steps: &[(Step, bool)], finding: &Finding) -> Vec<Option<usize>> {
     let mut columns = vec![finding.operation.stream];
     let marked = steps.iter().filter(|(_, marked)| *marked);

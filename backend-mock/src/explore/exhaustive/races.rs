@@ -67,7 +67,8 @@ pub(super) fn forks(history: &[Happened]) -> Vec<Fork> {
     history.iter().filter_map(fork).collect()
 }
 
-/// Pairs of a fork, by number, and a way of it that leads to another order of what conflicts.
+/// Pairs of a fork, by number, and a way of it that leads to another order of conflicting
+/// operations.
 pub(super) fn turns(history: &[Happened], forks: &[Fork]) -> BTreeSet<(usize, usize)> {
     let steps = steps(history);
     let mut before: Vec<BTreeSet<usize>> = Vec::with_capacity(steps.len());

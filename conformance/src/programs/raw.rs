@@ -54,7 +54,7 @@ pub struct Program {
     pub ops: Vec<Op>,
 }
 
-/// An operation: on which stream, how it comes after what it must, and what it does.
+/// An operation: its stream, how it is ordered after earlier operations, and what it does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "an operation is nothing else")]
 pub struct Op {

@@ -82,8 +82,8 @@ impl<D: Device> Context<D> {
         lock(&self.0.pinned.state).statistics()
     }
 
-    /// Limits the program's pinned memory, and says how much of what is given back is kept for
-    /// reuse. What is over the new limits is kept no longer; what is in use stays.
+    /// Limits the program's pinned memory, and the memory that is kept for reuse after it was given
+    /// back. Kept memory over the new limits is given back; memory in use stays.
     ///
     /// ```
     /// use devarray::{Context, PinnedLimits};

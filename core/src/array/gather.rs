@@ -210,7 +210,7 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
     /// Puts `values` at `indices` of an axis: what [`take`](ArrayView::take) with the same indices
     /// then answers. Does not synchronize.
     ///
-    /// The values are broadcast to the shape of what `take` answers. With [`Repeats::Last`], the
+    /// The values are broadcast to the shape of `take`'s result. With [`Repeats::Last`], the
     /// last of several values for one place stays; a device needs memory for that, and two passes
     /// over the indices. With [`Repeats::None`], the caller promises at most one value for each
     /// place: one pass.

@@ -15,7 +15,8 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Functions of an element `x0`, of the greatest `x1`, and of `x2`, the sum of what `summed` gives.
+/// Functions of an element `x0`, of the greatest `x1`, and of `x2`, the sum of the values of
+/// `summed`.
 struct Functions {
     element: Function,
     summed: Function,

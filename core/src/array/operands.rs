@@ -200,8 +200,8 @@ pub trait Operands<'a, D: Compute>: Sized {
         Ok(Array::of_erased(reduced))
     }
 
-    /// Computes a function of the arguments and combines each element of what comes out with those
-    /// before it. Does not synchronize.
+    /// Computes a function of the arguments and combines each of its values with those before it.
+    /// Does not synchronize.
     ///
     /// # Errors
     ///

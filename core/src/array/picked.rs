@@ -13,7 +13,7 @@ use crate::{
 pub(super) struct Picked {
     operation: GatherOperation,
     axis: Option<usize>,
-    /// The shape of what is picked.
+    /// The shape of the picked elements.
     pub(super) shape: Axes<usize>,
     indexed_axes: Vec<IndexedAxis>,
     /// The element of index 0.
@@ -154,7 +154,7 @@ impl Picked {
         Err(LayoutError::ShapeMismatch { expected: self.shape.clone(), found: found.into() })
     }
 
-    /// Enqueues it. The elements have their layout in the shape of what is picked.
+    /// Enqueues it. The elements' layout has the shape of the picked elements.
     #[track_caller]
     pub(super) fn submit<D: Compute>(
         mut self,

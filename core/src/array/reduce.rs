@@ -22,7 +22,7 @@ pub(super) struct Reduced {
 }
 
 impl Reduced {
-    /// The axes of what a function gives for these inputs.
+    /// The axes of a function's values for these inputs.
     pub(super) fn of<D: Compute>(
         function: &Function,
         inputs: &[ErasedView<'_, D>],

@@ -57,7 +57,7 @@ impl Combine {
         }
     }
 
-    /// The type of what comes out.
+    /// The type of the result.
     #[must_use]
     pub const fn result_type(self, element_type: ElementType) -> ElementType {
         match self {

@@ -180,9 +180,8 @@ impl Arguments<'_> {
 }
 
 impl Trace {
-    /// The function of a result. Its type is checked once more, because arrays are made of what
-    /// this function gives, and an implementor of `Operand` may be wrong about the type of an
-    /// argument.
+    /// The function of a result. Its type is checked once more: arrays are made from this function,
+    /// and an implementor of `Operand` may be wrong about the type of an argument.
     fn function_of<R: Computable>(&self, result: Expression<R>) -> Result<Function, FunctionError> {
         let node = result.node.filter(|_| result.trace == self.number).ok_or_else(of_another_function)?;
         let function = recent::function(&self.builder, node)?;

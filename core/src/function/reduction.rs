@@ -78,7 +78,7 @@ impl ReduceOperation {
     }
 }
 
-/// A reduction: of what, over which axes, and how the result looks.
+/// A reduction: the operation, the axes, and the form of the result.
 ///
 /// ```
 /// use devarray::{Array, Context, function::{ElementType, Function, ReduceOperation, Reduction}};

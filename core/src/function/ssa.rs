@@ -162,7 +162,7 @@ struct Parts {
 }
 
 impl Function {
-    /// The function of what `result` needs of `nodes`, which all differ, numbered by first use.
+    /// The function of those of `nodes`, all different, that `result` needs, numbered by first use.
     pub(super) fn canonical(
         inputs: Vec<ElementType>,
         scalars: Vec<ElementType>,

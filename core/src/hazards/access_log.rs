@@ -22,7 +22,7 @@ pub(crate) struct Access {
     pub(crate) write: bool,
     /// It stands for several accesses, and its footprint may hold bytes that none of them touched.
     pub(crate) blurred: bool,
-    /// Nothing was enqueued: memory came in, for use after what the stream was given before.
+    /// Nothing was enqueued: memory came in, for use after the earlier work of the stream.
     pub(crate) nominal: bool,
 }
 

@@ -177,8 +177,8 @@ mod tests {
         assert!(covering > 100, "rows that cover rows must be seen to: {covering}");
     }
 
-    /// Neither more nor less than what its four numbers say: rows of a layout are those bytes and
-    /// no others, and two sets of rows meet where their spans overlap and rows of theirs do.
+    /// The bytes are exactly those of the four numbers: rows of a layout are those bytes and no
+    /// others, and two sets of rows meet where their spans overlap and rows of theirs do.
     #[test]
     fn rows_are_exact_and_meet_as_circles_do() {
         let rows = |[count, width, pitch]: [usize; 3], offset: usize, item_bytes: usize| {

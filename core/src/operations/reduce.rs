@@ -18,7 +18,7 @@ use crate::{
 
 const OPERATION: &str = "reduce";
 
-/// Elements that are read, with their layout in the shape of what is reduced.
+/// Elements that are read, with their layout in the shape of the reduced elements.
 type Input<'a, D> = (Elements<'a, D>, Layout);
 
 impl<D: Compute> StreamCore<D> {

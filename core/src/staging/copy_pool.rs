@@ -124,7 +124,7 @@ impl<W: Work> CopyPool<W> {
         lock(&self.shared.queue).most()
     }
 
-    /// Changes it. Threads beyond it end when they are done with what they do.
+    /// Changes the limit. Threads beyond it end once their current work is done.
     pub(crate) fn set_most(&self, most: usize) {
         lock(&self.shared.queue).most = Some(most);
         self.shared.called.notify_all();

@@ -25,7 +25,7 @@ pub struct Reducing<'a> {
     pub scalars: &'a [u64],
     /// How elements are combined.
     pub combine: Combine,
-    /// The function of what the elements combine to. It has one input, of the type that
+    /// The function of the combined elements. It has one input, of the type that
     /// [`Combine::result_type`] says.
     pub finish: &'a Program,
     /// The scalars of `finish`.

@@ -112,8 +112,8 @@ fn write(
     if binding < weakest { f.write_str(")") } else { Ok(()) }
 }
 
-/// Writes an operator with what is left of it, which can be a long chain: from its first operand
-/// on, not by recursion.
+/// Writes an operator with its left operands, which can be a long chain: from the first operand on,
+/// not by recursion.
 fn chain(function: &Function, f: &mut fmt::Formatter<'_>, last: Value) -> fmt::Result {
     let operation = |value: Value| function.nodes()[value.index()].operation;
     let links: Vec<Value> =

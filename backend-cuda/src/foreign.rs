@@ -67,8 +67,8 @@ impl CudaStream {
     }
 }
 
-// SAFETY: the address space is one for the process, so operations reach what is at the address. A
-// wait for an event, recorded on the one stream, orders what is later on the other (cuda.h,
+// SAFETY: the address space is one for the process, so operations reach the memory at the address.
+// A wait for an event, recorded on the one stream, orders the later work of the other (cuda.h,
 // `cuStreamWaitEvent`).
 unsafe impl ForeignMemory for CudaDevice {
     type Adopted = CudaAdopted;

@@ -134,7 +134,7 @@ impl Functions {
         let mut kept = locked(&self.kept);
         kept.shipped += u64::from(is_shipped);
         kept.compiled += u64::from(!is_shipped);
-        // First, so that what is retired below waits for the streams that are open next time.
+        // First, so that kernels retired below wait for the streams that are open next time.
         kept.unload_what_ended(context, driver, &streams);
         if let Some(already) = kept.cache.get(program, class) {
             kept.retired.push(loaded);

@@ -31,7 +31,7 @@ pub(crate) struct Recent {
 #[derive(Debug)]
 pub(super) struct Prepared<W> {
     /// Program, or kind of reduction.
-    what: W,
+    key: W,
     /// Of the result and the inputs: layouts, and where the buffers were.
     layouts: Vec<Layout>,
     addresses: Vec<u64>,
@@ -111,13 +111,13 @@ impl Recent {
 /// A launch: the kinds of its operands, its kernel, its grid, and its parameter.
 pub(super) type Ready = (Vec<Kind>, Arc<Loaded>, u32, Parameter);
 
-fn keep<W>(all: &mut Vec<Prepared<W>>, most: usize, (what, operands): (W, Operands<'_>), launch: Ready) {
+fn keep<W>(all: &mut Vec<Prepared<W>>, most: usize, (key, operands): (W, Operands<'_>), launch: Ready) {
     if all.len() >= most {
         all.swap_remove(0);
     }
     let layouts = operands.each().map(|operand| operand.layout().clone()).collect();
     let (addresses, (kinds, loaded, grid, parameter)) = (operands.addresses().collect(), launch);
-    all.push(Prepared { what, layouts, addresses, kinds, loaded, grid, parameter });
+    all.push(Prepared { key, layouts, addresses, kinds, loaded, grid, parameter });
 }
 
 /// Finds the launch that is the `same` and has these layouts, and moves it to the addresses of
@@ -127,7 +127,7 @@ fn find<'r, W>(
     operands: Operands<'_>,
     same: impl Fn(&W) -> bool,
 ) -> Option<&'r mut Prepared<W>> {
-    let at = all.iter().rposition(|prepared| same(&prepared.what) && prepared.serves(operands))?;
+    let at = all.iter().rposition(|prepared| same(&prepared.key) && prepared.serves(operands))?;
     let last = all.len() - 1;
     all.swap(at, last);
     let Prepared { kinds, addresses, parameter, .. } = &mut all[last];

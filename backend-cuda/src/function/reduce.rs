@@ -187,8 +187,8 @@ impl Reduction<'_> {
         if is_total && turned.is_none() && split == 1 && combining.index.is_none() && plan::joins(&space) {
             return self.only(&space, Output::Joined { address: self.stream.parts()? });
         }
-        // Parts have parts in turn, less than half as many; running forms also keep what precedes
-        // each.
+        // Parts have parts in turn, less than half as many; running forms also keep the total
+        // before each.
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
         let shares = if split > 1 { padded(units * split * 16) + 2 * ALIGNMENT } else { 0 };
         let len_bytes = usize::try_from(levels.sum::<u64>() + shares).ok().and_then(NonZeroUsize::new);

@@ -24,7 +24,7 @@ use crate::{
     handle::{Handle, locked},
 };
 
-/// Tries to read what is being written: a device needs some microseconds.
+/// Tries to read a note that is being written: a device needs some microseconds.
 const TRIES: usize = 10_000;
 
 /// What was told so far.
@@ -106,7 +106,7 @@ fn allocate(context: &Context, operation: &'static str) -> Result<(Handle<params
 }
 
 impl State {
-    /// Moves what is new to what waits.
+    /// Moves new notes to those that wait.
     fn look(&mut self) {
         let Some((memory, _)) = self.memory else { return };
         let told: *const params::Told = memory.raw();

@@ -212,10 +212,10 @@ pub(super) fn check_parameters(
         let (mut offset_bytes, mut len_bytes) = (0, 0);
         // SAFETY: the pointers are to locals of the right types; the function is loaded, and its
         // context bound.
-        let told = unsafe {
+        let answer = unsafe {
             driver.func_get_param_info(function, found.len(), &raw mut offset_bytes, &raw mut len_bytes)
         };
-        match told {
+        match answer {
             Ok(()) => found.push(len_bytes),
             Err(INVALID_VALUE) => break,
             Err(Failure::Missing(_)) => {
@@ -259,10 +259,10 @@ fn write_tables(
         let (mut address, mut len_bytes) = (0, 0);
         // SAFETY: the pointers are to locals of the right types; the module is loaded, its context
         // bound; the name ends with a zero.
-        let told = unsafe {
+        let answer = unsafe {
             driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
         };
-        let found_bytes = match told {
+        let found_bytes = match answer {
             Ok(()) => Some(len_bytes),
             Err(NOT_FOUND) => None,
             Err(failure) => return Err(context.error(operation, failure)),

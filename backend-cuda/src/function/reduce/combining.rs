@@ -135,14 +135,14 @@ impl Combining {
                     None => element,
                 };
                 let raw = text.set(bank, &format!("mov.b{bits}"), format_args!("{value}"));
-                let key = turned(text, raw);
+                let key = ordered(text, raw);
                 text.set(bank, &format!("selp.b{bits}"), format_args!("{key}, {nan}, {number}"))
             }
             ElementType::F16 | ElementType::BF16 => {
                 let magnitude = text.set32("and.b32", format_args!("{element}, 0x7fff"));
                 let number = text.test("setp.le.u32", format_args!("{magnitude}, {}", self.infinity()));
                 let signed = text.set32("bfe.s32", format_args!("{element}, 0, 16"));
-                let mut key = turned_half(text, signed);
+                let mut key = ordered_half(text, signed);
                 if self.index.is_some() {
                     let zero = text.test("setp.eq.u32", format_args!("{magnitude}, 0"));
                     key = text.set32("selp.b32", format_args!("0, {key}, {zero}"));
@@ -182,7 +182,7 @@ impl Combining {
                     (Bank::F64, 64, "0x7ff8000000000000")
                 };
                 let is_nan = text.test(&format!("setp.eq.u{bits}"), format_args!("{key}, {nan}"));
-                let raw = turned(text, key);
+                let raw = ordered(text, key);
                 let raw = text.set(
                     key.bank,
                     &format!("selp.b{bits}"),
@@ -193,7 +193,7 @@ impl Combining {
             ElementType::F16 | ElementType::BF16 => {
                 let canonical = if self.element_type == ElementType::F16 { 0x7e00 } else { 0x7fc0 };
                 let is_nan = text.test("setp.eq.u32", format_args!("{key}, {nan}"));
-                let signed = turned_half(text, key);
+                let signed = ordered_half(text, key);
                 let raw = text.set32("and.b32", format_args!("{signed}, 0xffff"));
                 text.set32("selp.b32", format_args!("{canonical:#x}, {raw}, {is_nan}"))
             }
@@ -271,7 +271,7 @@ impl Combining {
         levels[levels.len() - 1][0]
     }
 
-    /// The levels of that tree: the parts, what pairs of them combine to, what pairs of these do,
+    /// The levels of that tree: the parts, the combined pairs of them, the combined pairs of these,
     /// until at most `left` are left.
     pub(super) fn levels(self, text: &mut Text, parts: Vec<Part>, left: usize) -> Vec<Vec<Part>> {
         let mut levels = vec![parts];
@@ -306,7 +306,7 @@ pub(super) fn chosen(text: &mut Text, condition: Reg, a: Part, b: Part) -> Part 
 
 /// Bits of floats as integers in the order of floats, and back: the magnitude is inverted if the
 /// sign is set.
-fn turned(text: &mut Text, bits: Reg) -> Reg {
+fn ordered(text: &mut Text, bits: Reg) -> Reg {
     let (wide, mask) = if bits.bank == Bank::B64 { (64, "0x7fffffffffffffff") } else { (32, "0x7fffffff") };
     let sign = text.set(bits.bank, &format!("shr.s{wide}"), format_args!("{bits}, {}", wide - 1));
     let mask = text.set(bits.bank, &format!("and.b{wide}"), format_args!("{sign}, {mask}"));
@@ -314,7 +314,7 @@ fn turned(text: &mut Text, bits: Reg) -> Reg {
 }
 
 /// The same, of 16 bits that are extended by their sign.
-fn turned_half(text: &mut Text, bits: Reg) -> Reg {
+fn ordered_half(text: &mut Text, bits: Reg) -> Reg {
     let sign = text.set32("shr.s32", format_args!("{bits}, 31"));
     let mask = text.set32("and.b32", format_args!("{sign}, 0x7fff"));
     text.set32("xor.b32", format_args!("{bits}, {mask}"))

@@ -193,14 +193,14 @@ pub(super) fn write(
     let (lanes, _) = combined(&mut text, &before, &body, &loaded);
     let total = rows::whole(&mut text, &before, lanes, (thread, place), threads);
 
-    // The first thread of a row tells the others what came out.
+    // The first thread of a row broadcasts the result to the others.
     let values = [&site, &before].map(|site| site.combining.shared_words(BLOCK as usize / 32));
     let slots = values.into_iter().max().unwrap_or(0).next_multiple_of(2);
     let tile = text.set32("mov.u32", format_args!("tile"));
     let at = text.set32("mad.lo.s32", format_args!("{within}, 8, {tile}"));
     let other = text.test("setp.ne.u32", format_args!("{place}, 0"));
-    let told = Told { at, behind: 4 * slots, other };
-    let between = told.value(&mut text, |text| {
+    let broadcast = Broadcast { at, behind: 4 * slots, other };
+    let between = broadcast.value(&mut text, |text| {
         let total = before.combining.begun(text, total);
         let value = before.combining.decoded(text, total);
         before.finished_at(text, (&first.finish, scalars.1), value)
@@ -210,12 +210,12 @@ pub(super) fn write(
     let body = site.body_of(&mut text, (program, words.scalars), &rows, &[given]);
     let (lanes, values) = combined(&mut text, &site, &body, &loaded);
     let part = rows::whole(&mut text, &site, lanes, (thread, place), threads);
-    let mut told_words = 2 * of_block;
+    let mut broadcast_words = 2 * of_block;
     match (&kernel.last, &kernel.finish) {
         (Some(last), Some(finish)) => {
-            let told = Told { behind: 4 * (slots + told_words), ..told };
-            told_words *= 2;
-            let outcome = told.value(&mut text, |text| {
+            let broadcast = Broadcast { behind: 4 * (slots + broadcast_words), ..broadcast };
+            broadcast_words *= 2;
+            let outcome = broadcast.value(&mut text, |text| {
                 let total = site.combining.begun(text, part);
                 let value = site.combining.decoded(text, total);
                 site.finished(text, finish, value)
@@ -233,18 +233,18 @@ pub(super) fn write(
         }
     }
     text.line(format_args!("ret"));
-    text.finish(words.count(), slots + told_words)
+    text.finish(words.count(), slots + broadcast_words)
 }
 
-/// Where the first thread of a row tells the others a value.
+/// Where the first thread of a row broadcasts a value to the others.
 #[derive(Clone, Copy)]
-struct Told {
+struct Broadcast {
     at: Reg,
     behind: usize,
     other: Reg,
 }
 
-impl Told {
+impl Broadcast {
     fn value(self, text: &mut Text, make: impl FnOnce(&mut Text) -> Reg) -> Reg {
         let Self { at, behind, other } = self;
         let others = text.label();

@@ -64,8 +64,8 @@ const FIRST_NAME: u64 = 3;
 /// The host's side of device memory, for whoever plays other code on the host: it reads and writes
 /// in place, and is judged.
 impl MockDevice {
-    /// The address on the host of what is at an address of the device; none if that is no memory of
-    /// the device. Memory of the host that was adopted is where it was.
+    /// The address on the host for an address of the device; none if that is no memory of the
+    /// device. Adopted memory of the host is where it was.
     #[must_use]
     pub fn host_address(&self, address: u64) -> Option<u64> {
         let engine = self.shared().engine();
@@ -73,7 +73,7 @@ impl MockDevice {
     }
 
     /// Declares that the host reads these elements in place from now on, and writes them if that is
-    /// what is declared.
+    /// declared.
     ///
     /// Work that conflicts and that the host has not waited for is a finding, DA02 or DA03. Does
     /// not synchronize: who lends memory to code on the host waits before.

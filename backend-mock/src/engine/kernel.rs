@@ -92,7 +92,7 @@ impl LaunchedKernel {
         })
     }
 
-    /// The same, once for being read and once for being written: what is read first.
+    /// The same, once for being read and once for being written: reads first.
     fn accesses(&self) -> impl Iterator<Item = (usize, &Elements, Access)> {
         let read = self.elements().filter(|(_, _, permission)| permission.reads());
         let written = self.elements().filter(|(_, _, permission)| permission.writes());

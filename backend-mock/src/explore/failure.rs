@@ -17,7 +17,7 @@ pub struct Failure {
     pub trace: Trace,
     /// The calls that fail in it.
     pub plan: Box<FaultPlan>,
-    /// What the devices of the run do beyond what is promised.
+    /// What the devices of the run do beyond CUDA's promises.
     pub profile: Profile,
     /// The [profiles that were tried](crate::Explore::profiles) and under which nothing is wrong.
     pub right_under: ProfileSet,

@@ -91,7 +91,8 @@ impl AccessLists {
         self.links.len() >= self.sweep_at
     }
 
-    /// Forgets what the host knows, and what is in no shadow any more. These must be all shadows.
+    /// Forgets accesses that the host knows, or that are in no shadow any more. These must be all
+    /// shadows.
     pub(super) fn sweep<'a>(&mut self, host: &Clock, shadows: impl Iterator<Item = &'a mut Shadow>) {
         let mut swept = Self::default();
         let mut lists = vec![None; self.links.len()];

@@ -91,7 +91,7 @@ impl<T: Copy> Cells<T> {
         missing
     }
 
-    /// Adds what is left of some cells when the bytes of others are taken from them.
+    /// Adds the rest of some cells when the bytes of others are taken from them.
     pub(super) fn left_by<U: Copy>(&self, over: Range<usize>, others: &Cells<U>, new: &mut NewCells<T>) {
         for cell in &self.0[over] {
             let left = others.missing(&cell.bytes);

@@ -1,4 +1,4 @@
-//! The newest of what was issued, as a finding draws it.
+//! The newest operations issued, as a finding draws them.
 
 use std::collections::VecDeque;
 

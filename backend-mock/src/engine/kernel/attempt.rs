@@ -35,13 +35,13 @@ struct Copied<'k> {
     /// Runs of elements: offset from there, offset among all, bytes. Written elements are in C
     /// order. Elements that are only read may be reached by many indices, and are here once.
     runs: Vec<(usize, usize, usize)>,
-    /// What is where nobody may read.
+    /// The byte that is put where nobody may read.
     pattern: u8,
 }
 
 impl<'k> Attempt<'k> {
-    /// Runs the host function. `held`: what its arguments hold. `pattern`: what is where it must
-    /// not read, by argument.
+    /// Runs the host function. `held`: the bytes of its arguments. `pattern`: the byte put where it
+    /// must not read, by argument.
     pub(super) fn new(kernel: &'k LaunchedKernel, held: &[Vec<u8>], pattern: impl Fn(usize) -> u8) -> Self {
         let arguments = kernel.arguments.iter().zip(held).enumerate();
         let copied = arguments.map(|(at, (argument, held))| Copied::new(argument, held, pattern(at)));

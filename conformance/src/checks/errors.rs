@@ -70,7 +70,7 @@ pub fn out_of_memory<D: Device>(harness: &Harness<D>) -> Outcome {
         let data = elements::<u8>(1, 1000);
         let array = Array::from_slice(&stream, &[1000], &data)?;
         same(&array.to_vec(&stream)?, &data, "an array after running out of memory")?;
-        // A refusal keeps nothing: half of what was free before it still is.
+        // A refusal keeps nothing: half of the free memory is still there.
         drop(Array::<u8, D>::uninit(&stream, &[half])?);
     }
     Ok(())

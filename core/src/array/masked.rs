@@ -65,7 +65,7 @@ impl<D: Compute> Masked<'_, '_, D> {
         self.mask.reduce(self.stream, self.inputs, self.scalars, &count)
     }
 
-    /// The elements in the type that sums have, and that of the result.
+    /// The elements in the type of sums, and the type of the result.
     fn elements(&self, function: &Function) -> Result<(Function, ElementType), FunctionError> {
         let (mut builder, value) = FunctionBuilder::continuing(function, &[])?;
         let of = self.reduction.element_type.unwrap_or(function.result_type());

@@ -176,7 +176,7 @@ impl Rows<'_> {
 
 /// What the elements of a row so far combine to.
 trait Row<T> {
-    /// The next elements: a segment, or what is left of the row.
+    /// The next elements: a segment, or the rest of the row.
     fn add(&mut self, elements: &[T], out: &mut Vec<u8>);
 
     /// The end of the row, which had an element at least; the next begins.

@@ -2,9 +2,9 @@
 //! another process is the same memory here, that two devices reach each other's memory in order,
 //! and what the driver says of devices.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test
-//! hardware_interop -- --ignored`. Without a device they then fail; none is skipped. The test of
-//! two devices needs two.
+//! Needs a CUDA device, so each test is ignored by default:
+//! `cargo test -p devarray-cuda --test hardware_interop -- --ignored`. Without a device they then
+//! fail; none is skipped. The test of two devices needs two.
 #![allow(unsafe_code)] // stands for other code, and for another process
 #![expect(clippy::unwrap_used, reason = "tests")]
 

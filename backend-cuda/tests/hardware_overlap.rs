@@ -2,8 +2,9 @@
 //! and that they would not if the kernels did not wait.
 //!
 //! Launches overlap on generation 9; on others the same chains hold, waits or not. Needs a CUDA
-//! device, so each test is ignored by default: `cargo test -p devarray-cuda --test card
-//! -- --ignored --test-threads=1`. Without one they fail; none is skipped.
+//! device, so each test is ignored by default:
+//! `cargo test -p devarray-cuda --test card -- --ignored --test-threads=1`. Without one they fail;
+//! none is skipped.
 #![allow(unsafe_code)] // takes the wait out of the kernels; opens unchecked streams for the twin that must fail
 #![expect(clippy::unwrap_used, reason = "tests")]
 

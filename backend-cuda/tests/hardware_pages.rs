@@ -3,8 +3,9 @@
 //! time.
 //!
 //! Needs a CUDA device, so it is ignored by default; run it alone, since a failure is one of the
-//! whole process: `cargo test --release -p devarray-cuda --test card -- --ignored hardware_pages::
-//! --nocapture`. Without a device it fails.
+//! whole process:
+//! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_pages:: --nocapture`.
+//! Without a device it fails.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../core/tests/host_kinds/shared_pages.rs"]

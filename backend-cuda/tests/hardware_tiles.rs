@@ -1,8 +1,9 @@
 //! Proves on a real device that copies of every size and alignment move the right bytes and no
 //! others, whichever kernel they take; and that kernels are there soon.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test
-//! hardware_tiles -- --ignored --nocapture --test-threads=1`. Also what the sanitizers run:
+//! Needs a CUDA device, so each test is ignored by default:
+//! `cargo test -p devarray-cuda --test hardware_tiles -- --ignored --nocapture --test-threads=1`.
+//! Also what the sanitizers run:
 //! `compute-sanitizer --tool racecheck <this binary> sizes --ignored`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 

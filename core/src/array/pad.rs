@@ -21,8 +21,8 @@ pub enum Pad<T> {
     Constant(T),
     /// The nearest element: `a a | a b c | c c`.
     Edge,
-    /// The elements mirrored at the first and the last, which are not repeated: `c b | a b c | b
-    /// a`. An axis of one element repeats it.
+    /// The elements mirrored at the first and the last, which are not repeated:
+    /// `c b | a b c | b a`. An axis of one element repeats it.
     Reflect,
     /// The elements from the other end: `b c | a b c | a b`.
     Wrap,

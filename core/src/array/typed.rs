@@ -68,8 +68,8 @@ impl<T: Element, D: Device> Array<T, D> {
 
     /// Allocates an array of `shape` in C order whose bytes are all 0. Does not synchronize.
     ///
-    /// For other orders start from a layout: `Array::zeros_like(stream, &Layout::contiguous(shape,
-    /// Order::F)?, Order::K)`.
+    /// For other orders start from a layout:
+    /// `Array::zeros_like(stream, &Layout::contiguous(shape, Order::F)?, Order::K)`.
     ///
     /// # Errors
     ///

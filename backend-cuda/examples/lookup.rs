@@ -23,7 +23,8 @@ devarray::kernel! {
     /// Replaces each byte by its entry in the table.
     pub struct Linear(from: In<u8>, to: Out<u16>);
 
-    // SAFETY: each thread whose element is inside both, which are as long, writes it; the table has an entry for every byte.
+    // SAFETY: each thread whose element is inside both, which are as long, writes it; the table has
+    // an entry for every byte.
     image = unsafe { Image::ptx(include_str!("kernels/lookup.ptx"), "lookup") };
 
     constants { "table" => &INTENSITY }

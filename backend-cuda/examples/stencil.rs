@@ -15,8 +15,8 @@ devarray::kernel! {
     /// The mean of each element and its four neighbours; outside the grid is 0.
     pub struct Stencil(from: In<f32, Dense<2>>, to: Out<f32, Dense<2>>);
 
-    // SAFETY: each thread whose element is inside both, which have one shape, writes it, and reads the tile in shared memory,
-    // which is as long as `launch` says.
+    // SAFETY: each thread whose element is inside both, which have one shape, writes it, and reads
+    // the tile in shared memory, which is as long as `launch` says.
     image = unsafe { Image::ptx(include_str!("kernels/stencil.ptx"), "stencil") };
 
     launch {

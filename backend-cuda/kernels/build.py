@@ -3,8 +3,9 @@
     python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140
     venv/bin/python backend-cuda/kernels/build.py [--check]
 
-Writes for each module of strided/ machine code for two generations (.cubin) and text for the others (.ptx), which is one text where that
-for 8.0 has no instruction that 7.0 lacks. Needs neither a GPU nor a driver. The compiler is pinned: another version writes another result, and a newer one
+For each module of strided/ it writes machine code for two generations (.cubin) and text for the
+others (.ptx): one text, unless the text for 8.0 has instructions that 7.0 lacks. Needs neither a
+GPU nor a driver. The compiler is pinned: another version writes another result, and a newer one
 text that older drivers refuse. src/probe.rs states the oldest driver that loads the result.
 """
 

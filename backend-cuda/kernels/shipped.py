@@ -10,8 +10,10 @@ other is compiled by the driver. So a stale file is slow and never wrong.
 
 Needs cargo and ptxas (`nvidia-cuda-nvcc-cu12==12.0.140`, or the path in PTXAS).
 
-The file: the number of texts; for each, the FNV-1a hash of the text, then the length of the text and of the machine code of each
-generation as they follow, deflated, text after text. Numbers have 8 bytes, low byte first; texts are sorted by hash.
+The file begins with the number of texts. For each text follow the FNV-1a hash, the length of the text
+and the lengths of its machine code for each generation. Then come these texts and codes themselves, text
+after text. They are deflated, and so are their lengths counted. Numbers have 8 bytes, low byte first;
+texts are sorted by hash.
 """
 
 import argparse

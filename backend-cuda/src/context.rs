@@ -116,7 +116,7 @@ impl Context {
         &self.gathers
     }
 
-    /// The device as the driver counts it.
+    /// The driver's number of the device.
     pub(crate) fn device(&self) -> CUdevice {
         self.primary.device
     }
@@ -131,8 +131,8 @@ impl Context {
 
     /// Makes the context current to this thread, as every call on it needs.
     ///
-    /// Asked before each, because any other code of the process may have made another one current
-    /// meanwhile. Asking is one load in the driver; setting, done only where the answer is
+    /// Asked before each call, because other code of the process may have made another context
+    /// current meanwhile. Asking is one load in the driver; setting, done only where the answer is
     /// another context, takes several times as long.
     pub(crate) fn bind(&self) -> Answer<&Driver> {
         self.primary.bind()?;
@@ -144,7 +144,7 @@ impl Context {
         self.bind().and_then(call).map_err(|failure| self.error(operation, failure))
     }
 
-    /// Binds, then calls, where nobody can take the error.
+    /// Binds, then calls, where no caller can take the error.
     pub(crate) fn release(&self, operation: &'static str, call: impl FnOnce(&Driver) -> Answer) {
         if let Err(error) = self.call(operation, call) {
             self.driver().report(error);
@@ -209,7 +209,8 @@ impl Context {
     ) -> Result<usize> {
         let mut bytes = 0_u64;
         self.call(operation, |driver| {
-            // SAFETY: every attribute asked for here is a `cuuint64_t`, and the pool is the device's own.
+            // SAFETY: every attribute asked for here is a `cuuint64_t`, and the pool is the
+            // device's own.
             unsafe { driver.mem_pool_get_attribute(self.pool.raw(), attribute, (&raw mut bytes).cast()) }
         })?;
         Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
@@ -224,7 +225,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // Blocks, because it must: releasing the context may cancel what a dropped stream still runs.
+        // Blocks, because it must: releasing the context may cancel what a dropped stream still
+        // runs.
         self.release("close", |driver| {
             // SAFETY: the context is bound.
             unsafe { driver.ctx_synchronize() }
@@ -294,7 +296,8 @@ impl Primary {
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        // Releasing does not make the context not current (cuda.h), and a dead one must not stay so.
+        // Releasing does not make the context not current (cuda.h), and a dead one must not stay
+        // so.
         // SAFETY: no context may be current.
         let unbound = unsafe { self.driver.ctx_set_current(ptr::null_mut()) };
         // SAFETY: retained once by `retain`; everything made from it holds its owner and is gone.

@@ -52,7 +52,8 @@ impl Driver {
         if let Some(driver) = LOADED.get() {
             return Ok(Arc::clone(driver));
         }
-        // SAFETY: loads the driver library, whose initializers are NVIDIA's and may run in any process.
+        // SAFETY: loads the driver library, whose initializers are NVIDIA's and may run in any
+        // process.
         if !unsafe { sys::is_culib_present() } {
             return Err(unavailable("no CUDA driver library (libcuda.so.1, nvcuda.dll) was found"));
         }
@@ -140,9 +141,9 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// `function` and `stream` are of the bound context, the kernel has one parameter, which is at
-    /// `parameter`, and may touch what it then touches, whenever it runs. The driver copies the
-    /// parameter before it returns.
+    /// `function` and `stream` are of the bound context. The kernel has one parameter, which is at
+    /// `parameter`. With it, the kernel may touch what it touches whenever it runs. The driver
+    /// copies the parameter before it returns.
     pub(crate) unsafe fn launch(
         &self,
         stream: sys::CUstream,

@@ -71,8 +71,8 @@ impl CudaEvent {
         self.context.check_driver("elapsed", &to.context)?;
         let mut milliseconds = 0.0;
         let answer = self.context.bind().and_then(|driver| {
-            // SAFETY: the pointer is to a local of the right type; both events are alive, their context is
-            // bound.
+            // SAFETY: the pointer is to a local of the right type; both events are alive, their
+            // context is bound.
             unsafe { driver.event_elapsed_time(&raw mut milliseconds, self.raw(), to.raw()) }
         });
         match answer {

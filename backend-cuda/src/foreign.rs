@@ -60,14 +60,15 @@ impl CudaStream {
     /// The event is there, and of this device or another one of the process.
     pub unsafe fn wait_for_foreign_event(&self, event: CUevent) -> Result<()> {
         self.context().call("wait_for_foreign_event", |driver| {
-            // SAFETY: the event is there, as the caller vouches; the stream is alive, and its context bound.
+            // SAFETY: the event is there, as the caller vouches; the stream is alive, and its
+            // context bound.
             unsafe { driver.stream_wait_event(self.handle(), event, 0) }
         })
     }
 }
 
-// SAFETY: the address space is one for the process, so operations reach what is at the address. A
-// wait for an event, recorded on the one stream, orders what is later on the other (cuda.h,
+// SAFETY: the address space is one for the process, so operations reach the memory at the address.
+// A wait for an event, recorded on the one stream, orders the later work of the other (cuda.h,
 // `cuStreamWaitEvent`).
 unsafe impl ForeignMemory for CudaDevice {
     type Adopted = CudaAdopted;
@@ -101,8 +102,8 @@ unsafe impl ForeignMemory for CudaDevice {
         self.context().check_driver(operation, stream.context())?;
         let (other, event) = (handle(operation, other)?, stream.record()?);
         self.context().call(operation, |driver| {
-            // SAFETY: the stream is there, as whoever named it vouched; the event is alive, and its context
-            // bound.
+            // SAFETY: the stream is there, as whoever named it vouched; the event is alive, and its
+            // context bound.
             unsafe { driver.stream_wait_event(other, event.raw(), 0) }
         })
     }

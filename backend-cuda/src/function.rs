@@ -1,14 +1,14 @@
-//! Functions: PTX text written from the program and the kind of layouts, which the driver compiles
-//! and keeps.
+//! Functions. The program and the kind of layouts decide a PTX text, which the driver compiles; the
+//! compiled kernel is kept.
 //!
 //! | family | takes | idea |
 //! |---|---|---|
 //! | lines | flat arrays, rows, broadcast rows and columns, pixels of a few channels; everything else one by one | a thread computes elements side by side, with accesses of up to 16 bytes |
 //! | tiles | inputs that are fastest along another axis than the result | those go through shared memory |
 //!
-//! [`problem`] brings the operands to few axes, [`lines`] and [`tiles`] choose a
-//! [`class`](class::Class), which with the program decides the text; addresses, extents, strides
-//! and scalars are in the kernel's parameter.
+//! [`problem`] brings the operands to few axes; [`lines`] and [`tiles`] choose a
+//! [`class`](class::Class). Program and class decide the text. Addresses, extents, strides and
+//! scalars are in the kernel's parameter.
 #![allow(unsafe_code)] // vouches for the contract of the trait
 
 mod access;
@@ -44,9 +44,9 @@ use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, gather, memory::CudaB
 use problem::Problem;
 
 // SAFETY: the launches are enqueued on the stream, which runs them in order. They compute every
-// element of the result once: tests run the text thread by thread on random layouts. They read the
-// elements of the inputs and between these, inside the same rows, and write the elements of the
-// result and no other byte.
+// element of the result once: tests run the text thread by thread on random layouts. They read
+// elements of the inputs and gaps inside their rows, and write the elements of the result and no
+// other byte.
 unsafe impl Compute for CudaDevice {
     fn map(&self, stream: &CudaStream, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
         let context = self.context();

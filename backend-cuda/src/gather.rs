@@ -63,7 +63,7 @@ pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, 
     })
 }
 
-/// Notes the last index of each place, and puts the elements of those.
+/// Notes the last index of each place, and puts its element.
 fn last_of_each(
     driver: &Driver,
     stream: sys::CUstream,
@@ -72,7 +72,8 @@ fn last_of_each(
     params: &mut Params,
     len_bytes: usize,
 ) -> Answer {
-    // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that many bytes.
+    // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that many
+    // bytes.
     unsafe { driver.memset_d32_async(params.winners, 0, len_bytes / 4, stream) }?;
     problem.of_indices().parts(params, &mut |params| gathers.launch(driver, stream, LAST_OF_EACH, params))?;
     problem.parts(params, &mut |params| gathers.launch(driver, stream, put(problem.width), params))

@@ -63,8 +63,8 @@ unsafe impl MapHost for CudaDevice {
         let len_bytes = len_bytes.ok_or(Error::Unsupported { backend: BACKEND, operation, capability })?;
         let mut address = 0;
         self.context().call(operation, |driver| {
-            // SAFETY: the pointer is to a local of the right type; the memory is alive and was allocated
-            // mapped.
+            // SAFETY: the pointer is to a local of the right type; the memory is alive and was
+            // allocated mapped.
             unsafe { driver.mem_host_get_device_pointer(&raw mut address, memory.as_ptr().cast(), 0) }
         })?;
         Ok(CudaBuffer::new(self.context(), address, len_bytes))
@@ -102,8 +102,8 @@ unsafe impl RegisterHost for CudaDevice {
         let Some(start) = registration.0 else { return Ok(()) };
         let unregister = || {
             self.context().call("unregister_host", |driver| {
-                // SAFETY: registered by `register_host`, and not unregistered since; nothing in flight uses
-                // the memory.
+                // SAFETY: registered by `register_host`, and not unregistered since; nothing in
+                // flight uses the memory.
                 unsafe { driver.mem_host_unregister(start.raw().cast()) }
             })
         };
@@ -151,8 +151,8 @@ impl CudaManagedBuffer {
         drop(managed_bytes);
         let at = usize::try_from(address).expect("a managed address is one of the host");
         let start: *mut u8 = ptr::with_exposed_provenance_mut(at);
-        // SAFETY: the driver allocated that many bytes for nobody but us; their address is the same on the
-        // host.
+        // SAFETY: the driver allocated that many bytes for nobody but us; their address is the same
+        // on the host.
         unsafe { start.write_bytes(0, len_bytes.get()) };
         Ok(Self { start: Handle::new(start), len_bytes, context: Arc::clone(context) })
     }
@@ -183,7 +183,8 @@ unsafe impl HostBuffer for CudaManagedBuffer {
 impl Drop for CudaManagedBuffer {
     fn drop(&mut self) {
         self.context.release("free_managed", |driver| {
-            // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses it.
+            // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses
+            // it.
             unsafe { driver.mem_free(self.start.raw().addr() as u64) }
         });
         *locked(&self.context.managed_bytes) -= self.len_bytes.get();
@@ -216,7 +217,8 @@ unsafe impl ManagedMemory for CudaDevice {
         self.context().check_driver(operation, stream.context())?;
         let (address, to) = (buffer.address() + bytes.start as u64, self.number(to));
         self.context().call(operation, |driver| {
-            // SAFETY: the bytes lie inside the buffer, which is managed and alive; the stream is alive.
+            // SAFETY: the bytes lie inside the buffer, which is managed and alive; the stream is
+            // alive.
             unsafe { driver.mem_prefetch_async(address, bytes.len(), to, stream.handle()) }
         })
     }

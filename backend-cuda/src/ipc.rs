@@ -76,7 +76,8 @@ impl CudaExportable {
 impl Drop for CudaExportable {
     fn drop(&mut self) {
         self.context.release("free_exportable", |driver| {
-            // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses it.
+            // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses
+            // it.
             unsafe { driver.mem_free(self.address) }
         });
     }
@@ -92,7 +93,8 @@ pub struct CudaOpened {
 impl Drop for CudaOpened {
     fn drop(&mut self) {
         self.context.release("close", |driver| {
-            // SAFETY: opened by `open_memory`, closed once; core drops it only when no operation uses it.
+            // SAFETY: opened by `open_memory`, closed once; core drops it only when no operation
+            // uses it.
             unsafe { driver.ipc_close_mem_handle(self.address) }
         });
     }
@@ -103,7 +105,8 @@ struct OpenedEvent<'a>(sys::CUevent, &'a Driver);
 
 impl Drop for OpenedEvent<'_> {
     fn drop(&mut self) {
-        // SAFETY: opened by `wait_exported`, destroyed once; a wait holds what it captured at the call.
+        // SAFETY: opened by `wait_exported`, destroyed once; a wait holds what it captured at the
+        // call.
         if let Err(failure) = unsafe { self.1.event_destroy(self.0) } {
             self.1.report(self.1.error("wait_exported", failure));
         }
@@ -126,7 +129,8 @@ impl CudaDevice {
         let mut can: c_int = 0;
         self.context().call(operation, |driver| {
             let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE;
-            // SAFETY: the attribute is a boolean, which fits an `int`; any address may be asked about.
+            // SAFETY: the attribute is a boolean, which fits an `int`; any address may be asked
+            // about.
             unsafe { driver.pointer_get_attribute((&raw mut can).cast(), attribute, address) }
         })?;
         Ok(can & 0xff != 0)
@@ -169,7 +173,8 @@ unsafe impl Ipc for CudaDevice {
         })?;
         let mut handle = sys::CUipcMemHandle { reserved: [0; 64] };
         self.context().call(operation, |driver| {
-            // SAFETY: the pointer is to a local of the right type; the address begins an allocation.
+            // SAFETY: the pointer is to a local of the right type; the address begins an
+            // allocation.
             unsafe { driver.ipc_get_mem_handle(&raw mut handle, base) }
         })?;
         Ok(IpcMemory {
@@ -205,7 +210,8 @@ unsafe impl Ipc for CudaDevice {
         let event = stream.record_exported()?;
         let mut handle = sys::CUipcEventHandle { reserved: [0; 64] };
         self.context().call(operation, |driver| {
-            // SAFETY: the pointer is to a local of the right type; the event was made for other processes.
+            // SAFETY: the pointer is to a local of the right type; the event was made for other
+            // processes.
             unsafe { driver.ipc_get_event_handle(&raw mut handle, event.raw()) }
         })?;
         Ok((event, IpcToken(handle.reserved.map(|byte| byte.to_ne_bytes()[0]))))

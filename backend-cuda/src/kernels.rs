@@ -59,8 +59,8 @@ impl<M: Ord, F: Ord> Loaded<M, F> {
             }
         };
         let mut found = ptr::null_mut();
-        // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
-        // local.
+        // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to
+        // a local.
         unsafe { driver.module_get_function(&raw mut found, module.raw(), name.as_ptr()) }?;
         self.functions.insert(function, Handle::new(found));
         Ok(Handle::new(found))
@@ -92,8 +92,8 @@ impl Kernels {
     }
 
     /// Carries out `plan` on `stream`, whose context is bound. Does not synchronize. `overlap`:
-    /// launches may begin while the one before them in the stream works, which is this crate's or
-    /// waited for all before it. `chosen`: of the stream's last copies.
+    /// launches may begin while the one in front of them works; that one is this crate's, or waited
+    /// for all before it. `chosen`: the launches of the stream's last copies.
     pub(crate) fn copy(
         &self,
         driver: &Driver,
@@ -173,9 +173,9 @@ impl Kernels {
             };
         }
         let sizes = [launch.grid, launch.threads, launch.shared_bytes];
-        // SAFETY: the kernel has one parameter, of the size of the block; it touches the bytes of the
-        // plans that the launch was made from, and reads between them; stream and function are of one
-        // context.
+        // SAFETY: the kernel has one parameter, of the size of the block; it touches the bytes of
+        // the plans that the launch was made from, and reads between them; stream and function are
+        // of one context.
         unsafe { driver.launch(stream, function.raw(), sizes, params) }
     }
 }

@@ -27,7 +27,7 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// The number of parameters and of numbers among them that need no memory of the heap.
+/// Most parameters, and most numbers among them, that need no memory of the heap.
 const INLINE: usize = 24;
 
 // SAFETY: the launch is enqueued on the stream, which runs its work in order. The entry is given
@@ -79,10 +79,10 @@ fn enqueue(
     attributes.extend(grid.is_cooperative().then_some(LaunchAttribute::COOPERATIVE));
     attributes.extend(grid.cluster_blocks().map(LaunchAttribute::cluster));
     if attributes.is_empty() {
-        // SAFETY: the parameters are as many, and as large, as the entry's, as far as the driver tells, and
-        // otherwise as the declaration vouches; the driver copies them before it returns. Stream
-        // and function are of one context, and the function stays loaded until the context is
-        // closed.
+        // SAFETY: the parameters are as many, and as large, as the entry's, as far as the driver
+        // tells, and otherwise as the declaration vouches; the driver copies them before it
+        // returns. Stream and function are of one context, and the function stays loaded until the
+        // context is closed.
         return unsafe {
             driver.launch_kernel(
                 kernel.function(),

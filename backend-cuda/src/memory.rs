@@ -103,7 +103,8 @@ unsafe impl HostBuffer for CudaHostBuffer {
 impl Drop for CudaHostBuffer {
     fn drop(&mut self) {
         self.context.release("free_host", |driver| {
-            // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses it.
+            // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses
+            // it.
             unsafe { driver.mem_free_host(self.start.raw().cast()) }
         });
     }

@@ -43,10 +43,10 @@ impl Peers {
 }
 
 impl Context {
-    /// Lets kernels and copies of this context into the memory of another: what the driver
-    /// allocates there by itself, and what comes from the pool, which has a list of its own of
-    /// who may (CUDA C++ Programming Guide, "Stream Ordered Memory Allocator", "Peer Access").
-    /// What one of the two calls did stays if the other fails, and harms nobody.
+    /// Lets kernels and copies of this context reach the memory of another: what the driver
+    /// allocates there by itself, and what comes from the pool, which keeps a list of its own (CUDA
+    /// C++ Programming Guide, "Stream Ordered Memory Allocator", "Peer Access"). If one of the two
+    /// calls fails, the effect of the other stays, and harms nobody.
     fn reach_into(&self, peer: &Arc<Self>) -> Result<()> {
         let operation = "enable_peer_access";
         self.call(operation, |driver| {
@@ -58,7 +58,8 @@ impl Context {
         })?;
         let access = MemAccess::read_write(self.device());
         self.call(operation, |driver| {
-            // SAFETY: the pool is the other device's own; the pointer is to one local of the right type.
+            // SAFETY: the pool is the other device's own; the pointer is to one local of the right
+            // type.
             unsafe { driver.mem_pool_set_access(peer.pool().raw(), &raw const access, 1) }
         })?;
         self.peers.insert(peer);
@@ -68,7 +69,8 @@ impl Context {
     fn can_reach(&self, peer: &Self) -> Result<bool> {
         let mut can: c_int = 0;
         self.call("can_access_peer", |driver| {
-            // SAFETY: the pointer is to a local of the right type; both devices were named by the driver.
+            // SAFETY: the pointer is to a local of the right type; both devices were named by the
+            // driver.
             unsafe { driver.device_can_access_peer(&raw mut can, self.device(), peer.device()) }
         })?;
         Ok(can != 0)
@@ -109,8 +111,8 @@ unsafe impl PeerAccess for CudaDevice {
         let to = dst.address() + plan.dst_offset_bytes() as u64;
         let from = src.address() + plan.src_offset_bytes() as u64;
         stream.enqueue("copy_from_peer", |driver, raw| {
-            // SAFETY: core made the plan for these buffers, alive in stream order, each of the context named
-            // with it.
+            // SAFETY: core made the plan for these buffers, alive in stream order, each of the
+            // context named with it.
             unsafe {
                 driver.memcpy_peer_async(
                     to,

@@ -9,7 +9,7 @@ use devarray::{
 use crate::{context::Context, device::CudaDevice, driver::sys::CUmemPool_attribute};
 
 impl Context {
-    /// Gives what the pool caches back to the device, until it holds no more than so much.
+    /// Gives cached memory back to the device, until the pool holds at most `keep_bytes`.
     pub(crate) fn trim_to(&self, operation: &'static str, keep_bytes: usize) -> Result<()> {
         self.call(operation, |driver| {
             // SAFETY: the pool is the device's own; trimming takes nothing that is allocated.
@@ -48,7 +48,8 @@ impl PoolControl for CudaDevice {
     fn reset_pool_peaks(&self) -> Result<()> {
         let operation = "reset_pool_peaks";
         self.check(operation, Capability::MemoryPool)?;
-        // Only 0 may be written, which means what is current (cuda.h, `cuMemPoolSetAttribute`).
+        // Only 0 may be written: the mark is then what is in use now (cuda.h,
+        // `cuMemPoolSetAttribute`).
         self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)?;
         self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0)
     }

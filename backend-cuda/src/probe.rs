@@ -29,7 +29,8 @@ const OLDEST_GENERATION: (c_int, c_int) = (7, 0);
 ///
 /// # Errors
 ///
-/// [`Error::Unavailable`]: no driver library, a driver too old, or no device. Never panics without a driver.
+/// [`Error::Unavailable`]: no driver library, a driver too old, or no device. Never panics without
+/// a driver.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
     Driver::load()?.devices()
 }
@@ -39,8 +40,8 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`]: the driver lacks a function, is too old, does not start, or has no device.
-    /// [`Error::Driver`]: it could not describe a device.
+    /// [`Error::Unavailable`]: the driver lacks a function, is too old, does not start, or has no
+    /// device. [`Error::Driver`]: it could not describe a device.
     pub fn devices(&self) -> Result<Vec<DeviceInfo>> {
         (0..self.start()?).map(|ordinal| Ok(self.find(ordinal)?.info)).collect()
     }
@@ -82,8 +83,8 @@ impl Driver {
         unsafe { self.device_get(&raw mut device, number) }
             .map_err(|failure| self.error("describe device", failure))?;
         let mut name: [c_char; 256] = [0; 256];
-        // SAFETY: the buffer has the length given with it, and the driver ends the name with a zero inside
-        // it.
+        // SAFETY: the buffer has the length given with it, and the driver ends the name with a zero
+        // inside it.
         unsafe { self.device_get_name(name.as_mut_ptr(), 256, device) }
             .map_err(|failure| self.error("describe device", failure))?;
         name[255] = 0;

@@ -92,12 +92,12 @@ impl CudaStream {
     /// The driver's handle, for code outside this library. It dies with the stream.
     ///
     /// From then on strided copies of this stream begin only when all before them is done, which
-    /// costs each a microsecond or two. Until then one begins while the one in front still
-    /// works, and its kernel waits for that before it touches memory; but it waits
-    /// for the launch directly in front only, and a kernel of other code there may have been told
-    /// not to wait for what is before itself (CUDA C++ Programming Guide, "Programmatic
-    /// Dependent Launch"). The other way round, a kernel of other code that is launched so
-    /// behind a copy may begin before that is done, and has to wait itself, as the guide says.
+    /// costs each a microsecond or two. Until then a copy begins while the launch in front of it
+    /// still works, and its kernel waits for that launch before it touches memory. It waits for no
+    /// earlier launch, and a kernel of other code in front of it may not have waited for those
+    /// either (CUDA C++ Programming Guide, "Programmatic Dependent Launch"). A kernel of other code
+    /// that is launched in this way behind a copy may begin before the copy is done, and has to
+    /// wait itself, as the guide says.
     #[must_use]
     pub fn raw(&self) -> sys::CUstream {
         locked(&self.raw.strided).shared = true;
@@ -109,7 +109,7 @@ impl CudaStream {
         self.raw.raw()
     }
 
-    /// The same, to compute a function, with the last ones.
+    /// The same, to compute a function; with the last functions of the stream.
     pub(crate) fn computing(&self) -> (sys::CUstream, MutexGuard<'_, Recent>) {
         self.raw.computes.store(true, Relaxed);
         (self.raw.raw(), locked(&self.raw.recent))
@@ -162,7 +162,8 @@ impl CudaStream {
         let mut address = 0;
         let driver = self.context().bind()?;
         let pool = self.context().pool().raw();
-        // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound context.
+        // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound
+        // context.
         unsafe { driver.mem_alloc_from_pool_async(&raw mut address, len_bytes.get(), pool, self.handle()) }?;
         Ok(address)
     }
@@ -197,8 +198,8 @@ unsafe impl Stream for CudaStream {
     fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
         let buffer = op.into_buffer();
         self.context().call("free", |driver| {
-            // SAFETY: the address is of an allocation, freed once, and everything that uses it is ordered
-            // before.
+            // SAFETY: the address is of an allocation, freed once, and everything that uses it is
+            // ordered before.
             unsafe { driver.mem_free_async(buffer.address(), self.handle()) }
         })
     }
@@ -223,8 +224,8 @@ unsafe impl Stream for CudaStream {
     fn upload(&self, op: &UploadOp<'_, CudaBuffer>) -> Result<()> {
         let dst = op.dst().address() + op.dst_range_bytes().start as u64;
         self.enqueue("upload", |driver, stream| {
-            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers
-            // this.
+            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that
+            // covers this.
             unsafe { driver.memcpy_htod_async(dst, op.src().cast(), op.len_bytes(), stream) }
         })
     }
@@ -232,8 +233,8 @@ unsafe impl Stream for CudaStream {
     fn download(&self, op: &DownloadOp<'_, CudaBuffer>) -> Result<()> {
         let src = op.src().address() + op.src_range_bytes().start as u64;
         self.enqueue("download", |driver, stream| {
-            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that covers
-            // this.
+            // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that
+            // covers this.
             unsafe { driver.memcpy_dtoh_async(op.dst().cast(), src, op.len_bytes(), stream) }
         })
     }

@@ -42,8 +42,8 @@ impl CudaModule {
 impl Drop for CudaModule {
     fn drop(&mut self) {
         self.context.release("unload_module", |driver| {
-            // SAFETY: loaded by `load_module`, unloaded once; core drops it only when no operation of its own
-            // uses it.
+            // SAFETY: loaded by `load_module`, unloaded once; core drops it only when no operation
+            // of its own uses it.
             unsafe { driver.module_unload(self.raw()) }
         });
     }
@@ -62,8 +62,8 @@ unsafe impl DeviceSymbols for CudaDevice {
         let start = if is_binary { image.as_ptr() } else { text.as_ptr().cast() };
         let mut raw = ptr::null_mut();
         self.context().call(operation, |driver| {
-            // SAFETY: the pointer is to a local of the right type; the image is whole, as the caller vouches,
-            // or ends with a zero.
+            // SAFETY: the pointer is to a local of the right type; the image is whole, as the
+            // caller vouches, or ends with a zero.
             unsafe { driver.module_load_data(&raw mut raw, start.cast()) }
         })?;
         Ok(CudaModule { raw: Handle::new(raw), context: Arc::clone(self.context()) })
@@ -75,8 +75,8 @@ unsafe impl DeviceSymbols for CudaDevice {
         let name = self.text(operation, name.as_bytes())?;
         let driver = self.context().bind().map_err(|failure| self.context().error(operation, failure))?;
         let (mut address, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context bound;
-        // the name ends with a zero.
+        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context
+        // bound; the name ends with a zero.
         unsafe {
             driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
         }

@@ -1,8 +1,9 @@
 //! Proves on a real device what the fake driver cannot: that the kernels, the driver's copies and
 //! the order of streams do what the backend relies on.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test
-//! hardware -- --ignored`. Without a device they then fail; none is skipped.
+//! Needs a CUDA device, so each test is ignored by default:
+//! `cargo test -p devarray-cuda --test hardware -- --ignored`. Without a device they then fail;
+//! none is skipped.
 #![allow(unsafe_code)] // holds a stream shut by a host function
 #![expect(clippy::unwrap_used, reason = "tests")]
 

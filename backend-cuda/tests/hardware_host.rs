@@ -2,8 +2,9 @@
 //! where its documentation is silent: ranges that share a page, copies that leave a pinned range.
 //!
 //! Needs a CUDA device, so each test is ignored by default; one at a time, since some ask what the
-//! whole process uses: `cargo test -p devarray-cuda --test card -- --ignored hardware_host::
-//! --test-threads=1`. Without a device they fail; none is skipped.
+//! whole process uses:
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware_host:: --test-threads=1`. Without
+//! a device they fail; none is skipped.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../core/tests/host_kinds/laws.rs"]

@@ -2,9 +2,9 @@
 //! another process is the same memory here, that two devices reach each other's memory in order,
 //! and what the driver says of devices.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test
-//! hardware_interop -- --ignored`. Without a device they then fail; none is skipped. The test of
-//! two devices needs two.
+//! Needs a CUDA device, so each test is ignored by default:
+//! `cargo test -p devarray-cuda --test hardware_interop -- --ignored`. Without a device they then
+//! fail; none is skipped. The test of two devices needs two.
 #![allow(unsafe_code)] // stands for other code, and for another process
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -296,8 +296,8 @@ fn constants_are_written_in_the_order_of_streams() {
 
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
     let mut kernel = std::ptr::null_mut();
-    // SAFETY: the pointer is to a local of the right type; the module is loaded; the name ends with a
-    // zero.
+    // SAFETY: the pointer is to a local of the right type; the module is loaded; the name ends with
+    // a zero.
     unsafe { driver.module_get_function(&raw mut kernel, module.raw().raw(), c"read_scale".as_ptr()) }
         .unwrap();
     let mut scale = module.symbol::<u32>("scale").unwrap();
@@ -315,8 +315,8 @@ fn constants_are_written_in_the_order_of_streams() {
             .enqueue(|stream| {
                 let null = std::ptr::null_mut();
                 let mut arguments = [(&raw mut address).cast()];
-                // SAFETY: the kernel takes one address, which it writes four bytes to, and reads the
-                // variable: both are declared.
+                // SAFETY: the kernel takes one address, which it writes four bytes to, and reads
+                // the variable: both are declared.
                 let launched = unsafe {
                     driver.launch_kernel(
                         kernel,

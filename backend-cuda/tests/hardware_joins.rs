@@ -1,9 +1,9 @@
 //! Proves on a real device that joins and paddings of any element size and layout move the right
 //! bytes and no others.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test
-//! hardware_joins -- --ignored --nocapture --test-threads=1`. Also what the sanitizers run:
-//! `compute-sanitizer <this binary> random --ignored`.
+//! Needs a CUDA device, so each test is ignored by default:
+//! `cargo test -p devarray-cuda --test hardware_joins -- --ignored --nocapture --test-threads=1`.
+//! Also what the sanitizers run: `compute-sanitizer <this binary> random --ignored`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "common/joins.rs"]

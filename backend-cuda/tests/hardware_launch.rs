@@ -285,8 +285,8 @@ fn a_launch_costs_little_more_than_the_drivers() {
     let driver: &Driver = device.driver();
     let (mut module, mut function) = (ptr::null_mut(), ptr::null_mut());
     let text = CString::new(LAWS).unwrap();
-    // SAFETY: the text ends with a zero; the pointer is to a local; the context is bound by the launch
-    // above.
+    // SAFETY: the text ends with a zero; the pointer is to a local; the context is bound by the
+    // launch above.
     unsafe { driver.module_load_data(&raw mut module, text.as_ptr().cast()) }.unwrap();
     // SAFETY: as above.
     unsafe { driver.module_get_function(&raw mut function, module, c"scale".as_ptr()) }.unwrap();

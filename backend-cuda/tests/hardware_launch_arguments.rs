@@ -72,7 +72,8 @@ devarray::kernel! {
         a: u8, b: u16, c: u32, d: u64, e: u64, f: u64, g: u64, h: u64, i: u64, j: u64, k: u64, l: u64,
         dense: In<f32, Dense<2>>, strided: In<u16, Strided<2>>, to: Out<u64>,
     );
-    // SAFETY: one thread writes the four elements that `to` has, and reads the last of `bytes` if there is one.
+    // SAFETY: one thread writes the four elements that `to` has, and reads the last of `bytes` if
+    // there is one.
     image = unsafe { Image::ptx(MANY, "many") };
     launch { has_len(to, 4)?; Grid::new([1, 1, 1], [1, 1, 1]) }
     host {

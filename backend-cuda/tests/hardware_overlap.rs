@@ -2,8 +2,9 @@
 //! and that they would not if the kernels did not wait.
 //!
 //! Launches overlap on generation 9; on others the same chains hold, waits or not. Needs a CUDA
-//! device, so each test is ignored by default: `cargo test -p devarray-cuda --test card
-//! -- --ignored --test-threads=1`. Without one they fail; none is skipped.
+//! device, so each test is ignored by default:
+//! `cargo test -p devarray-cuda --test card -- --ignored --test-threads=1`. Without one they fail;
+//! none is skipped.
 #![allow(unsafe_code)] // takes the wait out of the kernels; opens unchecked streams for the twin that must fail
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -30,16 +31,16 @@ const NOTHING: u64 = 0x7918;
 unsafe extern "C" fn load_without_waits(module: *mut CUmodule, image: *const c_void) -> i32 {
     let load = REAL.get().unwrap().module_load_data.unwrap();
     let word = |at: usize| {
-        // SAFETY: an image has a header of 64 bytes at least, or text as long; what the header says is
-        // there.
+        // SAFETY: an image has a header of 64 bytes at least, or text as long; what the header says
+        // is there.
         unsafe { image.cast::<u64>().wrapping_add(at).read_unaligned() }
     };
     if word(0).to_le_bytes()[..4] != *b"\x7fELF" {
         // SAFETY: passed on.
         return unsafe { load(module, image) };
     }
-    // A table of segments and one of sections end the file: their offsets, and the lengths and numbers
-    // of their entries.
+    // A table of segments and one of sections end the file: their offsets, and the lengths and
+    // numbers of their entries.
     let number = |at: usize| {
         usize::from(u16::from_le_bytes([0, 1].map(|k| word((at + k) / 8).to_le_bytes()[(at + k) % 8])))
     };
@@ -63,8 +64,8 @@ fn device(waiting: bool) -> CudaDevice {
     REAL.get_or_init(|| *driver.table());
     let mut table = *driver.table();
     table.module_load_data = Some(load_without_waits);
-    // SAFETY: the driver's own functions, but that copies are not ordered: every access stays inside
-    // live arrays.
+    // SAFETY: the driver's own functions, but that copies are not ordered: every access stays
+    // inside live arrays.
     let driver: Arc<Driver> = unsafe { Driver::new(table) };
     CudaDevice::open_with(&driver, 0).expect("a CUDA device is needed")
 }
@@ -193,8 +194,8 @@ fn an_edge_between_launches_is_kept(tracked: bool) -> bool {
         if tracked {
             return context.stream().unwrap();
         }
-        // SAFETY: deliberately unordered; every access stays inside live arrays, so only the bytes come out
-        // wrong.
+        // SAFETY: deliberately unordered; every access stays inside live arrays, so only the bytes
+        // come out wrong.
         unsafe { context.unchecked_stream().unwrap() }
     });
     let large = [0, 1].map(|k| Array::full(&setup, &[128 << 20], k).unwrap());

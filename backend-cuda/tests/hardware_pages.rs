@@ -3,8 +3,9 @@
 //! time.
 //!
 //! Needs a CUDA device, so it is ignored by default; run it alone, since a failure is one of the
-//! whole process: `cargo test --release -p devarray-cuda --test card -- --ignored hardware_pages::
-//! --nocapture`. Without a device it fails.
+//! whole process:
+//! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_pages:: --nocapture`.
+//! Without a device it fails.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../core/tests/host_kinds/shared_pages.rs"]
@@ -31,8 +32,8 @@ fn neighbours_in_a_page_end_while_others_copy() {
              {ended} were ended"
         );
         assert!(short > 0, "no neighbour ended meanwhile");
-        // A range that the driver refuses, as if it were registered already, is copied as it is: none of
-        // these overlaps another.
+        // A range that the driver refuses, as if it were registered already, is copied as it is:
+        // none of these overlaps another.
         assert_eq!(registered, ended, "the driver takes ranges byte by byte, and so all of them");
     }
     assert_eq!(context.device().take_errors(), []);

@@ -1,10 +1,10 @@
 //! Proves on a real device that reductions and running forms give the bits that core's interpreter
 //! gives, and shows how fast.
 //!
-//! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_reductions:: --nocapture
-//! --test-threads 1`. `CASES` and `FIRST` set how many random reductions are computed, and the
-//! first one's number; `SPEED` selects the timed cases whose names contain it.
+//! Needs a CUDA device, so each test is ignored by default: `cargo test --release -p devarray-cuda
+//! --test card -- --ignored hardware_reductions:: --nocapture --test-threads 1`. `CASES` and
+//! `FIRST` set how many random reductions are computed, and the first one's number; `SPEED` selects
+//! the timed cases whose names contain it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "common/reductions.rs"]

@@ -1,8 +1,9 @@
 //! Proves on a real device that copies of every size and alignment move the right bytes and no
 //! others, whichever kernel they take; and that kernels are there soon.
 //!
-//! Needs a CUDA device, so each test is ignored by default: `cargo test -p devarray-cuda --test
-//! hardware_tiles -- --ignored --nocapture --test-threads=1`. Also what the sanitizers run:
+//! Needs a CUDA device, so each test is ignored by default:
+//! `cargo test -p devarray-cuda --test hardware_tiles -- --ignored --nocapture --test-threads=1`.
+//! Also what the sanitizers run:
 //! `compute-sanitizer --tool racecheck <this binary> sizes --ignored`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -42,9 +43,9 @@ fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> P
     }
 }
 
-/// Shapes for each kernel, of about so many bytes: even and odd, rows of multiples of 8 and 4
-/// bytes, short runs, several axes a run, three a pixel, rows so few that runs go on along them,
-/// rows so short that they end before the run's axis.
+/// Shapes for each kernel, of about `len_bytes`: even and odd, rows of multiples of 8 and 4 bytes,
+/// short runs, several axes a run, three a pixel, so few rows that runs go on along them, and rows
+/// so short that they end before the run's axis.
 fn pairs(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8, 16] {
@@ -65,7 +66,7 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Shapes of at least so many bytes whose runs begin within sectors of memory: at multiples of 16
+/// Shapes of at least `len_bytes` whose runs begin within sectors of memory: at multiples of 16
 /// bytes and, of one byte each, of 8 and 4, in words; not in words; where all runs of a tile begin
 /// at the same place of theirs; and anywhere, in matrices of few columns.
 fn split_sectors(len_bytes: usize) -> Vec<Pair> {
@@ -90,7 +91,8 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     for item_bytes in [1_usize, 2, 4, 8] {
         let cells = len_bytes / item_bytes;
         let edge = (1..).find(|edge| edge * edge * edge >= cells).unwrap();
-        // Ends at multiples of 8 bytes and of 4, runs over them of 16 each; of 8 and of 4 each; anywhere.
+        // Ends at multiples of 8 bytes and of 4, runs over them of 16 each; of 8 and of 4 each;
+        // anywhere.
         let even = edge.next_multiple_of(16);
         let shapes = [
             [even + 8 / item_bytes.min(4), even + 8 / item_bytes.min(4), even + 8],
@@ -113,8 +115,8 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Matrices whose rows are all in a tile, of at least so many bytes: few rows and many, which
-/// spread over banks or are rotated, one matrix and several that follow each other, columns or rows
+/// Matrices whose rows are all in a tile, of at least `len_bytes`: few rows and many, which spread
+/// over banks or are rotated, one matrix and several that follow each other, columns or rows
 /// backwards.
 fn all_rows(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
@@ -158,8 +160,8 @@ fn whole_lines(len_bytes: usize) -> Vec<Pair> {
     [1, 2, 4, 8, 16].into_iter().flat_map(of_width).collect()
 }
 
-/// Rows of few bytes that change places, in one group and in several, of about this many bytes; whole
-/// and cut off on both sides.
+/// Rows of few bytes that change places, in one group and in several, of about this many bytes;
+/// whole and cut off on both sides.
 fn rows_that_change_places(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1, 2, 4, 8] {

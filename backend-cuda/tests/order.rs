@@ -44,8 +44,8 @@ impl Bench {
         if tracked {
             return self.context.stream().unwrap();
         }
-        // SAFETY: deliberately unordered; every access stays inside live arrays, so only the bytes come out
-        // wrong.
+        // SAFETY: deliberately unordered; every access stays inside live arrays, so only the bytes
+        // come out wrong.
         unsafe { self.context.unchecked_stream().unwrap() }
     }
 }

@@ -13,12 +13,13 @@ const LOAD: Load = Load { bytes: 256 << 20, copies: 100 };
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn hardware_answers_what_the_simulator_can() {
-    // Profiles that fit what was seen so far; those of other code's stream 0 have nothing to do with
-    // this library.
+    // Profiles that fit what was seen so far; those of other code's stream 0 have nothing to do
+    // with this library.
     let mut fits: Vec<&str> = vec!["strict", "cuda12-discrete", "coherent-host"];
     let named = std::env::var("DEVARRAY_PROBES").unwrap_or_default();
     for probe in all().iter().filter(|probe| probe.name.contains(&named)) {
-        // The driver's context, which takes longest to make, is made once a probe and not once an answer.
+        // The driver's context, which takes longest to make, is made once a probe and not once an
+        // answer.
         let _kept = CudaDevice::open(0).unwrap();
         let mut answers = BTreeMap::<_, usize>::new();
         for _ in 0..5 {

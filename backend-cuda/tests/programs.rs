@@ -16,7 +16,7 @@ use devarray_mock::{
     program::{Program, Unjudged},
 };
 
-/// Programs of one search: so many have one seed.
+/// Programs of one search; all of them share one seed.
 const BLOCK: u64 = 250;
 
 fn number(variable: &str, otherwise: u64) -> u64 {

@@ -105,14 +105,14 @@ impl fmt::Debug for Operation {
     }
 }
 
-/// The first line of what [`Display`](fmt::Display) tells.
+/// The first line of [`Display`](fmt::Display).
 impl fmt::Debug for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Finding({})", head(&self.to_string()))
     }
 }
 
-/// How much of what; [`Display`](fmt::Display) tells all.
+/// How many of each thing; [`Display`](fmt::Display) tells all.
 impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let alive = [

@@ -128,7 +128,7 @@ impl Builder {
         self
     }
 
-    /// Whether what is right and yet slow or needless is looked for, and told in
+    /// Whether to look for uses that are right, yet slow or needless, and to list them in
     /// [`Report::lints`](crate::Report::lints). Off unless told.
     pub fn lints(mut self, lints: bool) -> Self {
         self.lints = lints;

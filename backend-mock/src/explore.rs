@@ -181,7 +181,7 @@ impl Explore {
         self
     }
 
-    /// Runs the program under each schedule: how many runs there were.
+    /// Runs the program under each schedule. Returns how many runs there were.
     ///
     /// # Errors
     ///

@@ -79,7 +79,7 @@ pub struct Fired {
 /// Faults of plans that are kept: whoever plans more has enough to read.
 const MOST_FIRED: usize = 1000;
 
-/// A site takes part in a run of `buggify` once in so many times.
+/// One site in this many takes part in a run of `buggify`.
 const ARMED_ONE_IN: usize = 4;
 
 /// The failures that are planned. Every call asks here, once.
@@ -109,7 +109,7 @@ impl Faults {
         self.next.is_empty() && self.plan.rules.is_empty()
     }
 
-    /// What happens to a call that is no wait, which asked for so many bytes if it allocates.
+    /// What happens to a call that is no wait. `len_bytes`: what it asks for, if it allocates.
     pub(crate) fn call(&mut self, site: Site, len_bytes: usize, chooser: &mut Chooser) -> Fate {
         let planned = self.planned(site, chooser);
         if let Some(error) = self.take(site).and_then(Fault::into_error) {

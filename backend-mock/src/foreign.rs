@@ -50,8 +50,8 @@ unsafe fn lend(engine: &mut Engine, host: Range<u64>) -> Result<(BufferId, u64, 
     let place = usize::try_from(host.end - host.start).ok().zip(usize::try_from(host.start).ok());
     let start = place.and_then(|(_, start)| NonNull::new(ptr::with_exposed_provenance_mut(start)));
     let ((len_bytes, _), start) = place.zip(start).ok_or("no such memory")?;
-    // SAFETY: passed on to the caller; core keeps the host's side of an order with operations as for
-    // all adopted memory.
+    // SAFETY: passed on to the caller; core keeps the host's side of an order with operations as
+    // for all adopted memory.
     let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes) });
     let reserved = engine.lend(bytes, Location::caller()).ok_or("no address is left")?;
     engine.begin_lent(reserved.buffer);
@@ -64,8 +64,8 @@ const FIRST_NAME: u64 = 3;
 /// The host's side of device memory, for whoever plays other code on the host: it reads and writes
 /// in place, and is judged.
 impl MockDevice {
-    /// The address on the host of what is at an address of the device; none if that is no memory of
-    /// the device. Memory of the host that was adopted is where it was.
+    /// The address on the host for an address of the device; none if that is no memory of the
+    /// device. Adopted memory of the host is where it was.
     #[must_use]
     pub fn host_address(&self, address: u64) -> Option<u64> {
         let engine = self.shared().engine();
@@ -73,7 +73,7 @@ impl MockDevice {
     }
 
     /// Declares that the host reads these elements in place from now on, and writes them if that is
-    /// what is declared.
+    /// declared.
     ///
     /// Work that conflicts and that the host has not waited for is a finding, DA02 or DA03. Does
     /// not synchronize: who lends memory to code on the host waits before.

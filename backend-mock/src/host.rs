@@ -56,8 +56,8 @@ impl MockHostBuffer {
         let number = engine.open_host_buffer(addresses, kind, location);
         let mut buffer = Self { shared: Arc::clone(shared), start, layout, number, kind, place: None };
         if kind.is_in_place() {
-            // SAFETY: `drop` takes the place back before it frees the memory; core keeps the host from it
-            // while operations use it.
+            // SAFETY: `drop` takes the place back before it frees the memory; core keeps the host
+            // from it while operations use it.
             let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes.get()) });
             buffer.place = engine.lend(bytes, location);
         }
@@ -103,11 +103,11 @@ impl Drop for MockHostBuffer {
         }
         let is_unused = engine.close_host_buffer(self.number, &self.addresses(), Location::caller());
         drop(engine);
-        // What an operation in flight still uses is a mistake, which was found: it is leaked, so that
-        // whoever made it can be told.
+        // What an operation in flight still uses is a mistake, which was found: it is leaked, so
+        // that whoever made it can be told.
         if is_unused {
-            // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. No operation
-            // in flight uses the memory.
+            // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. No
+            // operation in flight uses the memory.
             unsafe { dealloc(self.start.as_ptr(), self.layout) }
         }
     }
@@ -185,8 +185,8 @@ impl HostRange {
     pub(crate) unsafe fn read(&self, offset_bytes: usize, into: &mut [u8]) {
         // SAFETY: inside the memory of the operation, as the caller promises.
         let from = unsafe { self.start.add(offset_bytes) };
-        // SAFETY: the operation promises that the bytes are valid while it is in flight; device memory,
-        // which `into` is part of, is the engine's own allocation.
+        // SAFETY: the operation promises that the bytes are valid while it is in flight; device
+        // memory, which `into` is part of, is the engine's own allocation.
         unsafe { from.copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) }
     }
 
@@ -199,8 +199,8 @@ impl HostRange {
     pub(crate) unsafe fn write(&self, offset_bytes: usize, from: &[u8]) {
         // SAFETY: inside the memory of the operation, as the caller promises.
         let to = unsafe { self.start.add(offset_bytes) };
-        // SAFETY: the operation promises that the bytes are valid and nobody else's while it is in flight;
-        // device memory, which `from` is part of, is the engine's own allocation.
+        // SAFETY: the operation promises that the bytes are valid and nobody else's while it is in
+        // flight; device memory, which `from` is part of, is the engine's own allocation.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) }
     }
 
@@ -214,8 +214,8 @@ impl HostRange {
         repeat(&mut block, &poison.bytes(), 0);
         for offset_bytes in (0..self.len_bytes).step_by(block.len()) {
             let len_bytes = block.len().min(self.len_bytes - offset_bytes);
-            // SAFETY: inside the memory, as the length of the last piece is cut to it; the rest is the
-            // caller's promise.
+            // SAFETY: inside the memory, as the length of the last piece is cut to it; the rest is
+            // the caller's promise.
             unsafe { self.write(offset_bytes, &block[..len_bytes]) }
         }
     }

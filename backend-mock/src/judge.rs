@@ -1,8 +1,8 @@
-//! The verdict: whether what was enqueued is right under every schedule, not only under the one
-//! that ran.
+//! The verdict: whether the operations issued are right under every schedule, not only under the
+//! one that happens to run.
 //!
-//! Each operation is judged once, when it is enqueued, from its bytes and from what is ordered
-//! before it. Order comes from these edges and no others:
+//! Each operation is judged once, when it is enqueued, from its bytes and from the operations
+//! ordered before it. Order comes from these edges and no others:
 //!
 //! - operations of one stream, in the order they were enqueued;
 //! - a record takes a snapshot of its stream, and a wait joins the snapshot that the event held at
@@ -12,8 +12,8 @@
 //! - an operation of the legacy default stream, which only other code has, is after all that
 //!   blocking streams were given, and before all that they will be.
 //!
-//! What a [profile](crate::Profile) adds is asked only about what is wrong without it:
-//! `profile_clocks` has it.
+//! Edges that a [profile](crate::Profile) adds are looked at only for conflicts that remain without
+//! them: `profile_clocks` has them.
 //!
 //! For one operation, in this order, stopping at the first that is wrong:
 //!
@@ -25,8 +25,8 @@
 //! 4. source and destination share a byte;
 //! 5. a download reads bytes that were never given a value. Copies carry that flag along.
 //!
-//! Nothing here knows which operations have run. The engine that runs them knows nothing of what is
-//! here.
+//! Nothing here knows which operations have run, and the engine that runs them knows nothing of
+//! this.
 
 mod access_lists;
 mod bytes;
@@ -121,7 +121,7 @@ impl Judge {
         self.profile_clocks.set_blocking(lane, blocking);
     }
 
-    /// The next operation is of such a stream.
+    /// Sets how the next operation is ordered with those of blocking streams.
     pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
         self.barrier = barrier;
     }
@@ -233,12 +233,12 @@ impl Judge {
         }
     }
 
-    /// What was issued so far is no part of what findings draw from now on.
+    /// Findings from now on draw nothing that was issued so far.
     pub(crate) fn begin_program(&mut self) {
         self.history.clear();
     }
 
-    /// The finding, with its class, and with what was issued around it drawn.
+    /// The finding, with its class and a drawing of the operations around it.
     pub(crate) fn drawn(&self, finding: Finding) -> Finding {
         let finding = finding.classed();
         Finding { timeline: self.history.draw(&finding), ..finding }

@@ -16,7 +16,7 @@ use crate::{
     stream::MockStream,
 };
 
-/// Properties of a device with this number and so much memory: small, made up, and the same in
+/// Properties of a device with this number and this much memory: small, made up, and the same in
 /// every run.
 pub(crate) fn properties(ordinal: usize, memory_bytes: usize) -> DeviceProperties {
     let mut properties = DeviceProperties::default();

@@ -9,9 +9,9 @@ pub use set::ProfileSet;
 /// What a machine does beyond what CUDA's documentation promises: a set of [rules](Rules) with a
 /// name.
 ///
-/// Whatever the profile, an operation is judged by what is promised. What is wrong by that, and
-/// right by the rules of the profile, is no finding on a device of this profile. On one whose rules
-/// do not order it, it is a finding of class [`May`](crate::Class::May) that
+/// Whatever the profile, an operation is judged by what is promised. An operation that is wrong by
+/// that, and right by the rules of the profile, is no finding on a device of this profile. On a
+/// device of other rules it is a finding of class [`May`](crate::Class::May) that
 /// [names](crate::Finding::passes_under) the profiles under which it is right, if there are any. So
 /// what is right under [`Strict`](Self::Strict) is right under every profile. The device also acts
 /// by the rules: it blocks where they say so, and looks for trouble where they leave it open.

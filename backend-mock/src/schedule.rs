@@ -26,9 +26,9 @@ pub enum Schedule {
     /// Every choice is drawn from the seed.
     Random,
     /// The host and each stream have a priority drawn from the seed, and the first of them that can
-    /// goes on; `depth - 1` times within the first `steps` steps, whoever goes on falls behind
-    /// all others. Finds what needs so many steps in one order, and nothing else, with a chance
-    /// of at least one in `(streams + 1) × steps^(depth - 1)`, however long the rest is (Burckhardt
+    /// goes on; `depth - 1` times within the first `steps` steps, whoever goes on falls behind all
+    /// others. What needs `depth` steps in one order, and nothing else, is found with a chance of
+    /// at least one in `(streams + 1) × steps^(depth - 1)`, however long the rest is (Burckhardt
     /// and others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010).
     Priorities {
         /// How many steps must be in one order.

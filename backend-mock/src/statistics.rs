@@ -86,7 +86,7 @@ pub struct Tally {
 }
 
 impl AddAssign<usize> for Tally {
-    /// One more operation, of so many bytes.
+    /// One more operation, of `len_bytes`.
     fn add_assign(&mut self, len_bytes: usize) {
         self.count += 1;
         self.bytes += len_bytes as u64;

@@ -66,7 +66,7 @@ impl MockStream {
         Ok(MockEvent::new(self.shared(), &mut engine, recorded, stamp))
     }
 
-    /// Enqueues a copy, of which these buffers must be of this device.
+    /// Enqueues a copy. The buffers `own` must be of this device.
     #[track_caller]
     pub(crate) fn copy_of(&self, op: &CopyOp<'_, MockBuffer>, site: Site, own: &[&MockBuffer]) -> Result<()> {
         let (dst, src) = (op.dst(), op.src());
@@ -104,7 +104,7 @@ impl MockStream {
         self.enqueue_on(site, operation, of_arrays, buffers, buffers, work)
     }
 
-    /// As [`enqueue`](Self::enqueue), of whose buffers only some must be of this device.
+    /// As [`enqueue`](Self::enqueue), where only some of the buffers must be of this device.
     #[track_caller]
     fn enqueue_on(
         &self,

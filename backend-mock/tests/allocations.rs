@@ -80,8 +80,7 @@ fn a_play_of_twelve_operations_takes_few_allocations() {
     assert!(allocations_a_play(&options.record_timeline(true)) > MOST_A_PLAY, "what is recorded is counted");
 }
 
-/// The most bytes that are there at a time during so many operations which the host never waits
-/// for.
+/// The most bytes alive at a time during `operations` for which the host never waits.
 fn most_live_bytes(options: &Builder, operations: isize) -> isize {
     let before = LIVE_BYTES.get();
     let context = Context::new(options.clone().schedule(Schedule::Eager).build()).unwrap();

@@ -27,8 +27,8 @@ fn lints(device: &MockDevice) -> Vec<Code> {
 
 /// Uploads all of `data`, which outlives the device's work.
 fn upload(stream: &MockStream, buffer: &MockBuffer, data: &[u8]) {
-    // SAFETY: in bounds. What is in the way of it is defined on the simulator, and the memory is not
-    // touched by the test itself.
+    // SAFETY: in bounds. What is in the way of it is defined on the simulator, and the memory is
+    // not touched by the test itself.
     stream.upload(&unsafe { UploadOp::new_unchecked(buffer, 0, data.as_ptr(), data.len()) }).unwrap();
 }
 
@@ -118,8 +118,8 @@ fn a_mistake_that_nothing_would_order_is_no_reliance() {
     let mut slice = [0; 4];
     upload_pinned(&one, &buffer, &data);
     two.wait(&one.record().unwrap()).unwrap();
-    // Both read what `one` wrote; the copy of `two` may block; that of `three` goes to pinned memory,
-    // so it does not.
+    // Both read what `one` wrote; the copy of `two` may block; that of `three` goes to pinned
+    // memory, so it does not.
     download(&two, &buffer, &mut slice);
     let mut other = [0; 4];
     // SAFETY: the memory outlives the registration.

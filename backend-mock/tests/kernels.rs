@@ -89,7 +89,8 @@ devarray::kernel! {
     host {
         let (start, len) = (to.as_mut_ptr(), to.len());
         for at in 0..=len {
-            // SAFETY: all but the last lie inside; that is the mistake to be found, inside the guard of the simulator.
+            // SAFETY: all but the last lie inside; that is the mistake to be found, inside the
+            // guard of the simulator.
             unsafe { start.wrapping_add(at).write(7) };
         }
     }

@@ -37,8 +37,8 @@ fn copy(enqueue: impl FnOnce(&MockStream, &MockBuffer, *mut u8), frees_early: bo
 
 fn download(frees_early: bool) {
     let enqueue = |stream: &MockStream, buffer: &MockBuffer, host: *mut u8| {
-        // SAFETY: in bounds, and `host` lives until the wait in `copy`. If `frees_early`, it does not: that
-        // is the mistake.
+        // SAFETY: in bounds, and `host` lives until the wait in `copy`. If `frees_early`, it does
+        // not: that is the mistake.
         let op = unsafe { DownloadOp::new_unchecked(buffer, 0, host, LEN) };
         stream.download(&op).expect("no fault is planned");
     };

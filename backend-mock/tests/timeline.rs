@@ -242,8 +242,8 @@ fn a_failure_of_a_users_code_is_drawn() {
     let program = |waits: bool| {
         move |device: MockDevice| {
             let context = Context::new(device).unwrap();
-            // SAFETY: an event orders the read after the fill; if not, that is what is to be found, on the
-            // simulator.
+            // SAFETY: an event orders the read after the fill; if not, that is what is to be found,
+            // on the simulator.
             let [one, two] = [(); 2].map(|()| unsafe { context.unchecked_stream() }.unwrap());
             let array = Array::full(&one, &[64], 7_u8).unwrap();
             if waits {

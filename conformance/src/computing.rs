@@ -43,7 +43,7 @@ impl Line {
     }
 }
 
-/// The bits of elements of so many bytes.
+/// The bits of elements of `item_bytes` bytes.
 pub(crate) fn bits_of(bytes: &[u8], item_bytes: usize) -> Vec<u64> {
     let bits = |item: &[u8]| item.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
     bytes.chunks(item_bytes).map(bits).collect()

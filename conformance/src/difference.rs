@@ -52,7 +52,7 @@ impl<T: PartialEq> Side<'_, T> {
     }
 }
 
-/// Nothing if the destination's array holds what is due, else a violation that tells the first
+/// Nothing if the destination's array holds the right values, else a violation that tells the first
 /// difference: both layouts, which element it is, its values, and which element was read instead.
 ///
 /// # Errors
@@ -88,7 +88,7 @@ pub(crate) fn of_copy<T: PartialEq + Debug>(
     Err(Violation::new(told))
 }
 
-/// Nothing if a view shows what is due, else a violation that tells the first difference: its
+/// Nothing if a view shows the right values, else a violation that tells the first difference: its
 /// layout, the index, both values, and which element was read instead.
 ///
 /// # Errors

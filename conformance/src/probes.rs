@@ -73,7 +73,8 @@ impl<D: Device> Setting<D> {
         let context = Context::new(device)?;
         let (one, two) = (context.stream()?, context.stream()?);
         let from = Array::full(&one, &[load.bytes], 1)?;
-        // What is done for the first time may take its time: not when something else is meant to be late.
+        // What is done for the first time may take its time: not when something else is meant to be
+        // late.
         Array::<u8, D>::zeros(&two, &[64])?.to_vec(&two)?;
         one.synchronize()?;
         Ok(Self { context, one, two, load, from })

@@ -213,7 +213,8 @@ __for_each_law! { [define_registry] {
 } }
 
 __for_each_law_of! { timing, [define_registry] {
-    /// The laws of devices that may time events: those that can, and those that say that they cannot.
+    /// The laws of devices that may time events: those that can, and those that say that they
+    /// cannot.
     timing TIMING_NAMES [Timing] Some(Capability::EventTiming)
 } }
 

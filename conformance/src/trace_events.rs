@@ -124,7 +124,7 @@ fn at(event: &TraceEvent) -> ((usize, usize), u64) {
     (event.track(), event.start_ns())
 }
 
-/// The nanoseconds of so many microseconds; none if it is not a whole number of them.
+/// Microseconds in nanoseconds; none if that is not a whole number.
 fn nanoseconds(microseconds: f64) -> Option<u64> {
     let rounded = (microseconds * 1000.0).round();
     let whole = rounded >= 0.0 && (microseconds * 1000.0 - rounded).abs() < 1e-3;

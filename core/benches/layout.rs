@@ -1,5 +1,5 @@
-//! Nanoseconds per resulting layout, beside the views of the `ndarray` crate: `cargo bench -p
-//! devarray --bench layout`.
+//! Nanoseconds per resulting layout, beside the views of the `ndarray` crate:
+//! `cargo bench -p devarray --bench layout`.
 //!
 //! Each figure is the fastest of many batches in several rounds over the whole table, so that
 //! neither an interruption nor a slow second of the machine counts. `ndarray` is measured with its

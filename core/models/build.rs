@@ -57,7 +57,7 @@ pub(crate) mod memory {
 }
 "#;
 
-/// A bug: its module, the file, and what it says instead of what.
+/// A bug: its module, the file, and pairs of a text there and its replacement.
 struct Planted {
     name: &'static str,
     file: &'static str,

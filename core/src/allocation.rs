@@ -65,8 +65,8 @@ impl<D: Device> Allocation<D> {
         Ok(allocation)
     }
 
-    /// As [`new`](Self::new), to be shared. Not made of that: each time it is moved costs what a
-    /// lock does.
+    /// As [`new`](Self::new), to be shared. Not made by calling it: each move of an allocation
+    /// costs as much as a lock.
     #[track_caller]
     pub(crate) fn shared(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
         let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Arc::new(Self::empty(&stream.core))) };
@@ -76,7 +76,7 @@ impl<D: Device> Allocation<D> {
         Ok(allocation)
     }
 
-    /// Memory, after what can be given back was, if need be.
+    /// Allocates memory; if there is none, tries again after giving back what can be given back.
     #[track_caller]
     #[inline]
     fn make(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
@@ -123,13 +123,15 @@ impl<D: Device> Allocation<D> {
 
     #[track_caller]
     fn attempt(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
-        // Held also while the device makes room for the memory: the allocation must have its place among
-        // the operations of the stream, and what another thread submits meanwhile would take it.
+        // Held also while the device makes room for the memory: the allocation must have its place
+        // among the operations of the stream, and what another thread submits meanwhile would take
+        // it.
         let mut tracker = lock(&stream.core.tracker);
         let buffer = Self::alloc(stream, &tracker.ledger, len)
             .map_err(|error| error.with_live(|| tracker.ledger.live_by_tag(|_| true)))?;
         let entry = tracker.ledger.enter(MemoryKind::Device, len.get(), Location::caller());
-        // Other streams may use the memory only after the allocation took effect: it counts as a write.
+        // Other streams may use the memory only after the allocation took effect: it counts as a
+        // write.
         let sequence = tracker.note_alloc(stream.lane.index);
         Ok(Made { buffer, entry, sequence })
     }
@@ -150,7 +152,7 @@ impl<D: Device> Allocation<D> {
         Self::lent_in_part(core, buffer, owner, None, AccessLog::default())
     }
 
-    /// As [`lent`](Self::lent): what is promised may be used, and was used.
+    /// As [`lent`](Self::lent): only what is `promised` may be used, with the `uses` so far.
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,
         buffer: D::Buffer,
@@ -219,8 +221,8 @@ impl<D: Device> Allocation<D> {
         }
     }
 
-    /// Refuses a layout of elements of `item_bytes` that reaches what is not there, or not to be
-    /// used.
+    /// Refuses a layout of elements of `item_bytes` that reaches bytes outside the memory, or bytes
+    /// that must not be used.
     ///
     /// Whoever takes a layout from a caller asks this, and not the size: memory that was lent
     /// begins before its elements, and what lies between them is somebody else's.
@@ -235,8 +237,8 @@ impl<D: Device> Allocation<D> {
         }
     }
 
-    /// Size in bytes, of the buffer: what may be used of it, [`check_reach`](Self::check_reach)
-    /// says.
+    /// Size of the buffer in bytes. [`check_reach`](Self::check_reach) says which of them may be
+    /// used.
     pub(crate) fn len_bytes(&self) -> usize {
         self.len_bytes
     }
@@ -265,8 +267,8 @@ impl<D: Device> Allocation<D> {
             Ok(marks) => self.core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
             Err(error) => {
                 self.core.report(error);
-                // A lane whose stream is gone left its event behind: not among these, so not known to be
-                // finished.
+                // A lane whose stream is gone left its event behind: not among these, so not known
+                // to be finished.
                 let all = streams.len() == pending.len();
                 let finished =
                     |stream: &Arc<_>| !matches!(Stream::synchronize(&**stream), Quiesced::Unknown(_));

@@ -3,7 +3,7 @@
 //! | | owns its memory | borrowed, to read | borrowed, to write |
 //! |---|---|---|---|
 //! | typed | [`Array`] | [`ArrayView`] | [`ArrayViewMut`] |
-//! | erased: an element is so many bytes | [`ErasedArray`] | [`ErasedView`] | [`ErasedViewMut`] |
+//! | erased: an element is a number of bytes | [`ErasedArray`] | [`ErasedView`] | [`ErasedViewMut`] |
 //!
 //! The typed forms are thin shells: all work happens once, in the erased ones. Elements lie in
 //! device memory and never behind a Rust reference, so there is no `Deref` and no indexing; what

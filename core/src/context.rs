@@ -45,8 +45,8 @@ pub struct Context<D: Device>(pub(crate) Arc<ContextCore<D>>);
 /// What a context's arrays, streams and events keep alive.
 #[derive(Debug)]
 pub(crate) struct ContextCore<D: Device> {
-    // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the device
-    // goes last.
+    // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the
+    // device goes last.
     pub(crate) deferred_drops: DeferredDrops<D>,
     pub(crate) staging: Staging<D>,
     pub(crate) pinned: Arc<PinnedPool<D>>,
@@ -175,7 +175,8 @@ impl<D: Device> ContextCore<D> {
         self.handles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts it out. After the last, nobody can do anything with what is live: it is told of.
+    /// Counts a handle out. After the last one nobody can use what is live any more: the hook is
+    /// told of it.
     pub(crate) fn release(&self) {
         if self.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.releases.flush(self);

@@ -167,7 +167,7 @@ impl Error {
         Self::OutOfMemory { backend, operation, requested_bytes, free_bytes, total_bytes, limited, live }
     }
 
-    /// With what is live, if memory is what was short.
+    /// With the live memory by tag, if memory was short.
     pub(crate) fn with_live(mut self, held: impl FnOnce() -> Vec<LiveByTag>) -> Self {
         if let Self::OutOfMemory { live, .. } = &mut self {
             *live = held();

@@ -23,15 +23,15 @@
 //! the operation tells it, unless one before did. Each operation is told of once, with the first of
 //! its indices that is out of range, in row-major order of the indices.
 //!
-//! What such an index should have picked is zeros, and what it should have put is not put. All else
-//! is done.
+//! Where such an index should have picked, there are zeros; where it should have put, nothing is
+//! put. All else is done.
 //!
 //! # Indices that come twice
 //!
-//! A scatter to one element from two places depends on which is last. By [`Repeats::Last`] that is
-//! the one whose index comes last in row-major order, as in NumPy's `put`. A device that does all
-//! at once needs a second pass over the indices for it, and memory. [`Repeats::None`] is the
-//! caller's word that there are none, and one pass.
+//! A scatter to one element from two places depends on which is last. With [`Repeats::Last`] that
+//! is the one whose index comes last in row-major order, as in NumPy's `put`. A device that does
+//! all at once needs a second pass over the indices for it, and memory. With [`Repeats::None`] the
+//! caller promises that there are none: one pass.
 
 mod error;
 mod host;
@@ -68,8 +68,8 @@ pub enum Repeats {
     /// The element whose index comes last, in row-major order of the indices.
     #[default]
     Last,
-    /// The caller says that none does, which costs a pass less. If one does, the element is one of
-    /// those that are put there, and which is not determined; the simulator finds it.
+    /// The caller promises that none does, which saves a pass. If one does, any one of the elements
+    /// that are put there may stay; the simulator finds it.
     None,
 }
 
@@ -144,7 +144,7 @@ pub struct IndexedAxis {
     pub stride: isize,
 }
 
-/// What a gather or scatter does, but for the memory it does it in.
+/// What a gather or scatter does, without its memory.
 #[derive(Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "made by core, read by backends, spoilt by tests")]
 pub struct Gathering<'a> {
@@ -162,7 +162,8 @@ pub struct Gathering<'a> {
     pub width_bytes: usize,
     /// The extents that all layouts have. None is 0.
     pub shape: &'a [usize],
-    /// The axes that an index counts in, in row-major order; their extents multiplied are the bound.
+    /// The axes that an index counts in, in row-major order; their extents multiplied are the
+    /// bound.
     pub indexed_axes: &'a [IndexedAxis],
     /// Where the element of index 0 is.
     pub indexed: &'a Layout,
@@ -170,13 +171,13 @@ pub struct Gathering<'a> {
     pub indices: &'a Layout,
     /// The type of the indices.
     pub index_type: IndexType,
-    /// The position of the index in row-major order of the indices grows by so much along each axis
+    /// How much the position of the index, in row-major order of the indices, grows along each axis
     /// of the shape.
     pub positions: &'a [usize],
-    /// Where the byte is that is 0 if nothing is done, in bytes; only of a scatter.
+    /// Where the byte of the mask is, in bytes; if it is 0, nothing is done. Only for a scatter.
     pub mask: Option<&'a Layout>,
-    /// Where the element is that is written by a gather, read by a scatter. Of a gather, no two are
-    /// one.
+    /// Where the element is that a gather writes, or a scatter reads. A gather writes no element
+    /// twice.
     pub elements: &'a Layout,
 }
 

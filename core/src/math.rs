@@ -180,7 +180,7 @@ calls! {
     bitwise_or bitwise_or_into (x, y) Bits -> T: x | y;
     /// `x ^ y`
     bitwise_xor bitwise_xor_into (x, y) Bits -> T: x ^ y;
-    /// Every bit turned.
+    /// Every bit inverted.
     invert invert_into (x) Bits -> T: !x;
     /// `x << y`; 0 if `y` is negative or at least the width.
     left_shift left_shift_into (x, y) WholeNumber -> T: x << y;

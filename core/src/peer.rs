@@ -29,7 +29,7 @@ impl<D: PeerAccess> Context<D> {
     }
 
     /// Lets operations of this context's device reach the memory of the other's in place, all that
-    /// is and will be. One way: for the other way, ask the other. To do it again is nothing.
+    /// is and will be. One way: for the other way, ask the other. Doing it again changes nothing.
     ///
     /// # Errors
     ///

@@ -82,8 +82,8 @@ impl<D: Device> Context<D> {
         lock(&self.0.pinned.state).statistics()
     }
 
-    /// Limits the program's pinned memory, and says how much of what is given back is kept for
-    /// reuse. What is over the new limits is kept no longer; what is in use stays.
+    /// Limits the program's pinned memory, and the memory that is kept for reuse after it was given
+    /// back. Kept memory over the new limits is given back; memory in use stays.
     ///
     /// ```
     /// use devarray::{Context, PinnedLimits};
@@ -287,7 +287,7 @@ impl<D: Device> PinnedPool<D> {
         self.watch.freed(&record);
     }
 
-    /// Whether so many bytes more would be kept, and none freed for them.
+    /// Whether `len_bytes` more would be kept, and none freed for them.
     fn would_keep(&self, len_bytes: usize) -> bool {
         let state = lock(&self.state);
         state.idle_bytes.saturating_add(len_bytes) <= state.limits.idle_bytes

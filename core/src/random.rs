@@ -90,7 +90,8 @@ macro_rules! calls {
         /// # Errors
         ///
         /// - Out of memory, and as [`Operands::map`](crate::function::Operands::map).
-        /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): there are not as many positions left.
+        /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): there are not as many
+        ///   positions left.
         $(#[$error])*
         #[track_caller]
         pub fn $name<T: $bound, D: Compute>(
@@ -130,8 +131,8 @@ calls! {
     bits bits_into [WholeNumber] ()
     => shared(T::TYPE), [0; 2], |draw, _| draw.bits();
 
-    /// Floats from 0 up to but without 1: the multiples of 2^-24 (`f32`), 2^-53 (`f64`), 2^-11 (`f16`) or 2^-8 (`bf16`),
-    /// all equally likely.
+    /// Floats from 0 up to but without 1: the multiples of 2^-24 (`f32`), 2^-53 (`f64`), 2^-11
+    /// (`f16`) or 2^-8 (`bf16`), all equally likely.
     uniform uniform_into [Float] ()
     => shared(T::TYPE), [0; 2], |draw, _| draw.uniform();
 

@@ -73,8 +73,8 @@ impl<D: Device> Slot<D> {
     /// The first `len_bytes` bytes.
     pub(crate) fn bytes(&self, len_bytes: usize) -> &[u8] {
         assert!(len_bytes <= self.memory.len_bytes(), "a slot is as large as it was asked for");
-        // SAFETY: `HostBuffer` vouches for an initialized range of that length; nobody writes to it,
-        // because no operation uses a `Slot` and `&self` excludes `bytes_mut`.
+        // SAFETY: `HostBuffer` vouches for an initialized range of that length; nobody writes to
+        // it, because no operation uses a `Slot` and `&self` excludes `bytes_mut`.
         unsafe { slice::from_raw_parts(self.memory.as_ptr(), len_bytes) }
     }
 
@@ -171,7 +171,7 @@ impl<D: Device> Staging<D> {
         }
     }
 
-    /// [`acquire`](Self::acquire) for a lane that may have so many bytes in flight in slots of this
+    /// [`acquire`](Self::acquire) for a lane that may have `most_bytes` in flight in slots of this
     /// size. When it has, the slot is the oldest of them, once the device is finished with it,
     /// even if others are idle: it is still in the caches.
     pub(crate) fn acquire_within(
@@ -234,7 +234,7 @@ impl<D: Device> Staging<D> {
         Some(idle.swap_remove(at))
     }
 
-    /// The oldest of some busy slots of a size, if so many of them are in flight.
+    /// The oldest of some busy slots of a size, if at least `in_flight` of them are.
     fn take_oldest(
         &self,
         size: usize,
@@ -248,7 +248,7 @@ impl<D: Device> Staging<D> {
     }
 }
 
-/// Bytes of the slot for so many.
+/// Bytes of the slot for `len_bytes`.
 fn slot_size(len_bytes: usize) -> usize {
     len_bytes.next_power_of_two().max(MIN_SLOT_BYTES)
 }

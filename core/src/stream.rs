@@ -155,7 +155,8 @@ impl<D: Device> StreamCore<D> {
     /// Waits, and lets the tracker forget what is finished.
     #[track_caller]
     pub(crate) fn quiesce(&self) -> Quiesced {
-        // The position is taken first: what other threads submit during the wait is not covered by it.
+        // The position is taken first: what other threads submit during the wait is not covered by
+        // it.
         let (sequence, seen) = lock(&self.core.tracker).position(self.lane.index);
         let end = self.raw.synchronize();
         if matches!(end, Quiesced::Done) {

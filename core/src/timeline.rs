@@ -40,7 +40,7 @@
 //! | `s`, `f` | `enqueue`, `event`, `finding` | the two ends of an [`Arrow`] | as `cat`, or the code | `id`; `bp`: `e` |
 //!
 //! The spans of one track never overlap, its events are in the order of their times, and each end
-//! of an arrow lies in a span. An arrow that would point back in time, by what two clocks differ,
+//! of an arrow lies in a span. An arrow that would point back in time, because two clocks differ,
 //! is left out.
 
 mod json;

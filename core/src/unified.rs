@@ -79,16 +79,16 @@ impl<T: Element, D: Device> Unified<T, D> {
 
     fn host(&self) -> Result<&[T]> {
         self.settle(false)?;
-        // SAFETY: the memory holds the elements, initialized and aligned (`HostBuffer`), for as long as the
-        // array lives. Operations that write it are finished, and new ones need a view from `&mut
-        // self`.
+        // SAFETY: the memory holds the elements, initialized and aligned (`HostBuffer`), for as
+        // long as the array lives. Operations that write it are finished, and new ones need a view
+        // from `&mut self`.
         Ok(unsafe { slice::from_raw_parts(self.start.0.cast(), self.array.layout().len()) })
     }
 
     fn host_mut(&mut self) -> Result<&mut [T]> {
         self.settle(true)?;
-        // SAFETY: as in `host`. All operations on it are finished, and new ones need a view, of which none
-        // lives.
+        // SAFETY: as in `host`. All operations on it are finished, and new ones need a view, of
+        // which none lives.
         Ok(unsafe { slice::from_raw_parts_mut(self.start.0.cast(), self.array.layout().len()) })
     }
 
@@ -113,7 +113,8 @@ impl<T: Element, D: Device> Unified<T, D> {
 /// The methods that both kinds have.
 macro_rules! unified_methods {
     () => {
-        /// Borrows the whole array as the device's, to read. Views of it, slices too, are of the same memory.
+        /// Borrows the whole array as the device's, to read. Views of it, slices too, are of the
+        /// same memory.
         #[must_use]
         pub fn view(&self) -> ArrayView<'_, T, D> {
             self.unified.array.view()
@@ -125,8 +126,8 @@ macro_rules! unified_methods {
             self.unified.array.view_mut()
         }
 
-        /// The elements in C order, in place. Blocks until no operation in flight writes them; those that read go on, and
-        /// more may be submitted.
+        /// The elements in C order, in place. Blocks until no operation in flight writes them;
+        /// those that read go on, and more may be submitted.
         ///
         /// # Errors
         ///
@@ -135,8 +136,9 @@ macro_rules! unified_methods {
             self.unified.host()
         }
 
-        /// The elements in C order, in place, to write. Blocks until no operation in flight uses them. None can be
-        /// submitted while the slice is borrowed; those submitted later see what was written.
+        /// The elements in C order, in place, to write. Blocks until no operation in flight uses
+        /// them. None can be submitted while the slice is borrowed; those submitted later see what
+        /// was written.
         ///
         /// # Errors
         ///

@@ -180,13 +180,13 @@ fn hooks_of_two_contexts_do_not_silence_each_other() {
     one.set_memory_hook(Some(a.clone()));
     two.set_memory_hook(Some(b.clone()));
     drop(Array::<u8, _>::zeros(&one.stream().unwrap(), &[2]).unwrap());
-    // One's hook is told of the array, and allocates in two; two's hook is told of that, and allocates
-    // in one: it runs already.
+    // One's hook is told of the array, and allocates in two; two's hook is told of that, and
+    // allocates in one: it runs already.
     assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [1, 1]);
     drop(one);
     assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [101, 1]);
-    // Two's hook, told of the end, closes one again, whose hook closes two again: which is being told
-    // already.
+    // Two's hook, told of the end, closes one again, whose hook closes two again: which is being
+    // told already.
     drop(two);
     assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [201, 101]);
     for hook in [a, b] {

@@ -61,8 +61,8 @@ impl<D: Device> Drop for Foreign<D> {
     fn drop(&mut self) {
         self.drops.fetch_add(1, Relaxed);
         let buffer = self.buffer.take().unwrap();
-        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing used it
-        // any more.
+        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing
+        // used it any more.
         self.stream.free(unsafe { FreeOp::new_unchecked(buffer) }).unwrap();
     }
 }
@@ -118,8 +118,8 @@ fn an_owner_that_goes_early_is_found() {
         let foreign = Foreign::new(&context, &stream, 64, 3);
         let (address, owner) = (foreign.address(), Arc::new(Mutex::new(Some(foreign))));
         let line = Layout::contiguous(&[64], Order::C).unwrap();
-        // SAFETY: the owner keeps the memory. That it goes early is what is to be found; the simulator
-        // reaches nothing then.
+        // SAFETY: the owner keeps the memory. That it goes early is what is to be found; the
+        // simulator reaches nothing then.
         let adopted = unsafe { Array::<u8, _>::adopt(&stream, address, &line, Arc::clone(&owner)) };
         let mut array = adopted.unwrap();
         array.view_mut().fill(&stream, 4).unwrap();

@@ -108,8 +108,8 @@ fn remainders_of_f32_and_halves_are_exact() {
 
 #[test]
 fn integers_become_halves_in_one_rounding() {
-    // 2^62 is followed by 2^62 + 2^55 in bf16; an f64 does not hold what is just beside the tie between
-    // them.
+    // 2^62 is followed by 2^62 + 2^55 in bf16; an f64 does not hold what is just beside the tie
+    // between them.
     let tie = (1_i64 << 62) + (1 << 54);
     let cases = [(tie, 0x5e80), (tie + 1, 0x5e81), (tie - 1, 0x5e80), (-tie, 0xde80), (-tie - 1, 0xde81)];
     let (numbers, expected): (Vec<i64>, Vec<u16>) = cases.into_iter().unzip();

@@ -141,7 +141,8 @@ fn compare(numbers: &[u64]) -> Result<(), TestCaseError> {
     let cut = tape.below(out_layout.len() + 1);
     for range in [0..cut, cut..out_layout.len()] {
         let result = ResultElements { start, layout: &out_layout };
-        // SAFETY: every layout lies in its memory, which nothing else touches; the result's is injective
+        // SAFETY: every layout lies in its memory, which nothing else touches; the result's is
+        // injective
         unsafe { interpret_range(&program, &operands, &bits, result, range) };
     }
     let memory = if in_place { &memories[0] } else { &fresh };

@@ -222,7 +222,8 @@ proptest! {
         ..Config::default()
     })]
 
-    /// Whatever is written: an answer, with a place inside the text if it is no function, and no panic.
+    /// Whatever is written: an answer, with a place inside the text if it is no function, and no
+    /// panic.
     #[test]
     fn a_soup_of_parts_is_a_function_or_a_mistake_with_a_place(
         parts in prop::collection::vec((0..SOUP.len(), any::<bool>()), 0..14),
@@ -244,7 +245,8 @@ proptest! {
         }
     }
 
-    /// Short expressions of few parts are functions often enough for the round trip to say something.
+    /// Short expressions of few parts are functions often enough for the round trip to say
+    /// something.
     #[test]
     fn operators_between_operands_round_trip(
         operands in prop::collection::vec((0..7_usize, any::<bool>(), 0..4_usize), 1..9),

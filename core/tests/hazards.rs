@@ -22,8 +22,8 @@ enum Tracking {
 fn open(context: &Context<MockDevice>, tracking: Tracking) -> StreamHandle<MockDevice> {
     match tracking {
         Tracking::On => context.stream().unwrap(),
-        // SAFETY: deliberately not ordered; the simulator's memory makes a race show as wrong bytes, not as
-        // harm.
+        // SAFETY: deliberately not ordered; the simulator's memory makes a race show as wrong
+        // bytes, not as harm.
         Tracking::Off => unsafe { context.unchecked_stream().unwrap() },
     }
 }

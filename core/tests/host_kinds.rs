@@ -177,8 +177,8 @@ fn unpinning_under_a_copy_is_found() {
     let stream = device.open_stream().unwrap();
     let buffer = stream.alloc(NonZeroUsize::new(8).unwrap()).unwrap();
     let mut data = vec![7_u8; 8];
-    // SAFETY: the memory outlives the registration and the copy; that the first ends first is what is
-    // to be found.
+    // SAFETY: the memory outlives the registration and the copy; that the first ends first is what
+    // is to be found.
     let registration = unsafe { device.register_host(data.as_mut_ptr(), NonZeroUsize::new(8).unwrap()) };
     // SAFETY: in bounds; the slice is untouched until the wait below.
     stream.upload(&unsafe { UploadOp::new_unchecked(&buffer, 0, data.as_ptr(), 8) }).unwrap();
@@ -227,8 +227,8 @@ fn freeing_mapped_memory_under_a_fill_is_found() {
         let buffer = device.map_host(&memory).unwrap();
         let line = Layout::new(&[8], &[1], 0).unwrap();
         let plan = Plan::new(&line, &line, 1, &device.info().capabilities).unwrap();
-        // SAFETY: the plan fills the buffer; that the memory may be gone by then is what is to be found,
-        // and the simulator does not touch it then.
+        // SAFETY: the plan fills the buffer; that the memory may be gone by then is what is to be
+        // found, and the simulator does not touch it then.
         stream.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[7]) }).unwrap();
         if wait {
             assert_eq!(stream.synchronize(), Quiesced::Done);
@@ -286,7 +286,8 @@ fn every_call_fails_once() {
             let context = Context::new(device.clone()).unwrap();
             program(&context).unwrap();
             assert_eq!(context.take_errors(), []);
-            // The fault strikes at the nth call of the site: those before it are made to answer as always.
+            // The fault strikes at the nth call of the site: those before it are made to answer as
+            // always.
             let harmless = || devarray_mock::Fault::Quiesced(Quiesced::Done);
             (0..nth).for_each(|_| device.fail_next(site, harmless()));
             device.fail_next(site, failed());

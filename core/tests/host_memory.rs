@@ -1,4 +1,5 @@
-//! Host memory and the device: every way in and out, any layout, under every schedule, and when waits fail.
+//! Host memory and the device: every way in and out, any layout, under every schedule, and when
+//! waits fail.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::{
@@ -223,7 +224,8 @@ fn a_scope_overlaps_borrowed_memory() {
     });
 }
 
-/// The memory is gone as soon as the panic passes: had the wait not come first, an address sanitizer would say so.
+/// The memory is gone as soon as the panic passes: had the wait not come first, an address
+/// sanitizer would say so.
 #[test]
 fn a_scope_waits_before_a_panic_passes() {
     everywhere(|context| {

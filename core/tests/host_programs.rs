@@ -150,8 +150,8 @@ fn random_programs_at_tight_limits() {
         let mut rng = Rng::new(seed);
         let schedule = if seed % 2 == 0 { Schedule::Random } else { Schedule::Lazy };
         let builder = MockDevice::builder().schedule(schedule).seed(seed);
-        // Managed memory counts against what the device has free, so nothing else stays there between
-        // steps.
+        // Managed memory counts against what the device has free, so nothing else stays there
+        // between steps.
         let device = builder.memory_limit_bytes(LIMIT_BYTES).build();
         let context = Context::new(device.clone()).unwrap();
         context.set_pinned_limits(PinnedLimits::new(LIMIT_BYTES, 0));

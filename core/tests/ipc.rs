@@ -106,8 +106,8 @@ fn memory_freed_by_its_process_while_it_is_open_is_found() {
         let ours = Array::<u8, _>::zeros_exportable(&both.s, &[64]).unwrap();
         let exported = ours.export(&both.s).unwrap();
         drop(ours); // the memory stays: it is exported
-        // SAFETY: that what was exported may be gone is what is to be found; the simulator reaches nothing
-        // then.
+        // SAFETY: that what was exported may be gone is what is to be found; the simulator reaches
+        // nothing then.
         let mut theirs = unsafe { Array::<u8, _>::open(&both.t, exported.array()) }.unwrap();
         both.s.synchronize().unwrap();
         let kept = keeps.then_some(exported);
@@ -196,8 +196,8 @@ fn numba_39_opened_memory_is_never_a_snapshot() {
     unsafe { both.t.wait_exported(event.event()) }.unwrap();
     assert_eq!(once.to_vec(&both.t).unwrap(), [5; 8], "written after it was opened");
     assert_eq!(twice.to_vec(&both.t).unwrap(), [5; 8]);
-    // Where Numba would take a snapshot, on another device, a name is refused: a copy is asked for by
-    // name.
+    // Where Numba would take a snapshot, on another device, a name is refused: a copy is asked for
+    // by name.
     let sibling = Context::new(both.device.other_process().sibling()).unwrap();
     // SAFETY: nothing is opened.
     let refused = unsafe { Array::<u8, _>::open(&sibling.stream().unwrap(), exported.array()) }.unwrap_err();
@@ -261,7 +261,8 @@ fn every_byte_of_a_name_matters() {
 }
 
 proptest! {
-    /// Any one byte of a name changed, or any bytes at all: an error, or a name that says the same when it is written again.
+    /// Any one byte of a name changed, or any bytes at all: an error, or a name that says the same
+    /// when it is written again.
     #[test]
     fn any_bytes_are_read_or_refused(at in 0_usize..400, byte: u8, noise in prop::collection::vec(any::<u8>(), 0..400)) {
         let both = Processes::lazy();

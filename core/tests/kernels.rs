@@ -35,8 +35,8 @@ fn twice(program: impl Fn(&StreamHandle<MockDevice>, &Array<i32, MockDevice>, &m
     let numbers: Vec<i32> = (0..12).collect();
     let released = Array::from_slice(&stream, &[12], &numbers).unwrap().release(&stream).unwrap();
     let (layout, address) = (Layout::contiguous(&[12], Order::C).unwrap(), released.address());
-    // SAFETY: 48 bytes are allocated at the address until `reclaim`. That both arrays use them is what
-    // is to be refused.
+    // SAFETY: 48 bytes are allocated at the address until `reclaim`. That both arrays use them is
+    // what is to be refused.
     let one = unsafe { Array::<i32, _>::adopt(&stream, address, &layout, "one") }.unwrap();
     // SAFETY: as above.
     let mut two = unsafe { Array::<i32, _>::adopt(&stream, address, &layout, "two") }.unwrap();

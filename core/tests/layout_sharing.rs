@@ -55,7 +55,8 @@ proptest! {
         prop_assert_eq!(b.overlap(&a), expected);
     }
 
-    /// The parts of a split share no element, as [`devarray::layout::Split`] promises, if the whole is injective.
+    /// The parts of a split share no element, as [`devarray::layout::Split`] promises, if the whole
+    /// is injective.
     #[test]
     fn split_parts_are_disjoint(layout in tangles(), axis in 0..4_isize, sections in 1..4_usize) {
         let Ok(parts) = layout.array_split(axis, sections) else { return Ok(()) };

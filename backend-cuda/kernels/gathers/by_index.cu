@@ -1,10 +1,13 @@
-// Elements picked by index, and put by index: one element a thread and turn, any layout on every side.
+// Picks elements by index, and puts them by index: one element a thread and turn, any layout on
+// every side.
 //
-// A launch goes through a few axes, innermost first. Along each, every side has a step in bytes, so the same code picks rows, an
-// index for each element, and positions of a flattened array. An element is the widest piece that the elements of one index allow:
-// rows of 1 KiB are moved 16 bytes at a time, by neighbouring threads.
+// A launch goes through a few axes, innermost first. Along each, every side has a step in bytes, so
+// the same code picks rows, one index for each element, and positions of a flattened array. An
+// element is the widest piece that the elements of one index allow: neighbouring threads move rows
+// of 1 KiB 16 bytes at a time.
 //
-// The time goes into waiting: for an index, then for what it names. So each thread has several of both on their way.
+// The time goes into waiting, for an index and then for the element that it names. So each thread
+// has several of both on their way.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -65,8 +68,9 @@ struct Told {
     Slot slot[SLOTS];
 };
 
-// The same as the device knows it. All 0 when the module is loaded. The best of a slot is of the latest of its operations, and of that
-// the first position: in one number, so that of all that find something only a few go on.
+// What the device knows of this; all 0 when the module is loaded. `best` ranks the finds of a slot:
+// a later operation first, then a lower position. It is one number, so that one atomic maximum
+// stops nearly all threads that find something.
 __device__ struct {
     u32 lock, unused;
     u64 changes;
@@ -85,7 +89,7 @@ __device__ __forceinline__ void set(u64& at, u64 value) {
     *reinterpret_cast<volatile u64*>(&at) = value;
 }
 
-// Tells the host of an index, unless it knows of one before it.
+// Tells the host of an index out of range, unless it knows of one before it.
 __device__ __forceinline__ void tell(const Params& p, u64 position, i64 value) {
     auto& mine = known.slot[p.number % SLOTS];
     const u64 last = (1ull << POSITION_BITS) - 1;
@@ -97,7 +101,7 @@ __device__ __forceinline__ void tell(const Params& p, u64 position, i64 value) {
     while (!done) {
         if (atomicCAS(&known.lock, 0u, 1u) == 0u) {
             __threadfence();
-            // Whoever found a better one meanwhile tells of it.
+            // If another thread found a better one meanwhile, that thread tells of it.
             if (seen(mine.best) == best) {
                 const u64 sequence = seen(mine.sequence) + 2;
                 set(mine.sequence, sequence);
@@ -133,7 +137,8 @@ __device__ __forceinline__ u32 divide(u32 n, const Axis& by) {
     return (__umulhi(n, by.multiplier) + n) >> by.shift;
 }
 
-// The elements of a thread. What an axis is, is read once for all of them; positions beyond the last element are of no use, and harmless.
+// The places of a thread's elements. Each axis is read once for all of them. Those beyond the last
+// element are never used.
 template <bool MASKED>
 __device__ __forceinline__ void places(const Params& p, u32 first, Place (&at)[TURNS]) {
     u32 left[TURNS];
@@ -162,9 +167,10 @@ __device__ __forceinline__ void places(const Params& p, u32 first, Place (&at)[T
     }
 }
 
-// What is needed rarely is compiled once, not for every turn of every kernel: the driver compiles this text when it is first used.
+// Rarely needed functions are compiled once, not for every turn of every kernel: the driver
+// compiles this text when it is first used.
 
-// The position of the index of an element, and where its winner is noted for index 0.
+// The position of an element's index, and the place where index 0 would note its winner.
 struct Noted {
     u64 position, winner;
 };
@@ -344,7 +350,7 @@ __device__ __forceinline__ void put(const Params& p) {
     }
 }
 
-// Of indices that name one place, notes the last.
+// Notes, for each place, the last of the indices that name it.
 extern "C" __global__ __launch_bounds__(THREADS) void last_of_each(const __grid_constant__ Params p) {
     const u32 first = blockIdx.x * (THREADS * TURNS) + threadIdx.x;
     Place here[TURNS];
@@ -355,7 +361,7 @@ extern "C" __global__ __launch_bounds__(THREADS) void last_of_each(const __grid_
         if (item >= p.total || (p.mask != nullptr && p.mask[here[k].mask] == 0)) {
             continue;
         }
-        // What is out of range is told of when the elements are put.
+        // `put` tells of indices out of range.
         const i64 meant = resolve(p, load_index(p, here[k].indices));
         if (meant >= 0) {
             const Noted at = noted(p, item);

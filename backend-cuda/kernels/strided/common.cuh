@@ -13,9 +13,10 @@ typedef long long i64;
 
 #define THREADS 256
 
-// On generation 9, a launch may begin while the one before it in its stream still works. Every thread calls this before it
-// touches memory that is not this launch's alone: the one before is then done, and what it wrote is seen. From here on the
-// next one may begin, as soon as all blocks have come this far and some have made room.
+// On generation 9, a launch may begin while the launch before it in its stream still works. Every
+// thread calls this before it touches memory that other launches use: afterwards the launch before
+// is done, and what it wrote is visible. The next launch may begin once all blocks have called this
+// and some have made room.
 __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -125,7 +126,7 @@ __device__ __forceinline__ uint4 funnel(uint4 low, uint4 high, u32 from) {
                       __funnelshift_r(w3, w4, bits));
 }
 
-// The aligned 16 bytes at `at`, of which those outside [begin, end) are not read and arrive as 0.
+// The aligned 16 bytes at `at`. Bytes outside [begin, end) are not read, and arrive as 0.
 __device__ __forceinline__ uint4 load16_inside(const char* at, const char* begin, const char* end) {
     if (at >= begin && at + 16 <= end) {
         return load16(at);
@@ -147,7 +148,8 @@ __device__ __forceinline__ void store16(char* at, uint4 value) {
     *reinterpret_cast<uint4*>(at) = value;
 }
 
-// Stores the bytes [low, high) of `value`, whose byte 0 belongs at `at`, a multiple of 16, in the largest words that fit.
+// Stores the bytes [low, high) of `value` in the largest words that fit. Its byte 0 belongs at
+// `at`, a multiple of 16.
 __device__ __forceinline__ void store_part(char* at, uint4 value, int low, int high) {
     const u32 word[4] = {value.x, value.y, value.z, value.w};
 #pragma unroll

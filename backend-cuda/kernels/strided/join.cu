@@ -25,7 +25,7 @@ struct Piece {
 struct PiecesParams {
     FastDiv round;       // blocks of a round
     u32 unused;
-    u32 end[MAX_PIECES]; // the block of a round at which each piece ends; of the last and of unused pieces: never reached
+    u32 end[MAX_PIECES]; // the block of a round at which each piece ends; for the last and unused ones, one never reached
     Piece piece[MAX_PIECES];
 };
 static_assert(sizeof(PiecesParams) == 3152, "as the host declares it");
@@ -102,7 +102,8 @@ struct Place {
     i64 row;
 };
 
-// The box of this block, by loop, its bytes from the first one in the destination, and the number of the block in it.
+// The box of this block: its coordinates, its distance in bytes from the first box in the
+// destination, and, as the result, the number of this block in it.
 __device__ __forceinline__ u32 find_box(const InterleaveParams& p, i64& dst, u32 (&coordinate)[MAX_BOX_LOOPS]) {
     u32 box = divide(blockIdx.x, p.blocks);
     const u32 block = blockIdx.x - box * p.blocks.divisor;
@@ -117,7 +118,7 @@ __device__ __forceinline__ u32 find_box(const InterleaveParams& p, i64& dst, u32
     return block;
 }
 
-// Elements of a thread that are fetched at the same time.
+// Elements that a thread fetches at the same time.
 #define AT_ONCE 8
 
 // Neighbouring threads read neighbouring elements and write them to shared memory in the destination's order.
@@ -146,7 +147,8 @@ __device__ __forceinline__ void interleave(const InterleaveParams& p) {
     char* dst = p.dst + box_dst;
     const int over = static_cast<int>(reinterpret_cast<u64>(dst) & 15);
     const u32 length = p.row.divisor, rows = divide(THREADS, p.row), rest = THREADS - rows * length;
-    // Vectors are counted from the last multiple of 16: up to 15 numbers before the first element's.
+    // Vectors are counted from the last multiple of 16 bytes: the first up to 15 numbers precede
+    // the elements.
     u32 number = block * EACH * THREADS + threadIdx.x - over / WIDTH;
     u32 row = divide(number + 16 * length, p.row);
     u32 at = number + 16 * length - row * length;
@@ -188,7 +190,7 @@ __device__ __forceinline__ void interleave(const InterleaveParams& p) {
     }
 }
 
-// BYTES in words, the last one perhaps in part.
+// BYTES bytes as words; the last may be partial.
 template <int BYTES>
 struct Words {
     u32 word[(BYTES + 3) / 4];

@@ -2,7 +2,7 @@
 #pragma once
 #include "tile.cuh"
 
-// Where shared memory is, as the instructions that copy to it want it.
+// The address of shared memory in the form that copying instructions take.
 __device__ __forceinline__ u32 shared_address(const char* data) {
     return static_cast<u32>(__cvta_generic_to_shared(data));
 }
@@ -40,9 +40,10 @@ __device__ __forceinline__ void wait_for_chunks() {
     __syncthreads();
 }
 
-// Calls `work(byte in shared memory, source)` for this thread's chunks of rows that one stride describes, `row_step` rows at a
-// time, so that a thread divides once. `data`, where the tile begins, is a multiple of a line: swizzles move chunks within their line
-// and do not change it.
+// Calls `work(byte in shared memory, source)` for each chunk of this thread, in rows that one
+// stride describes. Steps are `row_step` rows long, so that a thread divides once. `data`, where
+// the tile begins, is a multiple of a line: swizzles move chunks within their line and leave it as
+// it is.
 template <bool FUSED, typename Work>
 __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile& t, u32 data, const Work& work) {
     const u32 first = divide(threadIdx.x, p.chunks), chunk = (threadIdx.x - first * p.chunks.divisor) * 16;
@@ -107,8 +108,8 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, u3
     }
 }
 
-// Loads the tile, nothing outside the source's span. EVICT_LAST: rows are whole lines, `row_step` is not 0, and lines stay
-// in the cache until they were read.
+// Loads the tile, and nothing outside the source's span. EVICT_LAST: rows are whole lines,
+// `row_step` is not 0, and lines stay in the cache until they were read.
 template <bool EVICT_LAST, bool FUSED>
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, u32 data, const TableEntry* table) {
     static_assert(!(EVICT_LAST && FUSED), "with evict-last priority, rows are found by their number alone");
@@ -117,7 +118,7 @@ __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, u3
         load_rows<true, FUSED, NOTHING>(p, t, data, table);
     } else if (EVICT_LAST || p.row_step > 0) {
         for_even_chunks<FUSED>(p, t, data, [&p](u32 to, const char* from) { load_chunk<EVICT_LAST, BY_PARAMETER>(to, from, p.ahead); });
-    } else if (__CUDA_ARCH__ < 800 || p.ahead > 0) { // older ones fetch nothing ahead
+    } else if (__CUDA_ARCH__ < 800 || p.ahead > 0) { // before 8.0 nothing is fetched ahead
         load_rows<false, FUSED, ONE_LINE>(p, t, data, table);
     } else {
         load_rows<false, FUSED, NOTHING>(p, t, data, table);

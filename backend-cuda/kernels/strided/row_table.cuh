@@ -2,7 +2,7 @@
 #pragma once
 #include "rows.cuh"
 
-// Chunks of a thread of rows_table.
+// Chunks that a thread of rows_table copies.
 #define JOINED 4
 // Each row has one entry of the table. Rows have at least LEAST_ROW bytes if elements have less than 4, otherwise LEAST_WIDE_ROW.
 #define LEAST_ROW 64
@@ -14,8 +14,8 @@ struct Words16 {
     static constexpr int COUNT = WIDTH < 4 ? 5 : 4;
     u32 word[COUNT];
 
-    // From `at` on, which is a multiple of WIDTH. Wider elements from number `rest` bytes on are taken from the next row: they lie
-    // `jump` bytes further.
+    // Loads from `at` on, a multiple of WIDTH. Elements of 4 and 8 bytes from byte `rest` on belong
+    // to the next row, which lies `jump` bytes further.
     __device__ __forceinline__ void load(const char* at, int rest, i64 jump) {
         if constexpr (WIDTH == 8) {
             const uint2 low = *reinterpret_cast<const uint2*>(at);
@@ -46,8 +46,9 @@ struct Words16 {
     }
 };
 
-// Most chunks need an entry of the table, a few words and a store. The others are put on a list, which all threads of the block then
-// share, so that no warp waits for a single chunk: the ends of groups, and for elements shorter than words the ends of rows.
+// Most chunks need one entry of the table, a few words and a store. The others are the ends of
+// groups and, for elements shorter than words, the ends of rows. They go to a list that all threads
+// of the block share afterwards, so that no warp waits for a single chunk.
 template <int WIDTH>
 __device__ __forceinline__ void copy_by_table(const RowsParams& p) {
     constexpr int STEP = THREADS * 16, PIECE = JOINED * STEP; // bytes from chunk to chunk of a thread, and of a block
@@ -75,7 +76,8 @@ __device__ __forceinline__ void copy_by_table(const RowsParams& p) {
     }
     __syncthreads();
     wait_for_previous();
-    // Where the first chunk of this thread is in its row, and how far the next one is: whole rows, and bytes of one.
+    // Where the first chunk of this thread is in its row, and how far it is to the next chunk:
+    // rows, and bytes.
     int chunk = begin + static_cast<int>(threadIdx.x * 16);
     u32 row = divide(static_cast<u32>(max(chunk, 0)), p.row) - first_row;
     int at = chunk - static_cast<int>((first_row + row) * p.row_bytes);

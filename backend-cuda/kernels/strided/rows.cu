@@ -71,7 +71,7 @@ __device__ __forceinline__ bool find_chunk(const RowsParams& p, Chunk& found) {
     return find_chunk(p, blockIdx.x * THREADS + threadIdx.x, found);
 }
 
-// EACH chunks of a thread.
+// Copies EACH chunks in a thread.
 template <u32 EACH>
 __device__ __forceinline__ void copy_aligned(const RowsParams& p) {
     const u32 first = blockIdx.x * THREADS * EACH + threadIdx.x;
@@ -118,7 +118,8 @@ extern "C" __global__ __launch_bounds__(THREADS) void rows_realign(const __grid_
     }
 }
 
-// Stores the chunk at byte `at` of a group of rows: its byte `first` of the row at src and on, and what is left of the next row.
+// Stores the chunk at byte `at` of a group of rows. It begins at byte `first` of the row at `src`,
+// and continues with the row at `next_src`.
 __device__ __forceinline__ void join_two(const RowsParams& p, char* dst, int at, const char* src, int first, const char* next_src) {
     const int group_bytes = static_cast<int>(p.group_bytes), row_bytes = static_cast<int>(p.row_bytes);
     uint4 value = load_unaligned(p.at, src, first, row_bytes);
@@ -163,7 +164,7 @@ __device__ __forceinline__ uint4 reversed(uint4 value) {
     }
 }
 
-// `at.src` is the first byte of the last element of a row, the lowest address of it.
+// `at.src` is the lowest address of a row: the first byte of its last element.
 template <int WIDTH>
 __device__ __forceinline__ void copy_reversed(const RowsParams& p) {
     Chunk c;

@@ -2,7 +2,8 @@
 #pragma once
 #include "common.cuh"
 
-// Stores the 16 bytes of a row from its byte `first` on, which lie at a multiple of 16; those outside the row are left out.
+// Stores the 16 bytes of a row from its byte `first` on, at a multiple of 16. Bytes outside the row
+// are left out.
 __device__ __forceinline__ void store_chunk(char* row, int first, int row_bytes, uint4 value) {
     if (first >= 0 && first + 16 <= row_bytes) {
         store16(row + first, value);

@@ -6,10 +6,10 @@
 //   tile_periodic       a constant step for a period, and another from period to period (width 1)
 //   tile_table          a table in shared memory that repeats with a step
 //   tile_packed         linear, and elements of neighbouring runs are fetched as one word of 4 to 16 bytes
-//   tile_packed_8, _4   the same, where runs start at multiples of 8 or 4 bytes only, and are stored in such (width 1)
-//   tile_packed_overlap, _overlap_8, _overlap_4  the same, from tiles that overlap: of each run, whole sectors are stored
-//   tile_split_2 .. _4  none: a row interleaves the elements of 2 to 4 runs, and is read as it is
-//   tile_scatter        linear, and elements of a run are apart in the destination too: stored one by one
+//   tile_packed_8, _4   the same for runs that start at multiples of 8 or 4 bytes only: stores are as narrow (width 1)
+//   tile_packed_overlap, _overlap_8, _overlap_4  the same from tiles that overlap, so that runs are stored in whole sectors
+//   tile_split_2 .. _4  not at all: a source row interleaves 2 to 4 runs, and registers pick them apart
+//   tile_scatter        linear, for runs whose elements are apart in the destination too: stored one by one
 //
 // Suffixes:
 //   _evict_last         whole lines of large sources are loaded with evict-last priority
@@ -48,8 +48,8 @@ __device__ __forceinline__ char* find_run(const TileParams& p, const Tile& t, co
     return t.dst + run * p.store[0].dst;
 }
 
-// Stores vector number `chunk` of run number `run`, as much of it as there is. `x` is where the first run's elements are. FUSED: the
-// first of two fused axes ends within the tile.
+// Stores vector `chunk` of run `run`, as far as its elements exist. `x` is where the first run's
+// elements are. FUSED: the first of two fused axes ends within the tile.
 template <Mode MODE, bool SHIFTED, bool FUSED, Runs RUNS>
 __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, u32 x, const TableEntry* store_table,
                                             const u16* run_table, u32 run, u32 chunk) {
@@ -105,8 +105,9 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
     }
 }
 
-// Assigns the vectors of the tile's runs to threads: neighbouring threads have neighbouring vectors of a run, as many as it has
-// lanes. A thread divides once, and adds from one vector to its next.
+// Assigns the vectors of the tile's runs to threads: as many neighbouring threads as a run has
+// lanes take neighbouring vectors of it. A thread divides once, and adds from one vector to its
+// next.
 template <Mode MODE, bool SHIFTED, bool FUSED, Runs RUNS>
 __device__ __forceinline__ void copy_runs(const TileParams& p, const Tile& t, u32 data, const TableEntry* store_table,
                                           const u16* run_table) {
@@ -249,8 +250,9 @@ __device__ __forceinline__ void copy_packed(const TileParams& p) {
             if (run + k >= t.stores) {
                 break;
             }
-            // The tile's part of a run begins at the sector that the run's piece starts in, and ends at that of the next; without
-            // an overlap, with the piece.
+            // With an overlap, the tile's part of a run goes from the sector in which the run's
+            // piece starts to the sector in which the next piece starts. Without, it begins with
+            // the piece.
             const u32 offset = (first - static_cast<int>(p.overlap)) * WIDTH;
             const u32 over = (static_cast<u32>(reinterpret_cast<u64>(to)) - offset) & p.start_mask;
             if (!OVERLAPS || offset + over < p.b_piece * WIDTH) {
@@ -280,7 +282,7 @@ PACKED(tile_packed_fused_8, 8, false, true, true)
 PACKED(tile_packed_fused_4, 4, false, true, true)
 #endif
 
-// Word number `at` of run number `run`, of RUNS runs whose elements are interleaved in `word`.
+// Word `at` of run `run`. `word` interleaves the elements of RUNS runs.
 template <int RUNS>
 __device__ __forceinline__ u32 split_word(const u32* word, int run, int at) {
     if constexpr (WIDTH >= 4) {
@@ -297,8 +299,8 @@ __device__ __forceinline__ u32 split_word(const u32* word, int run, int at) {
     }
 }
 
-// Runs whose elements are interleaved in a row: RUNS times 16 bytes of it are a vector of each. They are loaded as they are, and
-// separated in registers.
+// Runs that a row interleaves: RUNS times 16 bytes of the row hold one vector of each. A thread
+// loads them as they are, and separates them in registers.
 template <int RUNS>
 __device__ __forceinline__ void copy_split(const TileParams& p) {
     const u32 data = shared_address(shared) + p.data;

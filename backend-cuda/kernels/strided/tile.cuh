@@ -4,19 +4,22 @@
 // of the axes that the source does not run along. Its destination side is runs: each run is `run` contiguous elements,
 // one for every combination of the axes that the destination does not run along. An axis may be in both.
 //
-// Shared memory holds the rows as they lie in the source: the element with tile coordinates c is at byte
-// sum(c[k] * x[k]), where x[k] is the source's own stride along a row, and from row to row a pitch that equals the
-// source's stride modulo 16. So a row keeps its alignment, aligned 16-byte chunks travel whole, and no shift is left to
-// undo element by element. Where it can, the pitch equals the stride modulo 32 or 128 as well: a sector that goes to parts
-// of two sectors of shared memory is fetched twice, and a line that goes to parts of two lines in two requests.
+// Shared memory holds the rows as they lie in the source. The element with tile coordinates c is at
+// byte sum(c[k] * x[k]). Along a row, x[k] is the source's own stride. From row to row it is a
+// pitch that equals the source's stride modulo 16, so a row keeps its alignment, and aligned
+// 16-byte chunks travel whole. Where possible, the pitch equals the stride modulo 32 or 128 as
+// well: a sector that lands in two sectors of shared memory is fetched twice, and a line that lands
+// in two lines takes two requests.
 //
-// Rows may be permuted into as many classes as a vector has elements, V: row r at
-// (r % V) * class_pitch + (r / V) * row_pitch, which spreads the V rows of a vector, and its neighbours, over all banks.
-// Where the pitches alone do not, the chunks of a row are swizzled: moved within their line by its number in its class.
-// Rows in order, of which 16 bytes are left free after every V, are V classes as well: those are then a row apart.
+// Rows may be permuted into V classes, V being the number of elements of a vector. Row r is then at
+// (r % V) * class_pitch + (r / V) * row_pitch, which spreads the V rows of a vector, and its
+// neighbours, over all banks. Where pitches alone do not, the chunks of a row are swizzled: moved
+// within their line by the row's number in its class. Rows in order with 16 free bytes after every
+// V rows are V classes as well, which then lie one row apart.
 //
-// A run may go over two axes as if they were one (a fused axis), if the destination has no gap at the end of the first axis. The
-// source continues elsewhere there, so the rows after it lie up to 31 bytes further, to keep their place in a sector.
+// A run may go over two axes as if they were one (a fused axis) if the destination has no gap at
+// the end of the first axis. The source continues elsewhere there, so later rows lie up to 31 bytes
+// further, to keep their place in a sector.
 #pragma once
 #include "common.cuh"
 
@@ -45,9 +48,10 @@ struct RunLoop {
 struct TileParams {
     Operands at;
     u32 tiles, outer_axes;
-    u32 a_outer, b_outer; // which outer axis counts the pieces of the split source axis, of the split run axis
-    Loop outer[MAX_OUTER]; // of the first FIRST_OUTER, those that are not there have one step
-    // An axis that is along neither, of which a tile takes several steps, if no other is split; extent 0: none.
+    u32 a_outer, b_outer; // the outer axes that count the pieces of the split source axis, and of the split run axis
+    Loop outer[MAX_OUTER]; // the first FIRST_OUTER always count: unused ones have one step
+    // An axis along neither rows nor runs: a tile takes several steps of it if no other is split.
+    // Extent 0: none.
     u32 c_outer, c_extent, c_piece;
     u32 ahead; // bytes to fetch into the cache with each chunk: a line, or none
     // The axis split along the source row, and the one split along the destination run; extent 0: none.
@@ -60,22 +64,22 @@ struct TileParams {
     u32 start_mask; // alignment of a run's start, in bytes, less one; 0: as it is
     // Loading.
     i64 low, high;             // bytes of the source a full tile can reach, relative to its start; unused with a fused axis
-    u32 span, span_inner;      // of a full row; of a row of one step of the split axis
-    u32 rows, rows_inner;      // of a full tile; of one step of the split axis
-    u32 row_step;              // rows that the block loads at once, a thread always the same chunk; 0: threads take chunks in order
+    u32 span, span_inner;      // bytes of a full row; of a row with one step of the split axis
+    u32 rows, rows_inner;      // rows of a full tile; of a tile with one step of the split axis
+    u32 row_step;              // rows the block loads at once, each thread at the same chunk; 0: threads take chunks in order
     u32 swizzle_shift, swizzle_mask; // see swizzle()
     u32 run_in_classes; // table: whether the first loop of a run counts rows that are in classes
     FastDiv chunks;            // 16-byte chunks of a row
-    FastDiv pad_chunks;        // chunks after which 16 bytes are left free, those of 2 ^ pad_log2 vectors; divisor 0: none
+    FastDiv pad_chunks;        // 16 bytes stay free after this many chunks, those of 2 ^ pad_log2 vectors; divisor 0: no gaps
     u32 pad_log2;
     u32 row_axes;
-    u32 classes_log2;          // rows are permuted into so many classes; 0: they lie in order
+    u32 classes_log2;          // rows are permuted into 2 ^ classes_log2 classes; 0: they lie in order
     u32 row_pitch, class_pitch;
     RowLoop row[MAX_INNER];
     // Storing.
-    u32 run, run_inner;        // elements of a full run; of one step of the split axis
-    u32 stores, stores_inner;  // runs of a full tile; of one step of the split axis
-    FastDiv store_groups;      // number of runs, or of groups of them, as a divisor
+    u32 run, run_inner;        // elements of a full run; of a run with one step of the split axis
+    u32 stores, stores_inner;  // runs of a full tile; of a tile with one step of the split axis
+    FastDiv store_groups;      // number of runs, or of groups of runs, as a divisor
     u32 run_chunks;            // 16-byte chunks of a run
     u32 lanes_log2;            // neighbouring threads along a run
     u32 passes;                // run_chunks / lanes, rounded up
@@ -84,24 +88,26 @@ struct TileParams {
     int store_x;               // added to the byte of every element
     i64 run_dst;               // bytes from element to element of a run
     StoreLoop store[MAX_INNER];
-    // Fused axis: steps of the first of its axes, which ends at most once in a tile; divisor 0: none.
+    // Fused axis: steps of the first of its two axes, which ends at most once in a tile; divisor 0:
+    // none.
     FastDiv fused;
-    u32 fused_x;               // bytes by which rows after its end lie further in the tile
-    i64 fused_src;             // and in the source
+    u32 fused_x;               // rows after that end lie this many bytes further in the tile
+    i64 fused_src;             // and this many further in the source
     // From an element of a run to its byte.
     int vector_x, element_x;   // linear: from vector to vector, from element to element
-    FastDiv period;            // table: elements after which it repeats; periodic: those that are a step apart
-    int period_x;              // table, periodic: bytes from one of them to the next
+    FastDiv period;            // table: elements after which it repeats; periodic: elements of a period
+    int period_x;              // table, periodic: bytes from one period to the next
     u32 run_axes;              // table: loops along a run
     RunLoop run_axis[MAX_INNER];
-    int element_at[8];         // linear: so many times element_x
-    // Bank rotation, for elements of one byte (linear in runs that start anywhere, and periodic): with which of its four words a vector
-    // begins, as a step for each run and for each vector of a run; periodic: for each four vectors.
+    int element_at[8];         // linear: number j is j * element_x
+    // Bank rotation, for elements of one byte (periodic, and linear where runs start anywhere): the
+    // one of its four words with which a vector begins moves on by these steps from run to run and
+    // from vector to vector of a run; periodic: from each four vectors to the next four.
     u32 rotate_by_run, rotate_by_vector;
     // Shared memory, in bytes from its start.
     u32 row_table, store_table, run_table, data;
     u32 rotate_bytes; // periodic: whether bytes within a word are rotated as well, by the vector's number
-    u32 share; // periodic: vectors of a run for each of four groups of threads, which count as runs; 0: one group
+    u32 share; // periodic: four groups of threads, which count as runs, have this many vectors of a run each; 0: one group
 };
 static_assert(sizeof(TileParams) == 1544, "as the host declares it");
 
@@ -132,7 +138,7 @@ __device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
     return (row - (slot << p.classes_log2)) * p.class_pitch + slot * p.row_pitch;
 }
 
-// The swizzle of row number `slot` of a class: each byte is at its address, exclusive or this.
+// The swizzle of row `slot` of a class, combined by exclusive or with the address of each byte.
 __device__ __forceinline__ u32 swizzle(const TileParams& p, u32 slot) {
     return (slot << p.swizzle_shift) & p.swizzle_mask;
 }
@@ -182,7 +188,8 @@ __device__ __forceinline__ void fill_tables(const TileParams& p, char* shared) {
     }
 }
 
-// The byte of every element of a period of a run. A vector's worth of entries more on each side serves vectors that reach over.
+// Fills the table with the byte of every element of one period of a run. One more vector of entries
+// on each side serves vectors that reach over the ends.
 template <int WIDTH>
 __device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) {
     constexpr int ROOM = 16 / WIDTH;
@@ -202,7 +209,8 @@ __device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) 
     }
 }
 
-// Whether all chunks of the rows `first` to `end` - 1, each `moved` bytes further than its number tells, are inside the source's span.
+// Whether all chunks of rows `first` to `end` - 1 are inside the source's span, if they lie `moved`
+// bytes behind the place that their number gives.
 __device__ __forceinline__ bool rows_inside(const TileParams& p, const Tile& t, u32 first, u32 end, i64 moved) {
     const char *begin = t.src + moved + first * p.row[0].src, *last = t.src + moved + (end - 1) * p.row[0].src;
     return begin - 15 >= p.at.src_begin && last + p.span + 15 <= p.at.src_end;

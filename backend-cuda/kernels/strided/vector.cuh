@@ -4,13 +4,14 @@
 
 enum Mode { LINEAR, PERIODIC, TABLE, WIDE_TABLE };
 
-// What is at byte `at` of shared memory: a number, to which an access adds a parameter by itself. A pointer would be put together first.
+// The element at byte `at` of shared memory. `at` is a number, so that an access adds a parameter
+// by itself; a pointer would be computed first.
 template <typename T>
 __device__ __forceinline__ T element(u32 at) {
     return *static_cast<const T*>(__cvta_shared_to_generic(at));
 }
 
-// A number and one half of a word, in one instruction.
+// Adds one half of a word to a number, in one instruction.
 __device__ __forceinline__ u32 add_half(u32 number, u32 word, int half) {
     u32 sum;
     asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(word), "r"(half == 0 ? 0x0001 : 0x0100), "r"(number));
@@ -28,8 +29,8 @@ __device__ __forceinline__ u32 gather_word(u32 x, const int (&at)[4]) {
     return pack4(byte);
 }
 
-// Elements of a vector, word by word, from number `rotation` modulo 4 on, and BYTES of each from number `rotate_bytes` on; those from `before`
-// on lie further, if an axis is FUSED.
+// The elements of a vector, gathered word by word from word `rotation` modulo 4 on. BYTES: within
+// each word from byte `rotate_bytes` on. FUSED: elements from `before` on lie `fused_x` further.
 template <bool FUSED, bool BYTES>
 __device__ __forceinline__ uint4 gather_rotated(const TileParams& p, u32 x, int before, u32 rotation, u32 rotate_bytes) {
     int at[4];
@@ -61,7 +62,8 @@ __device__ __forceinline__ uint4 gather_rotated(const TileParams& p, u32 x, int 
 }
 #endif
 
-// Elements 0 to V - 1 of a vector, a step from each other, the first at byte x; those from `before` on lie further, if an axis is FUSED.
+// Elements 0 to V - 1 of a vector, one step apart, the first at byte x. FUSED: those from `before`
+// on lie `fused_x` further.
 template <bool FUSED>
 __device__ __forceinline__ uint4 gather_steps(const TileParams& p, u32 x, int before) {
 #if ELEMENT_BYTES == 1
@@ -76,7 +78,8 @@ __device__ __forceinline__ uint4 gather_steps(const TileParams& p, u32 x, int be
 #endif
 }
 
-// The same, where a table tells how far each is from x: the V entries from element `first` of the run on.
+// The same, where a table gives the distance of each from x: V entries, for element `first` of the
+// run and on.
 template <Mode MODE, bool SHIFTED, bool FUSED>
 __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16* table, u32 x, int before, int first) {
     const u32 period = divide(static_cast<u32>(max(first, 0)), p.period);
@@ -120,8 +123,9 @@ __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16
     return pack<WIDTH>(value);
 }
 
-// What store_part() does, in fewer instructions where each lane of a warp has another part: whole words, then what is left before and
-// after them. It takes more registers than packed kernels have left.
+// Does what store_part() does, in fewer instructions where the lanes of a warp have different
+// parts: stores whole words, then the bytes before and after them. It takes more registers than
+// packed kernels have left.
 __device__ __forceinline__ void store_ends(char* at, uint4 value, int low, int high) {
     const u32 word[4] = {value.x, value.y, value.z, value.w};
     const auto word_of = [&](int b) { return b < 8 ? (b < 4 ? word[0] : word[1]) : (b < 12 ? word[2] : word[3]); };

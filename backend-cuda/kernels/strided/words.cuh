@@ -1,4 +1,5 @@
-// Words that hold an element of each of some neighbouring runs, for elements of WIDTH bytes: transposed and stored.
+// Words that hold one element from each of several neighbouring runs: transposed and stored.
+// Elements have WIDTH bytes.
 #pragma once
 #include "common.cuh"
 
@@ -32,7 +33,7 @@ __device__ __forceinline__ void transpose_words(const T* word, u32 (&out)[GROUP]
     }
 }
 
-// Stores STORE bytes of a run, of which only the first `elements` exist.
+// Stores STORE bytes of a run, or only its first `elements` elements if they are fewer.
 template <int STORE>
 __device__ __forceinline__ void store_words(char* to, const u32 (&out)[STORE / 4], int elements) {
     if constexpr (STORE == 16) {

@@ -12,8 +12,8 @@ use sys::{
     CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream, CUuuid,
 };
 
-/// From one line a function: its slot in [`Table`], its name in [`Function`], and its counted call
-/// on [`Driver`].
+/// Each line declares a function: its slot in [`Table`], its name in [`Function`], and its counted
+/// call on [`Driver`].
 ///
 /// All of them but [`Function::FuncGetParamInfo`] exist since CUDA 11.8. The symbols are those
 /// `cuda.h` maps the plain names to.
@@ -74,8 +74,9 @@ macro_rules! functions {
                 let library = unsafe { sys::culib() };
                 Self {
                     $(
-                        // SAFETY: the signature is that of the symbol in `cuda.h`; a `CUresult` is an `unsigned int`
-                        // or `int` there, which is passed and returned as `i32` is.
+                        // SAFETY: the signature is that of the symbol in `cuda.h`; a `CUresult` is
+                        // an `unsigned int` or `int` there, which is passed and returned as `i32`
+                        // is.
                         $method: unsafe { library.get::<unsafe extern "C" fn($($type),*) -> i32>($symbol.as_bytes()) }
                             .ok()
                             .map(|symbol| *symbol),

@@ -70,7 +70,7 @@ impl LaunchAttribute {
         Self { id: 2, unused: 0, value }
     };
 
-    /// Blocks come in clusters of so many along x, y and z
+    /// Blocks come in clusters of this size along x, y and z
     /// (`CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`).
     pub(crate) const fn cluster(blocks: [c_uint; 3]) -> Self {
         let mut value = [0; 16];

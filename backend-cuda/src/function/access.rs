@@ -13,7 +13,7 @@ use super::{
     text::{Bank, Reg, Text},
 };
 
-/// An element that was loaded: a register of its own, or a part of one that it shares.
+/// A loaded element: a register of its own, or a part of a shared one.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Loaded {
     Whole(Reg),
@@ -25,7 +25,7 @@ fn bank(element_type: ElementType) -> Bank {
     Bank::of(RegisterType::of(element_type))
 }
 
-/// Loads one element into the register that the program reads. `address`: what stands between the
+/// Loads one element into the register that the program reads. `address`: the text between the
 /// brackets.
 pub(super) fn load_one(
     text: &mut Text,
@@ -54,7 +54,8 @@ fn load_alone(
     Loaded::Whole(text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]")))
 }
 
-/// What all elements of a thread read of the operand at one of these addresses, or its position.
+/// What an instruction reads, where it is the same for all elements of a thread: the operand at one
+/// of these addresses, or its position.
 pub(super) fn load_uniform(text: &mut Text, class: &Class, at: &[Reg], instruction: Instruction) -> Reg {
     let operand = class.operand(instruction);
     let (kind, address) = (class.operands[operand].0, at[operand]);
@@ -64,13 +65,14 @@ pub(super) fn load_uniform(text: &mut Text, class: &Class, at: &[Reg], instructi
     }
 }
 
-/// Loads one element of an operand, if the guard is true; of a position, that is the address.
+/// Loads one element of an operand if the guard is true. A position is its own address: nothing is
+/// loaded.
 pub(super) fn load(text: &mut Text, kind: Kind, address: Reg, guard: Option<Reg>) -> Loaded {
     let Some(element_type) = kind.element_type() else { return Loaded::Whole(address) };
     load_guarded(text, kind.space(), element_type, address, (1, 1), guard.as_slice())[0]
 }
 
-/// Loads `count` elements that lie one after another, `width` of them with each access.
+/// Loads `count` consecutive elements, `width` of them with each access.
 pub(super) fn load_span(
     text: &mut Text,
     space: &str,
@@ -82,7 +84,7 @@ pub(super) fn load_span(
     load_guarded(text, space, element_type, address, (count, width), &[])
 }
 
-/// The same, each access only if its guard is true; all of them if there are no guards.
+/// The same, where each access happens only if its guard is true. No guards: all happen.
 pub(super) fn load_guarded(
     text: &mut Text,
     space: &str,
@@ -124,8 +126,7 @@ pub(super) fn load_guarded(
     loaded
 }
 
-/// The register that the program reads of an element of an operand, or of a position, that was
-/// loaded.
+/// The register of a loaded element of an operand, or of a position, as the program reads it.
 pub(super) fn unpacked(text: &mut Text, kind: Kind, loaded: Loaded) -> Reg {
     match (kind.element_type(), loaded) {
         (Some(element_type), loaded) => element(text, element_type, loaded),
@@ -133,7 +134,7 @@ pub(super) fn unpacked(text: &mut Text, kind: Kind, loaded: Loaded) -> Reg {
     }
 }
 
-/// The register that the program reads of an element that was loaded.
+/// The register of a loaded element, as the program reads it.
 pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded) -> Reg {
     match loaded {
         Loaded::Whole(register) if element_type == ElementType::Bool => {
@@ -146,9 +147,9 @@ pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded
             text.test("setp.ne.u32", format_args!("{bits}, 0"))
         }
         Loaded::Part { word, byte } => {
-            // Not `bfe.s32`: assemblers up to at least CUDA 13.0 make `cvt.rn.f64.u32` of its 16 bits a
-            // conversion of a signed number. 8 more than a byte's number stands for its sign,
-            // eight times.
+            // Not `bfe.s32`: assemblers up to at least CUDA 13.0 turn `cvt.rn.f64.u32` of its 16
+            // bits into a signed conversion. To `prmt`, the number of a byte plus 8 is that byte's
+            // sign, eight times.
             match element_type {
                 ElementType::I8 => {
                     let sign = byte + 8;
@@ -167,8 +168,8 @@ pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded
     }
 }
 
-/// Stores elements that lie one after another, `width` of them with each access; each access only
-/// if its guard is true, all of them if there are no guards.
+/// Stores consecutive elements, `width` of them with each access. Each access happens only if its
+/// guard is true; without guards, all happen.
 pub(super) fn store_span(
     text: &mut Text,
     element_type: ElementType,
@@ -200,7 +201,7 @@ pub(super) fn store_span(
     }
 }
 
-/// The low bytes of registers, in words of 4 bytes; or of 2, if there are no more.
+/// The low bytes of registers, packed into words of 4 bytes; into one of 2 if that holds them all.
 fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
     let pairs: Vec<Reg> = if size == 1 {
         let join = |text: &mut Text, pair: &[Reg]| {
@@ -219,8 +220,7 @@ fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
     pairs.chunks(2).map(|pair| join(text, pair)).collect()
 }
 
-/// Registers as an operand of a load or store, and what the instruction's name says of their
-/// number.
+/// Registers as the operand of a load or store, and the suffix for their number in its name.
 fn listed(registers: &[Reg]) -> (String, &'static str) {
     let names: Vec<String> = registers.iter().map(Reg::to_string).collect();
     match names.len() {

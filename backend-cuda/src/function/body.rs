@@ -19,10 +19,10 @@ use super::{
     text::{Bank, Reg, Text},
 };
 
-/// What differs within a thread.
+/// How far a value differs within a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Differs {
-    /// Nothing: it is the same for all elements of a thread.
+    /// Not at all: it is the same for all elements of a thread.
     Never,
     /// From one line of elements side by side to the next.
     ByLine,
@@ -30,23 +30,23 @@ pub(super) enum Differs {
     ByElement,
 }
 
-/// The program of a kernel, written as often as a thread computes elements.
+/// The program of a kernel, written once for each element that a thread computes.
 #[derive(Debug)]
 pub(super) struct Body<'p> {
     program: &'p Program,
     /// Where the scalars begin in the parameter, in words.
     scalars: usize,
     differs: Vec<Differs>,
-    /// What only one side of a selection needs.
+    /// Instructions that only one side of a selection needs.
     regions: Regions,
-    /// Of each half of a product of 32 bits the other half, if it is computed at the same place:
-    /// one instruction gives both.
+    /// For each half of a product of 32 bits, the instruction of the other half if it is computed
+    /// at the same place: one instruction of PTX gives both.
     halves: Vec<Option<usize>>,
     common: Known,
 }
 
-/// The text's registers of the program's, as far as they are written; and inverses of divisors that
-/// have been.
+/// The text's register for each register of the program that is written, and inverses of divisors
+/// that are.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) values: Vec<Option<Reg>>,
@@ -128,12 +128,12 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// Divisions of an element that can be quick if what is divided is in range.
+    /// How many divisions of an element can be quick if their dividends are in range.
     pub(super) fn quick_divisions(&self) -> usize {
         self.quick_divisors().count()
     }
 
-    /// What a line of elements has in common, and others of `f32` are divided by.
+    /// What a line of elements has in common and is a divisor of other `f32`.
     fn quick_divisors(&self) -> impl Iterator<Item = Register> {
         let instructions = self.program.instructions();
         instructions.iter().enumerate().filter_map(move |(at, &instruction)| match instruction {
@@ -150,9 +150,9 @@ impl<'p> Body<'p> {
         })
     }
 
-    /// Writes the rest for elements of some lines, and answers the registers of the results.
-    /// `source`: what an element, by its number, reads. `quick`: the quick way of divisions,
-    /// which is asked in the end whether it was sound.
+    /// Writes the rest for elements of some lines, and returns the registers of the results.
+    /// `source`: what an element, given by its number, reads. `quick`: counts on the quick way of
+    /// divisions; whoever passes it asks it afterwards whether that was sound.
     pub(super) fn elements<'k>(
         &self,
         text: &mut Text,
@@ -165,7 +165,7 @@ impl<'p> Body<'p> {
         elements.iter().map(|(_, known)| register(known, self.program.result())).collect()
     }
 
-    /// Writes the rest for one element of a thread without lines, and answers the register of the
+    /// Writes the rest for one element of a thread without lines, and returns the register of the
     /// result.
     pub(super) fn alone(
         &self,
@@ -221,7 +221,7 @@ impl<'p> Body<'p> {
     }
 }
 
-/// The text's register of one of the program's, which is set before it is read.
+/// The text's register for one of the program's. Programs set registers before they read them.
 fn register(known: &Known, at: Register) -> Reg {
     known.values[at.index()].expect("a register is set before it is read")
 }
@@ -293,7 +293,7 @@ fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
     text.set(bank, &operation, format_args!("{a}"))
 }
 
-/// Conversions saturate by themselves; but of a NaN only those from `f32` to 32 bits make 0 (PTX
+/// Conversions saturate by themselves, but only those from `f32` to 32 bits make 0 of a NaN (PTX
 /// ISA, `cvt`).
 fn to_integer(text: &mut Text, a: Reg, bank: Bank, to: &str) -> Reg {
     let from = a.bank.type_name();
@@ -329,7 +329,7 @@ fn binary(text: &mut Text, op: Binary, a: Reg, b: Reg) -> Reg {
         Binary::ShiftLeft => (a.bank, format!("shl.b{bits}")),
         Binary::ShiftRight => (a.bank, format!("shr.u{bits}")),
         Binary::ShiftRightSigned => (a.bank, format!("shr.s{bits}")),
-        // The ordered comparisons of floats are false of a NaN.
+        // The ordered comparisons of floats are false for a NaN.
         Binary::Equal => (Bank::Predicate, format!("setp.eq.{name}")),
         Binary::Less => (Bank::Predicate, format!("setp.lt.{name}")),
         Binary::LessEqual => (Bank::Predicate, format!("setp.le.{name}")),

@@ -1,4 +1,4 @@
-//! What was compiled, found again by program and class, up to a number.
+//! A cache of compiled kernels, found by program and class, that holds a limited number.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use devarray::function::primitive::Program;
 
 use super::class::Class;
 
-/// Values of type `T`. The least recently used one goes when there are too many.
+/// Values of type `T`. If there are too many, the least recently used one leaves.
 #[derive(Debug)]
 pub(super) struct Cache<T> {
     most: usize,
@@ -42,7 +42,7 @@ impl<T> Cache<T> {
         self.hasher.hash_one((program, class))
     }
 
-    /// What was kept, which becomes the most recently used.
+    /// The value of a program and class, which becomes the most recently used.
     pub(super) fn get(&mut self, program: &Program, class: &Class) -> Option<Arc<T>> {
         let bucket = self.buckets.get_mut(&self.hash(program, class))?;
         let entry = bucket.iter_mut().find(|entry| entry.class == *class && entry.program == *program)?;
@@ -51,7 +51,7 @@ impl<T> Cache<T> {
         Some(Arc::clone(&entry.value))
     }
 
-    /// Keeps a thing, and answers what has to go for it.
+    /// Keeps a value, and returns the one that leaves for it.
     pub(super) fn insert(&mut self, program: Program, class: Class, value: Arc<T>) -> Option<Arc<T>> {
         let evicted = if self.len >= self.most { self.evict() } else { None };
         self.clock += 1;
@@ -76,7 +76,7 @@ impl<T> Cache<T> {
         Some(entry.value)
     }
 
-    /// Everything, which is kept no more.
+    /// Removes and returns all values.
     pub(super) fn take(&mut self) -> Vec<Arc<T>> {
         self.len = 0;
         self.buckets.drain().flat_map(|(_, bucket)| bucket).map(|entry| entry.value).collect()

@@ -1,4 +1,4 @@
-//! What of a problem decides the text of its kernel; all else is in the parameter.
+//! What decides the text of a problem's kernel. All else is in the parameter.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{problem::Kind, reduce};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Class {
     pub(super) family: Family,
-    /// Axes that every thread, or every block, works out where it is on.
+    /// Number of outer axes. Every thread, or every block, computes its position along each.
     pub(super) outer: u8,
     /// Whether distances in bytes need 64 bits.
     pub(super) wide: bool,
@@ -25,22 +25,22 @@ impl Class {
     }
 }
 
-/// How threads are dealt to elements.
+/// How elements are distributed over threads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Family {
-    /// A thread computes `vector` elements one after another along the inner axis, at each of the
-    /// `deal` positions of another, short axis.
+    /// A thread computes `vector` consecutive elements along the inner axis, at each of the `deal`
+    /// positions of another, short axis.
     Lines { vector: u8, deal: u8 },
     /// A block computes a box: `wide` elements along the result's inner axis by `high` along
-    /// another, along which some inputs are fastest; those go through shared memory.
+    /// another. Inputs that are fastest along the other axis go through shared memory.
     Tiles { wide: u16, high: u16 },
-    /// A few bytes are brought to the host.
+    /// Brings a few bytes to the host.
     Fetch,
-    /// Elements are combined.
+    /// Combines elements.
     Reduce(Arc<reduce::Kernel>),
 }
 
-/// How a thread reaches the elements of an operand. Widths are in elements an access.
+/// How a thread reaches the elements of an operand. Widths count the elements of one access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Access {
     /// One element for all of a thread's.
@@ -49,19 +49,19 @@ pub(super) enum Access {
     Each,
     /// Elements side by side along the inner axis.
     Span { width: u8 },
-    /// The same, of which all positions along the short axis have the same.
+    /// Elements side by side along the inner axis, the same at all positions along the short axis.
     Row { width: u8 },
-    /// Elements side by side, against the direction of the axis.
+    /// Elements side by side in the reverse direction of the axis.
     Reversed { width: u8 },
-    /// Every second, third or fourth of elements that lie side by side, all of which are loaded.
+    /// Every second, third or fourth of elements side by side, all of which are loaded.
     Picked { step: u8, width: u8 },
     /// Elements side by side, first along the short axis, then along the inner one; or backwards
     /// along the short one.
     Dealt { width: u8, backwards: bool },
     /// Through shared memory: elements side by side along the other axis of a tile.
     Turned { width: u8 },
-    /// The position along the inner axis, which one thread goes along from the first to the last: a
-    /// constant for each of its elements.
+    /// The position along the inner axis, where one thread takes the whole axis: a constant for
+    /// each of its elements.
     Counted,
     /// One by one.
     Single,
@@ -73,17 +73,17 @@ pub(super) struct Words {
     operands: usize,
     /// The first scalar argument.
     pub(super) scalars: usize,
-    /// Extent of the inner axis; above it, elements that the first thread leaves out, or the extent
-    /// of the other axis.
+    /// Low half: extent of the inner axis. High half: elements that the first thread leaves out, or
+    /// the extent of the other axis.
     pub(super) extent: usize,
     /// Divider by the number of pieces along the inner axis.
     pub(super) pieces_divider: usize,
-    /// That number; above it, the number of threads.
+    /// Low half: that number of pieces. High half: the number of threads.
     pub(super) pieces: usize,
     /// Divider by the number of tiles along the other axis, and that number.
     pub(super) tiles_divider: usize,
     pub(super) tiles: usize,
-    /// All of them.
+    /// Number of words.
     pub(super) count: usize,
 }
 
@@ -112,8 +112,8 @@ impl Words {
         2 * self.operands + operand
     }
 
-    /// Divider by the extent of an outer axis, the innermost being 0; behind it, the extent, and
-    /// the strides of all operands.
+    /// Divider by the extent of an outer axis, the innermost being 0. The extent and the strides of
+    /// all operands follow it.
     pub(super) const fn axis(self, axis: usize) -> usize {
         self.extent + 5 + axis * (2 + self.operands)
     }

@@ -27,7 +27,7 @@ const SOURCE: usize = 1;
 const LEN_BYTES: usize = 2;
 const COUNT: usize = 3;
 
-/// Bytes of a word that are not its mark.
+/// Bytes that a word carries besides its mark.
 const EACH: usize = 4;
 
 /// Enqueues the kernel. Does not synchronize.
@@ -48,7 +48,7 @@ pub(crate) fn fetch(stream: &CudaStream, place: u64, source: u64, len_bytes: usi
     launched.map_err(|failure| context.error("fetch", failure))
 }
 
-/// Each thread has a word, and stores its bytes and its mark at once.
+/// Each thread has one word, and stores its bytes and its mark at once.
 pub(super) fn write() -> String {
     let mut text = Text::default();
     let exit = text.label();

@@ -17,8 +17,8 @@ pub(super) fn thread(text: &mut Text) -> Reg {
     text.set32("mad.lo.s32", format_args!("{block}, {BLOCK}, {thread}"))
 }
 
-/// Quotient and remainder by a number that is in the parameter; a number below 2^31 with its
-/// divider.
+/// Quotient and remainder of a number by the one in word `by` of the parameter. Numbers below 2^31
+/// use the divider in word `divider`.
 pub(super) fn divided(text: &mut Text, number: Reg, divider: usize, by: usize) -> (Reg, Reg) {
     if number.bank == Bank::B64 {
         let by = text.parameter(Bank::B64, by);
@@ -36,13 +36,13 @@ pub(super) fn divided(text: &mut Text, number: Reg, divider: usize, by: usize) -
     (quotient, text.set32("sub.u32", format_args!("{number}, {whole}")))
 }
 
-/// Addresses of the first elements of so many operands.
+/// Loads the address of each operand's first element.
 pub(super) fn bases(text: &mut Text, operands: usize) -> Vec<Reg> {
     (0..operands).map(|operand| text.parameter(Bank::B64, operand)).collect()
 }
 
-/// Addresses of a row, or of a tile's corner: those of the first elements, moved along the outer
-/// axes by the number of the row.
+/// The operands' addresses at a row, or at a tile's corner: their first elements, moved along the
+/// outer axes by the number of the row.
 pub(super) fn rows(text: &mut Text, class: &Class, words: Words, row: Option<Reg>) -> Vec<Reg> {
     let mut addresses = bases(text, class.operands.len());
     if let Some(row) = row {
@@ -52,9 +52,9 @@ pub(super) fn rows(text: &mut Text, class: &Class, words: Words, row: Option<Reg
     addresses
 }
 
-/// Moves addresses of operands along axes, by a number that counts the positions on all of them.
-/// `axes`: the word with the divider of each, the innermost first; the extent and the strides of
-/// the operands follow it.
+/// Moves the operands' addresses to a position of several axes, which are counted as one. `axes`:
+/// the word with the divider of each, the innermost first. The extent and the operands' strides
+/// follow it.
 pub(super) fn walk(
     text: &mut Text,
     wide: bool,
@@ -75,7 +75,7 @@ pub(super) fn walk(
     }
 }
 
-/// An address, some steps of the stride in a word of the parameter further.
+/// An address moved by some steps. The stride is in a word of the parameter.
 pub(super) fn moved(text: &mut Text, wide: bool, address: Reg, steps: Reg, stride: usize) -> Reg {
     if !wide {
         let stride = text.parameter(Bank::B32, stride);
@@ -89,12 +89,12 @@ pub(super) fn moved(text: &mut Text, wide: bool, address: Reg, steps: Reg, strid
     text.set64("mad.lo.s64", format_args!("{steps}, {stride}, {address}"))
 }
 
-/// An address, some steps of that many bytes further.
+/// An address moved by some steps of `bytes`.
 pub(super) fn moved_by(text: &mut Text, address: Reg, steps: Reg, bytes: i64) -> Reg {
     text.set64("mad.wide.s32", format_args!("{steps}, {bytes}, {address}"))
 }
 
-/// The address of the element of that number, in memory where they lie side by side.
+/// The address of element `number`, where elements lie side by side.
 pub(super) fn nth(text: &mut Text, base: Reg, number: Reg, bytes: usize) -> Reg {
     let number = text.set64("cvt.u64.u32", format_args!("{number}"));
     text.set64("mad.lo.s64", format_args!("{number}, {bytes}, {base}"))

@@ -11,7 +11,7 @@ use crate::strided::params::FastDiv;
 /// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
 pub(super) const MAX_WORDS: usize = 512;
 
-/// What one launch runs and on what.
+/// What one launch runs, and on what.
 #[derive(Debug, Clone)]
 pub(super) struct Launch {
     pub(super) class: Class,
@@ -25,8 +25,8 @@ pub(super) struct Launch {
 pub(super) struct Parameter(Vec<u64>);
 
 impl Parameter {
-    /// What every family has: addresses, strides, scalars, and the outer axes of `problem`. `None`:
-    /// it does not fit.
+    /// The words that every family has: addresses, strides, scalars, and the outer axes of
+    /// `problem`. `None` if they do not fit.
     pub(super) fn new(
         problem: &Problem,
         (inner, other): (&[i64], &[i64]),
@@ -57,7 +57,7 @@ impl Parameter {
         Some((parameter, words))
     }
 
-    /// Words as a kernel of another kind reads them.
+    /// The given words, for a kernel that has a layout of its own.
     pub(super) fn from_words(words: Vec<u64>) -> Self {
         Self(words)
     }
@@ -78,7 +78,7 @@ impl Parameter {
         self.0[operand] = self.0[operand].wrapping_add(by);
     }
 
-    /// Sets the scalars of a launch of so many operands.
+    /// Sets the scalars of a launch with `operands` operands.
     pub(super) fn set_scalars(&mut self, operands: usize, scalars: &[u64]) {
         let first = Words::new(operands, scalars.len(), 0).scalars;
         self.0[first..][..scalars.len()].copy_from_slice(scalars);

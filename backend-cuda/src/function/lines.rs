@@ -22,18 +22,18 @@ const INSTRUCTIONS: u64 = 1_024;
 /// The longest axis that a thread goes along besides the inner one.
 const DEAL: u64 = 4;
 
-/// Fewest elements of which a thread takes several rows, or pieces of one: fewer would leave
-/// multiprocessors idle.
+/// Fewest elements for which a thread takes several rows, or several pieces of one. With fewer,
+/// multiprocessors would be idle.
 const GROUPED: u64 = 1 << 18;
 
-/// Fewest instructions that are the same along a row, of which a thread computes several elements
-/// for their sake.
+/// A thread takes several elements of a row if at least this many instructions are the same along
+/// it.
 const SHARED: u64 = 64;
 
-/// Pieces of a row that a thread computes where all that is read is repeated.
+/// Pieces of a row that a thread computes where all inputs are repeated.
 const PIECES: u64 = 2;
 
-/// The inner axis, and the short one, of a problem that keeps its other axes.
+/// The inner axis and the short one, taken out of a problem.
 pub(super) struct Axes {
     outer: Problem,
     extent: u64,
@@ -89,8 +89,8 @@ struct Written {
 }
 
 impl Written {
-    /// Where a thread takes elements along the innermost axis: what is the same along it is
-    /// computed once.
+    /// For threads that take elements along the innermost axis: instructions that are the same
+    /// along it are written once.
     fn along_rows(problem: &Problem, program: &Program) -> Self {
         let differs = |instruction| {
             let operand = problem.kinds.iter().position(|kind| kind.is_read_by(instruction));
@@ -124,7 +124,7 @@ fn rows(problem: &Problem) -> Axes {
     Axes { outer, extent, inner, deal: 1, short: none }
 }
 
-/// The inner axis with a short one, in which elements of an operand lie side by side: pixels of a
+/// The inner axis and a short one, along which elements of an operand lie side by side: pixels of a
 /// few channels.
 pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
     let rank = problem.rank();
@@ -152,8 +152,8 @@ pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
     Some(Axes { outer, extent, inner, deal, short: short_strides })
 }
 
-/// A part of the innermost axis, with the number of parts as the short one, where all inputs are
-/// repeated along one of the two innermost axes. What is written takes nearly all the time, and is
+/// A part of the innermost axis, and the number of parts as the short one, if all inputs are
+/// repeated along one of the two innermost axes. Writing takes nearly all the time there, and is
 /// fastest if every block writes one stretch.
 fn in_pieces(problem: &Problem) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
@@ -182,8 +182,8 @@ fn is_repeated(problem: &Problem, operand: usize, axes: [usize; 2]) -> bool {
         && axes.into_iter().any(|axis| problem.along(axis)[operand] == 0)
 }
 
-/// The innermost axis with a few rows as the short one, where operands are repeated along one of
-/// them: what is repeated is loaded once for all, and a thread works out once where it is.
+/// The innermost axis, and a few rows as the short one, if operands are repeated along one of the
+/// two. A thread then loads repeated elements once, and computes once where it is.
 fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
     let rows = inner.checked_sub(1)?;
@@ -200,17 +200,17 @@ fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     Some(Axes { outer, extent, inner, deal: DEAL, short })
 }
 
-/// Most elements of every operand that one access holds.
+/// The most elements of every operand that one access holds.
 fn widest(problem: &Problem) -> u64 {
     let sizes = problem.kinds.iter().filter_map(|kind| kind.element_type()).map(|kind| kind.len_bytes());
     ACCESS_BYTES / sizes.max().unwrap_or(1) as u64
 }
 
-/// How many elements a thread takes, how many the first leaves out, and how each operand is
-/// reached.
+/// The axes, how many elements a thread takes, how many the first thread leaves out, and how each
+/// operand is reached.
 type Vectored = (Axes, u64, u64, Vec<Access>);
 
-/// The most elements that fit the accesses and the program; `None` if that is one.
+/// Gives a thread as many elements as accesses and program allow; `None` if that is one.
 fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
     let axes = axes?;
     let mut vector = widest(&axes.outer);
@@ -249,7 +249,7 @@ fn one_by_one(problem: &Problem) -> Vectored {
     (axes, 1, 0, accesses)
 }
 
-/// How many elements before the first a thread would have to begin for the result to be aligned.
+/// How many elements before the first one a thread has to begin for the result to be aligned.
 fn lead(axes: &Axes, vector: u64) -> u64 {
     let width = |lead: &u64| match access(axes, 0, vector, *lead) {
         Access::Span { width } | Access::Dealt { width, .. } => width,

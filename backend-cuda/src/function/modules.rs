@@ -29,10 +29,10 @@ use crate::{
 /// Most kernels of a device that are kept.
 const MOST: usize = 1_024;
 
-/// Bytes of what the driver says of a text that it refuses.
+/// Size in bytes of the driver's log of a text that it refuses.
 pub(crate) const LOG_BYTES: usize = 8_192;
 
-/// Where and how long to write that: the numbers of `CUjit_option`.
+/// The address and the size of that log: numbers of `CUjit_option`.
 pub(crate) const LOG_OPTIONS: [c_uint; 2] = [
     sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER as c_uint,
     sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as c_uint,
@@ -55,9 +55,9 @@ pub struct FunctionStatistics {
     pub compiled: u64,
     /// Kernels that were loaded as the machine code that is shipped for them.
     pub shipped: u64,
-    /// Launches; all but the first of each kernel found it there.
+    /// Launches. All but the first of each kernel found it loaded.
     pub launches: u64,
-    /// Kernels that had to go for others.
+    /// Kernels that were unloaded to make room for others.
     pub evicted: u64,
 }
 
@@ -76,13 +76,13 @@ struct Kept {
     evicted: u64,
     /// Evicted, perhaps still running.
     retired: Vec<Arc<Loaded>>,
-    /// Retired, and unloaded as soon as all that was enqueued when their events were recorded is
-    /// done.
+    /// Retired, and waiting for recorded events: unloaded as soon as all that was enqueued before
+    /// those is done.
     leaving: Vec<Arc<Loaded>>,
     events: Vec<Handle<sys::CUevent_st>>,
     /// The ends of streams that were closed after they launched functions.
     closed: Vec<Handle<sys::CUevent_st>>,
-    /// Whether the end of a closed stream is not known, so that nothing can be unloaded before the
+    /// Whether the end of some closed stream is unknown. Nothing can then be unloaded before the
     /// context is.
     lost: bool,
 }
@@ -112,8 +112,8 @@ impl Functions {
         FunctionStatistics { kept, compiled, shipped, launches, evicted }
     }
 
-    /// The kernel of a launch, whose context is bound; it is compiled if it is not there. Does not
-    /// synchronize.
+    /// The kernel of a launch, compiled if it is not there. The context of the launch is bound.
+    /// Does not synchronize.
     pub(super) fn kernel(
         &self,
         context: &Context,
@@ -134,7 +134,7 @@ impl Functions {
         let mut kept = locked(&self.kept);
         kept.shipped += u64::from(is_shipped);
         kept.compiled += u64::from(!is_shipped);
-        // First, so that what is retired now waits for the streams that are open next time.
+        // First, so that kernels retired below wait for the streams that are open next time.
         kept.unload_what_ended(context, driver, &streams);
         if let Some(already) = kept.cache.get(program, class) {
             kept.retired.push(loaded);
@@ -157,9 +157,9 @@ impl Functions {
         parameter: &Parameter,
     ) -> Answer {
         self.launches.fetch_add(1, Relaxed);
-        // SAFETY: the kernel was compiled for one parameter of that size; it touches the elements of the
-        // operation that the launch was made from, and reads between them; stream and function are of
-        // one context, and the function stays loaded while `loaded` is held.
+        // SAFETY: the kernel was compiled for one parameter of that size; it touches the elements
+        // of the operation that the launch was made from, and reads between them; stream and
+        // function are of one context, and the function stays loaded while `loaded` is held.
         unsafe {
             driver.launch(
                 stream,
@@ -191,7 +191,8 @@ impl Functions {
             answer = destroy(driver, event).and(answer);
         }
         for loaded in all {
-            // SAFETY: the module is of this context, unloaded once, and no work is left that could use it.
+            // SAFETY: the module is of this context, unloaded once, and no work is left that could
+            // use it.
             answer = unsafe { driver.module_unload(loaded.module.raw()) }.and(answer);
         }
         answer
@@ -199,8 +200,9 @@ impl Functions {
 }
 
 impl Kept {
-    /// Unloads evicted kernels that no stream can run any more. One round at a time: events behind
-    /// everything that may run some of them, and once these are over, the kernels go.
+    /// Unloads evicted kernels that no stream can run any more. One round at a time: it records
+    /// events behind everything that may run some of them, and unloads those kernels once the
+    /// events are over.
     fn unload_what_ended(&mut self, context: &Context, driver: &Driver, streams: &[Arc<RawStream>]) {
         if self.lost {
             return;
@@ -209,12 +211,13 @@ impl Kept {
         if self.events.is_empty() {
             for loaded in self.leaving.drain(..) {
                 context.release("map", |driver| {
-                    // SAFETY: the module is of this context, unloaded once; every launch of it is over.
+                    // SAFETY: the module is of this context, unloaded once; every launch of it is
+                    // over.
                     unsafe { driver.module_unload(loaded.module.raw()) }
                 });
             }
         }
-        // One that another thread is about to launch is held there.
+        // A kernel that another thread is about to launch has an owner there.
         let mut idle = self.retired.extract_if(.., |loaded| Arc::strong_count(loaded) == 1).peekable();
         if !self.leaving.is_empty() || idle.peek().is_none() {
             return;
@@ -225,7 +228,8 @@ impl Kept {
             match record(driver, stream.raw()) {
                 Ok(event) => self.events.push(event),
                 Err(failure) => {
-                    // Without the event nobody knows when they end: next time.
+                    // Without the event nobody knows when these kernels end: the next round tries
+                    // again.
                     driver.report(context.error("map", failure));
                     self.retired.append(&mut self.leaving);
                     self.closed.append(&mut self.events);
@@ -265,24 +269,26 @@ fn destroy(driver: &Driver, event: Handle<sys::CUevent_st>) -> Answer {
     unsafe { driver.event_destroy(event.raw()) }
 }
 
-/// Loads the machine code that is shipped for a text. What a driver does not take, it compiles.
+/// Loads the machine code that is shipped for a text. What the driver does not take is compiled
+/// instead.
 fn load_shipped(context: &Context, driver: &Driver, text: &str) -> Option<Loaded> {
     let code = shipped::machine_code(text, context.kernels().major())?;
     let mut module = ptr::null_mut();
-    // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a local.
+    // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a
+    // local.
     unsafe { driver.module_load_data(&raw mut module, code.as_ptr().cast()) }.ok()?;
     kernel_of(context, driver, module).ok()
 }
 
-/// Loads a text. The error holds what the driver says of it, and the text.
+/// Compiles and loads a text. The error holds the driver's log, and the text.
 fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
     let text = CString::new(text).map_err(|_| context.error("map", INVALID_VALUE))?;
     let mut log = vec![0_u8; LOG_BYTES];
     let mut options = LOG_OPTIONS;
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
     let mut module = ptr::null_mut();
-    // SAFETY: the image is text that ends with a zero; the module and both options are locals of the
-    // right types; the log has one byte more than the driver is told of.
+    // SAFETY: the image is text that ends with a zero; the module and both options are locals of
+    // the right types; the log has one byte more than the driver may fill.
     let loaded = unsafe {
         driver.module_load_data_ex(
             &raw mut module,
@@ -302,7 +308,8 @@ fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
 /// The kernel of a module that was loaded a moment ago.
 fn kernel_of(context: &Context, driver: &Driver, module: sys::CUmodule) -> Result<Loaded> {
     let mut function = ptr::null_mut();
-    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a local.
+    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
+    // local.
     let found = unsafe { driver.module_get_function(&raw mut function, module, c"map".as_ptr()) };
     found.map_err(|failure| {
         context.release("map", |driver| {
@@ -314,7 +321,7 @@ fn kernel_of(context: &Context, driver: &Driver, module: sys::CUmodule) -> Resul
     Ok(Loaded { module: Handle::new(module), function: Handle::new(function) })
 }
 
-/// The driver's error with what it says of a text, and the text.
+/// The driver's error with its log of a text, and the text.
 fn refused(error: Error, log: &str, text: &str) -> Error {
     match error {
         Error::Driver { backend, operation, code, name } => {

@@ -13,7 +13,7 @@ use super::launch::MAX_WORDS;
 /// Most elements one launch computes, so that 32 bits count elements and threads.
 const LAUNCH_ELEMENTS: u64 = 1 << 30;
 
-/// Words of the parameter that are neither an operand's nor an axis's; more than any family uses.
+/// More words than any family's parameter has besides those of operands and axes.
 const OTHER_WORDS: usize = 16;
 
 /// What an operand is.
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Input(u8, ElementType),
     /// An input's elements, which are the result's own.
     InPlace(u8, ElementType),
-    /// The position along an axis: an "address" that counts, and that nothing is loaded from.
+    /// The position along an axis: an "address" that counts, from which nothing is loaded.
     Position(u8),
 }
 
@@ -44,13 +44,13 @@ impl Kind {
         self.element_type().map_or(1, |element_type| element_type.len_bytes().cast_signed() as i64)
     }
 
-    /// Where it is. Memory that nobody writes during a launch may be read through the cache that does
-    /// not see writes.
+    /// The state space of its accesses. Memory that nobody writes during a launch may be read
+    /// through the cache that does not see writes.
     pub(super) fn space(self) -> &'static str {
         if matches!(self, Self::Input(..)) { "global.nc" } else { "global" }
     }
 
-    /// Whether it is what an instruction reads.
+    /// Whether an instruction reads it.
     pub(super) fn is_read_by(self, instruction: Instruction) -> bool {
         match (self, instruction) {
             (Self::Input(at, _) | Self::InPlace(at, _), Instruction::Input(wanted))
@@ -60,7 +60,7 @@ impl Kind {
     }
 }
 
-/// What the operands of a program are: the result, then its inputs, then positions.
+/// The operands of a program: the result, then its inputs, then positions.
 pub(super) struct Operands {
     pub(super) kinds: Vec<Kind>,
     /// Address of the first element of each.
@@ -70,8 +70,8 @@ pub(super) struct Operands {
 }
 
 impl Operands {
-    /// Operands over `rank` axes. `operand`: address of the buffer and layout of an input, or of the
-    /// result for `None`; a layout of fewer axes has the first ones.
+    /// Operands over `rank` axes. `operand`: address of the buffer and layout of an input, or of
+    /// the result for `None`; a layout of fewer axes has the first ones.
     pub(super) fn new<'a>(
         program: &Program,
         result_type: ElementType,
@@ -108,8 +108,7 @@ impl Operands {
     }
 }
 
-/// What a function does where: operands over common axes, on all of which the result has positive
-/// strides.
+/// A function's operands over common axes. Along each of them the stride of the result is positive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) kinds: Vec<Kind>,
@@ -133,7 +132,8 @@ impl Problem {
         let Operands { mut kinds, bases, strides: rows } =
             Operands::new(program, program.result_type(), rank, operand)?;
         for (kind, base) in kinds.iter_mut().zip(&bases) {
-            // What shares a byte with the result has its layout, so it begins where the result does.
+            // An input that shares a byte with the result has its layout, so it begins where the
+            // result does.
             if let Kind::Input(at, element_type) = *kind
                 && *base == bases[0]
             {
@@ -180,7 +180,7 @@ impl Problem {
         (self.extents.remove(axis), strides)
     }
 
-    /// Makes steps along an axis so many times longer, of which its extent is a multiple.
+    /// Makes each step along an axis `times` as long. The extent is a multiple of `times`.
     pub(super) fn lengthen(&mut self, axis: usize, times: u64) {
         self.extents[axis] /= times;
         self.along_mut(axis).iter_mut().for_each(|stride| *stride *= times.cast_signed());
@@ -192,7 +192,8 @@ impl Problem {
         self.strides.splice(at..at, strides);
     }
 
-    /// Fewest axes, along each of which the result goes upwards, its largest strides first.
+    /// Merges and sorts the axes: as few as possible, the result going upwards along each, its
+    /// largest strides first.
     fn simplify(&mut self) {
         for axis in (0..self.rank()).rev() {
             if self.extents[axis] == 1 {
@@ -230,8 +231,8 @@ impl Problem {
         }
     }
 
-    /// Hands over parts that one launch computes: the whole, unless it is large or has very many
-    /// axes.
+    /// Hands over parts, each computed by one launch: the whole, unless it is large or has very
+    /// many axes.
     pub(super) fn parts<E>(
         mut self,
         scalars: usize,
@@ -253,7 +254,8 @@ impl Problem {
         }
         let longest = (0..self.rank()).max_by_key(|&axis| self.extents[axis]).unwrap_or(0);
         let extent = self.extents[longest];
-        // A multiple of what any thread takes at once, so that the second half is aligned as the first is.
+        // A multiple of what any thread takes at once, so that the second half is aligned as the
+        // first is.
         let half = (extent / 2).next_multiple_of(256).min(extent - 1);
         let mut rest = self.clone();
         self.extents[longest] = half;

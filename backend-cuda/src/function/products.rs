@@ -1,4 +1,4 @@
-//! Products of 32 bits of which both halves are needed: one instruction gives both.
+//! Products of 32 bits whose halves are both needed: one instruction gives both.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -9,7 +9,7 @@ use super::text::{Reg, Text};
 /// The register of one half, and the instruction and the register of the other.
 pub(super) type Product = (Reg, (usize, Reg));
 
-/// Of each half of a product the other half, if it is computed at the same place.
+/// For each half of a product, the other half if it is computed at the same place.
 pub(super) fn halves<P: Eq + Hash>(program: &Program, place: impl Fn(usize) -> P) -> Vec<Option<usize>> {
     let instructions = program.instructions();
     let mut found = vec![None; instructions.len()];
@@ -34,7 +34,7 @@ pub(super) fn halves<P: Eq + Hash>(program: &Program, place: impl Fn(usize) -> P
     found
 }
 
-/// Writes both halves, of which one is that of an operation and the other an instruction's.
+/// Writes both halves: the one that `op` computes, and the one of the instruction `other`.
 pub(super) fn both(text: &mut Text, (op, other): (Binary, usize), a: Reg, b: Reg) -> Product {
     let product = text.set64("mul.wide.u32", format_args!("{a}, {b}"));
     let low = text.set32("cvt.u32.u64", format_args!("{product}"));

@@ -1,19 +1,19 @@
-//! Divisions of `f32` by what many elements are divided by, without a division: exactly rounded all
-//! the same.
+//! Divides `f32` by a divisor that many elements share, without an instruction that divides, and
+//! exactly rounded all the same.
 //!
 //! With the inverse rounded to nearest, one correction makes the quotient right to the last place,
 //! and a second one rounds it exactly, unless something underflows or overflows on the way
 //! (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
-//! So the operands are looked at: the divisor once, what is divided each time. Where they are out
-//! of range the thread divides the plain way. The plain way takes a branch for a 0, which images
-//! are full of.
+//! So the operands are checked: the divisor once, each dividend when it is divided. If one is out
+//! of range, the thread divides the plain way. The plain way takes a branch for a dividend of 0,
+//! and images are full of zeros.
 
 use devarray::function::primitive::{Constant, Instruction, Unary};
 
 use super::text::{Bank, Reg, Text};
 
-/// Divisors from 2^-60 to 2^30, and what is divided: 0, or from 2^-95 to below 2^65. Quotients are
-/// from 2^-125 to 2^125, and the last place of a remainder is at least 2^-143.
+/// Ranges of divisors, from 2^-60 to 2^30, and of dividends: 0, or from 2^-95 to below 2^65.
+/// Quotients are from 2^-125 to 2^125, and the last place of a remainder is at least 2^-143.
 const DIVISORS: [u32; 2] = [0x2180_0000, 0x4e80_0000];
 const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 
@@ -22,15 +22,14 @@ const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 pub(super) struct Quick {
     /// Whether divisors were in range.
     divisors: Reg,
-    /// The largest absolute value that was divided.
+    /// The largest absolute value of a dividend.
     largest: Reg,
-    /// The smallest, in an order of bits that begins with the smallest of the range and ends with 0
-    /// and what is below it.
+    /// The smallest dividend, in an order of bits that goes up from the smallest of the range and
+    /// ends with 0, then the numbers below the range.
     smallest: Reg,
 }
 
-/// Whether a divisor may be in range. It is positive, so that the sign of a quotient of 0 comes out
-/// right.
+/// Whether a divisor may be in range. It is positive, so that a quotient of 0 has the right sign.
 pub(super) fn may_divide(divisor: Instruction) -> bool {
     match divisor {
         // Positive numbers are in the order of their bits.
@@ -39,13 +38,13 @@ pub(super) fn may_divide(divisor: Instruction) -> bool {
     }
 }
 
-/// Whether a number is in range in any case: an integer is.
+/// Whether a dividend is always in range: an integer is.
 pub(super) fn is_in_range(number: Instruction) -> bool {
     matches!(number, Instruction::Unary(Unary::SignedToF32 | Unary::UnsignedToF32, _))
 }
 
-/// Whether a quotient is exactly rounded the quick way whatever the elements are: of an integer by
-/// a constant in range.
+/// Whether the quick way rounds exactly whatever the elements are: for an integer divided by a
+/// constant in range.
 pub(super) fn is_always_exact(number: Instruction, divisor: Instruction) -> bool {
     is_in_range(number) && matches!(divisor, Instruction::Constant(_)) && may_divide(divisor)
 }
@@ -56,7 +55,7 @@ pub(super) fn inverse_of(text: &mut Text, bits: u32) -> Reg {
     text.set(Bank::F32, "mov.f32", format_args!("0f{inverse:08X}"))
 }
 
-/// The quotient by a divisor of this inverse, if both are in range.
+/// The quotient by the divisor with this inverse, if both operands are in range.
 pub(super) fn quotient(text: &mut Text, number: Reg, divisor: Reg, inverse: Reg) -> Reg {
     let minus = text.set(Bank::F32, "neg.f32", format_args!("{number}"));
     let mut quotient = text.set(Bank::F32, "mul.rn.f32", format_args!("{number}, {inverse}"));
@@ -84,7 +83,7 @@ impl Quick {
         self.divisors
     }
 
-    /// Whether all numbers that were divided so far were in range.
+    /// Whether all dividends so far were in range.
     pub(super) fn numbers_are_in_range(self, text: &mut Text) -> Reg {
         let [low, high] = DIVIDENDS;
         let Self { largest, smallest, .. } = self;
@@ -94,8 +93,7 @@ impl Quick {
         text.test("and.pred", format_args!("{below}, {above}"))
     }
 
-    /// The inverse of a divisor, which is looked at unless it is the constant that `instruction`
-    /// says.
+    /// The inverse of a divisor. Its range is checked, unless `instruction` is a constant.
     pub(super) fn inverse(self, text: &mut Text, divisor: Reg, instruction: Instruction) -> Reg {
         if let Instruction::Constant(Constant::F32(bits)) = instruction {
             return inverse_of(text, bits);
@@ -108,7 +106,8 @@ impl Quick {
         text.set(Bank::F32, "rcp.rn.f32", format_args!("{divisor}"))
     }
 
-    /// The quotient by a divisor of this inverse. The number is looked at unless it `is_in_range`.
+    /// The quotient by the divisor with this inverse. The range of the dividend is checked unless
+    /// it `is_in_range`.
     pub(super) fn divide(
         self,
         text: &mut Text,
@@ -118,14 +117,14 @@ impl Quick {
     ) -> Reg {
         if !is_in_range {
             let Self { largest, smallest, .. } = self;
-            // Of a NaN the quotient is one in any case.
+            // The quotient of a NaN is a NaN in any case.
             let size = text.set(Bank::F32, "abs.f32", format_args!("{number}"));
             text.line(format_args!("max.f32 {largest}, {largest}, {size}"));
-            // Without the sign, and turned so that 0 is the first that is still allowed.
+            // Without the sign, and shifted so that 0 is the first value that is still allowed.
             let bits = text.set32("mov.b32", format_args!("{number}"));
-            let turn = (2 * DIVIDENDS[0]).wrapping_neg();
-            let turned = text.set32("mad.lo.u32", format_args!("{bits}, 2, {turn:#x}"));
-            text.line(format_args!("max.u32 {smallest}, {smallest}, {turned}"));
+            let shift = (2 * DIVIDENDS[0]).wrapping_neg();
+            let shifted = text.set32("mad.lo.u32", format_args!("{bits}, 2, {shift:#x}"));
+            text.line(format_args!("max.u32 {smallest}, {smallest}, {shifted}"));
         }
         quotient(text, number, divisor, inverse)
     }

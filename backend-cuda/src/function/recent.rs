@@ -30,8 +30,8 @@ pub(crate) struct Recent {
 /// others in any order.
 #[derive(Debug)]
 pub(super) struct Prepared<W> {
-    /// What is computed.
-    what: W,
+    /// Program, or kind of reduction.
+    key: W,
     /// Of the result and the inputs: layouts, and where the buffers were.
     layouts: Vec<Layout>,
     addresses: Vec<u64>,
@@ -41,7 +41,7 @@ pub(super) struct Prepared<W> {
     pub(super) parameter: Parameter,
 }
 
-/// What of a reduction decides its launch besides operands.
+/// What decides the launch of a reduction besides its operands.
 #[derive(Debug)]
 pub(super) struct Reduction {
     programs: [Program; 2],
@@ -67,7 +67,8 @@ impl<'a> Operands<'a> {
 impl Recent {
     /// A launch of the same program on the same layouts, with the addresses and scalars of `op`.
     pub(super) fn map(&mut self, op: &MapOp<'_, CudaBuffer>) -> Option<&Prepared<Program>> {
-        // Other programs differ early, and the same one is mostly at the same place.
+        // Programs that are not the same differ early, and the same one is mostly at the same
+        // place.
         let operands = Operands(op.result(), op.inputs());
         let prepared = find(&mut self.maps, operands, |program| program == op.program())?;
         prepared.parameter.set_scalars(prepared.kinds.len(), op.scalars());
@@ -110,22 +111,23 @@ impl Recent {
 /// A launch: the kinds of its operands, its kernel, its grid, and its parameter.
 pub(super) type Ready = (Vec<Kind>, Arc<Loaded>, u32, Parameter);
 
-fn keep<W>(all: &mut Vec<Prepared<W>>, most: usize, (what, operands): (W, Operands<'_>), launch: Ready) {
+fn keep<W>(all: &mut Vec<Prepared<W>>, most: usize, (key, operands): (W, Operands<'_>), launch: Ready) {
     if all.len() >= most {
         all.swap_remove(0);
     }
     let layouts = operands.each().map(|operand| operand.layout().clone()).collect();
     let (addresses, (kinds, loaded, grid, parameter)) = (operands.addresses().collect(), launch);
-    all.push(Prepared { what, layouts, addresses, kinds, loaded, grid, parameter });
+    all.push(Prepared { key, layouts, addresses, kinds, loaded, grid, parameter });
 }
 
-/// The launch of what is the `same` on the same layouts, with the addresses of these operands.
+/// Finds the launch that is the `same` and has these layouts, and moves it to the addresses of
+/// these operands.
 fn find<'r, W>(
     all: &'r mut [Prepared<W>],
     operands: Operands<'_>,
     same: impl Fn(&W) -> bool,
 ) -> Option<&'r mut Prepared<W>> {
-    let at = all.iter().rposition(|prepared| same(&prepared.what) && prepared.serves(operands))?;
+    let at = all.iter().rposition(|prepared| same(&prepared.key) && prepared.serves(operands))?;
     let last = all.len() - 1;
     all.swap(at, last);
     let Prepared { kinds, addresses, parameter, .. } = &mut all[last];
@@ -147,8 +149,8 @@ fn find<'r, W>(
 }
 
 impl<W> Prepared<W> {
-    /// Whether operands have the layouts, lie as they did in the widest accesses, and are in place of
-    /// the result where they were.
+    /// Whether the launch serves these operands: they have its layouts, the same alignment in the
+    /// widest accesses, and are in place of the result where its own were.
     fn serves(&self, operands: Operands<'_>) -> bool {
         let place = |address: u64, result: u64| (address % ALIGNMENT, address == result);
         let (result, before) = (operands.0.buffer().address(), self.addresses[0]);

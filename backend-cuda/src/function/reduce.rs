@@ -4,7 +4,7 @@
 //! | form | takes | idea |
 //! |---|---|---|
 //! | rows | elements of a row side by side, and everything else | neighbouring threads have neighbouring lanes of a segment; short rows share a block |
-//! | short | the same, of up to 1,024 elements | threads of one warp have a row, and load all of it at once, or of some rows |
+//! | short | the same, of up to 1,024 elements | threads of one warp have a row or several, and load all their elements at once |
 //! | columns | elements of neighbouring rows side by side | threads cover a line of the cache; each has lanes of a few columns, one after another |
 //! | twice | rows of up to one segment that are reduced twice, as for a variance | a block keeps a row in registers between |
 //! | running | running forms | a block has a tile of a row; totals go up a tree, what precedes comes down |
@@ -78,7 +78,8 @@ pub(super) fn reduce(
     Reduction { context, stream, op }.halved(space)
 }
 
-/// Launches a reduction as the last one that was the same, if there is one; answers whether.
+/// Launches a reduction with the kernel of an earlier one that was the same; returns whether there
+/// was one.
 fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
     let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
     let (raw, mut recent) = stream.computing();
@@ -87,7 +88,7 @@ fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, C
     launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
 }
 
-/// Enqueues a reduction, and another that needs what comes out of it. Does not synchronize.
+/// Enqueues a reduction, and another that needs its outcome. Does not synchronize.
 pub(super) fn reduce_twice(
     context: &Arc<Context>,
     stream: &CudaStream,
@@ -103,8 +104,8 @@ pub(super) fn reduce_twice(
     }
 }
 
-/// Enqueues two reductions and a function of each element with both outcomes, if one launch does
-/// it; answers whether it does. Does not synchronize.
+/// Enqueues two reductions and a function of each element with both outcomes, if one launch can
+/// compute them; returns whether it can. Does not synchronize.
 pub(super) fn normalize(
     context: &Arc<Context>,
     stream: &CudaStream,
@@ -186,7 +187,8 @@ impl Reduction<'_> {
         if is_total && turned.is_none() && split == 1 && combining.index.is_none() && plan::joins(&space) {
             return self.only(&space, Output::Joined { address: self.stream.parts()? });
         }
-        // Each part again has its parts, less than half as many; a running form has what precedes besides.
+        // Parts have parts in turn, less than half as many; running forms also keep the total
+        // before each.
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
         let shares = if split > 1 { padded(units * split * 16) + 2 * ALIGNMENT } else { 0 };
         let len_bytes = usize::try_from(levels.sum::<u64>() + shares).ok().and_then(NonZeroUsize::new);
@@ -212,7 +214,7 @@ impl Reduction<'_> {
         self.running(&space, combining.value_type(), (false, self.op.form()), room)
     }
 
-    /// Rows that are segments, if inputs are nearest across these; and how many blocks share a
+    /// The segments as rows, if inputs are nearest across segments; and how many blocks share a
     /// segment.
     fn shares(&self, space: &Space) -> (Option<Space>, u64) {
         let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
@@ -221,7 +223,7 @@ impl Reduction<'_> {
         (turned, split)
     }
 
-    /// Totals of segments, then of these, until each row has one.
+    /// Computes totals of segments, then totals of these, until each row has one.
     fn totals(&self, space: &Space, room: &mut Room) -> Result<()> {
         let segments = |space: &Space| space.row_len().div_ceil(Combine::SEGMENT as u64);
         let mut space = space.clone();
@@ -267,7 +269,7 @@ impl Reduction<'_> {
         Ok(operands)
     }
 
-    /// Totals of tiles, what precedes each of these, and with that the elements.
+    /// Computes the totals of tiles, then what precedes each tile, and from that the elements.
     fn running(
         &self,
         space: &Space,
@@ -308,7 +310,8 @@ impl Reduction<'_> {
     fn clear(&self, address: u64, len_bytes: u64) -> Result<()> {
         let words = usize::try_from(len_bytes / 4).map_err(|_| self.invalid())?;
         self.stream.enqueue("reduce", |driver, stream| {
-            // SAFETY: the memory was allocated for this, and everything else that uses it comes behind.
+            // SAFETY: the memory was allocated for this, and everything else that uses it comes
+            // behind.
             unsafe { driver.memset_d32_async(address, 0, words, stream) }
         })
     }
@@ -318,7 +321,7 @@ impl Reduction<'_> {
         launch(self.context, self.stream, &pass).map(drop)
     }
 
-    /// The one launch of rows, which is remembered if these are all.
+    /// Makes the one launch of these rows, and remembers it if they are all.
     fn only(&self, space: &Space, output: Output) -> Result<()> {
         let pass = Pass::new(self.op, space, false, output).ok_or_else(|| self.invalid())?;
         let loaded = launch(self.context, self.stream, &pass)?;

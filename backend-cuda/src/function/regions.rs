@@ -11,7 +11,7 @@ use devarray::function::primitive::{Binary, Constant, Instruction, Program, Regi
 /// Least cost, in simple instructions, of a side that is worth a branch.
 const WORTH: u32 = 24;
 
-/// Fewer bits than these often happen to be equal to a constant.
+/// Numbers of fewer bits often happen to be equal to a constant.
 const FEW_BITS: u32 = 8;
 
 /// A group of instructions that are computed together or not at all; 0 is what is always computed.
@@ -20,7 +20,7 @@ pub(super) type Region = usize;
 /// The regions of a program.
 #[derive(Debug)]
 pub(super) struct Regions {
-    /// Of each instruction.
+    /// The region of each instruction.
     of: Vec<Region>,
     branches: Vec<Branch>,
 }
@@ -31,8 +31,8 @@ pub(super) struct Branch {
     pub(super) condition: Register,
     /// The selections, in order.
     pub(super) selections: Vec<usize>,
-    /// What only the true or the false side needs, where that is long enough to be skipped; one of
-    /// them is.
+    /// Instructions that only the true side needs, and only the false side, where they are long
+    /// enough to be skipped. One side is.
     pub(super) sides: [Option<Region>; 2],
 }
 
@@ -46,7 +46,7 @@ struct Group {
     selections: Vec<usize>,
 }
 
-/// Regions as a tree, the root of which is what is always computed.
+/// Regions as a tree. What is always computed is its root.
 #[derive(Debug)]
 struct Tree {
     parents: Vec<Region>,
@@ -60,7 +60,7 @@ impl Tree {
         self.parents.len() - 1
     }
 
-    /// The two sides of a selection were made one after the other.
+    /// The other side of a selection: both sides were made one after the other.
     fn other_side(region: Region) -> Region {
         if region % 2 == 1 { region + 1 } else { region - 1 }
     }
@@ -69,7 +69,7 @@ impl Tree {
         self.join(outer, inner) == outer
     }
 
-    /// An instruction of region `by` uses what sets a register.
+    /// Notes that an instruction of region `by` reads what sets a register.
     fn used(&self, of: &mut [Option<Region>], operand: Register, by: Region) {
         let before = &mut of[operand.index()];
         *before = Some(before.map_or(by, |before| self.join(before, by)));
@@ -177,7 +177,7 @@ fn has_any(tree: &Tree, of: &[Option<Region>], among: Range<usize>, sides: [Regi
     of[among].iter().flatten().any(|&region| sides.into_iter().any(|side| tree.contains(side, region)))
 }
 
-/// What a condition nearly always is, as far as it can be told from its form.
+/// The value that a condition nearly always has, as far as its form tells.
 fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
     let constant = |register: Register| match instructions[register.index()] {
         Instruction::Constant(constant) => Some(constant),
@@ -205,7 +205,7 @@ fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
         // Not NaN.
         Instruction::Binary(Binary::Equal, a, b) if a == b => Some(true),
         Instruction::Binary(Binary::Less, a, b) if is_infinite(a) || is_infinite(b) => Some(true),
-        // One number of very many; but a few bits may well be these.
+        // One number of very many is seldom met; but a few bits may well be these.
         Instruction::Binary(Binary::Equal, a, b) if constant(b).is_some() => {
             let Instruction::Binary(Binary::And, _, mask) = instructions[a.index()] else {
                 return Some(false);

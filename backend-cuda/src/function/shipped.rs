@@ -10,15 +10,15 @@ use flate2::read::DeflateDecoder;
 
 static IMAGE: &[u8] = include_bytes!("../../kernels/functions/shipped.bin");
 
-/// The first numbers of the generations that machine code is shipped for: each runs on all devices
-/// of its own.
+/// Major numbers of the generations that machine code is shipped for. It runs on all devices of its
+/// generation.
 const GENERATIONS: [u32; 3] = [7, 8, 9];
 
-/// Bytes of what a text or its code may be.
+/// Most bytes of a text, or of its code.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The machine code of a text for devices of generation `major.x`, where the driver may read it in
-/// words.
+/// The machine code of a text for devices of generation `major.x`, aligned so that the driver may
+/// read it in words.
 pub(super) fn machine_code(text: &str, major: u32) -> Option<Vec<u64>> {
     let generation = GENERATIONS.iter().position(|&known| known == major)?;
     let [shipped, codes @ ..] = find(fnv(text))?;

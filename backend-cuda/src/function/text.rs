@@ -65,7 +65,7 @@ impl fmt::Display for Reg {
     }
 }
 
-/// The body of a kernel as far as it is written.
+/// The body of a kernel, as far as it is written.
 #[derive(Debug, Default)]
 pub(super) struct Text {
     body: String,
@@ -83,7 +83,7 @@ pub(super) const ENTRY: &str = "map";
 pub(super) const BLOCK: u32 = 256;
 
 impl Text {
-    /// A register that nothing was written to.
+    /// A new register.
     pub(super) fn register(&mut self, bank: Bank) -> Reg {
         let count = &mut self.counts[bank as usize];
         *count += 1;
@@ -96,12 +96,12 @@ impl Text {
         format!("L{}", self.labels)
     }
 
-    /// Limits registers, so that a multiprocessor holds that many blocks at once.
+    /// Limits registers, so that a multiprocessor holds `blocks` blocks at once.
     pub(super) fn resident(&mut self, blocks: u32) {
         self.resident = Some(blocks);
     }
 
-    /// What the lines from here on are executed under.
+    /// The following lines are executed only if the guard is true; always if there is none.
     pub(super) fn guard(&mut self, guard: Option<Reg>) {
         self.guard = guard;
     }
@@ -169,8 +169,8 @@ impl Text {
         self.set(bank, &format!("ld.param.{}", bank.type_name()), format_args!("[p+{at}]"))
     }
 
-    /// The whole text of a kernel with a parameter of that many words, with `shared_words` of 4
-    /// bytes of shared memory.
+    /// The whole text of a kernel with a parameter of `parameter_words` words, and `shared_words`
+    /// words of 4 bytes of shared memory.
     pub(super) fn finish(self, parameter_words: usize, shared_words: usize) -> String {
         let mut whole = String::with_capacity(self.body.len() + 512);
         let _ = write!(

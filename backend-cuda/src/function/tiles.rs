@@ -20,15 +20,15 @@ const SIDES: [usize; 3] = [64, 32, 16];
 /// Words of 4 bytes of shared memory that every kernel may use.
 const SHARED_WORDS: usize = 48 * 1024 / 4;
 
-/// Distance in bytes along the result's axis from which on neighbouring threads share nothing that
+/// From this distance in bytes along the result's axis on, neighbouring threads share nothing that
 /// they load.
 const APART_BYTES: i64 = 32;
 
 /// Longest programs: a thread computes at least [`VECTOR`] elements.
 const INSTRUCTIONS: usize = 512;
 
-/// Words of shared memory for one turned input: each row is one element longer than the tile, so
-/// that the elements of a column are in different banks.
+/// Words of shared memory for one turned input. Rows are one element longer than the tile, so that
+/// the elements of a column are in different banks.
 pub(super) fn shared_words(kind: Kind, wide: usize, high: usize) -> usize {
     wide * (high + 1) * if kind.len_bytes() == 8 { 2 } else { 1 }
 }
@@ -40,7 +40,7 @@ fn turns(problem: &Problem, operand: usize, inner: usize, other: usize) -> bool 
     element && inner >= APART_BYTES && (1..APART_BYTES).contains(&other) && other < inner
 }
 
-/// The launch for a problem of two kinds of operands; `None` for any other.
+/// The launch for a problem with inputs of both kinds; `None` for any other.
 pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) -> Option<Launch> {
     let inner = problem.rank().checked_sub(1)?;
     let size = problem.kinds[0].len_bytes();
@@ -87,7 +87,7 @@ pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) ->
 fn sides(outer: &Problem, is_turned: &[bool], width: u64, height: u64) -> (u64, u64) {
     let fits = |side: usize| {
         let turned = outer.kinds.iter().zip(is_turned).filter(|(_, turned)| **turned);
-        // Two tiles of one area differ by at most what the longest has more.
+        // A tile of the same area takes at most what this long one does.
         let words: usize = turned.map(|(&kind, _)| shared_words(kind, side * side / VECTOR, VECTOR)).sum();
         words <= SHARED_WORDS
     };
@@ -109,7 +109,7 @@ fn access(
 ) -> Access {
     let kind = outer.kinds[operand];
     let size = kind.len_bytes();
-    // Of elements side by side along one axis, at any step along all others.
+    // The widest access to elements side by side along one axis, at any step along all others.
     let widest = |stride: i64, extent: u64| {
         let rows = (0..outer.rank()).map(|axis| outer.along(axis)[operand].cast_unsigned());
         let bits =

@@ -41,7 +41,7 @@ pub fn put(width: u32) -> &'static CStr {
     }
 }
 
-/// What a context has of gathers.
+/// The kernels of gathers on a context, and what they told.
 #[derive(Debug, Default)]
 pub(crate) struct Gathers {
     /// Whom the device tells of indices.
@@ -62,8 +62,9 @@ impl Gathers {
         let function =
             unsafe { locked(&self.loaded).function(driver, ((), IMAGE.as_bytes()), (kernel, kernel)) }?;
         let sizes = [params.total.div_ceil(BLOCK_ELEMENTS), THREADS, 0];
-        // SAFETY: the kernel has one parameter, of the size of the block. It touches what the operation
-        // proves that it may, and the memory of winners; stream and function are of one context.
+        // SAFETY: the kernel has one parameter, of the size of the block. It touches what the
+        // operation proves that it may, and the memory of winners; stream and function are of one
+        // context.
         unsafe { driver.launch(stream, function.raw(), sizes, ptr::from_ref(params).cast()) }
     }
 

@@ -11,7 +11,7 @@ pub const THREADS: u32 = 256;
 /// Operations that the host can be told of between two looks.
 pub const SLOTS: usize = 256;
 
-/// An axis, and the step of each side along it: bytes, of positions and winners a count.
+/// An axis, and the step of each side along it: in bytes, for positions and winners in counts.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct Axis {

@@ -59,10 +59,10 @@ impl Step {
     }
 }
 
-/// What is launched, but for who is told.
+/// What is launched, without the place where indices are told.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
-    /// The outermost first. None has one position alone.
+    /// Outermost first. Each axis has two positions or more.
     pub(super) steps: Vec<Step>,
     /// Bytes that a thread moves at a time: 1, 2, 4, 8 or 16.
     pub(super) width: u32,

@@ -24,7 +24,7 @@ use crate::{
     handle::{Handle, locked},
 };
 
-/// Tries to read what is being written: a device needs some microseconds.
+/// Tries to read a note that is being written: a device needs some microseconds.
 const TRIES: usize = 10_000;
 
 /// What was told so far.
@@ -106,13 +106,13 @@ fn allocate(context: &Context, operation: &'static str) -> Result<(Handle<params
 }
 
 impl State {
-    /// Moves what is new to what waits.
+    /// Moves new notes to those that wait.
     fn look(&mut self) {
         let Some((memory, _)) = self.memory else { return };
         let told: *const params::Told = memory.raw();
         let changes = told.cast::<u64>();
-        // SAFETY: the first number of the memory, which lives as long as `self` has it; a device may
-        // write it.
+        // SAFETY: the first number of the memory, which lives as long as `self` has it; a device
+        // may write it.
         let changes = unsafe { changes.read_volatile() };
         if changes == self.changes {
             return;

@@ -1,6 +1,6 @@
 //! The images of kernels that are loaded on a context, for as long as the context is open.
 //!
-//! An image is part of the program, so there are only so many, and each is loaded once: no launch
+//! Images are part of the program, so their number is limited, and each is loaded once: no launch
 //! can outlive its module, because the context waits for all work before it is closed.
 #![allow(unsafe_code)] // loads modules, writes their tables, and unloads them
 
@@ -38,13 +38,13 @@ pub(crate) struct Images(Mutex<Loaded>);
 
 #[derive(Debug, Default)]
 struct Loaded {
-    /// By the address of the declaration, of which each kernel has one.
+    /// By the address of the kernel's declaration.
     kernels: HashMap<usize, Arc<Ready>>,
-    /// By the image's place in the program; of a kernel with tables, by that of its declaration,
-    /// since the tables are the module's.
+    /// By the image's place in the program. A kernel with tables has a module of its own, by the
+    /// place of its declaration, since tables belong to a module.
     modules: HashMap<Range<usize>, Handle<sys::CUmod_st>>,
-    /// Those that others took the place of. Launches of them may be on their way, and what they
-    /// keep may be unloaded when it is dropped.
+    /// Kernels that others replaced. Launches of them may be on their way, and dropping one may
+    /// unload what it keeps.
     replaced: Vec<Arc<Ready>>,
 }
 
@@ -86,7 +86,8 @@ impl Images {
         loaded.replaced.clear();
         let mut answer = Ok(());
         for (_, module) in loaded.modules.drain() {
-            // SAFETY: the module is of this context, unloaded once, and no work is left that could use it.
+            // SAFETY: the module is of this context, unloaded once, and no work is left that could
+            // use it.
             answer = unsafe { driver.module_unload(module.raw()) }.and(answer);
         }
         answer
@@ -162,9 +163,9 @@ fn load(
     let mut options = LOG_OPTIONS;
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
     let mut module = ptr::null_mut();
-    // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as the
-    // declaration vouches; the module and both options are locals of the right types; the log has
-    // one byte more than the driver is told of.
+    // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as
+    // the declaration vouches; the module and both options are locals of the right types; the log
+    // has one byte more than the driver may fill.
     let loaded = unsafe {
         driver.module_load_data_ex(&raw mut module, start, 2, options.as_mut_ptr(), values.as_mut_ptr())
     };
@@ -188,7 +189,8 @@ fn function(
     let entry = declaration.image().entry();
     let text = CString::new(entry).map_err(|_| context.error(declaration.name(), INVALID_VALUE))?;
     let mut function = ptr::null_mut();
-    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a local.
+    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
+    // local.
     let found = unsafe { driver.module_get_function(&raw mut function, module.raw(), text.as_ptr()) };
     found.map_err(|failure| match failure {
         NOT_FOUND => refused(declaration.name(), KernelError::NoEntry { entry }),
@@ -197,8 +199,8 @@ fn function(
     Ok(function)
 }
 
-/// Refuses a function that takes other parameters than declared. Nobody can say of machine code on
-/// drivers before CUDA 12.4.
+/// Refuses a function that takes other parameters than declared. Drivers before CUDA 12.4 do not
+/// tell the parameters of machine code.
 pub(super) fn check_parameters(
     context: &Context,
     driver: &Driver,
@@ -208,12 +210,12 @@ pub(super) fn check_parameters(
     let mut found = Vec::new();
     loop {
         let (mut offset_bytes, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the function is loaded, and its context
-        // bound.
-        let told = unsafe {
+        // SAFETY: the pointers are to locals of the right types; the function is loaded, and its
+        // context bound.
+        let answer = unsafe {
             driver.func_get_param_info(function, found.len(), &raw mut offset_bytes, &raw mut len_bytes)
         };
-        match told {
+        match answer {
             Ok(()) => found.push(len_bytes),
             Err(INVALID_VALUE) => break,
             Err(Failure::Missing(_)) => {
@@ -228,7 +230,7 @@ pub(super) fn check_parameters(
     compare(declaration, &found).map_err(|error| refused(declaration.name(), error))
 }
 
-/// Whether an entry with parameters of so many bytes each takes what is declared.
+/// Whether an entry with parameters of these sizes in bytes takes what is declared.
 fn compare(declaration: &Declaration, found: &[usize]) -> Result<(), KernelError> {
     let declared = declaration.parameters().count();
     for (index, ((argument, declared_bytes), &found_bytes)) in declaration.parameters().zip(found).enumerate()
@@ -255,12 +257,12 @@ fn write_tables(
     for constant in declaration.constants() {
         let name = CString::new(constant.name()).map_err(|_| context.error(operation, INVALID_VALUE))?;
         let (mut address, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context bound;
-        // the name ends with a zero.
-        let told = unsafe {
+        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context
+        // bound; the name ends with a zero.
+        let answer = unsafe {
             driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
         };
-        let found_bytes = match told {
+        let found_bytes = match answer {
             Ok(()) => Some(len_bytes),
             Err(NOT_FOUND) => None,
             Err(failure) => return Err(context.error(operation, failure)),
@@ -280,8 +282,8 @@ fn write(driver: &Driver, address: u64, bytes: &'static [u8]) -> Answer {
     let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
     // SAFETY: the pointer is to a local of the right type, and the context is bound.
     unsafe { driver.stream_create(&raw mut stream, flags) }?;
-    // SAFETY: the destination is a variable of that many bytes, which nothing uses yet; the source is
-    // part of the program.
+    // SAFETY: the destination is a variable of that many bytes, which nothing uses yet; the source
+    // is part of the program.
     let copied = unsafe { driver.memcpy_htod_async(address, bytes.as_ptr().cast(), bytes.len(), stream) };
     // SAFETY: the stream is alive, and its context bound.
     let waited = copied.and_then(|()| unsafe { driver.stream_synchronize(stream) });

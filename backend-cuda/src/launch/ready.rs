@@ -97,7 +97,7 @@ impl Ready {
         Ok(())
     }
 
-    /// Lets the function have so much dynamic shared memory.
+    /// Allows the function `len_bytes` of dynamic shared memory.
     fn allow(&self, context: &Context, driver: &Driver, name: &'static str, len_bytes: usize) -> Result<()> {
         let mut allowed = locked(&self.allowed_bytes);
         if *allowed >= len_bytes {
@@ -115,8 +115,8 @@ impl Ready {
     fn resident<B: Buffer>(&self, context: &Context, driver: &Driver, op: &LaunchOp<'_, B>) -> Result<u64> {
         let (grid, mut blocks) = (op.grid(), 0);
         let threads = i32::try_from(grid.block_threads()).unwrap_or(i32::MAX);
-        // SAFETY: the pointer is to a local of the right type; the function is loaded, and its context
-        // bound.
+        // SAFETY: the pointer is to a local of the right type; the function is loaded, and its
+        // context bound.
         unsafe {
             driver.occupancy_max_active_blocks(
                 &raw mut blocks,

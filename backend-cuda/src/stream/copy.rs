@@ -44,7 +44,7 @@ pub(super) fn enqueue(
     }
 }
 
-/// Enqueues several copies, those together that are faster so. Otherwise as [`enqueue`].
+/// Enqueues several copies, together where that is faster. Otherwise as [`enqueue`].
 pub(super) fn enqueue_all(
     driver: &Driver,
     stream: sys::CUstream,

@@ -1,9 +1,9 @@
 //! A few bytes brought to the host by a kernel, which writes them to pinned memory itself: sooner
 //! than the copy engine would begin, and without an event.
 //!
-//! A *place* is a few words of 8 bytes. The kernel stores four bytes in the low half of a word and a
-//! mark in its high half, by one store, so that the mark is never there without the bytes. The host
-//! looks until all marks are there, and clears the words for whoever uses the place next.
+//! A *place* is a few words of 8 bytes. The kernel stores four bytes in the low half of a word and
+//! a mark in its high half, by one store, so that the mark is never there without the bytes. The
+//! host looks until all marks are there, and clears the words for whoever uses the place next.
 #![allow(unsafe_code)] // reads and clears pinned memory; vouches for the contract of the trait
 
 use std::{
@@ -98,8 +98,8 @@ impl Places {
 
 /// The words of a place, which a kernel may be writing to.
 fn words(place: &Handle<u64>) -> &[AtomicU64; WORDS] {
-    // SAFETY: places are of pinned memory, aligned to 8 bytes, that lives as long as the context, which
-    // the caller holds; only whole words of it are written, and all are read as atomics.
+    // SAFETY: places are of pinned memory, aligned to 8 bytes, that lives as long as the context,
+    // which the caller holds; only whole words of it are written, and all are read as atomics.
     unsafe { &*place.raw().cast_const().cast() }
 }
 

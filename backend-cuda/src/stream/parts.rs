@@ -11,7 +11,7 @@ use devarray::{
 use super::RawStream;
 use crate::{CudaStream, driver::sys::CUdeviceptr, handle::locked};
 
-/// Bytes of it; all 0 between operations are the first [`COUNTERS_BYTES`].
+/// Bytes of it. The first [`COUNTERS_BYTES`] are 0 between operations.
 const LEN_BYTES: NonZeroUsize = NonZeroUsize::new(36 * 1024).unwrap();
 
 /// Bytes of counters, of 4 bytes each.
@@ -48,7 +48,8 @@ impl CudaStream {
 pub(super) fn free(stream: &RawStream) {
     if let Some(address) = locked(&stream.parts).take() {
         stream.context.release("free", |driver| {
-            // SAFETY: allocated by `parts`, freed once; all that uses it is in front of this in the stream.
+            // SAFETY: allocated by `parts`, freed once; all that uses it is in front of this in the
+            // stream.
             unsafe { driver.mem_free_async(address, stream.raw()) }
         });
     }

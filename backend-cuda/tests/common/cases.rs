@@ -117,8 +117,8 @@ pub(crate) fn upload(stream: &CudaStream, bytes: &[u8]) -> CudaBuffer {
 /// Writes bytes into a buffer, and waits.
 pub(crate) fn write(stream: &CudaStream, buffer: &CudaBuffer, at: usize, bytes: &[u8]) {
     assert!(at + bytes.len() <= buffer.len_bytes());
-    // SAFETY: in bounds; the bytes are borrowed until the wait below; the stream orders all uses of the
-    // buffer.
+    // SAFETY: in bounds; the bytes are borrowed until the wait below; the stream orders all uses of
+    // the buffer.
     let op = unsafe { UploadOp::new_unchecked(buffer, at, bytes.as_ptr(), bytes.len()) };
     stream.upload(&op).unwrap();
     assert_eq!(stream.synchronize(), Quiesced::Done);
@@ -127,8 +127,8 @@ pub(crate) fn write(stream: &CudaStream, buffer: &CudaBuffer, at: usize, bytes: 
 /// Writes pinned memory into a buffer of its length, and waits.
 pub(crate) fn upload_from(stream: &CudaStream, buffer: &CudaBuffer, host: &CudaHostBuffer) {
     assert_eq!(host.len_bytes(), buffer.len_bytes());
-    // SAFETY: in bounds; the host memory is borrowed until the wait below; the stream orders all uses
-    // of the buffer.
+    // SAFETY: in bounds; the host memory is borrowed until the wait below; the stream orders all
+    // uses of the buffer.
     let op = unsafe { UploadOp::new_unchecked(buffer, 0, host.as_ptr(), host.len_bytes()) };
     stream.upload(&op).unwrap();
     assert_eq!(stream.synchronize(), Quiesced::Done);
@@ -138,8 +138,8 @@ pub(crate) fn upload_from(stream: &CudaStream, buffer: &CudaBuffer, host: &CudaH
 pub(crate) fn read(stream: &CudaStream, buffer: &CudaBuffer, at: usize, len_bytes: usize) -> Vec<u8> {
     assert!(at + len_bytes <= buffer.len_bytes());
     let mut bytes = vec![0; len_bytes];
-    // SAFETY: in bounds; the bytes are owned here until the wait below; the stream orders all uses of
-    // the buffer.
+    // SAFETY: in bounds; the bytes are owned here until the wait below; the stream orders all uses
+    // of the buffer.
     let op = unsafe { DownloadOp::new_unchecked(buffer, at, bytes.as_mut_ptr(), len_bytes) };
     stream.download(&op).unwrap();
     assert_eq!(stream.synchronize(), Quiesced::Done);
@@ -159,8 +159,8 @@ pub(crate) fn copy(stream: &CudaStream, dst: &CudaBuffer, src: &CudaBuffer, plan
 
 pub(crate) fn fill(stream: &CudaStream, dst: &CudaBuffer, plan: &Plan, pattern: &[u8]) {
     assert!(plan.dst_span().end <= dst.len_bytes());
-    // SAFETY: in bounds; the plan was made for elements of the pattern's size; the stream orders all
-    // uses.
+    // SAFETY: in bounds; the plan was made for elements of the pattern's size; the stream orders
+    // all uses.
     let op = unsafe { FillOp::new_unchecked(dst, plan, pattern) };
     stream.fill(&op).unwrap();
 }

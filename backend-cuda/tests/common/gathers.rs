@@ -106,8 +106,8 @@ fn taken_like<'a, T: Element, D: Compute>(
     taken.permute(&order)
 }
 
-/// That a device does with a program what the simulator does. Axes have up to one of so many
-/// positions.
+/// Checks that a device does with a program what the simulator does. `longest` says how long axes
+/// may be.
 fn both<T: Element, I: Index + TryFrom<i64>, D: Compute>(
     device: &StreamHandle<D>,
     which: u64,

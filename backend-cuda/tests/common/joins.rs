@@ -123,7 +123,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// A case of at most about so many elements.
+    /// A case of about `most` elements at most.
     pub(crate) fn random(rng: &mut Rng, most: usize) -> Self {
         let rank = *rng.pick(&[1, 1, 2, 2, 2, 3, 4]);
         let mut left = most;

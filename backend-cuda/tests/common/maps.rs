@@ -186,8 +186,8 @@ impl Case {
             .map(|(buffer, (layout, _))| Operand::new(buffer.as_ref().unwrap_or(&result), layout))
             .collect();
         let to = Operand::new(&result, &self.result.0);
-        // SAFETY: layouts lie inside their buffers, and only one input, with the result's layout, shares
-        // its memory.
+        // SAFETY: layouts lie inside their buffers, and only one input, with the result's layout,
+        // shares its memory.
         let op = unsafe { MapOp::new_unchecked(&self.program, &operands, &self.scalars, to) };
         device.map(stream, &op).unwrap();
         let found = download(stream, &result);
@@ -208,8 +208,8 @@ impl Case {
                 InputElements { start, layout }
             })
             .collect();
-        // SAFETY: layouts lie inside their bytes, and only one input, with the result's layout, shares its
-        // memory.
+        // SAFETY: layouts lie inside their bytes, and only one input, with the result's layout,
+        // shares its memory.
         unsafe {
             interpret(
                 &self.program,

@@ -107,7 +107,7 @@ fn extent(rng: &mut Rng, most: usize) -> usize {
     1 + rng.below(limit)
 }
 
-/// Axes with about so many elements.
+/// Axes with about this number of elements.
 fn axes(rng: &mut Rng, elements: usize) -> Vec<usize> {
     match rng.below(4) {
         0 | 1 => vec![elements],

@@ -80,8 +80,8 @@ fn own_launches(device: &CudaDevice, stream: &CudaStream) {
         .visible .entry own(.param .align 8 .b8 p[112])\n.maxntid 256, 1, 1\n{\n    ret;\n}\n";
     let driver = device.driver();
     let (mut module, mut function) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the text ends with a zero; the pointer is to a local; the context is current since the
-    // last call.
+    // SAFETY: the text ends with a zero; the pointer is to a local; the context is current since
+    // the last call.
     unsafe { driver.module_load_data(&raw mut module, TEXT.as_ptr().cast()) }.unwrap();
     // SAFETY: the module was loaded a moment ago.
     unsafe { driver.module_get_function(&raw mut function, module, c"own".as_ptr()) }.unwrap();

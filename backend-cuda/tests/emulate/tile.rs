@@ -240,7 +240,8 @@ fn store(does: &Does, p: &TileParams, width: u32, tile: &Tile, memory: &mut impl
                 let (end, wrap_x) = (next_end(find, p, tile, first), i64::from(p.fused_x.cast_signed()));
                 let place = byte(find, p, width, x, (chunk, back, j), first);
                 let from = if element >= end { place + wrap_x } else { place };
-                // Of bytes, the word in which the first of two fused axes ends is gathered from both sides.
+                // Of bytes, the word in which the first of two fused axes ends is gathered from
+                // both sides.
                 if width == 1
                     && !tabulated
                     && (first + 1..first + vector).contains(&end)

@@ -30,7 +30,7 @@ fn adopted(_: &Context<CudaDevice>, stream: &StreamHandle<CudaDevice>) -> Result
 fn peers(context: &Context<CudaDevice>, stream: &StreamHandle<CudaDevice>) -> Result<()> {
     let peer = Context::new(CudaDevice::open_with(context.device().driver(), 1)?)?;
     let copied = copied(context, stream, &peer);
-    // Errors of what was dropped, too.
+    // Errors of drops, too.
     copied.and(peer.take_errors().pop().map_or(Ok(()), Err))
 }
 

@@ -32,7 +32,7 @@ fn random_joins_of_random_layouts() {
     }
 }
 
-/// Kernels launched and contiguous copies made by `work`, by what is done anyway apart.
+/// Kernels launched and contiguous copies made by `work`, without those that are made anyway.
 fn launched(context: &Context<CudaDevice>, work: impl Fn()) -> (u64, u64) {
     let kernels = [Function::LaunchKernel, Function::LaunchKernelEx];
     let count = |functions: &[Function]| -> u64 {

@@ -26,7 +26,8 @@ fn in_three<T: Float, D: Compute>(stream: &StreamHandle<D>, x: &Array<T, D>, axi
         .unwrap()
 }
 
-/// Launches of a softmax of normal numbers, after its bits were compared, and those of its logarithm.
+/// Launches of a softmax of normal numbers, after its bits were compared, and those of its
+/// logarithm.
 fn compared<T: Float + PartialEq + std::fmt::Debug>(shape: &[usize], axis: isize) -> u64 {
     let fake = Fake::new();
     fake.state(|state| state.total_bytes = 1 << 26);

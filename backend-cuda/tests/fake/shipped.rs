@@ -13,7 +13,7 @@ use super::state::Fake;
 type Stream = StreamHandle<CudaDevice>;
 type Elements<T> = Array<T, CudaDevice>;
 
-/// Elements of an array: so many that threads take as much as they do of any larger one.
+/// Elements of an array: enough that threads take as many as they do of any larger one.
 const LEN: usize = 1 << 16;
 
 /// Calls functions on two arrays.
@@ -114,13 +114,13 @@ fn loaded(generation: (i32, i32), machine_code: bool) -> (u64, Vec<String>) {
 
 #[test]
 fn shipped_functions_are_not_compiled() {
-    // Texts that were written since are compiled until the file is written again, which another step
-    // asks for.
+    // Texts that were written since are compiled until the file is written again, which another
+    // step asks for.
     let (shipped, compiled) = loaded((9, 0), true);
     assert!(shipped > 100, "{shipped} are shipped, {} are compiled", compiled.len());
     assert_eq!(loaded((8, 6), true).0, shipped);
-    // The twins: a driver that refuses machine code, and a device for which there is none, compile all
-    // of them.
+    // The twins: a driver that refuses machine code, and a device for which there is none, compile
+    // all of them.
     let all = shipped + compiled.len() as u64;
     for (generation, machine_code) in [((9, 0), false), ((12, 0), true)] {
         let (shipped, compiled) = loaded(generation, machine_code);

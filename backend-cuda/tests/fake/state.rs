@@ -76,8 +76,7 @@ pub(crate) struct State {
     pub(crate) pool_peaks: (usize, usize),
     pub(crate) memory: BTreeMap<usize, Block>,
     pub(crate) pinned: BTreeMap<usize, Block>,
-    /// Flags that pinned memory was allocated with, and addresses and lengths of what was
-    /// registered.
+    /// Flags of each allocation of pinned memory, and addresses and lengths of registered memory.
     pub(crate) pinned_flags: BTreeMap<usize, u32>,
     pub(crate) registered: BTreeMap<usize, usize>,
     pub(crate) managed: BTreeMap<usize, Block>,

@@ -148,9 +148,9 @@ fn every_call_fails_once() {
             told.extend(result.err());
             let what = format!("{function:?}, call {nth}, failing with {code}: {told:?}");
 
-            // Four kinds of call have a second try that may succeed: an allocation that ran out of memory,
-            // which gives back what it can first, that of staging memory, for which idle slots
-            // make room, the query of such a slot, which a wait follows, and the end of a
+            // Four kinds of call have a second try that may succeed: an allocation that ran out of
+            // memory, which gives back what it can first, that of staging memory, for which idle
+            // slots make room, the query of such a slot, which a wait follows, and the end of a
             // pinning. Nothing else is passed over.
             let binds = |call: &Function| matches!(call, Function::CtxGetCurrent | Function::CtxSetCurrent);
             let call = called[nth..].iter().copied().find(|call| !binds(call)).unwrap_or(function);

@@ -26,8 +26,8 @@ struct Before {
 }
 
 impl Before {
-    /// Two nodes an operation: its execution at `2 i`, and the host having gone past it at `2 i +
-    /// 1`.
+    /// Two nodes an operation: its execution at `2 i`, and the host having gone past it at
+    /// `2 i + 1`.
     fn new(ops: &[Value], streams: usize) -> Self {
         let count = 2 * ops.len();
         let mut reach = vec![vec![false; count]; count];

@@ -20,7 +20,7 @@ pub(crate) struct Sums {
     pub(crate) peak_bytes: usize,
 }
 
-/// Why an allocation is refused: by a limit or by the device, which leaves so many bytes.
+/// Why an allocation is refused: by a limit or by the device, and the bytes that this leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) by_limit: bool,
@@ -82,7 +82,7 @@ impl Model {
         short.then(|| Refusal { by_limit: false, left_bytes: left(self.capacity_bytes) })
     }
 
-    /// Allocates, if need be after what waits was given back.
+    /// Allocates; first gives back memory that waits, if need be.
     pub(crate) fn allocate(
         &mut self,
         is_pinned: bool,

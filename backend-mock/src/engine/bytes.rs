@@ -86,9 +86,9 @@ impl Bytes {
     }
 }
 
-/// Asks for pages of 2 MiB, as NumPy does for its arrays: a large array is then written with a 512th
-/// of the page faults, which are a quarter of the time of a transposed copy of 2 GiB. Where the host
-/// has no such pages, nothing changes.
+/// Asks for pages of 2 MiB, as NumPy does for its arrays: a large array is then written with a
+/// 512th of the page faults, which are a quarter of the time of a transposed copy of 2 GiB. Where
+/// the host has no such pages, nothing changes.
 fn advise_huge_pages(room: &mut [MaybeUninit<u8>]) {
     const LEAST_BYTES: usize = 4 << 20;
     #[cfg(target_os = "linux")]
@@ -97,8 +97,8 @@ fn advise_huge_pages(room: &mut [MaybeUninit<u8>]) {
         let (start, end) = (room.as_mut_ptr(), room.as_mut_ptr_range().end);
         let first = start.wrapping_add(start.align_offset(PAGE_BYTES));
         let len_bytes = end.addr() - first.addr();
-        // SAFETY: the pages lie in memory that is borrowed here alone; the advice changes how they are
-        // mapped, never what they hold.
+        // SAFETY: the pages lie in memory that is borrowed here alone; the advice changes how they
+        // are mapped, never what they hold.
         unsafe { libc::madvise(first.cast(), len_bytes, libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -117,8 +117,8 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes,
-            // SAFETY: as `new` was promised; the reference lives for one step of the engine, during which an
-            // operation in flight has the memory.
+            // SAFETY: as `new` was promised; the reference lives for one step of the engine, during
+            // which an operation in flight has the memory.
             Self::Host(host) => unsafe { slice::from_raw_parts(host.start.as_ptr(), host.len_bytes) },
         }
     }
@@ -128,7 +128,8 @@ impl DerefMut for Bytes {
     fn deref_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Own(bytes) => bytes,
-            // SAFETY: as in `deref`, and `&mut self` is exclusive: one place of the engine has the memory.
+            // SAFETY: as in `deref`, and `&mut self` is exclusive: one place of the engine has the
+            // memory.
             Self::Host(host) => unsafe { slice::from_raw_parts_mut(host.start.as_ptr(), host.len_bytes) },
         }
     }

@@ -29,7 +29,7 @@ pub(crate) struct Computation {
     inputs: Vec<Elements>,
     scalars: Vec<u64>,
     result: Elements,
-    /// What is done with what comes out, if not just to store it.
+    /// How the values of the function are combined; `None` stores them.
     reduction: Option<Reduction>,
 }
 
@@ -177,9 +177,9 @@ impl Computation {
         let result = ResultElements { start, layout: &self.result.layout };
         let Some(Reduction { combine, form, shape, row_len, finish, finish_scalars }) = &self.reduction
         else {
-            // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else uses the
-            // memories meanwhile, since the engine is borrowed. Inputs that share memory with the result are
-            // its own elements, as the operation proves.
+            // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else
+            // uses the memories meanwhile, since the engine is borrowed. Inputs that share memory
+            // with the result are its own elements, as the operation proves.
             return unsafe { interpret_range(&self.program, &inputs, &self.scalars, result, elements) };
         };
         // Of a running form, the rows that begin in the piece.

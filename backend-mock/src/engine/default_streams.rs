@@ -1,9 +1,9 @@
 //! Streams that this library never opens and other code may have: the default streams, and those
 //! that wait for one of them.
 //!
-//! An operation of the legacy default stream runs after all that blocking streams were given, and
-//! before all that they will be. The default stream of a thread is a blocking one. Streams of this
-//! library are not, so nothing of that concerns them.
+//! An operation of the legacy default stream runs after all that blocking streams were given
+//! before, and before all that they are given later. The default stream of a thread is a blocking
+//! one. Streams of this library are not, so nothing of that concerns them.
 
 use std::thread::{self, ThreadId};
 
@@ -42,8 +42,8 @@ impl Engine {
             StreamName::Lane(lane) => (lane, Barrier::None),
             StreamName::Legacy => (self.legacy_lane(), Barrier::Always),
             StreamName::PerThread => (self.lane_of_thread(), Barrier::None),
-            // Where it is the legacy stream, its operations are ordered with all blocking streams, and so
-            // with themselves.
+            // Where it is the legacy stream, its operations are ordered with all blocking streams,
+            // and so with themselves.
             StreamName::Null => (self.lane_of_thread(), Barrier::IfLegacy),
         };
         self.defaults.barrier = barrier;

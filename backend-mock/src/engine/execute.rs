@@ -94,8 +94,8 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         Work::Copy { dst, src, plan } => {
             let mut bytes = memory.take(*dst);
             let source = Source::new(memory, *src);
-            // The walk of core is the fastest if it is optimized. What reaches outside, or is out of its
-            // lifetime, is done run by run.
+            // The walk of core is the fastest if it is optimized. What reaches outside, or is out
+            // of its lifetime, is done run by run.
             let is_whole = piece.len() == plan.len_bytes() && !cfg!(debug_assertions);
             if is_whole && copy_bytes(plan, source.bytes, &mut bytes).is_ok() {
                 // Done.
@@ -129,15 +129,15 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         Work::Upload { dst, bytes, host } => {
             let at = bytes.start + piece.start;
             let into = window(memory.bytes_mut(*dst), at..at + piece.len());
-            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; the
-            // window is no longer than the piece, which lies inside it.
+            // SAFETY: the operation is in flight until it is retired, and no wait for it ends
+            // before; the window is no longer than the piece, which lies inside it.
             unsafe { host.read(piece.start, into) }
         }
         Work::Download { src, bytes, host } => {
             let source = Source::new(memory, *src);
             let held = source.held(bytes.start + piece.start, piece.len());
-            // SAFETY: the operation is in flight until it is retired, and no wait for it ends before; `held`
-            // is no longer than the piece, which lies inside it.
+            // SAFETY: the operation is in flight until it is retired, and no wait for it ends
+            // before; `held` is no longer than the piece, which lies inside it.
             unsafe { host.write(piece.start, held) }
             if held.len() < piece.len() {
                 let mut missing = vec![0; piece.len() - held.len()];

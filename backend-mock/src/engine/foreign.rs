@@ -13,7 +13,7 @@ impl Engine {
         self.memory.find(addresses)
     }
 
-    /// Where the host finds what is at an address of the device.
+    /// Where on the host an address of the device lies.
     pub(crate) fn on_host(&self, address: u64) -> Option<u64> {
         self.memory.on_host(address)
     }

@@ -47,7 +47,7 @@ pub(crate) struct Gathered {
     /// The device it runs on, of the machine.
     ordinal: usize,
     location: &'static Location<'static>,
-    /// Bytes of what it picks from that had no value when it was enqueued.
+    /// Bytes that it picks from and that had no value when it was enqueued.
     missing: ByteSet,
 }
 
@@ -70,7 +70,7 @@ impl Gathered {
         let width = work.width_bytes;
         let axes = work.shape.iter().copied().zip(work.indexed.strides().iter().copied());
         let axes = axes.chain(work.indexed_axes.iter().map(|axis| (axis.extent, axis.stride)));
-        // Without what is only repeated these are axes of the array, of which there is no more.
+        // Without repetitions these are axes of the array, of which there is no more.
         let (extents, strides): (Vec<usize>, Vec<isize>) = axes.filter(|(_, stride)| *stride != 0).unzip();
         let whole = Layout::new(&extents, &strides, work.indexed.offset())?;
         let mask = op.mask().zip(work.mask).map(|(buffer, layout)| Elements::of(buffer, layout, 1));
@@ -161,8 +161,8 @@ impl Gathered {
         self.missing = judge.missing(from.buffer, &from.bytes());
     }
 
-    /// Does it, whole. Answers an index that is out of range, and what is wrong. Takes memory for
-    /// what it reads and writes, not for each index: there may be many more.
+    /// Does it, whole. Answers an index that is out of range, and its mistakes. Takes memory for
+    /// the elements it reads and writes, not for each index: there may be many more.
     fn run(&self, memory: &mut Memory) -> (Option<IndexError>, Vec<Mistake>) {
         let (from, to) = self.ends();
         let mut written = memory.take(to.buffer);

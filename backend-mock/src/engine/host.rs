@@ -33,7 +33,7 @@ impl HostUse {
 }
 
 impl Engine {
-    /// Whether so much more can be pinned.
+    /// Whether `len_bytes` more can be pinned.
     pub(crate) fn has_host_room(&self, len_bytes: usize, kind: HostUse) -> bool {
         let pinned_bytes = self.host_bytes(|kind| kind != HostUse::Managed);
         kind == HostUse::Managed || len_bytes <= self.ledger.host_limit_bytes.saturating_sub(pinned_bytes)
@@ -68,7 +68,8 @@ impl Engine {
         }
     }
 
-    /// Forgets host memory; whether no operation may still use it. That one does is a mistake.
+    /// Forgets host memory. Returns whether no operation may still use it; that one does is a
+    /// mistake.
     #[must_use]
     pub(crate) fn close_host_buffer(
         &mut self,

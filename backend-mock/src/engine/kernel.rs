@@ -92,7 +92,7 @@ impl LaunchedKernel {
         })
     }
 
-    /// The same, once for being read and once for being written: what is read first.
+    /// The same, once for being read and once for being written: reads first.
     fn accesses(&self) -> impl Iterator<Item = (usize, &Elements, Access)> {
         let read = self.elements().filter(|(_, _, permission)| permission.reads());
         let written = self.elements().filter(|(_, _, permission)| permission.writes());
@@ -119,7 +119,7 @@ impl LaunchedKernel {
         self.accesses().map(touch).collect()
     }
 
-    /// Runs the host function, and what it wrote goes to memory. What it did wrong is answered.
+    /// Runs the host function, and stores what it wrote. Returns what it did wrong.
     fn run(&self, memory: &mut Memory, check: bool, look_for_unused: bool) -> Vec<Mistake> {
         let held: Vec<Vec<u8>> = self.arguments.iter().map(|argument| argument.held(memory)).collect();
         let first = Attempt::new(self, &held, |_| attempt::PATTERN);

@@ -66,7 +66,7 @@ impl Lanes {
         }
     }
 
-    /// Takes note that a lane, of which that was not known, may go on, if it may.
+    /// Notes that a lane may go on, if it may and that was not known.
     fn make_ready(&mut self, lane: usize) {
         let number = |lane: usize| self.lanes[lane].front().map(|op| op.number);
         let Some(own) = number(lane).filter(|_| self.blocker(lane).is_none()) else { return };
@@ -135,8 +135,8 @@ impl Lanes {
         self.lanes[lane].blocking = blocking;
     }
 
-    /// The newest operation, of those that have not run, of each lane that is ordered with the
-    /// legacy default stream.
+    /// The newest operation that has not run, for each lane that is ordered with the legacy default
+    /// stream.
     pub(super) fn last_of_blocking(&self) -> impl Iterator<Item = Mark> {
         let blocking = (0..self.lanes.len()).filter(|&lane| self.is_blocking(lane));
         blocking.filter_map(|lane| self.last(lane))

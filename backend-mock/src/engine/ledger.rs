@@ -21,7 +21,8 @@ use crate::{
 pub(super) struct Ledger {
     pub(super) statistics: Statistics,
     pub(super) findings: Vec<Finding>,
-    /// Indices that operations found to be out of range and that nobody was told of, with the device.
+    /// Indices that operations found to be out of range and that nobody was told of, with the
+    /// device.
     pub(super) index_errors: VecDeque<(usize, IndexError)>,
     pub(super) lints: Lints,
     /// Whether kernels are run twice, and compared.

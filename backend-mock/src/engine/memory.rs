@@ -141,7 +141,7 @@ impl Memory {
         self.threshold_bytes = len_bytes;
     }
 
-    /// Gives what is not in use back to the system, until no more than so much is held.
+    /// Gives what is not in use back to the system, until at most `keep_bytes` are held.
     pub(crate) fn trim(&mut self, keep_bytes: usize) {
         self.reserved_bytes = self.reserved_bytes.min(keep_bytes).max(self.used_bytes);
     }
@@ -236,7 +236,7 @@ impl Memory {
         })
     }
 
-    /// Where the host finds what is at an address of the device.
+    /// Where on the host an address of the device lies.
     pub(super) fn on_host(&self, address: u64) -> Option<u64> {
         self.blocks.values().find_map(|block| {
             let within = address.checked_sub(block.place.address)?;
@@ -282,7 +282,7 @@ impl Memory {
         true
     }
 
-    /// The host has waited: what was freed is free, and what the pool keeps over its threshold goes
+    /// The host has waited: freed memory is free, and the pool's memory over its threshold goes
     /// back.
     pub(super) fn let_go(&mut self) {
         self.used_bytes -= std::mem::take(&mut self.held_bytes);

@@ -101,7 +101,7 @@ pub(super) struct Reach {
 }
 
 impl Work {
-    /// How far it reaches in device memory, what is read before what is written.
+    /// How far it reaches in device memory, reads before writes.
     pub(super) fn reaches(&self) -> SmallVec<[Reach; 2]> {
         let reach =
             |&buffer: &BufferId, span_bytes: Range<usize>, access| Reach { buffer, span_bytes, access };

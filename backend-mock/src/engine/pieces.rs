@@ -15,7 +15,7 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// `0..len_bytes` in so many pieces, or fewer if each had too little.
+    /// `0..len_bytes` in `count` pieces, or fewer if each had too little.
     pub(super) fn new(len_bytes: usize, count: usize) -> Self {
         let piece_bytes = NonZeroUsize::new(len_bytes.div_ceil(count)).unwrap_or(NonZeroUsize::MIN);
         Self { len_bytes, piece_bytes, left: (1 << len_bytes.div_ceil(piece_bytes.get())) - 1 }

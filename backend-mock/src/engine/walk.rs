@@ -193,7 +193,7 @@ impl Nest {
         nests
     }
 
-    /// With strides in words of so many bytes, and the words of a run as the last axis. All numbers
+    /// With strides in words of `width_bytes`, and the words of a run as the last axis. All numbers
     /// are multiples.
     fn in_words(&self, width_bytes: usize) -> Self {
         let mut words = self.clone();

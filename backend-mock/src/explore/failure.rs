@@ -17,7 +17,7 @@ pub struct Failure {
     pub trace: Trace,
     /// The calls that fail in it.
     pub plan: Box<FaultPlan>,
-    /// What the devices of the run do beyond what is promised.
+    /// What the devices of the run do beyond CUDA's promises.
     pub profile: Profile,
     /// The [profiles that were tried](crate::Explore::profiles) and under which nothing is wrong.
     pub right_under: ProfileSet,
@@ -50,7 +50,8 @@ impl Wrong {
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Found(one), Self::Found(two)) => one.code == two.code,
-            // The values that an assertion shows may differ; what it asserts stands in the first line.
+            // The values that an assertion shows may differ; what it asserts stands in the first
+            // line.
             (Self::Panicked(one), Self::Panicked(two)) => one.lines().next() == two.lines().next(),
             (Self::Leaked(_), Self::Leaked(_)) | (Self::Broken(_), Self::Broken(_)) => true,
             _ => false,

@@ -32,7 +32,7 @@ pub(super) struct Run {
     /// None if it is right.
     pub(super) wrong: Option<Wrong>,
     pub(super) trace: Trace,
-    /// What the program panicked with, if that is not what is wrong already.
+    /// The message of the program's panic, if that is not the failure already.
     pub(super) panic: Option<String>,
     /// The faults of the plan that were met.
     pub(super) fired: Vec<Fired>,
@@ -89,8 +89,8 @@ impl Options {
         if self.keep_history {
             device.shared().engine().record_history();
         }
-        // What the program leaves behind is looked at from outside, so nothing of it is relied on after a
-        // panic.
+        // What the program leaves behind is looked at from outside, so nothing of it is relied on
+        // after a panic.
         let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
         let report = device.report();
         let (trace, fired, steps) =

@@ -32,7 +32,7 @@ impl Explore {
         let explore = self.clone().faults((*failure.plan).clone());
         let options = explore.options(Schedule::Replay(failure.trace.clone()), 0);
         let device = options.builder().record_timeline(true).build();
-        // As in any run: that the program may panic is what is to be seen.
+        // The program may panic, as in any run: that is what the timeline is to show.
         let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
         let _ = ended.map_err(message);
         device.finish();

@@ -47,7 +47,8 @@ impl FaultKind {
         Self::NAMES.iter().find(|(kind, _)| *kind == self).map_or("?", |(_, name)| name)
     }
 
-    /// The error that a call of the site, for so many bytes if it allocates, returns.
+    /// The error that a call of the site returns. `requested_bytes`: what it asks for, if it
+    /// allocates.
     pub(super) fn error(self, site: Site, requested_bytes: usize) -> Error {
         let operation = site.name();
         match self {

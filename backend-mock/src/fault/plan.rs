@@ -19,7 +19,7 @@ use super::{FaultKind, Site};
 /// | `upload@2..5=torn` | the third to the fifth upload |
 /// | `any%50=refused` | each, once in fifty times |
 /// | `buggify%20` | in each run some sites only, and of those each call once in twenty times |
-/// | `budget=4096` | allocations of device memory, when so many bytes have been allocated altogether |
+/// | `budget=4096` | allocations of device memory, once 4,096 bytes have been allocated altogether |
 /// | `hole=1024` | allocations of more device memory in one piece: memory is free, but in fragments |
 /// | `hold` | freed device memory stays taken until the host waits for something |
 ///
@@ -49,9 +49,9 @@ pub(super) struct Rule {
 pub(super) enum When {
     /// Those with these numbers.
     Window(Range<u64>),
-    /// Once in so many times.
+    /// Once in this many times.
     OneIn(usize),
-    /// Once in so many times, at sites that were chosen for this run.
+    /// Once in this many times, at sites that were chosen for this run.
     Buggify(usize),
 }
 
@@ -100,8 +100,7 @@ impl FaultPlan {
         self.rule(None, When::Buggify(n), FaultKind::Refused)
     }
 
-    /// Device memory runs out for good when so many bytes have been allocated altogether, freed or
-    /// not.
+    /// Device memory runs out for good once `bytes` have been allocated altogether, freed or not.
     #[must_use]
     pub fn budget_bytes(mut self, bytes: usize) -> Self {
         self.pressure.budget_bytes = Some(bytes);

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::finding::{Access, Operation};
 
-/// Links at which it is first looked for those that do not matter any more.
+/// Number of links at which the first sweep looks for those that do not matter any more.
 const FIRST_SWEEP: usize = 64;
 
 /// One access that a later one may race with, or the beginning or end of a memory.
@@ -91,7 +91,8 @@ impl AccessLists {
         self.links.len() >= self.sweep_at
     }
 
-    /// Forgets what the host knows, and what is in no shadow any more. These must be all shadows.
+    /// Forgets accesses that the host knows, or that are in no shadow any more. These must be all
+    /// shadows.
     pub(super) fn sweep<'a>(&mut self, host: &Clock, shadows: impl Iterator<Item = &'a mut Shadow>) {
         let mut swept = Self::default();
         let mut lists = vec![None; self.links.len()];

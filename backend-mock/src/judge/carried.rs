@@ -97,7 +97,8 @@ impl Way {
         let first = self.steps_to(run.start);
         let left_of_run = self.run - first[self.axes.len()].cast_unsigned();
         if run.len() > left_of_run {
-            // What crosses elements of the plan is brought in parts, those between the ends together.
+            // What crosses elements of the plan is brought in parts, those between the ends
+            // together.
             return set.cuts(left_of_run, self.run).iter().for_each(|part| self.bring(part, parts));
         }
         // From the first byte, each level goes the same way each time, unless it leaves an axis.

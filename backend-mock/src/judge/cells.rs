@@ -67,7 +67,7 @@ impl<T: Copy> Cells<T> {
         }
     }
 
-    /// What of a set no cell has.
+    /// The bytes of a set that no cell has.
     pub(super) fn missing(&self, set: &Strided) -> Parts {
         let span = set.span();
         let over = &self.0[self.over(&span)];
@@ -91,7 +91,7 @@ impl<T: Copy> Cells<T> {
         missing
     }
 
-    /// Adds what is left of some cells when the bytes of others are taken from them.
+    /// Adds the rest of some cells when the bytes of others are taken from them.
     pub(super) fn left_by<U: Copy>(&self, over: Range<usize>, others: &Cells<U>, new: &mut NewCells<T>) {
         for cell in &self.0[over] {
             let left = others.missing(&cell.bytes);
@@ -149,7 +149,7 @@ impl<T: Copy> Cells<T> {
         self.reach_again(0, self.0.len());
     }
 
-    /// Cells from `first` on have changed, so many of them.
+    /// `count` cells from `first` on have changed.
     fn reach_again(&mut self, first: usize, count: usize) {
         let mut reach = if first == 0 { 0 } else { self.0[first - 1].reach };
         for (index, cell) in self.0[first..].iter_mut().enumerate() {

@@ -9,8 +9,8 @@ pub(crate) struct Position {
     pub(crate) tick: u64,
 }
 
-/// For each lane, up to which of its operations everything happened before. A lane it says nothing
-/// of is at 0.
+/// For each lane, the number up to which all of its operations happened before. A lane that is not
+/// in it is at 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Clock(SmallVec<[u64; 4]>);
 

@@ -20,8 +20,7 @@ use crate::{
 pub(crate) struct Declared {
     read: BTreeMap<BufferId, Initialized>,
     written: BTreeMap<BufferId, Initialized>,
-    /// The same for people: what is done to which bytes of which memory, in the order in which it
-    /// was declared.
+    /// The same for people: the access, the memory and the bytes, in the order of declaration.
     told: Vec<(Access, BufferId, Range<usize>)>,
 }
 

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::finding::{Finding, Operation};
 
-/// What an operation is to be ordered after: of each stream the last of its conflicts, in the order
-/// of their numbers. An edge from an earlier one would leave the last.
+/// What an operation is to be ordered after: the last conflict of each stream, in the order of
+/// their numbers. An edge from an earlier one would leave the last.
 pub(super) fn last_of_streams<'c>(conflicts: impl Iterator<Item = &'c Conflict>) -> Vec<(usize, u64)> {
     let mut last: Vec<(usize, u64)> = Vec::new();
     for Conflict { with, .. } in conflicts {

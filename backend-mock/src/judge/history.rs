@@ -1,4 +1,4 @@
-//! The newest of what was issued, as a finding draws it.
+//! The newest operations issued, as a finding draws them.
 
 use std::collections::VecDeque;
 
@@ -127,8 +127,8 @@ impl History {
     }
 }
 
-/// The columns that are drawn, in order: those of the finding, then those of what is ordered with
-/// it, as far as there is room.
+/// The columns that are drawn, in order: those of the finding, then those of operations ordered
+/// with it, as far as there is room.
 fn columns(steps: &[(Step, bool)], finding: &Finding) -> Vec<Option<usize>> {
     let mut columns = vec![finding.operation.stream];
     let marked = steps.iter().filter(|(_, marked)| *marked);

@@ -59,7 +59,7 @@ impl DeviceMemory {
         self.buffers.values_mut().map(|buffer| &mut buffer.shadow)
     }
 
-    /// AccessLists the free of an allocation, and forgets all else of it.
+    /// Notes the free of an allocation, and forgets all else of it.
     pub(super) fn free(&mut self, id: BufferId, free: ListedAccess) {
         let Some(buffer) = self.buffer_mut(id) else { return };
         buffer.freed = Some(free);

@@ -1,9 +1,9 @@
 //! What would be ordered under profiles that promise more.
 //!
-//! An operation is judged by what documentation promises. A conflict that this finds is looked at
-//! once more: with the same clocks, kept for every [profile](Profile) that has further edges. These
-//! are there from the first moment on at which a profile differs, so most programs have none. All
-//! edges of the judge are edges under every profile, so what it does not find is right under all of
+//! An operation is judged by what documentation promises. Each conflict found so is looked at once
+//! more, with the same clocks, kept for every [profile](Profile) that has further edges. They are
+//! kept only from the moment at which a profile first differs, so most programs have none. All
+//! edges of the judge are edges under every profile, so what it finds right is right under all of
 //! them.
 
 use std::collections::VecDeque;
@@ -53,8 +53,8 @@ pub(super) struct ProfileClocks(Vec<ClocksOfProfile>);
 struct ClocksOfProfile {
     profile: Profile,
     lanes: Lanes,
-    /// Copies that waited for themselves under this profile, oldest first, with what is before
-    /// each, itself included.
+    /// Copies that waited for themselves under this profile, oldest first, each with the operations
+    /// before it, itself included.
     waited: VecDeque<(Operation, Clock)>,
 }
 
@@ -138,8 +138,8 @@ impl ProfileClocks {
 }
 
 impl Judge {
-    /// What of the conflicts is left under the profile of the device, and the profiles under which
-    /// nothing of that is.
+    /// Keeps the conflicts that are left under the profile of the device. Returns the profiles
+    /// under which none of these is left.
     pub(super) fn under_profiles(&self, later: Later, conflicts: &mut Vec<Conflict>) -> ProfileSet {
         // Most programs end here.
         if self.profile_clocks.0.is_empty() {

@@ -79,7 +79,7 @@ impl Shadow {
                 behind = Some((range.end..span.end, accesses));
             }
         }
-        // A write takes the place of what is ordered before it, and then the cells are one.
+        // A write replaces the accesses that are ordered before it, and then the cells are one.
         if is_one {
             new.truncate(from);
             at = range.start;
@@ -153,7 +153,7 @@ impl Shadow {
         in_order(conflicts)
     }
 
-    /// Forgets what was done to these bytes, and to what was touched together with them.
+    /// Forgets the accesses to these bytes, and to bytes touched together with them.
     pub(crate) fn forget(&mut self, bytes: &Range<usize>) {
         let over = self.0.over(bytes);
         self.0.replace(over, NewCells::new());
@@ -205,13 +205,13 @@ impl<'a> Visitor<'a> {
     fn meet(&mut self, accesses: List, first: Range<usize>) -> List {
         let (clock, host, writes, of_pageable) =
             (self.clock, self.host, self.note.writes(), self.note.of_pageable);
-        // Pageable memory may be read before what is before the upload, if the host has not waited for
-        // that.
+        // Pageable memory may be read before the operations ahead of the upload, if the host has
+        // not waited for them.
         let known = if of_pageable { host } else { clock };
         find_conflicts(self.access_lists, accesses, writes, known, first, &mut self.conflicts);
         let matters = |earlier: &ListedAccess| {
-            // Under some profiles such a read is over when its call returns, and then others before it are
-            // not.
+            // Under some profiles such a read is over when its call returns, and then others before
+            // it are not.
             let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
             !(if takes_place { clock } else { host }).knows(earlier.position)
         };

@@ -18,9 +18,9 @@ pub(super) use without::Left;
 
 /// Runs of one length, repeated along levels, each of which repeats all below it.
 ///
-/// Runs are ascending, and none overlaps another: each stride is at least the extent of what it
-/// repeats, and that of the innermost level is more. So a set costs by its levels, however many
-/// runs it has.
+/// Runs are ascending, and none overlaps another: each stride is at least the extent of the levels
+/// below, and that of the innermost level is more. So a set costs by its levels, however many runs
+/// it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Strided {
     start: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Strided {
     levels: SmallVec<[Level; 1]>,
 }
 
-/// So many repetitions, at this distance.
+/// Repetitions at one distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Level {
     stride: usize,
@@ -123,7 +123,7 @@ impl Strided {
         self.levels.iter().fold(self.run, |extent, level| extent + level.stride * (level.count - 1))
     }
 
-    /// The extent of what the outermost level repeats.
+    /// The extent of the levels below the outermost.
     fn inner_extent(&self) -> usize {
         let own = self.levels.last().map_or(0, |level| level.stride * (level.count - 1));
         self.extent() - own

@@ -23,7 +23,7 @@ use crate::{
 /// What an operation is not ordered after.
 pub(super) struct Conflicts {
     these: Vec<Conflict>,
-    /// What would be such a conflict too, once these are ordered.
+    /// What would still be such a conflict once these are ordered.
     since: Vec<Conflict>,
 }
 
@@ -97,7 +97,7 @@ impl Judge {
             return None;
         }
         let missed = vec![Conflict { with: buffer.alloc, bytes: span }];
-        // An edge from the allocation alone would leave the races with what was done to the memory since.
+        // An edge from the allocation alone would leave the races with later uses of the memory.
         let writes = access != Access::Read;
         let since = buffer.shadow.conflicts_with(bytes, writes, clock, &self.access_lists);
         let memory = Memory::Device { id, len_bytes: buffer.len_bytes };
@@ -119,7 +119,7 @@ impl Judge {
         finding
     }
 
-    /// AccessLists what the operation touches, and tells with what it races.
+    /// Notes what the operation touches, and returns what it races with.
     fn races(
         &mut self,
         work: &Work,
@@ -240,8 +240,8 @@ impl Judge {
     /// The bytes written have a value from now on, or none if they were copied from such.
     fn give_values(&mut self, touches: &[Touch], work: &Work) {
         if let Work::Launch(_) = work {
-            // It may write several, all of which have a value afterwards: what is not written whole had one
-            // before.
+            // It may write several, all of which have a value afterwards: those that are not
+            // written whole had one before.
             return touches.iter().for_each(|touch| self.give_all(touch));
         }
         let Some(Touch { place: Place::Device(id), bytes, access: Access::Write }) = touches.last() else {

@@ -28,7 +28,8 @@ impl Program {
     /// The device fails: it has not enough memory, or a failure was planned.
     pub fn play_on_mock(&self, device: &MockDevice) -> Result<Result<Vec<Vec<u8>>, Finding>> {
         let mut door = MockDoor(device, self);
-        // SAFETY: the simulator defines what mistakes do, and stops at the first that it cannot act out.
+        // SAFETY: the simulator defines what mistakes do, and stops at the first that it cannot act
+        // out.
         let hosts = unsafe { self.play(device, &mut door) };
         match door.finding() {
             Some(finding) => Ok(Err(finding)),
@@ -99,8 +100,8 @@ impl<D: Device> Stage<D> {
             if zeroed {
                 let line = Layout::new(&[bytes], &[1], 0)?;
                 let plan = Plan::new(&line, &line, 1, &Capabilities::default())?;
-                // SAFETY: the plan covers the buffer, which was allocated on this stream and is used by
-                // nothing else.
+                // SAFETY: the plan covers the buffer, which was allocated on this stream and is
+                // used by nothing else.
                 stage.hand.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[0]) })?;
             }
             stage.buffers[index] = Some(buffer);
@@ -114,7 +115,8 @@ impl<D: Device> Stage<D> {
         for (index, prepared) in program.ops.iter().enumerate() {
             door.next(index);
             let done = self.issue(program, prepared, door);
-            // A mistake is what the program is about, also where it makes the device refuse the operation.
+            // A mistake is what the program is about, also where it makes the device refuse the
+            // operation.
             if door.is_over() {
                 return Ok(());
             }
@@ -178,8 +180,8 @@ impl<D: Device> Stage<D> {
             (&Op::HostWrite { host, offset, len, value }, _) => {
                 door.host_access(&self.hosts[host], touched(offset, len), Access::Write);
                 if !door.is_over() {
-                    // SAFETY: the door did not object, so the bytes lie inside the memory, or the program is
-                    // right.
+                    // SAFETY: the door did not object, so the bytes lie inside the memory, or the
+                    // program is right.
                     let start = unsafe { self.hosts[host].as_ptr().add(offset) };
                     // SAFETY: as above; no operation in flight uses the bytes.
                     unsafe { start.write_bytes(value, len) };

@@ -286,8 +286,8 @@ fn f12_what_fails_later_is_told_by_the_next_wait_on_the_device() {
             Site::Fill => array.view_mut().fill(&stream, 3),
             _ => array.view_mut().upload(&stream, context.pinned(16).unwrap()).map(drop).map_err(Error::from),
         };
-        // A transfer that is dropped may have been told by its own wait, so what it returned is not looked
-        // at.
+        // A transfer that is dropped may have been told by its own wait, so what it returned is not
+        // looked at.
         assert!(done.is_ok() || site == Site::Upload, "the call itself knows nothing: {done:?}");
         let told = stream.synchronize().unwrap_err();
         assert!(matches!(&told, Error::DeviceLost { operation, .. } if *operation == site.name()), "{told}");

@@ -12,7 +12,7 @@ fn device(plan: &str) -> MockDevice {
     MockDevice::builder().faults(plan.parse().unwrap()).memory_limit_bytes(1000).build()
 }
 
-/// Which of so many calls of `memory` fail.
+/// Which of `calls` calls of `memory` fail.
 fn failing(device: &MockDevice, calls: usize) -> Vec<usize> {
     (0..calls).filter(|_| device.memory().is_err()).collect()
 }
@@ -95,7 +95,8 @@ fn a_torn_download_moves_some_of_its_bytes_or_none() {
             let mut host = [1; 8];
             let ended = stream.scope(|s| s.download(&array.view(), &mut host)).unwrap_err();
             assert!(ended.is_sticky());
-            // What has not been moved is what was written to the destination when the download was enqueued.
+            // What has not been moved is what was written to the destination when the download was
+            // enqueued.
             host.into_iter().filter(|&byte| byte == 1).count()
         })
         .collect();

@@ -58,7 +58,8 @@ fn every_mistake_is_found_and_no_mended_one_is() {
     let exhibits = Exhibit::all();
     assert_eq!(exhibits.len(), 40);
     for exhibit in exhibits {
-        // Verdicts do not depend on the schedule, and eager is how an idle device hides all of these.
+        // Verdicts do not depend on the schedule, and eager is how an idle device hides all of
+        // these.
         for schedule in [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy] {
             assert_eq!(
                 exhibit.found(false, schedule.clone()),

@@ -53,7 +53,7 @@ impl<'a> Streams<'a> {
 
 type Told = Vec<(Code, ProfileSet)>;
 
-/// What is told of two fills of the same bytes, the same under every schedule, and which of them is
+/// The findings of two fills of the same bytes, the same under every schedule, and which fill is
 /// the last, over all schedules.
 fn fills(
     profile: Profile,

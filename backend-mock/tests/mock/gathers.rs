@@ -75,7 +75,8 @@ fn an_index_that_comes_twice_is_found_where_none_was_promised() -> Result<()> {
     Ok(())
 }
 
-/// The index array is read when the gather runs: what overwrites it is ordered after that, or races.
+/// The index array is read when the gather runs: what overwrites it is ordered after that, or
+/// races.
 #[test]
 fn a_race_on_indices_is_found() -> Result<()> {
     for waits in [true, false] {

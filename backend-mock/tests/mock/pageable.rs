@@ -23,7 +23,8 @@ impl Pageable {
     }
 
     fn upload(&self, queue: &Queue, to: &MockBuffer) {
-        // SAFETY: the memory is kept; in bounds. What is in the way of it is defined on the simulator.
+        // SAFETY: the memory is kept; in bounds. What is in the way of it is defined on the
+        // simulator.
         let op = unsafe { UploadOp::new_unchecked(to, 0, self.start.cast_const(), self.len) };
         queue.0.upload(&op).expect(PLAIN);
     }
@@ -35,7 +36,8 @@ impl Pageable {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: initialized; one thread runs everything, and no operation runs while the slice is there.
+        // SAFETY: initialized; one thread runs everything, and no operation runs while the slice is
+        // there.
         unsafe { slice::from_raw_parts(self.start, self.len) }
     }
 

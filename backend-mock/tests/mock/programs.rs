@@ -50,8 +50,8 @@ fn program(seed: u64, len: usize) -> Vec<(usize, Step)> {
     steps
 }
 
-/// The final bytes of every order in which a step comes after all earlier ones of its stream, and a
-/// wait after what it waits for.
+/// The final bytes of every order in which each step comes after all earlier ones of its stream,
+/// and each wait after its record.
 fn oracle(steps: &[(usize, Step)]) -> BTreeSet<Vec<u8>> {
     fn go(steps: &[(usize, Step)], done: &mut Vec<usize>, cells: &[u8], found: &mut BTreeSet<Vec<u8>>) {
         if done.len() == steps.len() {

@@ -52,8 +52,8 @@ impl Queue {
     }
 
     pub(crate) fn free(&self, buffer: MockBuffer) -> Result<()> {
-        // SAFETY: the buffer came from the same device. If its uses are not ordered before, which some
-        // tests want, the simulator defines what happens.
+        // SAFETY: the buffer came from the same device. If its uses are not ordered before, which
+        // some tests want, the simulator defines what happens.
         self.0.free(unsafe { FreeOp::new_unchecked(buffer) })
     }
 
@@ -69,8 +69,8 @@ impl Queue {
     }
 
     pub(crate) fn copy_plan(&self, dst: &MockBuffer, src: &MockBuffer, plan: &Plan) -> Result<()> {
-        // SAFETY: the sides are in bounds wherever no test wants otherwise; a race or an escape is defined
-        // on the simulator.
+        // SAFETY: the sides are in bounds wherever no test wants otherwise; a race or an escape is
+        // defined on the simulator.
         self.0.copy(&unsafe { CopyOp::new_unchecked(dst, src, plan) })
     }
 
@@ -86,16 +86,16 @@ impl Queue {
     /// Uploads all of `host`, which the caller keeps until the device is done with it.
     pub(crate) fn upload(&self, dst: &MockBuffer, offset: usize, host: &Host) -> Result<()> {
         let src = host.0.as_ptr().cast_const();
-        // SAFETY: pinned memory that lives until the test has waited; nobody writes it meanwhile. The rest
-        // as for `copy_plan`.
+        // SAFETY: pinned memory that lives until the test has waited; nobody writes it meanwhile.
+        // The rest as for `copy_plan`.
         self.0.upload(&unsafe { UploadOp::new_unchecked(dst, offset, src, host.0.len_bytes()) })
     }
 
     /// Downloads to all of `host`, which the caller keeps until the device is done with it.
     pub(crate) fn download(&self, src: &MockBuffer, offset: usize, host: &Host) -> Result<()> {
         let dst = host.0.as_ptr();
-        // SAFETY: pinned memory that lives until the test has waited; nobody reads it meanwhile, but
-        // through `Host::bytes` in one thread. The rest as for `copy_plan`.
+        // SAFETY: pinned memory that lives until the test has waited; nobody reads it meanwhile,
+        // but through `Host::bytes` in one thread. The rest as for `copy_plan`.
         self.0.download(&unsafe { DownloadOp::new_unchecked(src, offset, dst, host.0.len_bytes()) })
     }
 
@@ -146,7 +146,8 @@ impl Host {
     /// What it holds now. The simulator runs inside calls only, so no operation is writing
     /// meanwhile.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        // SAFETY: initialized, alive as long as `self`, and read at a moment when no operation runs.
+        // SAFETY: initialized, alive as long as `self`, and read at a moment when no operation
+        // runs.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr(), self.0.len_bytes()) }.to_vec()
     }
 }

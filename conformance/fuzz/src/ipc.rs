@@ -58,14 +58,16 @@ fn changed(changes: &[u8], is_array: bool) {
     if is_array {
         let exported = mine.export(&here).expect("it can be exported");
         if let Some(remote) = array(&edited(exported.array().to_bytes(), changes)) {
-            // SAFETY: nothing is done with what is opened; the simulator knows memory that is not there.
+            // SAFETY: nothing is done with what is opened; the simulator knows memory that is not
+            // there.
             let opened = unsafe { Array::<u32, _>::open(&there, &remote) };
             drop(opened);
         }
     } else {
         let exported = here.record_exported().expect("it can be exported");
         if let Some(remote) = event(&edited(exported.event().to_bytes(), changes)) {
-            // SAFETY: the event is kept until the end; the simulator knows events that are not there.
+            // SAFETY: the event is kept until the end; the simulator knows events that are not
+            // there.
             let _ = unsafe { there.wait_exported(&remote) };
         }
     }

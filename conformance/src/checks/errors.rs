@@ -70,7 +70,7 @@ pub fn out_of_memory<D: Device>(harness: &Harness<D>) -> Outcome {
         let data = elements::<u8>(1, 1000);
         let array = Array::from_slice(&stream, &[1000], &data)?;
         same(&array.to_vec(&stream)?, &data, "an array after running out of memory")?;
-        // A refusal keeps nothing: half of what was free before it still is.
+        // A refusal keeps nothing: half of the free memory is still there.
         drop(Array::<u8, D>::uninit(&stream, &[half])?);
     }
     Ok(())
@@ -139,7 +139,8 @@ fn leaks_at_most(log: &Log, background_errors: usize, failing: usize) -> Outcome
     let calls = log.calls();
     let failed = calls.get(failing).copied();
     let count = |call| calls.iter().filter(|&&c| c == call).count();
-    // The log holds failed calls too: a failed allocation needs no free, a failed free has been tried.
+    // The log holds failed calls too: a failed allocation needs no free, a failed free has been
+    // tried.
     let allocated = count(Call::Alloc) - usize::from(failed == Some(Call::Alloc));
     let missing = allocated.saturating_sub(count(Call::Free));
     ensure(missing <= background_errors, || {

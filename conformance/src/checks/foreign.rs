@@ -64,8 +64,8 @@ impl<D: Device> Drop for Foreign<D> {
     fn drop(&mut self) {
         self.drops.fetch_add(1, Relaxed);
         let Some(buffer) = self.buffer.take() else { return };
-        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing used it
-        // any more.
+        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing
+        // used it any more.
         let freed = self.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
         // A failure leaks the memory, which a device that keeps count tells of.
         drop(freed);
@@ -116,8 +116,8 @@ pub fn elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
         let corner = array.view().index(&ix![..2, ..; -1])?.to_vec(&other)?;
         same(&corner, &[2, 1, 0, 99, 99, 99], "adopted elements that were written")?;
     }
-    // An element of twelve bytes, at addresses that no multiple of 256 is a whole number of elements
-    // before.
+    // An element of twelve bytes, at addresses that no multiple of 256 is a whole number of
+    // elements before.
     for at in [0, 4, 100, 2000] {
         let line = Layout::contiguous(&[9], Order::C)?;
         let mut array: Array<[u32; 3], D> = Foreign::new(&stream, 4096, 1)?.adopted(&stream, at, &line)?;
@@ -262,8 +262,8 @@ fn through<D: ForeignMemory>(
         one.foreign_waits(waits)?;
         two.wait_for_foreign(waited_for)?;
         // To the library this is memory of other code, of whose uses it knows none.
-        // SAFETY: the array keeps the memory, and all that was done with it is before what `two` is given
-        // from now on.
+        // SAFETY: the array keeps the memory, and all that was done with it is before what `two` is
+        // given from now on.
         let seen = unsafe { Array::<u8, D>::adopt(&two, array.view().address(), &line, ()) }?;
         same(&seen.to_vec(&two)?, &vec![round; len], &what)?;
         drop(seen);

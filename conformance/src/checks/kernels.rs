@@ -196,7 +196,8 @@ pub fn refused<D: Launch>(harness: &Harness<D>) -> Outcome {
         (u32::MAX, 1, 0, "blocks along x", u64::from(u32::MAX), 2_147_483_647),
     ] {
         let asked = Asks::launch(&stream, &mut y, blocks, threads, shared_bytes);
-        // The entry takes other parameters, so a device that has it tells that first, or not at all.
+        // The entry takes other parameters, so a device that has it tells that first, or not at
+        // all.
         kernel(&asked, &KernelError::Limit { what, requested, most })?;
     }
     let stranger = harness.context()?.stream()?;

@@ -74,7 +74,8 @@ pub(super) fn row_27_each_thread_has_a_stream_of_its_own<D: ForeignMemory>(
             let (tell, told) = mpsc::channel();
             scope.spawn(move || {
                 tell.send(at.one.foreign_waits(PER_THREAD)).ok();
-                // A driver was seen to hang when a thread ended while something waited on its stream.
+                // A driver was seen to hang when a thread ended while something waited on its
+                // stream.
                 ended.recv().ok();
             });
             // If the thread panicked, so does the scope.

@@ -183,8 +183,8 @@ impl<D: Device> Shared<D> {
         self.context.stream().and_then(|stream| stream.synchronize()).map_err(succeeds)?;
         self.context.set_release_limits(ReleaseLimits::default());
         self.context.set_pinned_limits(PinnedLimits::default());
-        // What a dropped stream still uses is given up when its work is found to be finished, and nobody
-        // can wait for that.
+        // What a dropped stream still uses is given up when its work is found to be finished, and
+        // nobody can wait for that.
         let mut alive = self.context.live_allocations();
         let replaced = self.replaced.load(Relaxed);
         alive.retain(|record| record.kind == MemoryKind::Device || !replaced);

@@ -71,7 +71,7 @@ pub enum Transform {
         start: usize,
         /// Positions that are skipped from one to the next.
         step: usize,
-        /// At most so many positions.
+        /// The most positions.
         count: usize,
     },
     /// One position of an axis, which goes away.
@@ -191,17 +191,17 @@ pub enum Op {
     /// Makes an array of the greatest elements along an axis. On devices that reduce.
     Greatest { stream: usize, from: Part, axis: usize },
     /// Launches a kernel that reads one part and writes another. Of `u16` it adds the one to the
-    /// other, along two axes of any strides. Of `u8` and `u32` it works on all memory from the first
-    /// element of a part to its last: it turns one to three lines around, or multiplies by a value
-    /// and adds positions. On devices that launch kernels.
+    /// other, along two axes of any strides. Of `u8` and `u32` it works on all memory from the
+    /// first element of a part to its last: it turns one to three lines around, or multiplies by a
+    /// value and adds positions. On devices that launch kernels.
     Kernel { stream: usize, to: Part, from: Part, value: usize },
     /// Makes an array of elements picked by index along an axis. On devices that gather.
     Take { stream: usize, from: Part, axis: usize, value: usize },
     /// Puts values at indices of an axis; of several for one place the last stays. On devices that
     /// gather.
     Put { stream: usize, to: Part, axis: usize, value: usize },
-    /// Uploads more than goes in one piece, reads it back on the next stream, the other way around or
-    /// turned, and drops it.
+    /// Uploads more than goes in one piece, reads it back on the next stream, the other way around
+    /// or turned, and drops it.
     Large { stream: usize, value: usize },
     /// Copies a part to the second device, and from there to another part.
     Across { stream: usize, to: Part, from: Part },
@@ -215,9 +215,9 @@ pub enum Op {
     Scope { stream: usize, to: Part, from: Part, value: usize },
     /// Drops an array.
     Drop { array: usize, away: Away },
-    /// Lets so many dropped allocations wait; 0 gives them back.
+    /// Lets `count` dropped allocations wait; 0 gives them back.
     ReleaseLimit { count: usize },
-    /// Lets the pinned pool keep so many KiB of idle memory.
+    /// Lets the pinned pool keep `kib` KiB of idle memory.
     PinnedIdle { kib: usize },
     /// Drops a stream, work and all, and opens another in its place.
     Replace { stream: usize, strict: bool },
@@ -234,8 +234,8 @@ pub enum Op {
 }
 
 impl Op {
-    /// Which of this many threads calls it: the same one, whatever other operations there are. Every
-    /// fourth number that it names something by is for the next thread.
+    /// Which of this many threads calls it: the same one, whatever other operations there are.
+    /// Every fourth number that it names something by is for the next thread.
     #[must_use]
     pub fn thread(&self, threads: usize) -> usize {
         let mut op = *self;

@@ -2,10 +2,10 @@
 //! automatically, right by construction.
 //!
 //! A [`Program`] is a list of operations that move bytes. What orders them is put in where it is
-//! needed: records, waits for events and waits of the host, in the way that each operation asks for.
-//! So every list of operations is a program, and every program is right. [`Program::line`] writes it
-//! in the format that `devarray replay` reads, with the bytes that its pinned memories must hold in
-//! the end, as a naive model has them that makes one operation after another.
+//! needed: records, waits for events and waits of the host, in the way that each operation asks
+//! for. So every list of operations is a program, and every program is right. [`Program::line`]
+//! writes it in the format that `devarray replay` reads, with the bytes that its pinned memories
+//! must hold in the end, as a naive model has them that makes one operation after another.
 //!
 //! ```
 //! use devarray_conformance::programs::raw::{Act, Join, Program, bytes, op};
@@ -54,7 +54,7 @@ pub struct Program {
     pub ops: Vec<Op>,
 }
 
-/// An operation: on which stream, how it comes after what it must, and what it does.
+/// An operation: its stream, how it is ordered after earlier operations, and what it does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "an operation is nothing else")]
 pub struct Op {
@@ -104,7 +104,8 @@ pub struct Bytes {
 pub enum Act {
     /// Fills device memory.
     Fill { to: Bytes, value: u8 },
-    /// Copies device memory, up to `rows` rows of it, with so many bytes between them.
+    /// Copies device memory: up to `rows` rows of it, with `gaps` bytes between them on either
+    /// side.
     Copy { to: Bytes, from: Bytes, rows: usize, gaps: [usize; 2] },
     /// Copies pinned memory to device memory.
     Upload { to: Bytes, from: Bytes },

@@ -24,7 +24,7 @@ pub const MOST_OPS: usize = 24;
 /// Streams of a drawn program at most.
 pub(super) const MOST_STREAMS: usize = 4;
 
-/// So few operations that all threes of them can be tried.
+/// Up to this many operations, all threes of them can be tried.
 const FEW_OPS: usize = 14;
 
 /// A look at what a device thinks of the program that just ended, such as the report of a
@@ -119,7 +119,7 @@ impl Search {
         Self { programs: None, again: String::from("run this test again"), after: None }
     }
 
-    /// The same, of so many programs instead of the harness's number of cases.
+    /// The same, with `count` programs instead of the harness's number of cases.
     #[must_use]
     pub fn programs(mut self, count: usize) -> Self {
         self.programs = Some(count);
@@ -160,7 +160,7 @@ impl Search {
         self.search(cases, printed, programs(MOST_OPS), |program| run(program, harness, extras))
     }
 
-    /// Tries so many raw programs, from a seed, each played by `play`.
+    /// Tries `cases` raw programs, from a seed, each played by `play`.
     ///
     /// # Errors
     ///

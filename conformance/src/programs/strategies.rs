@@ -60,8 +60,8 @@ pub fn patterns(shape: Vec<usize>, repeats: bool) -> BoxedStrategy<Pattern> {
         .boxed()
 }
 
-/// Bits of an element of so many bytes: zero, one, all ones, the sign bit, and for sizes of floats
-/// infinities, quiet and signalling NaN, the least subnormal; else any.
+/// Bits of an element of `item_bytes` bytes: zero, one, all ones, the sign bit, and for sizes of
+/// floats infinities, quiet and signalling NaN, the least subnormal; else any.
 pub fn element_bits(item_bytes: usize) -> BoxedStrategy<u64> {
     let width = u32::try_from(item_bytes.clamp(1, 8) * 8).unwrap_or(64);
     let mask = u64::MAX >> (64 - width);

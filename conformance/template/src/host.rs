@@ -52,9 +52,9 @@ impl HostDevice {
     }
 }
 
-// SAFETY: an operation has run when the call that enqueues it returns. So operations take effect in the order of the
-// calls, whatever waits comes after the end, and no work is left that could fail to progress. Each touches the bytes of
-// its plan or range.
+// SAFETY: an operation has run when the call that enqueues it returns. So operations take effect in
+// the order of the calls, whatever waits comes after the end, and no work is left that could fail
+// to progress. Each touches the bytes of its plan or range.
 unsafe impl Device for HostDevice {
     type Buffer = DeviceMemory;
     type HostBuffer = Block;
@@ -84,7 +84,8 @@ unsafe impl Device for HostDevice {
 
 // ---- memory ----
 
-/// Zeroed memory, freed on drop, owned by raw pointer: moving the value leaves the bytes where they are.
+/// Zeroed memory, freed on drop, owned by raw pointer: moving the value leaves the bytes where they
+/// are.
 #[derive(Debug)]
 pub struct Block {
     start: NonNull<u8>,
@@ -92,7 +93,8 @@ pub struct Block {
     used_bytes: Arc<AtomicUsize>,
 }
 
-// SAFETY: the value owns the memory and only tells where it lies; access is the `unsafe` of whoever does it.
+// SAFETY: the value owns the memory and only tells where it lies; access is the `unsafe` of whoever
+// does it.
 unsafe impl Send for Block {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Block {}
@@ -148,7 +150,8 @@ unsafe impl HostBuffer for Block {
 #[derive(Debug)]
 pub struct DeviceMemory(ManuallyDrop<Block>);
 
-// SAFETY: size and address are those of a block that lives until its free; blocks do not overlap and are aligned to 256.
+// SAFETY: size and address are those of a block that lives until its free; blocks do not overlap
+// and are aligned to 256.
 unsafe impl Buffer for DeviceMemory {
     fn len_bytes(&self) -> usize {
         self.0.layout.size()
@@ -182,7 +185,8 @@ pub struct HostStream {
     device: HostDevice,
 }
 
-// SAFETY: S1 and S3 to S8 hold because every operation has run when its call returns; S2 asks for nothing.
+// SAFETY: S1 and S3 to S8 hold because every operation has run when its call returns; S2 asks for
+// nothing.
 unsafe impl Stream for HostStream {
     type Device = HostDevice;
 
@@ -202,7 +206,8 @@ unsafe impl Stream for HostStream {
     fn copy(&self, op: &CopyOp<'_, DeviceMemory>) -> Result<()> {
         for (src, dst, len_bytes) in op.plan().runs() {
             let len_bytes = len_bytes - usize::from(cfg!(feature = "broken-copy"));
-            // SAFETY: the operation proves that both runs lie inside their buffers and share no byte.
+            // SAFETY: the operation proves that both runs lie inside their buffers and share no
+            // byte.
             unsafe { ptr::copy_nonoverlapping(op.src().0.at(src), op.dst().0.at(dst), len_bytes) }
         }
         Ok(())
@@ -214,7 +219,8 @@ unsafe impl Stream for HostStream {
         for (_, dst, len_bytes) in op.plan().runs() {
             for item in (0..len_bytes).step_by(pattern.len()) {
                 let to = op.dst().0.at(dst + item);
-                // SAFETY: the operation proves that the run lies inside the buffer and is a whole number of patterns.
+                // SAFETY: the operation proves that the run lies inside the buffer and is a whole
+                // number of patterns.
                 unsafe { ptr::copy_nonoverlapping(pattern.as_ptr(), to, pattern.len()) }
             }
         }
@@ -223,14 +229,16 @@ unsafe impl Stream for HostStream {
 
     fn upload(&self, op: &UploadOp<'_, DeviceMemory>) -> Result<()> {
         let to = op.dst().0.at(op.dst_range_bytes().start);
-        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory may be read.
+        // SAFETY: the operation proves that the range lies inside the buffer and that the host
+        // memory may be read.
         unsafe { ptr::copy_nonoverlapping(op.src(), to, op.len_bytes()) }
         Ok(())
     }
 
     fn download(&self, op: &DownloadOp<'_, DeviceMemory>) -> Result<()> {
         let from = op.src().0.at(op.src_range_bytes().start);
-        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory may be written.
+        // SAFETY: the operation proves that the range lies inside the buffer and that the host
+        // memory may be written.
         unsafe { ptr::copy_nonoverlapping(from, op.dst(), op.len_bytes()) }
         Ok(())
     }
@@ -250,11 +258,13 @@ unsafe impl Stream for HostStream {
 
 // ---- functions ----
 
-// SAFETY: as for the stream; the interpreter reads and writes the elements of the operands and no other byte.
+// SAFETY: as for the stream; the interpreter reads and writes the elements of the operands and no
+// other byte.
 unsafe impl Compute for HostDevice {
     fn map(&self, _: &HostStream, op: &MapOp<'_, DeviceMemory>) -> Result<()> {
         let inputs: Vec<_> = op.inputs().iter().map(elements).collect();
-        // SAFETY: the operation proves that the elements lie inside their buffers, and that nothing else uses them.
+        // SAFETY: the operation proves that the elements lie inside their buffers, and that nothing
+        // else uses them.
         unsafe { interpret(op.program(), &inputs, op.scalars(), written(op.result())) }
         Ok(())
     }

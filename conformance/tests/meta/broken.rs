@@ -276,7 +276,8 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
         if len == 0 {
             return Ok(());
         }
-        // SAFETY: the same operation, or fewer of its bytes, or as many from the start of its buffer.
+        // SAFETY: the same operation, or fewer of its bytes, or as many from the start of its
+        // buffer.
         let op = unsafe { DownloadOp::new_unchecked(&op.src().inner, offset, op.dst(), len) };
         self.unless(self.bug == Bug::DownloadsOutOfOrder).download(&op)
     }

@@ -121,7 +121,8 @@ impl Bug {
         self as usize >= Self::ExtrasDeclaredButRefused as usize || matches!(self, Self::None)
     }
 
-    /// Whether it is in functions, reductions, gathers or kernels, which no law of another group computes.
+    /// Whether it is in functions, reductions, gathers or kernels, which no law of another group
+    /// computes.
     pub(crate) const fn is_of_functions(self) -> bool {
         self as usize >= Self::FunctionsDoNothing as usize
     }

@@ -87,8 +87,8 @@ fn without(line: &Value, at: usize) -> Value {
 }
 
 /// Brute force says of every program that it is right, with the bytes of the model; and without one
-/// of its waits, whether that one was needed. The judge of the simulator says the same: no wait that
-/// is needed can be missing unnoticed.
+/// of its waits, whether that one was needed. The judge of the simulator says the same: no wait
+/// that is needed can be missing unnoticed.
 #[test]
 fn a_wait_that_is_needed_and_missing_is_found() {
     let (mut waits, mut needed) = (0, 0);

@@ -35,8 +35,8 @@ pub fn buffer_of<T: ArrowNativeType>(array: HostArray<T>) -> Buffer {
     Buffer::from_vec(array.into_vec())
 }
 
-/// The elements of pinned memory. Does not copy: the memory goes back to where it came from with the
-/// last buffer.
+/// The elements of pinned memory. Does not copy: the memory goes back to where it came from with
+/// the last buffer.
 #[must_use]
 pub fn buffer_of_pinned<T: Element + ArrowNativeType, D: Device>(pinned: PinnedBuffer<T, D>) -> Buffer {
     let bytes: &[T] = &pinned;
@@ -44,8 +44,8 @@ pub fn buffer_of_pinned<T: Element + ArrowNativeType, D: Device>(pinned: PinnedB
     if len_bytes == 0 {
         return Buffer::default();
     }
-    // SAFETY: the memory is there, initialized, as long as the owner, and nobody writes it: the owner
-    // is in nobody's hands.
+    // SAFETY: the memory is there, initialized, as long as the owner, and nobody writes it: the
+    // owner is in nobody's hands.
     unsafe { Buffer::from_custom_allocation(start, len_bytes, Arc::new(AssertUnwindSafe(pinned))) }
 }
 
@@ -74,7 +74,8 @@ pub fn host_array_of<T: ArrowNativeType>(buffer: Buffer, shape: &[usize]) -> Res
     }
     let elements = buffer.into_vec::<T>().unwrap_or_else(|shared| {
         let is_aligned = shared.as_ptr().addr().is_multiple_of(align_of::<T>());
-        // A part of other bytes may begin anywhere; buffers of arrow-rs that are made anew are aligned.
+        // A part of other bytes may begin anywhere; buffers of arrow-rs that are made anew are
+        // aligned.
         let aligned = if is_aligned { shared } else { Buffer::from_slice_ref(shared.as_slice()) };
         ScalarBuffer::<T>::from(aligned).to_vec()
     });
@@ -84,8 +85,8 @@ pub fn host_array_of<T: ArrowNativeType>(buffer: Buffer, shape: &[usize]) -> Res
 /// A column in the memory of a buffer, read-only, on a device of the host. Does not copy. Does not
 /// synchronize.
 ///
-/// The buffer is kept until the tensor, its clones and all work on them are gone, at the latest with
-/// the context.
+/// The buffer is kept until the tensor, its clones and all work on them are gone, at the latest
+/// with the context.
 ///
 /// ```
 /// use arrow_buffer::Buffer;
@@ -106,8 +107,8 @@ pub fn host_array_of<T: ArrowNativeType>(buffer: Buffer, shape: &[usize]) -> Res
 ///
 /// - [`DoorError::Device`]: the device does not reach memory of the host.
 /// - [`DoorError::Layout`]: the buffer is no whole number of elements.
-/// - As [`Array::adopt`](devarray::Array::adopt), in [`DoorError::Array`]: the buffer is not aligned
-///   to its elements, among others.
+/// - As [`Array::adopt`](devarray::Array::adopt), in [`DoorError::Array`]: the buffer is not
+///   aligned to its elements, among others.
 #[track_caller]
 pub fn adopt_buffer<T: DoorElement, D: Door>(stream: &StreamHandle<D>, buffer: &Buffer) -> Result<Tensor<D>> {
     check_device(stream, HOST)?;
@@ -126,8 +127,8 @@ pub fn adopt_buffer<T: DoorElement, D: Door>(stream: &StreamHandle<D>, buffer: &
     unsafe { incoming.adopt(stream, buffer.clone()) }
 }
 
-/// The elements of a tensor on a device of the host, in C order. Does not copy. Blocks until all work
-/// on them is finished.
+/// The elements of a tensor on a device of the host, in C order. Does not copy. Blocks until all
+/// work on them is finished.
 ///
 /// While there are such buffers, nobody here writes the memory.
 ///

@@ -53,8 +53,8 @@ pub unsafe fn adopt_slice<T: DoorElement>(
     let (address, recorded) = slice.device_ptr_mut(&theirs);
     drop(recorded);
     wait_for(stream, &theirs)?;
-    // SAFETY: the slice owns the memory, which is the owner from now on; the rest is passed on to the
-    // caller.
+    // SAFETY: the slice owns the memory, which is the owner from now on; the rest is passed on to
+    // the caller.
     Ok(unsafe { Array::adopt(stream, address, &layout, slice) }?)
 }
 
@@ -109,7 +109,8 @@ pub fn let_wait(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result
 
 /// The name of a stream while it is borrowed. Null is the legacy default stream.
 fn named(stream: &CudaStream) -> ForeignStream {
-    // SAFETY: a stream of cudarc's, which is there while it is borrowed; the names are used no longer.
+    // SAFETY: a stream of cudarc's, which is there while it is borrowed; the names are used no
+    // longer.
     let named = unsafe { ForeignStream::named(stream.cu_stream().expose_provenance() as u64) };
     named.unwrap_or(ForeignStream::LEGACY)
 }

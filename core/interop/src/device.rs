@@ -72,7 +72,7 @@ pub unsafe trait Door: ForeignMemory {
         false
     }
 
-    /// The address for other code of what is at an address of the device; none if it has none.
+    /// The address that other code uses for an address of the device; none if it has none.
     fn address_outside(&self, address: u64) -> Option<u64> {
         Some(address)
     }

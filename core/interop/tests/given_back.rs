@@ -252,7 +252,8 @@ fn numbers() -> impl Strategy<Value = i64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
-    /// Nothing is read here: a column may be accepted and lead outside the memory, which only its producer can know.
+    /// Nothing is read here: a column may be accepted and lead outside the memory, which only its
+    /// producer can know.
     #[test]
     fn whatever_a_column_says_it_is_released_once(
         length in numbers(), offset in numbers(), null_count in prop_oneof![6 => Just(0), 1 => numbers()],

@@ -306,7 +306,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
-    /// Nothing is read here: a claim may be accepted and lead outside the memory, which only its producer can know.
+    /// Nothing is read here: a claim may be accepted and lead outside the memory, which only its
+    /// producer can know.
     #[test]
     fn whatever_is_claimed_the_deleter_is_called_once(claim in claims()) {
         let ((device, stream), deletes) = (stream(), Arc::<AtomicUsize>::default());

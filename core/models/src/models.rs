@@ -159,7 +159,8 @@ struct Hook {
 impl MemoryHook for Hook {
     fn allocated(&self, _: &AllocationRecord) {
         self.told.fetch_add(1, Relaxed);
-        // The lock of the test is not the model's: it is given back before the model may change threads.
+        // The lock of the test is not the model's: it is given back before the model may change
+        // threads.
         let context = self.context.lock().unwrap().take();
         if let Some(core) = context.and_then(|core| core.upgrade()) {
             Context(core).set_memory_hook(None);

@@ -1,7 +1,9 @@
-//! Compares the `f32` functions of devarray with references that share nothing with them, for every input.
+//! Compares the `f32` functions of devarray with references that share nothing with them, for every
+//! input.
 //!
-//! The system's functions of `f64` decide all but about a thousand inputs of a function: where their error could
-//! change the rounding to `f32`, arithmetic of 300 bits and more does. A function takes minutes on two cores.
+//! The system's functions of `f64` decide all but about a thousand inputs of a function: where
+//! their error could change the rounding to `f32`, arithmetic of 300 bits and more does. A function
+//! takes minutes on two cores.
 
 mod digest;
 mod precise;

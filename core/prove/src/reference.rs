@@ -1,4 +1,5 @@
-//! The correctly rounded values: the system's functions of `f64` where their error cannot matter, else high precision.
+//! The correctly rounded values: the system's functions of `f64` where their error cannot matter,
+//! else high precision.
 
 use devarray::function::elementary::Elementary;
 
@@ -51,8 +52,8 @@ pub(crate) fn rounded(function: Elementary, x: f32, undecided: &mut Vec<f32>) ->
     precise::rounded(function, x, low, high)
 }
 
-/// What the first terms of the series decide: what follows `x` is at most `|x|³ / 2`, and what follows 1 at most `x²`,
-/// which is less than half of the distance to the next number.
+/// What the first terms of the series decide: what follows `x` is at most `|x|³ / 2`, and what
+/// follows 1 at most `x²`, which is less than half of the distance to the next number.
 fn near_zero(function: Elementary, x: f32) -> Option<f32> {
     let near = x != 0.0 && x.abs() < 1.0 / 8192.0;
     if !near {
@@ -72,7 +73,8 @@ fn near_zero(function: Elementary, x: f32) -> Option<f32> {
     }
 }
 
-/// The system's functions, and those of the crate `libm` that the standard library lacks or computes by short formulas.
+/// The system's functions, and those of the crate `libm` that the standard library lacks or
+/// computes by short formulas.
 fn approximate(function: Elementary, x: f64) -> f64 {
     match function {
         Elementary::Cbrt => x.cbrt(),

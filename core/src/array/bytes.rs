@@ -10,8 +10,8 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Bytes of device memory without gaps, borrowed to read. Cheap to clone; a part of it is of the
-/// same memory.
+/// Bytes of device memory without gaps, borrowed to read. Cheap to clone; slices of it share its
+/// memory.
 ///
 /// Every position is checked: what reaches outside is an error, never clamped, and copies nothing.
 ///
@@ -78,7 +78,7 @@ fn part(bytes: &Layout, position: usize, len_bytes: usize) -> Result<Layout, Lay
 }
 
 impl<'a, D: Device> ByteView<'a, D> {
-    /// How many.
+    /// The number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.layout().len()
@@ -90,7 +90,7 @@ impl<'a, D: Device> ByteView<'a, D> {
         self.len() == 0
     }
 
-    /// The device address of the first; 0 if there are none. Not a host pointer.
+    /// The device address of the first byte; 0 if there are none. Not a host pointer.
     #[must_use]
     pub fn address(&self) -> u64 {
         if self.is_empty() {
@@ -105,7 +105,7 @@ impl<'a, D: Device> ByteView<'a, D> {
         self.0.elements().allocation.core.device.info().ordinal
     }
 
-    /// Some of them. Does not copy.
+    /// A part of the bytes. Does not copy.
     ///
     /// # Errors
     ///
@@ -129,14 +129,14 @@ impl<'a, D: Device> ByteView<'a, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: there are not so many from there on.
+    /// - [`LayoutError::OutOfBounds`]: there are fewer bytes from there on.
     /// - As [`ErasedView::copy_to_bytes`].
     #[track_caller]
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, position: usize, dst: &mut [u8]) -> Result<()> {
         self.slice(position, dst.len())?.0.copy_to_bytes(stream, dst)
     }
 
-    /// Reads them from the start, as a file: for code that takes a [`Read`](std::io::Read) or
+    /// Reads the bytes from the start, as a file: for code that takes a [`Read`](std::io::Read) or
     /// [`Seek`](std::io::Seek).
     #[must_use]
     #[track_caller]
@@ -158,7 +158,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
         ByteView(self.0.as_view())
     }
 
-    /// How many.
+    /// The number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.layout().len()
@@ -170,7 +170,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
         self.len() == 0
     }
 
-    /// Some of them. Does not copy.
+    /// A part of the bytes. Does not copy.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
         ByteViewMut(self.0.reborrow())
     }
 
-    /// Writes them from the start, as a file of fixed size: for code that takes a
+    /// Writes the bytes from the start, as a file of fixed size: for code that takes a
     /// [`Write`](std::io::Write), a [`Read`](std::io::Read) or a [`Seek`](std::io::Seek).
     #[must_use]
     #[track_caller]

@@ -42,8 +42,8 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::AxisOutOfRange`].
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the mask is not a line, or has
-    ///   another extent than the axis.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the mask is not a line, or
+    ///   has another extent than the axis.
     /// - [`Error::Unsupported`], out of memory, another context's stream
     ///   or array, an error that the wait tells, and what else the device says.
     #[track_caller]
@@ -65,11 +65,11 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         Ok(result)
     }
 
-    /// As [`compress`](Self::compress), into a view that has room along the axis; how many positions
-    /// are selected is left in `count`, on the device. Does not synchronize.
+    /// As [`compress`](Self::compress), into a view that has room along the axis; how many
+    /// positions are selected is left in `count`, on the device. Does not synchronize.
     ///
-    /// What is behind them in the view stays as it is. If there is not enough room, what has none is
-    /// dropped, and a later wait tells of an index out of range.
+    /// Places of the view behind the selected elements stay as they are. Selected elements without
+    /// a place are dropped, and a later wait tells of an index out of range.
     ///
     /// ```
     /// use devarray::{Array, Bool, Context};
@@ -149,8 +149,8 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is no line, the mask
-    ///   has another shape, or `count` has axes.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is no line, the
+    ///   mask has another shape, or `count` has axes.
     /// - [`LayoutError::IndexOutOfRange`]: the line has no room at all.
     /// - As [`compress`](Self::compress).
     #[track_caller]

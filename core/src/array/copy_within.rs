@@ -14,9 +14,9 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Copies the elements that one layout reaches in this array's memory to those that another
     /// reaches, as if all were read before any is written. Does not synchronize.
     ///
-    /// [`ArrayViewMut::copy_within`](super::ArrayViewMut::copy_within) for what an index cannot
-    /// say: an array turned in place, say. The layouts count the elements of the allocation, as
-    /// those do that are made from [`layout`](Self::layout).
+    /// [`ArrayViewMut::copy_within`](super::ArrayViewMut::copy_within) for layouts that no index
+    /// can describe, such as those of an array transposed in place. The layouts count the elements
+    /// of the allocation, as layouts made from [`layout`](Self::layout) do.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -35,8 +35,8 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): a layout reaches outside
     ///   the allocation.
     /// - [`LayoutError::NotLent`](crate::LayoutError::NotLent): the array was
-    ///   [adopted](Array::adopt) or [opened](Array::open), and a layout reaches memory that is not
-    ///   of its elements, or cannot be told not to.
+    ///   [adopted](Array::adopt) or [opened](Array::open), and a layout reaches, or may reach,
+    ///   memory that is not of its elements.
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
     ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in
     ///   shape.

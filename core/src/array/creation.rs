@@ -188,7 +188,8 @@ impl Sequence {
     /// The element at an index below the length; `None` if no `T` is near.
     fn value<T: NumCast>(&self, index: usize) -> Option<T> {
         match *self {
-            // The sum lies between start and stop. The product may not fit, but wraps back with the sum.
+            // The sum lies between start and stop. The product may not fit, but wraps back with the
+            // sum.
             Self::Integers { start, step, .. } => {
                 T::from(start.wrapping_add(step.wrapping_mul(index as i128)))
             }

@@ -2,7 +2,7 @@
 
 use crate::{Error, LayoutError, Result, array::Element, backend::Device, stream::StreamHandle};
 
-/// So many zeroed elements; memory that is not there is an error, not an abort.
+/// `len` zeroed elements. Out of memory is an error, not an abort.
 #[track_caller]
 pub(super) fn zeroed<T: Element, D: Device>(stream: &StreamHandle<D>, len: usize) -> Result<Vec<T>> {
     let requested_bytes = len.checked_mul(T::BYTES).filter(|&bytes| isize::try_from(bytes).is_ok());

@@ -1,4 +1,4 @@
-//! An array whose elements are so many bytes, decided at run time.
+//! An array whose elements are bytes, their number decided at run time.
 
 use std::{fmt, sync::Arc};
 
@@ -55,7 +55,7 @@ impl<D: Device> ErasedArray<D> {
         item_bytes: usize,
         order: Order,
     ) -> Result<Self> {
-        // Looked at before it is unwrapped: each time a layout is moved costs what a lock does.
+        // Checked before it is unwrapped: each move of a layout costs as much as a lock.
         let layout = Layout::contiguous(shape, order);
         let len_bytes = layout.as_ref().map_err(LayoutError::clone);
         let len_bytes = len_bytes.and_then(|layout| bytes_of(layout, item_bytes))?;
@@ -68,7 +68,7 @@ impl<D: Device> ErasedArray<D> {
         Self { allocation, layout, item_bytes }
     }
 
-    /// What it is made of.
+    /// Its parts.
     pub(crate) fn into_parts(self) -> (Arc<Allocation<D>>, Layout, usize) {
         (self.allocation, self.layout, self.item_bytes)
     }
@@ -136,8 +136,8 @@ impl<D: Device> ErasedArray<D> {
         Self::from_host(stream, bytes, &layout, item_bytes, Order::C)
     }
 
-    /// Allocates an array dense in `order` and copies host elements to it that lie in `bytes` as
-    /// `host` says.
+    /// Allocates an array dense in `order` and copies host elements to it. `host` says how they lie
+    /// in `bytes`.
     ///
     /// `A` and `K` are resolved by `host`. Does not synchronize: `bytes` is free on return.
     ///
@@ -197,12 +197,12 @@ impl<D: Device> ErasedArray<D> {
         self.item_bytes
     }
 
-    /// The same memory under another layout, which a transform made of this one's.
+    /// The same memory under another layout, which a transform made from this one's.
     pub(super) fn relaid(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
 
-    /// A view of the elements of a layout, which a transform made of this one's.
+    /// A view of the elements of a layout, which a transform made from this one's.
     pub(super) fn with_layout(&self, layout: Layout) -> ErasedView<'_, D> {
         ErasedView::new(&self.allocation, layout, self.item_bytes)
     }

@@ -116,9 +116,9 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         self.copy_from_host(stream, bytes, &Layout::contiguous(self.layout.shape(), Order::C)?)
     }
 
-    /// Copies host elements that lie in a slice as `host` says here. Does not synchronize: the
-    /// slice is free on return (see [staging](crate::manual::_3_host_memory) for when it may
-    /// wait). `host` may repeat elements.
+    /// Copies host elements here. `host` says how they lie in the slice, and may repeat elements.
+    /// Does not synchronize: the slice is free on return (see
+    /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
     ///

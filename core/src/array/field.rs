@@ -64,13 +64,13 @@ pub struct FieldItems<T, E, const N: usize>(Field<T, [E; N]>);
     note = "name one by `field!(Record, name)`, and the items of a field that is an array by `field!(Record, name).items()`"
 )]
 pub trait FieldOf<T>: sealed::Sealed {
-    /// What the elements of a view of it are.
+    /// The elements of a view of the field.
     type Item: Element;
 
-    /// The bytes of the record that it is.
+    /// The field's bytes in the record.
     fn range_bytes(&self) -> Range<usize>;
 
-    /// The extent of the axis that a view of it gains, if it does.
+    /// The extent of the axis that a view of the field gains, if it gains one.
     fn axis(&self) -> Option<usize>;
 }
 

@@ -122,9 +122,9 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// A new array in C order with an index of its own for each element: along `axis` the index
     /// says which, along all others the element stays where it is. Does not synchronize.
     ///
-    /// Array and indices have as many axes, and along the others are broadcast together. So what
-    /// [`argmin`](Self::argmin) or a sort answers, with the axis kept, picks the elements that it
-    /// is about.
+    /// Array and indices have the same number of axes, and along the others are broadcast together.
+    /// So the answer of [`argmin`](Self::argmin) or of a sort, with the axis kept, picks the
+    /// elements that it names.
     ///
     /// ```
     /// use devarray::{Array, Context, gather::OutOfRange};
@@ -210,9 +210,10 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
     /// Puts `values` at `indices` of an axis: what [`take`](ArrayView::take) with the same indices
     /// then answers. Does not synchronize.
     ///
-    /// The values are broadcast to the shape of what `take` answers. By [`Repeats::Last`], of
-    /// values for one place the last stays; a device needs memory for that, and two passes over the
-    /// indices. By [`Repeats::None`] the caller says that each place gets one at most: one pass.
+    /// The values are broadcast to the shape of `take`'s result. With [`Repeats::Last`], the
+    /// last of several values for one place stays; a device needs memory for that, and two passes
+    /// over the indices. With [`Repeats::None`], the caller promises at most one value for each
+    /// place: one pass.
     ///
     /// ```
     /// use devarray::{Array, Context, gather::{OutOfRange, Repeats}};

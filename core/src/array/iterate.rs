@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Result, backend::Device, layout};
 
-/// The view at each position of an axis, which goes; they share no element. What
+/// The views at the positions of an axis, each without that axis; they share no element. What
 /// [`axis_iter`](ArrayView::axis_iter) and its like return.
 #[derive(Debug)]
 pub struct AxisViews<V> {
@@ -38,8 +38,8 @@ impl<V: Narrow> ExactSizeIterator for AxisViews<V> {}
 
 impl<V: Narrow> FusedIterator for AxisViews<V> {}
 
-/// Emits the walks along an axis. `$receiver` is how a view gives itself away: `&self` for one that
-/// can be copied, `self` for one that is exclusive.
+/// Emits the walks along an axis. `$receiver` is how a method takes its view: `&self` if views can
+/// be copied, `self` if they are exclusive.
 macro_rules! view_positions {
     ([$($receiver:tt)+] $this:ident) => {
         /// The view at each position of an axis: one axis less. They share no element.
@@ -67,7 +67,8 @@ macro_rules! view_positions {
             Ok(AxisViews { layouts, whole: $this.narrow($this.layout().clone()) })
         }
 
-        /// Cuts an axis into chunks of `len` positions, the last one perhaps shorter. They share no element.
+        /// Cuts an axis into chunks of `len` positions, the last one perhaps shorter. They share no
+        /// element.
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -89,7 +90,8 @@ macro_rules! view_positions {
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
 
-        /// As [`axis_chunks`](Self::axis_chunks), without the last chunk if it is shorter: all have one shape.
+        /// As [`axis_chunks`](Self::axis_chunks), without the last chunk if it is shorter: all have
+        /// one shape.
         ///
         /// # Errors
         ///
@@ -99,7 +101,8 @@ macro_rules! view_positions {
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
 
-        /// The views of [`axis_iter`](Self::axis_iter) in a list: [`stack`](Array::stack) undone, without a copy.
+        /// The views of [`axis_iter`](Self::axis_iter) in a list: [`stack`](Array::stack) undone,
+        /// without a copy.
         ///
         /// # Errors
         ///
@@ -108,8 +111,8 @@ macro_rules! view_positions {
             Ok($this.axis_iter(axis)?.collect())
         }
 
-        /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: the two axes go, and a last
-        /// one walks the diagonal.
+        /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: a last
+        /// axis, which walks the diagonal, replaces the two.
         ///
         /// # Errors
         ///
@@ -121,12 +124,12 @@ macro_rules! view_positions {
     };
 }
 
-/// Emits what reaches elements of a view to read several times.
+/// Emits views to read in which elements may be reached several times.
 macro_rules! view_windows {
     () => {
-        /// Other strides over elements of this view: NumPy's `as_strided`, checked. Strides and offset
-        /// count elements of the memory, as those of [`layout`](Self::layout) do. An element may be reached
-        /// by several indices.
+        /// Other strides over elements of this view: NumPy's `as_strided`, checked. Strides and
+        /// offset count elements of the memory, as those of [`layout`](Self::layout) do. An element
+        /// may be reached by several indices.
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -149,8 +152,8 @@ macro_rules! view_windows {
             Ok(self.narrow(layout))
         }
 
-        /// Every run of `len` neighbours along an axis: the axis counts where they start, and a new last
-        /// axis walks them.
+        /// Every run of `len` neighbours along an axis: the axis counts where they start, and a new
+        /// last axis walks them.
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -177,8 +180,8 @@ macro_rules! view_windows {
 /// Emits other strides for a view to write.
 macro_rules! view_mut_restride {
     () => {
-        /// Other strides over elements of this view, each reached by one index at most. Strides and offset
-        /// count elements of the memory, as those of [`layout`](Self::layout) do.
+        /// Other strides over elements of this view, each reached by one index at most. Strides and
+        /// offset count elements of the memory, as those of [`layout`](Self::layout) do.
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -194,8 +197,8 @@ macro_rules! view_mut_restride {
         /// # Errors
         ///
         /// - Those of [`Layout::restride`](crate::Layout::restride).
-        /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two indices reach
-        ///   one element, or may do so.
+        /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two
+        ///   indices reach one element, or may do so.
         #[doc(alias = "as_strided")]
         pub fn restride(self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Self> {
             let layout = self.layout().restride(shape, strides, offset)?;
@@ -257,7 +260,8 @@ macro_rules! array_positions {
             self.view().axis_chunks(axis, len)
         }
 
-        /// Chunks of `len` positions of an axis, to write: `self.view_mut().axis_chunks(axis, len)`.
+        /// Chunks of `len` positions of an axis, to write:
+        /// `self.view_mut().axis_chunks(axis, len)`.
         ///
         /// # Errors
         ///
@@ -284,7 +288,8 @@ macro_rules! array_positions {
             self.view().diagonal(offset, a, b)
         }
 
-        /// Other strides over the elements, to read: `self.view().restride(shape, strides, offset)`.
+        /// Other strides over the elements, to read:
+        /// `self.view().restride(shape, strides, offset)`.
         ///
         /// # Errors
         ///
@@ -294,7 +299,8 @@ macro_rules! array_positions {
             self.view().restride(shape, strides, offset)
         }
 
-        /// Every run of `len` neighbours along an axis, to read: `self.view().sliding_windows(axis, len)`.
+        /// Every run of `len` neighbours along an axis, to read:
+        /// `self.view().sliding_windows(axis, len)`.
         ///
         /// # Errors
         ///

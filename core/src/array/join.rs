@@ -211,7 +211,7 @@ impl<'p, 'a, D: Device> Join<'p, 'a, D> {
         let mut total = 0_usize;
         for part in parts {
             let found = part.layout.shape();
-            // Along the axis each part is as long as it is.
+            // Along the axis, parts may have different extents.
             if let Some(&extent) = found.get(axis) {
                 shape[axis] = extent;
                 total = total.checked_add(extent).ok_or(LayoutError::Overflow)?;

@@ -15,7 +15,7 @@ impl Function {
     /// As [`reduce`](Self::reduce), of the elements for which another function of the same inputs
     /// is true. Does not synchronize.
     ///
-    /// The others count as what changes nothing, each in its place, so that a sum keeps its order.
+    /// The others count as the neutral element, each in its place, so that a sum keeps its order.
     /// `mean`, `var` and `std` divide by the number of elements that take part, which takes a
     /// launch or two more.
     ///
@@ -65,7 +65,7 @@ impl<D: Compute> Masked<'_, '_, D> {
         self.mask.reduce(self.stream, self.inputs, self.scalars, &count)
     }
 
-    /// The elements in the type that sums have, and that of the result.
+    /// The elements in the type of sums, and the type of the result.
     fn elements(&self, function: &Function) -> Result<(Function, ElementType), FunctionError> {
         let (mut builder, value) = FunctionBuilder::continuing(function, &[])?;
         let of = self.reduction.element_type.unwrap_or(function.result_type());
@@ -126,7 +126,7 @@ impl<D: Compute> Masked<'_, '_, D> {
     }
 }
 
-/// A sum over a number made of a count, or the root of that.
+/// A sum divided by a number made from a count, or the root of that.
 fn quotient(
     from: ElementType,
     to: ElementType,

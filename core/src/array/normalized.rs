@@ -1,4 +1,4 @@
-//! Elements along an axis, each with the greatest and a sum of all of them.
+//! A function of each element along an axis, the greatest of all, and a sum over all.
 
 use std::sync::OnceLock;
 
@@ -15,14 +15,15 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// What is computed of an element `x0`, the greatest `x1`, and the sum `x2` of what the second gives.
+/// Functions of an element `x0`, of the greatest `x1`, and of `x2`, the sum of the values of
+/// `summed`.
 struct Functions {
     element: Function,
     summed: Function,
     last: Function,
 }
 
-/// What is made of elements along an axis.
+/// A function of all elements along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Normalization {
     Softmax,
@@ -55,7 +56,7 @@ impl Normalization {
         Ok(known.get_or_init(|| functions))
     }
 
-    /// Computes it of elements of a float type along an axis. Does not synchronize.
+    /// Computes it for elements of a float type along an axis. Does not synchronize.
     #[track_caller]
     pub(crate) fn compute<D: Compute>(
         self,

@@ -52,11 +52,11 @@ impl<'a, D: Compute> Call<'a, D> {
     }
 }
 
-/// One argument of a function: an array or a view, of which the function takes one element for each
-/// element of the result, or a number, which is the same for all of them.
+/// One argument of a function: an array or a view, which gives one element for each element of the
+/// result, or a number, which is the same for all of them.
 ///
-/// Another number is no other function: nothing is compiled for it. A literal inside the closure is
-/// part of the function.
+/// Another number makes no other function: nothing is compiled for it. A literal inside the closure
+/// is part of the function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of a function on a device of type `{D}`",
     note = "arguments are `&Array`, `&ArrayView`, `&SharedArray` and numbers; several of them are a tuple"
@@ -200,8 +200,8 @@ pub trait Operands<'a, D: Compute>: Sized {
         Ok(Array::of_erased(reduced))
     }
 
-    /// Computes a function of the arguments and combines each element of what comes out with those
-    /// before it. Does not synchronize.
+    /// Computes a function of the arguments and combines each of its values with those before it.
+    /// Does not synchronize.
     ///
     /// # Errors
     ///

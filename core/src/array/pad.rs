@@ -21,8 +21,8 @@ pub enum Pad<T> {
     Constant(T),
     /// The nearest element: `a a | a b c | c c`.
     Edge,
-    /// The elements mirrored at the first and the last, which are not repeated: `c b | a b c | b
-    /// a`. An axis of one element repeats it.
+    /// The elements mirrored at the first and the last, which are not repeated:
+    /// `c b | a b c | b a`. An axis of one element repeats it.
     Reflect,
     /// The elements from the other end: `b c | a b c | a b`.
     Wrap,
@@ -41,8 +41,9 @@ impl<T: Element> Pad<T> {
 }
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// A new array in C order with a margin around these elements: so many positions before and
-    /// after them, of each axis. One pair stands for all axes. Does not synchronize.
+    /// A new array in C order with a margin around these elements. `widths` says how many positions
+    /// come before and after them along each axis; one pair stands for all axes. Does not
+    /// synchronize.
     ///
     /// Every element of the result is written once. [`Pad::Constant`] takes one copy and a fill or
     /// two for each axis with a margin; the others take a copy for each combination of margins
@@ -178,8 +179,9 @@ fn padded<'a>(
     Ok(Recipe { source: source.clone(), shape, walks, fill })
 }
 
-/// Walks of one length and step become one in two rounds, as margins do that are as wide before as
-/// after. The longest first: the device is then busy while the others are enqueued.
+/// Joins two walks of one length and step to one walk of two rounds: margins as wide before as
+/// after are such walks. The longest comes first, so that the device is busy while the others are
+/// enqueued.
 fn paired(mut walks: Walks) -> Walks {
     walks.sort_by_key(|walk| walk.start);
     let mut paired = Walks::new();
@@ -222,8 +224,8 @@ fn wrapped(extent: usize, before: usize, after: usize) -> Walks {
     ])
 }
 
-/// Rounds go up through all positions and down through those between the ends. Again the end of
-/// one, all whole ones, the beginning of one. There are at least two positions.
+/// Rounds go up through all positions and down through those between the ends. As in `wrapped`: the
+/// end of one round, all whole rounds, the beginning of one. There are at least two positions.
 fn reflected(extent: usize, before: usize, after: usize) -> Walks {
     let period = 2 * (extent - 1);
     let head = before % period;
@@ -242,8 +244,8 @@ fn reflected(extent: usize, before: usize, after: usize) -> Walks {
     whole.into_iter().chain(ends).collect()
 }
 
-/// The elements around the middle, in as few layouts as there are ways to here: the caller left
-/// them out.
+/// The elements around the middle, which the caller left out: by slabs or by gaps, whichever needs
+/// fewer layouts.
 pub(super) fn margins(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {
     if whole.is_empty() {
         return Ok(Vec::new());
@@ -260,7 +262,8 @@ pub(super) fn margins(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<L
     Ok(if gaps.len() < slabs.len() { gaps } else { slabs })
 }
 
-/// Layouts that differ in where they begin, two by two as one with an axis of two positions.
+/// Joins layouts that differ only in where they begin: two of them become one, with an axis of two
+/// positions.
 fn together(layouts: Vec<Layout>) -> Result<Vec<Layout>, LayoutError> {
     let mut paired: Vec<Layout> = Vec::new();
     for layout in layouts {

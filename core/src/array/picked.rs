@@ -13,7 +13,7 @@ use crate::{
 pub(super) struct Picked {
     operation: GatherOperation,
     axis: Option<usize>,
-    /// The shape of what is picked.
+    /// The shape of the picked elements.
     pub(super) shape: Axes<usize>,
     indexed_axes: Vec<IndexedAxis>,
     /// The element of index 0.
@@ -23,7 +23,7 @@ pub(super) struct Picked {
 }
 
 impl Picked {
-    /// The axes of the indices in the place of one.
+    /// Indices along one axis, which the axes of the indices replace.
     pub(super) fn along(
         operation: GatherOperation,
         array: &Layout,
@@ -108,8 +108,8 @@ impl Picked {
         })
     }
 
-    /// Where what is selected along an axis of an array of that shape goes, by the place of each in
-    /// the result.
+    /// Elements that are selected along an axis of an array of that shape. `places` has the place
+    /// of each in the result.
     pub(super) fn selected(
         operation: GatherOperation,
         shape: &[usize],
@@ -154,7 +154,7 @@ impl Picked {
         Err(LayoutError::ShapeMismatch { expected: self.shape.clone(), found: found.into() })
     }
 
-    /// Enqueues it. The elements have their layout in the shape of what is picked.
+    /// Enqueues it. The elements' layout has the shape of the picked elements.
     #[track_caller]
     pub(super) fn submit<D: Compute>(
         mut self,

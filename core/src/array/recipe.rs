@@ -52,7 +52,7 @@ pub(super) struct Recipe<'a> {
     pub(super) fill: Option<Fill<'a>>,
 }
 
-/// What the positions in no walk are filled with.
+/// The fill of positions that are in no walk.
 #[derive(Debug)]
 pub(super) struct Fill<'a> {
     pub(super) item: &'a [u8],
@@ -183,7 +183,7 @@ fn copied(
         }
         let loops = [(walk.rounds, walk.pitch.cast_signed(), walk.from_pitch), (walk.len, 1, walk.step)];
         for (extent, dst_steps, src_steps) in loops {
-            // One position is no axis.
+            // An axis of one position is left out.
             if extent > 1 {
                 shape.push(extent);
                 to.push(dst_stride, dst_steps)?;

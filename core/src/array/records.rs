@@ -100,7 +100,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         field: Field<T, F>,
         src: &ArrayView<'_, F, D>,
     ) -> Result<()> {
-        // The axis of the items would hide from the error what the caller gave.
+        // Before the axis of the items is added: the error must show what the caller gave.
         check_shape(self.shape(), src.shape())?;
         copy_slots(stream, [&self.elements(), &src.elements()], [field.offset_bytes(), 0], F::BYTES)
     }
@@ -148,7 +148,7 @@ fn slots(
 }
 
 /// Copies `len_bytes` of every element, from one offset in it to another. The bytes move as items
-/// of the greatest size of which all four sizes are multiples, with an axis of their own.
+/// along an axis of their own; their size is the greatest that divides all four sizes.
 #[track_caller]
 fn copy_slots<D: Device>(
     stream: &StreamHandle<D>,

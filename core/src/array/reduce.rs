@@ -22,7 +22,7 @@ pub(super) struct Reduced {
 }
 
 impl Reduced {
-    /// The axes of what a function gives for these inputs.
+    /// The axes of a function's values for these inputs.
     pub(super) fn of<D: Compute>(
         function: &Function,
         inputs: &[ErasedView<'_, D>],
@@ -89,9 +89,10 @@ impl Function {
     ///
     /// # Errors
     ///
-    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; or
-    ///   nothing is reduced to an element of the result, and it has no value then. Also, positions
-    ///   are taken along an axis that comes after more than 255 others once it is reduced.
+    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; or an
+    ///   element of the result has nothing to reduce, and the operation no value for that. Also,
+    ///   positions are taken along an axis that comes after more than 255 others once it is
+    ///   reduced.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: of the axes.
     /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
     /// - As [`apply`](Self::apply).
@@ -106,7 +107,7 @@ impl Function {
         self.reduce_lowered(&*self.lowered_reduction(reduction)?, stream, inputs, scalars, reduction)
     }
 
-    /// As [`reduce`](Self::reduce), of what has been made of the reduction.
+    /// As [`reduce`](Self::reduce), of a lowered reduction.
     #[track_caller]
     pub(super) fn reduce_lowered<D: Compute>(
         &self,
@@ -151,8 +152,8 @@ impl Function {
         lowered.total(stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
     }
 
-    /// Computes the function of the elements of some views, broadcast together, and combines what
-    /// comes out with what is before it along an axis. Does not synchronize.
+    /// Computes the function of the elements of some views, broadcast together, and combines each
+    /// outcome with those before it along an axis. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -301,7 +302,7 @@ impl Lowered {
         )
     }
 
-    /// Elements that nothing is reduced to: all of one value, if there is one.
+    /// Fills elements that have nothing to reduce: all get one value, if there is one.
     #[track_caller]
     fn of_nothing<D: Compute>(&self, stream: &StreamHandle<D>, result: &Elements<'_, D>) -> Result<()> {
         let Some(identity) = self.of_nothing else {

@@ -11,8 +11,8 @@ impl<D: Device> ErasedArray<D> {
     /// The elements that a layout reaches in this array's memory, to read: for code that keeps a
     /// layout beside the array. Does not copy. Does not synchronize.
     ///
-    /// The layout counts the elements of the allocation, as those do that are made from
-    /// [`layout`](Self::layout).
+    /// The layout counts the elements of the allocation, as layouts made from
+    /// [`layout`](Self::layout) do.
     ///
     /// ```
     /// use devarray::{Array, Context, NdLayout};
@@ -29,8 +29,8 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// - [`LayoutError::OutOfBounds`]: the layout reaches outside the allocation.
     /// - [`LayoutError::NotLent`]: the array was [adopted](super::Array::adopt) or
-    ///   [opened](super::Array::open), and the layout reaches memory that is not of its elements,
-    ///   or cannot be told not to.
+    ///   [opened](super::Array::open), and the layout reaches, or may reach, memory that is not of
+    ///   its elements.
     pub fn view_of(&self, layout: &Layout) -> Result<ErasedView<'_, D>> {
         self.allocation().check_reach(layout, self.item_bytes())?;
         Ok(ErasedView::new(self.allocation(), layout.clone(), self.item_bytes()))

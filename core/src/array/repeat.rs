@@ -57,8 +57,9 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         rolled(self.layout(), shifts, axes)?.write(stream, &self.elements(), &dst.elements())
     }
 
-    /// A new array in C order of copies of the whole, so many along each axis. Of `repeats` and
-    /// axes, the shorter list is extended by ones in front. One copy. Does not synchronize.
+    /// A new array in C order of copies of the whole, `repeats` of them along each axis. The
+    /// shorter of `repeats` and the list of axes is extended by ones in front. One copy. Does not
+    /// synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -11,9 +11,9 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Elements of which there are sums.
+/// Elements that can be summed.
 pub trait Summable: Computable {
-    /// The type of a sum: `i64` of signed integers and `Bool`, `u64` of unsigned integers, of
+    /// The type of a sum: `i64` for signed integers and `Bool`, `u64` for unsigned integers, for
     /// floats their own.
     type Total: Computable;
 }
@@ -68,7 +68,8 @@ macro_rules! reductions {
         impl<T: $bound, D: Compute> ArrayView<'_, T, D> {
             $(#[$doc])*
             ///
-            /// Does not synchronize. More is asked of [`reduce`](Self::reduce): kept axes, another type, a function.
+            /// Does not synchronize. [`reduce`](Self::reduce) offers more: kept axes, another type,
+            /// a function.
             ///
             /// # Errors
             ///
@@ -96,7 +97,8 @@ macro_rules! reductions {
 }
 
 reductions! {
-    /// The sum over axes, `..` for all. Of floats it has one value, whatever the layout and the device.
+    /// The sum over axes, `..` for all. Of floats it has one value, whatever the layout and the
+    /// device.
     sum Summable -> T::Total: Sum;
     /// The product over axes, `..` for all.
     product Summable -> T::Total: Product;
@@ -104,9 +106,11 @@ reductions! {
     min Computable -> T: Minimum;
     /// The greatest element over axes, `..` for all; NaN if one is.
     max Computable -> T: Maximum;
-    /// Where the least element is, in row-major order of the reduced axes: the first NaN, else the first of equals.
+    /// Where the least element is, in row-major order of the reduced axes: the first NaN, else the
+    /// first of equals.
     argmin Number -> i64: ArgMinimum;
-    /// Where the greatest element is, in row-major order of the reduced axes: the first NaN, else the first of equals.
+    /// Where the greatest element is, in row-major order of the reduced axes: the first NaN, else
+    /// the first of equals.
     argmax Number -> i64: ArgMaximum;
     /// Whether an element is not 0, over axes, `..` for all. NaN is not 0.
     any Computable -> Bool: Any;
@@ -187,8 +191,8 @@ impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; its
-    ///   result is no `R`; or nothing is reduced to an element of the result, which has no value
-    ///   then.
+    ///   result is no `R`; or an element of the result has nothing to reduce, and the operation no
+    ///   value for that.
     /// - An axis out of range or repeated, out of memory, another context's stream, and what else
     ///   the device says.
     #[track_caller]

@@ -1,14 +1,15 @@
 //! The views of arrays and of views, written once for all kinds.
 
-/// Emits the transforms, which give a `$view` of the same memory. `$receiver` is how the type gives
-/// itself away: `&self` for an array and a view that can be copied, `self` for a view that is
+/// Emits the transforms, which give a `$view` of the same memory. `$receiver` is how a method takes
+/// its value: `&self` for an array and a view that can be copied, `self` for a view that is
 /// exclusive. The type has a `with_layout`.
 ///
 /// Methods of the type itself: they come before those of [`NdLayout`](crate::NdLayout), which give
 /// layouts.
 macro_rules! view_transforms {
     ([$($receiver:tt)+] $this:ident => $view:ty) => {
-        /// The same elements with the axes in another order: result axis `k` is axis `axes[k]` of this one.
+        /// The same elements with the axes in another order: result axis `k` is axis `axes[k]` of
+        /// this one.
         ///
         /// # Errors
         ///
@@ -45,12 +46,13 @@ macro_rules! view_transforms {
             Ok($this.with_layout(layout))
         }
 
-        /// The elements that a basic index selects: integers, ranges with a step of either sign, new axes, an ellipsis.
+        /// The elements that a basic index selects: integers, ranges with a step of either sign,
+        /// new axes, an ellipsis.
         ///
         /// # Errors
         ///
-        /// An integer is out of range, a step is 0, there are more items than axes, or more than one ellipsis. Ranges
-        /// clamp.
+        /// An integer is out of range, a step is 0, there are more items than axes, or more than
+        /// one ellipsis. Ranges clamp.
         pub fn index($($receiver)+, items: &[IndexItem]) -> Result<$view> {
             let layout = $this.layout().index(items)?;
             Ok($this.with_layout(layout))
@@ -93,11 +95,13 @@ macro_rules! view_transforms {
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements in another shape, if a view of it exists. Never copies. One extent may be -1.
+        /// The same elements in another shape, if a view of it exists. Never copies. One extent may
+        /// be -1.
         ///
         /// # Errors
         ///
-        /// - [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): no view of that shape walks the elements in that order.
+        /// - [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): no view of that shape walks
+        ///   the elements in that order.
         /// - The number of elements would change, or no extent can be inferred.
         pub fn reshape<S: Extents + ?Sized>($($receiver)+, shape: &S, order: Order) -> Result<$view> {
             let layout = $this.layout().reshape(shape, order)?;
@@ -119,7 +123,8 @@ macro_rules! view_transforms {
 /// Emits the splits: parts that share no element.
 macro_rules! view_splits {
     ([$($receiver:tt)+] $this:ident => $view:ty) => {
-        /// Cuts one axis of a 1-D view into sections of `section` elements, the last one perhaps shorter.
+        /// Cuts one axis of a 1-D view into sections of `section` elements, the last one perhaps
+        /// shorter.
         ///
         /// # Errors
         ///
@@ -130,7 +135,7 @@ macro_rules! view_splits {
             Ok(Parts::new(parts, $this.with_layout(whole)))
         }
 
-        /// Cuts an axis into so many sections, as equal as can be, the longer ones first.
+        /// Cuts an axis into `sections` sections, as equal as can be, the longer ones first.
         ///
         /// # Errors
         ///
@@ -141,7 +146,8 @@ macro_rules! view_splits {
             Ok(Parts::new(parts, $this.with_layout(whole)))
         }
 
-        /// Cuts an axis at sorted positions: one part more than positions. Positions beyond the extent give empty parts.
+        /// Cuts an axis at sorted positions: one part more than positions. Positions beyond the
+        /// extent give empty parts.
         ///
         /// # Errors
         ///
@@ -158,10 +164,11 @@ macro_rules! view_splits {
     };
 }
 
-/// Emits the transforms to which no view to write exists: elements are reached twice.
+/// Emits the transforms that reach elements twice, and so give no view to write.
 macro_rules! view_broadcasts {
     ($view:ty) => {
-        /// The same elements repeated along new axes and axes of extent 1, without a copy: stride 0.
+        /// The same elements repeated along new axes and axes of extent 1, without a copy:
+        /// stride 0.
         ///
         /// # Errors
         ///
@@ -173,8 +180,8 @@ macro_rules! view_broadcasts {
     };
 }
 
-/// Emits all of them for an array, as of its [`view`](super::Array::view), and the copies that may
-/// or do come of one.
+/// Emits all of them for an array, as for its [`view`](super::Array::view), and the methods that
+/// copy or may copy.
 macro_rules! array_transforms {
     ($view:ty, $array:ty) => {
         view_transforms!([&self] self => $view);
@@ -191,12 +198,13 @@ macro_rules! array_transforms {
             self.view().to_contiguous(stream, order)
         }
 
-        /// The same elements in another shape: a view if one exists, else a copy dense in the resolved order. The result
-        /// says which. Does not synchronize.
+        /// The same elements in another shape: a view if one exists, else a copy dense in the
+        /// resolved order. The result says which. Does not synchronize.
         ///
         /// # Errors
         ///
-        /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy) excepted, and [`to_contiguous`](Self::to_contiguous).
+        /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy)
+        /// excepted, and [`to_contiguous`](Self::to_contiguous).
         #[track_caller]
         pub fn reshape_or_copy<S: Extents + ?Sized>(
             &self,
@@ -207,8 +215,8 @@ macro_rules! array_transforms {
             self.view().reshape_or_copy(stream, shape, order)
         }
 
-        /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result says which. Does not
-        /// synchronize.
+        /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result
+        /// says which. Does not synchronize.
         ///
         /// # Errors
         ///

@@ -20,7 +20,8 @@ use crate::{
 /// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop
 /// does not block.
 ///
-/// Transforms give [views](ArrayView) to read. Views to write come of [`view_mut`](Self::view_mut).
+/// Transforms give [views](ArrayView) to read. Views to write come from
+/// [`view_mut`](Self::view_mut).
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -67,8 +68,8 @@ impl<T: Element, D: Device> Array<T, D> {
 
     /// Allocates an array of `shape` in C order whose bytes are all 0. Does not synchronize.
     ///
-    /// Other orders are had from a layout: `Array::zeros_like(stream, &Layout::contiguous(shape,
-    /// Order::F)?, Order::K)`.
+    /// For other orders start from a layout:
+    /// `Array::zeros_like(stream, &Layout::contiguous(shape, Order::F)?, Order::K)`.
     ///
     /// # Errors
     ///
@@ -110,8 +111,8 @@ impl<T: Element, D: Device> Array<T, D> {
         Self::from_host(stream, data, &host, Order::C)
     }
 
-    /// Allocates an array dense in `order` and copies host elements to it that lie in a slice as
-    /// `host` says.
+    /// Allocates an array dense in `order` and copies host elements to it. `host` says how they lie
+    /// in the slice.
     ///
     /// `A` and `K` are resolved by `host`. Does not synchronize: the slice is free on return (see
     /// [staging](crate::manual::_3_host_memory) for when it may wait).
@@ -129,8 +130,8 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Allocates an array in C order with the shape and the elements of a host array.
     ///
     /// Does not synchronize: the host array is free on return (see
-    /// [staging](crate::manual::_3_host_memory) for when it may wait). Into an existing array goes
-    /// [`copy_from_host_array`](ArrayViewMut::copy_from_host_array).
+    /// [staging](crate::manual::_3_host_memory) for when it may wait). To copy into an existing
+    /// array, use [`copy_from_host_array`](ArrayViewMut::copy_from_host_array).
     ///
     /// # Errors
     ///

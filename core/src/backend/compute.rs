@@ -96,9 +96,9 @@ pub unsafe trait Compute: Device {
     /// [`Gathers`](Capability::Gathers). Does not synchronize.
     ///
     /// What it does is in [`gather`](crate::gather), to the byte. A backend whose memory the host
-    /// reaches calls [`gather_on_host`](crate::gather::gather_on_host). An index that is an error is
-    /// kept until [`take_index_error`](Device::take_index_error) is asked for it; a wait that covers
-    /// the operation ends after that.
+    /// reaches calls [`gather_on_host`](crate::gather::gather_on_host). An index that is an error
+    /// is kept until [`take_index_error`](Device::take_index_error) is asked for it; a wait that
+    /// covers the operation ends after that.
     ///
     /// # Errors
     ///

@@ -47,9 +47,9 @@ pub unsafe trait DeviceSymbols: Device {
     /// says.
     fn symbol(&self, module: &Self::Module, name: &str) -> Result<(u64, usize)>;
 
-    /// A buffer that starts at the address `start`, a multiple of 256, and of which the bytes
-    /// `bytes` are a variable of the module. Nothing else of it is used, and it is never given
-    /// to [`Stream::free`](super::Stream::free).
+    /// A buffer that starts at the address `start`, a multiple of 256. Its bytes `bytes` are a
+    /// variable of the module. Nothing else of it is used, and it is never given to
+    /// [`Stream::free`](super::Stream::free).
     ///
     /// # Errors
     ///

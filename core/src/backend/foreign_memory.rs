@@ -28,9 +28,9 @@ pub unsafe trait ForeignMemory: Device {
     /// uses the memory any more, and the memory's owner after it.
     type Adopted: Debug + Send + Sync + 'static;
 
-    /// A buffer that starts at the address `start`, a multiple of 256, and of which the bytes
-    /// `bytes`, never none, are memory that the device reaches. What lies before them in the
-    /// buffer may be anything: no operation names it.
+    /// A buffer that starts at the address `start`, a multiple of 256. Its bytes `bytes`, never
+    /// none, are memory that the device reaches. What lies before them in the buffer may be
+    /// anything: no operation names it.
     ///
     /// The buffer may share bytes with others of the device and is never given to
     /// [`Stream::free`](super::Stream::free); else it keeps the contract of a

@@ -9,7 +9,7 @@ use std::fmt;
 ///
 /// | name | what it means |
 /// |---|---|
-/// | 0 | nothing, and so it is no such stream: the legacy default stream in code that was built without a word on it, the default stream of the calling thread in other code. Both interfaces forbid it |
+/// | 0 | none, since it is ambiguous: the legacy default stream in code that was built without an option for it, the default stream of the calling thread in other code. Both interfaces forbid it |
 /// | 1 | [`LEGACY`](Self::LEGACY) |
 /// | 2 | [`PER_THREAD`](Self::PER_THREAD) |
 /// | other | the address of a stream, [named](Self::named) by whoever has it |
@@ -46,13 +46,13 @@ impl StreamOwner {
 }
 
 impl ForeignStream {
-    /// The legacy default stream of the device: what it is given runs after all that streams were
-    /// given before which are not non-blocking, and before all that those are given later.
-    /// Streams of this library are non-blocking: nothing of that concerns them.
+    /// The legacy default stream of the device. Its work runs after all that blocking streams were
+    /// given before, and before all that they are given later. Streams of this library are
+    /// non-blocking: nothing of that concerns them.
     pub const LEGACY: Self = Self { name: 1, owner: None };
 
-    /// The default stream of the thread that makes the call, whichever it is then. It is not
-    /// non-blocking, so it is ordered with the legacy default stream, and with nothing else.
+    /// The default stream of the thread that makes the call, whichever it is then. It is a blocking
+    /// stream, so it is ordered with the legacy default stream, and with nothing else.
     pub const PER_THREAD: Self = Self { name: 2, owner: None };
 
     /// The stream of a name; none for 0, which means one thing in some code and another in other.

@@ -56,7 +56,8 @@ pub trait PoolControl: Device {
     /// What the device says.
     fn reset_pool_peaks(&self) -> Result<()>;
 
-    /// Lets the pool keep so many bytes when something waits for the device. Does not synchronize.
+    /// Lets the pool keep `len_bytes` bytes when something waits for the device. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///

@@ -32,8 +32,8 @@ pub unsafe trait PeerAccess: Device {
     /// What the device says.
     fn can_access_peer(&self, peer: &Self) -> Result<bool>;
 
-    /// Lets operations of this device into the memory of `peer`, all that is and will be. To do it
-    /// again is nothing.
+    /// Lets operations of this device into the memory of `peer`, all that is and will be. Doing it
+    /// again changes nothing.
     ///
     /// # Errors
     ///

@@ -116,8 +116,8 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// Nothing was enqueued: the host memory is not written any more.
     fn download(&self, op: &DownloadOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
 
-    /// A quicker way than a download and a wait for a few bytes, if there is one now. None, as here,
-    /// if not.
+    /// A quicker way than a download and a wait for a few bytes, if there is one now. None, as
+    /// here, if not.
     fn fetching(&self) -> Option<&dyn Fetch<<Self::Device as Device>::Buffer>> {
         None
     }
@@ -138,11 +138,11 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// No edge was made; the stream is unchanged.
     fn wait(&self, event: &<Self::Device as Device>::Event) -> Result<()>;
 
-    /// This stream once more, for one piece of work of other code, which says what it touches: what
-    /// is enqueued on the answer is enqueued on this stream, and dropping the answer does
+    /// A handle on this stream for one piece of work of other code, which says what it touches.
+    /// What is enqueued on the handle is enqueued on this stream, and dropping the handle does
     /// nothing.
     ///
-    /// For backends that can tell what is touched. None, as here, if it is all the same.
+    /// For backends that can check what is touched. None, as here, from others.
     fn for_foreign_work(
         &self,
         declared: &[DeclaredAccess<'_, <Self::Device as Device>::Buffer>],

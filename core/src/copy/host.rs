@@ -37,7 +37,8 @@ pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {
             unsafe { walk(&tiles, src, dst) }
         }
     } else {
-        // SAFETY: the caller's promise is the callee's, and the run is as long as the callee was made for.
+        // SAFETY: the caller's promise is the callee's, and the run is as long as the callee was
+        // made for.
         unsafe { walk(&plan.loops, src, dst) }
     }
 }
@@ -56,8 +57,8 @@ pub(crate) unsafe fn execute_past_caches(plan: &Plan, src: *const u8, dst: *mut 
     }
     for (src_offset, dst_offset, len_bytes) in plan.runs() {
         let (src, dst) = (src.wrapping_add(src_offset), dst.wrapping_add(dst_offset));
-        // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use by anybody
-        // else.
+        // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use by
+        // anybody else.
         unsafe { copy_streaming(src, dst, len_bytes) }
     }
 }
@@ -80,8 +81,8 @@ pub(crate) unsafe fn execute_pages(plan: &Plan, first: usize, of: usize, src: *c
             let from = (page * PAGE_BYTES).max(dst_offset);
             let until = ((page + 1) * PAGE_BYTES).min(end);
             let (src, dst) = (src.wrapping_add(src_offset + (from - dst_offset)), dst.wrapping_add(from));
-            // SAFETY: the pointers are at a part of a run of the plan: valid for it, disjoint, and not in use
-            // by anybody else.
+            // SAFETY: the pointers are at a part of a run of the plan: valid for it, disjoint, and
+            // not in use by anybody else.
             unsafe { ptr::copy_nonoverlapping(src, dst, until - from) }
         }
     }
@@ -99,8 +100,8 @@ pub fn copy_bytes(plan: &Plan, src: &[u8], dst: &mut [u8]) -> Result<(), LayoutE
             return Err(LayoutError::OutOfBounds { start: span.start, end: span.end, len });
         }
     }
-    // SAFETY: every run lies inside the spans just checked. The references keep both slices valid and
-    // alone for the call, and, one being exclusive, apart.
+    // SAFETY: every run lies inside the spans just checked. The references keep both slices valid
+    // and alone for the call, and, one being exclusive, apart.
     unsafe { execute(plan, src.as_ptr(), dst.as_mut_ptr()) }
     Ok(())
 }
@@ -121,8 +122,8 @@ unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
         let mut src = src.wrapping_add(src_offset);
         let mut dst = dst.wrapping_add(dst_offset);
         for _ in 0..inner.extent {
-            // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use by
-            // anybody else.
+            // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use
+            // by anybody else.
             unsafe { ptr::copy_nonoverlapping(src, dst, run_bytes) }
             src = src.wrapping_offset(inner.src_stride_bytes);
             dst = dst.wrapping_offset(inner.dst_stride_bytes);

@@ -80,11 +80,10 @@ impl Loops {
         self
     }
 
-    /// The same loops with the two sides elsewhere, by so many bytes.
+    /// The same loops with each side moved by some bytes.
     ///
-    /// None if a side would begin before position 0 or end beyond `isize::MAX`: what holds for all
-    /// loops, and what all arithmetic on their positions rests on. With nothing to move they
-    /// lie nowhere, and stay as they are.
+    /// None if a side would begin before position 0 or end beyond `isize::MAX`: all arithmetic on
+    /// positions relies on this. Loops with nothing to move lie nowhere, and stay as they are.
     pub(super) fn moved(&self, dst_bytes: isize, src_bytes: isize) -> Option<Self> {
         let mut moved = self.clone();
         if self.run_bytes > 0 {
@@ -129,7 +128,7 @@ impl Loops {
     }
 }
 
-/// Refuses what no byte of a side can be counted of.
+/// Refuses a side with a byte that cannot be counted.
 ///
 /// A layout vouches for its positions in elements only. Strides and partial sums lie between the
 /// lowest and the highest position, so that one check of the highest byte a side covers all

@@ -63,8 +63,8 @@ impl Plan {
             return Ok(Self::canonical(Loops::empty(), capabilities));
         }
         if dst.is_c_contiguous() && src.is_c_contiguous() {
-            // The commonest copy by far, and the cheapest: no element is reached twice, and one run has them
-            // all.
+            // The commonest copy by far, and the cheapest: no element is reached twice, and one run
+            // has them all.
             return Ok(Self::canonical(Loops::contiguous(dst, src, item_bytes)?, capabilities));
         }
         if dst.injectivity() != Injectivity::Injective {
@@ -157,8 +157,8 @@ impl Plan {
         Runs::new(&self.loops, self.axes())
     }
 
-    /// The same copy with its two sides elsewhere, by so many bytes; none if one would begin before
-    /// its buffer, or end beyond `isize::MAX`. With nothing to move it is the same plan.
+    /// The same copy with each side moved by some bytes; none if one would begin before its buffer,
+    /// or end beyond `isize::MAX`. With nothing to move it is the same plan.
     ///
     /// For a backend whose buffer is part of another.
     #[must_use]
@@ -167,8 +167,8 @@ impl Plan {
     }
 
     fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Range<usize> {
-        // Loops are checked when they are made and when they are moved. Were they not, this would fit no
-        // memory.
+        // Loops are checked when they are made and when they are moved. Were they not, this would
+        // fit no memory.
         self.loops.span(offset, reach).unwrap_or(0..usize::MAX)
     }
 }

@@ -33,11 +33,11 @@ unsafe fn copy_by_lines(src: *const u8, dst: *mut u8, len_bytes: usize, at_once:
     unsafe { ptr::copy_nonoverlapping(src, dst, head) };
     let (from, to) = (src.wrapping_add(head), dst.wrapping_add(head));
     let stream = if at_once { stream_lines_at_once } else { stream_lines };
-    // SAFETY: the body lies inside both sides, `head` aligned the destination, and the caller knows the
-    // processor.
+    // SAFETY: the body lies inside both sides, `head` aligned the destination, and the caller knows
+    // the processor.
     unsafe { stream(from, to, body) };
     let (from, to) = (from.wrapping_add(body), to.wrapping_add(body));
-    // SAFETY: what is left lies inside both sides.
+    // SAFETY: the rest lies inside both sides.
     unsafe { ptr::copy_nonoverlapping(from, to, len_bytes - head - body) };
     // SAFETY: every x86-64 processor has the instruction.
     unsafe { std::arch::x86_64::_mm_sfence() };
@@ -95,7 +95,7 @@ unsafe fn stream_lines_at_once(src: *const u8, dst: *mut u8, len_bytes: usize) {
     // SAFETY: the caller's promise.
     unsafe { groups(src, dst, whole) };
     let done = whole * GROUP * LINE_BYTES;
-    // SAFETY: the caller's promise, of what is left.
+    // SAFETY: the caller's promise, of the rest.
     unsafe { stream_lines(src.wrapping_add(done), dst.wrapping_add(done), len_bytes - done) }
 }
 

@@ -40,7 +40,7 @@ struct Section {
     within: Axis,
 }
 
-/// The whole tiles of an axis and the rest, of which one may be missing.
+/// The whole tiles of an axis, and the rest. One of the two may be missing.
 fn sections(axis: Axis) -> impl Iterator<Item = Section> {
     let whole = axis.extent - axis.extent % TILE;
     let section = move |start: usize, tiles: usize, steps: usize| {

@@ -21,10 +21,11 @@ impl<D: Device> Elements<'_, D> {
 /// The methods that all views have.
 macro_rules! addresses {
     () => {
-        /// The device address of element `[0, …, 0]`; 0 if there are no elements. Not a host pointer.
+        /// The device address of element `[0, …, 0]`; 0 if there are no elements. Not a host
+        /// pointer.
         ///
-        /// With negative strides it is not the lowest address. What other code does there is told to the
-        /// library by [`foreign_work`](crate::StreamHandle::foreign_work).
+        /// With negative strides it is not the lowest address. What other code does there is told
+        /// to the library by [`foreign_work`](crate::StreamHandle::foreign_work).
         #[must_use]
         #[doc(alias = "gpudata")]
         #[doc(alias = "data_ptr")]

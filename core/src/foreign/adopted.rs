@@ -26,9 +26,9 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     /// uses, on every stream.
     ///
     /// `owner` is dropped when the array, its views and all work on them are gone, at once if there
-    /// was no work, else on whichever thread notices, at the latest with the context: so it must not hold the context, nor a
-    /// stream or array of it. Without elements the address may be anything, nothing is adopted,
-    /// and the owner is dropped at once; so it is on an error.
+    /// was no work, else on whichever thread notices, at the latest with the context: so it must
+    /// not hold the context, nor a stream or array of it. Without elements the address may be
+    /// anything, nothing is adopted, and the owner is dropped at once; so it is on an error.
     ///
     /// [The page of this door](crate::foreign) has an example.
     ///
@@ -106,8 +106,8 @@ impl<D: ForeignMemory> ErasedArray<D> {
     }
 }
 
-/// Memory of an owner, of which what is promised is used, after what `stream` was given so far;
-/// `first` makes the access that its coming in counts as.
+/// Memory of an owner, whose promised part is used after what `stream` was given so far. `first`
+/// makes the access that its arrival counts as.
 pub(crate) fn lent_to<D: Device>(
     stream: &StreamCore<D>,
     buffer: D::Buffer,

@@ -52,8 +52,8 @@ impl<D: ForeignMemory> StreamHandle<D> {
     pub fn wait_for_foreign(&self, other: ForeignStream) -> Result<()> {
         let mut tracker = lock(&self.0.core.tracker);
         self.0.core.device.wait_for_foreign(&self.0.raw, other)?;
-        // What waits for this stream from now on must wait for that too: an event that was recorded before
-        // does not cover it.
+        // What waits for this stream from now on must wait for that too: an event that was recorded
+        // before does not cover it.
         tracker.note(self.0.lane.index, self.0.mode, &[]);
         Ok(())
     }

@@ -25,8 +25,8 @@ impl<D: Device> StreamHandle<D> {
         let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
         let mut tracker = lock(&self.0.core.tracker);
         tracker.order(self.0.lane.index, self.0.mode, OPERATION, &[access])?;
-        // What waits for this stream from now on must wait for that too: an event that was recorded before
-        // does not cover it.
+        // What waits for this stream from now on must wait for that too: an event that was recorded
+        // before does not cover it.
         tracker.note(self.0.lane.index, self.0.mode, &[]);
         Ok(())
     }

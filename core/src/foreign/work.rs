@@ -27,11 +27,10 @@ impl<D: Device> StreamHandle<D> {
     /// call of another library.
     ///
     /// It is ordered as any operation: after what conflicts with it on other streams (a strict
-    /// stream refuses it instead), and before what conflicts with it later. What is declared
-    /// must cover what the work touches of arrays: nobody can check it on hardware, and the
-    /// simulator does: what the closure enqueues on the stream that it is given is compared with
-    /// it. Memory that other code allocated for itself, and lent to no array, need not be
-    /// declared.
+    /// stream refuses it instead), and before what conflicts with it later. The declaration must
+    /// cover all memory of arrays that the work touches. Nobody can check that on hardware. The
+    /// simulator can: it compares what the closure enqueues on the stream that it is given. Memory
+    /// that other code allocated for itself, and lent to no array, need not be declared.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -99,8 +98,8 @@ impl<'a, D: Device> ForeignWork<'a, D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::DeviceMismatch`]: an array is of another context; `enqueue` was not called. So it
-    ///   is with the next two.
+    /// - [`Error::DeviceMismatch`]: an array is of another context. Here and in the next two cases,
+    ///   `enqueue` was not called.
     /// - [`Error::Hazard`]: the stream is strict, and something that conflicts is not ordered
     ///   before.
     /// - The device could not order the stream.
@@ -113,8 +112,8 @@ impl<'a, D: Device> ForeignWork<'a, D> {
             return Err(Error::DeviceMismatch { backend: stream.core.backend(), operation: OPERATION });
         }
         lock(&stream.core.tracker).order(stream.lane.index, stream.mode, OPERATION, &self.touches)?;
-        // Noted when the work is on the stream: an event recorded before then does not cover it. Nothing
-        // that conflicts can come between, because the views are borrowed until then.
+        // Noted when the work is on the stream: an event recorded before then does not cover it.
+        // Nothing that conflicts can come between, because the views are borrowed until then.
         let _noted = Noted(&self);
         match stream.raw.for_foreign_work(&self.declared) {
             Some(told) => enqueue(&told),

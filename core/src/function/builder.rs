@@ -17,7 +17,7 @@ pub const MAX_INPUTS: usize = 16;
 pub const MAX_SCALARS: usize = 16;
 /// Different values that a function can compute.
 pub const MAX_NODES: usize = 4096;
-/// Values among which one is found sooner by looking at each than by its hash.
+/// Up to this many values, looking at each finds one sooner than its hash does.
 const FEW: usize = 16;
 
 /// Builds a [`Function`]; every step is checked. A value that is there already is not made again.
@@ -39,7 +39,7 @@ pub struct FunctionBuilder {
     nodes: Vec<Node>,
     /// All nodes, once there are more than a few.
     known: HashMap<Node, Value>,
-    /// What the nodes expand to, at most.
+    /// Most instructions that the nodes expand to.
     instructions: usize,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Debug for FunctionBuilder {
 type Built = Result<Value, FunctionError>;
 
 impl FunctionBuilder {
-    /// A function of such inputs and scalars, without values yet.
+    /// Begins a function of these inputs and scalars, without values yet.
     ///
     /// # Errors
     ///
@@ -64,7 +64,8 @@ impl FunctionBuilder {
         Ok(builder)
     }
 
-    /// Another function of such inputs and scalars, without values yet. What was built is gone; its memory is used again.
+    /// Begins another function of these inputs and scalars, without values yet. What was built is
+    /// gone; its memory is used again.
     ///
     /// # Errors
     ///
@@ -92,7 +93,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// A function to be built on from the result of another, with more inputs behind its own.
+    /// Begins with the result of another function, and adds more inputs behind its own.
     ///
     /// # Errors
     ///
@@ -292,7 +293,7 @@ impl FunctionBuilder {
         Ok(Function::canonical(self.inputs.clone(), self.scalars.clone(), &self.nodes, result))
     }
 
-    /// What decides the function, but for the result: equal parts and an equal result make equal functions.
+    /// What decides the function, but for the result: equal parts and results make equal functions.
     pub(super) fn parts(&self) -> (&[ElementType], &[ElementType], &[Node]) {
         (&self.inputs, &self.scalars, &self.nodes)
     }
@@ -358,7 +359,7 @@ impl FunctionBuilder {
         cost::instructions(node.operation, of, node.element_type)
     }
 
-    /// That the function expands to too much, most of it for the operation that is named.
+    /// The error of a function that expands to too much, most of it for the operation named.
     fn too_long(&self, last: &Node) -> FunctionError {
         let mut shares: Vec<(&str, usize, usize)> = Vec::new();
         for node in self.nodes.iter().chain([last]) {

@@ -57,7 +57,7 @@ impl Combine {
         }
     }
 
-    /// The type of what comes out.
+    /// The type of the result.
     #[must_use]
     pub const fn result_type(self, element_type: ElementType) -> ElementType {
         match self {
@@ -66,7 +66,7 @@ impl Combine {
         }
     }
 
-    /// The bits of what no elements combine to; none if nothing does.
+    /// The bits of the outcome of no elements; none if that has no value.
     #[must_use]
     pub const fn identity(self, element_type: ElementType) -> Option<u64> {
         match (self, element_type) {

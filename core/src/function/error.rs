@@ -14,7 +14,7 @@ pub enum FunctionErrorKind {
     Shape,
     /// The function is larger than the limits allow.
     Size,
-    /// Nothing is reduced to an element that has no value then.
+    /// An element of the result has nothing to reduce, and then no value.
     Empty,
 }
 

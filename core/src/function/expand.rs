@@ -1,8 +1,8 @@
 //! Functions in primitives: what is above them is written here once, for all backends.
 //!
-//! While it is computed, a value is held in a register as [`primitive`](super::primitive) says, but
-//! for halves: those are held as the `f32` of the same value, and rounded after every operation
-//! that could leave their type.
+//! While it is computed, a value is held in a register as [`primitive`](super::primitive) says.
+//! Halves are different: they are held as the `f32` of the same value, and rounded after every
+//! operation that could leave their type.
 
 mod cast;
 pub(super) mod cost;
@@ -25,8 +25,8 @@ impl Function {
         self.expand_with(true)
     }
 
-    /// The same, of elements that are combined and not stored: a NaN of 32 or 64 bits is any, since
-    /// what becomes of it is a NaN again, and is made canonical when that is stored.
+    /// The same, for elements that are combined and not stored. A NaN of 32 or 64 bits may have any
+    /// bits: the outcome is a NaN again, and made canonical when it is stored.
     pub(super) fn expand_combined(&self) -> Program {
         self.expand_with(!matches!(self.result_type(), ElementType::F32 | ElementType::F64))
     }
@@ -111,8 +111,8 @@ fn binary(
     b: Register,
 ) -> Register {
     use BinaryOperation as Op;
-    // Comparisons are made of the few that are primitives, and so are those of floats: all are false of
-    // NaN but `!=`.
+    // Comparisons are made of the few that are primitives. So are those of floats: for NaN, all but
+    // `!=` are false.
     match operation {
         Op::NotEqual => {
             let equal = emitter.equal(of, a, b);

@@ -1,8 +1,8 @@
 //! Functions written as Rust closures.
 //!
 //! A closure is called once, with expressions in place of numbers: what it does with them is
-//! recorded as a [`Function`]. So branches of Rust's are decided then;
-//! [`select`](Expression::select) decides for each element.
+//! recorded as a [`Function`]. So branches in Rust are decided then; [`select`](Expression::select)
+//! decides for each element.
 
 mod methods;
 mod operators;
@@ -180,8 +180,8 @@ impl Arguments<'_> {
 }
 
 impl Trace {
-    /// The function of a result, whose type is looked at once more: who implements `Operand` may be
-    /// wrong about the type of an argument, and arrays are made of what this function gives.
+    /// The function of a result. Its type is checked once more: arrays are made from this function,
+    /// and an implementor of `Operand` may be wrong about the type of an argument.
     fn function_of<R: Computable>(&self, result: Expression<R>) -> Result<Function, FunctionError> {
         let node = result.node.filter(|_| result.trace == self.number).ok_or_else(of_another_function)?;
         let function = recent::function(&self.builder, node)?;
@@ -274,8 +274,8 @@ impl<T: Computable> Expression<T> {
         Self { trace, node, of: PhantomData }
     }
 
-    /// What an operation makes of values of the innermost function. Those of another make this one
-    /// an error.
+    /// Applies an operation to values of the innermost function. A value of another function makes
+    /// this one an error.
     fn applied<const N: usize>(
         arguments: [(u64, Option<Value>); N],
         apply: impl FnOnce(&mut FunctionBuilder, [Value; N]) -> Result<Value, FunctionError>,

@@ -101,7 +101,8 @@ pub unsafe fn interpret_range(
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
         // SAFETY: the processor has the instructions; the rest as the caller promises
-        return unsafe { run.with_avx2_and_fma(range) };
+        unsafe { run.with_avx2_and_fma(range) };
+        return;
     }
     // SAFETY: as the caller promises
     unsafe { run.blocks(range) };
@@ -252,8 +253,8 @@ mod tests {
                 scalars: &[3],
                 result,
             };
-            // SAFETY: the operands have 8 bytes an element, of which the second input starts one later; the
-            // last element is left out
+            // SAFETY: the operands have 8 bytes an element, of which the second input starts one
+            // later; the last element is left out
             unsafe { run.blocks(0..LEN - 1) };
             let result = ResultElements { start: detected.as_mut_ptr().cast(), layout: &layout };
             // SAFETY: as before

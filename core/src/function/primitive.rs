@@ -92,7 +92,7 @@ pub enum Constant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Unary {
-    /// `F32`, `F64`: the sign turned, of zeros too.
+    /// `F32`, `F64`: the sign inverted, of zeros too.
     Negate,
     /// `F32`, `F64`: without the sign.
     Absolute,
@@ -106,7 +106,7 @@ pub enum Unary {
     Truncate,
     /// `F32`, `F64`: to the nearest integer, ties to the even one.
     RoundEven,
-    /// `Bool`, `B32`, `B64`: every bit turned.
+    /// `Bool`, `B32`, `B64`: every bit inverted.
     Not,
     /// `B32`, `B64` → `B32`: how many bits are set.
     CountOnes,
@@ -236,8 +236,8 @@ impl Instruction {
 /// register once and reads registers that are set before.
 ///
 /// Made by [`ProgramBuilder`], which checks types; so a backend checks nothing again. A `Bool`
-/// element is loaded as "not 0" and stored as 0 or 1; of a narrow integer and of a half the low
-/// bits are stored.
+/// element is loaded as "not 0" and stored as 0 or 1; narrow integers and halves are stored from
+/// the low bits.
 ///
 /// Cheap to clone and to hash, so that caches may use it as their key.
 #[derive(Clone)]
@@ -251,7 +251,7 @@ struct Parts {
     types: Vec<RegisterType>,
     result: Register,
     result_type: ElementType,
-    /// A hash of all the others.
+    /// A hash of all the other fields.
     digest: u64,
 }
 

@@ -78,7 +78,7 @@ impl ReduceOperation {
     }
 }
 
-/// A reduction: of what, over which axes, and how the result looks.
+/// A reduction: the operation, the axes, and the form of the result.
 ///
 /// ```
 /// use devarray::{Array, Context, function::{ElementType, Function, ReduceOperation, Reduction}};
@@ -128,8 +128,8 @@ impl Reduction {
         Self { element_type: Some(element_type), ..self }
     }
 
-    /// A value that is combined with the result, of the result's type: of sums, products, least and
-    /// greatest elements. The least and the greatest of no elements is this value then, and no
+    /// A value of the result's type that is combined with the result: of a sum, a product, a least
+    /// or a greatest element. The least or greatest of no elements is then this value, and no
     /// error.
     ///
     /// ```
@@ -147,8 +147,8 @@ impl Reduction {
         Self { initial: Some((T::TYPE, value.to_bits())), ..self }
     }
 
-    /// What is taken from the count that the variance is divided by: 1 for a sample's. Less than
-    /// nothing is nothing.
+    /// A number that is taken from the count before the variance is divided by it: 1 for a
+    /// sample's. A negative count is 0.
     #[must_use]
     pub fn ddof(self, ddof: u64) -> Self {
         Self { ddof, ..self }

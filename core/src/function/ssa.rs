@@ -156,12 +156,13 @@ struct Parts {
     scalars: Vec<ElementType>,
     nodes: Vec<Node>,
     needed_rank: usize,
-    /// Once they were asked for: of elements that are stored, and of ones that are combined.
+    /// Programs, made when they are first asked for: for elements that are stored, and for elements
+    /// that are combined.
     programs: [OnceLock<Program>; 2],
 }
 
 impl Function {
-    /// The function of what `result` needs of `nodes`, which all differ, numbered by first use.
+    /// The function of those of `nodes`, all different, that `result` needs, numbered by first use.
     pub(super) fn canonical(
         inputs: Vec<ElementType>,
         scalars: Vec<ElementType>,

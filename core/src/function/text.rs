@@ -9,11 +9,11 @@ use super::{ElementType, Function, FunctionError};
 
 /// How deeply calls, parentheses and operators before their operand can be nested in a text.
 pub(super) const MAX_DEPTH: usize = 200;
-/// Bytes of a text that is looked at.
+/// Longest text that is parsed, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 18;
 
 impl Function {
-    /// The function that a text says, of inputs and scalars of such types.
+    /// The function that a text describes, of inputs and scalars of these types.
     ///
     /// Python's precedence; inputs `x0`, scalars `k0`, positions `i0`, literals that take the type
     /// of what stands beside them. The manual holds the language.
@@ -22,8 +22,8 @@ impl Function {
     ///
     /// The text does not parse ([`FunctionErrorKind::Text`](super::FunctionErrorKind::Text)), types
     /// do not fit ([`Type`](super::FunctionErrorKind::Type)), or it is too large
-    /// ([`Size`](super::FunctionErrorKind::Size)), each with the place. Whatever the types are,
-    /// a text that does not parse is said to.
+    /// ([`Size`](super::FunctionErrorKind::Size)), each with the place. A text that does not parse
+    /// is always the first kind, whatever the types are.
     pub fn parse(text: &str, inputs: &[ElementType], scalars: &[ElementType]) -> Result<Self, FunctionError> {
         if text.len() > MAX_TEXT_BYTES {
             let message = format!("the text has more than {MAX_TEXT_BYTES} bytes");

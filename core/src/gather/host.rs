@@ -17,14 +17,14 @@ pub struct GatherMemory {
     pub elements: *mut u8,
 }
 
-/// Does a gather or scatter in the calling thread, and answers the first index that is out of range,
-/// if that is an error.
+/// Does a gather or scatter in the calling thread, and answers the first index that is out of
+/// range, if that is an error.
 ///
 /// # Safety
 ///
 /// The layouts of `work` lie inside their memories, which the host may read and, on the side that
-/// the direction says, write; nothing else uses them meanwhile, and what is written shares no byte
-/// with what is read.
+/// the direction says, write; nothing else uses them meanwhile, and no byte is both read and
+/// written.
 #[must_use]
 pub unsafe fn gather_on_host(work: &Gathering<'_>, memory: GatherMemory) -> Option<IndexError> {
     let GatherMemory { indexed, indices, mask, elements } = memory;

@@ -23,8 +23,8 @@ impl Gathering<'_> {
     /// Goes through everything in row-major order of the shape. Answers the first index that is out
     /// of range, if that is an error.
     ///
-    /// `read_index` and `is_chosen` are asked for positions in the layouts of the indices and of the
-    /// mask.
+    /// `read_index` and `is_chosen` are asked for positions in the layouts of the indices and of
+    /// the mask.
     pub fn visit(
         &self,
         mut read_index: impl FnMut(usize) -> i64,

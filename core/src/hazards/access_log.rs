@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::Footprint;
 
-/// Accesses kept apart before those of one lane and kind are merged into one: so many disjoint
-/// parts of one array can be in flight and still be told apart. Few arrays have more than a
+/// Most accesses that are kept apart; beyond that, those of one lane and kind are merged. So as
+/// many disjoint parts of one array can be in flight and be told apart. Few arrays have more than a
 /// handful, and each operation looks at all.
 const KEPT_APART: usize = 64;
 
@@ -20,9 +20,9 @@ pub(crate) struct Access {
     pub(crate) sequence: u64,
     pub(crate) footprint: Footprint,
     pub(crate) write: bool,
-    /// It stands for several, and its footprint for bytes that none of them touched.
+    /// It stands for several accesses, and its footprint may hold bytes that none of them touched.
     pub(crate) blurred: bool,
-    /// Nothing was enqueued: memory came in, to be used after what the stream was given before.
+    /// Nothing was enqueued: memory came in, for use after the earlier work of the stream.
     pub(crate) nominal: bool,
 }
 
@@ -38,7 +38,7 @@ impl Access {
 pub(crate) struct AccessLog(SmallVec<[Access; INLINE]>);
 
 impl AccessLog {
-    /// The accesses of a new allocation of so many bytes: it counts as a write, by operation
+    /// The accesses of a new allocation of `len_bytes` bytes: it counts as a write, by operation
     /// `sequence` of a lane.
     #[inline]
     pub(crate) fn of_alloc(lane: usize, sequence: u64, len_bytes: usize) -> Self {

@@ -39,8 +39,8 @@ impl Footprint {
             .map(|(&stride, &extent)| (stride.unsigned_abs() * item_bytes, extent))
             .collect();
         steps.sort_unstable();
-        // The axes that touch without a gap form a row; the others move it by multiples of their common
-        // divisor.
+        // The axes that touch without a gap form a row; the others move it by multiples of their
+        // common divisor.
         let mut row = item_bytes;
         let dense = steps.iter().take_while(|&&(stride, extent)| {
             let touches = stride <= row;
@@ -62,7 +62,8 @@ impl Footprint {
         if self.pitch == 0 || self.pitch != other.pitch {
             return true;
         }
-        // Rows of one pitch: disjoint if neither row reaches the start of the next row of the other.
+        // Rows of one pitch: disjoint if neither row reaches the start of the next row of the
+        // other.
         let ahead = |from: usize, to: usize| {
             if to >= from {
                 (to - from) % self.pitch
@@ -176,7 +177,7 @@ mod tests {
         assert!(covering > 100, "rows that cover rows must be seen to: {covering}");
     }
 
-    /// Neither more nor less than what its four numbers say: rows of a layout are those bytes and no
+    /// The bytes are exactly those of the four numbers: rows of a layout are those bytes and no
     /// others, and two sets of rows meet where their spans overlap and rows of theirs do.
     #[test]
     fn rows_are_exact_and_meet_as_circles_do() {

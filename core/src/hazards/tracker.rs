@@ -104,8 +104,8 @@ impl<D: Device> HazardTracker<D> {
     }
 
     /// Orders the next operation of `lane` after everything that `touches` conflicts with, and
-    /// notes it, before it is enqueued: if that or a wait fails, the note is only conservative.
-    /// What is refused leaves none.
+    /// notes it, before it is enqueued: if that or a wait fails, the note is only conservative. A
+    /// refused operation leaves no note.
     pub(crate) fn admit(
         &mut self,
         lane: usize,
@@ -153,7 +153,7 @@ impl<D: Device> HazardTracker<D> {
         Ok(())
     }
 
-    /// Orders the next operation of `lane`, which frees so many bytes, after all uses of them.
+    /// Orders the next operation of `lane`, which frees `len_bytes` bytes, after all uses of them.
     pub(crate) fn order_free(&mut self, lane: usize, len_bytes: usize, uses: &AccessLog) -> Result<()> {
         let footprint = Footprint::solid(0, len_bytes);
         let sequence = self.lanes[lane].sequence + 1;
@@ -173,7 +173,7 @@ impl<D: Device> HazardTracker<D> {
         }
     }
 
-    /// As [`note`](Self::note), of the operation that allocates: its number, for
+    /// As [`note`](Self::note), for the operation that allocates. Returns its number, for
     /// [`AccessLog::of_alloc`].
     pub(crate) fn note_alloc(&mut self, lane: usize) -> u64 {
         self.lanes[lane].sequence += 1;
@@ -191,7 +191,8 @@ impl<D: Device> HazardTracker<D> {
         if reached >= earlier.sequence {
             return Ok(());
         }
-        // What was blurred may be of other bytes. To wait is right in either case; to refuse would not be.
+        // A blurred access may be of other bytes. Waiting is right in either case; refusing would
+        // not be.
         if mode == Mode::Strict && !earlier.blurred {
             let hazard = Hazard {
                 stream: earlier.lane,

@@ -110,7 +110,7 @@ impl<D: Device> Context<D> {
         let Some(len_bytes) = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) else {
             return Ok(PinnedBuffer { memory: None, len, core, of: PhantomData });
         };
-        // What waits for the device alone may be what a limit needs.
+        // A limit may need what waits only for the device.
         core.deferred_drops.collect(&core);
         let acquired = match core.pinned.acquire(core.backend(), len_bytes, flags, source) {
             Err(error) if core.makes_room_after(&error) => {
@@ -219,9 +219,9 @@ impl<T: Element, D: Device> Deref for PinnedBuffer<T, D> {
         if let Some((memory, note)) = self.memory.as_ref().and_then(|m| Some((m.memory(), m.slow_read?))) {
             note(memory);
         }
-        // SAFETY: `HostBuffer` vouches for initialized memory of that size, aligned to 64 bytes; every
-        // value of an `Element` is valid; no operation uses the memory, since those take the buffer
-        // by value.
+        // SAFETY: `HostBuffer` vouches for initialized memory of that size, aligned to 64 bytes;
+        // every value of an `Element` is valid; no operation uses the memory, since those take the
+        // buffer by value.
         unsafe { slice::from_raw_parts(self.as_byte_ptr().cast(), self.len) }
     }
 }

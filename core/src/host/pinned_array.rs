@@ -40,8 +40,8 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::LengthMismatch`], [`LayoutError::Overflow`]: the shape has another number of elements. The buffer is
-    /// dropped.
+    /// [`LayoutError::LengthMismatch`], [`LayoutError::Overflow`]: the shape has another number of
+    /// elements. The buffer is dropped.
     pub fn new(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self> {
         let layout = Layout::contiguous(shape, Order::C)?;
         if layout.len() != buffer.len() {

@@ -69,8 +69,8 @@ impl<D: RegisterHost> Context<D> {
         let mut pinned = Pinned { core: &self.0, ranges: Vec::with_capacity(N) };
         for slice in &mut memory {
             let Some(len_bytes) = NonZeroUsize::new(size_of_val(&**slice)) else { continue };
-            // SAFETY: the slice is borrowed for `'m`, which outlives this frame; the registration ends in
-            // this frame, when `pinned` is dropped.
+            // SAFETY: the slice is borrowed for `'m`, which outlives this frame; the registration
+            // ends in this frame, when `pinned` is dropped.
             let range = unsafe { self.0.device.register_host(slice.as_mut_ptr().cast(), len_bytes) }?;
             let entry = self.0.pinned.enter(MemoryKind::Registered, len_bytes.get(), Location::caller());
             pinned.ranges.push((range, entry));

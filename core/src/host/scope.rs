@@ -101,8 +101,8 @@ impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
     /// - Another context's array, out of memory for scratch, and what else the device says.
     pub fn upload<T: Element>(&'scope self, src: &'env [T], dst: &mut ArrayViewMut<'_, T, D>) -> Result<()> {
         check_count(dst.layout().len(), src)?;
-        // SAFETY: the slice holds the elements, and is borrowed immutably for `'env`, which ends after the
-        // scope waited.
+        // SAFETY: the slice holds the elements, and is borrowed immutably for `'env`, which ends
+        // after the scope waited.
         unsafe { self.stream.0.upload_direct(&dst.elements(), src.as_ptr().cast()) }
     }
 
@@ -114,8 +114,8 @@ impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
     /// As [`upload`](Self::upload).
     pub fn download<T: Element>(&'scope self, src: &ArrayView<'_, T, D>, dst: &'env mut [T]) -> Result<()> {
         check_count(src.layout().len(), dst)?;
-        // SAFETY: the slice holds the elements, and is borrowed mutably for `'env`, which ends after the
-        // scope waited; every bit pattern the device writes is a valid `T`.
+        // SAFETY: the slice holds the elements, and is borrowed mutably for `'env`, which ends
+        // after the scope waited; every bit pattern the device writes is a valid `T`.
         unsafe { self.stream.0.download_direct(&src.elements(), dst.as_mut_ptr().cast()) }
     }
 }

@@ -133,8 +133,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
         src: PinnedBuffer<T, D>,
     ) -> Result<Transfer<T, D>, TransferError<T, D>> {
         start(stream, src, self.layout().len(), |src| {
-            // SAFETY: `start` checked that the buffer holds the elements, and keeps it untouched until a
-            // wait.
+            // SAFETY: `start` checked that the buffer holds the elements, and keeps it untouched
+            // until a wait.
             unsafe { stream.0.upload_direct(&self.elements(), src.as_byte_ptr()) }
         })
     }

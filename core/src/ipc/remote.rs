@@ -75,7 +75,7 @@ pub struct RemoteArray {
 }
 
 impl RemoteArray {
-    /// Where the elements lie in what was exported.
+    /// Where the elements lie in the exported memory.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -109,7 +109,7 @@ impl RemoteArray {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: they do not lie in what was exported.
+    /// - [`LayoutError::OutOfBounds`]: they do not lie in the exported memory.
     /// - [`LayoutError::NotLent`]: some of them are not of this name, or cannot be told to be.
     pub fn with_layout(self, layout: Layout) -> Result<Self, LayoutError> {
         self.check_inside(&layout)?;

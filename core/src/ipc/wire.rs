@@ -9,7 +9,7 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
-    /// The next bytes; none if there are not so many.
+    /// The next `len` bytes; none if there are fewer.
     pub(super) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(len)?;
         self.0 = tail;

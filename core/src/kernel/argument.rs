@@ -115,7 +115,7 @@ of_axes!(Strided, Passed::Strided { rank: N });
 pub trait Argument: sealed::Sealed {
     /// What it is.
     const KIND: ArgumentKind;
-    /// What is kept of what a call gives.
+    /// The part of a call's argument that is kept.
     type Bound<'a, D: Device>;
     /// What the part of a kernel gets that says what is launched: the [layout](ArgumentLayout), or
     /// the value.

@@ -85,7 +85,7 @@ pub enum ArgumentKind {
         /// What its address is a multiple of.
         align_bytes: usize,
     },
-    /// A value of so many bytes.
+    /// A value.
     Value {
         /// Its size.
         len_bytes: usize,
@@ -235,8 +235,8 @@ impl Constant {
     /// The elements of a table, under the name of the image's variable.
     #[must_use]
     pub const fn new<T: Element>(name: &'static str, table: &'static [T]) -> Self {
-        // SAFETY: the values of an element are its bytes, all of which are initialized; they live as long
-        // as the table.
+        // SAFETY: the values of an element are its bytes, all of which are initialized; they live
+        // as long as the table.
         let bytes = unsafe { slice::from_raw_parts(table.as_ptr().cast::<u8>(), size_of_val(table)) };
         Self { name, bytes }
     }

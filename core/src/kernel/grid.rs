@@ -8,7 +8,7 @@ const MOST_BLOCKS: [u32; 3] = [i32::MAX.unsigned_abs(), 65_535, 65_535];
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 const MOST_BLOCK_THREADS: u64 = 1024;
 
-/// What is launched: so many blocks of so many threads, with shared memory.
+/// What is launched: blocks, the threads of each, and shared memory.
 ///
 /// ```
 /// use devarray::kernel::Grid;
@@ -31,7 +31,8 @@ pub struct Grid {
 impl Grid {
     /// Blocks along x, y and z, and threads of each along x, y and z.
     ///
-    /// More blocks than can be counted are as many as can be, which no device launches.
+    /// Numbers of blocks that are too large to be counted become the largest, which no device
+    /// launches.
     #[doc(alias = "gridDim")]
     #[doc(alias = "blockDim")]
     pub fn new(blocks: [usize; 3], threads: [u32; 3]) -> Self {
@@ -57,7 +58,7 @@ impl Grid {
         Self { cooperative: true, ..self }
     }
 
-    /// Blocks come in clusters of so many along x, y and z, which divide the blocks.
+    /// Blocks come in clusters of this size along x, y and z, which divides the blocks.
     pub const fn cluster(self, blocks: [u32; 3]) -> Self {
         Self { cluster: Some(blocks), ..self }
     }

@@ -35,7 +35,8 @@ impl<'h, T: Element> HostViewMut<'h, T> {
     /// The same, to read.
     #[must_use]
     pub fn as_view(&self) -> HostView<'_, T> {
-        // SAFETY: the promise of `new`; while the view lives nobody writes, since `self` is borrowed.
+        // SAFETY: the promise of `new`; while the view lives nobody writes, since `self` is
+        // borrowed.
         unsafe { HostView::new(self.start, self.layout) }
     }
 

@@ -116,7 +116,8 @@ macro_rules! kernel {
         #[derive(Debug, Clone, Copy)]
         $vis struct $Kernel;
 
-        // Names of items and of types are not hygienic: those that begin with `__` are nobody else's.
+        // Names of items and of types are not hygienic: those that begin with `__` are nobody
+        // else's.
         impl $Kernel {
             /// Enqueues the kernel. Does not synchronize. `devarray::kernel!` lists the errors.
             #[track_caller]
@@ -137,8 +138,8 @@ macro_rules! kernel {
                 let grid = || __kernel_grid($(
                     <$kind as $crate::kernel::Argument>::known::<__Device>(&$arg, ::core::stringify!($arg)),
                 )*);
-                // SAFETY: the arguments are those that are declared, in order; the grid is the kernel's
-                // own answer to them.
+                // SAFETY: the arguments are those that are declared, in order; the grid is the
+                // kernel's own answer to them.
                 unsafe { $crate::kernel::submit::<Self, __Device>(stream, grid, &arguments) }
             }
         }
@@ -163,8 +164,8 @@ macro_rules! kernel {
                     __kernel_host($($arg,)*);
                 }
 
-                // What the author writes here stands in no `unsafe` block of this macro: to write one is
-                // the author's part.
+                // What the author writes here stands in no `unsafe` block of this macro: to write
+                // one is the author's part.
                 const __KERNEL_IMAGE: $crate::kernel::Image = $image;
                 const __KERNEL_TABLES: &[$crate::kernel::Constant] =
                     &[$($($crate::kernel::Constant::new($name, $table),)*)?];

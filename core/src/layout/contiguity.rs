@@ -71,7 +71,8 @@ impl Layout {
         let mut step = 1_isize;
         for &axis in self.axes_by_stride().iter().rev() {
             strides[axis] = step;
-            // Not empty, or it were C-contiguous, so no product of extents exceeds the length, which fits.
+            // Not empty, or it were C-contiguous, so no product of extents exceeds the length,
+            // which fits.
             step = step.wrapping_mul(self.shape[axis].cast_signed());
         }
         Ok(Self { shape: self.shape.clone(), strides, offset: 0, len: self.len, start: 0, end: self.len }

@@ -22,7 +22,7 @@ impl Layout {
         let first = mine.digits(origin)?;
         let (mut low, mut high) = (first.clone(), first.clone());
         for &(step, extent) in theirs.axes.iter().filter(|&&(_, extent)| extent > 1) {
-            // One step changes the digits by so much; each that follows must do the same.
+            // How one step changes the digits; each that follows must do the same.
             let second = mine.digits(origin.checked_add(step)?)?;
             for (digit, (&from, &to)) in first.iter().zip(&second).enumerate() {
                 let reach = from.abs_diff(to).checked_mul(extent - 1)?;
@@ -34,7 +34,7 @@ impl Layout {
     }
 }
 
-/// The bytes of a layout: from the lowest on, steps of so many bytes, so many times. A step is 0
+/// The bytes of a layout: the lowest, then along each axis steps of a number of bytes. A step is 0
 /// where elements repeat.
 struct Steps {
     low: usize,

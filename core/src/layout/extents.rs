@@ -79,7 +79,8 @@ pub(super) fn infer<T: Integer>(extents: &[T], len: usize) -> Result<Axes<usize>
     let unknown = match inferred {
         None if known == len => 0,
         None => return Err(LayoutError::SizeMismatch { expected: known, found: len }),
-        // NumPy refuses to infer beside an extent of 0 even if the layout is empty: any extent would do.
+        // NumPy refuses to infer beside an extent of 0 even if the layout is empty: any extent
+        // would do.
         Some(_) if len.checked_rem(known) == Some(0) => len / known,
         Some(_) => return Err(LayoutError::CannotInfer { len }),
     };

@@ -44,7 +44,8 @@ impl Layout {
     #[must_use]
     pub fn injectivity(&self) -> Injectivity {
         let mut loops: SmallVec<[(usize, usize); INLINE_RANK]> = self.loops().collect();
-        // Enough for all but interleaved layouts: each step clears what the smaller steps can reach.
+        // Enough for all but interleaved layouts: each step clears what the smaller steps can
+        // reach.
         loops.sort_unstable();
         let mut reach = 0;
         let clears = loops.iter().all(|&(step, last)| {
@@ -59,9 +60,9 @@ impl Layout {
         if loops[0].0 == 0 || equal_steps || self.len > self.end - self.start {
             return Injectivity::Aliased;
         }
-        // Two indices share an element if their differences, −last to last on each axis, sum to 0. Shifted
-        // by `last`: if numbers from 0 to twice `last` make the sum of all middles, and are not
-        // themselves the middles.
+        // Two indices share an element if their differences, −last to last on each axis, sum to 0.
+        // Shifted by `last`: if numbers from 0 to twice `last` make the sum of all middles, and are
+        // not themselves the middles.
         match Sums::new(loops.into_iter().map(|(step, last)| (step, 2 * last))).reach_middle_otherwise() {
             Answer::Yes => Injectivity::Aliased,
             Answer::No => Injectivity::Injective,
@@ -83,8 +84,8 @@ impl Layout {
             // The element at index (0, 0, …) of both.
             return Overlap::Overlapping;
         }
-        // All axes counted upwards from the lowest element of `self`, and downwards from the highest of
-        // `other`: start + x0 * step0 + … = (end - 1) - y0 * step0 - …
+        // All axes counted upwards from the lowest element of `self`, and downwards from the
+        // highest of `other`: start + x0 * step0 + … = (end - 1) - y0 * step0 - …
         let sums = Sums::new(self.loops().chain(other.loops()).filter(|&(step, _)| step != 0));
         match sums.reach(other.end - 1 - self.start) {
             Answer::Yes => Overlap::Overlapping,

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 use super::{Layout, LayoutError, NdLayout, Split, axis::axis_index};
 
 impl Layout {
-    /// The layout at each position of an axis, which goes: one axis less.
+    /// The layouts at the positions of an axis, each without that axis.
     ///
     /// # Errors
     ///

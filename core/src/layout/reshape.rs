@@ -68,7 +68,8 @@ impl Layout {
         if !self.is_contiguous(order) {
             return Err(LayoutError::NeedsCopy);
         }
-        // Dense with positive strides: the first element is the lowest, and the span is the input's.
+        // Dense with positive strides: the first element is the lowest, and the span is the
+        // input's.
         Ok(Self { shape: axes_from(&[self.len]), strides: axes_from(&[1]), ..*self }.agreed())
     }
 }
@@ -98,7 +99,8 @@ fn regroup<'a>(
         let mut filled = 1;
         while filled < count {
             let Some((extent, slot)) = new.next() else { return false };
-            // A step of an axis longer than 1 is one of the old steps, so only an unused stride can wrap.
+            // A step of an axis longer than 1 is one of the old steps, so only an unused stride can
+            // wrap.
             *slot = filled.cast_signed().wrapping_mul(stride);
             filled *= extent;
         }

@@ -74,8 +74,8 @@ impl Layout {
         Self::new(&shape, &strides, self.offset)
     }
 
-    /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: the two
-    /// axes go, and a last one walks the diagonal. Always a view. Empty if the diagonal lies
+    /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: a last
+    /// axis, which walks the diagonal, replaces the two. Always a view. Empty if the diagonal lies
     /// outside.
     ///
     /// ```
@@ -114,9 +114,9 @@ impl Layout {
     }
 }
 
-/// The elements of a layout, however it walks them, as those of a box: the fewest axes, with
-/// positive steps, of which each is longer than all smaller ones reach. So a position is at one
-/// index at most.
+/// The elements of a layout, however it walks them, as those of a box with the fewest axes. Steps
+/// are positive, and each is longer than all smaller ones reach: so a position has at most one
+/// index.
 struct Grid {
     start: usize,
     /// Step and extent, the smallest step first.
@@ -138,8 +138,8 @@ impl Grid {
         let mut axes: SmallVec<[(usize, usize); INLINE_RANK]> = SmallVec::new();
         for (step, last) in loops {
             match axes.last_mut() {
-                // It continues the axis before, or overlaps with it, as windows do: together they are a
-                // longer one.
+                // It continues the axis before, or overlaps with it, as windows do: together they
+                // are a longer one.
                 Some((below, extent)) if step % *below == 0 && step / *below <= *extent => {
                     *extent += step / *below * last;
                 }

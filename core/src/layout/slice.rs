@@ -42,7 +42,8 @@ impl Slice {
     /// if there is one.
     #[inline]
     pub(super) fn clamp(self, axis: usize, extent: usize) -> Result<(usize, usize), LayoutError> {
-        // Extents of a layout fit `isize`; so does every sum here, as the signs of its terms differ.
+        // Extents of a layout fit `isize`; so does every sum here, as the signs of its terms
+        // differ.
         let extent = extent.cast_signed();
         // One before the front and one past the back are where the two directions end.
         let (lowest, highest) = if self.step > 0 { (0, extent) } else { (-1, extent - 1) };

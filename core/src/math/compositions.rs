@@ -1,4 +1,4 @@
-//! What takes several launches, in as few passes as it takes.
+//! Functions of several launches, in as few passes as possible.
 
 use crate::{
     Array, ArrayView, ArrayViewMut, Result,
@@ -143,8 +143,8 @@ pub fn dot<'a, T: Number + Summable, D: Compute>(
     dot_of(stream, (x, y))
 }
 
-/// So many numbers at equal distances, the first and the last of which are given; of one number the
-/// first is. One pass.
+/// `count` numbers at equal distances, from `first` to `last`; a single number is `first`. One
+/// pass.
 ///
 /// Computed in `f64` and rounded once, as NumPy's. Without the last: [`linspace`] of one number
 /// more, cut.
@@ -176,7 +176,8 @@ pub fn linspace<T: Float, D: Compute>(
         let (start, at) = (first.cast::<f64>(), Expression::position(0).cast::<f64>());
         let distance = last.cast::<f64>() - start;
         let step = distance / steps;
-        // A step that is too small to be told from 0 is taken as often as it is due before it is rounded.
+        // A step that is too small to be told from 0 is taken as often as it is due before it is
+        // rounded.
         let above = step.equal(0.0).select(at / steps * distance, at * step);
         let between = (above + start).cast::<T>();
         at.equal(0.0).select(first, at.equal(steps).select(last, between))

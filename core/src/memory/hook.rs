@@ -68,15 +68,15 @@ pub trait MemoryHook: Send + Sync {
     }
 
     /// The last context and stream of the device are gone; these are live, held by arrays that
-    /// nothing can be done with any more, or leaked. Told again if a context is made of such an
-    /// array, and dropped; but not of what this method itself closes.
+    /// nothing can be done with any more, or leaked. Called again after a context is made of such
+    /// an array, and dropped; but not for a device that this method itself closes.
     fn closed(&self, live: &[AllocationRecord]) {
         let _ = live;
     }
 }
 
 impl<D: Device> Context<D> {
-    /// Sets who is told of allocations, or nobody. Whoever was before is dropped.
+    /// Sets the hook of allocations, or none. The hook before is dropped.
     pub fn set_memory_hook(&self, hook: Option<Arc<dyn MemoryHook>>) {
         let watch = &self.0.watch;
         let mut current = lock(&watch.hook);
@@ -98,7 +98,7 @@ pub(crate) struct Watch {
 /// A method of a hook that runs: which hook, and whether it is `closed`.
 type Running = (*const (), bool);
 
-/// What a hook is told of when none runs any more.
+/// A call of a hook, kept until none runs any more.
 type Later = Box<dyn FnOnce()>;
 
 // Gone when the thread ends: what drops memory even later has nothing around it.
@@ -144,7 +144,7 @@ impl Watch {
         }
     }
 
-    /// Tells of what is live in the end; if the hook itself closed the device, when it has
+    /// Tells of the memory alive in the end; if the hook itself closed the device, when it has
     /// returned. No lock is held.
     pub(crate) fn closed(self: &Arc<Self>, live: impl FnOnce() -> Vec<AllocationRecord>) {
         if !self.is_hooked() {
@@ -181,7 +181,7 @@ impl Watch {
         lock(&self.hook).clone()
     }
 
-    /// Calls a method, and then tells of what was closed meanwhile if it was the outermost.
+    /// Calls a method; if it was the outermost, then tells of devices that were closed meanwhile.
     fn call(&self, operation: &'static str, hook: Arc<dyn MemoryHook>, call: impl FnOnce(&dyn MemoryHook)) {
         // The hook's last owner may be this one, so its drop is a call of the program's code too.
         let told = stopping_panics(move || {

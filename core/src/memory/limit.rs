@@ -1,4 +1,4 @@
-//! No more than so much.
+//! A limit on what arrays of a context take.
 
 use crate::{
     Context, Error, Result,
@@ -12,9 +12,9 @@ use crate::{
 pub enum MemoryLimit {
     /// As much as there is.
     Unlimited,
-    /// So many bytes.
+    /// This many bytes.
     Bytes(usize),
-    /// That part of the bytes of the device, from 0 to 1; what lies outside is taken for the nearer
+    /// This part of the bytes of the device, from 0 to 1; what lies outside is taken for the nearer
     /// end.
     Fraction(f64),
 }

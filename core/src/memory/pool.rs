@@ -28,9 +28,9 @@ impl<D: PoolControl> Context<D> {
         self.0.device.reset_pool_peaks()
     }
 
-    /// Lets the pool keep so many bytes that nobody uses; it gives the rest back when something
-    /// waits for the device. All are kept unless told: what is kept is had again at once. Does
-    /// not synchronize.
+    /// Lets the pool keep `len_bytes` bytes that nobody uses; it gives the rest back when something
+    /// waits for the device. Without a threshold it keeps all: kept memory can be had again at
+    /// once. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -212,8 +212,8 @@ impl<D: Device> Releases<D> {
         None
     }
 
-    /// Gives back what waits, and says how much that was. No lock is held for the driver; what
-    /// fails is told of, and the rest goes on.
+    /// Gives back what waits, and says how much that was. No lock is held for the driver; failures
+    /// are reported, and the rest goes on.
     pub(crate) fn flush(&self, core: &ContextCore<D>) -> usize {
         // Not more than there is now, lest this thread be kept busy by the others.
         let count = lock(&self.state).pending.len();

@@ -31,7 +31,8 @@ impl<D: Device> ContextCore<D> {
     fn wait_for_streams(&self) {
         let lanes: Vec<_> = lock(&self.tracker).open_lanes().collect();
         for lane in lanes {
-            // The position is taken first: what other threads submit during the wait is not covered by it.
+            // The position is taken first: what other threads submit during the wait is not covered
+            // by it.
             let tracker = lock(&self.tracker);
             let (Some(stream), (sequence, seen)) =
                 (tracker.stream(lane).map(Arc::clone), tracker.position(lane))

@@ -68,7 +68,7 @@ elements! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
     AsTheyAre,
-    /// Words of so many bytes, each reversed.
+    /// Words of this many bytes, each reversed.
     Reversed(usize),
 }
 

@@ -14,7 +14,7 @@ use crate::{
 /// Reads an array: header and elements, of either byte order, in C or F order. The reader is left
 /// after the last element.
 ///
-/// Memory grows with what was read, whatever the header claims.
+/// Memory grows with the bytes read, whatever the header claims.
 ///
 /// # Errors
 ///

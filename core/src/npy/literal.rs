@@ -103,7 +103,8 @@ impl Parser<'_> {
         while let Some(c) = self.next_char() {
             match c {
                 c if c == quote => return Ok(Literal::Text(text)),
-                // Only the length of an escape matters here: names are kept as the text they were written as.
+                // Only the length of an escape matters here: names are kept as the text they were
+                // written as.
                 '\\' => text.extend(['\\'].into_iter().chain(self.next_char())),
                 c => text.push(c),
             }

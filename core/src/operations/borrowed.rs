@@ -13,7 +13,7 @@
 //! full speed only if what it asks for at a time lies in the caches of several processors; from one
 //! alone it comes at a fraction of the speed of a link. Hence all threads work at one piece, and
 //! neighbouring pages are written by different threads. Whole pages, because processors read ahead
-//! to the end of one: of shares of 1, 4 and 16 KiB, those of 4 are the fastest.
+//! to the end of one: shares of 4 KiB are faster than shares of 1 or 16.
 //!
 //! A few threads are held up by their own stores before memory is. They store past the caches,
 //! which spares each line a read, and each writes what lies together. So do all of them in uploads
@@ -184,8 +184,8 @@ impl<D: Device> StreamCore<D> {
                     acquired => break acquired?,
                 }
             };
-            // SAFETY: the source layout lies inside `src`, which is borrowed until this returns; by then all
-            // that is in `at_work` is finished or dropped.
+            // SAFETY: the source layout lies inside `src`, which is borrowed until this returns; by
+            // then all that is in `at_work` is finished or dropped.
             let worked = unsafe { self.core.staging.pack(slot, to_slot, src.as_ptr(), by) };
             at_work.push_back((worked, to_device));
         }
@@ -258,7 +258,8 @@ impl<D: Device> StreamCore<D> {
             write: false,
         };
         let op = FetchOp { src: src.allocation.buffer(), src_offset_bytes: start, len_bytes };
-        // The position is taken with the submission: what other threads submit later is not covered.
+        // The position is taken with the submission: what other threads submit later is not
+        // covered.
         let (number, (sequence, seen)) = {
             let submission = self.admit(Work::Download { len_bytes }, &[touch])?;
             (fetching.fetch(&op)?, submission.position(self.lane.index))
@@ -283,8 +284,8 @@ impl<D: Device> StreamCore<D> {
         let mut pieces = Pieces::new(plan);
         while let Some(block) = pieces.next() {
             if in_flight.pieces.len() == DOWNLOADS_IN_FLIGHT {
-                // SAFETY: the destination lies inside the slice, which is borrowed until this returns; by
-                // then all that is in `at_work` is finished or dropped.
+                // SAFETY: the destination lies inside the slice, which is borrowed until this
+                // returns; by then all that is in `at_work` is finished or dropped.
                 unsafe { self.unpack_oldest(in_flight, &mut at_work, dst, by) }?;
             }
             if at_work.len() == PIECES_AT_WORK {
@@ -351,8 +352,8 @@ impl<D: Device> StreamCore<D> {
     ) -> Result<()> {
         let Some((slot, block)) = in_flight.pieces.pop_front() else { return Ok(()) };
         let slot = slot.wait(&self.core)?;
-        // SAFETY: the caller's promise; a plan reaches no byte of its destination twice, so no two pieces
-        // share one.
+        // SAFETY: the caller's promise; a plan reaches no byte of its destination twice, so no two
+        // pieces share one.
         let worked = unsafe { self.core.staging.unpack(slot, block.unpack(), dst, by) };
         at_work.push_back((worked, block));
         Ok(())

@@ -23,8 +23,8 @@ pub(crate) struct Sides<'a, D: Compute> {
 }
 
 impl<D: Compute> StreamCore<D> {
-    /// Picks or puts elements. Nothing of the shape is empty, and there is something to choose from.
-    /// Does not synchronize.
+    /// Picks or puts elements. Nothing of the shape is empty, and there is something to choose
+    /// from. Does not synchronize.
     #[track_caller]
     pub(crate) fn gather(&self, work: Gathering<'_>, sides: &Sides<'_, D>) -> Result<()> {
         let Sides { indexed, indices, mask, elements } = sides;

@@ -122,7 +122,7 @@ fn check_form<D: Launch>(
     }
 }
 
-/// Refuses elements of which some are written and used by another argument too.
+/// Refuses elements that are written, and that another argument uses too.
 fn check_apart<D: Launch>(
     (elements, name, permission): (&Elements<'_, D>, &'static str, Permission),
     other: &Passing<'_, D>,

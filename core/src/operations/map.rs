@@ -24,8 +24,8 @@ impl<D: Compute> StreamCore<D> {
     /// # Errors
     ///
     /// Another context, an input of another element size than the program's or that does not
-    /// broadcast, a result with elements of which some share memory, an input that overlaps the
-    /// result without being it, and what the device says.
+    /// broadcast, a result some of whose elements share memory, an input that overlaps the result
+    /// without being it, and what the device says.
     #[track_caller]
     pub(crate) fn map(
         &self,

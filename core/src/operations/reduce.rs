@@ -18,7 +18,7 @@ use crate::{
 
 const OPERATION: &str = "reduce";
 
-/// Elements that are read, with their layout in the shape of what is reduced.
+/// Elements that are read, with their layout in the shape of the reduced elements.
 type Input<'a, D> = (Elements<'a, D>, Layout);
 
 impl<D: Compute> StreamCore<D> {
@@ -65,8 +65,8 @@ impl<D: Compute> StreamCore<D> {
         self.core.device.reduce_twice(&self.raw, &first, &second)
     }
 
-    /// Reduces elements twice, as [`reduce_twice`](Self::reduce_twice), and computes the function of
-    /// all three inputs for each element: the last two are what comes between. Does not
+    /// Reduces elements twice, as [`reduce_twice`](Self::reduce_twice), and computes the function
+    /// of all three inputs for each element: the last two are what comes between. Does not
     /// synchronize.
     #[track_caller]
     pub(crate) fn normalize(

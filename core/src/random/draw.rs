@@ -56,8 +56,8 @@ impl Draw {
         Self { sequence: number.into_expression(), ..self }
     }
 
-    /// The draw of a part of the words of a counter: what as many elements as there are parts have
-    /// in common is computed once for all of them, where a thread computes them all.
+    /// The draw of a part of a counter's words. Where one thread computes the elements of all
+    /// parts, it computes what they have in common once.
     pub(super) fn split(seed: Expression<u64>, counter: Expression<u64>, part: Expression<u64>) -> Self {
         Self { seed, sequence: Expression::constant(0), place: Place::Split { counter, part } }
     }
@@ -134,8 +134,7 @@ impl Draw {
         (part & 1).equal(0).select(first, second).cast()
     }
 
-    /// As [`integers`](super::integers), of so many numbers from `low` on; a count of 0 stands for
-    /// 2^64.
+    /// As [`integers`](super::integers), of the `count` numbers from `low` on; 0 stands for 2^64.
     #[must_use]
     pub fn integer<T: WholeNumber>(
         self,

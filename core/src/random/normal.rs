@@ -53,8 +53,8 @@ pub fn normal_pair([a, b]: [Expression<u32>; 2]) -> [Expression<f32>; 2] {
     let v = (b << 2).bitcast::<i32>().cast::<f32>() * (1.0 / SIGN as f32);
     let square = v * v;
     let (sine, cosine) = (v * polynomial(square, &SINE), polynomial(square, &COSINE));
-    // The cosine and the sine of the sum of two angles, of which one is an eighth of a turn: times √2,
-    // as the radius is not.
+    // The cosine and the sine of a sum of two angles, one of them an eighth of a turn. Times √2,
+    // which the radius lacks.
     let signed =
         |x: Expression<f32>, bits: Expression<u32>| (x.bitcast::<u32>() ^ (bits & SIGN)).bitcast::<f32>();
     [signed(radius * (cosine - sine), b), signed(radius * (cosine + sine), b << 1)]

@@ -7,8 +7,8 @@
 //! lock is taken once a job and thread.
 //!
 //! They are kept, asleep, from one call to the next: starting one takes tens of microseconds.
-//! Waking one takes up to as long, of who wakes it and until it runs, and a job is copied in a few
-//! hundred. So a caller wakes one thread at most, which wakes others; a thread that runs out of
+//! Waking one takes up to as long, for the one who wakes it and until it runs, and a job takes a
+//! few hundred. So a caller wakes one thread at most, which wakes others; a thread that runs out of
 //! work looks out for more for a while before it sleeps; and a caller does what nobody has begun.
 
 use std::{
@@ -73,7 +73,7 @@ struct Queue<W> {
     closed: bool,
 }
 
-/// One job of work, of which whoever claims a share does it.
+/// One job of work. Whoever claims a share does it.
 struct Job<W> {
     work: W,
     shares: usize,
@@ -124,7 +124,7 @@ impl<W: Work> CopyPool<W> {
         lock(&self.shared.queue).most()
     }
 
-    /// Changes it. Threads beyond it end when they are done with what they do.
+    /// Changes the limit. Threads beyond it end once their current work is done.
     pub(crate) fn set_most(&self, most: usize) {
         lock(&self.shared.queue).most = Some(most);
         self.shared.called.notify_all();
@@ -186,7 +186,7 @@ impl<W: Work> Shared<W> {
         queue.threads -= 1;
     }
 
-    /// Wakes up to so many threads, if there are shares that nobody comes for.
+    /// Wakes up to `most` threads, if there are shares that nobody comes for.
     fn call(&self, mut queue: MutexGuard<'_, Queue<W>>, most: usize) {
         let uncalled = queue.unclaimed().saturating_sub(queue.called + queue.looking);
         let calls = uncalled.min(queue.asleep.saturating_sub(queue.called)).min(most);
@@ -235,7 +235,7 @@ impl<W: Work> Job<W> {
         }
     }
 
-    /// So many shares are done, or taken back.
+    /// Counts shares that are done, or taken back.
     fn done(&self, shares: usize) {
         // Whoever sees that none is left sees what all of them did.
         if self.left.fetch_sub(shares, Ordering::AcqRel) == shares && lock(&self.end).awaited {

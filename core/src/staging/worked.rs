@@ -14,11 +14,11 @@ use crate::{
 /// holds up little.
 const SHARES: usize = 16;
 
-/// Bytes of the shortest run that is dealt out by pages: of shorter ones, too many pages are in
-/// parts.
+/// Bytes of the shortest run that is shared out by pages. In shorter runs, too many pages are
+/// partial.
 const MIN_PAGED_RUN_BYTES: usize = 16 * PAGE_BYTES;
 
-/// A plan in parts of about so many bytes.
+/// A plan in parts of about `most_bytes`.
 ///
 /// A transpose is cut along the source: a part of many rows of the destination and few of the
 /// source would read each line of the source for a few bytes, and so would the next part.
@@ -39,7 +39,7 @@ pub(crate) struct HostCopy {
     src: *const u8,
     dst: *mut u8,
     by: By,
-    /// Of [`By::Parts`], the shares.
+    /// The shares of [`By::Parts`].
     parts: Vec<Plan>,
 }
 
@@ -143,8 +143,8 @@ impl<D: Device> Staging<D> {
         by: By,
     ) -> WorkedSlot<'_, D> {
         let dst = slot.bytes_mut(pack.len_bytes()).as_mut_ptr();
-        // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it comes
-        // back.
+        // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it
+        // comes back.
         let handle = unsafe { self.work(pack, src, dst, by) };
         WorkedSlot { handle: Some(handle), slot: Some(slot), staging: self }
     }
@@ -163,7 +163,8 @@ impl<D: Device> Staging<D> {
         by: By,
     ) -> WorkedSlot<'_, D> {
         let src = slot.bytes(unpack.len_bytes()).as_ptr();
-        // SAFETY: the caller's promise; the source is the slot, which nobody uses before it comes back.
+        // SAFETY: the caller's promise; the source is the slot, which nobody uses before it comes
+        // back.
         let handle = unsafe { self.work(unpack, src, dst, by) };
         WorkedSlot { handle: Some(handle), slot: Some(slot), staging: self }
     }

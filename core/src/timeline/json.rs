@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{Arrow, ArrowKind, Mark, Span, Timeline, Track, TrackKind};
 
-/// The colour of what a finding is about, by its name in the format.
+/// The colour of a finding, by its name in the format.
 const FINDING_COLOUR: &str = "terrible";
 
 /// Writes timelines into one file, each as a process of it. [`finish`](Self::finish) ends the file.
@@ -128,7 +128,7 @@ impl<W: Write> TraceWriter<W> {
                 events.extend(ends);
             }
         }
-        // Stable: of what happens at one moment, a span comes before what lies in it.
+        // Stable: of events at one moment, a span comes before those that lie in it.
         events.sort_by(|one, two| one.ts.unwrap_or(0.0).total_cmp(&two.ts.unwrap_or(0.0)));
         events.iter().try_for_each(|event| self.event(event))
     }

@@ -96,7 +96,7 @@ pub enum ArrowKind {
     Finding(String),
 }
 
-/// A span of a timeline: of which track, and which of that.
+/// A span of a timeline, by its track and its place there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "two indices")]
 pub struct SpanId {

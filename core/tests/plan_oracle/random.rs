@@ -86,7 +86,8 @@ proptest! {
     #[test]
     fn dense_sides_need_no_staging(case in cases()) {
         let (image, plan) = (image(&case), case.plan());
-        // The order of the dense memory is that of the runs, so an image in that order says what lies side by side.
+        // The order of the dense memory is that of the runs, so an image in that order says what
+        // lies side by side.
         let order: Vec<(usize, usize)> = plan.runs().flat_map(bytes).collect();
         let dense = |side: fn(&(usize, usize)) -> usize| {
             let consecutive = order.windows(2).all(|pair| side(&pair[0]) + 1 == side(&pair[1]));

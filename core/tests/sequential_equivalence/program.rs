@@ -140,7 +140,8 @@ impl<T: Element + Debug + PartialEq> Program<T> {
 
     pub(super) fn open(&mut self) {
         let opened = match self.kind {
-            // SAFETY: deliberately not ordered; in the simulator a race shows as wrong bytes, not as harm.
+            // SAFETY: deliberately not ordered; in the simulator a race shows as wrong bytes, not
+            // as harm.
             Kind::Unchecked => unsafe { self.context.unchecked_stream() },
             _ if self.rng.below(3) == 0 => self.context.strict_stream(),
             _ => self.context.stream(),
@@ -205,7 +206,8 @@ impl<T: Element + Debug + PartialEq> Program<T> {
             (self.device.clone(), self.kind, self.forgot, self.different.take());
         drop((self, stream));
         let mut report = device.report();
-        // Programs read uninitialized arrays on purpose: the model says which elements then mean nothing.
+        // Programs read uninitialized arrays on purpose: the model says which elements then mean
+        // nothing.
         report.findings.retain(|finding| finding.code != Code::Uninitialized);
         if different.is_some() || !report.findings.is_empty() {
             return different.or(Some(report.to_string()));

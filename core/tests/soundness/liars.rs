@@ -1,5 +1,5 @@
-//! What implements traits of arguments and says what is not so; layouts that reach far more elements
-//! than there are.
+//! What implements traits of arguments and says what is not so; layouts that reach far more
+//! elements than there are.
 
 use std::{borrow::Cow, cell::Cell};
 

@@ -47,7 +47,8 @@ fn a_plan_is_right_or_refused_on_every_pair_of_layouts() {
             refused += 1;
             continue;
         };
-        // Slices of just the right size, so that a sanitizer sees one byte too many; and of one byte less.
+        // Slices of just the right size, so that a sanitizer sees one byte too many; and of one
+        // byte less.
         let (to_len, from_len) = (plan.dst_span().end, plan.src_span().end);
         if to_len.max(from_len) > 10_000 {
             let none = copy::copy_bytes(&plan, &[1; 64], &mut [0; 64]);
@@ -98,8 +99,8 @@ fn a_plan_moved_twice_as_far_as_numbers_go_reaches_nothing() {
         plan(&bytes(0, 1, 0), &bytes(0, 1, 0)),
     ];
     for plan in plans {
-        // Once far, the next step would put the end, or the start too, beyond the last number, and so
-        // before the slice again.
+        // Once far, the next step would put the end, or the start too, beyond the last number, and
+        // so before the slice again.
         for first in [isize::MAX, isize::MAX - 16, isize::MAX - 40, isize::MIN, 1 << 62] {
             for second in [isize::MAX, isize::MAX - 15, 1 << 62, 17, 2, 1] {
                 for sides in [(first, 0, second, 0), (0, first, 0, second), (first, first, second, second)] {

@@ -1,4 +1,4 @@
-//! What branches separate: the rest of a program for the elements of a thread, each part for one
+//! Programs with branches: what stands between two branches is written for one element of a thread
 //! after the other.
 
 use devarray::function::primitive::{Binary, Constant, Instruction};
@@ -10,7 +10,7 @@ use crate::function::{
     text::{Bank, Reg, Text},
 };
 
-/// An element of a thread by its number, and what is known of it.
+/// The number of an element in its thread, and what is known of the element.
 pub(super) type Element = (usize, Known);
 
 impl Known {
@@ -22,8 +22,8 @@ impl Known {
 }
 
 impl Body<'_> {
-    /// Writes the instructions of a region, up to its next branch for one element after the other:
-    /// what no branch separates is what the assembler can interleave.
+    /// Writes the instructions of a region. Up to its next branch, those of all elements follow one
+    /// another: the assembler can interleave what no branch separates.
     pub(super) fn region(
         &self,
         text: &mut Text,
@@ -94,8 +94,8 @@ impl Body<'_> {
         element.1.learn(branch, &results);
     }
 
-    /// Writes a branch one side of which is short and computed in any case, for all elements behind
-    /// one branch around all.
+    /// Writes a branch whose one side is short, and so always computed. The other side of all
+    /// elements stands behind one branch around all.
     fn seldom(
         &self,
         text: &mut Text,
@@ -131,7 +131,7 @@ impl Body<'_> {
         text.place(&end);
     }
 
-    /// Registers for what a branch selects.
+    /// Registers for the results of a branch.
     fn results(&self, text: &mut Text, branch: &Branch) -> Vec<Reg> {
         let selected = branch.selections.iter().filter_map(|&at| match self.program.instructions()[at] {
             Instruction::Select(_, a, _) => Some(Bank::of(self.program.register_type(a))),
@@ -140,7 +140,7 @@ impl Body<'_> {
         selected.map(|bank| text.register(bank)).collect()
     }
 
-    /// Sets them to what is selected if the condition is `chosen_if`.
+    /// Sets the results to what the side `chosen_if` selects.
     fn set(&self, text: &mut Text, known: &Known, branch: &Branch, chosen_if: bool, results: &[Reg]) {
         for (&at, to) in branch.selections.iter().zip(results) {
             if let Instruction::Select(_, a, b) = self.program.instructions()[at] {
@@ -150,7 +150,7 @@ impl Body<'_> {
         }
     }
 
-    /// Writes an instruction of one element; a division the quick way, if there is one.
+    /// Writes an instruction of one element; a division in the quick way, if there is one.
     fn straight(
         &self,
         text: &mut Text,

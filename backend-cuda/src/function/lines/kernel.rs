@@ -11,11 +11,11 @@ use crate::function::{
     text::{Bank, Reg, Text},
 };
 
-/// The elements of an operand that a thread loaded: for each position along the short axis, for
-/// each along the inner.
+/// The loaded elements of an operand: for each position along the short axis, one for each along
+/// the inner axis.
 type Elements = Vec<Vec<Loaded>>;
 
-/// Most divisions of pixels that are written for all elements of a thread a second time, in case
+/// Most divisions of pixels that are written a second time, for all elements of a thread, in case
 /// that the quick way is not sound: the driver takes 2 ms to compile one.
 const PLAIN_DIVISIONS: usize = 8;
 
@@ -58,7 +58,7 @@ pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize
     text.finish(words.count, 0)
 }
 
-/// How what an instruction reads differs within a thread.
+/// How far what an instruction reads differs within a thread.
 pub(in crate::function) fn differs(class: &Class, instruction: Instruction) -> Differs {
     match class.operands.iter().find(|(kind, _)| kind.is_read_by(instruction)) {
         Some((_, Access::Uniform)) => Differs::Never,
@@ -68,7 +68,7 @@ pub(in crate::function) fn differs(class: &Class, instruction: Instruction) -> D
 }
 
 impl Kernel<'_> {
-    /// Several elements: all of them at once; those at an end of a row one after the other.
+    /// Several elements: all of them at once, or one after the other at an end of a row.
     fn many(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], piece: Reg) {
         let (tail, done) = (text.label(), text.label());
         let extent = text.parameter(Bank::B32, self.words.extent);
@@ -90,8 +90,8 @@ impl Kernel<'_> {
             text.line(format_args!("bra {done}"));
             text.place(&plain);
         }
-        // Deviations of channels are in range. If not, pixels are computed one by one, as at the ends of
-        // rows.
+        // Deviations of channels are in range. If not, pixels are computed one by one, as at the
+        // ends of rows.
         let pixels = self.class.operands.iter().any(|(_, access)| matches!(access, Access::Dealt { .. }));
         if !pixels || divisions <= PLAIN_DIVISIONS {
             self.whole(text, body, rows, first, None);
@@ -138,8 +138,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// All elements of a thread, loaded and stored side by side. `plain`: divisions are quick, and
-    /// where one might not be exact, all is left to the text at that label.
+    /// All elements of a thread, loaded and stored side by side. `plain`: divisions are quick; if
+    /// one might not be exact, the thread goes to that label and stores nothing here.
     fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg, plain: Option<&str>) {
         let loaded: Vec<Elements> = (0..rows.len())
             .map(|operand| {
@@ -308,7 +308,7 @@ impl Kernel<'_> {
         results.chunks(vector).map(<[Reg]>::to_vec).collect()
     }
 
-    /// An element that was loaded, or a position, as the program reads it.
+    /// A loaded element, or a position, as the program reads it.
     fn read(
         &self,
         text: &mut Text,

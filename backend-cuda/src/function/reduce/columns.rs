@@ -1,11 +1,11 @@
 //! The text of kernels whose threads lie across rows: elements of neighbouring rows lie side by
 //! side.
 //!
-//! The bits of a lane's number are dealt, from the lowest, to threads of a warp where columns are
-//! too few to fill it, to steps of a thread, to groups of warps, and to blocks. So the threads of a
-//! warp load what lies side by side, and lanes become one in the order of their pairs: by exchange
-//! in the warp, in the thread as a binary counter counts, in shared memory, and last in another
-//! launch.
+//! The bits of a lane's number decide who has it. From the lowest, they count the threads of a warp
+//! (where columns are too few to fill it), the steps of a thread, the groups of warps, and the
+//! blocks. So the threads of a warp load what lies side by side, and lanes are combined in the
+//! order of their pairs: by exchange in the warp, in the thread as a binary counter counts, in
+//! shared memory, and last in another launch.
 
 mod lanes;
 
@@ -59,7 +59,7 @@ impl Division {
     }
 }
 
-/// What a thread of a block has.
+/// What a thread of a block computes.
 struct Place {
     start: Reg,
     len: Reg,
@@ -177,8 +177,8 @@ impl Ending<'_> {
     }
 }
 
-/// What the lanes of a thread combine to, for each of its columns; with those of its neighbours in
-/// the warp.
+/// Combines the lanes of a thread, and those of its neighbours in the warp, for each of the
+/// thread's columns.
 fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division: Division) -> Vec<Part> {
     let Division { lanes, at_once, vector, across, .. } = division;
     let near = division.near();
@@ -186,8 +186,8 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     let body = site.body(text, rows);
     let rounds = lanes / at_once;
     let new = |text: &mut Text| -> Vec<Part> { (0..vector).map(|_| combining.neutral(text)).collect() };
-    // Totals of 1, 2, 4 … times as many lanes as are loaded at once; where any order is right, of all
-    // so far.
+    // Totals of 1, 2, 4 … loads, a load being the lanes that are loaded at once; where any order is
+    // right, one total of all so far.
     let stack: Vec<Vec<Part>> = if combining.has_order() {
         (0..rounds.trailing_zeros()).map(|_| new(text)).collect()
     } else {
@@ -251,8 +251,8 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     all.into_iter().map(|part| nearby(text, site, part, across)).collect()
 }
 
-/// A part with those of the threads of the warp that have the same column, which the first of them
-/// knows.
+/// Combines the parts of a warp's threads that have the same column. The first of these threads
+/// gets the result.
 fn nearby(text: &mut Text, site: &Site<'_>, part: Part, across: usize) -> Part {
     site.combining.in_warp(text, "down", part, across..WARP).0
 }

@@ -1,17 +1,15 @@
 //! How two parts of a reduction become one, in registers.
 //!
-//! Sums and products are combined as they are. The least and the greatest of any type are found
-//! among integers, its keys, which are ordered as the elements are, NaN before or behind all
-//! others, so that one instruction combines two. Something that is absent is the neutral element:
-//! −0 for a sum of floats, 1 for a product, the last key; combined with it, each value stays the
-//! same.
+//! Sums and products are combined as they are. The least and the greatest are found by keys:
+//! integers in the order of the elements, with NaN before or behind all others, so that one
+//! instruction combines two. An absent element counts as the neutral element, with which each value
+//! stays the same: −0 for a sum of floats, 1 for a product, the last key.
 
 use devarray::function::{Combine, ElementType, primitive::RegisterType};
 
 use crate::function::text::{Bank, Reg, Text};
 
-/// What a part of the elements combines to: a value or a key, and where that is if that is asked
-/// for.
+/// What some elements combine to: a value or a key, and its position if that is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub(super) value: Reg,
@@ -43,7 +41,7 @@ impl Combining {
         matches!(self.combine, Combine::Sum | Combine::Product)
     }
 
-    /// Whether parts must be combined in the order of their pairs: what is rounded.
+    /// Whether parts must be combined in the order of their pairs, because results are rounded.
     pub(super) fn has_order(self) -> bool {
         self.is_sum() && matches!(self.element_type, ElementType::F32 | ElementType::F64)
     }
@@ -113,7 +111,7 @@ impl Combining {
         Part { value: self.neutral_value(text), index }
     }
 
-    /// What an element that a program computed is combined as.
+    /// The value or key of an element that a program computed.
     pub(super) fn encoded(self, text: &mut Text, element: Reg) -> Reg {
         if self.is_sum() {
             return element;
@@ -137,14 +135,14 @@ impl Combining {
                     None => element,
                 };
                 let raw = text.set(bank, &format!("mov.b{bits}"), format_args!("{value}"));
-                let key = turned(text, raw);
+                let key = ordered(text, raw);
                 text.set(bank, &format!("selp.b{bits}"), format_args!("{key}, {nan}, {number}"))
             }
             ElementType::F16 | ElementType::BF16 => {
                 let magnitude = text.set32("and.b32", format_args!("{element}, 0x7fff"));
                 let number = text.test("setp.le.u32", format_args!("{magnitude}, {}", self.infinity()));
                 let signed = text.set32("bfe.s32", format_args!("{element}, 0, 16"));
-                let mut key = turned_half(text, signed);
+                let mut key = ordered_half(text, signed);
                 if self.index.is_some() {
                     let zero = text.test("setp.eq.u32", format_args!("{magnitude}, 0"));
                     key = text.set32("selp.b32", format_args!("0, {key}, {zero}"));
@@ -160,7 +158,7 @@ impl Combining {
         }
     }
 
-    /// The bits of infinity, of halves.
+    /// The bits of infinity in a type of 16 bits.
     fn infinity(self) -> u32 {
         if self.element_type == ElementType::F16 { 0x7c00 } else { 0x7f80 }
     }
@@ -184,7 +182,7 @@ impl Combining {
                     (Bank::F64, 64, "0x7ff8000000000000")
                 };
                 let is_nan = text.test(&format!("setp.eq.u{bits}"), format_args!("{key}, {nan}"));
-                let raw = turned(text, key);
+                let raw = ordered(text, key);
                 let raw = text.set(
                     key.bank,
                     &format!("selp.b{bits}"),
@@ -195,7 +193,7 @@ impl Combining {
             ElementType::F16 | ElementType::BF16 => {
                 let canonical = if self.element_type == ElementType::F16 { 0x7e00 } else { 0x7fc0 };
                 let is_nan = text.test("setp.eq.u32", format_args!("{key}, {nan}"));
-                let signed = turned_half(text, key);
+                let signed = ordered_half(text, key);
                 let raw = text.set32("and.b32", format_args!("{signed}, 0xffff"));
                 text.set32("selp.b32", format_args!("{canonical:#x}, {raw}, {is_nan}"))
             }
@@ -203,7 +201,7 @@ impl Combining {
         }
     }
 
-    /// What a sum begins with, combined with a total.
+    /// A total, combined with the initial value of a sum.
     pub(super) fn begun(self, text: &mut Text, total: Part) -> Part {
         match (self.combine, total.value.bank) {
             (Combine::Sum, Bank::F32 | Bank::F64) => {
@@ -214,7 +212,7 @@ impl Combining {
         }
     }
 
-    /// What nothing combines to: +0, 1, or the neutral key.
+    /// The outcome of no elements: +0, 1, or the neutral key.
     pub(super) fn identity(self, text: &mut Text) -> Reg {
         match (self.combine, self.bank()) {
             (Combine::Sum, Bank::F32) => text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),
@@ -223,7 +221,7 @@ impl Combining {
         }
     }
 
-    /// Both, in new registers.
+    /// Combines two parts, in new registers.
     pub(super) fn combined(self, text: &mut Text, a: Part, b: Part) -> Part {
         let (first, second) = (a.value, b.value);
         let bank = first.bank;
@@ -240,7 +238,7 @@ impl Combining {
         Part { value: text.set(bank, &operation, format_args!("{first}, {second}")), index: None }
     }
 
-    /// The one that goes before by its key, else by its index.
+    /// The part that goes first by its key, else by its index.
     fn first(self, text: &mut Text, a: Part, b: Part) -> Part {
         let (Some(index_a), Some(index_b)) = (a.index, b.index) else { return a };
         let (key, wide) = (self.key(), if index_a.bank == Bank::B64 { "s64" } else { "s32" });
@@ -257,8 +255,8 @@ impl Combining {
         text.test(&format!("setp.{by}.{}", self.key()), format_args!("{a}, {b}"))
     }
 
-    /// Both, where all indices of the first precede that of the second, or the first is neutral
-    /// with an index that is present or behind all others.
+    /// Combines two parts. All indices of `a` precede that of `b`, or `a` is neutral with an index
+    /// that is present or behind all others.
     pub(super) fn followed(self, text: &mut Text, a: Part, b: Part) -> Part {
         if self.index.is_none() {
             return self.combined(text, a, b);
@@ -267,14 +265,14 @@ impl Combining {
         chosen(text, takes, b, a)
     }
 
-    /// Neighbours in pairs, the results again, until one is left.
+    /// Combines neighbours in pairs, then the results, until one is left.
     pub(super) fn tree(self, text: &mut Text, parts: Vec<Part>) -> Part {
         let levels = self.levels(text, parts, 1);
         levels[levels.len() - 1][0]
     }
 
-    /// Parts, what pairs of them combine to, pairs of these, and so on, until at most so many are
-    /// left.
+    /// The levels of that tree: the parts, the combined pairs of them, the combined pairs of these,
+    /// until at most `left` are left.
     pub(super) fn levels(self, text: &mut Text, parts: Vec<Part>, left: usize) -> Vec<Vec<Part>> {
         let mut levels = vec![parts];
         while let Some(below) = levels.last().filter(|level| level.len() > left) {
@@ -306,9 +304,9 @@ pub(super) fn chosen(text: &mut Text, condition: Reg, a: Part, b: Part) -> Part 
     Part { value, index: a.index.zip(b.index).map(|(a, b)| choose(text, a, b)) }
 }
 
-/// Bits of floats as integers in the order of floats, and back: the magnitude is turned if the sign
-/// is set.
-fn turned(text: &mut Text, bits: Reg) -> Reg {
+/// Bits of floats as integers in the order of floats, and back: the magnitude is inverted if the
+/// sign is set.
+fn ordered(text: &mut Text, bits: Reg) -> Reg {
     let (wide, mask) = if bits.bank == Bank::B64 { (64, "0x7fffffffffffffff") } else { (32, "0x7fffffff") };
     let sign = text.set(bits.bank, &format!("shr.s{wide}"), format_args!("{bits}, {}", wide - 1));
     let mask = text.set(bits.bank, &format!("and.b{wide}"), format_args!("{sign}, {mask}"));
@@ -316,7 +314,7 @@ fn turned(text: &mut Text, bits: Reg) -> Reg {
 }
 
 /// The same, of 16 bits that are extended by their sign.
-fn turned_half(text: &mut Text, bits: Reg) -> Reg {
+fn ordered_half(text: &mut Text, bits: Reg) -> Reg {
     let sign = text.set32("shr.s32", format_args!("{bits}, 31"));
     let mask = text.set32("and.b32", format_args!("{sign}, 0x7fff"));
     text.set32("xor.b32", format_args!("{bits}, {mask}"))

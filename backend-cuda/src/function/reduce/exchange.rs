@@ -12,14 +12,14 @@ pub(super) struct Shared {
 }
 
 impl Combining {
-    /// The part of another thread of the warp: `down` or `bfly`, so many threads away.
+    /// The part of another thread of the warp. `down` or `bfly`: that thread is `by` numbers away.
     pub(super) fn shuffled(self, text: &mut Text, mode: &str, part: Part, by: usize) -> Part {
         let index = part.index.map(|index| shuffled(text, mode, index, by));
         Part { value: shuffled(text, mode, part.value, by), index }
     }
 
-    /// A part with those of other threads of the warp: of the nearest, each of which has that of its
-    /// own then, and so on; and what came from each.
+    /// Combines a thread's part with those of others in its warp, at distances that double. Returns
+    /// the outcome, and what came from each of the others.
     pub(super) fn in_warp(
         self,
         text: &mut Text,
@@ -58,7 +58,7 @@ impl Combining {
         }
     }
 
-    /// Some parts that lie one after another.
+    /// Loads `count` consecutive parts.
     pub(super) fn load_shared(self, text: &mut Text, shared: Shared, slot: Reg, count: usize) -> Vec<Part> {
         let (value, index) = self.slot(text, shared, slot);
         let (bank, bytes) = (self.bank(), self.value_type().len_bytes());
@@ -76,7 +76,7 @@ impl Combining {
             .collect()
     }
 
-    /// Words of 4 bytes that slots take.
+    /// Words of 4 bytes that the slots take.
     pub(super) fn shared_words(self, slots: usize) -> usize {
         let index = self.index.map_or(0, |bank| if bank == Bank::B64 { 8 } else { 4 });
         (slots * (self.value_type().len_bytes() + index)).div_ceil(4)

@@ -9,16 +9,16 @@ use devarray::{
 
 use super::{columns::Division, normalize::Last, twice::First};
 
-/// What of a reduction decides the text, besides the program of the elements and the operands.
+/// What decides the text of a reduction, besides the program of its elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::function) struct Kernel {
     pub(super) form: Form,
     pub(super) combine: Combine,
-    /// Of the elements that are combined.
+    /// The type of the elements that are combined.
     pub(super) element_type: ElementType,
-    /// Whether the elements are parts that another launch made, and not a program's.
+    /// Whether the elements are parts from another launch, and not computed by a program.
     pub(super) of_parts: bool,
-    /// What is computed of the outcome; `None`: parts are stored for another launch.
+    /// The function of the outcome. `None`: parts are stored for another launch.
     pub(super) finish: Option<Program>,
     /// Number of axes.
     pub(super) kept: u8,
@@ -29,26 +29,26 @@ pub(in crate::function) struct Kernel {
     pub(super) joined: bool,
     /// Whether a row has 2^31 elements or more.
     pub(super) long: bool,
-    /// What is computed of a row before, and goes into this.
+    /// A reduction of each row that comes first, whose outcome this one reads.
     pub(super) first: Option<Arc<First>>,
-    /// What is computed of every element after that, which is then the result.
+    /// A function of every element that comes last, and gives the result.
     pub(super) last: Option<Arc<Last>>,
 }
 
-/// How threads are dealt to elements.
+/// How elements are distributed over threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum Form {
-    /// `threads` combine a segment of a row, each of them 4 lanes side by side, whose elements are
-    /// loaded at once where `vector` says so, `steps` times one after another.
+    /// `threads` combine a segment of a row, in `steps` steps. Each has 4 lanes side by side, and
+    /// loads their elements at once if `vector`.
     Rows { threads: usize, steps: usize, vector: bool },
-    /// `threads` of a warp combine a short row, four elements each of `chunks` chunks, and `rows`
-    /// of these at once.
+    /// `threads` of a warp combine `rows` short rows at once. Each has four elements of each of a
+    /// row's `chunks` chunks.
     Short { threads: usize, rows: usize, chunks: usize, vector: bool },
     /// Threads lie across rows.
     Columns(Division),
-    /// `threads` combine a row twice, of which they load four elements each, `loads` times.
+    /// `threads` combine a row twice. Each loads four elements, `loads` times.
     Twice { threads: usize, loads: usize },
-    /// `threads` compute `pieces` times 4 elements each of a running form, or the total of them.
+    /// `threads` compute a running form of `pieces` times 4 elements each, or their total.
     Running { threads: usize, pieces: usize, what: Running },
 }
 
@@ -57,35 +57,35 @@ pub(in crate::function) enum Form {
 pub(in crate::function) enum Running {
     /// The total of each tile.
     Totals,
-    /// What precedes each element, or that with the element. `carried`: what precedes a tile is
-    /// there.
+    /// For each element what precedes it, without it or with it. `carried`: what precedes each tile
+    /// was computed before.
     Elements { form: ReduceForm, carried: bool },
-    /// The same of all tiles in one launch, which wait for one another.
+    /// The same in one launch, in which tiles wait for one another.
     Linked { form: ReduceForm },
 }
 
-/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first; the
-/// first of them is the result, or parts that are stored.
+/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first;
+/// the first of them is the result, or parts that are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {
     pub(super) operands: usize,
     /// Address of indices that are stored beside parts.
     pub(super) indices: usize,
-    /// Address of what precedes tiles.
+    /// Address of the totals before tiles.
     pub(super) carry: usize,
     /// Elements of a row.
     pub(super) row_len: usize,
-    /// Number of units that threads are dealt to; above it, segments or tiles of a row.
+    /// Low half: number of units, such as rows or segments. High half: segments or tiles of a row.
     pub(super) units: usize,
-    /// Divider by the latter, and segments or tiles of a row.
+    /// Divider by the segments or tiles of a row, and their number.
     pub(super) segments_divider: usize,
     pub(super) segments: usize,
     /// Number of columns.
     pub(super) columns: usize,
-    /// Blocks that lie side by side, and the divider by them.
+    /// Number of blocks side by side, and the divider by it.
     pub(super) across: usize,
     pub(super) across_divider: usize,
-    /// The first scalar of the program, and of the finish.
+    /// The first scalar of the program, and the first of the finish.
     pub(super) scalars: usize,
     pub(super) finish_scalars: usize,
     /// The first word of axes.
@@ -136,7 +136,7 @@ impl Words {
         self.kept(self.kept + axis)
     }
 
-    /// All of them.
+    /// Number of words.
     pub(super) const fn count(self) -> usize {
         self.reduced(self.reduced)
     }

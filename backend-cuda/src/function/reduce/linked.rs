@@ -1,14 +1,18 @@
-//! How the tiles of a running form are linked in one launch: each says what it has, and waits for
-//! those before it.
+//! How the tiles of a running form are linked in one launch: each publishes its total, and waits
+//! for those before it.
 //!
 //! Blocks take tiles in order, so a tile waits only for tiles of blocks that run or are done, and
-//! none waits for ever. What is told is a word with a mark in its high half that is 0 until then. A
-//! tile tells its total, and needs those of the tiles before it in its group, of as many tiles as a
-//! block has threads: each thread waits for one, and they make the totals of aligned blocks of
-//! tiles from these. The last tile of a group tells the total of the largest aligned block of
-//! groups that ends with it. What precedes a group is what precedes the block that the group in
-//! front told of, with its total: every tile asks for both, and the first tells the outcome, for
-//! groups that a block begins with.
+//! none waits for ever. A published value is a word with a mark in its high half, which is 0 until
+//! then.
+//!
+//! As many tiles as a block has threads are a group. A tile publishes its total, and needs the
+//! totals of the tiles before it in its group: each thread waits for one, and together they make
+//! totals of aligned blocks of tiles. The last tile of a group publishes the total of the largest
+//! aligned block of groups that ends with this group.
+//!
+//! Before a group lie that block of the group in front, and the elements before the block in turn.
+//! Every tile waits for both totals and combines them. The first tile of a group publishes the
+//! outcome, for later groups that need it.
 
 use super::{
     combining::{Part, assign, chosen},
@@ -41,7 +45,7 @@ fn place(text: &mut Text, site: &Site<'_>, shared: Shared, word: usize) -> Reg {
     text.set32("add.u32", format_args!("{tile}, {behind}"))
 }
 
-/// The number of the block's tile: the next that no block has.
+/// Takes the next tile that no block has.
 pub(super) fn unit(text: &mut Text, site: &Site<'_>, shared: Shared, thread: Reg) -> Reg {
     let address = text.parameter(Bank::B64, site.words.columns);
     let at = place(text, site, shared, 0);
@@ -64,7 +68,7 @@ pub(super) struct Tile {
     pub(super) thread: Reg,
 }
 
-/// What precedes a tile of a total that the first thread knows.
+/// The total of all before a tile. The first thread knows the tile's own total.
 pub(super) fn before(
     text: &mut Text,
     site: &Site<'_>,
@@ -79,8 +83,8 @@ pub(super) fn before(
     let others = text.label();
     text.line(format_args!("@{other} bra {others}"));
     let total = total(text);
-    tell(text, raw, unit, total.value);
-    // Mostly it is there already, and comes meanwhile.
+    publish(text, raw, unit, total.value);
+    // Mostly it was published already, and arrives meanwhile.
     let group = Group::new(text, site, which);
     let early = text.set64("mov.b64", format_args!("0"));
     let last = text.set32("sub.u32", format_args!("{}, 1", group.unit));
@@ -95,11 +99,11 @@ pub(super) fn before(
     text.branch_if("setp.gt.u32", format_args!("{thread}, {nth}"), &none);
     let back = text.set32("sub.u32", format_args!("{nth}, {thread}"));
     let earlier = text.set32("sub.u32", format_args!("{unit}, {back}"));
-    let earlier = told(text, site, raw, earlier);
+    let earlier = awaited(text, site, raw, earlier);
     assign(text, part, earlier);
     text.place(&none);
 
-    // Upwards; of each size, the block to the left of the tile goes to shared memory.
+    // Upwards. The block to the left of the tile, of each size, goes to shared memory.
     let name = part.value.bank.type_name();
     let mut part = part;
     for level in 0..WARP.trailing_zeros() {
@@ -168,8 +172,9 @@ impl Group {
     }
 }
 
-/// What precedes the group of a tile, the `nth` in it; `early`: what was told of the block that ends
-/// with the group in front; `whole`: the total of the group, if the tile is its last.
+/// The total of all before the group of a tile, which is the `nth` in it. `early`: the published
+/// word of the block that ends with the group in front. `whole`: the total of the group, if the
+/// tile is its last.
 fn of_groups(
     text: &mut Text,
     site: &Site<'_>,
@@ -189,13 +194,13 @@ fn of_groups(
     let bit = text.set32("and.b32", format_args!("{group}, {size}"));
     text.branch_if("setp.eq.u32", format_args!("{bit}, 0"), &ends);
     let left = text.set32("sub.u32", format_args!("{unit}, {size}"));
-    let left = told(text, site, totals, left);
+    let left = awaited(text, site, totals, left);
     let both = combining.combined(text, left, block);
     assign(text, block, both);
     text.line(format_args!("add.u32 {size}, {size}, {size}"));
     text.line(format_args!("bra {again}"));
     text.place(&ends);
-    tell(text, totals, unit, block.value);
+    publish(text, totals, unit, block.value);
     text.place(&ended);
 
     let before = Part { value: combining.identity(text), index: None };
@@ -208,16 +213,16 @@ fn of_groups(
     text.branch_if("setp.eq.u32", format_args!("{start}, 0"), &alone);
     let behind = text.set32("sub.u32", format_args!("{group}, {start}"));
     let earlier = text.set32("sub.u32", format_args!("{unit}, {behind}"));
-    let earlier = told(text, site, befores, earlier);
+    let earlier = awaited(text, site, befores, earlier);
     assign(text, before, earlier);
     text.place(&alone);
     let last = text.set32("sub.u32", format_args!("{unit}, 1"));
-    let block = told_again(text, site, totals, last, Some(early));
+    let block = awaited_from(text, site, totals, last, Some(early));
     let both = combining.combined(text, before, block);
     assign(text, before, both);
     // Every tile of a group computes this sum; later groups read the one that the first tile wrote.
     text.branch_if("setp.ne.u32", format_args!("{nth}, 0"), &known);
-    tell(text, befores, unit, before.value);
+    publish(text, befores, unit, before.value);
     text.place(&known);
     before
 }
@@ -227,13 +232,13 @@ fn word(text: &mut Text, base: usize, unit: Reg) -> Reg {
     nth(text, base, unit, 8)
 }
 
-/// Waits for what a tile tells.
-fn told(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg) -> Part {
-    told_again(text, site, base, unit, None)
+/// Waits for the value that a tile publishes.
+fn awaited(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg) -> Part {
+    awaited_from(text, site, base, unit, None)
 }
 
-/// The same, of a word that was loaded before.
-fn told_again(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: Option<Reg>) -> Part {
+/// The same, beginning with a word that was loaded before.
+fn awaited_from(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: Option<Reg>) -> Part {
     let address = word(text, base, unit);
     let (load, again) = (text.label(), text.label());
     let whole = text.register(Bank::B64);
@@ -253,7 +258,7 @@ fn told_again(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: O
 }
 
 /// One store of 8 bytes, so that the mark is never there without the value.
-fn tell(text: &mut Text, base: usize, unit: Reg, value: Reg) {
+fn publish(text: &mut Text, base: usize, unit: Reg, value: Reg) {
     let address = word(text, base, unit);
     let bits = text.set32("mov.b32", format_args!("{value}"));
     let bits = text.set64("cvt.u64.u32", format_args!("{bits}"));

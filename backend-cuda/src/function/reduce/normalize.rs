@@ -1,5 +1,6 @@
-//! A function of every element of rows that were reduced twice, with both outcomes: elements are
-//! still in registers, and so is what the second reduction combined, if the function needs that.
+//! A function of every element of rows that were reduced twice, with both outcomes. Elements are
+//! still in registers, and so are the values that the second reduction combined, if the function
+//! needs them.
 
 use devarray::{
     backend::{Buffer, MapOp, ReduceOp},
@@ -28,16 +29,17 @@ use crate::{
 /// What is computed last.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Last {
-    /// Of the inputs of the second reduction, its outcome, and perhaps what it combined.
+    /// Reads the inputs of the second reduction, its outcome, and perhaps the value that it
+    /// combined.
     pub(super) program: Program,
     /// The input that is the outcome of the second reduction.
     pub(super) outcome: u8,
-    /// The input that is what it combined, if that is one.
+    /// The input that is the combined value of the same element, if one is.
     pub(super) combined: Option<u8>,
 }
 
 impl Last {
-    /// What is to be computed last, if it is of the inputs of the second reduction and its outcome.
+    /// What is computed last, if it reads only the inputs of the second reduction and its outcome.
     pub(super) fn new(second: &ReduceOp<'_, CudaBuffer>, last: &MapOp<'_, CudaBuffer>) -> Option<Self> {
         let (outcome, inputs) = last.inputs().split_last()?;
         let is_outcome = outcome.buffer().address() == second.result().buffer().address();
@@ -46,7 +48,7 @@ impl Last {
         }
         let outcome = u8::try_from(inputs.len()).ok()?;
         let known = last.program().with_known(second.program());
-        // One of the two is kept: what was combined, if the element itself is not needed then.
+        // Only one is kept: the combined value, if the element itself is then not needed.
         let combined = known.filter(|program| {
             let reads = |instruction: &Instruction| match *instruction {
                 Instruction::Input(at) => at + 1 < outcome,
@@ -61,7 +63,7 @@ impl Last {
         })
     }
 
-    /// Bytes that are kept of what was combined of each element.
+    /// Bytes of the combined value that is kept for each element; 0 if none is.
     pub(super) fn kept_bytes(&self) -> usize {
         self.combined.map_or(0, |at| self.program.inputs()[usize::from(at)].len_bytes())
     }
@@ -70,7 +72,7 @@ impl Last {
         self.combined.is_some_and(|at| instruction == Instruction::Input(at))
     }
 
-    /// Computes and stores the elements of a thread. `values`: what was combined of each.
+    /// Computes and stores the elements of a thread. `values`: the combined value of each.
     pub(super) fn store(
         &self,
         text: &mut Text,
@@ -85,7 +87,8 @@ impl Last {
             unreachable!("elements of the result lie side by side")
         };
         let first = moved(text, row, loaded.first, stride);
-        // Four at a time, so that what is not in range is few; and without a branch for each.
+        // Four at a time, so that few are computed again if one is out of range; and without a
+        // branch for each.
         let quick = (body.quick_divisions() > 0).then(|| Quick::begin(text));
         let known = quick.map(|quick| {
             body.line(text, Some(quick), |_, _| unreachable!("elements differ, or are the same for all"))

@@ -51,10 +51,10 @@ const WARP: u64 = 32;
 /// Most short rows of a thread.
 const ROWS: u64 = 4;
 
-/// Bytes in front of what tiles tell one another: the number of the next tile.
+/// Bytes in front of the words that tiles tell: the number of the next tile.
 const LINK_BYTES: u64 = 256;
 
-/// Bytes of all that tiles tell one another.
+/// Bytes of all that tiles tell one another, with the number in front.
 pub(super) fn link_bytes(rows: u64, tiles: u64) -> u64 {
     LINK_BYTES + 8 * rows * (tiles + 2 * tiles.div_ceil(GROUP))
 }
@@ -66,15 +66,15 @@ pub(super) enum Output {
     Finished,
     /// Parts, and where they are.
     Parts { values: u64, indices: u64 },
-    /// The result; the address is of memory of the stream, for parts of segments.
+    /// The result. The address is that of the stream's memory, for parts of segments.
     Joined { address: u64 },
-    /// Of a running form: the address is of totals that are stored, or of what precedes tiles.
+    /// A running form. The address is where totals are stored, or what precedes tiles.
     Running { what: Running, address: u64 },
 }
 
 /// One launch.
 pub(super) struct Pass<'a> {
-    /// What the kernel is kept under besides its class.
+    /// The program under which, with the class, the kernel is kept.
     pub(super) program: &'a Program,
     pub(super) class: Class,
     pub(super) grid: u32,
@@ -111,12 +111,12 @@ pub(super) struct Chosen {
     grid: u64,
     /// Blocks side by side.
     across: u64,
-    /// Elements that a thread reaches side by side along the axis where it does.
+    /// Elements that a thread reaches side by side, along the axis where it does.
     count: u64,
 }
 
 impl Chosen {
-    /// Of rows of one segment, of which a thread reaches four elements side by side.
+    /// Rows of one segment, in which a thread reaches four elements side by side.
     pub(super) fn of_rows(form: Form, grid: u64) -> Self {
         let (segment_len, count) = (Combine::SEGMENT as u64, rows::LANES as u64);
         Self { form, segment_len, column: None, grid, across: 1, count }
@@ -187,7 +187,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Registers of 4 bytes that one element of all inputs takes.
+/// Registers of 4 bytes that one element of each input takes, together.
 fn registers(space: &Space) -> u64 {
     let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
     types.map(|element_type| element_type.len_bytes().div_ceil(4) as u64).sum::<u64>().max(1)
@@ -331,7 +331,7 @@ fn parameter(
     let kept = space.kept.iter().rev().enumerate().map(|(at, axis)| (words.kept(at), axis));
     let reduced = space.reduced.iter().rev().enumerate().map(|(at, axis)| (words.reduced(at), axis));
     for (at, axis) in kept.chain(reduced) {
-        // The outermost is not divided by, and may be longer.
+        // Nothing is divided by the outermost extent, so it may be longer.
         all[at] = divider(axis.extent).unwrap_or(0);
         all[at + 1] = axis.extent;
         for (operand, &stride) in axis.strides.iter().enumerate() {

@@ -68,7 +68,7 @@ pub(super) fn write(
     text.finish(words.count(), slots + if kernel.joined { 1 } else { 0 })
 }
 
-/// What all lanes of a segment combine to, which its first thread knows.
+/// Combines all lanes of a segment. Its first thread knows the outcome.
 pub(super) fn whole(
     text: &mut Text,
     site: &Site<'_>,
@@ -96,8 +96,8 @@ pub(super) fn whole(
     part
 }
 
-/// Stores the part of a segment; the block that is the last of its row to do so goes on with all of
-/// them, and others exit.
+/// Stores the part of a segment. The last block of a row to do so goes on with all its parts; other
+/// blocks exit.
 fn join(
     text: &mut Text,
     site: &Site<'_>,
@@ -150,7 +150,7 @@ fn join(
     whole(text, site, lanes, (thread, place), BLOCK as usize)
 }
 
-/// What each lane of a thread combines to, of those elements of a segment that are there.
+/// Combines the elements of each lane of a thread, as far as the segment has them.
 fn lanes(
     text: &mut Text,
     site: &Site<'_>,

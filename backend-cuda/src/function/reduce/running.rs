@@ -181,8 +181,8 @@ pub(super) fn write(
     text.finish(words.count(), shared_words)
 }
 
-/// What a thread learns of four elements and those of its warp: the total of the first two, of the
-/// block beside its own at each level, and of all.
+/// What a thread learns of its four elements and of its warp: the total of the first two elements,
+/// of the block beside its own at each level, and of all.
 struct Upwards {
     pair: Part,
     beside: Vec<Part>,
@@ -210,7 +210,7 @@ fn of_warps(
     site.combining.load_shared(text, shared, first, warps)
 }
 
-/// What precedes the warp, in each piece.
+/// What precedes the warp, for each piece.
 fn before_pieces(
     text: &mut Text,
     site: &Site<'_>,
@@ -244,7 +244,7 @@ fn before_pieces(
             }
             let mut size = warps / 2;
             while size > 0 {
-                // The left of two blocks of warps, in the one of these pairs where the warp is.
+                // The left one of the pair of blocks that the warp is in.
                 let blocks: Vec<Part> = totals[piece]
                     .chunks(2 * size)
                     .map(|pair| site.combining.tree(text, pair[..size].to_vec()))
@@ -263,7 +263,7 @@ fn before_pieces(
         .collect()
 }
 
-/// What precedes, with the block to the left if the number has that bit.
+/// What precedes, combined with the block to the left if the number has that bit.
 pub(super) fn after(
     text: &mut Text,
     site: &Site<'_>,
@@ -278,7 +278,7 @@ pub(super) fn after(
     chosen(text, set, with, before)
 }
 
-/// The elements of a thread, what is beyond the end as nothing.
+/// Loads the elements of a thread. Those beyond the end are neutral.
 fn load(
     text: &mut Text,
     site: &Site<'_>,
@@ -314,7 +314,7 @@ fn load(
     elements
 }
 
-/// Stores four elements of a running form, those that are there.
+/// Stores four elements of a running form, as far as they exist.
 fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: Vec<Part>, behind: usize) {
     let (result_type, values) = finished(text, site, values);
     let stride = site.words.reduced(0) + 2;
@@ -340,7 +340,7 @@ fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: Vec<Part>, beh
     text.place(&done);
 }
 
-/// What is stored of four elements, and its type.
+/// The registers that are stored for four elements, and their type.
 fn finished(text: &mut Text, site: &Site<'_>, values: Vec<Part>) -> (ElementType, Vec<Reg>) {
     let result_type = site.kernel.finish.as_ref().map_or(site.combining.value_type(), Program::result_type);
     let finished = |value: Part| match &site.kernel.finish {
@@ -353,8 +353,7 @@ fn finished(text: &mut Text, site: &Site<'_>, values: Vec<Part>) -> (ElementType
     (result_type, values.into_iter().map(finished).collect())
 }
 
-/// The first element that a thread stores, some behind its first of the tile: its number there, and
-/// its address.
+/// The element `behind` after a thread's first: its number in the tile, and its address.
 fn first(text: &mut Text, site: &Site<'_>, place: &Place, behind: usize) -> (Reg, Reg) {
     let local = text.set32("add.u32", format_args!("{}, {behind}", place.first));
     let address = if site.words.reduced > 0 {
@@ -365,7 +364,7 @@ fn first(text: &mut Text, site: &Site<'_>, place: &Place, behind: usize) -> (Reg
     (local, address)
 }
 
-/// Whether the elements of a tile change places: in whole blocks that wait for one another they do.
+/// Whether the elements of a tile change places, as in whole blocks that wait for one another.
 fn is_turned(threads: usize, pieces: usize, what: Running) -> bool {
     matches!(what, Running::Linked { .. }) && (threads, pieces) == (BLOCK as usize, turned::PIECES)
 }

@@ -17,13 +17,13 @@ use crate::function::{
     text::{BLOCK, Bank, Reg, Text},
 };
 
-/// A row, of which a thread has four elements of each chunk.
+/// A row. A thread has four elements of each of its chunks.
 struct Row<'a> {
     number: Reg,
     inside: Reg,
     addresses: Vec<Reg>,
     body: Option<Body<'a>>,
-    /// Elements that were loaded together, and which of them is that of each lane.
+    /// Elements that were loaded together, and the one among them that belongs to each lane.
     loaded: Vec<(Elements, usize)>,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn write(
     text.finish(site.words.count(), 0)
 }
 
-/// Loads a thread's elements of a row, so many behind the first.
+/// Loads a thread's elements of row `first` + `behind`.
 fn row<'a>(
     text: &mut Text,
     site: &Site<'a>,

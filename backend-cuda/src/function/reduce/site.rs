@@ -52,7 +52,8 @@ impl<'a> Site<'a> {
         Self { combining, ..self }
     }
 
-    /// The program of the elements, with what all of a thread's have in common; `None` for parts.
+    /// The program of the elements, begun with the part that all elements of a thread share; `None`
+    /// for parts.
     pub(super) fn body(&self, text: &mut Text, rows: &[Reg]) -> Option<Body<'a>> {
         if self.kernel.of_parts {
             return None;
@@ -60,8 +61,8 @@ impl<'a> Site<'a> {
         Some(self.body_of(text, (self.program, self.words.scalars), rows, &[]))
     }
 
-    /// A program whose scalars begin at a word, with what all of a thread's elements have in
-    /// common; some inputs are known.
+    /// A program whose scalars begin at a word, begun with the part that all elements of a thread
+    /// share. Some inputs are known.
     pub(super) fn body_of<'p>(
         &self,
         text: &mut Text,
@@ -155,8 +156,8 @@ impl<'a> Site<'a> {
         text.set32("add.u32", format_args!("{start}, {local}"))
     }
 
-    /// Addresses of a position, moved on by one step of all lanes of a segment; `step` counts from
-    /// `local`.
+    /// Addresses moved on from `before` by one step of all lanes of a segment. `step`: the number
+    /// of steps from `local` on.
     pub(super) fn further(
         &self,
         text: &mut Text,
@@ -185,7 +186,8 @@ impl<'a> Site<'a> {
         addresses
     }
 
-    /// The position in the segment of an element behind `local`, if that is asked for.
+    /// The position in the segment of an element `behind` after `local`, if positions are asked
+    /// for.
     pub(super) fn index(&self, text: &mut Text, local: Reg, behind: usize) -> Option<Reg> {
         let asked = self.combining.index.is_some() && !self.kernel.of_parts;
         asked.then(|| text.set32("add.u32", format_args!("{local}, {behind}")))
@@ -203,7 +205,7 @@ impl<'a> Site<'a> {
             .collect()
     }
 
-    /// Some elements side by side: `stride` is the word with an operand's stride, less its number.
+    /// Some elements side by side. `stride` plus an operand's number is the word with its stride.
     pub(super) fn several(
         &self,
         text: &mut Text,
@@ -251,7 +253,7 @@ impl<'a> Site<'a> {
             .collect()
     }
 
-    /// What an instruction of a program reads of one of the elements.
+    /// What an instruction of a program reads, for one of the elements.
     pub(super) fn element(
         &self,
         text: &mut Text,
@@ -263,7 +265,7 @@ impl<'a> Site<'a> {
         unpacked(text, self.class.operands[operand].0, elements[operand][at])
     }
 
-    /// What is combined for one of the elements; `index`: its position in the segment.
+    /// The part of one element. `index`: its position in the segment.
     pub(super) fn part(
         &self,
         text: &mut Text,
@@ -284,7 +286,7 @@ impl<'a> Site<'a> {
         Part { value, index: self.combining.index.and(index) }
     }
 
-    /// What stands for no element of a lane: `first` is the position of its first.
+    /// The part of a lane without elements. `first`: the position of the lane's first.
     pub(super) fn neutral(&self, text: &mut Text, first: Reg) -> Part {
         let mut part = self.combining.neutral(text);
         if part.index.is_some() && !self.kernel.of_parts {
@@ -293,7 +295,7 @@ impl<'a> Site<'a> {
         part
     }
 
-    /// A lane with its next element.
+    /// A lane, combined with its next element.
     pub(super) fn added(&self, text: &mut Text, lane: Part, next: Part) -> Part {
         if self.kernel.of_parts {
             self.combining.combined(text, lane, next)
@@ -302,7 +304,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// The quotient by the number of segments, and the segment.
+    /// The row of a unit and its segment: it is divided by the number of segments.
     pub(super) fn segment(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
         if self.kernel.segmented {
             divided(text, unit, self.words.segments_divider, self.words.segments)
@@ -312,7 +314,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// An address, some steps of the stride in a word of the parameter further.
+/// An address moved by some steps. The stride is in a word of the parameter.
 pub(super) fn moved(text: &mut Text, address: Reg, steps: Reg, stride: usize) -> Reg {
     index::moved(text, true, address, steps, stride)
 }

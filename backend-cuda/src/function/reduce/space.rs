@@ -18,16 +18,17 @@ pub(super) struct Axis {
     pub(super) strides: Vec<i64>,
 }
 
-/// What is reduced where. The result is the first operand; its strides along the axes of a total
-/// that are reduced are 0.
+/// Operands and axes of a reduction. The result is the first operand; in a total, its strides along
+/// reduced axes are 0.
 #[derive(Debug, Clone)]
 pub(super) struct Space {
     pub(super) kinds: Vec<Kind>,
     /// Address of the first element of each operand.
     pub(super) bases: Vec<u64>,
-    /// In any order, the same for all passes. Outermost first, as the next.
+    /// Axes that are kept: in any order that all passes share, outermost first.
     pub(super) kept: Vec<Axis>,
-    /// In row-major order, which decides the order of additions; of a running form one.
+    /// Axes that are reduced: in row-major order, which decides the order of additions. A running
+    /// form has one.
     pub(super) reduced: Vec<Axis>,
 }
 
@@ -39,7 +40,7 @@ impl Space {
         Self::of(op, kept, (result, op.work().finish.result_type()))
     }
 
-    /// The same elements of a total, whose result is a function of each of them.
+    /// The elements of a total, where the result is a function of each of them.
     pub(super) fn of_elements(op: &ReduceOp<'_, CudaBuffer>, last: &MapOp<'_, CudaBuffer>) -> Option<Self> {
         let kept = op.result().layout().shape().len();
         Self::of(op, kept, (last.result(), last.program().result_type()))
@@ -91,7 +92,8 @@ impl Space {
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let longest = (0..self.kept.len()).max_by_key(|&axis| self.kept[axis].extent)?;
         let Axis { extent, strides } = &self.kept[longest];
-        // A multiple of what any block takes at once, so that the second half is aligned as the first is.
+        // A multiple of what any block takes at once, so that the second half is aligned as the
+        // first is.
         let half = (extent / 2).next_multiple_of(1_024).min(extent - 1);
         let mut halves = [self.clone(), self.clone()];
         halves[0].kept[longest].extent = half;
@@ -102,8 +104,8 @@ impl Space {
         Some(halves)
     }
 
-    /// Parts of rows, which lie in memory of their own: operands behind the result, of which each
-    /// row has so many.
+    /// Parts of rows, in memory of their own: operands behind the result. Each row has `each`
+    /// parts.
     pub(super) fn of_parts(&self, operands: &[(Kind, u64)], each: u64) -> Self {
         let sizes: Vec<i64> = operands.iter().map(|(kind, _)| kind.len_bytes()).collect();
         let mut kept = self.kept.clone();
@@ -128,8 +130,7 @@ impl Space {
 }
 
 impl Space {
-    /// With the axes that are reduced in the order in which inputs are nearest, where any order is
-    /// right.
+    /// Sorts the reduced axes by how near inputs are, where any order is right.
     pub(super) fn in_any_order(mut self) -> Self {
         let first = usize::from(self.kinds.len() > 1);
         self.reduced.sort_by_key(|axis| std::cmp::Reverse(axis.strides[first].abs()));
@@ -137,8 +138,8 @@ impl Space {
         self
     }
 
-    /// A row for each that the innermost reduced axis goes along, if these are segments: so that
-    /// what lies side by side along another axis is in neighbouring rows.
+    /// Makes each line along the innermost reduced axis a row, if such lines are whole segments.
+    /// What lies side by side along another axis is then in neighbouring rows.
     pub(super) fn turned(&self) -> Option<Self> {
         let (inner, outer) = self.reduced.split_last()?;
         if outer.is_empty() || !inner.extent.is_multiple_of(Combine::SEGMENT as u64) {
@@ -150,7 +151,7 @@ impl Space {
         Some(turned)
     }
 
-    /// Without what comes from an input.
+    /// Takes out the operand of an input.
     pub(super) fn without(mut self, input: u8) -> Self {
         let is_kept = |kind: &Kind| !matches!(kind, Kind::Input(at, _) if *at == input);
         let keeps: Vec<bool> = self.kinds.iter().map(is_kept).collect();
@@ -167,7 +168,7 @@ impl Space {
         self
     }
 
-    /// Parts of rows with a row for each `len` of them, which the reduced axis is a multiple of.
+    /// Cuts rows of parts into rows of `len` parts. The reduced axis is a multiple of `len`.
     pub(super) fn cut(mut self, len: u64) -> Self {
         if let Some(axis) = self.reduced.last_mut().filter(|axis| axis.extent > len) {
             let strides = axis.strides.iter().map(|stride| stride * len.cast_signed()).collect();
@@ -178,7 +179,7 @@ impl Space {
     }
 }
 
-/// Makes one of neighbours along which all operands go on evenly.
+/// Merges neighbouring axes along which all operands advance evenly.
 fn join(axes: &mut Vec<Axis>) {
     for at in (1..axes.len()).rev() {
         let extent = axes[at].extent.cast_signed();

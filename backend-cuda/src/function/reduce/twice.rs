@@ -32,23 +32,23 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// Most registers that a thread keeps elements in, and blocks of so many registers that a
-/// multiprocessor holds.
+/// Most registers in which a thread keeps elements, and the blocks that a multiprocessor then
+/// holds.
 const REGISTERS: u64 = 64;
 const RESIDENT: u32 = 2;
 
-/// Most instructions of all programs that are written one after another: of two, and of three, of
-/// which the compiler has work for tenths of a second.
+/// Most instructions, written one after another, of two programs, and of three. The compiler works
+/// on the latter for tenths of a second.
 const INSTRUCTIONS: usize = 2_048;
 const MORE_INSTRUCTIONS: usize = 8_192;
 
-/// What is computed first.
+/// The reduction that is computed first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct First {
     program: Program,
     combine: Combine,
     finish: Program,
-    /// The input of the second program that this comes out as.
+    /// The input of the second program that is this outcome.
     input: u8,
 }
 
@@ -62,8 +62,8 @@ impl First {
     }
 }
 
-/// The launch that computes both, and `third` if that is asked for; if rows are short enough and
-/// lie as they should.
+/// The launch that computes both, and `third` if that is given. `None` if rows are too long, or do
+/// not lie as they should.
 pub(super) fn pass<'a>(
     first: &ReduceOp<'_, CudaBuffer>,
     second: &ReduceOp<'a, CudaBuffer>,
@@ -153,7 +153,7 @@ pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffe
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-/// The elements of a thread, four a step, and which of them are there; the position of the first.
+/// The elements of a thread, four a step; which of them exist; and the position of the first.
 pub(super) struct Loaded {
     pub(super) steps: Vec<(Reg, Elements)>,
     pub(super) first: Reg,
@@ -193,14 +193,14 @@ pub(super) fn write(
     let (lanes, _) = combined(&mut text, &before, &body, &loaded);
     let total = rows::whole(&mut text, &before, lanes, (thread, place), threads);
 
-    // The first thread of a row tells the others what came out.
+    // The first thread of a row broadcasts the result to the others.
     let values = [&site, &before].map(|site| site.combining.shared_words(BLOCK as usize / 32));
     let slots = values.into_iter().max().unwrap_or(0).next_multiple_of(2);
     let tile = text.set32("mov.u32", format_args!("tile"));
     let at = text.set32("mad.lo.s32", format_args!("{within}, 8, {tile}"));
     let other = text.test("setp.ne.u32", format_args!("{place}, 0"));
-    let told = Told { at, behind: 4 * slots, other };
-    let between = told.value(&mut text, |text| {
+    let broadcast = Broadcast { at, behind: 4 * slots, other };
+    let between = broadcast.value(&mut text, |text| {
         let total = before.combining.begun(text, total);
         let value = before.combining.decoded(text, total);
         before.finished_at(text, (&first.finish, scalars.1), value)
@@ -210,12 +210,12 @@ pub(super) fn write(
     let body = site.body_of(&mut text, (program, words.scalars), &rows, &[given]);
     let (lanes, values) = combined(&mut text, &site, &body, &loaded);
     let part = rows::whole(&mut text, &site, lanes, (thread, place), threads);
-    let mut told_words = 2 * of_block;
+    let mut broadcast_words = 2 * of_block;
     match (&kernel.last, &kernel.finish) {
         (Some(last), Some(finish)) => {
-            let told = Told { behind: 4 * (slots + told_words), ..told };
-            told_words *= 2;
-            let outcome = told.value(&mut text, |text| {
+            let broadcast = Broadcast { behind: 4 * (slots + broadcast_words), ..broadcast };
+            broadcast_words *= 2;
+            let outcome = broadcast.value(&mut text, |text| {
                 let total = site.combining.begun(text, part);
                 let value = site.combining.decoded(text, total);
                 site.finished(text, finish, value)
@@ -233,18 +233,18 @@ pub(super) fn write(
         }
     }
     text.line(format_args!("ret"));
-    text.finish(words.count(), slots + told_words)
+    text.finish(words.count(), slots + broadcast_words)
 }
 
-/// Where the first thread of a row tells the others a value.
+/// Where the first thread of a row broadcasts a value to the others.
 #[derive(Clone, Copy)]
-struct Told {
+struct Broadcast {
     at: Reg,
     behind: usize,
     other: Reg,
 }
 
-impl Told {
+impl Broadcast {
     fn value(self, text: &mut Text, make: impl FnOnce(&mut Text) -> Reg) -> Reg {
         let Self { at, behind, other } = self;
         let others = text.label();
@@ -280,7 +280,7 @@ fn load(text: &mut Text, site: &Site<'_>, rows: &[Reg], (place, len): (Reg, Reg)
     Loaded { steps, first }
 }
 
-/// What each lane of a thread combines to, and what it combines, four a step.
+/// The total of each lane of a thread, and the values that were combined, four a step.
 fn combined(
     text: &mut Text,
     site: &Site<'_>,

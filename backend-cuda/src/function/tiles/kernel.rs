@@ -21,7 +21,7 @@ use crate::function::{
 /// Most instructions of the program that are written one after another, and not as a loop.
 const UNROLLED: usize = 1_024;
 
-/// Most registers that hold what is loaded before it is known where it goes.
+/// Most registers for loaded elements that are not stored yet.
 const EARLY: usize = 40;
 
 /// Elements side by side that a thread takes in one step.
@@ -106,7 +106,7 @@ impl<'a> Kernel<'a> {
         operands.filter(|(_, (_, access))| is_turned(*access)).map(move |(at, &(kind, _))| (at, words(kind)))
     }
 
-    /// Group and line of the thread's first piece of a box whose lines hold so many elements.
+    /// Group and line of the thread's first piece of a box, whose lines have `line` elements.
     fn place(&self, text: &mut Text, line: usize) -> (Reg, Reg) {
         let groups = line / SIDE;
         let group = text.set32("and.b32", format_args!("{}, {}", self.thread, groups - 1));
@@ -203,7 +203,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// One step again and again, until it is below the tile.
+    /// Repeats a step until it is below the tile.
     fn looped(&self, text: &mut Text, body: &Body<'_>, step: Step) {
         let strides = self.strides(text);
         let again = text.label();

@@ -32,25 +32,25 @@ struct Copied<'k> {
     after: Vec<u8>,
     /// Where the first byte of an element lies.
     start: usize,
-    /// Runs of elements: offset from there, offset among all, bytes. Of elements that are written, in
-    /// C order; those that are only read may be reached by many indices, and are here once.
+    /// Runs of elements: offset from there, offset among all, bytes. Written elements are in C
+    /// order. Elements that are only read may be reached by many indices, and are here once.
     runs: Vec<(usize, usize, usize)>,
-    /// What is where nobody may read.
+    /// The byte that is put where nobody may read.
     pattern: u8,
 }
 
 impl<'k> Attempt<'k> {
-    /// Runs the host function. `held`: what its arguments hold. `pattern`: what is where it must
-    /// not read, by argument.
+    /// Runs the host function. `held`: the bytes of its arguments. `pattern`: the byte put where it
+    /// must not read, by argument.
     pub(super) fn new(kernel: &'k LaunchedKernel, held: &[Vec<u8>], pattern: impl Fn(usize) -> u8) -> Self {
         let arguments = kernel.arguments.iter().zip(held).enumerate();
         let copied = arguments.map(|(at, (argument, held))| Copied::new(argument, held, pattern(at)));
         let mut copies: Vec<Copied<'k>> = copied.collect();
         let given: Vec<HostArgument<'_>> = copies.iter_mut().map(Copied::given).collect();
         let host = kernel.declaration.host();
-        // SAFETY: one argument for each that is declared, of its kind, as the operation proves; each has a
-        // copy of its own, which is initialized and aligned, and which nothing else uses until the
-        // call has ended.
+        // SAFETY: one argument for each that is declared, of its kind, as the operation proves;
+        // each has a copy of its own, which is initialized and aligned, and which nothing else uses
+        // until the call has ended.
         let ended = catch_unwind(AssertUnwindSafe(|| unsafe { host(&given) }));
         let panic = ended.err().map(crate::explore::message);
         Self { copies, panic }
@@ -89,8 +89,8 @@ impl<'k> Attempt<'k> {
         holding.next().map_or(0, |(offset, to, _)| offset + dense - to)
     }
 
-    /// The first bytes that were written though they are none of the argument's that may be:
-    /// offsets from its lowest element, which may lie before it.
+    /// The first bytes that were written and must not be: offsets from the argument's lowest
+    /// element. They may lie before it.
     pub(super) fn outside(&self, at: usize) -> Option<Range<isize>> {
         let Copied { argument, before, after, start, runs, .. } = &self.copies[at];
         let mut allowed = before.clone();
@@ -117,7 +117,8 @@ impl<'k> Copied<'k> {
         };
         let runs = if permission.writes() { runs_in_c_order(elements) } else { runs_once(elements) };
         let mut before = vec![pattern; 2 * GUARD_BYTES + align_bytes + held.len()];
-        // The copy that is used must be aligned, and it is made first: the other one may lie anywhere.
+        // The copy that is used must be aligned, and it is made first: the other one may lie
+        // anywhere.
         let mut after = before.clone();
         let start = GUARD_BYTES + after[GUARD_BYTES..].as_ptr().align_offset(*align_bytes).min(*align_bytes);
         if permission.reads() {
@@ -147,7 +148,8 @@ impl<'k> Copied<'k> {
     }
 }
 
-/// Runs of elements that no two indices reach: offset from the lowest one, offset in C order, bytes.
+/// Runs of elements that no two indices reach: offset from the lowest one, offset in C order,
+/// bytes.
 fn runs_in_c_order(elements: &Elements) -> Vec<(usize, usize, usize)> {
     let Elements { layout, item_bytes, .. } = elements;
     let lowest = layout.span().start * item_bytes;

@@ -54,7 +54,7 @@ impl Mistake {
     }
 }
 
-/// Writes to what is no element that may be written.
+/// Writes outside the elements that may be written.
 fn outside<'k>(
     kernel: &'k LaunchedKernel,
     run: &'k Attempt<'_>,
@@ -73,7 +73,7 @@ fn outside<'k>(
     })
 }
 
-/// What one run shows: a panic, and writes to what is no element that may be written.
+/// What one run shows: a panic, and writes outside the elements that may be written.
 pub(super) fn of_one(kernel: &LaunchedKernel, run: &Attempt<'_>) -> Vec<Mistake> {
     let outside = outside(kernel, run).map(|(_, mistake)| mistake);
     let panicked = run.panic.as_ref().map(|message| Mistake {

@@ -1,5 +1,5 @@
-//! Which steps of a run could have been the other way round, and where one would have to turn off
-//! for that.
+//! Which steps of a run could have been the other way round, and where the run would have to take
+//! another way for that.
 //!
 //! After Flanagan and Godefroid, "Dynamic partial-order reduction for model checking software"
 //! (2005): the host and the streams are the processes, and a step is one operation that runs or one
@@ -28,17 +28,17 @@ struct Step<'a> {
     /// Steps without which it could not have happened: the one before it of the same process, and
     /// what enabled it.
     needs: Vec<usize>,
-    what: What<'a>,
+    action: Action<'a>,
 }
 
-enum What<'a> {
+enum Action<'a> {
     Ran { at: Option<(usize, u64)>, touches: &'a [Touch], frees: bool },
     Asked((usize, u64)),
     AskedForMemory,
     Other,
 }
 
-impl What<'_> {
+impl Action<'_> {
     /// Whether it matters which of the two comes first.
     fn conflicts(&self, other: &Self) -> bool {
         match (self, other) {
@@ -67,7 +67,8 @@ pub(super) fn forks(history: &[Happened]) -> Vec<Fork> {
     history.iter().filter_map(fork).collect()
 }
 
-/// Pairs of a fork, by number, and a way of it that leads to another order of what conflicts.
+/// Pairs of a fork, by number, and a way of it that leads to another order of conflicting
+/// operations.
 pub(super) fn turns(history: &[Happened], forks: &[Fork]) -> BTreeSet<(usize, usize)> {
     let steps = steps(history);
     let mut before: Vec<BTreeSet<usize>> = Vec::with_capacity(steps.len());
@@ -79,7 +80,7 @@ pub(super) fn turns(history: &[Happened], forks: &[Fork]) -> BTreeSet<(usize, us
         }
         let mut all = enabled.clone();
         for earlier in (0..at).rev() {
-            if all.contains(&earlier) || !steps[earlier].what.conflicts(&step.what) {
+            if all.contains(&earlier) || !steps[earlier].action.conflicts(&step.action) {
                 continue;
             }
             if let Some(number) = steps[earlier].fork {
@@ -119,7 +120,7 @@ fn steps(history: &[Happened]) -> Vec<Step<'_>> {
     let (mut forks, mut fork) = (0, None);
     for happened in history {
         let mark = |mark: &crate::engine::Mark| (mark.lane, mark.position);
-        let (who, enabled_by, what) = match happened {
+        let (who, enabled_by, action) = match happened {
             Happened::Open { .. } => {
                 fork = Some(forks);
                 forks += 1;
@@ -127,7 +128,7 @@ fn steps(history: &[Happened]) -> Vec<Step<'_>> {
             }
             Happened::Enqueued(number) => {
                 enqueued.insert(*number, steps.len());
-                (0, vec![], What::Other)
+                (0, vec![], Action::Other)
             }
             Happened::Ran { lane, number, at, after, touches, frees } => {
                 let at = at.as_ref().map(mark);
@@ -137,17 +138,17 @@ fn steps(history: &[Happened]) -> Vec<Step<'_>> {
                 if let Some(at) = at {
                     ran.insert(at, steps.len());
                 }
-                (lane + 1, enabled_by, What::Ran { at, touches, frees: *frees })
+                (lane + 1, enabled_by, Action::Ran { at, touches, frees: *frees })
             }
-            Happened::Asked(asked) => (0, vec![], What::Asked(mark(asked))),
-            Happened::AskedForMemory => (0, vec![], What::AskedForMemory),
+            Happened::Asked(asked) => (0, vec![], Action::Asked(mark(asked))),
+            Happened::AskedForMemory => (0, vec![], Action::AskedForMemory),
             Happened::Waited(waited) => {
-                (0, ran.get(&mark(waited)).copied().into_iter().collect(), What::Other)
+                (0, ran.get(&mark(waited)).copied().into_iter().collect(), Action::Other)
             }
         };
         let before = last.insert(who, steps.len());
         let needs = before.into_iter().chain(enabled_by).collect();
-        steps.push(Step { who, fork: fork.take(), needs, what });
+        steps.push(Step { who, fork: fork.take(), needs, action });
     }
     steps
 }

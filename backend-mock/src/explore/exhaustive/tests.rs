@@ -83,8 +83,8 @@ fn program(seed: u64, most_ops: usize) -> Program {
     Program::parse(program.to_string().as_bytes()).expect("a program of the format")
 }
 
-/// Compares so many programs, but those for which everything is too much: how many, how many of
-/// them with several outcomes.
+/// Compares random programs, except those for which the whole search is too large. Returns how many
+/// there were, and how many of them had several outcomes.
 fn compare(programs: u64, most_runs: usize) -> (usize, usize) {
     let (mut compared, mut wrong, mut all_runs, mut few_runs) = (0, 0, 0, 0);
     for seed in 0..programs {

@@ -37,7 +37,8 @@ impl Strided {
             middle.rest(&other, parts);
         } else {
             match other.levels.last() {
-                // Of the elements that a range reaches, it can leave bytes of the first and the last.
+                // Of the elements that a range reaches, it can leave bytes of the first and the
+                // last.
                 None => {
                     middle.element(0).rest(&other, parts);
                     middle.element(reached.len() - 1).rest(&other, parts);
@@ -78,7 +79,8 @@ impl Strided {
         }
     }
 
-    /// [`rest`](Self::rest) for two sets of different outermost strides, with so many elements.
+    /// [`rest`](Self::rest) for two sets of different outermost strides, with `count` and
+    /// `other_count` elements.
     fn without_stranger(&self, other: &Self, count: usize, other_count: usize, parts: &mut Parts) {
         match align(self, other) {
             Aligned::Regrouped(ones, twos) => {

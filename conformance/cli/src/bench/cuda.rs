@@ -29,7 +29,8 @@ macro_rules! driver {
                 // SAFETY: a device is open, so the library is there.
                 let library = unsafe { sys::culib() };
                 Ok(Self {
-                    // SAFETY: the signature is that of the symbol in `cuda.h`; a `CUresult` is returned as `i32` is.
+                    // SAFETY: the signature is that of the symbol in `cuda.h`; a `CUresult` is
+                    // returned as `i32` is.
                     $($name: *unsafe { library.get($symbol.as_bytes()) }.context($symbol)?,)*
                 })
             }
@@ -64,7 +65,8 @@ struct Event {
 impl Event {
     fn record(driver: Driver, stream: CUstream) -> Result<Self> {
         let mut raw = ptr::null_mut();
-        // SAFETY: the pointer is to a local of the right type; the library left its context current.
+        // SAFETY: the pointer is to a local of the right type; the library left its context
+        // current.
         check("cuEventCreate", unsafe {
             (driver.event_create)(&raw mut raw, CUevent_flags::CU_EVENT_DISABLE_TIMING as c_uint)
         })?;
@@ -77,8 +79,8 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: made by `record`, destroyed once. The library works on without it, so a failure changes
-        // nothing.
+        // SAFETY: made by `record`, destroyed once. The library works on without it, so a failure
+        // changes nothing.
         unsafe { (self.driver.event_destroy)(self.raw) };
     }
 }
@@ -139,8 +141,8 @@ impl Calls {
 
 impl RawCalls for Calls {
     fn copy(&self, dst: u64, src: u64, len_bytes: usize) -> Result<()> {
-        // SAFETY: the driver checks addresses that it gave out; the caller keeps the arrays alive and
-        // waits.
+        // SAFETY: the driver checks addresses that it gave out; the caller keeps the arrays alive
+        // and waits.
         let code = unsafe { (self.driver.copy)(dst, src, len_bytes, self.stream()) };
         check("cuMemcpyDtoDAsync", code)
     }

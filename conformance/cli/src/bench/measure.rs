@@ -8,8 +8,8 @@ pub type Seconds<'a> = &'a mut dyn FnMut() -> Result<f64>;
 /// Work that can be repeated.
 pub type Work<'a> = &'a mut dyn FnMut() -> Result<()>;
 
-/// The median of each measurement over so many rounds, each round taking all of them in turn, so
-/// that a card that grows warm or slow does so for all alike.
+/// The median of each measurement over `rounds`, each of which takes all of them in turn, so that a
+/// card that grows warm or slow does so for all alike.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn interleaved<const N: usize>(rounds: usize, mut measurements: [Seconds<'_>
     Ok(taken.map(median))
 }
 
-/// Does `work` so many times.
+/// Does `work` that many times.
 ///
 /// # Errors
 ///

@@ -54,8 +54,8 @@ pub type Reference = Box<dyn FnMut(usize) -> Result<()>>;
 
 /// A device whose copies can be timed.
 pub trait Target: Compute {
-    /// Seconds from the start to the end of what `work` enqueues on `stream`, on the device's own
-    /// clock if it has one. Blocks.
+    /// Seconds from the start to the end of the work that `work` enqueues on `stream`, on the
+    /// device's own clock if it has one. Blocks.
     ///
     /// # Errors
     ///

@@ -22,8 +22,8 @@ impl<D: Device> UntrackedCopy<D> {
         let array = || ErasedArray::zeros(stream, &[len_bytes], 1);
         let (dst, src) = (array()?, array()?);
         stream.synchronize()?;
-        // SAFETY: nobody else has the arrays, all work on them so far is finished, and all that follows is
-        // on this stream; the arrays' own free is tracked.
+        // SAFETY: nobody else has the arrays, all work on them so far is finished, and all that
+        // follows is on this stream; the arrays' own free is tracked.
         let stream = unsafe { stream.context().unchecked_stream() }?;
         Ok(Self { stream, dst, src })
     }

@@ -29,8 +29,8 @@ pub fn windows(shape: &[usize], joined: &[usize]) -> Vec<Vec<Range<usize>>> {
     all
 }
 
-/// One part: the axes in `whole` from end to end, and of the others about so many elements, as
-/// square as it goes.
+/// One part: the axes in `whole` from end to end, and about `elements` of the others, as square as
+/// it goes.
 fn window(shape: &[usize], whole: &[usize], mut elements: usize, place: usize) -> Vec<Range<usize>> {
     let mut ranges = vec![0..0; shape.len()];
     let mut axes_left = shape.len() - whole.len();

@@ -95,7 +95,8 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
         }
         Checkable::Cuda => {
             let second = devarray_cuda::devices()?.len().min(2) - 1;
-            // Kept open throughout: making the context anew for each law takes longer than all of them.
+            // Kept open throughout: making the context anew for each law takes longer than all of
+            // them.
             let device = CudaDevice::open(0)?;
             let info = device.info().clone();
             let (other, open) = (CudaDevice::open(second)?, move || devarray::Result::Ok(device.clone()));

@@ -10,7 +10,7 @@ use devarray::{
 use super::OfElements;
 use crate::steps::{self, Step, StepError};
 
-/// A function with its operands, and what is made of what it gives.
+/// A function with its operands, and what happens to its values.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Call<'a, 'v, D: Compute> {

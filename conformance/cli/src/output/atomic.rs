@@ -30,7 +30,8 @@ impl AtomicFile {
     /// The directory does not exist or may not be written to, or `path` is a directory, a read-only
     /// file, or a link that leads nowhere.
     pub fn create(path: &Path) -> io::Result<Self> {
-        // What a path leads to is asked before where it lies: a link to a pipe leads to what has no place.
+        // What a path leads to is asked before where it lies: a link to a pipe leads to what has no
+        // place.
         let old = match fs::metadata(path) {
             Ok(old) => old,
             // A link that leads nowhere must not be mistaken for a free name.

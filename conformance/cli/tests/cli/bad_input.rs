@@ -116,8 +116,8 @@ fn outputs_that_cannot_be_written_are_named() {
 fn a_write_that_fails_halfway_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("out.npy");
-    // Files may not grow beyond a few blocks, and the signal for trying is ignored: a disk that is full
-    // at that length.
+    // Files may not grow beyond a few blocks, and the signal for trying is ignored: a disk that is
+    // full at that length.
     let limited = r#"trap "" XFSZ; ulimit -f 16; exec "$0" relayout "$1" -o "$2" --backend mock"#;
     let run = || {
         let binary = env!("CARGO_BIN_EXE_devarray");

@@ -198,7 +198,7 @@ pub fn select<D: Compute>(harness: &Harness<D>) -> Outcome {
     let (a, b) = pairs(&[i32::MIN, -1, 0, 1, 7, i32::MAX]);
     let due: Vec<i32> = a.iter().zip(&b).map(|(a, b)| a.checked_div(*b).unwrap_or(-5)).collect();
     let inputs = [Line::of(&a), Line::of(&b)];
-    // The quotient is rounded down; less what is left over it is exact, as Rust's.
+    // The quotient is rounded down; without the remainder it is exact, as Rust's.
     let exact = "where((x1 == 0) | ((x0 == -2147483648) & (x1 == -1)), -5, (x0 - fmod(x0, x1)) // x1)";
     gives(&stream, exact, &inputs, &[], &Line::of(&due))?;
     let due: Vec<f32> = HARD_F32.iter().map(|x| if *x > 0.0 { *x } else { 0.5 }).collect();

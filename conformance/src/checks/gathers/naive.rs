@@ -40,7 +40,8 @@ pub(super) fn any_axis(rng: &mut Rng, shape: &[usize]) -> Option<(usize, isize)>
     (shape.get(axis)? > &0).then_some((axis, named))
 }
 
-/// Indices for a mode: in range if that must be, else some beyond it. Far ones if the type has them.
+/// Indices for a mode: in range if that must be, else some beyond it. Far ones if the type has
+/// them.
 pub(super) fn index<I: Index + TryFrom<i64>>(rng: &mut Rng, bound: usize, mode: OutOfRange) -> I {
     let low = |value: usize| i64::try_from(value).unwrap_or(0);
     let near = match mode {

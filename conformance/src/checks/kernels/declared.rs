@@ -39,7 +39,8 @@ devarray::kernel! {
     /// to += from
     pub(crate) struct AddTo(from: In<u16, Strided<2>>, to: InOut<u16, Strided<2>>);
 
-    // SAFETY: threads below the number of elements, which is that of both, read and write the element at one index.
+    // SAFETY: threads below the number of elements, which is that of both, read and write the
+    // element at one index.
     image = unsafe { Image::ptx(LAWS, "add_to") };
 
     launch {
@@ -58,7 +59,8 @@ devarray::kernel! {
     /// to[i] = squares[from[i]] + values[from[i] % 8]
     pub(crate) struct LookUp(from: In<u8>, to: Out<u32>, values: [u32; 8]);
 
-    // SAFETY: threads below the length of both read an element each and write one; the tables have an entry for every byte.
+    // SAFETY: threads below the length of both read an element each and write one; the tables have
+    // an entry for every byte.
     image = unsafe { Image::ptx(LAWS, "look_up") };
 
     constants { "squares" => &SQUARES }

@@ -58,8 +58,8 @@ impl Memory {
         Block { memory, at, pitch: width, width, rows: 1 }
     }
 
-    /// The block made at most so wide, and of as many rows as fit up to `rows`, with a gap between
-    /// them.
+    /// The block cut to at most `width`, with as many rows as fit, up to `rows`, and `gap` bytes
+    /// between them.
     pub(super) fn rows(&self, mut block: Block, width: usize, rows: usize, gap: usize) -> Block {
         (block.width, block.pitch) = (width, width + gap);
         block.rows = 1 + (self.bytes.len() - block.at - width) / block.pitch;

@@ -25,7 +25,7 @@ impl Script {
         number
     }
 
-    /// Puts in what orders the next operation after these.
+    /// Puts in the waits that order the next operation after these.
     pub(super) fn order(&mut self, stream: Option<usize>, join: Join, earlier: &Numbers) {
         loop {
             let behind = |number: &&usize| {
@@ -83,7 +83,7 @@ impl Script {
         self.host.extend(self.streams.iter().flatten());
     }
 
-    /// Issues an operation that reads and writes these, after what it must come after.
+    /// Issues an operation that reads and writes these, ordered after all that it conflicts with.
     pub(super) fn touch(&mut self, stream: Option<usize>, join: Join, op: Value, sides: &[(&Block, bool)]) {
         let mut earlier = Numbers::new();
         for (side, write) in sides {

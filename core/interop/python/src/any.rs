@@ -142,8 +142,8 @@ impl<D: Door> AnyArray for On<D> {
 
     fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>> {
         self.settle()?;
-        // Work here goes to this stream alone, so that what comes next on it is in order; memory of the CPU
-        // is waited for.
+        // Work here goes to this stream alone, so that what comes next on it is in order; memory of
+        // the CPU is waited for.
         let consumer = if self.is_host() { Consumer::Host } else { Consumer::Unordered };
         self.tensor.to_dlpack(&self.stream, consumer)
     }
@@ -154,8 +154,8 @@ impl<D: Door> AnyArray for On<D> {
             return self.tensor.to_dlpack_copied(&self.stream, consumer);
         }
         if self.others.goes_onward_to(consumer, self.is_host()) {
-            // SAFETY: it was lent by this stream, and not used since; before it is used here, `settle` waits for
-            // that stream.
+            // SAFETY: it was lent by this stream, and not used since; before it is used here,
+            // `settle` waits for that stream.
             return unsafe { self.tensor.to_dlpack_onward() };
         }
         self.show()?;

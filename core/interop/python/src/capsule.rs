@@ -18,7 +18,8 @@ use pyo3::{Bound, PyAny, PyErr, PyResult, Python, exceptions::PyBufferError, ffi
 /// Puts a DLPack structure into a capsule, which gives it back unless somebody takes it.
 pub(crate) fn wrap<'py, M: Managed>(py: Python<'py>, owned: Owned<M>) -> PyResult<Bound<'py, PyCapsule>> {
     let structure = owned.into_raw();
-    // SAFETY: the structure is there until its deleter is called, which is the destructor's business.
+    // SAFETY: the structure is there until its deleter is called, which is the destructor's
+    // business.
     let capsule = unsafe {
         PyCapsule::new_with_pointer_and_destructor(py, structure.cast(), M::CAPSULE, Some(unwrapped::<M>))
     };
@@ -154,8 +155,8 @@ pub(crate) unsafe fn take_arrow(
     };
     let schema = place(schema, SCHEMA)?.cast::<ArrowSchema>();
     let array = place(array, ARRAY)?.cast::<ArrowDeviceArray>();
-    // SAFETY: the structure is there, and moved by the standard's own rule: its bits are copied, its
-    // old place is released.
+    // SAFETY: the structure is there, and moved by the standard's own rule: its bits are copied,
+    // its old place is released.
     let moved = unsafe { ptr::read(schema) };
     // SAFETY: as above.
     unsafe { (*schema).release = None };

@@ -65,7 +65,8 @@ impl DeviceArray {
 
 /// Runs a function of the table: 0, or -1 with the error set.
 fn answer(run: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
-    // SAFETY: functions of the table are called with the interpreter's lock, as the standard has it.
+    // SAFETY: functions of the table are called with the interpreter's lock, as the standard has
+    // it.
     let py = unsafe { Python::assume_attached() };
     match run(py) {
         Ok(()) => 0,
@@ -122,7 +123,8 @@ unsafe extern "C" fn allocate(
     set_error: SetError,
 ) -> c_int {
     // SAFETY: passed on to the caller.
-    match unsafe { allocated(prototype) } {
+    let structure = unsafe { allocated(prototype) };
+    match structure {
         Ok(structure) => {
             // SAFETY: to be written, as the caller vouches.
             unsafe { out.write(structure.as_ptr()) };
@@ -239,7 +241,8 @@ pub(crate) fn take(object: &Bound<'_, PyAny>, table: Table) -> PyResult<DeviceAr
     let device = owned.tensor().map_err(to_py)?.abi().device;
     let server = server_of(device).ok_or_else(|| unserved(device))?;
     let others = producer(py, &*server, device, table)?;
-    // SAFETY: what the structure says holds; our stream waits for its producer's before the memory is used.
+    // SAFETY: what the structure says holds; our stream waits for its producer's before the memory
+    // is used.
     let array = unsafe { server.import_dlpack(owned, others) };
     Ok(DeviceArray::of(array.map_err(to_py)?))
 }

@@ -17,7 +17,8 @@ impl DeviceArray {
     fn consumer(&self, stream: Option<i64>) -> PyResult<Consumer> {
         if self.array.is_host() {
             return match stream {
-                // -1 is said by who does not ask where the memory is. Nobody can wait here but the host.
+                // -1 is said by who does not ask where the memory is. Nobody can wait here but the
+                // host.
                 None | Some(-1) => Ok(Consumer::Host),
                 Some(_) => Err(PyBufferError::new_err("memory of the CPU has no stream")),
             };
@@ -27,7 +28,8 @@ impl DeviceArray {
             Some(-1) => Ok(Consumer::Unordered),
             Some(number) => {
                 let number = u64::try_from(number).unwrap_or_default();
-                // SAFETY: the standard has it that the consumer names a stream of its own, which is there.
+                // SAFETY: the standard has it that the consumer names a stream of its own, which is
+                // there.
                 let stream = unsafe { ForeignStream::named(number) };
                 let stream =
                     stream.ok_or_else(|| PyValueError::new_err("stream 0 is ambiguous, 1 and 2 are not"))?;

@@ -11,11 +11,12 @@ import ctypes
 import gc
 import sys
 import threading
-import traceback
 from ctypes import POINTER, PYFUNCTYPE, Structure, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, py_object
 from pathlib import Path
 
 import numpy as np
+
+from asked import ask, refused
 
 api = ctypes.pythonapi
 api.PyCapsule_New.restype, api.PyCapsule_New.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
@@ -124,16 +125,6 @@ def table_of(producer, **lies):
     for field, value in lies.items():
         setattr(table, field, value)
     return table
-
-
-def refused(kinds, call):
-    try:
-        call()
-    except kinds as error:
-        words = str(error)
-        traceback.clear_frames(error.__traceback__)
-        return words
-    raise AssertionError(f"nothing was raised, where {kinds} was due")
 
 
 def once(producer, what):
@@ -346,19 +337,9 @@ def main():
     import devarray_example as module
 
     module.use_backend("mock")
-    attacks, failed = Attacks(module), 0
-    before = module.live()
-    names = [name for name, thing in vars(Attacks).items() if callable(thing) and name not in ("__init__", "arrow")]
-    for name in names:
-        try:
-            getattr(attacks, name)()
-            gc.collect()
-            assert module.live() == before, f"alive: {module.live()}, not {before}"
-        except Exception:
-            failed += 1
-            print(f"FAILED {name}\n{traceback.format_exc()}")
+    made, failed = ask(module, Attacks(module), helpers=["arrow"])
     findings = module.findings()
-    print(f"attacks: {len(names)} made, {failed} succeeded, {len(findings)} findings", *findings, sep="\n")
+    print(f"attacks: {made} made, {failed} succeeded, {len(findings)} findings", *findings, sep="\n")
     return 1 if failed or findings else 0
 
 

@@ -9,11 +9,12 @@ On `mock` the other side is NumPy, on `cuda` CuPy. One line a fact; exit status 
 import argparse
 import gc
 import sys
-import traceback
 import warnings
 from pathlib import Path
 
 import numpy as np
+
+from asked import ask, refused
 
 
 class Only:
@@ -319,15 +320,6 @@ class Facts:
         assert not hasattr(self.ours(), absent)
 
 
-def refused(kinds, call):
-    """The words of an exception that must come."""
-    try:
-        call()
-    except kinds as error:
-        return str(error)
-    raise AssertionError(f"nothing was raised, where {kinds} was due")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--module", required=True, type=Path)
@@ -337,21 +329,11 @@ def main():
     import devarray_example as module
 
     module.use_backend(options.backend)
-    facts, failed = Facts(module, options.backend), 0
-    before = module.live()
-    names = [name for name, thing in vars(Facts).items() if callable(thing) and name not in ("__init__", "ours", "values", "interface")]
-    for name in names:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                getattr(facts, name)()
-            gc.collect()
-            assert module.live() == before, f"alive: {module.live()}, not {before}"
-        except Exception:
-            failed += 1
-            print(f"FAILED {name}\n{traceback.format_exc()}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asked, failed = ask(module, Facts(module, options.backend), helpers=["ours", "values", "interface"])
     findings = module.findings()
-    print(f"facts on {options.backend}: {len(names)} asked, {failed} do not hold, {len(findings)} findings", *findings, sep="\n")
+    print(f"facts on {options.backend}: {asked} asked, {failed} do not hold, {len(findings)} findings", *findings, sep="\n")
     return 1 if failed or findings else 0
 
 

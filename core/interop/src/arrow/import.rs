@@ -152,8 +152,10 @@ impl<D: Door> Tensor<D> {
         if !event.is_null() {
             // SAFETY: it leads to an event of the device, as `from_raw` was promised.
             let handle = unsafe { *event.cast::<*mut std::ffi::c_void>() };
-            // SAFETY: the event is there until the array is released.
-            stream.foreign_work().enqueue(|raw| unsafe { D::wait_for_event(raw, handle) })?;
+            stream.foreign_work().enqueue(|raw| {
+                // SAFETY: the event is there until the array is released.
+                unsafe { D::wait_for_event(raw, handle) }
+            })?;
         }
         // SAFETY: passed on to the caller.
         unsafe { incoming.adopt(stream, array) }

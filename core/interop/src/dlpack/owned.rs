@@ -147,8 +147,8 @@ impl<M: Managed> Owned<M> {
     }
 
     pub(super) fn structure(&self) -> Result<&M> {
-        // SAFETY: it is there, and of this kind as far as the version says so; the version stands first in
-        // all.
+        // SAFETY: it is there, and of this kind as far as the version says so; the version stands
+        // first in all.
         let structure = unsafe { self.0.as_ref() };
         let Version { major, minor } = structure.version();
         if major != MAJOR {
@@ -173,8 +173,8 @@ impl<M: Managed> Owned<M> {
         let [shape, strides] = [tensor.shape, tensor.strides].map(|numbers| match NonNull::new(numbers) {
             Some(_) if rank == 0 => Some(&[][..]),
             Some(numbers) => {
-                // SAFETY: it leads to as many numbers as there are axes, which are at most 64, and stays with
-                // the structure.
+                // SAFETY: it leads to as many numbers as there are axes, which are at most 64, and
+                // stays with the structure.
                 Some(unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast_const(), rank) })
             }
             None if rank == 0 => Some(&[][..]),
@@ -222,8 +222,8 @@ impl<'a> Described<'a> {
 
 impl<M: Managed> Drop for Owned<M> {
     fn drop(&mut self) {
-        // SAFETY: version, context and deleter lie at the same place in all versions, and the structure is
-        // there.
+        // SAFETY: version, context and deleter lie at the same place in all versions, and the
+        // structure is there.
         let deleter = unsafe { self.0.as_ref() }.deleter();
         if let Some(deleter) = deleter {
             // SAFETY: the structure is ours to give back, which happens here alone.

@@ -1,5 +1,5 @@
-//! `erf` and `erfc`: a polynomial near 0; elsewhere `erfc x = e^(-x²) g(t) / (1 + 2 x)` with `t =
-//! (x - 3) / (x + 3)`.
+//! `erf` and `erfc`: a polynomial near 0; elsewhere `erfc x = e^(-x²) g(t) / (1 + 2 x)` with
+//! `t = (x - 3) / (x + 3)`.
 
 use super::exponential::{exp_pair_of_small, reduce};
 use super::pair::{Pair, clamp, fast_two_sum, quotient, reciprocal, scale, two_product, two_sum, with_sign};

@@ -45,12 +45,14 @@ macro_rules! evaluate {
 }
 
 evaluate! {
-    /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the bits of a NaN.
+    /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the
+    /// bits of a NaN.
     evaluate_f32 each_f32 each_f32_fma each_f32_plain f32 of_f32
 }
 
 evaluate! {
-    /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the bits of a NaN.
+    /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the
+    /// bits of a NaN.
     evaluate_f64 each_f64 each_f64_fma each_f64_plain f64 of_f64
 }
 

@@ -22,8 +22,8 @@ pub(super) const SINH: [f64; 5] = [
     2.510_916_288_790_864_5e-8,
 ];
 
-/// `2^(k - 2) + 2^(-k - 2)`, `2^(k - 2) - 2^(-k - 2)`, both as pairs, and `r` with `x = k ln 2 +
-/// r`.
+/// `2^(k - 2) + 2^(-k - 2)`, `2^(k - 2) - 2^(-k - 2)`, both as pairs, and `r` with
+/// `x = k ln 2 + r`.
 #[inline(always)]
 fn powers<A: Arithmetic>(x: A::F64) -> (Pair<A>, Pair<A>, Pair<A>) {
     let (k, r) = reduce::<A>(clamp::<A>(x.magnitude(), 0.0, 710.6));

@@ -81,7 +81,7 @@ pub(super) fn reduce_f64<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let r = f * FRAC_PI_2;
     let error = f.fma_by(FRAC_PI_2, -r) + f.fma_by(FRAC_PI_2_LOW, (f_lo + error) * FRAC_PI_2);
     let (r, r_lo) = fast_two_sum::<A>(r, error);
-    // Of a negative x everything is negative.
+    // If x is negative, everything is.
     let sign = with_sign::<A>(x.constant(1.0), x);
     let sign = (-sign).when(negative, sign);
     let negative_x = x.below(0.0);

@@ -1,8 +1,8 @@
 //! Functions of one `f32`: computed in `f64`, rounded once, and correctly rounded for every input.
 //!
-//! What `f64` leaves undecided is very rarely the wrong side of a middle between two `f32`: such
-//! inputs are found by trying all 2^32, and listed with their results; or coefficients are moved by
-//! a few of their last bits, where that leaves none. `core/prove` shows it.
+//! Very rarely, the error of `f64` leaves a value on the wrong side of a middle between two `f32`.
+//! Such inputs are found by trying all 2^32, and listed with their results; or coefficients are
+//! moved by a few of their last bits, where that leaves no such input. `core/prove` shows it.
 
 mod division;
 mod error_function;

@@ -204,8 +204,8 @@ fn functions_stay_short() {
                 program.instructions().iter().filter(|i| !matches!(i, Instruction::Constant(_))).count();
             println!("{} {element_type:?}: {count} of f64, {all} in all", function.name());
             assert!(all < 240, "{}: {all} instructions", function.name());
-            // A device computes about 28 of f64 while it moves an element of f32, and the functions used most
-            // stay below.
+            // A device computes about 28 of f64 while it moves an element of f32, and the functions
+            // used most stay below.
             let limit = match (function, element_type) {
                 (
                     Elementary::Exp | Elementary::Log | Elementary::Sin | Elementary::Cos | Elementary::Tanh,

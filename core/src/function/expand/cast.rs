@@ -102,7 +102,7 @@ impl Emitter {
         match (to, from.len_bytes()) {
             (ElementType::F64, _) => self.unary(to_f64, a),
             (ElementType::F32, _) => self.unary(to_f32, a),
-            // Exact in f32; or, what is not overflows an f16 by far.
+            // Exact in f32; or so large that it overflows an f16 by far.
             (ElementType::F16, _) | (_, 1 | 2) => {
                 let wide = self.unary(to_f32, a);
                 self.rounded(to, wide)
@@ -115,8 +115,8 @@ impl Emitter {
         }
     }
 
-    /// A 64-bit integer that `f64` holds exactly: of large ones the low 12 bits become one that
-    /// says whether one of them was set. That is on the same side of every tie of narrower
+    /// A 64-bit integer, made exact for `f64`: the low 12 bits of large ones become one bit, which
+    /// says whether any of them was set. The result is on the same side of every tie of narrower
     /// types.
     fn jammed(&mut self, from: ElementType, a: Register) -> Register {
         let [zero, low, sticky, limit] = [0, 0xfff, 0x800, 1 << 53].map(|value| self.integer(a, value));

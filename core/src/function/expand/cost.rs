@@ -11,8 +11,8 @@ pub const MAX_INSTRUCTIONS: usize = 1 << 16;
 /// Most instructions that an operation adds to a program, whatever else is in it. `of`: the type of
 /// its operands, or of the result if there are none.
 ///
-/// That is what it adds where its operands are elements of which nothing is known. Constants among
-/// them, and instructions that are there already, can only make it less.
+/// That is what it adds if nothing is known of its operands. Constants among them, and instructions
+/// that are there already, can only make it less.
 pub(in crate::function) fn instructions(operation: Operation, of: ElementType, result: ElementType) -> usize {
     /// One more than the number; 0 if it was not counted yet.
     static COUNTED: [[AtomicU32; ElementType::ALL.len()]; ROWS] =

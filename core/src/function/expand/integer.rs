@@ -35,7 +35,8 @@ impl Emitter {
                 return self.select(above, one, rest);
             }
             Op::Square => self.binary(Binary::Multiply, a, a),
-            // The bits of two's complement in the type's own width; the builder let nothing else through.
+            // The bits of two's complement in the type's own width; the builder let nothing else
+            // through.
             _ => {
                 let bits = match of {
                     ElementType::I8 => self.narrowed(ElementType::U8, a),

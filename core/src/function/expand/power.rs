@@ -7,7 +7,8 @@ use crate::function::{
 };
 
 impl Emitter {
-    /// The power, which wraps; of a negative exponent 0, but of the bases 1 and −1 what is exact.
+    /// The power, which wraps. A negative exponent gives 0; with the bases 1 and −1, the exact
+    /// value.
     pub(super) fn integer_power(&mut self, of: ElementType, base: Register, exponent: Register) -> Register {
         let [zero, one] = [0, 1].map(|value| self.integer(base, value));
         let width = of.len_bytes() * 8;

@@ -30,7 +30,7 @@ struct Written {
     function: Function,
 }
 
-/// The function of what was built.
+/// The function that was built.
 pub(super) fn function(builder: &FunctionBuilder, result: Value) -> Result<Function, FunctionError> {
     let (inputs, scalars, nodes) = builder.parts();
     let known = RECENT.try_with(|recent| {

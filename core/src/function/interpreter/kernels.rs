@@ -176,7 +176,8 @@ pub(in crate::function) fn binary(
             on!(u64, |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64);
         }
         Binary::MultiplyHigh => on!(u32, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
-        // The expansion keeps zeros out of what is selected; what is not may be anything, but must not trap.
+        // The expansion keeps zeros out of the divisors of selected results; the other results may
+        // be anything, but must not trap.
         Binary::DivideSigned => signed!(|a, b| a.wrapping_div(if b == 0 { 1 } else { b })),
         Binary::DivideUnsigned => bits!(|a, b| a / b.max(1)),
         Binary::RemainderSigned => signed!(|a, b| a.wrapping_rem(if b == 0 { 1 } else { b })),

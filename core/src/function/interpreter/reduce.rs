@@ -19,25 +19,24 @@ use crate::{
 /// What a reduction, or a running form, does with its elements.
 #[derive(Clone, Copy)]
 pub struct Reducing<'a> {
-    /// What is computed for each element: what is combined.
+    /// The program of each element, whose outcome is combined.
     pub program: &'a Program,
     /// The scalars of the program.
     pub scalars: &'a [u64],
     /// How elements are combined.
     pub combine: Combine,
-    /// What is computed of what they combine to: of one input, of the type that
+    /// The function of the combined elements. It has one input, of the type that
     /// [`Combine::result_type`] says.
     pub finish: &'a Program,
-    /// The scalars of the latter.
+    /// The scalars of `finish`.
     pub finish_scalars: &'a [u64],
 }
 
-/// Combines elements of the inputs, for a range of rows: of the elements of a total, or of the rows
-/// of a running form, counted in row-major order.
+/// Combines elements of the inputs for a range of rows: the elements of a total, or the rows of a
+/// running form, counted in row-major order.
 ///
-/// The shape of the inputs is `shape`. A total has the first axes of it, and those behind are
-/// combined; a running form has all of them, and goes along the last. Nothing is done for an empty
-/// range.
+/// The inputs have the shape `shape`. A total has its first axes, and the axes behind are combined;
+/// a running form has all axes, and goes along the last. Nothing is done for an empty range.
 ///
 /// # Panics
 ///
@@ -70,7 +69,7 @@ pub unsafe fn interpret_reduction(
     unsafe { finish(work, &values, result, rows.start * each..rows.end * each) }
 }
 
-/// Computes the last function of what came out.
+/// Computes the finish of the combined values.
 ///
 /// # Safety
 ///
@@ -78,7 +77,7 @@ pub unsafe fn interpret_reduction(
 unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>, range: Range<usize>) {
     let item_bytes = work.finish.inputs()[0].len_bytes();
     let layout = Layout::contiguous(result.layout.shape(), Order::C).expect("as large as the result");
-    // Position 0 of the whole, of which a range is there.
+    // Position 0 of the whole result; only the range is there.
     let start = values.as_ptr().wrapping_sub(range.start * item_bytes);
     let input = InputElements { start, layout: &layout };
     // SAFETY: only the range of the values is read, which is there
@@ -158,7 +157,8 @@ impl Rows<'_> {
                 let to = elements.as_mut_ptr().cast::<u8>().wrapping_sub(at * size_of::<T>());
                 let result = ResultElements { start: to, layout: &layout };
                 let range = at..at + len;
-                // SAFETY: as the caller promises of the inputs; as many elements are there as the range has
+                // SAFETY: as the caller promises of the inputs; as many elements are there as the
+                // range has
                 unsafe { interpret_range(self.work.program, self.inputs, self.work.scalars, result, range) };
                 for part in elements[..len].chunks(piece) {
                     combined.add(part, &mut out);
@@ -176,7 +176,7 @@ impl Rows<'_> {
 
 /// What the elements of a row so far combine to.
 trait Row<T> {
-    /// The next elements: a segment, or what is left of the row.
+    /// The next elements: a segment, or the rest of the row.
     fn add(&mut self, elements: &[T], out: &mut Vec<u8>);
 
     /// The end of the row, which had an element at least; the next begins.

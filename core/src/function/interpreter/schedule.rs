@@ -43,7 +43,8 @@ impl<'a> Schedule<'a> {
                 places.push(places[roots[at]]);
                 continue;
             }
-            // What is the same in every block keeps its slot for good, which is filled before the first.
+            // What is the same in every block keeps its slot for good, which is filled before the
+            // first.
             let place = if is_fixed(instruction) { None } else { free.pop() };
             places.push(place.unwrap_or_else(|| {
                 slots += 1;

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::function::ElementType;
 
-/// Builds a [`Program`]. An instruction that is there already is not made again, and what has only
-/// constants to read is a constant.
+/// Builds a [`Program`]. An instruction that is there already is not made again, and one that reads
+/// only constants becomes a constant.
 ///
 /// Every method panics on registers of wrong types: that is a mistake of the expansion, never of a
 /// user.
@@ -215,7 +215,6 @@ impl ProgramBuilder {
     }
 }
 
-/// An instruction with its operands elsewhere.
 /// An instruction that reads registers at other places.
 pub(super) fn moved(instruction: Instruction, places: &[Register]) -> Instruction {
     let at = |register: Register| places[register.index()];

@@ -1,5 +1,5 @@
-//! Instructions that need not be computed for every element: what has only constants to read, and
-//! what changes nothing.
+//! Instructions that need not be computed for every element: those that read only constants, and
+//! those that change nothing.
 
 use super::{Binary, Constant, Instruction, ProgramBuilder, Register, RegisterType, Unary};
 use crate::function::{
@@ -49,8 +49,8 @@ fn integer(builder: &ProgramBuilder, register: Register) -> Option<(u64, u64)> {
     }
 }
 
-/// Operations that take back the one before. No bits of a NaN are promised, so those of another do
-/// as well.
+/// Operations that undo the one before. The bits of a NaN are not specified, so those of another
+/// NaN do as well.
 fn undone(builder: &ProgramBuilder, op: Unary, a: Register) -> Simplified {
     let before = |register| match builder.instruction(register) {
         Instruction::Unary(op, a) => Some((op, a)),

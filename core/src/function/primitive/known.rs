@@ -6,9 +6,9 @@ use super::{Instruction, Program, ProgramBuilder, Register, RegisterType, builde
 use crate::function::ElementType;
 
 impl Program {
-    /// The same, where what `known` computes of the first inputs and scalars is not computed again:
-    /// it is another input, behind all others. None if it is no part of this program, or not of
-    /// a float type.
+    /// The same program, where the result of `known`, computed from the first inputs and scalars,
+    /// is another input behind all others, and not computed again. None if this program does not
+    /// compute it, or it is not of a float type.
     ///
     /// ```
     /// use devarray::function::{ElementType::F32, Function};

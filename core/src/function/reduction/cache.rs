@@ -11,11 +11,11 @@ use super::{
 };
 use crate::function::{ElementType, Function, FunctionError};
 
-/// Functions of which something is kept, and forms of each: divisors make any number of these.
+/// Most functions that are kept, and most forms of each: every divisor makes another form.
 const MAX_FUNCTIONS: usize = 1024;
 const MAX_FORMS: usize = 64;
 
-/// What decides what a function is lowered to.
+/// What decides, with the function, what it is lowered to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Reduction {
@@ -36,7 +36,7 @@ impl Function {
     /// What a reduction of the function combines. Lowered once; kept for the next call with any
     /// equal function.
     pub(crate) fn lowered_reduction(&self, reduction: &Reduction) -> Result<Arc<Lowered>, FunctionError> {
-        // All that is not named has to do with axes alone, which a function is lowered without.
+        // The rest concerns axes alone, which do not change what a function is lowered to.
         let &Reduction { operation, element_type, ddof, initial, axes: _, keep_axes: _ } = reduction;
         let form = Form::Reduction { operation, element_type, ddof, initial };
         self.lowered(form, || lower_reduction(self, None, reduction))

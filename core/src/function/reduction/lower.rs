@@ -6,22 +6,22 @@ use crate::function::{
     UnaryOperation, Value,
 };
 
-/// What is computed of each element, combined, and computed of the outcome.
+/// A function of each element, how its values are combined, and a function of the outcome.
 #[derive(Debug)]
 pub(crate) struct Lowered {
     pub(crate) element: Function,
     pub(crate) combine: Combine,
-    /// The bits of what no elements combine to; none if that is an error.
+    /// The bits of the outcome of no elements; none if that is an error.
     pub(crate) of_nothing: Option<u64>,
-    /// Of one input; of one scalar if the count is needed, or a value that is combined with the
-    /// result.
+    /// The function of the outcome. Its one scalar, if it has one, is the count, or a value that is
+    /// combined with the result.
     pub(crate) finish: Function,
-    /// The bits of that value.
+    /// The bits of the latter.
     pub(crate) initial: Option<u64>,
     /// What is taken from the count before it is a scalar of the finish.
     pub(crate) ddof: u64,
-    /// What must be known first: the mean, for a variance. It is another input of the element, the
-    /// last.
+    /// What must be known first: the mean, for a variance. The function of the element reads it as
+    /// its last input.
     pub(crate) spread: Option<Spread>,
 }
 
@@ -43,7 +43,7 @@ impl Lowered {
 }
 
 impl Lowered {
-    /// The value of the reduction combined with the result before that is rounded to its type.
+    /// Combines the reduction's initial value with the result, before that is rounded to its type.
     fn with_initial(self, reduction: &Reduction) -> Result<Self, FunctionError> {
         let Some((given, bits)) = reduction.initial else { return Ok(self) };
         let operation = match (reduction.operation, self.combine) {
@@ -81,7 +81,7 @@ impl Spread {
     }
 }
 
-/// A count in the type of each scalar, of which there is one or none.
+/// A count in the type of each scalar: there is one or none.
 fn scalars_of(finish: &Function, count: u64) -> Vec<u64> {
     let bits = |element_type: &ElementType| match element_type {
         ElementType::F32 => u64::from((count as f32).to_bits()),
@@ -105,8 +105,8 @@ fn total_type(element_type: ElementType) -> ElementType {
     if element_type.is_float() { element_type } else { sum_type(element_type) }
 }
 
-/// What of a reduction a backend combines. `mask`: of the same inputs; elements of which it is not
-/// true do not take part.
+/// The part of a reduction that a backend does. `mask`: a function of the same inputs; elements for
+/// which it is not true do not take part.
 pub(crate) fn lower_reduction(
     function: &Function,
     mask: Option<&Function>,
@@ -144,8 +144,8 @@ pub(crate) fn lower_reduction(
             }
         };
         let element = builder.finish(value)?;
-        // `any` and `all` are extremes that have a value then; the least and the greatest of bool have
-        // none.
+        // `any` and `all` are extremes that have a value then; the least and the greatest of bool
+        // have none.
         let of_nothing = if is_extreme { None } else { combine.identity(element_type) };
         let lowered = Lowered { element, combine, of_nothing, finish, initial: None, ddof: 0, spread: None };
         lowered.with_initial(reduction)
@@ -219,7 +219,7 @@ pub(super) fn lower_scan(function: &Function, scan: Scan) -> Result<Lowered, Fun
     Ok(Lowered { element, combine, of_nothing: None, finish, initial: None, ddof: 0, spread: None })
 }
 
-/// The bits of what changes nothing that it is combined with.
+/// The bits of the neutral element.
 fn neutral(combine: Combine, of: ElementType) -> Option<u64> {
     let width = of.len_bytes() * 8;
     let greatest = |negative: bool| match of {

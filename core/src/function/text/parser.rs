@@ -1,5 +1,5 @@
-//! Tokens in a tree, which is a list: operands come before what takes them. So nothing that walks
-//! it recurses.
+//! Tokens as a tree that is kept in a list: operands come before what takes them. So nothing that
+//! walks it recurses.
 
 use std::ops::Range;
 

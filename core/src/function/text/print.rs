@@ -34,8 +34,8 @@ impl Function {
             // A literal can need a cast.
             let own = 1 + usize::from(matches!(node.operation, Operation::Constant(_)));
             let size = operands().fold(own, |sum, (size, _)| sum.saturating_add(size));
-            // Parentheses and the call itself are a level each; a chain of operators is as deep as its
-            // operands.
+            // Parentheses and the call itself are a level each; a chain of operators is as deep as
+            // its operands.
             let chained = self.chained(node.operation).map(|left| sizes[left.index()].1);
             let deepest = match node.operation {
                 Operation::Binary(_, _, right) if chained.is_some() => sizes[right.index()].1,
@@ -112,8 +112,8 @@ fn write(
     if binding < weakest { f.write_str(")") } else { Ok(()) }
 }
 
-/// Writes an operator with what is left of it, which can be a long chain: from its first operand
-/// on, not by recursion.
+/// Writes an operator with its left operands, which can be a long chain: from the first operand on,
+/// not by recursion.
 fn chain(function: &Function, f: &mut fmt::Formatter<'_>, last: Value) -> fmt::Result {
     let operation = |value: Value| function.nodes()[value.index()].operation;
     let links: Vec<Value> =

@@ -11,7 +11,7 @@ use crate::{
     hazards::{Footprint, RecordedEvent, access_log::Access},
 };
 
-/// Lanes and the last of their operations that is in the way.
+/// Lanes, each with the last of its operations that is in the way.
 pub(crate) type Pending = Vec<(usize, u64)>;
 
 impl<D: Device> HazardTracker<D> {

@@ -84,7 +84,7 @@ mod tests {
             assert_eq!(sizes.iter().max(), Some(&SLOT_BYTES));
             let steps = |pair: &[usize]| pair[0].abs_diff(pair[1]) <= 2 * STEP_BYTES;
             assert!(sizes.windows(2).all(steps), "{sizes:?}");
-            // Both ramps together are not many more pieces than what they replace.
+            // Both ramps together are not many more pieces than those that they replace.
             assert!(sizes.len() <= len.div_ceil(SLOT_BYTES) + 20, "{}", sizes.len());
         }
     }

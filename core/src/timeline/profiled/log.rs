@@ -25,7 +25,7 @@ const ROUNDS: usize = 8;
 /// Operations of a stream that are unfinished before it is looked which of them are not.
 const MOST_PENDING: usize = 1024;
 
-/// After so long, times are counted from a newer event: a 32-bit float, which CUDA tells them in,
+/// After this time, times are counted from a newer event: a 32-bit float, which CUDA tells them in,
 /// is then still good to a tenth of a microsecond.
 const REACH: Duration = Duration::from_secs(1);
 

@@ -17,12 +17,11 @@ use crate::function::{
 pub(super) enum Addresses {
     /// Along one axis addresses go on from lane to lane, and from step to step.
     Even { of_lane: Vec<Reg>, strides: Vec<Option<Strides>> },
-    /// Of the row; each element's is computed.
+    /// Addresses of the row. The address of each element is computed from them.
     Uneven(Vec<Reg>),
 }
 
-/// Of an operand: from one of a thread's lanes to the next, and from one element of a lane to the
-/// next.
+/// Distances for an operand: from lane to lane of a thread, and from element to element of a lane.
 #[derive(Clone, Copy)]
 pub(super) struct Strides {
     lane: Reg,
@@ -67,7 +66,7 @@ fn copied(text: &mut Text, from: &[Reg]) -> Vec<Reg> {
     from.iter().map(|from| text.set64("mov.b64", format_args!("{from}"))).collect()
 }
 
-/// Each address, a stride further.
+/// Each address, moved by a stride.
 fn further(
     text: &mut Text,
     addresses: &[Reg],
@@ -81,7 +80,7 @@ fn further(
     addresses.iter().zip(strides).map(moved).collect()
 }
 
-/// Adds the elements of some lanes of a thread.
+/// Adds the elements of some of a thread's lanes.
 pub(super) fn add(
     text: &mut Text,
     site: &Site<'_>,
@@ -127,7 +126,7 @@ struct Adding<'a> {
 }
 
 impl Adding<'_> {
-    /// Adds some elements of each lane, all of which are there unless it is `guarded`.
+    /// Adds some elements of each lane. `guarded`: some of them may be missing.
     fn steps(&self, text: &mut Text, steps: usize, guarded: bool) {
         let Self { site, from, place, division, sums, local, .. } = *self;
         let near = division.near();
@@ -159,7 +158,7 @@ impl Adding<'_> {
         for (nth, at, there, elements) in &loaded {
             for (column, &sum) in sums[*nth].iter().enumerate() {
                 let part = site.part(text, self.body, elements, column, Some(*at));
-                // With what is neutral each is what it is.
+                // A value combined with the neutral element stays as it is.
                 let both = if division.single { part } else { site.added(text, sum, part) };
                 text.guard(*there);
                 assign(text, sum, both);

@@ -1,4 +1,4 @@
-//! How threads are dealt to columns.
+//! How columns are distributed over threads.
 
 use std::ops::RangeInclusive;
 
@@ -13,22 +13,21 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// Most columns of a thread, and bytes of what they are added to, of which there are few where any
-/// order is right.
+/// Most columns of a thread, and most bytes of their totals where any order is right.
 const WIDEST: u64 = 8;
 const COLUMN_BYTES: u64 = 16;
 
-/// Most registers in which a thread of columns has elements and what they are added to, and most
-/// elements at once.
+/// Most registers of a thread of columns for elements and their totals, and most elements that it
+/// loads at once.
 const COLUMN_REGISTERS: u64 = 52;
 const MOST_LOADS: u64 = 16;
 
 /// Bytes that threads side by side cover: a line of the cache.
 const LINE_BYTES: u64 = 128;
 
-/// Blocks share lanes until a large device holds all of them at once and is full, or there are so
-/// many that it does not matter how full it is with the last; or until a segment has so many
-/// shares, or a thread so few elements of a column.
+/// Blocks share lanes until a large device is full and holds all blocks at once, or until there are
+/// enough blocks that a partly filled last round does not matter. They stop earlier at the most
+/// shares of a segment, and at the fewest elements of a column for a thread.
 const AT_ONCE: RangeInclusive<u64> = 400..=528;
 const MANY_BLOCKS: u64 = 2_048;
 const MOST_SHARES: u64 = 32;
@@ -50,8 +49,8 @@ pub(in crate::function::reduce) fn has_columns(space: &Space) -> bool {
     (1..space.operands()).map(votes).sum::<i64>() > 0
 }
 
-/// How columns are dealt, if inputs are nearer along an axis that is kept, and that keeps most
-/// threads at work.
+/// How columns are distributed, if inputs are nearer along a kept axis and most threads then have
+/// work.
 fn division(space: &Space, program: &Program, combining: Combining) -> Option<Division> {
     if !has_columns(space) {
         return None;
@@ -76,7 +75,7 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     let of_lane = row_len.min(Combine::SEGMENT as u64).div_ceil(LANES).next_power_of_two();
     let segments = row_len.div_ceil(Combine::SEGMENT as u64);
     let threads = space.rows() / vector;
-    // Few lanes stay in a thread.
+    // A thread keeps few lanes.
     let single = row_len <= LANES;
     let line = (LINE_BYTES / (vector * size)).clamp(1, WARP);
     // Lanes of one element are not worth an exchange, if whole warps side by side are enough.
@@ -139,7 +138,7 @@ pub(in crate::function::reduce) fn split(op: &ReduceOp<'_, CudaBuffer>, space: &
     division(space, op.program(), combining).map_or(1, |division| division.split as u64)
 }
 
-/// Takes the axis of columns apart, if that is how they are dealt.
+/// Takes the axis of columns out, if elements are distributed by columns.
 pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Option<Chosen> {
     let combining = Combining::new(op.combine(), op.program().result_type(), false);
     let division = division(space, op.program(), combining)?;

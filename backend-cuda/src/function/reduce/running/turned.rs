@@ -2,8 +2,8 @@
 //! together, and each computes elements that lie side by side.
 //!
 //! So most of the tree is in a thread, without exchange. Elements stay in shared memory while the
-//! tile waits for those before it, and a thread asks for its own again; registers are free
-//! meanwhile.
+//! tile waits for those before it, and each thread loads its own again afterwards: registers are
+//! free meanwhile.
 
 use devarray::backend::ReduceForm;
 
@@ -21,7 +21,7 @@ use crate::function::{
     text::{BLOCK, Bank, Reg, Text},
 };
 
-/// Times that a thread has four elements, and bytes of all of a block's.
+/// Pieces of four elements that a thread has, and bytes of all elements of a block.
 pub(super) const PIECES: usize = 8;
 const BUFFER_BYTES: usize = BLOCK as usize * PIECES * SIDE * 4;
 
@@ -46,12 +46,12 @@ pub(super) const fn shared() -> Shared {
     SHARED
 }
 
-/// The elements of a tile. Four that lie side by side are at a place whose number is turned by that
-/// of the thread that computes them, so that neighbours are in different banks both ways.
+/// The elements of a tile, in fours that lie side by side. The number of the thread that computes
+/// four of them permutes their place, so that neighbours are in different banks both ways.
 struct Buffer {
-    /// Of the first four that the thread loads.
+    /// Address of the first four elements that the thread loads.
     loaded: Reg,
-    /// Of the first that it computes, and how these are turned.
+    /// Address of the first element that it computes, and the permutation of its fours.
     own: Reg,
     turn: Reg,
 }
@@ -115,7 +115,7 @@ pub(super) fn write(
     let combining = site.combining;
     let bank = combining.bank();
     let buffer = Buffer::new(text, site, place.thread);
-    // Of a whole tile nothing is asked of each element, and all is on its way at once.
+    // In a whole tile no element is checked, and all loads are under way at once.
     let of_tile = BLOCK as usize * PIECES * SIDE;
     let partial = text.test("setp.lt.u32", format_args!("{}, {of_tile}", place.len));
     let (part, loaded) = (text.label(), text.label());
@@ -164,7 +164,7 @@ pub(super) fn write(
             *result = combining.combined(text, *result, element);
         }
     }
-    // Nobody else reads what the thread computes from.
+    // Only this thread reads the elements that it computes from.
     for (nth, four) in results.chunks(SIDE).enumerate() {
         let place = buffer.of_own(text, nth);
         put(text, &place, four);
@@ -190,8 +190,7 @@ pub(super) fn write(
     text.place(&end);
 }
 
-/// What precedes each element of the block that is number `at` of the level above these: what
-/// precedes the block is known.
+/// What precedes each element of block `at` of the level above them, given what precedes the block.
 fn downwards(
     text: &mut Text,
     site: &Site<'_>,

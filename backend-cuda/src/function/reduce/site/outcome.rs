@@ -54,12 +54,12 @@ impl Site<'_> {
         text.line(format_args!("st.global.{} [{address}], {value}", value.bank.type_name()));
     }
 
-    /// What the finish makes of a total.
+    /// The finish applied to a total.
     pub(in crate::function::reduce) fn finished(&self, text: &mut Text, finish: &Program, value: Reg) -> Reg {
         self.finished_at(text, (finish, self.words.finish_scalars), value)
     }
 
-    /// The same, of a finish whose scalars begin at a word.
+    /// The same, for a finish whose scalars begin at a word.
     pub(in crate::function::reduce) fn finished_at(
         &self,
         text: &mut Text,

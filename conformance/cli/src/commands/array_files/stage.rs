@@ -18,7 +18,7 @@ impl Stage {
         Self { name, took: Duration::ZERO, len_bytes: 0 }
     }
 
-    /// Does a piece of it, which moves so many bytes.
+    /// Does a piece of it, which moves `len_bytes`.
     pub(in crate::commands) fn time<R>(&mut self, len_bytes: usize, piece: impl FnOnce() -> R) -> R {
         let begun = Instant::now();
         let result = piece();
@@ -26,7 +26,7 @@ impl Stage {
         result
     }
 
-    /// A piece of it took so long, and moved so many bytes.
+    /// Adds a piece of it that took this long, and moved `len_bytes`.
     pub(in crate::commands) fn lasted(&mut self, took: Duration, len_bytes: usize) {
         self.took += took;
         self.len_bytes += len_bytes;

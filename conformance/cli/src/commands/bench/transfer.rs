@@ -297,8 +297,8 @@ fn overlap<D: Target>(context: &Context<D>, len: usize) -> Result<Line> {
     let (mut to, from) = (array(first)?, array(third)?);
     let (src, mut dst) = (array(second)?, Array::<u8, D>::zeros(second, &[len / ROWS, ROWS])?);
     let mut buffers = Some((context.pinned::<u8>(len)?, context.pinned::<u8>(len)?));
-    // The copy is repeated until it takes about as long as a transfer does on a link a fiftieth as fast
-    // as the memory.
+    // The copy is repeated until it takes about as long as a transfer does on a link a fiftieth as
+    // fast as the memory.
     let copies = 24;
     let mut run = |at_once: bool| {
         for stream in &streams {

@@ -107,8 +107,8 @@ fn into_view<D: Compute>(
             Step::Flip(axes) => view.flip(axes)?,
             Step::Squeeze(None) => view.squeeze(),
             Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
-            // A result is written through one view of its array: no copy, no repeated element, no part of a
-            // split.
+            // A result is written through one view of its array: no copy, no repeated element, no
+            // part of a split.
             _ => return Err(Error::from(LayoutError::NeedsCopy).into()),
         };
     }

@@ -99,7 +99,7 @@ pub(crate) fn relayout(array: DeviceArray, order: &str) -> PyResult<DeviceArray>
     })
 }
 
-/// A copy of float32 to which 1 was added so many times, one launch each: returns while the device
+/// A copy of float32 to which 1 was added `times` times, one launch each: returns while the device
 /// still works.
 #[pyfunction]
 pub(crate) fn count_up(array: DeviceArray, times: usize) -> PyResult<DeviceArray> {

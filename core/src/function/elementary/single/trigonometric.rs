@@ -8,8 +8,8 @@ use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2, PI};
 
 /// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 1.572`; the error of the sine is
-/// 2^-52. Of the polynomials next to the best one, whose error is 2^-60, one that leaves no input
-/// on the wrong side.
+/// 2^-52. The best polynomial has an error of 2^-60; this one is near it, and leaves no input on
+/// the wrong side.
 const SIN_WIDE: [f64; 8] = [
     -0.166_666_666_666_666_7,
     0.008_333_333_333_333_288,

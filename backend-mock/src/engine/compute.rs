@@ -68,7 +68,8 @@ impl Elements {
     }
 
     pub(super) fn bytes(&self) -> ByteSet {
-        let stride = |&stride: &isize| stride * self.item_bytes.cast_signed();
+        // That of an axis of one position is never used, and may be anything.
+        let stride = |&stride: &isize| stride.wrapping_mul(self.item_bytes.cast_signed());
         let axes = self.layout.strides().iter().map(stride).zip(self.layout.shape().iter().copied());
         let offset = (self.layout.offset() * self.item_bytes).saturating_add_signed(self.start_bytes);
         ByteSet::strided(offset, self.item_bytes, axes)

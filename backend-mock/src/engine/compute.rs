@@ -139,6 +139,16 @@ impl Computation {
         inputs.chain([self.result.reach(Access::Write)])
     }
 
+    /// Whether an input is the result's own elements, of which a function reads each before it is
+    /// written.
+    pub(super) fn is_in_place(&self, input: usize) -> bool {
+        let place = |of: &Elements| (of.buffer, of.start_bytes, of.item_bytes);
+        self.reduction.is_none()
+            && self.inputs.get(input).is_some_and(|input| {
+                place(input) == place(&self.result) && input.layout == self.result.layout
+            })
+    }
+
     /// What it touches, the inputs before the result.
     pub(super) fn touches(&self) -> SmallVec<[Touch; 2]> {
         let touch = |of: &Elements, access| Touch {

@@ -171,19 +171,22 @@ impl Computation {
         let stand_ins: Vec<Option<Vec<u8>>> =
             self.inputs.iter().map(|input| input.stand_in(memory)).collect();
         let mut lost = self.result.stand_in(memory);
-        let mut inputs: Vec<InputElements<'_>> = Vec::with_capacity(self.inputs.len());
-        for (input, stand_in) in self.inputs.iter().zip(&stand_ins) {
-            let start = match stand_in {
-                Some(bytes) => bytes.as_ptr(),
-                None => memory.bytes_mut(input.buffer).as_ptr(),
-            };
-            let start = start.wrapping_offset(input.start_bytes);
-            inputs.push(InputElements { start, layout: &input.layout });
-        }
+        let is_lost = lost.is_some();
         let written = match &mut lost {
             Some(bytes) => bytes.as_mut_ptr(),
             None => memory.bytes_mut(self.result.buffer).as_mut_ptr(),
         };
+        let mut inputs: Vec<InputElements<'_>> = Vec::with_capacity(self.inputs.len());
+        for (input, stand_in) in self.inputs.iter().zip(&stand_ins) {
+            // Never as memory to write: the host may read it, too, where it has it in place.
+            let start = match stand_in {
+                Some(bytes) => bytes.as_ptr(),
+                None if input.buffer == self.result.buffer && !is_lost => written.cast_const(),
+                None => memory.bytes(input.buffer).as_ptr(),
+            };
+            let start = start.wrapping_offset(input.start_bytes);
+            inputs.push(InputElements { start, layout: &input.layout });
+        }
         let start = written.wrapping_offset(self.result.start_bytes);
         let result = ResultElements { start, layout: &self.result.layout };
         let Some(Reduction { combine, form, shape, row_len, finish, finish_scalars }) = &self.reduction

@@ -164,15 +164,27 @@ impl Context {
     }
 
     pub(crate) fn remember(&self, stream: &Arc<RawStream>) {
-        let mut streams = locked(&self.streams);
-        streams.retain(|stream| stream.strong_count() > 0);
-        streams.push(Arc::downgrade(stream));
+        locked(&self.streams).push(Arc::downgrade(stream));
+    }
+
+    /// A stream was closed, and what it may still run is known.
+    pub(crate) fn forget(&self, stream: &RawStream) {
+        locked(&self.streams).retain(|known| !ptr::eq(known.as_ptr(), stream));
     }
 
     /// The streams that are open.
     pub(crate) fn open_streams(&self) -> Vec<Arc<RawStream>> {
+        self.streams().0
+    }
+
+    /// The streams that are open, and whether they are all: of one that is being closed right now,
+    /// nobody knows yet what it may still run.
+    pub(crate) fn streams(&self) -> (Vec<Arc<RawStream>>, bool) {
+        let known = locked(&self.streams);
         // Upgraded first: the last owner of a stream must not be dropped under the lock.
-        locked(&self.streams).iter().filter_map(Weak::upgrade).collect()
+        let open: Vec<_> = known.iter().filter_map(Weak::upgrade).collect();
+        let are_all = open.len() == known.len();
+        (open, are_all)
     }
 
     /// Waits for the streams that are open and gives memory the pool caches back to the device.

@@ -272,6 +272,7 @@ impl Drop for RawStream {
             self.context
                 .release("destroy stream", |driver| self.context.functions().close(driver, self.raw()));
         }
+        self.context.forget(self);
         parts::free(self);
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.

@@ -22,7 +22,8 @@
 //!    before; a free, moreover, is not ordered after every use;
 //! 3. it races: an earlier access touches a common byte, one of the two writes, neither is ordered
 //!    before the other;
-//! 4. source and destination share a byte;
+//! 4. it reads what it writes: source and destination share a byte, and it is no function whose
+//!    result goes where an input is;
 //! 5. a download reads bytes that were never given a value. Copies carry that flag along.
 //!
 //! Nothing here knows which operations have run, and the engine that runs them knows nothing of

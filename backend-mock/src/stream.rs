@@ -239,6 +239,8 @@ unsafe impl Stream for MockStream {
     }
 
     fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, MockBuffer>]) -> Option<Self> {
+        let buffers: Vec<&MockBuffer> = declared.iter().map(|access| access.buffer).collect();
+        self.shared().engine().note_arrays(&buffers);
         let mut told = Self::named(self.device.clone(), self.name);
         told.declared = Some(Declared::of(declared));
         Some(told)

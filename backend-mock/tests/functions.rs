@@ -4,8 +4,9 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
-    Array, Context, ErasedArray, Error, Result, StreamHandle,
-    function::{ElementType, Function, Operands, ReduceOperation, Reduction},
+    Array, Context, ErasedArray, Error, Layout, Result, StreamHandle,
+    function::{ElementType, Function, Operands, ReduceOperation, Reduction, Scan, ScanOperation},
+    gather::OutOfRange,
 };
 use devarray_mock::{Code, Explore, MockDevice, Site, Wrong};
 
@@ -38,6 +39,55 @@ fn a_function_of_the_part_that_has_values_is_not() {
     x.view_mut().index(&devarray::ix![..; 2]).unwrap().fill(&stream, 1).unwrap();
     drop(x.index(&devarray::ix![..; 2]).unwrap().map(&stream, |x| x + 1).unwrap().to_vec(&stream).unwrap());
     assert_eq!(codes(&device), []);
+}
+
+/// One memory, adopted twice: what borrows see to elsewhere is here for the program to see to.
+#[test]
+fn what_reads_what_it_writes_is_found_unless_it_is_a_function_in_place() {
+    type Bytes = ErasedArray<MockDevice>;
+    type Call = fn(&StreamHandle<MockDevice>, &Bytes, &mut Bytes) -> Result<()>;
+    let map: Call = |stream, from, to| {
+        let next = Function::parse("x0 + 1", &[ElementType::U8], &[])?;
+        next.apply_into(stream, &[from.view()], &[], &mut to.view_mut())
+    };
+    let calls: [(Call, bool); 4] = [
+        (map, true),
+        (
+            |stream, from, to| {
+                let running = Scan::new(ScanOperation::Maximum, 0);
+                let identity = Function::parse("x0", &[ElementType::U8], &[])?;
+                identity.scan_into(stream, &[from.view()], &[], running, &mut to.view_mut())
+            },
+            false,
+        ),
+        (
+            |stream, from, to| {
+                let indices = Array::from_slice(stream, &[8], &[7_i64, 6, 5, 4, 3, 2, 1, 0])?;
+                let (from, mut to) = (from.view(), to.view_mut());
+                let from = devarray::ArrayView::<u8, _>::from_erased(from)?;
+                let mut to = devarray::ArrayViewMut::<u8, _>::from_erased(to.reborrow())?;
+                from.take_into(stream, &indices, 0, OutOfRange::Error, &mut to)
+            },
+            false,
+        ),
+        (|stream, from, to| to.view_mut().copy_from(stream, &from.view()), false),
+    ];
+    for (call, may_be_in_place) in calls {
+        for (start, is_found) in [(8, false), (0, !may_be_in_place), (1, true), (7, true)] {
+            let device = MockDevice::new();
+            let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+            let released = Array::<u8, _>::zeros(&stream, &[16]).unwrap().release(&stream).unwrap();
+            let window = |start: usize| {
+                let layout = Layout::new(&[8], &[1], start).unwrap();
+                // SAFETY: inside the memory, which is not freed; whether the two share bytes is what is looked
+                // at.
+                unsafe { ErasedArray::adopt(&stream, released.address(), &layout, 1, ()) }.unwrap()
+            };
+            call(&stream, &window(0), &mut window(start)).unwrap();
+            let due = if is_found { vec![Code::Overlap] } else { vec![] };
+            assert_eq!(codes(&device), due, "{start}: {}", device.report());
+        }
+    }
 }
 
 /// A copy on one stream, a function on another, in this order or the other.

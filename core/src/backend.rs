@@ -48,7 +48,7 @@ pub use declared::DeclaredAccess;
 pub use device::Device;
 pub use device_symbols::DeviceSymbols;
 pub use event::{Event, Quiesced};
-pub use fetch::Fetch;
+pub use fetch::{Fetch, Fetching};
 pub use foreign_memory::ForeignMemory;
 pub use foreign_stream::{ForeignStream, StreamOwner};
 pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};

@@ -14,7 +14,7 @@ use devarray::{
     MappedArray, Order, PinnedArray, Result, Statistics, StreamHandle,
     array::{Field, FieldItems},
     backend::{
-        Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FetchOp, FillOp,
+        Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FetchOp, Fetching, FillOp,
         ForeignStream, FreeOp, HostFlags, IpcMemory, IpcToken, Location, PciAddress, Quiesced, Stream,
         Timing, UploadOp,
     },
@@ -248,6 +248,8 @@ fn raw(shown: &mut Shown) -> std::result::Result<(), Box<dyn std::error::Error>>
     shown.add("DownloadOp", &unsafe { DownloadOp::new_unchecked(&buffer, 0, host.as_mut_ptr(), 64) });
     // SAFETY: as above.
     shown.add("FetchOp", &unsafe { FetchOp::new_unchecked(&buffer, 0, 8) });
+    // SAFETY: never taken.
+    shown.add("Fetching", &unsafe { Fetching::new(7) });
     shown.add("Plan", &plan);
     shown.add("Class", &plan.class());
     shown.add("Runs", &plan.runs());

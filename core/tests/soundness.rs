@@ -21,6 +21,8 @@ mod plans;
 mod scopes;
 #[path = "soundness/transfers.rs"]
 mod transfers;
+#[path = "soundness/unused_strides.rs"]
+mod unused_strides;
 
 use devarray::{Context, StreamHandle};
 use devarray_mock::{MockDevice, Schedule};

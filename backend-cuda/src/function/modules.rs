@@ -130,8 +130,10 @@ impl Functions {
         let is_shipped = shipped.is_some();
         let loaded = Arc::new(shipped.map_or_else(|| compile(context, driver, text), Ok)?);
         // Dropped after the lock: the last owner of a stream takes it.
-        let streams = context.open_streams();
+        let streams;
         let mut kept = locked(&self.kept);
+        // Asked under the lock: a stream that is opened later runs nothing that was evicted before.
+        streams = context.streams();
         kept.shipped += u64::from(is_shipped);
         kept.compiled += u64::from(!is_shipped);
         // First, so that kernels retired below wait for the streams that are open next time.
@@ -202,9 +204,14 @@ impl Functions {
 impl Kept {
     /// Unloads evicted kernels that no stream can run any more. One round at a time: it records
     /// events behind everything that may run some of them, and unloads those kernels once the
-    /// events are over.
-    fn unload_what_ended(&mut self, context: &Context, driver: &Driver, streams: &[Arc<RawStream>]) {
-        if self.lost {
+    /// events are over. `streams`: those that are open, and whether they are all.
+    fn unload_what_ended(
+        &mut self,
+        context: &Context,
+        driver: &Driver,
+        (streams, are_all): &(Vec<Arc<RawStream>>, bool),
+    ) {
+        if self.lost || !are_all {
             return;
         }
         self.events.retain(|event| !ended(driver, *event));

@@ -87,7 +87,7 @@ impl Operands {
             let size = kind.len_bytes();
             all.kinds.push(kind);
             all.bases.push(address + layout.offset() as u64 * size.cast_unsigned());
-            all.strides.extend(layout.strides().iter().map(|&stride| stride as i64 * size));
+            all.strides.extend(layout.strides().iter().map(|&stride| (stride as i64).wrapping_mul(size)));
             all.strides.resize(rank * all.kinds.len(), 0);
         };
         add(Kind::Result(result_type), operand(None)?);

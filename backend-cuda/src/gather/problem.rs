@@ -123,8 +123,10 @@ impl Problem {
         steps.reverse();
         steps.sort_by_key(|step| std::cmp::Reverse(step.distance()));
         let indexed_axes = work.indexed_axes.iter();
-        let indexed_axes = indexed_axes
-            .map(|axis| IndexedAxis { extent: axis.extent as u64, stride: axis.stride as i64 * width });
+        let indexed_axes = indexed_axes.map(|axis| IndexedAxis {
+            extent: axis.extent as u64,
+            stride: (axis.stride as i64).wrapping_mul(width),
+        });
         let indexed_axes = joined_indexed(indexed_axes);
         let mut problem = Self { steps: joined(steps), width: 1, indexed_axes, first, bound, places };
         problem.widen(work.width_bytes as u64);

@@ -19,7 +19,7 @@ use std::{
 
 use devarray::{
     Result,
-    backend::{Buffer, Fetch, FetchOp, Quiesced, Stream},
+    backend::{Buffer, Fetch, FetchOp, Fetching, Quiesced, Stream},
 };
 
 use crate::{
@@ -111,7 +111,7 @@ unsafe impl Fetch<CudaBuffer> for CudaStream {
         MOST_BYTES
     }
 
-    fn fetch(&self, op: &FetchOp<'_, CudaBuffer>) -> Result<u64> {
+    fn fetch(&self, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
         let context = self.context();
         let taken = context.bind().and_then(|driver| context.places().take(driver));
         let (number, place) = taken.map_err(|failure| context.error("fetch", failure))?;
@@ -120,11 +120,13 @@ unsafe impl Fetch<CudaBuffer> for CudaStream {
         // Nothing was enqueued if this fails, so nothing writes there.
         function::fetch(self, address, source, op.len_bytes())
             .inspect_err(|_| context.places().give_back(number))?;
-        Ok(number as u64)
+        // SAFETY: the place was taken for this one alone, and is given back when it is taken.
+        Ok(unsafe { Fetching::new(number as u64) })
     }
 
-    fn fetched(&self, number: u64, bytes: &mut [u8]) -> Quiesced {
-        let (places, number) = (self.context().places(), usize::try_from(number).unwrap_or(usize::MAX));
+    fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced {
+        let number = usize::try_from(begun.number()).unwrap_or(usize::MAX);
+        let places = self.context().places();
         let place = locked(&places.0).place(number);
         let words = &words(&place)[..bytes.len().div_ceil(4)];
         let is_there = || words.iter().all(|word| word.load(Acquire) & MARK != 0);

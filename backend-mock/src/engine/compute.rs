@@ -68,7 +68,8 @@ impl Elements {
     }
 
     pub(super) fn bytes(&self) -> ByteSet {
-        let stride = |&stride: &isize| stride * self.item_bytes.cast_signed();
+        // That of an axis of one position is never used, and may be anything.
+        let stride = |&stride: &isize| stride.wrapping_mul(self.item_bytes.cast_signed());
         let axes = self.layout.strides().iter().map(stride).zip(self.layout.shape().iter().copied());
         let offset = (self.layout.offset() * self.item_bytes).saturating_add_signed(self.start_bytes);
         ByteSet::strided(offset, self.item_bytes, axes)
@@ -138,6 +139,16 @@ impl Computation {
         inputs.chain([self.result.reach(Access::Write)])
     }
 
+    /// Whether an input is the result's own elements, of which a function reads each before it is
+    /// written.
+    pub(super) fn is_in_place(&self, input: usize) -> bool {
+        let place = |of: &Elements| (of.buffer, of.start_bytes, of.item_bytes);
+        self.reduction.is_none()
+            && self.inputs.get(input).is_some_and(|input| {
+                place(input) == place(&self.result) && input.layout == self.result.layout
+            })
+    }
+
     /// What it touches, the inputs before the result.
     pub(super) fn touches(&self) -> SmallVec<[Touch; 2]> {
         let touch = |of: &Elements, access| Touch {
@@ -160,19 +171,22 @@ impl Computation {
         let stand_ins: Vec<Option<Vec<u8>>> =
             self.inputs.iter().map(|input| input.stand_in(memory)).collect();
         let mut lost = self.result.stand_in(memory);
-        let mut inputs: Vec<InputElements<'_>> = Vec::with_capacity(self.inputs.len());
-        for (input, stand_in) in self.inputs.iter().zip(&stand_ins) {
-            let start = match stand_in {
-                Some(bytes) => bytes.as_ptr(),
-                None => memory.bytes_mut(input.buffer).as_ptr(),
-            };
-            let start = start.wrapping_offset(input.start_bytes);
-            inputs.push(InputElements { start, layout: &input.layout });
-        }
+        let is_lost = lost.is_some();
         let written = match &mut lost {
             Some(bytes) => bytes.as_mut_ptr(),
             None => memory.bytes_mut(self.result.buffer).as_mut_ptr(),
         };
+        let mut inputs: Vec<InputElements<'_>> = Vec::with_capacity(self.inputs.len());
+        for (input, stand_in) in self.inputs.iter().zip(&stand_ins) {
+            // Never as memory to write: the host may read it, too, where it has it in place.
+            let start = match stand_in {
+                Some(bytes) => bytes.as_ptr(),
+                None if input.buffer == self.result.buffer && !is_lost => written.cast_const(),
+                None => memory.bytes(input.buffer).as_ptr(),
+            };
+            let start = start.wrapping_offset(input.start_bytes);
+            inputs.push(InputElements { start, layout: &input.layout });
+        }
         let start = written.wrapping_offset(self.result.start_bytes);
         let result = ResultElements { start, layout: &self.result.layout };
         let Some(Reduction { combine, form, shape, row_len, finish, finish_scalars }) = &self.reduction

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::{Engine, Work};
+use super::{Engine, MOST_FINDINGS, Work};
 use crate::{
     buffer::MockBuffer,
     finding::{Code, Finding, Memory},
@@ -11,10 +11,13 @@ use crate::{
 
 impl Engine {
     /// These buffers are memory of arrays. One that is part of a memory is not: the rest may be
-    /// anybody's.
+    /// anybody's. What touched one before that was known is a finding now.
     pub(crate) fn note_arrays(&mut self, buffers: &[&MockBuffer]) {
         for buffer in buffers.iter().filter(|buffer| buffer.within.is_none()) {
-            self.ledger.of_arrays.insert(buffer.id);
+            if self.ledger.of_arrays.insert(buffer.id) {
+                let finding = self.ledger.undeclared.remove(&buffer.id);
+                self.add_finding(finding);
+            }
         }
     }
 
@@ -22,11 +25,13 @@ impl Engine {
     pub(crate) fn forget_arrays(&mut self, work: &Work) {
         if let Work::Free { buffer, .. } = work {
             self.ledger.of_arrays.remove(buffer);
+            self.ledger.undeclared.remove(buffer);
         }
     }
 
     /// What is enqueued next is work of other code: a finding for each side of it that was not
-    /// declared.
+    /// declared. Of memory that nobody knows to be an array's, it is told when that is known: an
+    /// array that was just made was in no operation yet.
     pub(crate) fn compare(
         &mut self,
         lane: usize,
@@ -39,15 +44,19 @@ impl Engine {
         }
         let operation = self.operation(work.name(), Some(lane), location);
         for touch in work.touches() {
-            let of_arrays = &self.ledger.of_arrays;
-            let Some((id, bytes)) = declared.missing(&touch, |id| of_arrays.contains(&id)) else { continue };
+            let Some((id, bytes)) = declared.missing(&touch) else { continue };
             let len_bytes = self.memory.place_of(id).map_or(bytes.end, |(_, len_bytes)| len_bytes);
             let memory = Memory::Device { id, len_bytes };
             let touched = touch.bytes.span();
             let finding = Finding::new(Code::Undeclared, operation, touch.access, memory, bytes);
             let note = format!("touched: bytes {:#x}..{:#x} of buffer {id}", touched.start, touched.end);
             let help = "help: name everything that the work touches to `foreign_work`".to_owned();
-            self.add_finding(Some(Box::new(finding.note(note).note(declared.told()).note(help))));
+            let finding = Box::new(finding.note(note).note(declared.told()).note(help));
+            if declared.names(id) || self.ledger.of_arrays.contains(&id) {
+                self.add_finding(Some(finding));
+            } else if self.ledger.undeclared.len() < MOST_FINDINGS {
+                self.ledger.undeclared.entry(id).or_insert(finding);
+            }
         }
     }
 }

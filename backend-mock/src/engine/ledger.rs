@@ -41,6 +41,8 @@ pub(super) struct Ledger {
     pub(super) exportable: BTreeSet<u64>,
     /// Memory that arrays have: operations on arrays used it.
     pub(super) of_arrays: BTreeSet<BufferId>,
+    /// What work of other code did, without a word, to memory that may yet be an array's.
+    pub(super) undeclared: BTreeMap<BufferId, Box<Finding>>,
     /// Events that other processes may wait for.
     pub(super) exported_events: BTreeMap<u64, (Mark, Snapshot)>,
     /// Processes, and exported events, so far: what the next has for a number.

@@ -121,6 +121,16 @@ impl Work {
         }
     }
 
+    /// Whether two of its touches may share bytes: those of one argument of a kernel, and that of an
+    /// input that the result of a function takes the place of.
+    pub(crate) fn may_share(&self, before: usize, at: usize) -> bool {
+        match self {
+            Self::Launch(_) => self.argument(before) == self.argument(at),
+            Self::Compute(computation) => computation.is_in_place(before),
+            _ => false,
+        }
+    }
+
     /// The host memory it touches, and how.
     pub(super) fn host(&self) -> Option<(&HostRange, Access)> {
         match self {

@@ -40,14 +40,13 @@ impl Declared {
         declared
     }
 
+    /// Whether some of a memory was declared.
+    pub(crate) fn names(&self, id: BufferId) -> bool {
+        self.read.contains_key(&id)
+    }
+
     /// The first bytes of device memory that an operation touches without their being declared.
-    /// `is_known`: whether a memory is one of arrays; of others, only what was declared in part
-    /// is looked at.
-    pub(crate) fn missing(
-        &self,
-        touch: &Touch,
-        is_known: impl Fn(BufferId) -> bool,
-    ) -> Option<(BufferId, Range<usize>)> {
+    pub(crate) fn missing(&self, touch: &Touch) -> Option<(BufferId, Range<usize>)> {
         let Place::Device(id) = touch.place else { return None };
         let allowed = match touch.access {
             Access::Read => self.read.get(&id),
@@ -56,11 +55,8 @@ impl Declared {
         };
         let missing = match allowed {
             Some(allowed) => allowed.first_missing(&touch.bytes)?,
-            None if self.read.contains_key(&id) || is_known(id) => {
-                // Nothing of it may be touched so: the first run is as far as anybody looks.
-                Initialized::default().first_missing(&touch.bytes)?
-            }
-            None => return None,
+            // Nothing of it may be touched so: the first run is as far as anybody looks.
+            None => Initialized::default().first_missing(&touch.bytes)?,
         };
         Some((id, missing))
     }

@@ -198,14 +198,21 @@ impl Judge {
         Memory::Device { id, len_bytes: self.device.buffer(id).map_or(0, |buffer| buffer.len_bytes) }
     }
 
-    /// A copy within one memory whose sides share a byte.
+    /// An operation that reads, or writes twice, what it writes.
     fn overlap(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        let (Work::Copy { .. }, [read, written]) = (work, touches) else { return None };
-        let Place::Device(id) = written.place else { return None };
-        if read.place != written.place {
+        let (Work::Copy { .. } | Work::Compute(_) | Work::Gather(_) | Work::Launch(_)) = work else {
             return None;
-        }
-        let first = read.bytes.first_common(&written.bytes)?;
+        };
+        let shared = |(at, touch): (usize, &Touch)| {
+            let Place::Device(id) = touch.place else { return None };
+            let meets = |(before, other): (usize, &Touch)| {
+                let writes = touch.access == Access::Write || other.access == Access::Write;
+                let may_meet = other.place != touch.place || !writes || work.may_share(before, at);
+                if may_meet { None } else { other.bytes.first_common(&touch.bytes) }
+            };
+            Some((id, touches[..at].iter().enumerate().find_map(meets)?))
+        };
+        let (id, first) = touches.iter().enumerate().find_map(shared)?;
         let memory = self.device_name(id);
         Some(Box::new(Finding::new(Code::Overlap, operation, Access::Write, memory, first)))
     }

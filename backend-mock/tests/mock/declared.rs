@@ -137,6 +137,35 @@ fn reading_is_declared_by_either_and_writing_by_writing() {
     }
 }
 
+/// No operation was on it yet, so that nobody knows it for an array's: it is found when one is.
+#[test]
+fn an_array_that_was_just_made_is_found_when_it_is_used() {
+    type Use = fn(&StreamHandle<MockDevice>, &Bytes);
+    let uses: [Use; 3] = [
+        |stream, array| drop(array.to_vec(stream).unwrap()),
+        |stream, array| drop(array.try_clone(stream).unwrap()),
+        |stream, array| stream.foreign_work().reads(&array.view()).enqueue(|_| Ok(())).unwrap(),
+    ];
+    for (used, declares) in uses.into_iter().flat_map(|used| [(used, false), (used, true)]) {
+        let findings = found(|stream, small, _| {
+            let mut made = Array::<u8, _>::uninit(stream, &[16]).unwrap();
+            let target = buffer(&made);
+            let work = |raw: &MockStream| set(raw, &target, &line(16, 0));
+            if declares {
+                stream.foreign_work().writes(&mut made.view_mut()).enqueue(work).unwrap();
+            } else {
+                stream.foreign_work().writes(&mut small.view_mut()).enqueue(work).unwrap();
+            }
+            used(stream, &made);
+        });
+        let codes: Vec<Code> = findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, if declares { vec![] } else { vec![Code::Undeclared] });
+        assert!(
+            declares || findings[0].to_string().contains("declared: writes bytes 0x0..0x8 of buffer 0.0")
+        );
+    }
+}
+
 /// Memory that other code has for itself, and what the library does meanwhile on the same stream,
 /// need no declaration.
 #[test]

@@ -63,7 +63,7 @@ pub struct FieldItems<T, E, const N: usize>(Field<T, [E; N]>);
     label = "not a field",
     note = "name one by `field!(Record, name)`, and the items of a field that is an array by `field!(Record, name).items()`"
 )]
-pub trait FieldOf<T>: sealed::Sealed {
+pub trait FieldOf<T>: sealed::Sealed<T> {
     /// The elements of a view of the field.
     type Item: Element;
 
@@ -75,11 +75,13 @@ pub trait FieldOf<T>: sealed::Sealed {
 }
 
 mod sealed {
+    /// Of one type of records: else a program could implement [`FieldOf`](super::FieldOf) of a type
+    /// of its own for a field of another.
     #[expect(unnameable_types, reason = "that seals what it bounds: ranges are believed")]
-    pub trait Sealed {}
+    pub trait Sealed<T> {}
 }
 
-impl<T: Element, F: Element> sealed::Sealed for Field<T, F> {}
+impl<T: Element, F: Element> sealed::Sealed<T> for Field<T, F> {}
 
 impl<T: Element, F: Element> FieldOf<T> for Field<T, F> {
     type Item = F;
@@ -93,7 +95,7 @@ impl<T: Element, F: Element> FieldOf<T> for Field<T, F> {
     }
 }
 
-impl<T: Element, E: Element, const N: usize> sealed::Sealed for FieldItems<T, E, N> {}
+impl<T: Element, E: Element, const N: usize> sealed::Sealed<T> for FieldItems<T, E, N> {}
 
 impl<T: Element, E: Element, const N: usize> FieldOf<T> for FieldItems<T, E, N> {
     type Item = E;

@@ -6,7 +6,7 @@ use super::{
     Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut,
     split::{Narrow, Parts},
 };
-use crate::{Result, backend::Device, layout};
+use crate::{Error, Result, backend::Device, layout};
 
 /// The views at the positions of an axis, each without that axis; they share no element. What
 /// [`axis_iter`](ArrayView::axis_iter) and its like return.
@@ -106,9 +106,17 @@ macro_rules! view_positions {
         ///
         /// # Errors
         ///
-        /// The axis is out of range.
+        /// - The axis is out of range.
+        /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): of the host, for so long a list. Only an axis
+        ///   that repeats elements is so long.
         pub fn unstack($($receiver)+, axis: isize) -> Result<Vec<Self>> {
-            Ok($this.axis_iter(axis)?.collect())
+            let backend = $this.elements().allocation.core.backend();
+            let (views, mut list) = ($this.axis_iter(axis)?, Vec::new());
+            let requested_bytes = views.len().saturating_mul(size_of::<Self>());
+            list.try_reserve_exact(views.len())
+                .map_err(|_| Error::out_of_memory(backend, "unstack", requested_bytes, None))?;
+            list.extend(views);
+            Ok(list)
         }
 
         /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: a last
@@ -274,7 +282,7 @@ macro_rules! array_positions {
         ///
         /// # Errors
         ///
-        /// The axis is out of range.
+        /// As [`ArrayView::unstack`].
         pub fn unstack(&self, axis: isize) -> Result<Vec<$view>> {
             self.view().unstack(axis)
         }

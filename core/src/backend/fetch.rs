@@ -16,14 +16,37 @@ pub unsafe trait Fetch<B> {
     fn most_bytes(&self) -> usize;
 
     /// Begins to bring the bytes, which are read in stream order. Does not synchronize.
-    /// [`fetched`](Self::fetched) takes the number that is answered, once.
     ///
     /// # Errors
     ///
     /// Nothing was enqueued.
-    fn fetch(&self, op: &FetchOp<'_, B>) -> Result<u64>;
+    fn fetch(&self, op: &FetchOp<'_, B>) -> Result<Fetching>;
 
-    /// Blocks the calling thread until the bytes are there, which are then written to `bytes`, as
-    /// many as the operation named. Nothing writes there later, whatever the answer is.
-    fn fetched(&self, number: u64, bytes: &mut [u8]) -> Quiesced;
+    /// Blocks the calling thread until the bytes that this stream began to bring are there, which
+    /// are then written to `bytes`, as many as the operation named. Nothing writes there later,
+    /// whatever the answer is.
+    fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced;
+}
+
+/// A fetch that was begun, and is taken once. Nobody but the backend can make one: else a program
+/// could take the bytes of another's.
+#[derive(Debug)]
+#[must_use = "what is not taken is lost"]
+pub struct Fetching(u64);
+
+impl Fetching {
+    /// The fetch of a number.
+    ///
+    /// # Safety
+    ///
+    /// [`Fetch::fetch`] answers it, for what it began under that number, and made no other.
+    pub const unsafe fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.0
+    }
 }

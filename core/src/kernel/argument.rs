@@ -36,10 +36,14 @@ pub enum Strided<const N: usize> {}
 mod sealed {
     #[expect(unnameable_types, reason = "that seals what it bounds")]
     pub trait Sealed {}
+
+    /// Apart from [`Sealed`], which every element type is: else any of them could be made a form.
+    #[expect(unnameable_types, reason = "that seals what it bounds")]
+    pub trait Form {}
 }
 
 /// A way to pass elements: [`Flat`], [`Dense`] or [`Strided`].
-pub trait Form: sealed::Sealed {
+pub trait Form: sealed::Form {
     /// How the entry is told where they lie.
     const PASSED: Passed;
     /// What the host function reads.
@@ -66,7 +70,7 @@ pub trait Form: sealed::Sealed {
     unsafe fn view_mut<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::ViewMut<'h, T>;
 }
 
-impl sealed::Sealed for Flat {}
+impl sealed::Form for Flat {}
 
 impl Form for Flat {
     const PASSED: Passed = Passed::Flat;
@@ -87,7 +91,7 @@ impl Form for Flat {
 /// The forms of `N` axes differ in what is passed alone.
 macro_rules! of_axes {
     ($form:ident, $passed:expr) => {
-        impl<const N: usize> sealed::Sealed for $form<N> {}
+        impl<const N: usize> sealed::Form for $form<N> {}
 
         impl<const N: usize> Form for $form<N> {
             const PASSED: Passed = $passed;

@@ -260,11 +260,11 @@ impl<D: Device> StreamCore<D> {
         let op = FetchOp { src: src.allocation.buffer(), src_offset_bytes: start, len_bytes };
         // The position is taken with the submission: what other threads submit later is not
         // covered.
-        let (number, (sequence, seen)) = {
+        let (begun, (sequence, seen)) = {
             let submission = self.admit(Work::Download { len_bytes }, &[touch])?;
             (fetching.fetch(&op)?, submission.position(self.lane.index))
         };
-        let end = fetching.fetched(number, &mut dst[plan.dst_offset_bytes()..][..len_bytes]);
+        let end = fetching.fetched(begun, &mut dst[plan.dst_offset_bytes()..][..len_bytes]);
         if matches!(end, Quiesced::Done) {
             lock(&self.core.tracker).host_waited(self.lane.index, sequence, &seen);
         }

@@ -143,3 +143,21 @@ fn more_elements_than_any_memory_has_are_refused() -> Result<()> {
     }
     Ok(())
 }
+
+/// A program is not aborted for it.
+#[test]
+fn a_list_of_views_that_is_longer_than_memory_is_refused() -> Result<()> {
+    for device in devices() {
+        let (_, stream) = open(&device);
+        let mut one = Array::full(&stream, &[1], 1.0_f32)?;
+        for extent in [1 << 40, 1 << 50, 1 << 62] {
+            let refused = one.view().broadcast_to(&[extent, 1])?.unstack(0).map(|list| list.len());
+            assert!(matches!(refused, Err(Error::OutOfMemory { operation: "unstack", .. })), "{refused:?}");
+            let refused = one.as_erased().view().broadcast_to(&[extent])?.unstack(0).map(|list| list.len());
+            assert!(matches!(refused, Err(Error::OutOfMemory { operation: "unstack", .. })), "{refused:?}");
+        }
+        assert_eq!(one.view().broadcast_to(&[1000, 1])?.unstack(0)?.len(), 1000);
+        assert_eq!(one.view_mut().unstack(0)?.len(), 1);
+    }
+    Ok(())
+}

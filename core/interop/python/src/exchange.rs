@@ -146,6 +146,9 @@ unsafe fn allocated(prototype: *mut TensorAbi) -> Result<NonNull<ManagedTensorVe
     // SAFETY: a tensor, as the caller vouches.
     let prototype = unsafe { prototype.as_ref() }.ok_or("no prototype")?;
     let rank = usize::try_from(prototype.ndim).map_err(|_| "a negative number of axes")?;
+    if rank > 0 && prototype.shape.is_null() {
+        return Err("axes without a shape".to_owned());
+    }
     let shape = if rank == 0 {
         Vec::new()
     } else {

@@ -11,14 +11,13 @@
 //! place     where the rows lie in shared memory, and how the elements of a run are found there
 //!           (pitch: how far apart rows lie; rotate: with which word of its vector a thread begins)
 //! threads   what each thread loads and stores
-//! params    all of that as the kernels take it
 //! ```
 
 mod boxes;
+mod draft;
 mod ends;
 mod fused;
 mod order;
-mod params;
 mod periodic;
 mod pitch;
 mod place;
@@ -29,7 +28,7 @@ mod sides;
 mod threads;
 
 pub(super) use self::scale::Scale;
-use self::{fused::over_ends, order::Order, place::place, shape::Shape, sides::Sides, threads::Threads};
+use self::{draft::Draft, fused::over_ends, shape::Shape, sides::Sides};
 use super::{
     axes::Problem,
     kernel::{Find, Kernel, TileKernel},
@@ -100,46 +99,35 @@ fn tears_sectors(problem: &Problem, shape: &Shape, scale: Scale) -> bool {
     !cached && !shape.runs_keep(SECTOR_BYTES.into()) && can_overlap(problem, shape)
 }
 
+/// The launch for tiles of a shape, if its rows and tables fit.
 fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
     let sides = Sides::of(problem, shape, scale)?;
-    let order = Order::of(&sides)?;
-    let placement = place(&sides)?;
-    let find = placement.find;
-    debug_assert!(
-        !shape.fuses() || find == Find::Packed || placement.shifted,
-        "a kernel for runs over two axes"
-    );
+    let mut draft = Draft::of(&sides)?;
+    order::set(&sides, &mut draft.params)?;
+    place::place(&sides, &mut draft)?;
+    let find = draft.kernel.find;
     // A table as long as the box costs too much; a smaller box that repeats has a shorter table.
     let elements: u32 = shape.steps.iter().product();
-    if shrink >= 3 && find == Find::Table && 4 * placement.period > elements {
+    if shrink >= 3 && find == Find::Table && 4 * draft.params.period.divisor > elements {
         return None;
     }
-    let threads = Threads::of(&sides, &placement);
-    let memory = params::SharedMemory::of(&sides, &placement)?;
+    threads::along_runs(&sides, &mut draft);
+    let threads = threads::of_block(&sides, &mut draft);
+    let shared_bytes = draft.divide_memory(&sides)?;
+    let Draft { mut kernel, params: mut p, .. } = draft;
+    p.element_at = [0, 1, 2, 3, 4, 5, 6, 7].map(|times| p.element_x.wrapping_mul(times));
+    // Not for lines that two tiles share.
+    kernel.evict_last = kernel == TileKernel::plain(find)
+        && matches!(find, Find::Linear | Find::Packed)
+        && scale == Scale::Stream
+        && p.row_step > 0
+        && sides.whole_lines();
     // The table of permuted rows is short, and all threads share it.
-    let permuted = placement.classes_log2 > 0 && !placement.run_in_classes;
-    let store_bytes = sides.store_bytes;
-    let may_overlap = sides.overlap > 0 || shape.fuses();
-    let whole = store_bytes == 16 && !placement.shifted && !may_overlap;
-    let kernel = TileKernel {
-        find,
-        store_bytes,
-        shifted: placement.shifted,
-        overlap: sides.overlap > 0,
-        fused: shape.fuses(),
-        // Not for lines that two tiles share.
-        evict_last: matches!(find, Find::Linear | Find::Packed)
-            && scale == Scale::Stream
-            && whole
-            && threads.row_step > 0
-            && sides.whole_lines(),
-        wide: problem.width == 1 && (placement.stores < MANY_RUNS || permuted),
-    };
-    Some(Launch {
-        kernel: Kernel::new(kernel.entry(), problem.width),
-        grid: order.tiles,
-        threads: threads.count,
-        shared_bytes: memory.bytes,
-        params: Params::Tile(params::of(&sides, &order, &placement, &threads, &memory)?),
-    })
+    let permuted = p.classes_log2 > 0 && p.run_in_classes == 0;
+    let tabulated = find == Find::Table && kernel.shifted;
+    kernel.wide = tabulated && problem.width == 1 && (p.stores < MANY_RUNS || permuted);
+    let entry = kernel.entry();
+    debug_assert!(entry.is_some(), "a kernel for {kernel:?}");
+    let kernel = Kernel::new(entry?, problem.width);
+    Some(Launch { kernel, grid: p.tiles, threads, shared_bytes, params: Params::Tile(p) })
 }

@@ -7,9 +7,8 @@ use devarray::Axes;
 
 use super::{Scale, sides::Sides};
 use crate::strided::{
-    axes::Axis,
     launch::LINE_BYTES,
-    params::{Loop, MAX_OUTER, NO_AXIS},
+    params::{Loop, MAX_OUTER, NO_AXIS, TileParams},
 };
 
 /// Rows at least this long use their memory pages and sectors well by themselves.
@@ -27,39 +26,22 @@ const LEAST_PIECE_BYTES: u64 = 256;
 /// Rows of at most this length that are more than half a line apart use only a part of their lines.
 const LONE_ROW_BYTES: u32 = LINE_BYTES;
 
-/// The loops around tiles.
-pub(super) struct Order {
-    /// The axes they are along, the fastest first.
-    axes: Axes<usize>,
-    pub(super) outer: Axes<Loop>,
-    pub(super) tiles: u32,
-    /// Bytes fetched into the cache with each chunk.
-    pub(super) ahead: u32,
-}
-
-impl Order {
-    pub(super) fn of(sides: &Sides<'_>) -> Option<Self> {
-        let axes = order(sides);
-        let shape = sides.shape;
-        if axes.len() > MAX_OUTER {
-            return None;
-        }
-        let (mut outer, mut tiles) = (Axes::new(), 1_u32);
-        for &axis in &axes {
-            let (of, steps, pieces) = (shape.axes[axis], shape.steps[axis], pieces(sides, axis));
-            let step = i64::from(steps);
-            outer.push(Axis::new(pieces, of.src * step, of.dst * step).lowered());
-            tiles = tiles.checked_mul(pieces)?;
-        }
-        let ahead = ahead(sides);
-        (tiles < 1 << 31).then_some(Self { axes, outer, tiles, ahead })
+/// Sets the loops around tiles, if a launch can have as many.
+pub(super) fn set(sides: &Sides<'_>, p: &mut TileParams) -> Option<()> {
+    let (shape, axes) = (sides.shape, order(sides));
+    p.outer_axes = u32::try_from(axes.len()).ok().filter(|_| axes.len() <= MAX_OUTER)?;
+    p.outer = [Loop::new(1, 0, 0); MAX_OUTER];
+    p.tiles = 1;
+    for (outer, &axis) in p.outer.iter_mut().zip(&axes) {
+        let (of, pieces, step) = (shape.axes[axis], pieces(sides, axis), i64::from(shape.steps[axis]));
+        *outer = Loop::new(pieces, of.src * step, of.dst * step);
+        p.tiles = p.tiles.checked_mul(pieces).filter(|&tiles| tiles < 1 << 31)?;
     }
-
-    /// Which loop counts the pieces of an axis.
-    pub(super) fn number_of(&self, axis: Option<usize>) -> u32 {
-        let number = self.axes.iter().position(|&other| Some(other) == axis);
-        number.and_then(|number| u32::try_from(number).ok()).unwrap_or(NO_AXIS)
-    }
+    let number = |of| (0..).zip(&axes).find(|&(_, &axis)| Some(axis) == of).map_or(NO_AXIS, |(k, _)| k);
+    (p.a_outer, p.b_outer) = (number(sides.row_split), number(sides.run_split));
+    p.c_outer = number(shape.batch);
+    p.ahead = ahead(sides);
+    Some(())
 }
 
 /// Bytes to prefetch with each chunk: none if the gaps between rows, which nobody reads, are a
@@ -93,7 +75,7 @@ fn order(sides: &Sides<'_>) -> Axes<usize> {
         let by_row = by_destination(sides, [row, run]);
         let late = |order: &[usize], axis| bytes_between(sides, order, axis) > CACHED_BYTES;
         let returns_late = late(&by_run, b) && !late(&by_row, a);
-        if sides.shape.fuses() || (returns_late && !spread(sides, b, a)) {
+        if sides.shape.fused.is_some() || (returns_late && !spread(sides, b, a)) {
             return by_row;
         }
         if by_run.get(1) == Some(&b) && narrow(sides, b, a) {

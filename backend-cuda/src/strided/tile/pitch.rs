@@ -12,8 +12,8 @@
 //!   of 16 bytes apart do. Others are swizzled: the 16 bytes are moved about within the line, by
 //!   what the row's number tells.
 
-use super::{SECTOR_BYTES, fused::Fused, place::CHUNK_BYTES, sides::Sides};
-use crate::strided::launch::LINE_BYTES;
+use super::{SECTOR_BYTES, place::CHUNK_BYTES, rotate::bank_accesses, sides::Sides};
+use crate::strided::{launch::LINE_BYTES, params::TileParams};
 
 /// Room to align a tile as a whole, before and after its rows.
 pub(super) const MARGIN: u32 = LINE_BYTES + SECTOR_BYTES;
@@ -44,42 +44,27 @@ pub(super) fn in_order(sides: &Sides<'_>, axis: usize) -> u32 {
 }
 
 /// How many of eight threads, `stride` bytes apart, access the same bank.
-pub(super) fn conflicts(stride: u32, width: u32) -> u32 {
-    let mut banks = [0_u32; 32];
-    for lane in 0..8 {
-        for word in 0..width.div_ceil(4) {
-            banks[((lane * stride / 4 + word) % 32) as usize] += 1;
-        }
-    }
-    banks.into_iter().max().unwrap_or(0)
+fn conflicts(stride: u32, width: u32) -> u32 {
+    let words = |lane: u32| (0..width.div_ceil(4)).map(move |word| i64::from(lane * stride + 4 * word));
+    bank_accesses((0..8).flat_map(words))
 }
 
-/// How far apart rows in classes lie: from row to row of a class, and from class to class.
-pub(super) struct Pitches {
-    pub(super) row: u32,
-    pub(super) class: u32,
-    /// Chunks of a row are moved by the row's number in its class, shifted left and masked.
-    pub(super) swizzle_shift: u32,
-    pub(super) swizzle_mask: u32,
-}
-
-/// The pitches of rows in `classes` classes.
-pub(super) fn in_classes(sides: &Sides<'_>, classes: u32) -> Pitches {
+/// Sets how far apart rows in `classes` classes lie, and how their chunks are swizzled. After the
+/// end of a fused axis, the last rows of a class lie further.
+pub(super) fn in_classes(sides: &Sides<'_>, classes: u32, p: &mut TileParams) {
     let rows = sides.rows.div_ceil(classes);
     let bytes = sides.chunks * CHUNK_BYTES;
     let fused = sides.shape.fused.map(|fused| fused.src);
     let strides = || sides.across_rows.iter().map(|&axis| sides.shape.axes[axis].src).chain(fused);
-    // After the end of a fused axis, the last rows of a class lie further.
-    let room = sides.shape.fused.map_or(0, Fused::x);
     let single = strides().next().filter(|_| sides.across_rows.len() == 1);
-    let plain = |row, class| Pitches { row, class, swizzle_shift: 0, swizzle_mask: 0 };
     // Neighbours in a class are `classes` rows of the source apart. If that is an odd multiple of
     // 16 bytes, rows that keep their place in a line begin in different banks.
     if let Some(stride) = single {
         let next = stride * i64::from(classes);
         if next.rem_euclid(SECTOR_BYTES.into()) == i64::from(CHUNK_BYTES) {
-            let row = at_least(bytes, next, LINE_BYTES);
-            return plain(row, at_least(rows * row + room, stride, LINE_BYTES));
+            p.row_pitch = at_least(bytes, next, LINE_BYTES);
+            p.class_pitch = at_least(rows * p.row_pitch + p.fused_x, stride, LINE_BYTES);
+            return;
         }
     }
     // Otherwise a power of two that divides all strides: a line if possible, or a part of one. Not
@@ -92,18 +77,15 @@ pub(super) fn in_classes(sides: &Sides<'_>, classes: u32) -> Pitches {
         let granules = (if begins { bytes } else { bytes + granule - CHUNK_BYTES }).div_ceil(granule);
         // Eight rows an odd number of granules apart begin in as many places as a line has
         // granules. The remaining bits of their number choose a place within the granule.
-        let row = granule * if granule == LINE_BYTES { granules } else { granules | 1 };
-        let told = (LINE_BYTES / granule).ilog2();
-        return Pitches {
-            row,
-            class: rows * row,
-            swizzle_shift: CHUNK_BYTES.ilog2() - told,
-            swizzle_mask: granule - CHUNK_BYTES,
-        };
+        p.row_pitch = granule * if granule == LINE_BYTES { granules } else { granules | 1 };
+        p.class_pitch = rows * p.row_pitch;
+        p.swizzle_shift = CHUNK_BYTES.ilog2() - (LINE_BYTES / granule).ilog2();
+        p.swizzle_mask = granule - CHUNK_BYTES;
+        return;
     }
     // Otherwise sectors matter more than banks, except for elements of one byte, of which a vector
     // needs sixteen accesses.
     let keep = if single.is_some() && sides.problem.width > 1 { SECTOR_BYTES } else { CHUNK_BYTES };
-    let row = keep * (bytes.div_ceil(keep) | 1);
-    plain(row, at_least(rows * row + room, single.unwrap_or(0), keep))
+    p.row_pitch = keep * (bytes.div_ceil(keep) | 1);
+    p.class_pitch = at_least(rows * p.row_pitch + p.fused_x, single.unwrap_or(0), keep);
 }

@@ -9,36 +9,22 @@
 //! further, from other banks.
 
 use super::{place::VECTOR_WORDS, sides::Sides};
+use crate::strided::params::TileParams;
 
 pub(super) const WARP: u32 = 32;
-const BANKS: u32 = 32;
+const BANKS: i64 = 32;
 
-/// The bank accesses of a warp: different words of one bank are read one after the other.
-pub(super) struct Banks {
-    seen: [[i64; WARP as usize]; BANKS as usize],
-    counts: [usize; BANKS as usize],
-}
-
-impl Banks {
-    pub(super) fn new() -> Self {
-        Self { seen: [[0; WARP as usize]; BANKS as usize], counts: [0; BANKS as usize] }
-    }
-
-    /// A thread accesses a byte.
-    pub(super) fn access(&mut self, byte: i64) {
+/// Accesses that the bytes of a warp take: different words of one bank are read one after the other.
+pub(super) fn bank_accesses(bytes: impl Iterator<Item = i64>) -> u32 {
+    let (mut words, mut counts) = ([0; WARP as usize], [0_u32; BANKS as usize]);
+    for (thread, byte) in bytes.enumerate() {
         let word = byte.div_euclid(4);
-        let bank = usize::try_from(word.rem_euclid(BANKS.into())).unwrap_or(0);
-        let count = &mut self.counts[bank];
-        if !self.seen[bank][..*count].contains(&word) {
-            self.seen[bank][*count] = word;
-            *count += 1;
+        words[thread] = word;
+        if !words[..thread].contains(&word) {
+            counts[usize::try_from(word.rem_euclid(BANKS)).unwrap_or(0)] += 1;
         }
     }
-
-    /// Accesses that takes.
-    pub(super) fn most(&self) -> u32 {
-        self.counts.iter().max().and_then(|&most| u32::try_from(most).ok()).unwrap_or(0)
-    }
+    counts.into_iter().max().unwrap_or(0)
 }
 
 /// The first word of a thread, as a step for each run and for each vector of a run; and whether
@@ -51,8 +37,13 @@ pub(super) struct Rotation {
 }
 
 impl Rotation {
-    pub(super) const fn new(by_run: u32, by_vector: u32) -> Self {
+    pub(super) fn new(by_run: u32, by_vector: u32) -> Self {
         Self { by_run, by_vector, bytes: false }
+    }
+
+    pub(super) fn set(self, p: &mut TileParams) {
+        (p.rotate_by_run, p.rotate_by_vector) = (self.by_run, self.by_vector);
+        p.rotate_bytes = u32::from(self.bytes);
     }
 }
 
@@ -66,19 +57,20 @@ pub(super) fn best(sides: &Sides<'_>, pitch: u32) -> Option<(Rotation, u32)> {
         accesses(sides, pitch, rotation, lanes_log2, enough)
     };
     // Rotation takes about 20 more instructions a vector.
-    let plain = [3, 2].map(|lanes_log2| (Rotation::default(), lanes_log2));
+    const LANES_LOG2: [u32; 2] = [3, 2];
+    let plain = LANES_LOG2.map(|lanes_log2| (Rotation::default(), lanes_log2));
     if let Some(plain) = plain.into_iter().find(|plain| cost(plain, MOST + 1) <= MOST) {
         return Some(plain);
     }
-    let all = 1..VECTOR_WORDS * VECTOR_WORDS;
-    let of_lanes = |lanes_log2| {
-        all.clone().map(move |by| (Rotation::new(by / VECTOR_WORDS, by % VECTOR_WORDS), lanes_log2))
-    };
+    let words = || (1..VECTOR_WORDS * VECTOR_WORDS).map(|by| (by / VECTOR_WORDS, by % VECTOR_WORDS));
+    let ways = LANES_LOG2.into_iter().flat_map(|lanes_log2| {
+        words().map(move |(by_run, by_vector)| (Rotation::new(by_run, by_vector), lanes_log2))
+    });
     let (mut best, mut least) = (None, MOST + 1);
-    for rotation in of_lanes(3).chain(of_lanes(2)) {
-        let accesses = cost(&rotation, least);
+    for way in ways {
+        let accesses = cost(&way, least);
         if accesses < least {
-            (best, least) = (Some(rotation), accesses);
+            (best, least) = (Some(way), accesses);
         }
         if least == VECTOR_WORDS {
             break;
@@ -90,23 +82,20 @@ pub(super) fn best(sides: &Sides<'_>, pitch: u32) -> Option<(Rotation, u32)> {
 /// Bank accesses of a warp for the first byte of each word of its vectors: [`VECTOR_WORDS`] at
 /// best, counted up to `enough`. The first run is taken as aligned.
 fn accesses(sides: &Sides<'_>, pitch: u32, rotation: Rotation, lanes_log2: u32, enough: u32) -> u32 {
-    let of_word = |word: u32| {
-        let mut banks = Banks::new();
-        for thread in 0..WARP {
-            let (mut rest, lane) = (thread >> lanes_log2, thread % (1 << lanes_log2));
-            let rotated = (word + rest * rotation.by_run + lane * rotation.by_vector) % VECTOR_WORDS;
-            let (mut to, mut x) = (0_i64, 0_i64);
-            for axis in &sides.store {
-                let c = i64::from(rest % axis.extent.divisor);
-                rest /= axis.extent.divisor;
-                to = to.wrapping_add(c.wrapping_mul(axis.dst));
-                x += c * i64::from(axis.x);
-            }
-            let over = to & i64::from(sides.start_mask);
-            let row = i64::from((lane * VECTOR_WORDS + rotated) * 4) - over;
-            banks.access(row * i64::from(pitch) + x);
+    let byte = |word: u32, thread: u32| {
+        let (mut rest, lane) = (thread >> lanes_log2, thread % (1 << lanes_log2));
+        let rotated = (word + rest * rotation.by_run + lane * rotation.by_vector) % VECTOR_WORDS;
+        let (mut to, mut x) = (0_i64, 0_i64);
+        for axis in &sides.store {
+            let c = i64::from(rest % axis.extent.divisor);
+            rest /= axis.extent.divisor;
+            to = to.wrapping_add(c.wrapping_mul(axis.dst));
+            x += c * i64::from(axis.x);
         }
-        banks.most()
+        let over = to & i64::from(sides.start_mask);
+        let row = i64::from((lane * VECTOR_WORDS + rotated) * 4) - over;
+        row * i64::from(pitch) + x
     };
+    let of_word = |word| bank_accesses((0..WARP).map(|thread| byte(word, thread)));
     (0..VECTOR_WORDS).fold(0, |all, word| if all < enough { all + of_word(word) } else { all })
 }

@@ -30,11 +30,6 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Whether runs go over two axes as one.
-    pub(super) fn fuses(&self) -> bool {
-        self.fused.is_some()
-    }
-
     pub(super) fn in_row(&self, axis: usize) -> bool {
         self.row.contains(&axis)
     }

@@ -55,7 +55,7 @@ impl<'a> Sides<'a> {
         let words = in_words(problem, shape);
         // Not for wide elements, of which a vector has few: shifting costs more there.
         let torn = !scattered && (words || problem.width <= 2) && tears_sectors(problem, shape, scale);
-        let shifted = !scattered && !words && (unit < 16 || torn || shape.fuses());
+        let shifted = !scattered && !words && (unit < 16 || torn || shape.fused.is_some());
         let overlaps = torn || (shifted && can_overlap(problem, shape));
         let overlap = if overlaps { (SECTOR_BYTES - unit) / problem.width } else { 0 };
         let start_mask = match (overlap, shifted) {

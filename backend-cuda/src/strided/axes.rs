@@ -88,6 +88,11 @@ impl Problem {
         Operands { src: self.src, dst: self.dst, src_begin: self.src_begin, src_end: self.src_end }
     }
 
+    /// Whether elements are apart in the destination.
+    pub(super) fn is_scattered(&self) -> bool {
+        self.axes[0].dst != self.step()
+    }
+
     /// The width as a stride.
     pub(super) fn step(&self) -> i64 {
         i64::from(self.width)

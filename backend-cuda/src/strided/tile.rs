@@ -53,28 +53,19 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     if is_isolated(problem) {
         return None;
     }
-    for shrink in 0..ATTEMPTS {
-        let Some(shape) = boxes::choose(problem, scale.size(problem.width), shrink) else { continue };
-        if shrink == 0
-            && let Some(launch) = better(problem, &shape, scale)
-        {
-            return Some(launch);
-        }
-        if let Some(launch) = lay_out(problem, &shape, scale, shrink) {
-            return Some(launch);
-        }
-    }
-    None
+    (0..ATTEMPTS).find_map(|shrink| {
+        let shape = boxes::choose(problem, scale.size(problem.width), shrink)?;
+        let better = if shrink == 0 { better(problem, &shape, scale) } else { None };
+        better.or_else(|| lay_out(&shape, scale, shrink))
+    })
 }
 
 /// A launch with tiles of all rows, or with a fused axis, if these split fewer runs or sectors than
 /// the tiles `without`.
 fn better(problem: &Problem, without: &Shape, scale: Scale) -> Option<Launch> {
-    let mut boxes = periodic::boxes(problem, without, scale);
-    boxes.find_map(|shape| lay_out(problem, &shape, scale, 0)).or_else(|| {
-        let (problem, shapes) = over_ends(problem, without, scale)?;
-        shapes.iter().find_map(|shape| lay_out(&problem, shape, scale, 0))
-    })
+    let lay_out = |shape: Shape| lay_out(&shape, scale, 0);
+    let of_all_rows = periodic::boxes(problem, without, scale).find_map(lay_out);
+    of_all_rows.or_else(|| over_ends(problem, without, scale)?.into_iter().find_map(lay_out))
 }
 
 /// Whether elements, or short pieces of a few of them, are isolated in the source: each in a memory
@@ -86,22 +77,9 @@ fn is_isolated(problem: &Problem) -> bool {
     inner.src == problem.step() && inner.dst == inner.src && distance >= 64 && distance > 2 * u64::from(piece)
 }
 
-/// Whether tiles may overlap along the run, and consist of whole sectors.
-fn can_overlap(problem: &Problem, shape: &Shape) -> bool {
-    let whole = |axis: usize| (shape.steps[axis] * problem.width).is_multiple_of(SECTOR_BYTES);
-    shape.can_overlap(problem.width) && shape.split(&shape.run).is_some_and(whole)
-}
-
-/// Whether tiles should overlap although runs are aligned to what is stored at once: a sector that
-/// two tiles write in part is also read from memory. Not if results stay in the cache.
-fn tears_sectors(problem: &Problem, shape: &Shape, scale: Scale) -> bool {
-    let cached = matches!(scale, Scale::Small | Scale::Middle);
-    !cached && !shape.runs_keep(SECTOR_BYTES.into()) && can_overlap(problem, shape)
-}
-
 /// The launch for tiles of a shape, if its rows and tables fit.
-fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
-    let sides = Sides::of(problem, shape, scale)?;
+fn lay_out(shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
+    let sides = Sides::of(shape, scale)?;
     let mut draft = Draft::of(&sides)?;
     order::set(&sides, &mut draft.params)?;
     place::place(&sides, &mut draft)?;
@@ -125,9 +103,9 @@ fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Optio
     // The table of permuted rows is short, and all threads share it.
     let permuted = p.classes_log2 > 0 && p.run_in_classes == 0;
     let tabulated = find == Find::Table && kernel.shifted;
-    kernel.wide = tabulated && problem.width == 1 && (p.stores < MANY_RUNS || permuted);
+    kernel.wide = tabulated && shape.problem.width == 1 && (p.stores < MANY_RUNS || permuted);
     let entry = kernel.entry();
     debug_assert!(entry.is_some(), "a kernel for {kernel:?}");
-    let kernel = Kernel::new(entry?, problem.width);
+    let kernel = Kernel::new(entry?, shape.problem.width);
     Some(Launch { kernel, grid: p.tiles, threads, shared_bytes, params: Params::Tile(p) })
 }

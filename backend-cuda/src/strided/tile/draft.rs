@@ -23,32 +23,35 @@ impl Draft {
     /// What the sides decide.
     pub(super) fn of(sides: &Sides<'_>) -> Option<Self> {
         let Sides { problem, shape, row_split, run_split, span, overlap, shifted, .. } = *sides;
+        let inner = |list: &[usize], split| {
+            list.iter().filter(|&&axis| Some(axis) != split).map(|&axis| sides.loaded[axis]).product()
+        };
         let mut p = TileParams {
-            at: Operands { src: sides.src, dst: shape.dst, ..problem.operands() },
+            at: Operands { src: sides.src, ..problem.operands() },
             // Rows.
             high: span.into(),
             span,
             span_inner: span,
             rows: sides.rows,
-            rows_inner: sides.steps(&sides.across_rows, run_split.or(shape.batch)),
+            rows_inner: inner(&sides.across_rows, run_split.or(shape.batch)),
             chunks: FastDiv::new(sides.chunks),
             row_axes: u32::try_from(sides.across_rows.len()).ok()?,
             // Runs.
             overlap,
             start_mask: sides.start_mask,
             run: sides.run,
-            run_inner: sides.steps(&shape.run, run_split),
-            run_dst: shape.axes[0].dst,
+            run_inner: inner(&shape.run, run_split),
+            run_dst: shape.axis(0).dst,
             stores: sides.stores,
-            stores_inner: sides.steps(&sides.across_runs, row_split.or(shape.batch)),
+            stores_inner: inner(&sides.across_runs, row_split.or(shape.batch)),
             store_axes: u32::try_from(sides.store.len()).ok()?,
             // Along a run the source may go backwards: the first element is then the last of the row.
-            store_x: i32::try_from(shape.src.wrapping_sub(shape.first_row())).ok()?,
+            store_x: i32::try_from(shape.problem.src.wrapping_sub(shape.first_row())).ok()?,
             ..TileParams::default()
         };
         p.store[..sides.store.len()].copy_from_slice(&sides.store);
         for (row, &axis) in p.row.iter_mut().zip(&sides.across_rows) {
-            let (src, steps) = (shape.axes[axis].src, sides.loaded[axis]);
+            let (src, steps) = (shape.axis(axis).src, sides.loaded[axis]);
             *row = RowLoop { extent: FastDiv::new(steps), x: 0, src };
             let reach = i64::from(steps - 1) * src;
             p.low += reach.min(0);
@@ -56,17 +59,17 @@ impl Draft {
         }
         // What of the last tile along an axis is not there.
         if let Some(axis) = row_split {
-            let (of, steps) = (shape.axes[axis], shape.steps[axis]);
+            let (of, steps) = (shape.axis(axis), shape.steps[axis]);
             (p.a_extent, p.a_piece, p.a_src) = (of.extent, steps, of.src);
             p.a_in_run = u32::from(run_split == Some(axis));
             p.span_inner -= u32::try_from(u64::from(steps - 1) * of.src.unsigned_abs()).ok()?;
         }
         if let Some(axis) = run_split {
-            (p.b_extent, p.b_piece) = (shape.axes[axis].extent, shape.steps[axis]);
+            (p.b_extent, p.b_piece) = (shape.axis(axis).extent, shape.steps[axis]);
             p.b_in_rows = u32::from(sides.across_rows.contains(&axis));
         }
         if let Some(axis) = shape.batch.filter(|&axis| shape.is_cut(axis)) {
-            (p.c_extent, p.c_piece) = (shape.axes[axis].extent, shape.steps[axis]);
+            (p.c_extent, p.c_piece) = (shape.axis(axis).extent, shape.steps[axis]);
         }
         if let Some(fused) = shape.fused {
             (p.fused, p.fused_x, p.fused_src) = (FastDiv::new(fused.extent), fused.x(), fused.src);

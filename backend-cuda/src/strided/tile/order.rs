@@ -7,6 +7,7 @@ use devarray::Axes;
 
 use super::{Scale, sides::Sides};
 use crate::strided::{
+    axes::{Axis, Problem},
     launch::LINE_BYTES,
     params::{Loop, MAX_OUTER, NO_AXIS, TileParams},
 };
@@ -33,7 +34,7 @@ pub(super) fn set(sides: &Sides<'_>, p: &mut TileParams) -> Option<()> {
     p.outer = [Loop::new(1, 0, 0); MAX_OUTER];
     p.tiles = 1;
     for (outer, &axis) in p.outer.iter_mut().zip(&axes) {
-        let (of, pieces, step) = (shape.axes[axis], pieces(sides, axis), i64::from(shape.steps[axis]));
+        let (of, pieces, step) = (shape.axis(axis), pieces(sides, axis), i64::from(shape.steps[axis]));
         *outer = Loop::new(pieces, of.src * step, of.dst * step);
         p.tiles = p.tiles.checked_mul(pieces).filter(|&tiles| tiles < 1 << 31)?;
     }
@@ -48,8 +49,8 @@ pub(super) fn set(sides: &Sides<'_>, p: &mut TileParams) -> Option<()> {
 /// large part of their lines.
 fn ahead(sides: &Sides<'_>) -> u32 {
     let (shape, span) = (sides.shape, sides.span);
-    let others = (0..shape.axes.len()).filter(|&axis| !shape.in_row(axis));
-    let next = others.map(|axis| shape.axes[axis].src.unsigned_abs()).filter(|&stride| stride > 0).min();
+    let others = (0..shape.problem.axes.len()).filter(|&axis| !shape.in_row(axis));
+    let next = others.map(|axis| shape.axis(axis).src.unsigned_abs()).filter(|&stride| stride > 0).min();
     let apart = next.is_some_and(|next| next >= u64::from(span + LINE_BYTES / 2));
     let lone = sides.row_split.is_none() && span <= LONE_ROW_BYTES && apart;
     if lone { 0 } else { LINE_BYTES }
@@ -58,7 +59,7 @@ fn ahead(sides: &Sides<'_>) -> u32 {
 /// Tiles along an axis.
 fn pieces(sides: &Sides<'_>, axis: usize) -> u32 {
     let overlap = if sides.run_split == Some(axis) { sides.overlap } else { 0 };
-    (sides.shape.axes[axis].extent + overlap).div_ceil(sides.shape.steps[axis])
+    (sides.shape.axis(axis).extent + overlap).div_ceil(sides.shape.steps[axis])
 }
 
 /// The loops, fastest first. Usually the next tile continues the destination's runs, so that
@@ -89,18 +90,20 @@ fn order(sides: &Sides<'_>) -> Axes<usize> {
 /// covers. That costs less than tiles that share lines of rows and access them too late, so it
 /// counts only for rows that begin with lines.
 fn spread(sides: &Sides<'_>, row: usize, run: usize) -> bool {
-    let axes = &sides.shape.axes;
-    let far = axes[run].src.unsigned_abs().saturating_mul(sides.rows.into()) > PAGE_BYTES;
-    sides.begins_lines() && reach(sides) > TRANSLATED_BYTES && (far || axes[row].extent > RUNS_TRANSLATED)
+    let shape = sides.shape;
+    let far = shape.axis(run).src.unsigned_abs().saturating_mul(sides.rows.into()) > PAGE_BYTES;
+    sides.begins_lines()
+        && reach(sides.problem) > TRANSLATED_BYTES
+        && (far || shape.axis(row).extent > RUNS_TRANSLATED)
 }
 
 /// Whether a source of whole lines has rows that are long, but at most half as long as the
 /// destination's runs. Blocks that run at the same time then cover many whole rows, and equally
 /// long pieces of the runs. Slower on fast memory.
 fn narrow(sides: &Sides<'_>, row: usize, run: usize) -> bool {
-    let axes = &sides.shape.axes;
-    let row_bytes = axes[row].src.unsigned_abs().saturating_mul(axes[row].extent.into());
-    let run_bytes = axes[run].dst.unsigned_abs().saturating_mul(axes[run].extent.into());
+    let (row, run) = (sides.shape.axis(row), sides.shape.axis(run));
+    let row_bytes = row.src.unsigned_abs().saturating_mul(row.extent.into());
+    let run_bytes = run.dst.unsigned_abs().saturating_mul(run.extent.into());
     let piece = u64::from(sides.run) * u64::from(sides.problem.width);
     sides.scale == Scale::Stream
         && (LONG_ROW_BYTES.into()..=run_bytes / 2).contains(&row_bytes)
@@ -112,23 +115,19 @@ fn narrow(sides: &Sides<'_>, row: usize, run: usize) -> bool {
 /// The loops in the order of the destination, except the first two.
 fn by_destination(sides: &Sides<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
     let shape = sides.shape;
-    let mut order: Axes<usize> = (0..shape.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
+    let mut order: Axes<usize> = (0..shape.problem.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
     order.sort_by_key(|&axis| {
         let rank = first.iter().position(|&this| this == Some(axis)).unwrap_or(first.len());
-        (rank, shape.axes[axis].dst.unsigned_abs())
+        (rank, shape.axis(axis).dst.unsigned_abs())
     });
     order
 }
 
 /// Bytes from the first to the last element of the side that reaches further.
-fn reach(sides: &Sides<'_>) -> u64 {
-    let dst: u64 = sides
-        .shape
-        .axes
-        .iter()
-        .map(|axis| u64::from(axis.extent - 1).saturating_mul(axis.dst.unsigned_abs()))
-        .sum();
-    dst.max(sides.problem.src_end - sides.problem.src_begin)
+fn reach(problem: &Problem) -> u64 {
+    let along = |axis: &Axis| u64::from(axis.extent - 1).saturating_mul(axis.dst.unsigned_abs());
+    let dst: u64 = problem.axes.iter().map(along).sum();
+    dst.max(problem.src_end - problem.src_begin)
 }
 
 /// Bytes read, and as many written, between a tile and the next one along an axis.

@@ -10,7 +10,7 @@ use super::{
     SECTOR_BYTES,
     boxes::of_all_rows,
     draft::Draft,
-    place::{MAX_TABLE, VECTOR_WORDS, in_words},
+    place::{MAX_TABLE, VECTOR_WORDS},
     rotate::{Rotation, WARP, bank_accesses},
     scale::Scale,
     shape::Shape,
@@ -55,7 +55,7 @@ pub(super) fn boxes<'a>(
     };
     let Axis { extent: rows, src, .. } = problem.axes[0];
     // Packed words are as fast for middle sizes.
-    let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && in_words(problem, without);
+    let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && without.in_words();
     let cut = without.run[..] == [0] && without.run_unit() < VECTOR && !words;
     // Groups of threads, a quarter of the columns apart, then read from different banks, not from
     // one as with a power of two.

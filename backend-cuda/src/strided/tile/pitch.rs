@@ -32,7 +32,7 @@ pub(super) fn in_sectors(least: u32, stride: i64) -> u32 {
 /// conflicts between neighbouring threads. One that keeps sectors is preferred if its conflicts are
 /// few.
 pub(super) fn in_order(sides: &Sides<'_>, axis: usize) -> u32 {
-    let stride = sides.shape.axes[axis].src;
+    let stride = sides.shape.axis(axis).src;
     let least = at_least(sides.chunks * CHUNK_BYTES, stride, CHUNK_BYTES);
     let step = if sides.scattered || sides.problem.width == 16 { 1 } else { sides.problem.vector() };
     let cost = |&pitch: &u32| {
@@ -55,7 +55,7 @@ pub(super) fn in_classes(sides: &Sides<'_>, classes: u32, p: &mut TileParams) {
     let rows = sides.rows.div_ceil(classes);
     let bytes = sides.chunks * CHUNK_BYTES;
     let fused = sides.shape.fused.map(|fused| fused.src);
-    let strides = || sides.across_rows.iter().map(|&axis| sides.shape.axes[axis].src).chain(fused);
+    let strides = || sides.across_rows.iter().map(|&axis| sides.shape.axis(axis).src).chain(fused);
     let single = strides().next().filter(|_| sides.across_rows.len() == 1);
     // Neighbours in a class are `classes` rows of the source apart. If that is an odd multiple of
     // 16 bytes, rows that keep their place in a line begin in different banks.

@@ -7,11 +7,9 @@ use super::{
     periodic,
     pitch::{self, MARGIN},
     rotate,
-    shape::Shape,
     sides::Sides,
 };
 use crate::strided::{
-    axes::Problem,
     kernel::Find,
     launch::LINE_BYTES,
     params::{FastDiv, RunLoop, TileParams},
@@ -25,13 +23,13 @@ pub(super) const VECTOR_WORDS: u32 = 4;
 /// Longer tables take every block too long to fill.
 pub(super) const MAX_TABLE: u32 = 2048;
 /// With fewer rows a permutation does not pay.
-const FEW_ROWS: u32 = 8;
+pub(super) const FEW_ROWS: u32 = 8;
 
 /// Places the rows.
 pub(super) fn place(sides: &Sides<'_>, draft: &mut Draft) -> Option<()> {
-    let axes = &sides.shape.axes;
     let across_rows = &sides.across_rows;
-    let regular = across_rows.len() == 1 || across_rows.iter().all(|&axis| axes[axis].src % 16 == 0);
+    let regular =
+        across_rows.len() == 1 || across_rows.iter().all(|&axis| sides.shape.axis(axis).src % 16 == 0);
     if !sides.shape.runs_cross_rows() || !regular {
         return nested(sides, draft);
     }
@@ -83,7 +81,7 @@ fn permuted(sides: &Sides<'_>, draft: &mut Draft) -> Option<()> {
         draft.bytes += 2 * p.row_pitch;
         let loops = [(vector, p.element_x), (u32::MAX, p.vector_x)];
         tabulated(sides, &loops, draft)?;
-    } else if words(sides.problem, sides.shape) {
+    } else if sides.shape.has_words() {
         draft.kernel.find = Find::Packed;
     }
     Some(())
@@ -118,45 +116,6 @@ fn tabulated(sides: &Sides<'_>, loops: &[(u32, i32)], draft: &mut Draft) -> Opti
     Some((vector.div_ceil(below) + 1) * last_x.unsigned_abs())
 }
 
-/// Neighbouring runs whose elements make a word of at least 4 bytes.
-pub(super) fn group(width: u32) -> u32 {
-    if width == 1 { 4 } else { 2 }
-}
-
-/// Whether elements of neighbouring runs can be fetched as one word: they lie next to each other in
-/// a row, and all words are aligned.
-fn words(problem: &Problem, shape: &Shape) -> bool {
-    let width = problem.width;
-    let word = i64::from(width * group(width));
-    let across_rows = || shape.run.iter().filter(|&&axis| !shape.in_row(axis));
-    let mut across_runs = shape.row.iter().filter(|&&axis| !shape.in_run(axis));
-    let Some(&first) = across_runs.next() else { return false };
-    width < 16
-        && shape.axes[first].src == problem.step()
-        && shape.steps[first].is_multiple_of(group(width))
-        && across_runs.all(|&axis| shape.axes[axis].src % word == 0)
-        && across_rows().all(|&axis| shape.axes[axis].src % word == 0)
-        && shape.rows_keep(word)
-        && shape.first_row().is_multiple_of(word.unsigned_abs())
-}
-
-/// Whether elements along one axis are fetched as words, [`Find::Packed`]. Elements of one byte are
-/// packed even if runs start at multiples of only 4 or 8 bytes, and then stored in such: shifting
-/// them into place is slower. For two bytes it is as fast.
-pub(super) fn in_words(problem: &Problem, shape: &Shape) -> bool {
-    let unit = shape.run_unit();
-    let [axis] = shape.run[..] else { return false };
-    // Neighbouring vectors are then whole chunks apart.
-    let chunks = u64::from(unit / problem.width) * shape.axes[axis].src.unsigned_abs();
-    let dense = problem.axes[0].dst == problem.step();
-    unit >= if problem.width == 1 { 4 } else { 16 }
-        && dense
-        && shape.runs_cross_rows()
-        && chunks.is_multiple_of(16)
-        && shape.steps[axis] >= FEW_ROWS
-        && words(problem, shape)
-}
-
 /// Sets the pitch of each axis that counts rows, the innermost first, by `of(k, bytes of the axes
 /// before)`. Returns the bytes of all rows.
 fn set_rows(sides: &Sides<'_>, p: &mut TileParams, of: impl Fn(usize, u32) -> u32) -> u32 {
@@ -173,7 +132,7 @@ fn nested(sides: &Sides<'_>, draft: &mut Draft) -> Option<()> {
     let p = &mut draft.params;
     let bytes = set_rows(sides, p, |k, before| match k {
         0 => pitch::in_order(sides, across_rows[k]),
-        _ => pitch::in_sectors(before, shape.axes[across_rows[k]].src),
+        _ => pitch::in_sectors(before, shape.axis(across_rows[k]).src),
     });
     draft.bytes = bytes.max(CHUNK_BYTES * sides.chunks) + MARGIN;
     if across_rows.len() == 1 {
@@ -189,7 +148,7 @@ fn nested(sides: &Sides<'_>, draft: &mut Draft) -> Option<()> {
     for &axis in &shape.run {
         let x = match across_rows.iter().position(|&other| other == axis) {
             Some(k) => p.row[k].x,
-            None => i32::try_from(shape.axes[axis].src).ok()?,
+            None => i32::try_from(shape.axis(axis).src).ok()?,
         };
         match loops.last_mut() {
             Some((steps, last)) if i64::from(*steps) * i64::from(*last) == i64::from(x) => {

@@ -2,7 +2,7 @@
 
 use devarray::Axes;
 
-use super::{SECTOR_BYTES, Scale, can_overlap, place::in_words, shape::Shape, tears_sectors};
+use super::{SECTOR_BYTES, Scale, shape::Shape};
 use crate::strided::{
     axes::Problem,
     launch::LINE_BYTES,
@@ -49,14 +49,13 @@ pub(super) struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    pub(super) fn of(problem: &'a Problem, shape: &'a Shape, scale: Scale) -> Option<Self> {
-        let scattered = problem.axes[0].dst != problem.step();
-        let unit = shape.run_unit();
-        let words = in_words(problem, shape);
+    pub(super) fn of(shape: &'a Shape, scale: Scale) -> Option<Self> {
+        let problem = &shape.problem;
+        let (scattered, unit, words) = (problem.is_scattered(), shape.run_unit(), shape.in_words());
         // Not for wide elements, of which a vector has few: shifting costs more there.
-        let torn = !scattered && (words || problem.width <= 2) && tears_sectors(problem, shape, scale);
+        let torn = !scattered && (words || problem.width <= 2) && tears_sectors(shape, scale);
         let shifted = !scattered && !words && (unit < 16 || torn || shape.fused.is_some());
-        let overlaps = torn || (shifted && can_overlap(problem, shape));
+        let overlaps = torn || (shifted && shape.can_overlap_in_sectors());
         let overlap = if overlaps { (SECTOR_BYTES - unit) / problem.width } else { 0 };
         let start_mask = match (overlap, shifted) {
             (1.., _) => SECTOR_BYTES - 1,
@@ -67,34 +66,30 @@ impl<'a> Sides<'a> {
         let (mut loaded, mut src) = (shape.steps.clone(), shape.first_row());
         if let Some(axis) = run_split {
             loaded[axis] += overlap;
-            src = src.wrapping_add_signed(-i64::from(overlap) * shape.axes[axis].src);
+            src = src.wrapping_add_signed(-i64::from(overlap) * shape.axis(axis).src);
         }
-        let counts_rows = |&axis: &usize| shape.counts_rows(axis);
-        let counts_runs = |&axis: &usize| !shape.in_run(axis);
-        let across_rows: Axes<usize> =
-            shape.run.iter().copied().filter(counts_rows).chain(shape.batch).collect();
-        let across_runs: Axes<usize> =
-            shape.row.iter().copied().filter(counts_runs).chain(shape.batch).collect();
+        let across_rows = shape.run.iter().copied().filter(|&axis| shape.counts_rows(axis));
+        let across_rows: Axes<usize> = across_rows.chain(shape.batch).collect();
+        let across_runs = shape.row.iter().copied().filter(|&axis| !shape.in_run(axis));
+        let across_runs: Axes<usize> = across_runs.chain(shape.batch).collect();
         if across_rows.len().max(across_runs.len()).max(shape.run.len()) > MAX_INNER {
             return None;
         }
-        let span = u32::try_from(shape.span_bytes(problem.width)).ok()?;
         let mut store = Axes::new();
         for &axis in &across_runs {
-            let of = shape.axes[axis];
+            let of = shape.axis(axis);
             let extent = FastDiv::new(shape.steps[axis]);
             store.push(StoreLoop { extent, x: i32::try_from(of.src).ok()?, dst: of.dst });
         }
+        let span = u32::try_from(shape.span_bytes()).ok()?;
         let start = if shape.rows_keep(16) { Some(u32::try_from(src % 16).ok()?) } else { None };
-        let mut sides = Self {
+        let steps = |list: &[usize]| list.iter().map(|&axis| loaded[axis]).product();
+        Some(Self {
             problem,
             shape,
             scale,
             row_split: shape.split(&shape.row),
             run_split,
-            loaded,
-            across_rows,
-            across_runs,
             shifted,
             overlap,
             start_mask,
@@ -104,20 +99,14 @@ impl<'a> Sides<'a> {
             start,
             span,
             chunks: (span + start.unwrap_or(16 - problem.width)).div_ceil(16),
-            rows: 0,
-            stores: 0,
-            run: 0,
+            rows: steps(&across_rows),
+            stores: steps(&across_runs),
+            run: steps(&shape.run),
             store,
-        };
-        sides.rows = sides.steps(&sides.across_rows, None);
-        sides.stores = sides.steps(&sides.across_runs, None);
-        sides.run = sides.steps(&shape.run, None);
-        Some(sides)
-    }
-
-    /// Steps that are loaded of the axes of a list, one left out.
-    pub(super) fn steps(&self, list: &[usize], without: Option<usize>) -> u32 {
-        list.iter().filter(|&&axis| Some(axis) != without).map(|&axis| self.loaded[axis]).product()
+            loaded,
+            across_rows,
+            across_runs,
+        })
     }
 
     /// Whether every row consists of whole lines of the cache.
@@ -129,4 +118,11 @@ impl<'a> Sides<'a> {
     pub(super) fn begins_lines(&self) -> bool {
         self.src.is_multiple_of(LINE_BYTES.into()) && self.shape.rows_keep(LINE_BYTES.into())
     }
+}
+
+/// Whether tiles should overlap although runs are aligned to what is stored at once: a sector that
+/// two tiles write in part is also read from memory. Not if results stay in the cache.
+fn tears_sectors(shape: &Shape, scale: Scale) -> bool {
+    let cached = matches!(scale, Scale::Small | Scale::Middle);
+    !cached && !shape.runs_keep(SECTOR_BYTES.into()) && shape.can_overlap_in_sectors()
 }

@@ -1,6 +1,6 @@
 //! What each thread of a block loads and stores.
 
-use super::{draft::Draft, place, sides::Sides};
+use super::{draft::Draft, shape::group, sides::Sides};
 use crate::strided::{kernel::Find, launch::THREADS, params::FastDiv};
 
 /// Most threads of a block; the kernels are compiled for it.
@@ -35,7 +35,7 @@ pub(super) fn along_runs(sides: &Sides<'_>, draft: &mut Draft) {
     p.lanes_log2 = draft.most_lanes_log2.min(lanes_log2);
     p.passes = chunks.div_ceil(1 << p.lanes_log2);
     p.store_groups = FastDiv::new(match draft.kernel.find {
-        Find::Packed => p.stores / place::group(width),
+        Find::Packed => p.stores / group(width),
         Find::Split(runs) => p.stores / runs,
         _ => p.stores,
     });

@@ -11,7 +11,7 @@ use super::{
 pub(super) fn select(problem: &Problem) -> Launch {
     let total = problem.len();
     let params = GatherParams {
-        at: problem.operands(),
+        at: problem.at,
         axes: u32::try_from(problem.axes.len()).unwrap_or(u32::MAX),
         total,
         axis: loops(&problem.axes),

@@ -5,13 +5,13 @@ mod table;
 
 use devarray::Axes;
 
-use self::cost::Way;
 pub use self::table::CHUNKS;
+use self::table::Table;
 use super::{
-    axes::{Axis, Problem, loops},
+    axes::{Axis, Problem, chunks, loops, starts_aligned},
     kernel::Entry,
     launch::{LINE_BYTES, Launch, Params, THREADS},
-    params::{FastDiv, MAX_ROW_AXES, Operands, RowsParams},
+    params::{FastDiv, MAX_ROW_AXES, RowsParams},
     tile::Scale,
 };
 
@@ -22,44 +22,34 @@ pub const REPEATS: u32 = 4;
 /// Longer rows are equally fast in any order.
 const MAX_SQUARED_BYTES: u32 = 1024;
 
-/// Whether the start and all strides are multiples of 16 bytes.
-fn aligned(start: u64, mut strides: impl Iterator<Item = i64>) -> bool {
-    start.is_multiple_of(16) && strides.all(|stride| stride % 16 == 0)
-}
-
 /// The launch that copies row by row, if rows are what the problem has.
 pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let (inner, outer) = problem.axes.split_first()?;
     let step = problem.step();
     let row_bytes = inner.extent.checked_mul(problem.width)?;
-    if inner.dst != step || outer.len() > MAX_ROW_AXES {
+    let short = row_bytes < MIN_ROW_BYTES && !outer.is_empty();
+    if problem.is_scattered() || outer.len() > MAX_ROW_AXES || short {
         return None;
     }
-    if row_bytes < MIN_ROW_BYTES && !outer.is_empty() {
-        return None;
-    }
-    let dst_aligned = aligned(problem.dst, outer.iter().map(|axis| axis.dst));
-    let src_aligned = aligned(problem.src, outer.iter().map(|axis| axis.src));
+    let mut at = problem.at;
+    let whole = row_bytes.is_multiple_of(16) && starts_aligned(at.dst, outer);
+    // Every loop around rows goes on by a multiple of so many bytes of the source.
+    let goes_by = |bytes: u32| outer.iter().all(|axis| axis.src % i64::from(bytes) == 0);
     let comes_back = outer.iter().any(|axis| axis.src == 0);
-    let mut src = problem.src;
     let mut group = None;
     let entry = if inner.src == step {
-        if dst_aligned && src_aligned && row_bytes.is_multiple_of(16) {
+        if whole && at.src.is_multiple_of(16) && goes_by(16) {
             if comes_back { Entry::RowsAgain } else { Entry::RowsAligned }
         } else {
-            let joined = joined(row_bytes, outer).filter(|_| !dst_aligned);
-            let table = table::Table::of(problem, row_bytes, outer).filter(|_| joined.is_some());
-            match cost::cheapest(scale, row_bytes, outer.len(), joined.is_some(), table.as_ref()) {
-                Way::Table => return table.map(|table| table.launch(problem, outer)),
-                Way::Join => {
-                    group = joined;
-                    Entry::RowsJoin
-                }
-                Way::Realign => Entry::RowsRealign,
+            group = joined(row_bytes, outer).filter(|_| !starts_aligned(at.dst, outer));
+            let table = group.and_then(|_| Table::of(problem, row_bytes, outer));
+            match cost::cheapest(scale, row_bytes, outer.len(), group.is_some(), table.as_ref()) {
+                Entry::RowsTable => return table.map(|table| table.launch(problem, outer)),
+                entry => entry,
             }
         }
     } else if inner.src == -step && problem.width < 16 {
-        src = src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);
+        at.src = at.src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);
         Entry::RowsReverse
     } else if inner.src == 0 {
         Entry::RowsRepeat
@@ -68,41 +58,39 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     } else {
         return None;
     };
-    let outer = if group.is_some() { &outer[1..] } else { outer };
-    let length = group.map_or(row_bytes, |(bytes, _)| bytes);
-    let group_aligned = aligned(problem.dst, outer.iter().map(|axis| axis.dst));
-    let over = if group_aligned { 0 } else { 16 - problem.width };
-    let chunks = (length + over).div_ceil(16);
+    let group = group.filter(|_| entry == Entry::RowsJoin);
+    let (outer, (group_bytes, step)) = match group {
+        Some(group) => (&outer[1..], group),
+        None => (outer, (0, inner.src)),
+    };
+    let chunks = chunks(group_bytes.max(row_bytes), problem.width, starts_aligned(at.dst, outer));
     let rows: u32 = outer.iter().map(|axis| axis.extent).product();
     let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
     let each = if matches!(entry, Entry::RowsAgain | Entry::RowsRepeat) { REPEATS } else { 1 };
     // Lines loaded with evict-last priority need it reset. The kernel that picks elements resets
     // the line that begins before an element, so rows must begin with a line.
-    let streams = match entry {
-        Entry::RowsAligned => true,
-        Entry::RowsStride => {
-            let lines = |stride: i64| stride != 0 && stride.unsigned_abs().is_multiple_of(LINE_BYTES.into());
-            src.is_multiple_of(LINE_BYTES.into())
-                && outer.iter().all(|axis| lines(axis.src))
-                && dst_aligned
-                && row_bytes.is_multiple_of(16)
-        }
-        _ => false,
-    };
-    let short = row_bytes <= MAX_SQUARED_BYTES && matches!(entry, Entry::RowsAligned);
-    let squares = (short && scale == Scale::Stream).then(|| in_squares(outer)).flatten();
+    let evict_last = scale == Scale::Stream
+        && match entry {
+            Entry::RowsAligned => true,
+            Entry::RowsStride => {
+                whole && at.src.is_multiple_of(LINE_BYTES.into()) && goes_by(LINE_BYTES) && !comes_back
+            }
+            _ => false,
+        };
+    let short = row_bytes <= MAX_SQUARED_BYTES && entry == Entry::RowsAligned;
+    let squares = if short && scale == Scale::Stream { in_squares(outer) } else { None };
     let around = squares.as_deref().unwrap_or(outer);
     let params = RowsParams {
-        at: Operands { src, ..problem.operands() },
+        at,
         axes: u32::try_from(around.len()).ok()?,
         total,
         chunks: FastDiv::new(chunks),
         row_bytes,
         row: FastDiv::new(row_bytes),
-        group_bytes: group.map_or(0, |(bytes, _)| bytes),
-        evict_last: u32::from(scale == Scale::Stream && streams),
+        group_bytes,
+        evict_last: u32::from(evict_last),
         unused: 0,
-        step: group.map_or(inner.src, |(_, step)| step),
+        step,
         axis: loops(around),
     };
     Some(Launch::new(entry, problem.width, total.div_ceil(THREADS * each), Params::Rows(params)))

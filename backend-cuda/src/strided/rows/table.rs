@@ -56,7 +56,7 @@ impl Table {
 
     pub(super) fn launch(&self, problem: &Problem, outer: &[Axis]) -> Launch {
         let params = RowsParams {
-            at: problem.operands(),
+            at: problem.at,
             axes: u32::try_from(outer.len()).unwrap_or(u32::MAX),
             total: self.rows,
             chunks: FastDiv::new(self.blocks),

@@ -119,8 +119,8 @@ fn forward_rows(shape: &mut Shape) {
         if of.src < 0 && !shape.in_run(axis) {
             let last = i64::from(of.extent - 1);
             let problem = &mut shape.problem;
-            problem.src = problem.src.wrapping_add_signed(last * of.src);
-            problem.dst = problem.dst.wrapping_add_signed(last * of.dst);
+            problem.at.src = problem.at.src.wrapping_add_signed(last * of.src);
+            problem.at.dst = problem.at.dst.wrapping_add_signed(last * of.dst);
             problem.axes[axis] = Axis::new(of.extent, -of.src, -of.dst);
         }
     }

@@ -27,7 +27,7 @@ impl Draft {
             list.iter().filter(|&&axis| Some(axis) != split).map(|&axis| sides.loaded[axis]).product()
         };
         let mut p = TileParams {
-            at: Operands { src: sides.src, ..problem.operands() },
+            at: Operands { src: sides.src, ..problem.at },
             // Rows.
             high: span.into(),
             span,
@@ -46,7 +46,7 @@ impl Draft {
             stores_inner: inner(&sides.across_runs, row_split.or(shape.batch)),
             store_axes: u32::try_from(sides.store.len()).ok()?,
             // Along a run the source may go backwards: the first element is then the last of the row.
-            store_x: i32::try_from(shape.problem.src.wrapping_sub(shape.first_row())).ok()?,
+            store_x: i32::try_from(shape.problem.at.src.wrapping_sub(shape.first_row())).ok()?,
             ..TileParams::default()
         };
         p.store[..sides.store.len()].copy_from_slice(&sides.store);

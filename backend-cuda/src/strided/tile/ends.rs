@@ -16,7 +16,7 @@ pub(super) fn ends(problem: &Problem, span: u64, tile_bytes: u64, sectors: bool)
 /// Whether every run starts at a memory sector, if each is as long as its axis.
 fn whole_sectors(problem: &Problem) -> bool {
     let others = &problem.axes[1..];
-    let bits = others.iter().fold(problem.dst, |bits, axis| bits | axis.dst.unsigned_abs());
+    let bits = others.iter().fold(problem.at.dst, |bits, axis| bits | axis.dst.unsigned_abs());
     bits.is_multiple_of(SECTOR_BYTES.into())
 }
 

@@ -127,7 +127,7 @@ fn by_destination(sides: &Sides<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
 fn reach(problem: &Problem) -> u64 {
     let along = |axis: &Axis| u64::from(axis.extent - 1).saturating_mul(axis.dst.unsigned_abs());
     let dst: u64 = problem.axes.iter().map(along).sum();
-    dst.max(problem.src_end - problem.src_begin)
+    dst.max(problem.at.src_end - problem.at.src_begin)
 }
 
 /// Bytes read, and as many written, between a tile and the next one along an axis.

@@ -76,7 +76,7 @@ impl Shape {
 
     /// The starts of all runs, one or another: a power of two that divides this divides each.
     fn run_starts(&self) -> u64 {
-        (0..self.problem.axes.len()).fold(self.problem.dst, |bits, axis| {
+        (0..self.problem.axes.len()).fold(self.problem.at.dst, |bits, axis| {
             let (of, steps) = (self.axis(axis), self.steps[axis]);
             let cut = if self.is_cut(axis) { i64::from(steps) * of.dst } else { 0 };
             let across = (self.in_row(axis) || self.batch == Some(axis)) && !self.in_run(axis);
@@ -113,7 +113,7 @@ impl Shape {
 
     /// The lowest address of the first tile.
     pub(super) fn first_row(&self) -> u64 {
-        self.row.iter().fold(self.problem.src, |at, &axis| {
+        self.row.iter().fold(self.problem.at.src, |at, &axis| {
             at.wrapping_add_signed((i64::from(self.steps[axis] - 1) * self.axis(axis).src).min(0))
         })
     }

@@ -1,6 +1,6 @@
 //! Tiles: the sides are fastest along different axes, so the data is transposed in shared memory.
 //!
-//! A tile is laid out in steps, each of which returns what it decided:
+//! A tile is laid out in steps, each of which sets what it decides:
 //!
 //! ```text
 //! shape     which box of the copy becomes a tile (boxes): rows along the source, runs along the
@@ -14,7 +14,6 @@
 //! ```
 
 mod boxes;
-mod draft;
 mod ends;
 mod fused;
 mod order;
@@ -28,7 +27,7 @@ mod sides;
 mod threads;
 
 pub(super) use self::scale::Scale;
-use self::{draft::Draft, fused::over_ends, shape::Shape, sides::Sides};
+use self::{fused::over_ends, shape::Shape, sides::Tile};
 use super::{
     axes::Problem,
     kernel::{Find, Kernel, TileKernel},
@@ -79,33 +78,46 @@ fn is_isolated(problem: &Problem) -> bool {
 
 /// The launch for tiles of a shape, if its rows and tables fit.
 fn lay_out(shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
-    let sides = Sides::of(shape, scale)?;
-    let mut draft = Draft::of(&sides)?;
-    order::set(&sides, &mut draft.params)?;
-    place::place(&sides, &mut draft)?;
-    let find = draft.kernel.find;
+    let mut tile = Tile::of(shape, scale)?;
+    order::set(&mut tile)?;
+    place::place(&mut tile)?;
     // A table as long as the box costs too much; a smaller box that repeats has a shorter table.
     let elements: u32 = shape.steps.iter().product();
-    if shrink >= 3 && find == Find::Table && 4 * draft.params.period.divisor > elements {
+    let tabulated = tile.kernel.find == Find::Table;
+    if shrink >= 3 && tabulated && 4 * tile.p.period.divisor > elements {
         return None;
     }
-    threads::along_runs(&sides, &mut draft);
-    let threads = threads::of_block(&sides, &mut draft);
-    let shared_bytes = draft.divide_memory(&sides)?;
-    let Draft { mut kernel, params: mut p, .. } = draft;
-    p.element_at = [0, 1, 2, 3, 4, 5, 6, 7].map(|times| p.element_x.wrapping_mul(times));
+    threads::along_runs(&mut tile);
+    let threads = threads::of_block(&mut tile);
+    let shared_bytes = divide_memory(&mut tile)?;
     // Not for lines that two tiles share.
-    kernel.evict_last = kernel == TileKernel::plain(find)
-        && matches!(find, Find::Linear | Find::Packed)
-        && scale == Scale::Stream
-        && p.row_step > 0
-        && sides.whole_lines();
+    let evict_last = scale == Scale::Stream && tile.p.row_step > 0 && tile.whole_lines();
+    let Tile { mut kernel, mut p, .. } = tile;
+    p.element_at = [0, 1, 2, 3, 4, 5, 6, 7].map(|times| p.element_x.wrapping_mul(times));
+    let plain = [Find::Linear, Find::Packed].map(TileKernel::plain);
+    kernel.evict_last = evict_last && plain.contains(&kernel);
     // The table of permuted rows is short, and all threads share it.
     let permuted = p.classes_log2 > 0 && p.run_in_classes == 0;
-    let tabulated = find == Find::Table && kernel.shifted;
-    kernel.wide = tabulated && shape.problem.width == 1 && (p.stores < MANY_RUNS || permuted);
+    let bytes = tabulated && kernel.shifted && shape.problem.width == 1;
+    kernel.wide = bytes && (p.stores < MANY_RUNS || permuted);
     let entry = kernel.entry();
     debug_assert!(entry.is_some(), "a kernel for {kernel:?}");
     let kernel = Kernel::new(entry?, shape.problem.width);
     Some(Launch { kernel, grid: p.tiles, threads, shared_bytes, params: Params::Tile(p) })
+}
+
+/// Divides shared memory: tables first, data last. Returns the bytes of all of it, if a block may use
+/// as many.
+fn divide_memory(tile: &mut Tile<'_>) -> Option<u32> {
+    const ENTRY_BYTES: u32 = 16;
+    let p = &mut tile.p;
+    let rows = if p.row_axes > 1 { p.rows } else { 0 };
+    let stores = if p.store_axes > 1 { p.stores } else { 0 };
+    let tabulated = tile.kernel.find == Find::Table;
+    let elements = if tabulated { p.period.divisor + 2 * tile.problem.vector() } else { 0 };
+    p.store_table = rows * ENTRY_BYTES;
+    p.run_table = p.store_table + stores.checked_mul(ENTRY_BYTES)?;
+    p.data = (p.run_table + elements * 2 + tile.before).next_multiple_of(128);
+    let bytes = p.data + tile.bytes;
+    (bytes <= SHARED_BYTES).then_some(bytes)
 }

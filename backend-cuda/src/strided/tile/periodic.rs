@@ -9,12 +9,11 @@
 use super::{
     SECTOR_BYTES,
     boxes::of_all_rows,
-    draft::Draft,
     place::{MAX_TABLE, VECTOR_WORDS},
     rotate::{Rotation, WARP, bank_accesses},
     scale::Scale,
     shape::Shape,
-    sides::Sides,
+    sides::Tile,
 };
 use crate::strided::{
     axes::{Axis, Problem},
@@ -67,29 +66,29 @@ pub(super) fn boxes<'a>(
 }
 
 /// Places a run given by its loops as (steps, bytes), if it is periodic and a table is not cheaper.
-pub(super) fn place(sides: &Sides<'_>, loops: &[(u32, i32)], draft: &mut Draft) -> bool {
+pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
     let &[(rows, step), (_, next)] = loops else { return false };
     let Ok(pitch) = u32::try_from(step) else { return false };
-    let across = sides.across_rows[..] == sides.shape.run[..1];
-    if sides.problem.width != 1 || sides.scattered || !across || rows < VECTOR {
+    let across = tile.across_rows[..] == tile.shape.run[..1];
+    if tile.problem.width != 1 || tile.problem.is_scattered() || !across || rows < VECTOR {
         return false;
     }
     // If vectors begin in one bank, a table is as fast if it is short, or if the tile is the whole
     // matrix.
     let meet = pitch.is_multiple_of(8);
     let short = rows.is_multiple_of(8) && rows < 128;
-    if meet && (short || sides.row_split.is_none()) {
+    if meet && (short || tile.row_split.is_none()) {
         return false;
     }
     // Rows whose distance is an odd multiple of 16 bytes are in different banks.
     let apart = if pitch.is_multiple_of(2 * VECTOR) { VECTOR } else { 0 };
     let pitch = pitch + apart;
     // Vectors are counted from a sector on, so that groups of threads store whole ones.
-    let shifted = !sides.shape.runs_keep(SECTOR_BYTES.into());
+    let shifted = !tile.shape.runs_keep(SECTOR_BYTES.into());
     let over = if shifted { SECTOR_BYTES - 1 } else { 0 };
-    let p = &mut draft.params;
-    if sides.stores == 1 && sides.across_runs.is_empty() {
-        let vectors = (sides.run + over).div_ceil(VECTOR);
+    let p = &mut tile.p;
+    if p.stores == 1 && tile.across_runs.is_empty() {
+        let vectors = (p.run + over).div_ceil(VECTOR);
         let byte =
             |element: u32| i64::from(element / rows) * i64::from(next) + i64::from(element % rows * pitch);
         let ((share, rotation), cost) = cheapest(vectors, pitch, meet, byte);
@@ -100,11 +99,11 @@ pub(super) fn place(sides: &Sides<'_>, loops: &[(u32, i32)], draft: &mut Draft) 
         rotation.set(p);
         if share > 0 {
             (p.share, p.stores) = (share, GROUPS);
-            draft.most_lanes_log2 = LANES_LOG2;
+            tile.most_lanes_log2 = LANES_LOG2;
         }
     }
-    draft.kernel.find = Find::Periodic;
-    draft.kernel.shifted = shifted;
+    tile.kernel.find = Find::Periodic;
+    tile.kernel.shifted = shifted;
     p.start_mask = over;
     p.row_pitch = pitch;
     p.row[0].x = pitch.cast_signed();
@@ -113,8 +112,8 @@ pub(super) fn place(sides: &Sides<'_>, loops: &[(u32, i32)], draft: &mut Draft) 
     p.period_x = next;
     p.fused_x = next.cast_unsigned().wrapping_sub(pitch.wrapping_mul(rows));
     // The word in which a period ends is gathered from both sides.
-    draft.before = over.max(VECTOR_WORDS - 1) * pitch;
-    draft.bytes += rows * apart + (VECTOR - 1) * pitch;
+    tile.before = over.max(VECTOR_WORDS - 1) * pitch;
+    tile.bytes += rows * apart + (VECTOR - 1) * pitch;
     true
 }
 

@@ -3,16 +3,15 @@
 use devarray::Axes;
 
 use super::{
-    draft::Draft,
     periodic,
     pitch::{self, MARGIN},
     rotate,
-    sides::Sides,
+    sides::Tile,
 };
 use crate::strided::{
     kernel::Find,
     launch::LINE_BYTES,
-    params::{FastDiv, RunLoop, TileParams},
+    params::{FastDiv, RunLoop},
 };
 
 /// What a thread copies to shared memory at once.
@@ -26,42 +25,43 @@ pub(super) const MAX_TABLE: u32 = 2048;
 pub(super) const FEW_ROWS: u32 = 8;
 
 /// Places the rows.
-pub(super) fn place(sides: &Sides<'_>, draft: &mut Draft) -> Option<()> {
-    let across_rows = &sides.across_rows;
-    let regular =
-        across_rows.len() == 1 || across_rows.iter().all(|&axis| sides.shape.axis(axis).src % 16 == 0);
-    if !sides.shape.runs_cross_rows() || !regular {
-        return nested(sides, draft);
+pub(super) fn place(tile: &mut Tile<'_>) -> Option<()> {
+    let (shape, across_rows) = (tile.shape, &tile.across_rows);
+    let regular = across_rows.len() == 1 || across_rows.iter().all(|&axis| shape.axis(axis).src % 16 == 0);
+    if !shape.runs_cross_rows() || !regular {
+        return nested(tile);
     }
-    let one_by_one = sides.scattered || sides.problem.width == 16;
-    let few = sides.rows < FEW_ROWS && !sides.shifted;
+    let one_by_one = tile.problem.is_scattered() || tile.problem.width == 16;
+    let few = tile.p.rows < FEW_ROWS && !tile.kernel.shifted;
     if one_by_one || few {
-        in_order(sides, pitch::in_order(sides, across_rows[0]), draft);
+        let pitch = pitch::in_order(tile, across_rows[0]);
+        in_order(tile, pitch);
         return Some(());
     }
     // Elements of one byte: sixteen table entries a vector cost more than the bank conflicts of
     // rows in order.
-    if sides.shifted && sides.problem.width == 1 {
-        let pitch = pitch::in_order(sides, across_rows[0]);
-        if let Some((rotation, most_lanes_log2)) = rotate::best(sides, pitch) {
-            rotation.set(&mut draft.params);
-            draft.most_lanes_log2 = most_lanes_log2;
-            in_order(sides, pitch, draft);
+    if tile.kernel.shifted && tile.problem.width == 1 {
+        let pitch = pitch::in_order(tile, across_rows[0]);
+        if let Some((rotation, most_lanes_log2)) = rotate::best(tile, pitch) {
+            rotation.set(&mut tile.p);
+            tile.most_lanes_log2 = most_lanes_log2;
+            in_order(tile, pitch);
             return Some(());
         }
     }
-    permuted(sides, draft)
+    permuted(tile)
 }
 
 /// Rows one after the other.
-fn in_order(sides: &Sides<'_>, pitch: u32, draft: &mut Draft) {
-    let p = &mut draft.params;
-    let vector = sides.problem.vector();
-    let vectors = (vector - 1) * pitch;
-    draft.before = if sides.shifted && sides.overlap == 0 { vectors } else { 0 };
+fn in_order(tile: &mut Tile<'_>, pitch: u32) {
+    let vector = tile.problem.vector();
     // Tables of rows of several axes count rows by their position.
-    draft.bytes = sides.rows * pitch + p.fused_x + MARGIN + if sides.scattered { 0 } else { vectors };
-    set_rows(sides, p, |k, before| if k == 0 { pitch } else { before });
+    set_rows(tile, |k, before| if k == 0 { pitch } else { before });
+    let p = &mut tile.p;
+    let vectors = (vector - 1) * pitch;
+    tile.before = if tile.kernel.shifted && p.overlap == 0 { vectors } else { 0 };
+    let beyond = if tile.problem.is_scattered() { 0 } else { vectors };
+    tile.bytes = p.rows * pitch + p.fused_x + MARGIN + beyond;
     p.row_pitch = pitch;
     p.element_x = pitch.cast_signed();
     p.vector_x = (vector * pitch).cast_signed();
@@ -69,20 +69,20 @@ fn in_order(sides: &Sides<'_>, pitch: u32, draft: &mut Draft) {
 
 /// Rows in as many classes as a vector has elements, each class together: the rows of a vector are
 /// then a class apart, and those of neighbouring vectors are neighbours in a class.
-fn permuted(sides: &Sides<'_>, draft: &mut Draft) -> Option<()> {
-    let p = &mut draft.params;
-    let vector = sides.store_bytes / sides.problem.width;
-    pitch::in_classes(sides, vector, p);
+fn permuted(tile: &mut Tile<'_>) -> Option<()> {
+    let vector = tile.kernel.store_bytes / tile.problem.width;
+    pitch::in_classes(tile, vector);
+    let p = &mut tile.p;
     p.classes_log2 = vector.ilog2();
     (p.vector_x, p.element_x) = (p.row_pitch.cast_signed(), p.class_pitch.cast_signed());
-    draft.bytes = vector * p.class_pitch + MARGIN;
-    if sides.shifted {
-        draft.before = if sides.overlap == 0 { p.row_pitch } else { 0 };
-        draft.bytes += 2 * p.row_pitch;
+    tile.bytes = vector * p.class_pitch + MARGIN;
+    if tile.kernel.shifted {
+        tile.before = if p.overlap == 0 { p.row_pitch } else { 0 };
+        tile.bytes += 2 * p.row_pitch;
         let loops = [(vector, p.element_x), (u32::MAX, p.vector_x)];
-        tabulated(sides, &loops, draft)?;
-    } else if sides.shape.has_words() {
-        draft.kernel.find = Find::Packed;
+        tabulated(tile, &loops)?;
+    } else if tile.shape.has_words() {
+        tile.kernel.find = Find::Packed;
     }
     Some(())
 }
@@ -90,26 +90,25 @@ fn permuted(sides: &Sides<'_>, draft: &mut Draft) -> Option<()> {
 /// Describes a run by a table, given its loops as (steps, bytes). If the last loop is long enough,
 /// it repeats the table of the others. Returns how many bytes a vector may reach beyond the end of
 /// the run.
-fn tabulated(sides: &Sides<'_>, loops: &[(u32, i32)], draft: &mut Draft) -> Option<u32> {
-    let p = &mut draft.params;
-    let vector = sides.problem.vector();
+fn tabulated(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> Option<u32> {
+    let (p, vector) = (&mut tile.p, tile.problem.vector());
     let (&(_, last_x), inner) = loops.split_last()?;
     let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
     // Whole vectors, so that each finds its entries aligned; not if runs start anywhere. The limit
     // is the same for both: a smaller box was faster than a longer table.
     let whole = vector >> below.trailing_zeros().min(vector.trailing_zeros());
-    if below.checked_mul(whole)?.min(sides.run) > MAX_TABLE {
+    if below.checked_mul(whole)?.min(p.run) > MAX_TABLE {
         return None;
     }
-    let times = if sides.shifted { 1 } else { whole };
-    let period = (below * times).min(sides.run);
-    draft.kernel.find = Find::Table;
+    let times = if tile.kernel.shifted { 1 } else { whole };
+    let period = (below * times).min(p.run);
+    tile.kernel.find = Find::Table;
     p.period = FastDiv::new(period);
     p.run_axes = u32::try_from(loops.len()).ok()?;
     for (to, &(steps, x)) in p.run_axis.iter_mut().zip(loops) {
-        *to = RunLoop { extent: FastDiv::new(steps.min(sides.run)), x };
+        *to = RunLoop { extent: FastDiv::new(steps.min(p.run)), x };
     }
-    if period == sides.run {
+    if period == p.run {
         return Some(0);
     }
     p.period_x = last_x * times.cast_signed();
@@ -118,29 +117,30 @@ fn tabulated(sides: &Sides<'_>, loops: &[(u32, i32)], draft: &mut Draft) -> Opti
 
 /// Sets the pitch of each axis that counts rows, the innermost first, by `of(k, bytes of the axes
 /// before)`. Returns the bytes of all rows.
-fn set_rows(sides: &Sides<'_>, p: &mut TileParams, of: impl Fn(usize, u32) -> u32) -> u32 {
-    sides.across_rows.iter().zip(&mut p.row).enumerate().fold(0, |before, (k, (&axis, row))| {
+fn set_rows(tile: &mut Tile<'_>, of: impl Fn(usize, u32) -> u32) -> u32 {
+    tile.across_rows.iter().zip(&mut tile.p.row).enumerate().fold(0, |before, (k, (&axis, row))| {
         let pitch = of(k, before);
         row.x = pitch.cast_signed();
-        pitch * sides.loaded[axis]
+        pitch * tile.loaded[axis]
     })
 }
 
 /// Rows nested as the axes are, each pitch congruent to its stride; runs over rows and along them.
-fn nested(sides: &Sides<'_>, draft: &mut Draft) -> Option<()> {
-    let (shape, across_rows) = (sides.shape, &sides.across_rows);
-    let p = &mut draft.params;
-    let bytes = set_rows(sides, p, |k, before| match k {
-        0 => pitch::in_order(sides, across_rows[k]),
+fn nested(tile: &mut Tile<'_>) -> Option<()> {
+    let (shape, across_rows) = (tile.shape, tile.across_rows.clone());
+    let first = across_rows.first().map_or(0, |&axis| pitch::in_order(tile, axis));
+    let bytes = set_rows(tile, |k, before| match k {
+        0 => first,
         _ => pitch::in_sectors(before, shape.axis(across_rows[k]).src),
     });
-    draft.bytes = bytes.max(CHUNK_BYTES * sides.chunks) + MARGIN;
+    let p = &mut tile.p;
+    tile.bytes = bytes.max(CHUNK_BYTES * p.chunks.divisor) + MARGIN;
     if across_rows.len() == 1 {
         p.row_pitch = p.row[0].x.cast_unsigned();
     }
     if shape.batch.is_some() {
         // Counts rows as it counts runs, after all others.
-        p.store[sides.store.len() - 1].x = p.row[across_rows.len() - 1].x;
+        p.store[tile.across_runs.len() - 1].x = p.row[across_rows.len() - 1].x;
     }
     // The byte of an element: a sum over the axes of the run, neighbours merged where they continue
     // each other.
@@ -152,91 +152,91 @@ fn nested(sides: &Sides<'_>, draft: &mut Draft) -> Option<()> {
         };
         match loops.last_mut() {
             Some((steps, last)) if i64::from(*steps) * i64::from(*last) == i64::from(x) => {
-                *steps *= sides.loaded[axis];
+                *steps *= tile.loaded[axis];
             }
-            _ => loops.push((sides.loaded[axis], x)),
+            _ => loops.push((tile.loaded[axis], x)),
         }
     }
     if let [(_, x)] = loops[..] {
-        one_step(sides, x, draft);
-    } else if !periodic::place(sides, &loops, draft) {
-        let room = tabulated(sides, &loops, draft)?;
-        part_vectors(sides, draft);
+        one_step(tile, x);
+    } else if !periodic::place(tile, &loops) {
+        let room = tabulated(tile, &loops)?;
+        part_vectors(tile);
         // If the source runs backwards, the room is needed before the rows.
-        draft.before = if draft.params.period_x < 0 { room } else { 0 };
-        draft.bytes += room;
+        tile.before = if tile.p.period_x < 0 { room } else { 0 };
+        tile.bytes += room;
     }
     Some(())
 }
 
 /// Runs whose elements are one step of `x` bytes apart.
-fn one_step(sides: &Sides<'_>, x: i32, draft: &mut Draft) {
-    let vector = sides.problem.vector();
-    draft.params.element_x = x;
-    draft.params.vector_x = x * vector.cast_signed();
-    if let Some(runs) = interleaved(sides, x) {
-        draft.kernel.find = Find::Split(runs);
-        draft.bytes += runs * CHUNK_BYTES;
+fn one_step(tile: &mut Tile<'_>, x: i32) {
+    let vector = tile.problem.vector();
+    tile.p.element_x = x;
+    tile.p.vector_x = x * vector.cast_signed();
+    if let Some(runs) = interleaved(tile, x) {
+        tile.kernel.find = Find::Split(runs);
+        tile.bytes += runs * CHUNK_BYTES;
         return;
     }
-    draft.before = (vector - 1) * x.unsigned_abs();
-    draft.bytes += draft.before;
-    pad(sides, x, draft);
+    tile.before = (vector - 1) * x.unsigned_abs();
+    tile.bytes += tile.before;
+    pad(tile, x);
 }
 
 /// Leaves 16 bytes free after every vector of rows, if a run begins across rows and its
 /// neighbouring vectors would be in one bank or two. 16 bytes, although half of the groups then
 /// lose their place in a sector.
-fn part_vectors(sides: &Sides<'_>, draft: &mut Draft) {
-    let p = &mut draft.params;
-    let vector = sides.problem.vector();
-    let begins_across = sides.across_rows[..] == sides.shape.run[..1];
+fn part_vectors(tile: &mut Tile<'_>) {
+    let p = &mut tile.p;
+    let vector = tile.problem.vector();
+    let begins_across = tile.across_rows[..] == tile.shape.run[..1];
     let pitch = p.row_pitch;
     let meet = (vector * pitch).is_multiple_of(LINE_BYTES / 2);
-    if vector == 1 || sides.rows <= vector || !begins_across || !meet {
+    if vector == 1 || p.rows <= vector || !begins_across || !meet {
         return;
     }
     p.run_in_classes = 1;
     p.classes_log2 = vector.ilog2();
     (p.class_pitch, p.row_pitch) = (pitch, vector * pitch + CHUNK_BYTES);
-    draft.bytes += sides.rows / vector * CHUNK_BYTES;
+    tile.bytes += p.rows / vector * CHUNK_BYTES;
 }
 
 /// How many runs are interleaved in one row of whole vectors, elements of a run `x` bytes apart, if
 /// there is a kernel for as many.
-fn interleaved(sides: &Sides<'_>, x: i32) -> Option<u32> {
-    let width = sides.problem.width;
+fn interleaved(tile: &Tile<'_>, x: i32) -> Option<u32> {
+    let width = tile.problem.width;
     let runs = u32::try_from(x).ok()? / width;
-    let [store] = sides.store[..] else { return None };
-    let alternate = sides.stores == runs && store.x == width.cast_signed();
-    (alternate && one_row(sides) && width < 16 && (2..=4).contains(&runs)).then_some(runs)
+    let &[store] = tile.stores() else { return None };
+    let alternate = tile.p.stores == runs && store.x == width.cast_signed();
+    (alternate && one_row(tile) && width < 16 && (2..=4).contains(&runs)).then_some(runs)
 }
 
 /// Whether tiles are single rows that begin with a chunk, to runs of whole vectors.
-fn one_row(sides: &Sides<'_>) -> bool {
-    let single = sides.rows == 1 && sides.across_rows.is_empty();
-    single && sides.start == Some(0) && !sides.shifted && !sides.scattered
+fn one_row(tile: &Tile<'_>) -> bool {
+    let single = tile.p.rows == 1 && tile.across_rows.is_empty();
+    single && tile.start == Some(0) && !tile.kernel.shifted && !tile.problem.is_scattered()
 }
 
 /// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless
 /// these are eight, so that the next ones begin in other banks. Never within a vector, whose
 /// elements are `x` bytes apart.
-fn pad(sides: &Sides<'_>, x: i32, draft: &mut Draft) {
+fn pad(tile: &mut Tile<'_>, x: i32) {
     const LINE_CHUNKS: u32 = LINE_BYTES / CHUNK_BYTES;
-    let width = sides.problem.width;
+    let width = tile.problem.width;
     let Ok(step) = u32::try_from(x) else { return };
-    if !one_row(sides) || step <= width {
+    if !one_row(tile) || step <= width {
         return;
     }
-    let widest = sides.store.iter().map(|store| store.x.unsigned_abs()).max().unwrap_or(0);
-    let reach: u32 = sides.across_runs.iter().map(|&axis| (sides.shape.steps[axis] - 1) * widest).sum();
+    let widest = tile.stores().iter().map(|store| store.x.unsigned_abs()).max().unwrap_or(0);
+    let reach: u32 = tile.across_runs.iter().map(|&axis| (tile.shape.steps[axis] - 1) * widest).sum();
     let vector_chunks = step / width;
     let banks = LINE_CHUNKS >> vector_chunks.trailing_zeros().min(3);
     if reach + width > step || banks == LINE_CHUNKS {
         return;
     }
     let pad_chunks = banks * vector_chunks;
-    draft.params.pad_chunks = FastDiv::new(pad_chunks);
-    draft.params.pad_log2 = banks.ilog2();
-    draft.bytes += sides.chunks.div_ceil(pad_chunks) * CHUNK_BYTES;
+    tile.p.pad_chunks = FastDiv::new(pad_chunks);
+    tile.p.pad_log2 = banks.ilog2();
+    tile.bytes += tile.p.chunks.divisor.div_ceil(pad_chunks) * CHUNK_BYTES;
 }

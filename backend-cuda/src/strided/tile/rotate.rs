@@ -8,7 +8,7 @@
 //! four runs use only eight of the 32 banks. A thread that begins with another word reads four rows
 //! further, from other banks.
 
-use super::{place::VECTOR_WORDS, sides::Sides};
+use super::{place::VECTOR_WORDS, sides::Tile};
 use crate::strided::params::TileParams;
 
 pub(super) const WARP: u32 = 32;
@@ -49,12 +49,12 @@ impl Rotation {
 
 /// The rotation with the fewest bank conflicts for rows `pitch` bytes apart, with the logarithm of
 /// the threads along a run; nothing if even that has too many.
-pub(super) fn best(sides: &Sides<'_>, pitch: u32) -> Option<(Rotation, u32)> {
+pub(super) fn best(tile: &Tile<'_>, pitch: u32) -> Option<(Rotation, u32)> {
     /// Two accesses for each byte. With more, a table of rows that are spread over the banks is
     /// cheaper.
     const MOST: u32 = 2 * VECTOR_WORDS;
     let cost = |&(rotation, lanes_log2): &(Rotation, u32), enough| {
-        accesses(sides, pitch, rotation, lanes_log2, enough)
+        accesses(tile, pitch, rotation, lanes_log2, enough)
     };
     // Rotation takes about 20 more instructions a vector.
     const LANES_LOG2: [u32; 2] = [3, 2];
@@ -81,18 +81,18 @@ pub(super) fn best(sides: &Sides<'_>, pitch: u32) -> Option<(Rotation, u32)> {
 
 /// Bank accesses of a warp for the first byte of each word of its vectors: [`VECTOR_WORDS`] at
 /// best, counted up to `enough`. The first run is taken as aligned.
-fn accesses(sides: &Sides<'_>, pitch: u32, rotation: Rotation, lanes_log2: u32, enough: u32) -> u32 {
+fn accesses(tile: &Tile<'_>, pitch: u32, rotation: Rotation, lanes_log2: u32, enough: u32) -> u32 {
     let byte = |word: u32, thread: u32| {
         let (mut rest, lane) = (thread >> lanes_log2, thread % (1 << lanes_log2));
         let rotated = (word + rest * rotation.by_run + lane * rotation.by_vector) % VECTOR_WORDS;
         let (mut to, mut x) = (0_i64, 0_i64);
-        for axis in &sides.store {
+        for axis in tile.stores() {
             let c = i64::from(rest % axis.extent.divisor);
             rest /= axis.extent.divisor;
             to = to.wrapping_add(c.wrapping_mul(axis.dst));
             x += c * i64::from(axis.x);
         }
-        let over = to & i64::from(sides.start_mask);
+        let over = to & i64::from(tile.p.start_mask);
         let row = i64::from((lane * VECTOR_WORDS + rotated) * 4) - over;
         row * i64::from(pitch) + x
     };

@@ -1,24 +1,27 @@
 //! What each thread of a block loads and stores.
 
-use super::{draft::Draft, shape::group, sides::Sides};
-use crate::strided::{kernel::Find, launch::THREADS, params::FastDiv};
+use super::{shape::group, sides::Tile};
+use crate::strided::{
+    kernel::{Find, TileKernel},
+    launch::THREADS,
+    params::FastDiv,
+};
 
 /// Most threads of a block; the kernels are compiled for it.
 const MOST_THREADS: u32 = 512;
 
 /// Divides the runs: neighbouring threads along a run, as many as it has vectors.
-pub(super) fn along_runs(sides: &Sides<'_>, draft: &mut Draft) {
-    let &Sides { shape, overlap, scattered, store_bytes, run, .. } = sides;
-    let shifted = draft.kernel.shifted;
-    let p = &mut draft.params;
-    let width = sides.problem.width;
-    let chunks = match sides.run_split {
-        _ if scattered => run,
+pub(super) fn along_runs(tile: &mut Tile<'_>) {
+    let (shape, width, scattered) = (tile.shape, tile.problem.width, tile.problem.is_scattered());
+    let TileKernel { shifted, store_bytes, .. } = tile.kernel;
+    let p = &mut tile.p;
+    let chunks = match tile.run_split {
+        _ if scattered => p.run,
         _ if p.share > 0 => p.share,
-        Some(axis) if overlap > 0 && shifted => shape.steps[axis] * width / 16,
+        Some(axis) if p.overlap > 0 && shifted => shape.steps[axis] * width / 16,
         _ => {
             let over = if shifted { p.start_mask + 1 - width } else { 0 };
-            (run * width + over).div_ceil(store_bytes)
+            (p.run * width + over).div_ceil(store_bytes)
         }
     };
     let lanes_log2 = match chunks {
@@ -32,32 +35,32 @@ pub(super) fn along_runs(sides: &Sides<'_>, draft: &mut Draft) {
         _ => 0,
     };
     p.run_chunks = chunks;
-    p.lanes_log2 = draft.most_lanes_log2.min(lanes_log2);
+    p.lanes_log2 = tile.most_lanes_log2.min(lanes_log2);
     p.passes = chunks.div_ceil(1 << p.lanes_log2);
-    p.store_groups = FastDiv::new(match draft.kernel.find {
+    p.store_groups = FastDiv::new(match tile.kernel.find {
         Find::Packed => p.stores / group(width),
         Find::Split(runs) => p.stores / runs,
         _ => p.stores,
     });
     // A run's part of a tile then begins with its sector.
-    if (overlap > 0 || shape.fused.is_some()) && !shifted {
+    if (p.overlap > 0 || shape.fused.is_some()) && !shifted {
         p.columns = FastDiv::new(chunks);
     }
 }
 
 /// Threads of a block, so that each has the vectors that the scale asks for and all have about the
 /// same work. Sets how many rows they load at once, if that can be whole rows.
-pub(super) fn of_block(sides: &Sides<'_>, draft: &mut Draft) -> u32 {
-    let (p, kernel) = (&mut draft.params, &draft.kernel);
+pub(super) fn of_block(tile: &mut Tile<'_>) -> u32 {
+    let (p, kernel) = (&mut tile.p, &tile.kernel);
     if kernel.find == Find::Scatter {
         return THREADS;
     }
-    let rounds = sides.scale.vectors(kernel.find, sides.problem.width == 1, kernel.shifted);
-    let chunks = sides.chunks;
+    let rounds = tile.scale.vectors(kernel.find, tile.problem.width == 1, kernel.shifted);
+    let chunks = p.chunks.divisor;
     let columns = if p.columns.divisor > 0 { p.columns.divisor } else { p.passes << p.lanes_log2 };
-    let work = (sides.rows * chunks).max(columns * p.store_groups.divisor);
+    let work = (p.rows * chunks).max(columns * p.store_groups.divisor);
     let threads = work.div_ceil(rounds.max(work.div_ceil(MOST_THREADS))).next_multiple_of(32);
-    if sides.across_rows.len() > 1 || p.pad_chunks.divisor > 0 || chunks > MOST_THREADS {
+    if tile.across_rows.len() > 1 || p.pad_chunks.divisor > 0 || chunks > MOST_THREADS {
         return threads;
     }
     // The number of whole rows nearest to that, if whole warps then load whole classes of rows.

@@ -90,11 +90,6 @@ impl Problem {
     pub(super) fn vector(&self) -> u32 {
         16 / self.width
     }
-
-    /// Elements copied.
-    pub(super) fn len(&self) -> u32 {
-        small(self.len_bytes / self.width as usize)
-    }
 }
 
 /// Whether rows in such loops start at multiples of 16 bytes in the destination, the first at `dst`.

@@ -43,7 +43,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         } else {
             group = joined(row_bytes, outer).filter(|_| !starts_aligned(at.dst, outer));
             let table = group.and_then(|_| Table::of(problem, row_bytes, outer));
-            match cost::cheapest(scale, row_bytes, outer.len(), group.is_some(), table.as_ref()) {
+            match cost::cheapest(problem, scale, group.is_some(), table.as_ref()) {
                 Entry::RowsTable => return table.map(|table| table.launch(problem, outer)),
                 entry => entry,
             }

@@ -6,7 +6,7 @@
 //! faster way for each.
 
 use super::{
-    super::{kernel::Entry, tile::Scale},
+    super::{axes::Problem, kernel::Entry, tile::Scale},
     table::{PIECE_BYTES, Table},
 };
 
@@ -28,26 +28,17 @@ fn cost(way: Entry, row_bytes: u32, loops: u32, width: u32) -> u32 {
     always + each_loop * loops + row / row_bytes
 }
 
-/// The cheapest way, for this many loops around rows. `follow`: whether rows follow each other in the
-/// destination.
-pub(super) fn cheapest(
-    scale: Scale,
-    row_bytes: u32,
-    loops: usize,
-    follow: bool,
-    table: Option<&Table>,
-) -> Entry {
+/// The cheapest way. `follow`: whether rows follow each other in the destination.
+pub(super) fn cheapest(problem: &Problem, scale: Scale, follow: bool, table: Option<&Table>) -> Entry {
+    let row_bytes = problem.axes[0].extent * problem.width;
     // The cache puts the ends of rows of small results together, and they need many small blocks.
     if matches!(scale, Scale::Small | Scale::Middle) {
         return Entry::RowsRealign;
     }
     let other = if follow && row_bytes <= MAX_JOINED_BYTES { Entry::RowsJoin } else { Entry::RowsRealign };
     // Nothing is looked up for a row longer than what a block copies, and little of a short group.
-    let table = table.filter(|table| row_bytes < PIECE_BYTES && table.fills_blocks());
-    let loops = u32::try_from(loops).unwrap_or(u32::MAX);
-    let of = |way, width| cost(way, row_bytes, loops, width);
-    match table {
-        Some(table) if of(Entry::RowsTable, table.width) < of(other, table.width) => Entry::RowsTable,
-        _ => other,
-    }
+    let table = row_bytes < PIECE_BYTES && table.is_some_and(Table::fills_blocks);
+    let loops = u32::try_from(problem.axes.len() - 1).unwrap_or(u32::MAX);
+    let cost = |way| cost(way, row_bytes, loops, problem.width);
+    if table && cost(Entry::RowsTable) < cost(other) { Entry::RowsTable } else { other }
 }

@@ -19,14 +19,12 @@ pub(super) const PIECE_BYTES: u32 = CHUNKS * THREADS * 16;
 /// Rows of one length, in groups without gaps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Table {
-    pub(super) row_bytes: u32,
+    row_bytes: u32,
     /// Rows of a group, and groups.
-    pub(super) rows: u32,
-    pub(super) groups: u32,
+    rows: u32,
+    groups: u32,
     /// Blocks of a group.
-    pub(super) blocks: u32,
-    /// Alignment of both sides.
-    pub(super) width: u32,
+    blocks: u32,
 }
 
 impl Table {
@@ -45,7 +43,7 @@ impl Table {
         let blocks = (group_bytes + 15).div_ceil(PIECE_BYTES);
         let fits = rows > 1 && (2..=8).contains(&problem.width) && row_bytes >= MIN_ROW_BYTES;
         let counted = groups.checked_mul(blocks).is_some_and(|blocks| blocks < 1 << 31);
-        (fits && counted).then_some(Self { row_bytes, rows, groups, blocks, width: problem.width })
+        (fits && counted).then_some(Self { row_bytes, rows, groups, blocks })
     }
 
     /// Whether at most a fifth of what blocks could copy is missing at the ends of groups.
@@ -68,6 +66,6 @@ impl Table {
             step: 0,
             axis: loops(outer),
         };
-        Launch::new(Entry::RowsTable, self.width, self.groups * self.blocks, Params::Rows(params))
+        Launch::new(Entry::RowsTable, problem.width, self.groups * self.blocks, Params::Rows(params))
     }
 }

@@ -23,14 +23,6 @@ pub(super) struct Fused {
     pub(super) src: i64,
 }
 
-impl Fused {
-    /// Bytes by which the rows after that lie further in shared memory, to keep their place in a
-    /// sector.
-    pub(super) fn x(self) -> u32 {
-        u32::try_from(self.src.rem_euclid(SECTOR_BYTES.into())).unwrap_or(0)
-    }
-}
-
 /// Size of tiles of two-byte elements that are not packed. Tiles of fewer rows would read a fifth
 /// of them only for the overlap with the next tile.
 const LONGER: Size = Size { row_bytes: 192, run_bytes: 256, tile_bytes: 24 << 10 };
@@ -51,14 +43,13 @@ pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Opt
         let once = shape.steps[0] + SECTOR_BYTES / width <= fused.extent;
         let along = shape.run[..] == [0] && shape.is_cut(0) && !shape.in_row(0);
         let short = without.in_row(next) && shape.span_bytes() < LEAST_ROW_BYTES;
-        let words = shape.in_words();
-        let fits = along && once && !short && (words || shape.can_overlap_in_sectors());
-        fits.then_some((words, shape))
+        let whole = shape.in_words() || shape.can_overlap_in_sectors();
+        (along && once && !short && whole).then_some(shape)
     };
     let usual = of_size(scale.size(width));
-    let elements = width == 2 && scale != Scale::Middle && usual.as_ref().is_none_or(|(words, _)| !words);
-    let longer = elements.then(|| of_size(LONGER)).flatten();
-    Some(longer.into_iter().chain(usual).map(|(_, shape)| shape).collect())
+    let packed = usual.as_ref().is_some_and(Shape::in_words);
+    let longer = if width == 2 && scale != Scale::Middle && !packed { of_size(LONGER) } else { None };
+    Some(longer.into_iter().chain(usual).collect())
 }
 
 /// The problem with the run's axis and the one that continues it fused, and the number of the

@@ -91,14 +91,14 @@ pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
         let vectors = (p.run + over).div_ceil(VECTOR);
         let byte =
             |element: u32| i64::from(element / rows) * i64::from(next) + i64::from(element % rows * pitch);
-        let ((share, rotation), cost) = cheapest(vectors, pitch, meet, byte);
+        let Some((cost, rotation)) = cheapest(vectors, pitch, meet, byte) else { return false };
         let table = rows.checked_mul(VECTOR >> rows.trailing_zeros().min(VECTOR.ilog2()));
         if meet && cost >= MUCH && table.is_some_and(|entries| entries <= MAX_TABLE) {
             return false;
         }
         rotation.set(p);
-        if share > 0 {
-            (p.share, p.stores) = (share, GROUPS);
+        if rotation.share > 0 {
+            p.stores = GROUPS;
             tile.most_lanes_log2 = LANES_LOG2;
         }
     }
@@ -117,55 +117,58 @@ pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
     true
 }
 
-/// Vectors of each group of threads, or 0 if all threads have neighbouring ones, and with which
-/// word they begin.
-type Way = (u32, Rotation);
-
-/// The cheapest way to find the elements of a run of so many vectors, whose places `byte` gives, and
-/// its cost: accesses that a warp needs for one byte of each vector, one more to rotate words, two to
-/// rotate bytes as well. `meet`: whether vectors of neighbouring threads begin in one bank.
-fn cheapest(vectors: u32, pitch: u32, meet: bool, byte: impl Fn(u32) -> i64) -> (Way, u32) {
-    let share = vectors.div_ceil(GROUPS).next_multiple_of(2);
+/// The rotation with which a run of so many vectors, whose elements are where `byte` says, is read at
+/// the least cost, and that: accesses that a warp needs for one byte of each vector, one more to
+/// rotate words, two to rotate bytes as well. `meet`: whether vectors of neighbouring threads begin in
+/// one bank.
+fn cheapest(vectors: u32, pitch: u32, meet: bool, byte: impl Fn(u32) -> i64) -> Option<(u32, Rotation)> {
+    let parts = vectors.div_ceil(GROUPS).next_multiple_of(2);
     // Neighbouring vectors are 16 rows apart: spread over the banks if the pitch is odd, less so if
     // it is even.
     let by_vector = [0, 2, 4][pitch.trailing_zeros().min(2) as usize];
-    let words = Rotation::new;
-    let bytes = |by_run, by_vector| Rotation { bytes: true, ..words(by_run, by_vector) };
-    let all = if meet {
+    let words = |share, by_run, by_vector| Rotation { by_run, by_vector, bytes: false, share };
+    let bytes = |share, by_run, by_vector| Rotation { bytes: true, ..words(share, by_run, by_vector) };
+    let ways = if meet {
         [
-            (0, words(0, 2)),
-            (0, words(0, 4)),
-            (0, bytes(0, 1)),
-            (0, bytes(0, 2)),
-            (share, bytes(0, 1)),
-            (share, bytes(1, 1)),
+            words(0, 0, 0),
+            words(0, 0, 2),
+            words(0, 0, 4),
+            bytes(0, 0, 1),
+            bytes(0, 0, 2),
+            bytes(parts, 0, 1),
+            bytes(parts, 1, 1),
         ]
     } else {
-        [(0, 0), (1, 0), (0, by_vector), (1, by_vector), (2, by_vector), (3, by_vector)]
-            .map(|(by_run, by_vector)| (share, words(by_run, by_vector)))
+        [
+            words(0, 0, 0),
+            words(parts, 0, 0),
+            words(parts, 1, 0),
+            words(parts, 0, by_vector),
+            words(parts, 1, by_vector),
+            words(parts, 2, by_vector),
+            words(parts, 3, by_vector),
+        ]
     };
-    let cost = |way: Way| {
-        let instructions = match (way.1.by_run | way.1.by_vector, way.1.bytes) {
+    let cost = |way: Rotation| {
+        let instructions = match (way.by_run | way.by_vector, way.bytes) {
             (0, _) => 0,
             (_, false) => SAMPLES,
             (_, true) => 2 * SAMPLES,
         };
         instructions + (0..SAMPLES).map(|sample| accesses(vectors, way, sample, &byte)).sum::<u32>()
     };
-    let plain = (0, words(0, 0));
-    let others = all.map(|way| (way, cost(way)));
-    others.into_iter().fold((plain, cost(plain)), |best, other| if other.1 < best.1 { other } else { best })
+    ways.into_iter().map(|way| (cost(way), way)).min_by_key(|&(cost, _)| cost)
 }
 
 /// Bank accesses of a warp for the first byte of its vectors' first words. `sample` is one of
 /// [`SAMPLES`] warps at equal distances.
-fn accesses(vectors: u32, (share, rotation): Way, sample: u32, byte: impl Fn(u32) -> i64) -> u32 {
-    let (lanes_log2, all) = if share > 0 { (LANES_LOG2, share) } else { (WARP.ilog2(), vectors) };
+fn accesses(vectors: u32, way: Rotation, sample: u32, byte: impl Fn(u32) -> i64) -> u32 {
+    let (lanes_log2, all) = if way.share > 0 { (LANES_LOG2, way.share) } else { (WARP.ilog2(), vectors) };
     let first = ((all >> lanes_log2) * sample / SAMPLES) << lanes_log2;
     bank_accesses((0..WARP).map(|thread| {
         let run = thread >> lanes_log2;
-        let vector = run * share + first + thread % (1 << lanes_log2);
-        let word = (run * rotation.by_run + ((vector * rotation.by_vector) >> 2)) % VECTOR_WORDS;
-        byte(vector * VECTOR + word * 4 + if rotation.bytes { vector % 4 } else { 0 })
+        let vector = run * way.share + first + thread % (1 << lanes_log2);
+        let word = (run * way.by_run + ((vector * way.by_vector) >> 2)) % VECTOR_WORDS;
+        byte(vector * VECTOR + word * 4 + if way.bytes { vector % 4 } else { 0 })
     }))
 }

@@ -33,18 +33,11 @@ pub(super) fn place(tile: &mut Tile<'_>) -> Option<()> {
     }
     let one_by_one = tile.problem.is_scattered() || tile.problem.width == 16;
     let few = tile.p.rows < FEW_ROWS && !tile.kernel.shifted;
-    if one_by_one || few {
+    // Sixteen table entries a vector cost more than the bank conflicts of rows in order.
+    let bytes = tile.problem.width == 1 && tile.kernel.shifted;
+    if one_by_one || few || bytes {
         let pitch = pitch::in_order(tile, across_rows[0]);
-        in_order(tile, pitch);
-        return Some(());
-    }
-    // Elements of one byte: sixteen table entries a vector cost more than the bank conflicts of
-    // rows in order.
-    if tile.kernel.shifted && tile.problem.width == 1 {
-        let pitch = pitch::in_order(tile, across_rows[0]);
-        if let Some((rotation, most_lanes_log2)) = rotate::best(tile, pitch) {
-            rotation.set(&mut tile.p);
-            tile.most_lanes_log2 = most_lanes_log2;
+        if !bytes || rotate::set(tile, pitch) {
             in_order(tile, pitch);
             return Some(());
         }

@@ -27,56 +27,57 @@ pub(super) fn bank_accesses(bytes: impl Iterator<Item = i64>) -> u32 {
     counts.into_iter().max().unwrap_or(0)
 }
 
-/// The first word of a thread, as a step for each run and for each vector of a run; and whether
-/// bytes within a word are rotated by the vector's number as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The first word of a thread, as a step for each run and for each vector of a run.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Rotation {
     pub(super) by_run: u32,
     pub(super) by_vector: u32,
+    /// Whether bytes within a word are rotated by the vector's number as well.
     pub(super) bytes: bool,
+    /// Vectors of each group of threads; 0: all threads have neighbouring ones.
+    pub(super) share: u32,
 }
 
 impl Rotation {
-    pub(super) fn new(by_run: u32, by_vector: u32) -> Self {
-        Self { by_run, by_vector, bytes: false }
-    }
-
     pub(super) fn set(self, p: &mut TileParams) {
         (p.rotate_by_run, p.rotate_by_vector) = (self.by_run, self.by_vector);
-        p.rotate_bytes = u32::from(self.bytes);
+        (p.rotate_bytes, p.share) = (u32::from(self.bytes), self.share);
     }
 }
 
-/// The rotation with the fewest bank conflicts for rows `pitch` bytes apart, with the logarithm of
-/// the threads along a run; nothing if even that has too many.
-pub(super) fn best(tile: &Tile<'_>, pitch: u32) -> Option<(Rotation, u32)> {
+/// Sets the rotation with the fewest bank conflicts for rows `pitch` bytes apart, and the threads along
+/// a run; not if even that has too many.
+pub(super) fn set(tile: &mut Tile<'_>, pitch: u32) -> bool {
     /// Two accesses for each byte. With more, a table of rows that are spread over the banks is
     /// cheaper.
     const MOST: u32 = 2 * VECTOR_WORDS;
-    let cost = |&(rotation, lanes_log2): &(Rotation, u32), enough| {
-        accesses(tile, pitch, rotation, lanes_log2, enough)
-    };
-    // Rotation takes about 20 more instructions a vector.
     const LANES_LOG2: [u32; 2] = [3, 2];
+    let cost = |(rotation, lanes_log2), enough| accesses(tile, pitch, rotation, lanes_log2, enough);
+    // Rotation takes about 20 more instructions a vector.
     let plain = LANES_LOG2.map(|lanes_log2| (Rotation::default(), lanes_log2));
-    if let Some(plain) = plain.into_iter().find(|plain| cost(plain, MOST + 1) <= MOST) {
-        return Some(plain);
-    }
-    let words = || (1..VECTOR_WORDS * VECTOR_WORDS).map(|by| (by / VECTOR_WORDS, by % VECTOR_WORDS));
-    let ways = LANES_LOG2.into_iter().flat_map(|lanes_log2| {
-        words().map(move |(by_run, by_vector)| (Rotation::new(by_run, by_vector), lanes_log2))
-    });
-    let (mut best, mut least) = (None, MOST + 1);
-    for way in ways {
-        let accesses = cost(&way, least);
-        if accesses < least {
-            (best, least) = (Some(way), accesses);
+    let mut best = plain.into_iter().find(|&plain| cost(plain, MOST + 1) <= MOST);
+    if best.is_none() {
+        let mut least = MOST + 1;
+        let words = (1..VECTOR_WORDS * VECTOR_WORDS).map(|by| (by / VECTOR_WORDS, by % VECTOR_WORDS));
+        let ways = LANES_LOG2.into_iter().flat_map(|lanes_log2| {
+            words.clone().map(move |(by_run, by_vector)| {
+                (Rotation { by_run, by_vector, ..Rotation::default() }, lanes_log2)
+            })
+        });
+        for way in ways {
+            let accesses = cost(way, least);
+            if accesses < least {
+                (best, least) = (Some(way), accesses);
+            }
+            if least == VECTOR_WORDS {
+                break;
+            }
         }
-        if least == VECTOR_WORDS {
-            break;
-        }
     }
-    best
+    let Some((rotation, lanes_log2)) = best else { return false };
+    rotation.set(&mut tile.p);
+    tile.most_lanes_log2 = lanes_log2;
+    true
 }
 
 /// Bank accesses of a warp for the first byte of each word of its vectors: [`VECTOR_WORDS`] at

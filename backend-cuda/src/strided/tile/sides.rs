@@ -118,7 +118,9 @@ impl<'a> Tile<'a> {
             (p.c_extent, p.c_piece) = (shape.axis(axis).extent, shape.steps[axis]);
         }
         if let Some(fused) = shape.fused {
-            (p.fused, p.fused_x, p.fused_src) = (FastDiv::new(fused.extent), fused.x(), fused.src);
+            (p.fused, p.fused_src) = (FastDiv::new(fused.extent), fused.src);
+            // The rows after that keep their place in a sector.
+            p.fused_x = u32::try_from(fused.src.rem_euclid(SECTOR_BYTES.into())).ok()?;
         }
         let kernel = TileKernel {
             store_bytes: if words { unit } else { 16 },

@@ -36,17 +36,14 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     // Every loop around rows goes on by a multiple of so many bytes of the source.
     let goes_by = |bytes: u32| outer.iter().all(|axis| axis.src % i64::from(bytes) == 0);
     let comes_back = outer.iter().any(|axis| axis.src == 0);
-    let mut group = None;
+    let (mut joined_bytes, mut table) = (None, None);
     let entry = if inner.src == step {
         if whole && at.src.is_multiple_of(16) && goes_by(16) {
             if comes_back { Entry::RowsAgain } else { Entry::RowsAligned }
         } else {
-            group = joined(row_bytes, outer).filter(|_| !starts_aligned(at.dst, outer));
-            let table = group.and_then(|_| Table::of(problem, row_bytes, outer));
-            match cost::cheapest(problem, scale, group.is_some(), table.as_ref()) {
-                Entry::RowsTable => return table.map(|table| table.launch(problem, outer)),
-                entry => entry,
-            }
+            joined_bytes = joined(row_bytes, outer).filter(|_| !starts_aligned(at.dst, outer));
+            table = joined_bytes.and_then(|_| Table::of(problem, row_bytes, outer));
+            cost::cheapest(problem, scale, joined_bytes.is_some(), table.as_ref())
         }
     } else if inner.src == -step && problem.width < 16 {
         at.src = at.src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);
@@ -58,15 +55,21 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     } else {
         return None;
     };
-    let group = group.filter(|_| entry == Entry::RowsJoin);
-    let (outer, (group_bytes, step)) = match group {
-        Some(group) => (&outer[1..], group),
-        None => (outer, (0, inner.src)),
+    let (outer, group_bytes, step) = match entry {
+        Entry::RowsJoin => (&outer[1..], joined_bytes?, outer[0].src),
+        Entry::RowsTable => (outer, table.as_ref()?.group_bytes, 0),
+        _ => (outer, 0, inner.src),
     };
-    let chunks = chunks(group_bytes.max(row_bytes), problem.width, starts_aligned(at.dst, outer));
-    let rows: u32 = outer.iter().map(|axis| axis.extent).product();
-    let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
-    let each = if matches!(entry, Entry::RowsAgain | Entry::RowsRepeat) { REPEATS } else { 1 };
+    let (total, chunks, grid) = match table.filter(|_| entry == Entry::RowsTable) {
+        Some(Table { rows, groups, blocks, .. }) => (rows, blocks, groups * blocks),
+        None => {
+            let chunks = chunks(group_bytes.max(row_bytes), problem.width, starts_aligned(at.dst, outer));
+            let rows: u32 = outer.iter().map(|axis| axis.extent).product();
+            let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
+            let each = if matches!(entry, Entry::RowsAgain | Entry::RowsRepeat) { REPEATS } else { 1 };
+            (total, chunks, total.div_ceil(THREADS * each))
+        }
+    };
     // Lines loaded with evict-last priority need it reset. The kernel that picks elements resets
     // the line that begins before an element, so rows must begin with a line.
     let evict_last = scale == Scale::Stream
@@ -93,7 +96,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         step,
         axis: loops(around),
     };
-    Some(Launch::new(entry, problem.width, total.div_ceil(THREADS * each), Params::Rows(params)))
+    Some(Launch::new(entry, problem.width, grid, Params::Rows(params)))
 }
 
 /// The loops around rows, blocked in squares: a few steps of the loop that is fastest in the
@@ -118,13 +121,10 @@ fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
     Some(loops)
 }
 
-/// Bytes of a group of rows that follow each other in the destination without a gap, and the step
-/// of the source.
-fn joined(row_bytes: u32, outer: &[Axis]) -> Option<(u32, i64)> {
-    let next = outer.first()?;
-    let follows = next.dst == i64::from(row_bytes);
-    let bytes = row_bytes.checked_mul(next.extent)?;
-    follows.then_some((bytes, next.src))
+/// Bytes of a group of rows that follow each other in the destination without a gap.
+fn joined(row_bytes: u32, outer: &[Axis]) -> Option<u32> {
+    let next = outer.first().filter(|next| next.dst == i64::from(row_bytes))?;
+    row_bytes.checked_mul(next.extent)
 }
 
 /// Whether picking the elements of a row one by one is fastest: the source has no faster axis, and

@@ -22,8 +22,8 @@ const MIN_BOX_BYTES: u64 = 4096;
 /// Copies that are small in any case, however far apart what is read lies.
 const FEW_BYTES: u64 = 256 << 10;
 /// Vectors of a thread; `VECTORS` and `ZIP_VECTORS` in `join.cu`.
-pub const VECTORS: u32 = 4;
-pub const ZIP_VECTORS: u32 = 2;
+const VECTORS: u32 = 4;
+const ZIP_VECTORS: u32 = 2;
 
 /// All rows, one after the other without a gap: what the sources have of a row makes it whole.
 #[derive(Debug)]

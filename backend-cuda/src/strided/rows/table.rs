@@ -3,10 +3,8 @@
 
 use super::{
     super::{
-        axes::{Axis, Problem, loops},
-        kernel::Entry,
-        launch::{Launch, Params, THREADS},
-        params::{FastDiv, RowsParams},
+        axes::{Axis, Problem},
+        launch::THREADS,
     },
     MIN_ROW_BYTES,
 };
@@ -17,14 +15,14 @@ pub const CHUNKS: u32 = 4;
 pub(super) const PIECE_BYTES: u32 = CHUNKS * THREADS * 16;
 
 /// Rows of one length, in groups without gaps.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Table {
-    row_bytes: u32,
-    /// Rows of a group, and groups.
-    rows: u32,
-    groups: u32,
+    /// Bytes of a group, and rows of it.
+    pub(super) group_bytes: u32,
+    pub(super) rows: u32,
+    pub(super) groups: u32,
     /// Blocks of a group.
-    blocks: u32,
+    pub(super) blocks: u32,
 }
 
 impl Table {
@@ -43,29 +41,11 @@ impl Table {
         let blocks = (group_bytes + 15).div_ceil(PIECE_BYTES);
         let fits = rows > 1 && (2..=8).contains(&problem.width) && row_bytes >= MIN_ROW_BYTES;
         let counted = groups.checked_mul(blocks).is_some_and(|blocks| blocks < 1 << 31);
-        (fits && counted).then_some(Self { row_bytes, rows, groups, blocks })
+        (fits && counted).then_some(Self { group_bytes, rows, groups, blocks })
     }
 
     /// Whether at most a fifth of what blocks could copy is missing at the ends of groups.
     pub(super) fn fills_blocks(&self) -> bool {
-        let group_bytes = u64::from(self.rows) * u64::from(self.row_bytes);
-        group_bytes * 5 >= u64::from(self.blocks) * u64::from(PIECE_BYTES) * 4
-    }
-
-    pub(super) fn launch(&self, problem: &Problem, outer: &[Axis]) -> Launch {
-        let params = RowsParams {
-            at: problem.at,
-            axes: u32::try_from(outer.len()).unwrap_or(u32::MAX),
-            total: self.rows,
-            chunks: FastDiv::new(self.blocks),
-            row_bytes: self.row_bytes,
-            row: FastDiv::new(self.row_bytes),
-            group_bytes: self.rows * self.row_bytes,
-            evict_last: 0,
-            unused: 0,
-            step: 0,
-            axis: loops(outer),
-        };
-        Launch::new(Entry::RowsTable, problem.width, self.groups * self.blocks, Params::Rows(params))
+        u64::from(self.group_bytes) * 5 >= u64::from(self.blocks) * u64::from(PIECE_BYTES) * 4
     }
 }

@@ -41,10 +41,9 @@ pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Opt
         shape.fused = Some(fused);
         // A tile crosses the end of the first axis at most once.
         let once = shape.steps[0] + SECTOR_BYTES / width <= fused.extent;
-        let along = shape.run[..] == [0] && shape.is_cut(0) && !shape.in_row(0);
         let short = without.in_row(next) && shape.span_bytes() < LEAST_ROW_BYTES;
         let whole = shape.in_words() || shape.can_overlap_in_sectors();
-        (along && once && !short && whole).then_some(shape)
+        (shape.can_overlap() && once && !short && whole).then_some(shape)
     };
     let usual = of_size(scale.size(width));
     let packed = usual.as_ref().is_some_and(Shape::in_words);

@@ -67,7 +67,7 @@ pub(super) fn of_block(tile: &mut Tile<'_>) -> u32 {
     let unit = (1 << p.classes_log2).max(32 >> chunks.trailing_zeros().min(5));
     let step = (threads.div_ceil(chunks)).next_multiple_of(unit);
     let step = if step * chunks > MOST_THREADS { step - unit } else { step };
-    if step == 0 || step * chunks * 5 < threads * 4 || step * chunks > threads * 5 / 4 {
+    if step * chunks * 5 < threads * 4 || step * chunks > threads * 5 / 4 {
         return threads;
     }
     p.row_step = step;

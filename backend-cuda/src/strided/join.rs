@@ -21,6 +21,9 @@ const MAX_LINEAR_BYTES: usize = 4 << 20;
 /// A longer copy by a kernel of its own gains more than the end of its launch costs.
 const MAX_PIECE_BYTES: usize = 64 << 20;
 
+/// Copies that are small in any case, however far apart what is read lies.
+const FEW_BYTES: usize = 256 << 10;
+
 /// One copy of several.
 #[derive(Debug)]
 pub struct Part<'a> {

@@ -1,12 +1,11 @@
 //! Rows: the destination is contiguous along its innermost axis, and the source has no faster one.
 
-mod cost;
-mod table;
+mod ways;
 
 use devarray::Axes;
 
-pub use self::table::CHUNKS;
-use self::table::Table;
+pub use self::ways::CHUNKS;
+use self::ways::Table;
 use super::{
     axes::{Axis, Problem, chunks, loops, starts_aligned},
     kernel::Entry,
@@ -15,7 +14,7 @@ use super::{
     tile::Scale,
 };
 
-/// Of shorter rows, too many chunks are partial.
+/// Of shorter rows, too many chunks are partial; at least `LEAST_ROW` in `row_table.cuh`.
 const MIN_ROW_BYTES: u32 = 64;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
 pub const REPEATS: u32 = 4;
@@ -43,7 +42,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         } else {
             joined_bytes = joined(row_bytes, outer).filter(|_| !starts_aligned(at.dst, outer));
             table = joined_bytes.and_then(|_| Table::of(problem, row_bytes, outer));
-            cost::cheapest(problem, scale, joined_bytes.is_some(), table.as_ref())
+            ways::cheapest(problem, scale, joined_bytes.is_some(), table.as_ref())
         }
     } else if inner.src == -step && problem.width < 16 {
         at.src = at.src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);

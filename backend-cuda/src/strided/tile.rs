@@ -1,17 +1,6 @@
 //! Tiles: the sides are fastest along different axes, so the data is transposed in shared memory.
 //!
-//! A tile is laid out in steps, each of which sets what it decides:
-//!
-//! ```text
-//! shape     which box of the copy becomes a tile (boxes): rows along the source, runs along the
-//!           destination. Where rows end although they could go on (ends), runs over two axes as one
-//!           (fused), and tiles of all rows (periodic)
-//! sides     what is loaded, what is stored, and where tiles overlap
-//! order     in which order tiles are worked on
-//! place     where the rows lie in shared memory, and how the elements of a run are found there
-//!           (pitch: how far apart rows lie; rotate: with which word of its vector a thread begins)
-//! threads   what each thread loads and stores
-//! ```
+//! A tile is laid out in steps, each of which sets what it decides; `kernels/DESIGN.md` lists them.
 
 mod boxes;
 mod ends;

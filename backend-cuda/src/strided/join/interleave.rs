@@ -12,15 +12,13 @@ use super::{
         launch::{Launch, THREADS},
         params::{FastDiv, InterleaveParams, Loop, MAX_BOX_LOOPS, MAX_SHORT_ROW, MAX_SOURCES, Source},
     },
-    JoinParams, narrowed,
+    FEW_BYTES, JoinParams, narrowed,
 };
 
 /// Sources with more bytes of each row, on average, are copied side by side.
 const MAX_PART_BYTES: u32 = 64;
 /// Shorter boxes are not worth blocks of their own.
 const MIN_BOX_BYTES: u64 = 4096;
-/// Copies that are small in any case, however far apart what is read lies.
-const FEW_BYTES: u64 = 256 << 10;
 /// Vectors of a thread; `VECTORS` and `ZIP_VECTORS` in `join.cu`.
 const VECTORS: u32 = 4;
 const ZIP_VECTORS: u32 = 2;
@@ -40,7 +38,7 @@ pub(super) fn select(problems: Vec<Problem>) -> Option<Vec<Launch<JoinParams>>> 
     let box_bytes = u64::from(rows.extent) * u64::from(row_bytes);
     let boxes = outer.iter().map(|axis| u64::from(axis.extent)).product::<u64>();
     let flat = rows.extent == 1 || rows.dst == i64::from(row_bytes);
-    let dense = parts.iter().all(is_dense) || box_bytes * boxes <= FEW_BYTES;
+    let dense = parts.iter().all(is_dense) || box_bytes * boxes <= FEW_BYTES as u64;
     let worth = outer.is_empty() || (outer.len() <= MAX_BOX_LOOPS && box_bytes >= MIN_BOX_BYTES);
     if !flat || !dense || !worth {
         return None;

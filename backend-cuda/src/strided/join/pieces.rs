@@ -7,13 +7,11 @@ use super::{
         launch::{Launch, THREADS},
         params::{FastDiv, MAX_PIECE_AXES, MAX_PIECES, Piece, PiecesParams},
     },
-    JoinParams, narrowed,
+    FEW_BYTES, JoinParams, narrowed,
 };
 
 /// Shorter rows are copied element by element, if they are few.
 const MIN_ROW_BYTES: u32 = 16;
-/// Copies of single elements that are few in any case.
-const FEW_BYTES: usize = 256 << 10;
 /// Blocks of a round, in which each copy has some: about as many as run at a time on the largest
 /// devices.
 const ROUND_BLOCKS: u32 = 1024;

@@ -128,6 +128,7 @@ fn forward_rows(shape: &mut Shape) {
 
 /// Halves or doubles the targets until the tile has about the size it should have.
 fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
+    /// What cannot be smaller with rows and runs of a sector does not fit.
     const LEAST: u64 = 32;
     let tile_bytes = target.size.tile_bytes;
     let most = (2 * tile_bytes).min(MAX_TILE_BYTES);

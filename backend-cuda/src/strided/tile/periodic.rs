@@ -6,6 +6,8 @@
 //! of one byte need no table, because at most one period ends within a vector. For wider elements a
 //! table is as fast.
 
+use std::iter;
+
 use super::{
     SECTOR_BYTES,
     boxes::of_all_rows,
@@ -126,28 +128,13 @@ fn cheapest(vectors: u32, pitch: u32, meet: bool, byte: impl Fn(u32) -> i64) -> 
     // Neighbouring vectors are 16 rows apart: spread over the banks if the pitch is odd, less so if
     // it is even.
     let by_vector = [0, 2, 4][pitch.trailing_zeros().min(2) as usize];
-    let words = |share, by_run, by_vector| Rotation { by_run, by_vector, bytes: false, share };
-    let bytes = |share, by_run, by_vector| Rotation { bytes: true, ..words(share, by_run, by_vector) };
+    let words = |by_run, by_vector| Rotation { by_run, by_vector, ..Rotation::default() };
+    let bytes = |share, by_run, by_vector| Rotation { share, bytes: true, ..words(by_run, by_vector) };
+    let parted = |(by_run, by_vector)| Rotation { share: parts, ..words(by_run, by_vector) };
     let ways = if meet {
-        [
-            words(0, 0, 0),
-            words(0, 0, 2),
-            words(0, 0, 4),
-            bytes(0, 0, 1),
-            bytes(0, 0, 2),
-            bytes(parts, 0, 1),
-            bytes(parts, 1, 1),
-        ]
+        [words(0, 2), words(0, 4), bytes(0, 0, 1), bytes(0, 0, 2), bytes(parts, 0, 1), bytes(parts, 1, 1)]
     } else {
-        [
-            words(0, 0, 0),
-            words(parts, 0, 0),
-            words(parts, 1, 0),
-            words(parts, 0, by_vector),
-            words(parts, 1, by_vector),
-            words(parts, 2, by_vector),
-            words(parts, 3, by_vector),
-        ]
+        [(0, 0), (1, 0), (0, by_vector), (1, by_vector), (2, by_vector), (3, by_vector)].map(parted)
     };
     let cost = |way: Rotation| {
         let instructions = match (way.by_run | way.by_vector, way.bytes) {
@@ -157,7 +144,8 @@ fn cheapest(vectors: u32, pitch: u32, meet: bool, byte: impl Fn(u32) -> i64) -> 
         };
         instructions + (0..SAMPLES).map(|sample| accesses(vectors, way, sample, &byte)).sum::<u32>()
     };
-    ways.into_iter().map(|way| (cost(way), way)).min_by_key(|&(cost, _)| cost)
+    let all = iter::once(Rotation::default()).chain(ways);
+    all.map(|way| (cost(way), way)).min_by_key(|&(cost, _)| cost)
 }
 
 /// Bank accesses of a warp for the first byte of its vectors' first words. `sample` is one of

@@ -137,15 +137,12 @@ impl Shape {
     pub(super) fn has_words(&self) -> bool {
         let (step, group) = (self.problem.step(), group(self.problem.width));
         let word = step * i64::from(group);
-        let aligned = |&axis: &usize| self.axis(axis).src % word == 0;
-        let mut across_rows = self.run.iter().filter(|&&axis| !self.in_row(axis));
         let mut across_runs = self.row.iter().filter(|&&axis| !self.in_run(axis));
         let Some(&first) = across_runs.next() else { return false };
         self.problem.width < 16
             && self.axis(first).src == step
             && self.steps[first].is_multiple_of(group)
-            && across_runs.all(aligned)
-            && across_rows.all(aligned)
+            && across_runs.all(|&axis| self.axis(axis).src % word == 0)
             && self.rows_keep(word)
             && self.first_row().is_multiple_of(word.unsigned_abs())
     }

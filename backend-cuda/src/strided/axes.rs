@@ -37,8 +37,8 @@ pub(super) struct Problem {
     pub(super) axes: Axes<Axis>,
     /// Bytes of an element: 1, 2, 4, 8 or 16; divides the addresses and all strides.
     pub(super) width: u32,
-    /// Addresses of the first element of each side, of the first byte of the source that is read, and
-    /// of the one after the last.
+    /// Addresses of the first element of each side, of the first byte of the source that is read,
+    /// and of the one after the last.
     pub(super) at: Operands,
     /// Bytes copied.
     pub(super) len_bytes: usize,
@@ -92,7 +92,8 @@ impl Problem {
     }
 }
 
-/// Whether rows in such loops start at multiples of 16 bytes in the destination, the first at `dst`.
+/// Whether rows in such loops start at multiples of 16 bytes in the destination, the first at
+/// `dst`.
 pub(super) fn starts_aligned(dst: u64, outer: &[Axis]) -> bool {
     dst.is_multiple_of(16) && outer.iter().all(|axis| axis.dst % 16 == 0)
 }

@@ -6,9 +6,9 @@ use super::kernel::{Family, Kernel};
 #[repr(C, align(64))]
 struct Aligned<T: ?Sized>(T);
 
-/// The image for a device of generation `major`: machine code for 8.0, which every 8.x runs, and 9.0;
-/// for others text, which ends with a zero and which the driver compiles: that of 7.0 cannot copy to
-/// shared memory asynchronously.
+/// The image for a device of generation `major`: machine code for 8.0, which every 8.x runs, and
+/// 9.0; for others text, which ends with a zero and which the driver compiles: that of 7.0 cannot
+/// copy to shared memory asynchronously.
 macro_rules! image {
     ($name:literal $suffix:literal) => {{
         static IMAGE: &Aligned<[u8]> =

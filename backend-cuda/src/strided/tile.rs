@@ -32,8 +32,8 @@ const SECTOR_BYTES: u32 = 32;
 /// How often the box is halved if shared memory is too small or the table too long. After that,
 /// single elements are copied.
 const ATTEMPTS: u32 = 6;
-/// With this many runs or more, a table is read entry by entry: few threads then share a run and its
-/// part of the table.
+/// With this many runs or more, a table is read entry by entry: few threads then share a run and
+/// its part of the table.
 const MANY_RUNS: u32 = 4;
 
 /// The launch that copies tile by tile, if tiles fit the problem.
@@ -95,8 +95,8 @@ fn lay_out(shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
     Some(Launch { kernel, grid: p.tiles, threads, shared_bytes, params: Params::Tile(p) })
 }
 
-/// Divides shared memory: tables first, data last. Returns the bytes of all of it, if a block may use
-/// as many.
+/// Divides shared memory: tables first, data last. Returns the bytes of all of it, if a block may
+/// use as many.
 fn divide_memory(tile: &mut Tile<'_>) -> Option<u32> {
     const ENTRY_BYTES: u32 = 16;
     let p = &mut tile.p;

@@ -20,8 +20,8 @@ const ROUND_BLOCKS: u32 = 1024;
 #[derive(Debug)]
 pub(super) struct Way {
     problem: Problem,
-    /// Of rows that are contiguous on both sides, and copied in so many chunks each; 0: one element a
-    /// thread.
+    /// Of rows that are contiguous on both sides, and copied in so many chunks each; 0: one element
+    /// a thread.
     row_bytes: u32,
     chunks: u32,
 }

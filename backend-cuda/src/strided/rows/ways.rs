@@ -1,6 +1,6 @@
-//! Ways to copy rows that start anywhere, and what they cost: time as a share of a contiguous copy of
-//! as many bytes, in hundredths. A part of it is spent on each byte, a part on each row, and a part on
-//! each loop that leads to a row.
+//! Ways to copy rows that start anywhere, and what they cost: time as a share of a contiguous copy
+//! of as many bytes, in hundredths. A part of it is spent on each byte, a part on each row, and a
+//! part on each loop that leads to a row.
 //!
 //! The numbers are fitted to 24 shapes on an H200 (driver 580.159.04), of which they choose the
 //! faster way for each.
@@ -19,8 +19,8 @@ const PIECE_BYTES: u32 = CHUNKS * THREADS * 16;
 /// Longer rows have so few partial chunks that joining them costs more than it saves.
 const MAX_JOINED_BYTES: u32 = 2048;
 
-/// Rows of one length that follow each other in the destination, in groups without gaps: a block has a
-/// piece of a group, and looks up where the rows of that piece come from.
+/// Rows of one length that follow each other in the destination, in groups without gaps: a block
+/// has a piece of a group, and looks up where the rows of that piece come from.
 #[derive(Debug)]
 pub(super) struct Table {
     /// Bytes of a group, and rows of it.
@@ -61,8 +61,8 @@ fn cost(way: Entry, row_bytes: u32, loops: u32, width: u32) -> u32 {
     let (always, each_loop, row) = match way {
         // Neighbouring rows joined, each chunk by a thread that finds its row.
         Entry::RowsJoin => (100, 13, 3600),
-        // The same, several chunks a thread, whose rows a table tells. Words of shorter elements are
-        // shifted, and chunks with the end of a row take long.
+        // The same, several chunks a thread, whose rows a table tells. Words of shorter elements
+        // are shifted, and chunks with the end of a row take long.
         Entry::RowsTable if width < 4 => (106, 0, 15_000),
         Entry::RowsTable => (90, 0, 3500),
         // Row by row; both ends of each are partial chunks.

@@ -158,9 +158,9 @@ fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
     Some(shape)
 }
 
-/// Whether a box of this many bytes should not grow: its rows were ended so that each vector of a run
-/// is found from its row. With one more axis, its runs would go over rows and along them, and all
-/// elements would need a table.
+/// Whether a box of this many bytes should not grow: its rows were ended so that each vector of a
+/// run is found from its row. With one more axis, its runs would go over rows and along them, and
+/// all elements would need a table.
 fn is_best_ended(shape: &Shape, bytes: u64) -> bool {
     shape.ended && shape.run.iter().any(|&axis| shape.in_row(axis)) && bytes >= LEAST_BOX_BYTES
 }
@@ -180,8 +180,8 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64) {
     shape.batch = Some(axis);
 }
 
-/// The box of all rows and this many columns, if the destination continues along the source's fastest
-/// axis after the end of a run.
+/// The box of all rows and this many columns, if the destination continues along the source's
+/// fastest axis after the end of a run.
 pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
     let (of, width) = (problem.axes[0], problem.width);
     let fastest = *by_source(&problem.axes).first()?;

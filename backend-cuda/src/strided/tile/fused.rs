@@ -27,8 +27,8 @@ pub(super) struct Fused {
 /// of them only for the overlap with the next tile.
 const LONGER: Size = Size { row_bytes: 192, run_bytes: 256, tile_bytes: 24 << 10 };
 
-/// Boxes of the same copy with a fused axis along the runs, the best first. `without`: the box without
-/// one.
+/// Boxes of the same copy with a fused axis along the runs, the best first. `without`: the box
+/// without one.
 pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Option<Axes<Shape>> {
     // Small results stay in the cache, which merges sectors.
     if scale == Scale::Small || without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {

@@ -12,16 +12,17 @@ use super::{place::VECTOR_WORDS, sides::Tile};
 use crate::strided::params::TileParams;
 
 pub(super) const WARP: u32 = 32;
-const BANKS: i64 = 32;
+const BANKS: u32 = 32;
 
-/// Accesses that the bytes of a warp take: different words of one bank are read one after the other.
+/// Accesses that the bytes of a warp take: different words of one bank are read one after the
+/// other.
 pub(super) fn bank_accesses(bytes: impl Iterator<Item = i64>) -> u32 {
     let (mut words, mut counts) = ([0; WARP as usize], [0_u32; BANKS as usize]);
     for (thread, byte) in bytes.enumerate() {
         let word = byte.div_euclid(4);
         words[thread] = word;
         if !words[..thread].contains(&word) {
-            counts[usize::try_from(word.rem_euclid(BANKS)).unwrap_or(0)] += 1;
+            counts[usize::try_from(word.rem_euclid(BANKS.into())).unwrap_or(0)] += 1;
         }
     }
     counts.into_iter().max().unwrap_or(0)
@@ -45,8 +46,8 @@ impl Rotation {
     }
 }
 
-/// Sets the rotation with the fewest bank conflicts for rows `pitch` bytes apart, and the threads along
-/// a run; not if even that has too many.
+/// Sets the rotation with the fewest bank conflicts for rows `pitch` bytes apart, and the threads
+/// along a run; not if even that has too many.
 pub(super) fn set(tile: &mut Tile<'_>, pitch: u32) -> bool {
     /// Two accesses for each byte. With more, a table of rows that are spread over the banks is
     /// cheaper.

@@ -8,7 +8,8 @@ use crate::strided::axes::{Axis, Problem};
 /// A box of the copy: how many steps of each axis, and which of them make rows and runs.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
-    /// The copy. Loops along a row point forward in the source, unless they are along a run as well.
+    /// The copy. Loops along a row point forward in the source, unless they are along a run as
+    /// well.
     pub(super) problem: Problem,
     /// Steps of a tile along each axis.
     pub(super) steps: Axes<u32>,
@@ -132,8 +133,8 @@ impl Shape {
         self.can_overlap() && self.split(&self.run).is_some_and(whole)
     }
 
-    /// Whether elements of neighbouring runs can be fetched as one word: they lie next to each other in
-    /// a row, and all words are aligned.
+    /// Whether elements of neighbouring runs can be fetched as one word: they lie next to each
+    /// other in a row, and all words are aligned.
     pub(super) fn has_words(&self) -> bool {
         let (step, group) = (self.problem.step(), group(self.problem.width));
         let word = step * i64::from(group);
@@ -148,8 +149,8 @@ impl Shape {
     }
 
     /// Whether elements along one axis are fetched as words (packed). Elements of one byte are
-    /// packed even if runs start at multiples of only 4 or 8 bytes, and then stored in such: shifting
-    /// them into place is slower. For two bytes it is as fast.
+    /// packed even if runs start at multiples of only 4 or 8 bytes, and then stored in such:
+    /// shifting them into place is slower. For two bytes it is as fast.
     pub(super) fn in_words(&self) -> bool {
         let (width, unit) = (self.problem.width, self.run_unit());
         let [axis] = self.run[..] else { return false };

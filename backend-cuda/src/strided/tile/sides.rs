@@ -88,7 +88,8 @@ impl<'a> Tile<'a> {
             stores: steps(&across_runs, None),
             stores_inner: steps(&across_runs, row_split.or(shape.batch)),
             store_axes: u32::try_from(across_runs.len()).ok()?,
-            // Along a run the source may go backwards: the first element is then the last of the row.
+            // Along a run the source may go backwards: the first element is then the last of the
+            // row.
             store_x: i32::try_from(problem.at.src.wrapping_sub(shape.first_row())).ok()?,
             ..TileParams::default()
         };
@@ -125,7 +126,8 @@ impl<'a> Tile<'a> {
         let kernel = TileKernel {
             store_bytes: if words { unit } else { 16 },
             shifted,
-            // One for fused axes overlaps as well, and one for runs that start anywhere finds it out.
+            // One for fused axes overlaps as well, and one for runs that start anywhere finds it
+            // out.
             overlap: overlap > 0 && !shifted && shape.fused.is_none(),
             fused: shape.fused.is_some(),
             ..TileKernel::plain(if scattered { Find::Scatter } else { Find::Linear })

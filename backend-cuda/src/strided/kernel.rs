@@ -1,8 +1,8 @@
 //! Every kernel there is, each listed once: where it is, what it is called, for which widths, and
 //! why it is chosen.
 //!
-//! A launch names a kernel by its [`Entry`], so one that is not listed does not compile; a test
-//! compares the list with what the images hold.
+//! A launch names a kernel by its [`Entry`]; one of tiles finds that by what the kernel has to do.
+//! A test compares the list with what the images hold.
 
 use std::ffi::CStr;
 

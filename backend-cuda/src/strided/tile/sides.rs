@@ -104,20 +104,6 @@ impl<'a> Tile<'a> {
             let (of, extent) = (shape.axis(axis), FastDiv::new(shape.steps[axis]));
             *store = StoreLoop { extent, x: i32::try_from(of.src).ok()?, dst: of.dst };
         }
-        // What of the last tile along an axis is not there.
-        if let Some(axis) = row_split {
-            let (of, steps) = (shape.axis(axis), shape.steps[axis]);
-            (p.a_extent, p.a_piece, p.a_src) = (of.extent, steps, of.src);
-            p.a_in_run = u32::from(run_split == Some(axis));
-            p.span_inner -= u32::try_from(u64::from(steps - 1) * of.src.unsigned_abs()).ok()?;
-        }
-        if let Some(axis) = run_split {
-            (p.b_extent, p.b_piece) = (shape.axis(axis).extent, shape.steps[axis]);
-            p.b_in_rows = u32::from(across_rows.contains(&axis));
-        }
-        if let Some(axis) = shape.batch.filter(|&axis| shape.is_cut(axis)) {
-            (p.c_extent, p.c_piece) = (shape.axis(axis).extent, shape.steps[axis]);
-        }
         if let Some(fused) = shape.fused {
             (p.fused, p.fused_src) = (FastDiv::new(fused.extent), fused.src);
             // The rows after that keep their place in a sector.
@@ -132,7 +118,7 @@ impl<'a> Tile<'a> {
             fused: shape.fused.is_some(),
             ..TileKernel::plain(if scattered { Find::Scatter } else { Find::Linear })
         };
-        Some(Self {
+        let tile = Self {
             shape,
             problem,
             scale,
@@ -147,7 +133,27 @@ impl<'a> Tile<'a> {
             before: 0,
             bytes: 0,
             most_lanes_log2: 5,
-        })
+        };
+        tile.with_pieces()
+    }
+
+    /// Adds the axes that tiles cut: the last tile along one has only what is left of it.
+    fn with_pieces(mut self) -> Option<Self> {
+        let (shape, p) = (self.shape, &mut self.p);
+        if let Some(axis) = self.row_split {
+            let (of, steps) = (shape.axis(axis), shape.steps[axis]);
+            (p.a_extent, p.a_piece, p.a_src) = (of.extent, steps, of.src);
+            p.a_in_run = u32::from(self.run_split == Some(axis));
+            p.span_inner -= u32::try_from(u64::from(steps - 1) * of.src.unsigned_abs()).ok()?;
+        }
+        if let Some(axis) = self.run_split {
+            (p.b_extent, p.b_piece) = (shape.axis(axis).extent, shape.steps[axis]);
+            p.b_in_rows = u32::from(self.across_rows.contains(&axis));
+        }
+        if let Some(axis) = shape.batch.filter(|&axis| shape.is_cut(axis)) {
+            (p.c_extent, p.c_piece) = (shape.axis(axis).extent, shape.steps[axis]);
+        }
+        Some(self)
     }
 
     /// The loops around runs.

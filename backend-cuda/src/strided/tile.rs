@@ -32,6 +32,8 @@ const SECTOR_BYTES: u32 = 32;
 /// How often the box is halved if shared memory is too small or the table too long. After that,
 /// single elements are copied.
 const ATTEMPTS: u32 = 6;
+/// From this attempt on, rows have no gaps, so that tables are short enough to repeat.
+const WITHOUT_GAPS: u32 = 3;
 /// With this many runs or more, a table is read entry by entry: few threads then share a run and
 /// its part of the table.
 const MANY_RUNS: u32 = 4;
@@ -70,10 +72,10 @@ fn lay_out(shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
     let mut tile = Tile::of(shape, scale)?;
     order::set(&mut tile)?;
     place::place(&mut tile)?;
-    // A table as long as the box costs too much; a smaller box that repeats has a shorter table.
+    // A table as long as the box costs too much; a smaller box that repeats has a shorter one.
     let elements: u32 = shape.steps.iter().product();
     let tabulated = tile.kernel.find == Find::Table;
-    if shrink >= 3 && tabulated && 4 * tile.p.period.divisor > elements {
+    if shrink >= WITHOUT_GAPS && tabulated && 4 * tile.p.period.divisor > elements {
         return None;
     }
     threads::along_runs(&mut tile);

@@ -3,7 +3,7 @@
 use devarray::Axes;
 
 use super::{
-    SECTOR_BYTES,
+    SECTOR_BYTES, WITHOUT_GAPS,
     ends::ends,
     scale::{Scale, Size},
     shape::Shape,
@@ -215,7 +215,7 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
     };
     // Small results stay in the cache, which puts sectors together.
     let sectors = size.tile_bytes > Scale::Small.size(problem.width).tile_bytes;
-    let mut shape = fit(problem, Target { size: halved, gaps: shrink < 3, sectors })?;
+    let mut shape = fit(problem, Target { size: halved, gaps: shrink < WITHOUT_GAPS, sectors })?;
     let partial = !problem.is_scattered() && !shape.runs_keep(VECTOR_BYTES) && !shape.can_overlap();
     if partial && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
@@ -224,7 +224,7 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
         shape = fit(problem, Target { size: longer, gaps: true, sectors }).unwrap_or(shape);
     }
     // A box that is small only because of its table is repeated to fill a tile.
-    add_batch(&mut shape, size.tile_bytes >> (shrink % 3));
+    add_batch(&mut shape, size.tile_bytes >> (shrink % WITHOUT_GAPS));
     forward_rows(&mut shape);
     Some(shape)
 }

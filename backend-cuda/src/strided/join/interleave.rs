@@ -46,11 +46,12 @@ pub(super) fn select(problems: Vec<Problem>) -> Option<Vec<Launch<JoinParams>>> 
     let aligned = starts_aligned(at.dst, outer);
     let zip = aligned && box_bytes.is_multiple_of(16) && can_zip(&parts);
     let (entry, vectors) = if zip { (Entry::JoinZip, ZIP_VECTORS) } else { (Entry::JoinInterleave, VECTORS) };
+    let outer_loop = |axis: &Axis| Loop::new(axis.extent, 0, axis.dst);
+    let loops = array::from_fn(|k| outer.get(k).map_or(Loop::new(1, 0, 0), outer_loop));
     let launch = |start: u32, rows: u32| {
         let elements = rows.checked_mul(row)?;
         let total = chunks(elements.checked_mul(width)?, width, aligned);
         let blocks = total.div_ceil(THREADS * vectors);
-        let outer = |k| outer.get(k).map_or((1, 0), |axis: &Axis| (axis.extent, axis.dst));
         let params = InterleaveParams {
             dst: at.dst + u64::from(start) * u64::from(row_bytes),
             row: FastDiv::new(row),
@@ -59,7 +60,7 @@ pub(super) fn select(problems: Vec<Problem>) -> Option<Vec<Launch<JoinParams>>> 
             sources: count,
             blocks: FastDiv::new(blocks),
             unused: 0,
-            outer: array::from_fn(|k| Loop::new(outer(k).0, 0, outer(k).1)),
+            outer: loops,
             source: sources(&parts, start),
         };
         let grid = u32::try_from(boxes.checked_mul(blocks.into())?).ok().filter(|&grid| grid < 1 << 31)?;

@@ -61,10 +61,9 @@ fn as_one(problem: &Problem) -> Option<(Problem, Fused, usize)> {
     let length = first.dst.checked_mul(first.extent.into())?;
     let next = (1..problem.axes.len()).find(|&axis| problem.axes[axis].dst == length)?;
     let of = problem.axes[next];
-    let mut axes = problem.axes.clone();
-    axes[0].extent = first.extent.checked_mul(of.extent)?;
-    axes.remove(next);
     let src = of.src.checked_sub(first.src.checked_mul(first.extent.into())?)?;
-    let fused = Fused { extent: first.extent, src };
-    Some((Problem { axes, ..problem.clone() }, fused, next))
+    let mut problem = problem.clone();
+    problem.axes[0].extent = first.extent.checked_mul(of.extent)?;
+    problem.axes.remove(next);
+    Some((problem, Fused { extent: first.extent, src }, next))
 }

@@ -48,12 +48,6 @@ pub(super) fn boxes<'a>(
     const MOST_ROWS: u32 = 512;
     /// With fewer rows, bank conflicts cost less than this.
     const LEAST_ROWS: u32 = 96;
-    let row_bytes: &[u32] = match (scale, problem.width) {
-        (Scale::Small, _) => &[],
-        (Scale::Middle, 1) => &[80, 64],
-        (_, 1) => &[112, 80, 64],
-        _ => &[160, 128],
-    };
     let Axis { extent: rows, src, .. } = problem.axes[0];
     // Packed words are as fast for middle sizes.
     let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && without.in_words();
@@ -63,8 +57,14 @@ pub(super) fn boxes<'a>(
     let apart = problem.width == 1 && src % 16 == 0 && rows % 8 != 0 && rows > LEAST_ROWS;
     let apart = apart && without.split(&without.row).is_some();
     let fits = (cut || apart) && rows <= MOST_ROWS;
-    let columns = row_bytes.iter().filter(move |_| fits).map(|bytes| bytes / problem.width);
-    columns.filter_map(|columns| of_all_rows(problem, columns))
+    let row_bytes: &[u32] = match (scale, problem.width) {
+        (Scale::Small, _) => &[],
+        _ if !fits => &[],
+        (Scale::Middle, 1) => &[80, 64],
+        (_, 1) => &[112, 80, 64],
+        _ => &[160, 128],
+    };
+    row_bytes.iter().filter_map(|bytes| of_all_rows(problem, bytes / problem.width))
 }
 
 /// Places a run given by its loops as (steps, bytes), if it is periodic and a table is not cheaper.

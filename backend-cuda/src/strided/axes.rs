@@ -1,5 +1,7 @@
 //! A plan as the kernels see it: loops innermost first, in elements, at addresses.
 
+use std::array;
+
 use devarray::{Axes, copy::Plan};
 
 use super::{
@@ -20,20 +22,12 @@ impl Axis {
     pub(super) fn new(extent: u32, src: i64, dst: i64) -> Self {
         Self { extent, src, dst }
     }
-
-    /// As a parameter.
-    pub(super) fn lowered(&self) -> Loop {
-        Loop::new(self.extent, self.src, self.dst)
-    }
 }
 
 /// Loops as parameters, of which a launch can have `N`.
 pub(super) fn loops<const N: usize>(axes: &[Axis]) -> [Loop; N] {
-    let mut all = [Loop::default(); N];
-    for (to, from) in all.iter_mut().zip(axes) {
-        *to = from.lowered();
-    }
-    all
+    let of = |axis: &Axis| Loop::new(axis.extent, axis.src, axis.dst);
+    array::from_fn(|k| axes.get(k).map(of).unwrap_or_default())
 }
 
 /// One copy of elements of one width, at most `LAUNCH_BYTES` of them.
@@ -43,12 +37,9 @@ pub(super) struct Problem {
     pub(super) axes: Axes<Axis>,
     /// Bytes of an element: 1, 2, 4, 8 or 16; divides the addresses and all strides.
     pub(super) width: u32,
-    /// Address of the first element of each side.
-    pub(super) src: u64,
-    pub(super) dst: u64,
-    /// Addresses of the first byte of the source that is read, and of the one after the last.
-    pub(super) src_begin: u64,
-    pub(super) src_end: u64,
+    /// Addresses of the first element of each side, of the first byte of the source that is read,
+    /// and of the one after the last.
+    pub(super) at: Operands,
     /// Bytes copied.
     pub(super) len_bytes: usize,
 }
@@ -75,17 +66,19 @@ impl Problem {
         Some(Self {
             axes,
             width,
-            src: at.src + plan.src_offset_bytes() as u64,
-            dst: at.dst + plan.dst_offset_bytes() as u64,
-            src_begin: at.src + span.start as u64,
-            src_end: at.src + span.end as u64,
+            at: Operands {
+                src: at.src + plan.src_offset_bytes() as u64,
+                dst: at.dst + plan.dst_offset_bytes() as u64,
+                src_begin: at.src + span.start as u64,
+                src_end: at.src + span.end as u64,
+            },
             len_bytes: plan.len_bytes(),
         })
     }
 
-    /// What every parameter block starts with.
-    pub(super) fn operands(&self) -> Operands {
-        Operands { src: self.src, dst: self.dst, src_begin: self.src_begin, src_end: self.src_end }
+    /// Whether elements are apart in the destination.
+    pub(super) fn is_scattered(&self) -> bool {
+        self.axes[0].dst != self.step()
     }
 
     /// The width as a stride.
@@ -97,11 +90,17 @@ impl Problem {
     pub(super) fn vector(&self) -> u32 {
         16 / self.width
     }
+}
 
-    /// Elements copied.
-    pub(super) fn len(&self) -> u32 {
-        small(self.len_bytes / self.width as usize)
-    }
+/// Whether rows in such loops start at multiples of 16 bytes in the destination, the first at
+/// `dst`.
+pub(super) fn starts_aligned(dst: u64, outer: &[Axis]) -> bool {
+    dst.is_multiple_of(16) && outer.iter().all(|axis| axis.dst % 16 == 0)
+}
+
+/// Aligned chunks of 16 bytes that a row touches at most, if its elements have `width` bytes.
+pub(super) fn chunks(row_bytes: u32, width: u32, aligned: bool) -> u32 {
+    (row_bytes + if aligned { 0 } else { 16 - width }).div_ceil(16)
 }
 
 /// A number of elements of one launch, which fits.

@@ -27,31 +27,29 @@ impl Choice {
         Self { problem, scale, launch }
     }
 
+    /// How much further the sides of another copy begin.
+    fn apart(&self, problem: &Problem) -> (u64, u64) {
+        let (mine, other) = (&self.problem.at, &problem.at);
+        (other.src.wrapping_sub(mine.src), other.dst.wrapping_sub(mine.dst))
+    }
+
     /// Whether the same is chosen for another copy: its loops are the same, and its addresses lie
     /// the same in their lines, further than which no choice looks.
     pub(super) fn fits(&self, problem: &Problem, scale: Scale) -> bool {
-        let Problem { axes, width, src, dst, src_begin, src_end, len_bytes } = problem;
-        let apart = |a: u64, b: u64| a.wrapping_sub(b);
-        let mine = &self.problem;
-        apart(*src, mine.src).is_multiple_of(LINE_BYTES.into())
-            && apart(*dst, mine.dst).is_multiple_of(LINE_BYTES.into())
-            && apart(*src, *src_begin) == apart(mine.src, mine.src_begin)
-            && apart(*src_end, *src) == apart(mine.src_end, mine.src)
+        let Problem { axes, width, at, len_bytes } = problem;
+        let (mine, apart) = (&self.problem, self.apart(problem));
+        (apart.0 | apart.1).is_multiple_of(LINE_BYTES.into())
+            && *at == mine.at.moved(apart)
             && (*len_bytes, *width, scale) == (mine.len_bytes, mine.width, self.scale)
             && *axes == mine.axes
     }
 
     /// Moves both sides to where those of another copy are.
     pub(super) fn move_to(&mut self, problem: &Problem) {
-        let mine = &mut self.problem;
-        let (src, dst) = (problem.src.wrapping_sub(mine.src), problem.dst.wrapping_sub(mine.dst));
+        let apart = self.apart(problem);
         let at = self.launch.params.operands_mut();
-        for address in [&mut at.src, &mut at.src_begin, &mut at.src_end] {
-            *address = address.wrapping_add(src);
-        }
-        at.dst = at.dst.wrapping_add(dst);
-        (mine.src, mine.dst) = (problem.src, problem.dst);
-        (mine.src_begin, mine.src_end) = (problem.src_begin, problem.src_end);
+        *at = at.moved(apart);
+        self.problem.at = problem.at;
     }
 }
 

@@ -9,9 +9,9 @@ use super::{
 
 /// The launch that copies element by element.
 pub(super) fn select(problem: &Problem) -> Launch {
-    let total = problem.len();
+    let total: u32 = problem.axes.iter().map(|axis| axis.extent).product();
     let params = GatherParams {
-        at: problem.operands(),
+        at: problem.at,
         axes: u32::try_from(problem.axes.len()).unwrap_or(u32::MAX),
         total,
         axis: loops(&problem.axes),

@@ -1,47 +1,75 @@
 //! The compiled kernels, as `kernels/build.py` writes them.
 
-use super::kernel::{Family, Kernel, Module};
+use super::kernel::{Family, Kernel};
 
 /// An image where the driver may read it in words.
 #[repr(C, align(64))]
 struct Aligned<T: ?Sized>(T);
 
+/// The image for a device of generation `major`: machine code for 8.0, which every 8.x runs, and
+/// 9.0; for others text, which ends with a zero and which the driver compiles: that of 7.0 cannot
+/// copy to shared memory asynchronously.
 macro_rules! image {
     ($name:literal $suffix:literal) => {{
         static IMAGE: &Aligned<[u8]> =
             &Aligned(*include_bytes!(concat!("../../kernels/strided/", $name, $suffix)));
         &IMAGE.0
     }};
-}
-
-/// Machine code for generations 8.0, which every 8.x runs, and 9.0; for others text, which ends with
-/// a zero and which the driver compiles: that of 7.0 cannot copy to shared memory asynchronously.
-macro_rules! coded {
-    ($major:expr, $name:literal $(, $newer:literal)?) => {
+    ($major:ident text $name:literal) => { image!($name ".70.ptx") };
+    ($major:ident code $name:literal) => {
         match $major {
             8 => image!($name ".sm_80.cubin"),
             9 => image!($name ".sm_90.cubin"),
-            $(10.. => image!($name $newer),)?
             _ => image!($name ".70.ptx"),
+        }
+    };
+    ($major:ident asynchronous $name:literal) => {
+        match $major {
+            10.. => image!($name ".80.ptx"),
+            _ => image!($major code $name),
         }
     };
 }
 
-impl Module {
-    /// What the driver loads for a device of generation `major.x`.
-    pub fn image(self, major: u32) -> &'static [u8] {
-        match self {
-            Self::Rows => coded!(major, "rows"),
-            Self::Gather => coded!(major, "gather"),
-            Self::Join => coded!(major, "join"),
-            Self::Fill => image!("fill" ".70.ptx"),
-            Self::Tile1 => coded!(major, "tile_1", ".80.ptx"),
-            Self::Tile2 => coded!(major, "tile_2", ".80.ptx"),
-            Self::Tile4 => coded!(major, "tile_4", ".80.ptx"),
-            Self::Tile8 => coded!(major, "tile_8", ".80.ptx"),
-            Self::Tile16 => coded!(major, "tile_16", ".80.ptx"),
+macro_rules! modules {
+    ($($module:ident: $images:ident $name:literal;)*) => {
+        /// A module of kernels, loaded when one of them is first needed. Those of tiles are
+        /// `tile.cu` for one width each.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Module {
+            $($module),*
         }
-    }
+
+        impl Module {
+            pub const ALL: &'static [Self] = &[$(Self::$module),*];
+
+            /// The name of its file, without suffix.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$module => $name),*
+                }
+            }
+
+            /// What the driver loads for a device of generation `major.x`.
+            pub fn image(self, major: u32) -> &'static [u8] {
+                match self {
+                    $(Self::$module => image!(major $images $name)),*
+                }
+            }
+        }
+    };
+}
+
+modules! {
+    Rows: code "rows";
+    Gather: code "gather";
+    Fill: text "fill";
+    Join: code "join";
+    Tile1: asynchronous "tile_1";
+    Tile2: asynchronous "tile_2";
+    Tile4: asynchronous "tile_4";
+    Tile8: asynchronous "tile_8";
+    Tile16: asynchronous "tile_16";
 }
 
 /// Whether a kernel on a generation waits by itself for the launch before it in its stream, before

@@ -21,11 +21,21 @@ const MAX_LINEAR_BYTES: usize = 4 << 20;
 /// A longer copy by a kernel of its own gains more than the end of its launch costs.
 const MAX_PIECE_BYTES: usize = 64 << 20;
 
+/// Copies that are small in any case, however far apart what is read lies.
+const FEW_BYTES: usize = 256 << 10;
+
 /// One copy of several.
 #[derive(Debug)]
 pub struct Part<'a> {
     pub plan: &'a Plan,
     pub addresses: Addresses,
+}
+
+impl Part<'_> {
+    /// What is copied, if that is anything and at most so many bytes.
+    fn problem(&self, most: usize) -> Option<Problem> {
+        if self.plan.len_bytes() <= most { Problem::of(self.plan, self.addresses) } else { None }
+    }
 }
 
 /// The parameter block of a launch for several copies.
@@ -69,12 +79,8 @@ pub enum Step<'a> {
 /// The first error of `submit`; what comes later is not handed to it.
 pub fn join<E>(parts: &[Part<'_>], mut submit: impl FnMut(Step<'_>) -> Result<(), E>) -> Result<(), E> {
     // 32 bits count the elements of a launch.
-    let fits = |part: &&Part<'_>| part.plan.len_bytes() <= LAUNCH_BYTES;
-    let all = || parts.iter().filter(fits).filter_map(|part| Problem::of(part.plan, part.addresses));
-    let every: Vec<Problem> = all().collect();
-    if every.len() == parts.len()
-        && let Some(launches) = interleave::select(every)
-    {
+    let every: Option<Vec<_>> = parts.iter().map(|part| part.problem(LAUNCH_BYTES)).collect();
+    if let Some(launches) = every.and_then(interleave::select) {
         return launches.iter().try_for_each(|launch| submit(Step::Together(launch)));
     }
     let total_bytes = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.plan.len_bytes()));
@@ -82,9 +88,7 @@ pub fn join<E>(parts: &[Part<'_>], mut submit: impl FnMut(Step<'_>) -> Result<()
     for (number, part) in parts.iter().enumerate() {
         let linear = matches!(part.plan.class(), Class::Linear);
         let most = if linear { MAX_LINEAR_BYTES } else { MAX_PIECE_BYTES };
-        let problem = Some(part).filter(|part| part.plan.len_bytes() <= most);
-        let problem = problem.and_then(|part| Problem::of(part.plan, part.addresses));
-        match problem.and_then(|problem| pieces::Way::of(problem, total_bytes)) {
+        match part.problem(most).and_then(|problem| pieces::Way::of(problem, total_bytes)) {
             Some(way) => together.push((number, way)),
             None => alone.push(number),
         }

@@ -1,44 +1,12 @@
 //! Every kernel there is, each listed once: where it is, what it is called, for which widths, and
 //! why it is chosen.
 //!
-//! A launch names a kernel by its [`Entry`], so one that is not listed does not compile; a test
-//! compares the list with what the images hold.
+//! A launch names a kernel by its [`Entry`]; one of tiles finds that by what the kernel has to do.
+//! A test compares the list with what the images hold.
 
 use std::ffi::CStr;
 
-macro_rules! modules {
-    ($($module:ident $name:literal)*) => {
-        /// A module of kernels, loaded when one of them is first needed. Those of tiles are
-        /// `tile.cu` for one width each.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Module {
-            $($module),*
-        }
-
-        impl Module {
-            pub const ALL: &'static [Self] = &[$(Self::$module),*];
-
-            /// The name of its file, without suffix.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$module => $name),*
-                }
-            }
-        }
-    };
-}
-
-modules! {
-    Rows "rows"
-    Gather "gather"
-    Fill "fill"
-    Join "join"
-    Tile1 "tile_1"
-    Tile2 "tile_2"
-    Tile4 "tile_4"
-    Tile8 "tile_8"
-    Tile16 "tile_16"
-}
+pub use super::image::Module;
 
 /// The source file of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,10 +19,9 @@ pub enum Family {
 }
 
 /// How the byte of an element of a run is found in shared memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Find {
     /// One step.
-    #[default]
     Linear,
     /// A step for a period, and another from period to period.
     Periodic,
@@ -92,10 +59,9 @@ pub struct TileKernel {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listed {
     family: Family,
-    /// What it is called for each of `widths`, or once.
-    names: &'static [&'static CStr],
-    /// Element widths it is compiled for; empty if it does not depend on one.
-    pub(super) widths: &'static [u32],
+    /// Each width of elements it is compiled for, with what it is called there; 0 if it does not
+    /// depend on one.
+    pub(super) names: &'static [(u32, &'static CStr)],
     /// Of tiles: what it does.
     tile: Option<TileKernel>,
     /// Why a copy uses it.
@@ -112,7 +78,8 @@ pub struct Kernel {
 
 impl Kernel {
     pub fn new(entry: Entry, width: u32) -> Self {
-        Self { entry, width: if entry.listed().widths.is_empty() { 0 } else { width } }
+        let depends = entry.listed().names[0].0 > 0;
+        Self { entry, width: if depends { width } else { 0 } }
     }
 
     /// Where it is.
@@ -132,10 +99,8 @@ impl Kernel {
 
     /// What it is called there, if it is compiled for the width.
     pub fn name(self) -> Option<&'static CStr> {
-        let Listed { names, widths, .. } = self.entry.listed();
-        let at =
-            if widths.is_empty() { Some(0) } else { widths.iter().position(|&width| width == self.width) };
-        at.and_then(|at| names.get(at).or(names.first())).copied()
+        let of_width = |&&(width, _): &&(u32, _)| width == self.width;
+        self.entry.listed().names.iter().find(of_width).map(|&(_, name)| name)
     }
 }
 
@@ -163,34 +128,27 @@ macro_rules! kernels {
             pub(super) const fn listed(self) -> Listed {
                 match self {
                     $(Self::$entry => {
-                        const NAMES: (&[&CStr], &[u32]) = kernels!(@names $names);
-                        let (names, widths) = NAMES;
-                        Listed { family: Family::$family, names, widths, tile: $tile, why: $why }
+                        const NAMES: &[(u32, &CStr)] = kernels!(@names $names);
+                        Listed { family: Family::$family, names: NAMES, tile: $tile, why: $why }
                     })*
                 }
             }
         }
     };
-    (@names [$name:literal]) => { (&[terminated(concat!($name, "\0"))], &[]) };
-    (@names [$name:literal in $($width:literal)+]) => { (&[terminated(concat!($name, "\0"))], &[$($width),+]) };
+    (@names [$name:literal]) => { &[(0, terminated(concat!($name, "\0")))] };
+    (@names [$name:literal in $($width:literal)+]) => { &[$(($width, terminated(concat!($name, "\0")))),+] };
     (@names [$name:literal of $($width:literal)+; $rest:literal]) => {
-        (&[$(terminated(concat!($name, $width, $rest, "\0"))),+], &[$($width),+])
+        &[$(($width, terminated(concat!($name, $width, $rest, "\0")))),+]
     };
 }
 
 use Find::{Linear, Packed, Periodic, Scatter, Split, Table};
 
-/// A kernel of tiles.
-const fn tile(find: Find) -> TileKernel {
-    TileKernel {
-        find,
-        store_bytes: 16,
-        shifted: false,
-        overlap: false,
-        fused: false,
-        evict_last: false,
-        wide: false,
-    }
+/// What a kernel of tiles does beside storing whole vectors.
+macro_rules! tile {
+    ($find:expr $(, $does:ident: $value:expr)*) => {
+        Some(TileKernel { $($does: $value,)* ..TileKernel::plain($find) })
+    };
 }
 
 const REPEATED: &str = "the source repeats along the axis of the destination: only writing counts";
@@ -240,39 +198,37 @@ kernels! {
         "several sources have a few elements of each row: rows are put together in shared memory";
     JoinZip: Join ["join_zip_" of 1 2 4 8; ""] None,
         "2, 4, 8 or 16 sources have one element of each row: parts of vectors are put together";
-    Linear: Tile ["tile_linear" in 1 2 4 8 16] Some(tile(Linear)), ALIGNED;
-    LinearEvictLast: Tile ["tile_linear_evict_last" in 1 2 4 8 16] Some(TileKernel { evict_last: true, ..tile(Linear) }), STREAMED;
-    LinearShifted: Tile ["tile_linear_shifted" in 1 2 4 8] Some(TileKernel { shifted: true, ..tile(Linear) }),
+    Linear: Tile ["tile_linear" in 1 2 4 8 16] tile!(Linear), ALIGNED;
+    LinearEvictLast: Tile ["tile_linear_evict_last" in 1 2 4 8 16] tile!(Linear, evict_last: true), STREAMED;
+    LinearShifted: Tile ["tile_linear_shifted" in 1 2 4 8] tile!(Linear, shifted: true),
         "runs start anywhere, their elements one step apart";
     LinearShiftedFused: Tile ["tile_linear_shifted_fused" in 1]
-        Some(TileKernel { shifted: true, fused: true, ..tile(Linear) }), FUSED;
-    Periodic: Tile ["tile_periodic" in 1] Some(tile(Periodic)), ALL_ROWS;
-    PeriodicShifted: Tile ["tile_periodic_shifted" in 1] Some(TileKernel { shifted: true, ..tile(Periodic) }), ALL_ROWS;
-    Table: Tile ["tile_table" in 1 2 4 8 16] Some(tile(Table)), "a table finds the elements of runs over several axes";
-    TableShifted: Tile ["tile_table_shifted" in 1 2 4 8] Some(TileKernel { shifted: true, ..tile(Table) }), TABULATED;
+        tile!(Linear, shifted: true, fused: true), FUSED;
+    Periodic: Tile ["tile_periodic" in 1] tile!(Periodic), ALL_ROWS;
+    PeriodicShifted: Tile ["tile_periodic_shifted" in 1] tile!(Periodic, shifted: true), ALL_ROWS;
+    Table: Tile ["tile_table" in 1 2 4 8 16] tile!(Table), "a table finds the elements of runs over several axes";
+    TableShifted: Tile ["tile_table_shifted" in 1 2 4 8] tile!(Table, shifted: true), TABULATED;
     TableShiftedFused: Tile ["tile_table_shifted_fused" in 2 4 8]
-        Some(TileKernel { shifted: true, fused: true, ..tile(Table) }), FUSED;
-    TableWide: Tile ["tile_table_shifted_wide" in 1] Some(TileKernel { shifted: true, wide: true, ..tile(Table) }), TABULATED;
+        tile!(Table, shifted: true, fused: true), FUSED;
+    TableWide: Tile ["tile_table_shifted_wide" in 1] tile!(Table, shifted: true, wide: true), TABULATED;
     TableWideFused: Tile ["tile_table_shifted_wide_fused" in 1]
-        Some(TileKernel { shifted: true, wide: true, fused: true, ..tile(Table) }), FUSED;
-    Packed: Tile ["tile_packed" in 1 2 4 8] Some(tile(Packed)), ALIGNED;
-    Packed8: Tile ["tile_packed_8" in 1] Some(TileKernel { store_bytes: 8, ..tile(Packed) }), NARROW;
-    Packed4: Tile ["tile_packed_4" in 1] Some(TileKernel { store_bytes: 4, ..tile(Packed) }), NARROW;
-    PackedEvictLast: Tile ["tile_packed_evict_last" in 1 2 4 8] Some(TileKernel { evict_last: true, ..tile(Packed) }), STREAMED;
-    PackedOverlap: Tile ["tile_packed_overlap" in 1 2 4 8] Some(TileKernel { overlap: true, ..tile(Packed) }), OVERLAPPING;
+        tile!(Table, shifted: true, wide: true, fused: true), FUSED;
+    Packed: Tile ["tile_packed" in 1 2 4 8] tile!(Packed), ALIGNED;
+    Packed8: Tile ["tile_packed_8" in 1] tile!(Packed, store_bytes: 8), NARROW;
+    Packed4: Tile ["tile_packed_4" in 1] tile!(Packed, store_bytes: 4), NARROW;
+    PackedEvictLast: Tile ["tile_packed_evict_last" in 1 2 4 8] tile!(Packed, evict_last: true), STREAMED;
+    PackedOverlap: Tile ["tile_packed_overlap" in 1 2 4 8] tile!(Packed, overlap: true), OVERLAPPING;
     PackedOverlap8: Tile ["tile_packed_overlap_8" in 1]
-        Some(TileKernel { overlap: true, store_bytes: 8, ..tile(Packed) }), OVERLAPPING;
+        tile!(Packed, overlap: true, store_bytes: 8), OVERLAPPING;
     PackedOverlap4: Tile ["tile_packed_overlap_4" in 1]
-        Some(TileKernel { overlap: true, store_bytes: 4, ..tile(Packed) }), OVERLAPPING;
-    PackedFused: Tile ["tile_packed_fused" in 1 2 4 8] Some(TileKernel { fused: true, ..tile(Packed) }), PACKED_FUSED;
-    PackedFused8: Tile ["tile_packed_fused_8" in 1]
-        Some(TileKernel { fused: true, store_bytes: 8, ..tile(Packed) }), PACKED_FUSED;
-    PackedFused4: Tile ["tile_packed_fused_4" in 1]
-        Some(TileKernel { fused: true, store_bytes: 4, ..tile(Packed) }), PACKED_FUSED;
-    Split2: Tile ["tile_split_2" in 1 2 4 8] Some(tile(Split(2))), INTERLEAVED;
-    Split3: Tile ["tile_split_3" in 1 2 4 8] Some(tile(Split(3))), INTERLEAVED;
-    Split4: Tile ["tile_split_4" in 1 2 4 8] Some(tile(Split(4))), INTERLEAVED;
-    Scatter: Tile ["tile_scatter" in 1 2 4 8 16] Some(tile(Scatter)),
+        tile!(Packed, overlap: true, store_bytes: 4), OVERLAPPING;
+    PackedFused: Tile ["tile_packed_fused" in 1 2 4 8] tile!(Packed, fused: true), PACKED_FUSED;
+    PackedFused8: Tile ["tile_packed_fused_8" in 1] tile!(Packed, fused: true, store_bytes: 8), PACKED_FUSED;
+    PackedFused4: Tile ["tile_packed_fused_4" in 1] tile!(Packed, fused: true, store_bytes: 4), PACKED_FUSED;
+    Split2: Tile ["tile_split_2" in 1 2 4 8] tile!(Split(2)), INTERLEAVED;
+    Split3: Tile ["tile_split_3" in 1 2 4 8] tile!(Split(3)), INTERLEAVED;
+    Split4: Tile ["tile_split_4" in 1 2 4 8] tile!(Split(4)), INTERLEAVED;
+    Scatter: Tile ["tile_scatter" in 1 2 4 8 16] tile!(Scatter),
         "the source has dense rows, but elements of the destination lie apart";
 }
 
@@ -288,39 +244,21 @@ impl Entry {
 }
 
 impl TileKernel {
-    /// The kernel that does this, the widths apart.
-    pub fn entry(self) -> Entry {
-        let Self { find, store_bytes, shifted, overlap, fused, evict_last, wide } = self;
-        match (find, shifted) {
-            (Linear, false) if evict_last => Entry::LinearEvictLast,
-            (Linear, false) => Entry::Linear,
-            (Linear, true) if fused => Entry::LinearShiftedFused,
-            (Linear, true) => Entry::LinearShifted,
-            (Periodic, false) => Entry::Periodic,
-            (Periodic, true) => Entry::PeriodicShifted,
-            (Table, false) => Entry::Table,
-            (Table, true) => match (wide, fused) {
-                (false, false) => Entry::TableShifted,
-                (false, true) => Entry::TableShiftedFused,
-                (true, false) => Entry::TableWide,
-                (true, true) => Entry::TableWideFused,
-            },
-            (Packed, _) if evict_last => Entry::PackedEvictLast,
-            (Packed, _) => match (store_bytes, overlap, fused) {
-                (16, false, false) => Entry::Packed,
-                (8, false, false) => Entry::Packed8,
-                (_, false, false) => Entry::Packed4,
-                (16, true, false) => Entry::PackedOverlap,
-                (8, true, false) => Entry::PackedOverlap8,
-                (_, true, false) => Entry::PackedOverlap4,
-                (16, _, true) => Entry::PackedFused,
-                (8, _, true) => Entry::PackedFused8,
-                (_, _, true) => Entry::PackedFused4,
-            },
-            (Split(2), _) => Entry::Split2,
-            (Split(3), _) => Entry::Split3,
-            (Split(_), _) => Entry::Split4,
-            (Scatter, _) => Entry::Scatter,
+    /// One that stores whole vectors and does nothing more.
+    pub(super) const fn plain(find: Find) -> Self {
+        Self {
+            find,
+            store_bytes: 16,
+            shifted: false,
+            overlap: false,
+            fused: false,
+            evict_last: false,
+            wide: false,
         }
+    }
+
+    /// The kernel that does this, the widths apart, if there is one.
+    pub fn entry(self) -> Option<Entry> {
+        Entry::ALL.iter().copied().find(|entry| entry.tile() == Some(self))
     }
 }

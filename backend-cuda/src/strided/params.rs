@@ -210,6 +210,18 @@ impl FastDiv {
     }
 }
 
+impl Operands {
+    /// The same, so much further in the source and in the destination.
+    pub(super) fn moved(self, (src, dst): (u64, u64)) -> Self {
+        Self {
+            src: self.src.wrapping_add(src),
+            dst: self.dst.wrapping_add(dst),
+            src_begin: self.src_begin.wrapping_add(src),
+            src_end: self.src_end.wrapping_add(src),
+        }
+    }
+}
+
 impl Loop {
     pub fn new(extent: u32, src: i64, dst: i64) -> Self {
         Self { extent: FastDiv::new(extent), unused: 0, src, dst }

@@ -1,24 +1,11 @@
 //! Tiles: the sides are fastest along different axes, so the data is transposed in shared memory.
 //!
-//! A tile is laid out in steps, each of which returns what it decided:
-//!
-//! ```text
-//! shape     which box of the copy becomes a tile (boxes): rows along the source, runs along the
-//!           destination. Where rows end although they could go on (ends), runs over two axes as one
-//!           (fused), and tiles of all rows (periodic)
-//! sides     what is loaded, what is stored, and where tiles overlap
-//! order     in which order tiles are worked on
-//! place     where the rows lie in shared memory, and how the elements of a run are found there
-//!           (pitch: how far apart rows lie; rotate: with which word of its vector a thread begins)
-//! threads   what each thread loads and stores
-//! params    all of that as the kernels take it
-//! ```
+//! A tile is laid out in steps, each of which sets what it decides; `kernels/DESIGN.md` lists them.
 
 mod boxes;
 mod ends;
 mod fused;
 mod order;
-mod params;
 mod periodic;
 mod pitch;
 mod place;
@@ -29,7 +16,7 @@ mod sides;
 mod threads;
 
 pub(super) use self::scale::Scale;
-use self::{fused::over_ends, order::Order, place::place, shape::Shape, sides::Sides, threads::Threads};
+use self::{fused::over_ends, shape::Shape, sides::Tile};
 use super::{
     axes::Problem,
     kernel::{Find, Kernel, TileKernel},
@@ -45,8 +32,10 @@ const SECTOR_BYTES: u32 = 32;
 /// How often the box is halved if shared memory is too small or the table too long. After that,
 /// single elements are copied.
 const ATTEMPTS: u32 = 6;
-/// With this many runs or more, a table is read entry by entry: few threads then share a run and its
-/// part of the table.
+/// From this attempt on, rows have no gaps, so that tables are short enough to repeat.
+const WITHOUT_GAPS: u32 = 3;
+/// With this many runs or more, a table is read entry by entry: few threads then share a run and
+/// its part of the table.
 const MANY_RUNS: u32 = 4;
 
 /// The launch that copies tile by tile, if tiles fit the problem.
@@ -54,28 +43,19 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     if is_isolated(problem) {
         return None;
     }
-    for shrink in 0..ATTEMPTS {
-        let Some(shape) = boxes::choose(problem, scale.size(problem.width), shrink) else { continue };
-        if shrink == 0
-            && let Some(launch) = better(problem, &shape, scale)
-        {
-            return Some(launch);
-        }
-        if let Some(launch) = lay_out(problem, &shape, scale, shrink) {
-            return Some(launch);
-        }
-    }
-    None
+    (0..ATTEMPTS).find_map(|shrink| {
+        let shape = boxes::choose(problem, scale.size(problem.width), shrink)?;
+        let better = if shrink == 0 { better(problem, &shape, scale) } else { None };
+        better.or_else(|| lay_out(&shape, scale, shrink))
+    })
 }
 
 /// A launch with tiles of all rows, or with a fused axis, if these split fewer runs or sectors than
 /// the tiles `without`.
 fn better(problem: &Problem, without: &Shape, scale: Scale) -> Option<Launch> {
-    let mut boxes = periodic::boxes(problem, without, scale);
-    boxes.find_map(|shape| lay_out(problem, &shape, scale, 0)).or_else(|| {
-        let (problem, shapes) = over_ends(problem, without, scale)?;
-        shapes.iter().find_map(|shape| lay_out(&problem, shape, scale, 0))
-    })
+    let lay_out = |shape: Shape| lay_out(&shape, scale, 0);
+    let of_all_rows = periodic::boxes(problem, without, scale).find_map(lay_out);
+    of_all_rows.or_else(|| over_ends(problem, without, scale)?.into_iter().find_map(lay_out))
 }
 
 /// Whether elements, or short pieces of a few of them, are isolated in the source: each in a memory
@@ -87,59 +67,48 @@ fn is_isolated(problem: &Problem) -> bool {
     inner.src == problem.step() && inner.dst == inner.src && distance >= 64 && distance > 2 * u64::from(piece)
 }
 
-/// Whether tiles may overlap along the run, and consist of whole sectors.
-fn can_overlap(problem: &Problem, shape: &Shape) -> bool {
-    let whole = |axis: usize| (shape.steps[axis] * problem.width).is_multiple_of(SECTOR_BYTES);
-    shape.can_overlap(problem.width) && shape.split(&shape.run).is_some_and(whole)
-}
-
-/// Whether tiles should overlap although runs are aligned to what is stored at once: a sector that
-/// two tiles write in part is also read from memory. Not if results stay in the cache.
-fn tears_sectors(problem: &Problem, shape: &Shape, scale: Scale) -> bool {
-    let cached = matches!(scale, Scale::Small | Scale::Middle);
-    !cached && !shape.runs_keep(SECTOR_BYTES.into()) && can_overlap(problem, shape)
-}
-
-fn lay_out(problem: &Problem, shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
-    let sides = Sides::of(problem, shape, scale)?;
-    let order = Order::of(&sides)?;
-    let placement = place(&sides)?;
-    let find = placement.find;
-    debug_assert!(
-        !shape.fuses() || find == Find::Packed || placement.shifted,
-        "a kernel for runs over two axes"
-    );
-    // A table as long as the box costs too much; a smaller box that repeats has a shorter table.
+/// The launch for tiles of a shape, if its rows and tables fit.
+fn lay_out(shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
+    let mut tile = Tile::of(shape, scale)?;
+    order::set(&mut tile)?;
+    place::place(&mut tile)?;
+    // A table as long as the box costs too much; a smaller box that repeats has a shorter one.
     let elements: u32 = shape.steps.iter().product();
-    if shrink >= 3 && find == Find::Table && 4 * placement.period > elements {
+    let tabulated = tile.kernel.find == Find::Table;
+    if shrink >= WITHOUT_GAPS && tabulated && 4 * tile.p.period.divisor > elements {
         return None;
     }
-    let threads = Threads::of(&sides, &placement);
-    let memory = params::SharedMemory::of(&sides, &placement)?;
+    threads::along_runs(&mut tile);
+    let threads = threads::of_block(&mut tile);
+    let shared_bytes = divide_memory(&mut tile)?;
+    // Not for lines that two tiles share.
+    let evict_last = scale == Scale::Stream && tile.p.row_step > 0 && tile.whole_lines();
+    let Tile { mut kernel, mut p, .. } = tile;
+    p.element_at = [0, 1, 2, 3, 4, 5, 6, 7].map(|times| p.element_x.wrapping_mul(times));
+    let plain = [Find::Linear, Find::Packed].map(TileKernel::plain);
+    kernel.evict_last = evict_last && plain.contains(&kernel);
     // The table of permuted rows is short, and all threads share it.
-    let permuted = placement.classes_log2 > 0 && !placement.run_in_classes;
-    let store_bytes = sides.store_bytes;
-    let may_overlap = sides.overlap > 0 || shape.fuses();
-    let whole = store_bytes == 16 && !placement.shifted && !may_overlap;
-    let kernel = TileKernel {
-        find,
-        store_bytes,
-        shifted: placement.shifted,
-        overlap: sides.overlap > 0,
-        fused: shape.fuses(),
-        // Not for lines that two tiles share.
-        evict_last: matches!(find, Find::Linear | Find::Packed)
-            && scale == Scale::Stream
-            && whole
-            && threads.row_step > 0
-            && sides.whole_lines(),
-        wide: problem.width == 1 && (placement.stores < MANY_RUNS || permuted),
-    };
-    Some(Launch {
-        kernel: Kernel::new(kernel.entry(), problem.width),
-        grid: order.tiles,
-        threads: threads.count,
-        shared_bytes: memory.bytes,
-        params: Params::Tile(params::of(&sides, &order, &placement, &threads, &memory)?),
-    })
+    let permuted = p.classes_log2 > 0 && p.run_in_classes == 0;
+    let bytes = tabulated && kernel.shifted && shape.problem.width == 1;
+    kernel.wide = bytes && (p.stores < MANY_RUNS || permuted);
+    let entry = kernel.entry();
+    debug_assert!(entry.is_some(), "a kernel for {kernel:?}");
+    let kernel = Kernel::new(entry?, shape.problem.width);
+    Some(Launch { kernel, grid: p.tiles, threads, shared_bytes, params: Params::Tile(p) })
+}
+
+/// Divides shared memory: tables first, data last. Returns the bytes of all of it, if a block may
+/// use as many.
+fn divide_memory(tile: &mut Tile<'_>) -> Option<u32> {
+    const ENTRY_BYTES: u32 = 16;
+    let p = &mut tile.p;
+    let rows = if p.row_axes > 1 { p.rows } else { 0 };
+    let stores = if p.store_axes > 1 { p.stores } else { 0 };
+    let tabulated = tile.kernel.find == Find::Table;
+    let elements = if tabulated { p.period.divisor + 2 * tile.problem.vector() } else { 0 };
+    p.store_table = rows * ENTRY_BYTES;
+    p.run_table = p.store_table + stores.checked_mul(ENTRY_BYTES)?;
+    p.data = (p.run_table + elements * 2 + tile.before).next_multiple_of(128);
+    let bytes = p.data + tile.bytes;
+    (bytes <= SHARED_BYTES).then_some(bytes)
 }

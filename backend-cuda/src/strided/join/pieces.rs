@@ -2,29 +2,28 @@
 
 use super::{
     super::{
-        axes::{Problem, loops},
+        axes::{Problem, chunks, loops, starts_aligned},
         kernel::Entry,
         launch::{Launch, THREADS},
         params::{FastDiv, MAX_PIECE_AXES, MAX_PIECES, Piece, PiecesParams},
     },
-    JoinParams, narrowed,
+    FEW_BYTES, JoinParams, narrowed,
 };
 
 /// Shorter rows are copied element by element, if they are few.
 const MIN_ROW_BYTES: u32 = 16;
-/// Copies of single elements that are few in any case.
-const FEW_BYTES: usize = 256 << 10;
 /// Blocks of a round, in which each copy has some: about as many as run at a time on the largest
 /// devices.
 const ROUND_BLOCKS: u32 = 1024;
 
 /// How one of several copies is carried out.
 #[derive(Debug)]
-pub(super) enum Way {
-    /// Rows that are contiguous on both sides, in chunks.
-    Rows { problem: Problem, chunks: u32 },
-    /// One element a thread.
-    Elements(Problem),
+pub(super) struct Way {
+    problem: Problem,
+    /// Of rows that are contiguous on both sides, and copied in so many chunks each; 0: one element
+    /// a thread.
+    row_bytes: u32,
+    chunks: u32,
 }
 
 impl Way {
@@ -35,37 +34,26 @@ impl Way {
         let contiguous = inner.src == problem.step() && inner.dst == problem.step();
         let row_bytes = inner.extent.checked_mul(problem.width)?;
         if contiguous && outer.len() <= MAX_PIECE_AXES && (row_bytes >= MIN_ROW_BYTES || !few) {
-            let aligned = problem.dst.is_multiple_of(16) && outer.iter().all(|axis| axis.dst % 16 == 0);
+            let aligned = starts_aligned(problem.at.dst, outer);
             // Such rows are joined, so that few stores are partial.
             let follow = outer.first().is_some_and(|rows| rows.dst == i64::from(row_bytes));
             if follow && !aligned && !few {
                 return None;
             }
-            let over = if aligned { 0 } else { 16 - problem.width };
-            let chunks = (row_bytes + over).div_ceil(16);
-            return Some(Self::Rows { problem, chunks });
+            let chunks = chunks(row_bytes, problem.width, aligned);
+            return Some(Self { problem, row_bytes, chunks });
         }
-        (few && problem.axes.len() <= MAX_PIECE_AXES).then_some(Self::Elements(problem))
-    }
-
-    fn problem(&self) -> &Problem {
-        match self {
-            Self::Rows { problem, .. } | Self::Elements(problem) => problem,
-        }
+        let single = few && problem.axes.len() <= MAX_PIECE_AXES;
+        single.then_some(Self { problem, row_bytes: 0, chunks: 1 })
     }
 
     /// Its parameters, its place among the blocks apart.
     fn piece(self, width: u32) -> Piece {
-        let (problem, row_bytes, chunks) = match self {
-            Self::Rows { problem, chunks } => {
-                let row_bytes = problem.axes[0].extent * problem.width;
-                (problem, row_bytes, chunks)
-            }
-            Self::Elements(problem) => (narrowed(problem, width), 0, 1),
-        };
-        let around = if row_bytes > 0 { &problem.axes[1..] } else { &problem.axes[..] };
+        let Self { problem, row_bytes, chunks } = self;
+        let problem = if row_bytes > 0 { problem } else { narrowed(problem, width) };
+        let around = &problem.axes[usize::from(row_bytes > 0)..];
         Piece {
-            at: problem.operands(),
+            at: problem.at,
             axes: u32::try_from(around.len()).unwrap_or(u32::MAX),
             total: around.iter().map(|axis| axis.extent).product::<u32>() * chunks,
             row_bytes,
@@ -80,21 +68,21 @@ impl Way {
 /// As few launches as there can be.
 pub(super) fn launches(mut ways: Vec<Way>) -> Vec<Launch<JoinParams>> {
     // In the order of the destination, so that neighbours are written at about the same time.
-    ways.sort_by_key(|way| way.problem().dst);
-    let (mut left, mut launches) = (ways.len(), Vec::new());
-    let mut ways = ways.into_iter();
-    while left > 0 {
-        let count = left.div_ceil(left.div_ceil(MAX_PIECES));
-        launches.push(launch(ways.by_ref().take(count).collect()));
-        left -= count;
+    ways.sort_by_key(|way| way.problem.at.dst);
+    let mut launches = Vec::new();
+    while !ways.is_empty() {
+        let count = ways.len().div_ceil(ways.len().div_ceil(MAX_PIECES));
+        let later = ways.split_off(count);
+        launches.push(launch(ways));
+        ways = later;
     }
     launches
 }
 
 /// One launch for as many as one can have.
 fn launch(ways: Vec<Way>) -> Launch<JoinParams> {
-    let single = |way: &Way| matches!(way, Way::Elements(_)).then_some(way.problem().width);
-    let width = ways.iter().filter_map(single).min().unwrap_or(4);
+    let single = ways.iter().filter(|way| way.row_bytes == 0);
+    let width = single.map(|way| way.problem.width).min().unwrap_or(4);
     let mut piece = [Piece::default(); MAX_PIECES];
     let count = ways.len();
     for (to, way) in piece.iter_mut().zip(ways) {

@@ -3,6 +3,7 @@
 use devarray::Axes;
 
 use super::{
+    SECTOR_BYTES, WITHOUT_GAPS,
     ends::ends,
     scale::{Scale, Size},
     shape::Shape,
@@ -12,8 +13,6 @@ use crate::strided::axes::{Axis, Problem};
 /// Bytes of a tile that leave room for tables in shared memory.
 const MAX_TILE_BYTES: u64 = 40 << 10;
 
-/// What memory is read in.
-const SECTOR_BYTES: u64 = 32;
 /// What a thread stores at once.
 const VECTOR_BYTES: u64 = 16;
 /// Smaller boxes are not worth a block.
@@ -45,25 +44,24 @@ fn steps_for(axis: &Axis, stride: u64, bytes: u64) -> u32 {
 }
 
 /// Marks out the box for the given targets.
-fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
-    let axes = &problem.axes;
-    let order = by_source(axes);
+fn mark(problem: &Problem, target: Target) -> Option<Shape> {
+    let (axes, width, scattered) = (&problem.axes, u64::from(problem.width), problem.is_scattered());
     let mut steps = Axes::from_elem(1_u32, axes.len());
     let (mut row, mut run, mut ended) = (Axes::new(), Axes::new(), false);
     // A row includes axes as long as each continues those before it, or nearly: gaps of a sector
     // are read anyway.
-    let mut span = u64::from(problem.width);
-    for (at, &axis) in order.iter().enumerate() {
+    let mut span = width;
+    for axis in by_source(axes) {
         let stride = axes[axis].src.unsigned_abs();
-        let reach = if target.gaps { (span * 5 / 4).max(span + SECTOR_BYTES) } else { span };
-        let close = stride <= reach;
-        if at > 0 && (stride < span || !close || span >= target.size.row_bytes) {
-            break;
-        }
-        ended =
-            at > 0 && axis == 0 && !scattered && ends(problem, span, target.size.tile_bytes, target.sectors);
-        if ended {
-            break;
+        if !row.is_empty() {
+            let reach = if target.gaps { (span * 5 / 4).max(span + u64::from(SECTOR_BYTES)) } else { span };
+            if !(span..=reach).contains(&stride) || span >= target.size.row_bytes {
+                break;
+            }
+            ended = axis == 0 && !scattered && ends(problem, span, target.size.tile_bytes, target.sectors);
+            if ended {
+                break;
+            }
         }
         row.push(axis);
         steps[axis] = steps_for(&axes[axis], stride, target.size.row_bytes);
@@ -72,50 +70,32 @@ fn mark(problem: &Problem, target: Target, scattered: bool) -> Option<Shape> {
         }
         span += u64::from(axes[axis].extent - 1) * stride;
     }
-    // A run includes axes as long as each continues those before it exactly.
-    let mut length = 0;
+    if scattered && row.contains(&0) {
+        return None;
+    }
+    // A run includes axes as long as each continues those before it exactly. One that would end
+    // unaligned goes on over axes that the tile has anyway.
+    let (mut length, mut goes_on) = (0, false);
     for (axis, of) in axes.iter().enumerate() {
         let stride = of.dst.unsigned_abs();
-        if axis > 0 && (stride != length || length >= target.size.run_bytes || scattered) {
+        let enough = length >= target.size.run_bytes;
+        goes_on |= enough && !length.is_multiple_of(VECTOR_BYTES);
+        let in_tile = goes_on && row.contains(&axis);
+        if axis > 0 && (stride != length || scattered || (enough && !in_tile)) {
             break;
         }
         run.push(axis);
-        let per_step = if scattered { u64::from(problem.width) } else { stride };
-        steps[axis] = steps[axis].max(steps_for(of, per_step, target.size.run_bytes));
+        if !in_tile {
+            let per_step = if scattered { width } else { stride };
+            steps[axis] = steps[axis].max(steps_for(of, per_step, target.size.run_bytes));
+        }
         if steps[axis] < of.extent {
             break;
         }
         length = stride * u64::from(of.extent);
     }
-    if row.is_empty() || (scattered && row.contains(&0)) {
-        return None;
-    }
-    // A run that ends unaligned continues over axes that the tile has anyway.
-    let last = *run.last()?;
-    if !scattered && steps[last] == axes[last].extent && !length.is_multiple_of(16) {
-        for axis in last + 1..axes.len() {
-            if axes[axis].dst.unsigned_abs() != length || !row.contains(&axis) {
-                break;
-            }
-            run.push(axis);
-            if steps[axis] < axes[axis].extent {
-                break;
-            }
-            length *= u64::from(axes[axis].extent);
-        }
-    }
     end_before_row(problem, &steps, &row, &mut run);
-    Some(Shape {
-        axes: axes.clone(),
-        src: problem.src,
-        dst: problem.dst,
-        steps,
-        row,
-        run,
-        batch: None,
-        fused: None,
-        ended,
-    })
+    Some(Shape { problem: problem.clone(), steps, row, run, batch: None, fused: None, ended })
 }
 
 /// Ends runs before the axes of the rows, if they are long enough by then: elements are then found
@@ -126,7 +106,7 @@ fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axe
     let elements: u64 = run[..at].iter().map(|&axis| u64::from(steps[axis])).product();
     let bytes = elements * u64::from(problem.width);
     let rows_have_the_rest = run[at..].iter().all(|axis| row.contains(axis));
-    if rows_have_the_rest && bytes >= SECTOR_BYTES && bytes.is_multiple_of(VECTOR_BYTES) {
+    if rows_have_the_rest && bytes >= SECTOR_BYTES.into() && bytes.is_multiple_of(VECTOR_BYTES) {
         run.truncate(at);
     }
 }
@@ -134,47 +114,43 @@ fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axe
 /// Reverses axes so that the source runs forward along a row, except axes along which the
 /// destination has to.
 fn forward_rows(shape: &mut Shape) {
-    for at in 0..shape.row.len() {
-        let axis = shape.row[at];
-        let of = shape.axes[axis];
+    for axis in shape.row.clone() {
+        let of = shape.axis(axis);
         if of.src < 0 && !shape.in_run(axis) {
             let last = i64::from(of.extent - 1);
-            shape.src = shape.src.wrapping_add_signed(last * of.src);
-            shape.dst = shape.dst.wrapping_add_signed(last * of.dst);
-            shape.axes[axis] = Axis::new(of.extent, -of.src, -of.dst);
+            let problem = &mut shape.problem;
+            problem.at.src = problem.at.src.wrapping_add_signed(last * of.src);
+            problem.at.dst = problem.at.dst.wrapping_add_signed(last * of.dst);
+            problem.axes[axis] = Axis::new(of.extent, -of.src, -of.dst);
         }
     }
 }
 
 /// Halves or doubles the targets until the tile has about the size it should have.
-fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> {
+fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
+    /// What cannot be smaller with rows and runs of a sector does not fit.
     const LEAST: u64 = 32;
-    let width = problem.width;
-    let most = (2 * target.size.tile_bytes).min(MAX_TILE_BYTES);
-    let mut shape = mark(problem, target, scattered)?;
-    while shape.tile_bytes(width) > most {
-        if target.size.row_bytes.max(target.size.run_bytes) <= LEAST {
+    let tile_bytes = target.size.tile_bytes;
+    let most = (2 * tile_bytes).min(MAX_TILE_BYTES);
+    let mut shape = mark(problem, target)?;
+    while shape.tile_bytes() > most {
+        let Size { row_bytes, run_bytes, .. } = &mut target.size;
+        let longer = if row_bytes >= run_bytes { row_bytes } else { run_bytes };
+        if *longer <= LEAST {
             return None;
         }
-        if target.size.row_bytes >= target.size.run_bytes {
-            target.size.row_bytes /= 2;
-        } else {
-            target.size.run_bytes /= 2;
-        }
-        shape = mark(problem, target, scattered)?;
+        *longer /= 2;
+        shape = mark(problem, target)?;
     }
     for _ in 0..24 {
-        if shape.tile_bytes(width) >= target.size.tile_bytes * 3 / 4 {
+        if shape.tile_bytes() >= tile_bytes * 3 / 4 {
             break;
         }
-        if target.size.row_bytes <= target.size.run_bytes {
-            target.size.row_bytes *= 2;
-        } else {
-            target.size.run_bytes *= 2;
-        }
-        let larger = mark(problem, target, scattered)?;
-        let enough = larger.run.len() > shape.run.len() && is_best_ended(&larger, shape.tile_bytes(width));
-        if larger.tile_bytes(width) > most || enough {
+        let Size { row_bytes, run_bytes, .. } = &mut target.size;
+        *if row_bytes <= run_bytes { row_bytes } else { run_bytes } *= 2;
+        let larger = mark(problem, target)?;
+        let enough = larger.run.len() > shape.run.len() && is_best_ended(&larger, shape.tile_bytes());
+        if larger.tile_bytes() > most || enough {
             break;
         }
         shape = larger;
@@ -182,42 +158,41 @@ fn fit(problem: &Problem, mut target: Target, scattered: bool) -> Option<Shape> 
     Some(shape)
 }
 
-/// Whether a box of this many bytes should not grow: its rows were ended so that each vector of a run
-/// is found from its row. With one more axis, its runs would go over rows and along them, and all
-/// elements would need a table.
+/// Whether a box of this many bytes should not grow: its rows were ended so that each vector of a
+/// run is found from its row. With one more axis, its runs would go over rows and along them, and
+/// all elements would need a table.
 fn is_best_ended(shape: &Shape, bytes: u64) -> bool {
     shape.ended && shape.run.iter().any(|&axis| shape.in_row(axis)) && bytes >= LEAST_BOX_BYTES
 }
 
 /// Repeats a small box along one more axis, so that a block has enough work.
-fn add_batch(shape: &mut Shape, tile_bytes: u64, width: u32) {
+fn add_batch(shape: &mut Shape, tile_bytes: u64) {
+    let axes = 0..shape.steps.len();
     let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
-    let bytes = shape.tile_bytes(width);
-    let cut = (0..shape.axes.len()).any(|axis| in_box(axis) && shape.is_cut(axis));
+    let bytes = shape.tile_bytes();
+    let cut = axes.clone().any(|axis| in_box(axis) && shape.is_cut(axis));
     if cut || bytes * 2 > tile_bytes || is_best_ended(shape, bytes) {
         return;
     }
-    let Some(axis) = (0..shape.axes.len()).find(|&axis| !in_box(axis) && shape.axes[axis].src != 0) else {
-        return;
-    };
+    let Some(axis) = axes.clone().find(|&axis| !in_box(axis) && shape.axis(axis).src != 0) else { return };
     let steps = u32::try_from(tile_bytes / bytes).unwrap_or(u32::MAX);
-    shape.steps[axis] = steps.min(shape.axes[axis].extent);
+    shape.steps[axis] = steps.min(shape.axis(axis).extent);
     shape.batch = Some(axis);
 }
 
-/// The box of all rows and this many columns, if the destination continues along the source's fastest
-/// axis after the end of a run.
+/// The box of all rows and this many columns, if the destination continues along the source's
+/// fastest axis after the end of a run.
 pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
     let (of, width) = (problem.axes[0], problem.width);
     let fastest = *by_source(&problem.axes).first()?;
     let next = problem.axes[fastest];
-    let follows = of.dst == problem.step() && next.dst == i64::from(of.extent) * of.dst;
+    let follows = !problem.is_scattered() && next.dst == i64::from(of.extent) * of.dst;
     if !follows || fastest == 0 || next.src.unsigned_abs() != u64::from(width) || next.extent < 2 * columns {
         return None;
     }
     let (row_bytes, run_bytes) = (u64::from(columns * width), u64::from(of.extent * width));
     let size = Size { row_bytes, run_bytes, tile_bytes: row_bytes * run_bytes / u64::from(width) };
-    let mut shape = mark(problem, Target { size, gaps: false, sectors: false }, false)?;
+    let mut shape = mark(problem, Target { size, gaps: false, sectors: false })?;
     if shape.run[..] != [0, fastest] || shape.row[..] != [fastest] {
         return None;
     }
@@ -229,29 +204,27 @@ pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
 /// The box for a problem, or nothing if the source has no dense axis to load rows along. The size
 /// is halved `shrink` times, because shared memory was too small or a table too long.
 pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape> {
-    let (width, step) = (problem.width, u64::from(problem.width));
     let fastest = *by_source(&problem.axes).first()?;
-    if problem.axes[fastest].src.unsigned_abs() > 4 * step {
+    if problem.axes[fastest].src.unsigned_abs() > 4 * u64::from(problem.width) {
         return None;
     }
-    let scattered = problem.axes[0].dst != problem.step();
     let halved = Size {
         row_bytes: size.row_bytes >> shrink,
         run_bytes: size.run_bytes >> shrink,
         tile_bytes: size.tile_bytes >> shrink,
     };
     // Small results stay in the cache, which puts sectors together.
-    let sectors = size.tile_bytes > Scale::Small.size(width).tile_bytes;
-    let target = Target { size: halved, gaps: shrink < 3, sectors };
-    let mut shape = fit(problem, target, scattered)?;
-    if !scattered && !shape.runs_keep(VECTOR_BYTES) && !shape.can_overlap(width) && shrink == 0 {
+    let sectors = size.tile_bytes > Scale::Small.size(problem.width).tile_bytes;
+    let mut shape = fit(problem, Target { size: halved, gaps: shrink < WITHOUT_GAPS, sectors })?;
+    let partial = !problem.is_scattered() && !shape.runs_keep(VECTOR_BYTES) && !shape.can_overlap();
+    if partial && shrink == 0 {
         // Every run has two partial chunks: make runs longer.
         let tile_bytes = size.tile_bytes.max(8 << 10) * 7 / 8;
         let longer = Size { row_bytes: 256, run_bytes: 512, tile_bytes };
-        shape = fit(problem, Target { size: longer, gaps: true, sectors }, scattered).unwrap_or(shape);
+        shape = fit(problem, Target { size: longer, gaps: true, sectors }).unwrap_or(shape);
     }
     // A box that is small only because of its table is repeated to fill a tile.
-    add_batch(&mut shape, size.tile_bytes >> (shrink % 3), width);
+    add_batch(&mut shape, size.tile_bytes >> (shrink % WITHOUT_GAPS));
     forward_rows(&mut shape);
     Some(shape)
 }

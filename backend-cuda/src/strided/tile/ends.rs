@@ -16,7 +16,7 @@ pub(super) fn ends(problem: &Problem, span: u64, tile_bytes: u64, sectors: bool)
 /// Whether every run starts at a memory sector, if each is as long as its axis.
 fn whole_sectors(problem: &Problem) -> bool {
     let others = &problem.axes[1..];
-    let bits = others.iter().fold(problem.dst, |bits, axis| bits | axis.dst.unsigned_abs());
+    let bits = others.iter().fold(problem.at.dst, |bits, axis| bits | axis.dst.unsigned_abs());
     bits.is_multiple_of(SECTOR_BYTES.into())
 }
 
@@ -34,6 +34,7 @@ fn tears(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
 /// Not if gaps between rows can prevent that, as for runs of whole sectors along one axis, and not
 /// if a block would have too little work.
 fn meet(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
+    /// Shorter rows do not end, neither in bytes nor in elements.
     const ROW_BYTES: u64 = 64;
     const ROW_ELEMENTS: u32 = 16;
     let run = &problem.axes[0];

@@ -8,7 +8,7 @@
 
 use devarray::Axes;
 
-use super::{SECTOR_BYTES, Scale, boxes, can_overlap, place, scale::Size, shape::Shape};
+use super::{SECTOR_BYTES, Scale, boxes, scale::Size, shape::Shape};
 use crate::strided::axes::Problem;
 
 /// Rows that become shorter than this because the fused axis was part of them are mostly sectors
@@ -23,21 +23,13 @@ pub(super) struct Fused {
     pub(super) src: i64,
 }
 
-impl Fused {
-    /// Bytes by which the rows after that lie further in shared memory, to keep their place in a
-    /// sector.
-    pub(super) fn x(self) -> u32 {
-        u32::try_from(self.src.rem_euclid(SECTOR_BYTES.into())).unwrap_or(0)
-    }
-}
-
 /// Size of tiles of two-byte elements that are not packed. Tiles of fewer rows would read a fifth
 /// of them only for the overlap with the next tile.
 const LONGER: Size = Size { row_bytes: 192, run_bytes: 256, tile_bytes: 24 << 10 };
 
-/// The same copy with a fused axis along its runs, and boxes for it, the best first. `without`: the
-/// box without a fused axis.
-pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Option<(Problem, Axes<Shape>)> {
+/// Boxes of the same copy with a fused axis along the runs, the best first. `without`: the box
+/// without one.
+pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Option<Axes<Shape>> {
     // Small results stay in the cache, which merges sectors.
     if scale == Scale::Small || without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {
         return None;
@@ -49,33 +41,29 @@ pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Opt
         shape.fused = Some(fused);
         // A tile crosses the end of the first axis at most once.
         let once = shape.steps[0] + SECTOR_BYTES / width <= fused.extent;
-        let along = shape.run[..] == [0] && shape.is_cut(0) && !shape.in_row(0);
-        let short = without.in_row(next) && shape.span_bytes(width) < LEAST_ROW_BYTES;
-        let words = place::in_words(&problem, &shape);
-        let fits = along && once && !short && (words || can_overlap(&problem, &shape));
-        fits.then_some((words, shape))
+        let short = without.in_row(next) && shape.span_bytes() < LEAST_ROW_BYTES;
+        let whole = shape.in_words() || shape.can_overlap_in_sectors();
+        (shape.can_overlap() && once && !short && whole).then_some(shape)
     };
     let usual = of_size(scale.size(width));
-    let elements = width == 2 && scale != Scale::Middle && usual.as_ref().is_none_or(|(words, _)| !words);
-    let longer = elements.then(|| of_size(LONGER)).flatten();
-    let shapes = longer.into_iter().chain(usual).map(|(_, shape)| shape).collect();
-    Some((problem, shapes))
+    let packed = usual.as_ref().is_some_and(Shape::in_words);
+    let longer = if width == 2 && scale != Scale::Middle && !packed { of_size(LONGER) } else { None };
+    Some(longer.into_iter().chain(usual).collect())
 }
 
 /// The problem with the run's axis and the one that continues it fused, and the number of the
 /// latter.
 fn as_one(problem: &Problem) -> Option<(Problem, Fused, usize)> {
     let first = problem.axes[0];
-    if first.dst != problem.step() || first.src <= 0 {
+    if problem.is_scattered() || first.src <= 0 {
         return None;
     }
     let length = first.dst.checked_mul(first.extent.into())?;
     let next = (1..problem.axes.len()).find(|&axis| problem.axes[axis].dst == length)?;
     let of = problem.axes[next];
-    let mut axes = problem.axes.clone();
-    axes[0].extent = first.extent.checked_mul(of.extent)?;
-    axes.remove(next);
     let src = of.src.checked_sub(first.src.checked_mul(first.extent.into())?)?;
-    let fused = Fused { extent: first.extent, src };
-    Some((Problem { axes, ..problem.clone() }, fused, next))
+    let mut problem = problem.clone();
+    problem.axes[0].extent = first.extent.checked_mul(of.extent)?;
+    problem.axes.remove(next);
+    Some((problem, Fused { extent: first.extent, src }, next))
 }

@@ -5,9 +5,9 @@
 
 use devarray::Axes;
 
-use super::{Scale, sides::Sides};
+use super::{Scale, sides::Tile};
 use crate::strided::{
-    axes::Axis,
+    axes::{Axis, Problem},
     launch::LINE_BYTES,
     params::{Loop, MAX_OUTER, NO_AXIS},
 };
@@ -27,56 +27,40 @@ const LEAST_PIECE_BYTES: u64 = 256;
 /// Rows of at most this length that are more than half a line apart use only a part of their lines.
 const LONE_ROW_BYTES: u32 = LINE_BYTES;
 
-/// The loops around tiles.
-pub(super) struct Order {
-    /// The axes they are along, the fastest first.
-    axes: Axes<usize>,
-    pub(super) outer: Axes<Loop>,
-    pub(super) tiles: u32,
-    /// Bytes fetched into the cache with each chunk.
-    pub(super) ahead: u32,
-}
-
-impl Order {
-    pub(super) fn of(sides: &Sides<'_>) -> Option<Self> {
-        let axes = order(sides);
-        let shape = sides.shape;
-        if axes.len() > MAX_OUTER {
-            return None;
-        }
-        let (mut outer, mut tiles) = (Axes::new(), 1_u32);
-        for &axis in &axes {
-            let (of, steps, pieces) = (shape.axes[axis], shape.steps[axis], pieces(sides, axis));
-            let step = i64::from(steps);
-            outer.push(Axis::new(pieces, of.src * step, of.dst * step).lowered());
-            tiles = tiles.checked_mul(pieces)?;
-        }
-        let ahead = ahead(sides);
-        (tiles < 1 << 31).then_some(Self { axes, outer, tiles, ahead })
+/// Sets the loops around tiles, if a launch can have as many.
+pub(super) fn set(tile: &mut Tile<'_>) -> Option<()> {
+    let (shape, axes) = (tile.shape, order(tile));
+    tile.p.outer_axes = u32::try_from(axes.len()).ok().filter(|_| axes.len() <= MAX_OUTER)?;
+    tile.p.outer = [Loop::new(1, 0, 0); MAX_OUTER];
+    tile.p.tiles = 1;
+    for (k, &axis) in axes.iter().enumerate() {
+        let (of, steps, pieces) = (shape.axis(axis), i64::from(shape.steps[axis]), pieces(tile, axis));
+        tile.p.outer[k] = Loop::new(pieces, of.src * steps, of.dst * steps);
+        tile.p.tiles = tile.p.tiles.checked_mul(pieces).filter(|&tiles| tiles < 1 << 31)?;
     }
-
-    /// Which loop counts the pieces of an axis.
-    pub(super) fn number_of(&self, axis: Option<usize>) -> u32 {
-        let number = self.axes.iter().position(|&other| Some(other) == axis);
-        number.and_then(|number| u32::try_from(number).ok()).unwrap_or(NO_AXIS)
-    }
+    let number = |of| (0..).zip(&axes).find(|&(_, &axis)| Some(axis) == of).map_or(NO_AXIS, |(k, _)| k);
+    tile.p.a_outer = number(tile.row_split);
+    tile.p.b_outer = number(tile.run_split);
+    tile.p.c_outer = number(shape.batch);
+    tile.p.ahead = ahead(tile);
+    Some(())
 }
 
 /// Bytes to prefetch with each chunk: none if the gaps between rows, which nobody reads, are a
 /// large part of their lines.
-fn ahead(sides: &Sides<'_>) -> u32 {
-    let (shape, span) = (sides.shape, sides.span);
-    let others = (0..shape.axes.len()).filter(|&axis| !shape.in_row(axis));
-    let next = others.map(|axis| shape.axes[axis].src.unsigned_abs()).filter(|&stride| stride > 0).min();
+fn ahead(tile: &Tile<'_>) -> u32 {
+    let (shape, span) = (tile.shape, tile.p.span);
+    let others = (0..shape.problem.axes.len()).filter(|&axis| !shape.in_row(axis));
+    let next = others.map(|axis| shape.axis(axis).src.unsigned_abs()).filter(|&stride| stride > 0).min();
     let apart = next.is_some_and(|next| next >= u64::from(span + LINE_BYTES / 2));
-    let lone = sides.row_split.is_none() && span <= LONE_ROW_BYTES && apart;
+    let lone = tile.row_split.is_none() && span <= LONE_ROW_BYTES && apart;
     if lone { 0 } else { LINE_BYTES }
 }
 
 /// Tiles along an axis.
-fn pieces(sides: &Sides<'_>, axis: usize) -> u32 {
-    let overlap = if sides.run_split == Some(axis) { sides.overlap } else { 0 };
-    (sides.shape.axes[axis].extent + overlap).div_ceil(sides.shape.steps[axis])
+fn pieces(tile: &Tile<'_>, axis: usize) -> u32 {
+    let overlap = if tile.run_split == Some(axis) { tile.p.overlap } else { 0 };
+    (tile.shape.axis(axis).extent + overlap).div_ceil(tile.shape.steps[axis])
 }
 
 /// The loops, fastest first. Usually the next tile continues the destination's runs, so that
@@ -84,19 +68,19 @@ fn pieces(sides: &Sides<'_>, axis: usize) -> u32 {
 /// source would otherwise return to a row after its sectors have left the cache while the
 /// destination would not, unless too many pages would be in use; with a fused axis; and for whole
 /// lines if the source is the narrower side.
-fn order(sides: &Sides<'_>) -> Axes<usize> {
-    let (run, row) = (sides.run_split, sides.row_split);
-    let by_run = by_destination(sides, [run, None]);
+fn order(tile: &Tile<'_>) -> Axes<usize> {
+    let (run, row) = (tile.run_split, tile.row_split);
+    let by_run = by_destination(tile, [run, None]);
     if let (Some(a), Some(b)) = (run, row)
         && a != b
     {
-        let by_row = by_destination(sides, [row, run]);
-        let late = |order: &[usize], axis| bytes_between(sides, order, axis) > CACHED_BYTES;
+        let by_row = by_destination(tile, [row, run]);
+        let late = |order: &[usize], axis| bytes_between(tile, order, axis) > CACHED_BYTES;
         let returns_late = late(&by_run, b) && !late(&by_row, a);
-        if sides.shape.fuses() || (returns_late && !spread(sides, b, a)) {
+        if tile.shape.fused.is_some() || (returns_late && !spread(tile, b, a)) {
             return by_row;
         }
-        if by_run.get(1) == Some(&b) && narrow(sides, b, a) {
+        if by_run.get(1) == Some(&b) && narrow(tile, b, a) {
             return by_row;
         }
     }
@@ -106,52 +90,50 @@ fn order(sides: &Sides<'_>) -> Axes<usize> {
 /// Whether tiles that follow each other along rows would use more pages than address translation
 /// covers. That costs less than tiles that share lines of rows and access them too late, so it
 /// counts only for rows that begin with lines.
-fn spread(sides: &Sides<'_>, row: usize, run: usize) -> bool {
-    let axes = &sides.shape.axes;
-    let far = axes[run].src.unsigned_abs().saturating_mul(sides.rows.into()) > PAGE_BYTES;
-    sides.begins_lines() && reach(sides) > TRANSLATED_BYTES && (far || axes[row].extent > RUNS_TRANSLATED)
+fn spread(tile: &Tile<'_>, row: usize, run: usize) -> bool {
+    let shape = tile.shape;
+    let far = shape.axis(run).src.unsigned_abs().saturating_mul(tile.p.rows.into()) > PAGE_BYTES;
+    tile.begins_lines()
+        && reach(tile.problem) > TRANSLATED_BYTES
+        && (far || shape.axis(row).extent > RUNS_TRANSLATED)
 }
 
 /// Whether a source of whole lines has rows that are long, but at most half as long as the
 /// destination's runs. Blocks that run at the same time then cover many whole rows, and equally
 /// long pieces of the runs. Slower on fast memory.
-fn narrow(sides: &Sides<'_>, row: usize, run: usize) -> bool {
-    let axes = &sides.shape.axes;
-    let row_bytes = axes[row].src.unsigned_abs().saturating_mul(axes[row].extent.into());
-    let run_bytes = axes[run].dst.unsigned_abs().saturating_mul(axes[run].extent.into());
-    let piece = u64::from(sides.run) * u64::from(sides.problem.width);
-    sides.scale == Scale::Stream
+fn narrow(tile: &Tile<'_>, row: usize, run: usize) -> bool {
+    let (row, run) = (tile.shape.axis(row), tile.shape.axis(run));
+    let row_bytes = row.src.unsigned_abs().saturating_mul(row.extent.into());
+    let run_bytes = run.dst.unsigned_abs().saturating_mul(run.extent.into());
+    let piece = u64::from(tile.p.run) * u64::from(tile.problem.width);
+    tile.scale == Scale::Stream
         && (LONG_ROW_BYTES.into()..=run_bytes / 2).contains(&row_bytes)
         && piece >= LEAST_PIECE_BYTES
-        && sides.whole_lines()
-        && sides.shape.runs_keep(LINE_BYTES.into())
+        && tile.whole_lines()
+        && tile.shape.runs_keep(LINE_BYTES.into())
 }
 
 /// The loops in the order of the destination, except the first two.
-fn by_destination(sides: &Sides<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
-    let shape = sides.shape;
-    let mut order: Axes<usize> = (0..shape.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
+fn by_destination(tile: &Tile<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
+    let shape = tile.shape;
+    let mut order: Axes<usize> = (0..shape.problem.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
     order.sort_by_key(|&axis| {
         let rank = first.iter().position(|&this| this == Some(axis)).unwrap_or(first.len());
-        (rank, shape.axes[axis].dst.unsigned_abs())
+        (rank, shape.axis(axis).dst.unsigned_abs())
     });
     order
 }
 
 /// Bytes from the first to the last element of the side that reaches further.
-fn reach(sides: &Sides<'_>) -> u64 {
-    let dst: u64 = sides
-        .shape
-        .axes
-        .iter()
-        .map(|axis| u64::from(axis.extent - 1).saturating_mul(axis.dst.unsigned_abs()))
-        .sum();
-    dst.max(sides.problem.src_end - sides.problem.src_begin)
+fn reach(problem: &Problem) -> u64 {
+    let along = |axis: &Axis| u64::from(axis.extent - 1).saturating_mul(axis.dst.unsigned_abs());
+    let dst: u64 = problem.axes.iter().map(along).sum();
+    dst.max(problem.at.src_end - problem.at.src_begin)
 }
 
 /// Bytes read, and as many written, between a tile and the next one along an axis.
-fn bytes_between(sides: &Sides<'_>, order: &[usize], axis: usize) -> u64 {
-    let tile = u64::from(sides.rows) * u64::from(sides.span);
+fn bytes_between(tile: &Tile<'_>, order: &[usize], axis: usize) -> u64 {
+    let bytes = u64::from(tile.p.rows) * u64::from(tile.p.span);
     let before = order.iter().take_while(|&&other| other != axis);
-    before.map(|&other| u64::from(pieces(sides, other))).product::<u64>().saturating_mul(tile)
+    before.map(|&other| u64::from(pieces(tile, other))).product::<u64>().saturating_mul(bytes)
 }

@@ -12,7 +12,7 @@
 //!   of 16 bytes apart do. Others are swizzled: the 16 bytes are moved about within the line, by
 //!   what the row's number tells.
 
-use super::{SECTOR_BYTES, fused::Fused, place::CHUNK_BYTES, sides::Sides};
+use super::{SECTOR_BYTES, place::CHUNK_BYTES, rotate::bank_accesses, sides::Tile};
 use crate::strided::launch::LINE_BYTES;
 
 /// Room to align a tile as a whole, before and after its rows.
@@ -31,12 +31,13 @@ pub(super) fn in_sectors(least: u32, stride: i64) -> u32 {
 /// Bytes from row to row, for rows in order: of four candidates, the one with the fewest bank
 /// conflicts between neighbouring threads. One that keeps sectors is preferred if its conflicts are
 /// few.
-pub(super) fn in_order(sides: &Sides<'_>, axis: usize) -> u32 {
-    let stride = sides.shape.axes[axis].src;
-    let least = at_least(sides.chunks * CHUNK_BYTES, stride, CHUNK_BYTES);
-    let step = if sides.scattered || sides.problem.width == 16 { 1 } else { sides.problem.vector() };
+pub(super) fn in_order(tile: &Tile<'_>, axis: usize) -> u32 {
+    let stride = tile.shape.axis(axis).src;
+    let least = at_least(tile.p.chunks.divisor * CHUNK_BYTES, stride, CHUNK_BYTES);
+    let (width, scattered) = (tile.problem.width, tile.problem.is_scattered());
+    let step = if scattered { 1 } else { tile.problem.vector() };
     let cost = |&pitch: &u32| {
-        let conflicts = conflicts(pitch * step, sides.problem.width);
+        let conflicts = conflicts(pitch * step, width);
         let keeps = in_sectors(pitch, stride) == pitch && conflicts <= 2;
         (!keeps, conflicts, pitch)
     };
@@ -44,42 +45,29 @@ pub(super) fn in_order(sides: &Sides<'_>, axis: usize) -> u32 {
 }
 
 /// How many of eight threads, `stride` bytes apart, access the same bank.
-pub(super) fn conflicts(stride: u32, width: u32) -> u32 {
-    let mut banks = [0_u32; 32];
-    for lane in 0..8 {
-        for word in 0..width.div_ceil(4) {
-            banks[((lane * stride / 4 + word) % 32) as usize] += 1;
-        }
-    }
-    banks.into_iter().max().unwrap_or(0)
+fn conflicts(stride: u32, width: u32) -> u32 {
+    let words = |lane: u32| (0..width.div_ceil(4)).map(move |word| i64::from(lane * stride + 4 * word));
+    bank_accesses((0..8).flat_map(words))
 }
 
-/// How far apart rows in classes lie: from row to row of a class, and from class to class.
-pub(super) struct Pitches {
-    pub(super) row: u32,
-    pub(super) class: u32,
-    /// Chunks of a row are moved by the row's number in its class, shifted left and masked.
-    pub(super) swizzle_shift: u32,
-    pub(super) swizzle_mask: u32,
-}
-
-/// The pitches of rows in `classes` classes.
-pub(super) fn in_classes(sides: &Sides<'_>, classes: u32) -> Pitches {
-    let rows = sides.rows.div_ceil(classes);
-    let bytes = sides.chunks * CHUNK_BYTES;
-    let fused = sides.shape.fused.map(|fused| fused.src);
-    let strides = || sides.across_rows.iter().map(|&axis| sides.shape.axes[axis].src).chain(fused);
-    // After the end of a fused axis, the last rows of a class lie further.
-    let room = sides.shape.fused.map_or(0, Fused::x);
-    let single = strides().next().filter(|_| sides.across_rows.len() == 1);
-    let plain = |row, class| Pitches { row, class, swizzle_shift: 0, swizzle_mask: 0 };
+/// Sets how far apart rows in `classes` classes lie, and how their chunks are swizzled. After the
+/// end of a fused axis, the last rows of a class lie further.
+pub(super) fn in_classes(tile: &mut Tile<'_>, classes: u32) {
+    let (shape, width) = (tile.shape, tile.problem.width);
+    let p = &mut tile.p;
+    let rows = p.rows.div_ceil(classes);
+    let bytes = p.chunks.divisor * CHUNK_BYTES;
+    let fused = shape.fused.map(|fused| fused.src);
+    let strides = || tile.across_rows.iter().map(|&axis| shape.axis(axis).src).chain(fused);
+    let single = strides().next().filter(|_| tile.across_rows.len() == 1);
     // Neighbours in a class are `classes` rows of the source apart. If that is an odd multiple of
     // 16 bytes, rows that keep their place in a line begin in different banks.
     if let Some(stride) = single {
         let next = stride * i64::from(classes);
         if next.rem_euclid(SECTOR_BYTES.into()) == i64::from(CHUNK_BYTES) {
-            let row = at_least(bytes, next, LINE_BYTES);
-            return plain(row, at_least(rows * row + room, stride, LINE_BYTES));
+            p.row_pitch = at_least(bytes, next, LINE_BYTES);
+            p.class_pitch = at_least(rows * p.row_pitch + p.fused_x, stride, LINE_BYTES);
+            return;
         }
     }
     // Otherwise a power of two that divides all strides: a line if possible, or a part of one. Not
@@ -87,23 +75,20 @@ pub(super) fn in_classes(sides: &Sides<'_>, classes: u32) -> Pitches {
     // not allow.
     let keeps = |&granule: &u32| strides().all(|stride| stride % i64::from(granule) == 0);
     let granule = [LINE_BYTES, LINE_BYTES / 2, SECTOR_BYTES].into_iter().find(keeps);
-    if let Some(granule) = granule.filter(|_| !sides.shifted) {
-        let begins = sides.shape.rows_keep(granule.into()) && sides.src.is_multiple_of(granule.into());
+    if let Some(granule) = granule.filter(|_| !tile.kernel.shifted) {
+        let begins = shape.rows_keep(granule.into()) && p.at.src.is_multiple_of(granule.into());
         let granules = (if begins { bytes } else { bytes + granule - CHUNK_BYTES }).div_ceil(granule);
         // Eight rows an odd number of granules apart begin in as many places as a line has
         // granules. The remaining bits of their number choose a place within the granule.
-        let row = granule * if granule == LINE_BYTES { granules } else { granules | 1 };
-        let told = (LINE_BYTES / granule).ilog2();
-        return Pitches {
-            row,
-            class: rows * row,
-            swizzle_shift: CHUNK_BYTES.ilog2() - told,
-            swizzle_mask: granule - CHUNK_BYTES,
-        };
+        p.row_pitch = granule * if granule == LINE_BYTES { granules } else { granules | 1 };
+        p.class_pitch = rows * p.row_pitch;
+        p.swizzle_shift = CHUNK_BYTES.ilog2() - (LINE_BYTES / granule).ilog2();
+        p.swizzle_mask = granule - CHUNK_BYTES;
+        return;
     }
     // Otherwise sectors matter more than banks, except for elements of one byte, of which a vector
     // needs sixteen accesses.
-    let keep = if single.is_some() && sides.problem.width > 1 { SECTOR_BYTES } else { CHUNK_BYTES };
-    let row = keep * (bytes.div_ceil(keep) | 1);
-    plain(row, at_least(rows * row + room, single.unwrap_or(0), keep))
+    let keep = if single.is_some() && width > 1 { SECTOR_BYTES } else { CHUNK_BYTES };
+    p.row_pitch = keep * (bytes.div_ceil(keep) | 1);
+    p.class_pitch = at_least(rows * p.row_pitch + p.fused_x, single.unwrap_or(0), keep);
 }

@@ -31,37 +31,27 @@ impl Scale {
     /// The scale of a copy of so many bytes.
     pub(in crate::strided) fn of(len_bytes: usize, memory: MemorySpeed) -> Self {
         const MIB: usize = 1 << 20;
-        if len_bytes <= 4 * MIB {
-            Self::Small
-        } else if len_bytes <= 16 * MIB {
-            Self::Middle
-        } else if len_bytes <= 64 * MIB {
-            Self::Large
-        } else {
-            match memory {
-                MemorySpeed::Even => Self::Stream,
-                MemorySpeed::Fast => Self::FastStream,
-            }
+        match (len_bytes.div_ceil(MIB), memory) {
+            (..=4, _) => Self::Small,
+            (..=16, _) => Self::Middle,
+            (..=64, _) => Self::Large,
+            (_, MemorySpeed::Even) => Self::Stream,
+            (_, MemorySpeed::Fast) => Self::FastStream,
         }
     }
 
     /// Target sizes of tiles of elements of a width.
     pub(super) fn size(self, width: u32) -> Size {
-        let (row_bytes, run_bytes) = match (self, width) {
-            (Self::Small, 1) => (64, 64),
-            (Self::Small, 2) => (64, 128),
-            (Self::Small, _) => (128, 128),
-            (Self::Middle, 1) => (64, 128),
-            (Self::Middle, 2) => (128, 128),
-            (Self::Middle, _) => (128, 256),
-            (_, 1) => (128, 128),
-            (_, 2) => (256, 128),
-            (_, _) => (256, 256),
-        };
-        let tile_bytes = match self {
-            Self::Small => 4 << 10,
-            Self::Middle => 8 << 10,
-            Self::Large | Self::Stream | Self::FastStream => 16 << 10,
+        let (row_bytes, run_bytes, tile_bytes) = match (self, width) {
+            (Self::Small, 1) => (64, 64, 4 << 10),
+            (Self::Small, 2) => (64, 128, 4 << 10),
+            (Self::Small, _) => (128, 128, 4 << 10),
+            (Self::Middle, 1) => (64, 128, 8 << 10),
+            (Self::Middle, 2) => (128, 128, 8 << 10),
+            (Self::Middle, _) => (128, 256, 8 << 10),
+            (_, 1) => (128, 128, 16 << 10),
+            (_, 2) => (256, 128, 16 << 10),
+            (_, _) => (256, 256, 16 << 10),
         };
         Size { row_bytes, run_bytes, tile_bytes }
     }

@@ -2,18 +2,15 @@
 
 use devarray::Axes;
 
-use super::fused::Fused;
-use crate::strided::axes::Axis;
+use super::{SECTOR_BYTES, fused::Fused, place::FEW_ROWS};
+use crate::strided::axes::{Axis, Problem};
 
 /// A box of the copy: how many steps of each axis, and which of them make rows and runs.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
-    /// The loops, those along a row pointing forward in the source unless they are along a run as
+    /// The copy. Loops along a row point forward in the source, unless they are along a run as
     /// well.
-    pub(super) axes: Axes<Axis>,
-    /// Addresses of the first element, moved along with the axes that are reversed.
-    pub(super) src: u64,
-    pub(super) dst: u64,
+    pub(super) problem: Problem,
     /// Steps of a tile along each axis.
     pub(super) steps: Axes<u32>,
     /// Axes the source runs along, fastest first: a row.
@@ -30,9 +27,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Whether runs go over two axes as one.
-    pub(super) fn fuses(&self) -> bool {
-        self.fused.is_some()
+    pub(super) fn axis(&self, axis: usize) -> Axis {
+        self.problem.axes[axis]
     }
 
     pub(super) fn in_row(&self, axis: usize) -> bool {
@@ -46,7 +42,7 @@ impl Shape {
     /// Whether a step along an axis, of a run or a batch, leads to another row: not along one, nor
     /// to the same again.
     pub(super) fn counts_rows(&self, axis: usize) -> bool {
-        !self.in_row(axis) && self.axes[axis].src != 0
+        !self.in_row(axis) && self.axis(axis).src != 0
     }
 
     /// Whether each element of a run is of another row, so that rows may be placed in any order.
@@ -56,7 +52,7 @@ impl Shape {
 
     /// Whether a tile covers only part of the axis.
     pub(super) fn is_cut(&self, axis: usize) -> bool {
-        self.steps[axis] < self.axes[axis].extent
+        self.steps[axis] < self.axis(axis).extent
     }
 
     /// The one axis of a list that is cut and still of the list, if any: always its last.
@@ -65,24 +61,24 @@ impl Shape {
     }
 
     /// Bytes of a row, gaps included.
-    pub(super) fn span_bytes(&self, width: u32) -> u64 {
-        let reach = |&axis: &usize| u64::from(self.steps[axis] - 1) * self.axes[axis].src.unsigned_abs();
-        u64::from(width) + self.row.iter().map(reach).sum::<u64>()
+    pub(super) fn span_bytes(&self) -> u64 {
+        let reach = |&axis: &usize| u64::from(self.steps[axis] - 1) * self.axis(axis).src.unsigned_abs();
+        u64::from(self.problem.width) + self.row.iter().map(reach).sum::<u64>()
     }
 
     /// Shared memory: rows with their gaps and what aligns them, or the elements where those are
     /// more.
-    pub(super) fn tile_bytes(&self, width: u32) -> u64 {
+    pub(super) fn tile_bytes(&self) -> u64 {
         let elements: u64 = self.steps.iter().map(|&steps| u64::from(steps)).product();
         let rows = self.run.iter().filter(|&&axis| self.counts_rows(axis)).chain(&self.batch);
         let rows: u64 = rows.map(|&axis| u64::from(self.steps[axis])).product();
-        (elements * u64::from(width)).max((self.span_bytes(width) + 16) * rows)
+        (elements * u64::from(self.problem.width)).max((self.span_bytes() + 16) * rows)
     }
 
     /// The starts of all runs, one or another: a power of two that divides this divides each.
     fn run_starts(&self) -> u64 {
-        (0..self.axes.len()).fold(self.dst, |bits, axis| {
-            let (of, steps) = (self.axes[axis], self.steps[axis]);
+        (0..self.problem.axes.len()).fold(self.problem.at.dst, |bits, axis| {
+            let (of, steps) = (self.axis(axis), self.steps[axis]);
             let cut = if self.is_cut(axis) { i64::from(steps) * of.dst } else { 0 };
             let across = (self.in_row(axis) || self.batch == Some(axis)) && !self.in_run(axis);
             bits | cut.unsigned_abs() | if across { of.dst.unsigned_abs() } else { 0 }
@@ -101,33 +97,75 @@ impl Shape {
 
     /// Whether all rows of all tiles start at the same place modulo so many bytes, a power of two.
     pub(super) fn rows_keep(&self, bytes: i64) -> bool {
-        let rows = |&axis: &usize| self.in_row(axis) || self.axes[axis].src % bytes == 0;
+        let rows = |&axis: &usize| self.in_row(axis) || self.axis(axis).src % bytes == 0;
         let tiles = |&axis: &usize| {
-            !self.is_cut(axis) || i64::from(self.steps[axis]) * self.axes[axis].src % bytes == 0
+            !self.is_cut(axis) || i64::from(self.steps[axis]) * self.axis(axis).src % bytes == 0
         };
         // A row that runs backwards starts at its last step.
         let rest = self.split(&self.row).is_none_or(|axis| {
-            let (of, steps) = (self.axes[axis], self.steps[axis]);
+            let (of, steps) = (self.axis(axis), self.steps[axis]);
             of.src > 0 || i64::from(of.extent % steps) * of.src % bytes == 0
         });
         let fused = self.fused.is_none_or(|fused| fused.src % bytes == 0);
         rest && fused
             && self.run.iter().chain(&self.batch).all(rows)
-            && (0..self.axes.len()).all(|axis| tiles(&axis))
+            && (0..self.problem.axes.len()).all(|axis| tiles(&axis))
     }
 
     /// The lowest address of the first tile.
     pub(super) fn first_row(&self) -> u64 {
-        self.row.iter().fold(self.src, |at, &axis| {
-            at.wrapping_add_signed((i64::from(self.steps[axis] - 1) * self.axes[axis].src).min(0))
+        self.row.iter().fold(self.problem.at.src, |at, &axis| {
+            at.wrapping_add_signed((i64::from(self.steps[axis] - 1) * self.axis(axis).src).min(0))
         })
     }
 
     /// Whether tiles may overlap along the run, so that runs can start at an aligned address each.
-    pub(super) fn can_overlap(&self, width: u32) -> bool {
+    pub(super) fn can_overlap(&self) -> bool {
         match self.run[..] {
-            [axis] => width < 16 && self.is_cut(axis) && !self.in_row(axis),
+            [axis] => self.problem.width < 16 && self.is_cut(axis) && !self.in_row(axis),
             _ => false,
         }
     }
+
+    /// Whether those tiles consist of whole sectors.
+    pub(super) fn can_overlap_in_sectors(&self) -> bool {
+        let whole = |axis: usize| (self.steps[axis] * self.problem.width).is_multiple_of(SECTOR_BYTES);
+        self.can_overlap() && self.split(&self.run).is_some_and(whole)
+    }
+
+    /// Whether elements of neighbouring runs can be fetched as one word: they lie next to each
+    /// other in a row, and all words are aligned.
+    pub(super) fn has_words(&self) -> bool {
+        let (step, group) = (self.problem.step(), group(self.problem.width));
+        let word = step * i64::from(group);
+        let mut across_runs = self.row.iter().filter(|&&axis| !self.in_run(axis));
+        let Some(&first) = across_runs.next() else { return false };
+        self.problem.width < 16
+            && self.axis(first).src == step
+            && self.steps[first].is_multiple_of(group)
+            && across_runs.all(|&axis| self.axis(axis).src % word == 0)
+            && self.rows_keep(word)
+            && self.first_row().is_multiple_of(word.unsigned_abs())
+    }
+
+    /// Whether elements along one axis are fetched as words (packed). Elements of one byte are
+    /// packed even if runs start at multiples of only 4 or 8 bytes, and then stored in such:
+    /// shifting them into place is slower. For two bytes it is as fast.
+    pub(super) fn in_words(&self) -> bool {
+        let (width, unit) = (self.problem.width, self.run_unit());
+        let [axis] = self.run[..] else { return false };
+        // Neighbouring vectors are then whole chunks apart.
+        let chunks = u64::from(unit / width) * self.axis(axis).src.unsigned_abs();
+        unit >= if width == 1 { 4 } else { 16 }
+            && !self.problem.is_scattered()
+            && self.runs_cross_rows()
+            && chunks.is_multiple_of(16)
+            && self.steps[axis] >= FEW_ROWS
+            && self.has_words()
+    }
+}
+
+/// Neighbouring runs whose elements make a word of at least 4 bytes.
+pub(super) fn group(width: u32) -> u32 {
+    if width == 1 { 4 } else { 2 }
 }

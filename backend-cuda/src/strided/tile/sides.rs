@@ -1,18 +1,19 @@
-//! The two sides of a tile: the rows that are loaded, and the runs that are stored.
+//! A tile in the making, and its two sides: the rows that are loaded, and the runs that are stored.
 
 use devarray::Axes;
 
-use super::{SECTOR_BYTES, Scale, can_overlap, place::in_words, shape::Shape, tears_sectors};
+use super::{SECTOR_BYTES, Scale, shape::Shape};
 use crate::strided::{
     axes::Problem,
+    kernel::{Find, TileKernel},
     launch::LINE_BYTES,
-    params::{FastDiv, MAX_INNER, StoreLoop},
+    params::{FastDiv, MAX_INNER, Operands, RowLoop, StoreLoop, TileParams},
 };
 
-/// What a tile loads and stores.
-pub(super) struct Sides<'a> {
-    pub(super) problem: &'a Problem,
+/// What was decided of a tile so far: each step sets what it decides.
+pub(super) struct Tile<'a> {
     pub(super) shape: &'a Shape,
+    pub(super) problem: &'a Problem,
     pub(super) scale: Scale,
     /// The axis cut along the row, and the one cut along the run.
     pub(super) row_split: Option<usize>,
@@ -22,111 +23,158 @@ pub(super) struct Sides<'a> {
     /// Axes that count rows, along the run; axes that count runs, along the row.
     pub(super) across_rows: Axes<usize>,
     pub(super) across_runs: Axes<usize>,
-    /// Whether runs start at any alignment.
-    pub(super) shifted: bool,
-    /// Elements that a tile reaches back along the run, so that each run can start at an aligned
-    /// address.
-    pub(super) overlap: u32,
-    /// Alignment of a run's start, in bytes, less one; 0: as it is.
-    pub(super) start_mask: u32,
-    /// Bytes of a store.
-    pub(super) store_bytes: u32,
-    /// Whether elements of a run are apart in the destination.
-    pub(super) scattered: bool,
-    /// Where the first tile begins.
-    pub(super) src: u64,
     /// Where every tile starts modulo 16, if that is the same for all.
     pub(super) start: Option<u32>,
-    /// Bytes of a row, and chunks of 16 bytes.
-    pub(super) span: u32,
-    pub(super) chunks: u32,
-    /// Rows and runs of a tile, and elements of a run.
-    pub(super) rows: u32,
-    pub(super) stores: u32,
-    pub(super) run: u32,
-    /// The loops around runs. The step of a batch in the tile is set later, with the placement.
-    pub(super) store: Axes<StoreLoop>,
+    /// What the kernel has to do.
+    pub(super) kernel: TileKernel,
+    /// As the kernel takes it; `tile.cuh` explains each field. What no step sets is unused.
+    pub(super) p: TileParams,
+    /// Bytes of shared memory before the first row, and from it to the end.
+    pub(super) before: u32,
+    pub(super) bytes: u32,
+    /// Most neighbouring threads along a run (a logarithm).
+    pub(super) most_lanes_log2: u32,
 }
 
-impl<'a> Sides<'a> {
-    pub(super) fn of(problem: &'a Problem, shape: &'a Shape, scale: Scale) -> Option<Self> {
-        let scattered = problem.axes[0].dst != problem.step();
-        let unit = shape.run_unit();
-        let words = in_words(problem, shape);
+impl<'a> Tile<'a> {
+    /// What the sides decide.
+    pub(super) fn of(shape: &'a Shape, scale: Scale) -> Option<Self> {
+        let problem = &shape.problem;
+        let (scattered, unit, words) = (problem.is_scattered(), shape.run_unit(), shape.in_words());
         // Not for wide elements, of which a vector has few: shifting costs more there.
-        let torn = !scattered && (words || problem.width <= 2) && tears_sectors(problem, shape, scale);
-        let shifted = !scattered && !words && (unit < 16 || torn || shape.fuses());
-        let overlaps = torn || (shifted && can_overlap(problem, shape));
+        let torn = !scattered && (words || problem.width <= 2) && tears_sectors(shape, scale);
+        let shifted = !scattered && !words && (unit < 16 || torn || shape.fused.is_some());
+        let overlaps = torn || (shifted && shape.can_overlap_in_sectors());
         let overlap = if overlaps { (SECTOR_BYTES - unit) / problem.width } else { 0 };
-        let start_mask = match (overlap, shifted) {
-            (1.., _) => SECTOR_BYTES - 1,
-            (0, true) => 15,
-            (0, false) => 0,
-        };
-        let run_split = shape.split(&shape.run);
+        let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
         let (mut loaded, mut src) = (shape.steps.clone(), shape.first_row());
         if let Some(axis) = run_split {
             loaded[axis] += overlap;
-            src = src.wrapping_add_signed(-i64::from(overlap) * shape.axes[axis].src);
+            src = src.wrapping_add_signed(-i64::from(overlap) * shape.axis(axis).src);
         }
-        let counts_rows = |&axis: &usize| shape.counts_rows(axis);
-        let counts_runs = |&axis: &usize| !shape.in_run(axis);
-        let across_rows: Axes<usize> =
-            shape.run.iter().copied().filter(counts_rows).chain(shape.batch).collect();
-        let across_runs: Axes<usize> =
-            shape.row.iter().copied().filter(counts_runs).chain(shape.batch).collect();
+        let across_rows = shape.run.iter().copied().filter(|&axis| shape.counts_rows(axis));
+        let across_rows: Axes<usize> = across_rows.chain(shape.batch).collect();
+        let across_runs = shape.row.iter().copied().filter(|&axis| !shape.in_run(axis));
+        let across_runs: Axes<usize> = across_runs.chain(shape.batch).collect();
         if across_rows.len().max(across_runs.len()).max(shape.run.len()) > MAX_INNER {
             return None;
         }
-        let span = u32::try_from(shape.span_bytes(problem.width)).ok()?;
-        let mut store = Axes::new();
-        for &axis in &across_runs {
-            let of = shape.axes[axis];
-            let extent = FastDiv::new(shape.steps[axis]);
-            store.push(StoreLoop { extent, x: i32::try_from(of.src).ok()?, dst: of.dst });
-        }
+        let span = u32::try_from(shape.span_bytes()).ok()?;
         let start = if shape.rows_keep(16) { Some(u32::try_from(src % 16).ok()?) } else { None };
-        let mut sides = Self {
-            problem,
+        let chunks = (span + start.unwrap_or(16 - problem.width)).div_ceil(16);
+        let steps = |list: &[usize], without| -> u32 {
+            list.iter().filter(|&&axis| Some(axis) != without).map(|&axis| loaded[axis]).product()
+        };
+        let mut p = TileParams {
+            at: Operands { src, ..problem.at },
+            // Rows.
+            high: span.into(),
+            span,
+            span_inner: span,
+            rows: steps(&across_rows, None),
+            rows_inner: steps(&across_rows, run_split.or(shape.batch)),
+            chunks: FastDiv::new(chunks),
+            row_axes: u32::try_from(across_rows.len()).ok()?,
+            // Runs.
+            overlap,
+            start_mask: match (overlap, shifted) {
+                (1.., _) => SECTOR_BYTES - 1,
+                (0, true) => 15,
+                (0, false) => 0,
+            },
+            run: steps(&shape.run, None),
+            run_inner: steps(&shape.run, run_split),
+            run_dst: shape.axis(0).dst,
+            stores: steps(&across_runs, None),
+            stores_inner: steps(&across_runs, row_split.or(shape.batch)),
+            store_axes: u32::try_from(across_runs.len()).ok()?,
+            // Along a run the source may go backwards: the first element is then the last of the
+            // row.
+            store_x: i32::try_from(problem.at.src.wrapping_sub(shape.first_row())).ok()?,
+            ..TileParams::default()
+        };
+        for (row, &axis) in p.row.iter_mut().zip(&across_rows) {
+            let (src, steps) = (shape.axis(axis).src, loaded[axis]);
+            *row = RowLoop { extent: FastDiv::new(steps), x: 0, src };
+            let reach = i64::from(steps - 1) * src;
+            p.low += reach.min(0);
+            p.high += reach.max(0);
+        }
+        for (store, &axis) in p.store.iter_mut().zip(&across_runs) {
+            let (of, extent) = (shape.axis(axis), FastDiv::new(shape.steps[axis]));
+            *store = StoreLoop { extent, x: i32::try_from(of.src).ok()?, dst: of.dst };
+        }
+        if let Some(fused) = shape.fused {
+            (p.fused, p.fused_src) = (FastDiv::new(fused.extent), fused.src);
+            // The rows after that keep their place in a sector.
+            p.fused_x = u32::try_from(fused.src.rem_euclid(SECTOR_BYTES.into())).ok()?;
+        }
+        let kernel = TileKernel {
+            store_bytes: if words { unit } else { 16 },
+            shifted,
+            // One for fused axes overlaps as well, and one for runs that start anywhere finds it
+            // out.
+            overlap: overlap > 0 && !shifted && shape.fused.is_none(),
+            fused: shape.fused.is_some(),
+            ..TileKernel::plain(if scattered { Find::Scatter } else { Find::Linear })
+        };
+        let tile = Self {
             shape,
+            problem,
             scale,
-            row_split: shape.split(&shape.row),
+            row_split,
             run_split,
             loaded,
             across_rows,
             across_runs,
-            shifted,
-            overlap,
-            start_mask,
-            store_bytes: if words { unit } else { 16 },
-            scattered,
-            src,
             start,
-            span,
-            chunks: (span + start.unwrap_or(16 - problem.width)).div_ceil(16),
-            rows: 0,
-            stores: 0,
-            run: 0,
-            store,
+            kernel,
+            p,
+            before: 0,
+            bytes: 0,
+            most_lanes_log2: 5,
         };
-        sides.rows = sides.steps(&sides.across_rows, None);
-        sides.stores = sides.steps(&sides.across_runs, None);
-        sides.run = sides.steps(&shape.run, None);
-        Some(sides)
+        tile.with_pieces()
     }
 
-    /// Steps that are loaded of the axes of a list, one left out.
-    pub(super) fn steps(&self, list: &[usize], without: Option<usize>) -> u32 {
-        list.iter().filter(|&&axis| Some(axis) != without).map(|&axis| self.loaded[axis]).product()
+    /// Adds the axes that tiles cut: the last tile along one has only what is left of it.
+    fn with_pieces(mut self) -> Option<Self> {
+        let (shape, p) = (self.shape, &mut self.p);
+        if let Some(axis) = self.row_split {
+            let (of, steps) = (shape.axis(axis), shape.steps[axis]);
+            (p.a_extent, p.a_piece, p.a_src) = (of.extent, steps, of.src);
+            p.a_in_run = u32::from(self.run_split == Some(axis));
+            p.span_inner -= u32::try_from(u64::from(steps - 1) * of.src.unsigned_abs()).ok()?;
+        }
+        if let Some(axis) = self.run_split {
+            (p.b_extent, p.b_piece) = (shape.axis(axis).extent, shape.steps[axis]);
+            p.b_in_rows = u32::from(self.across_rows.contains(&axis));
+        }
+        if let Some(axis) = shape.batch.filter(|&axis| shape.is_cut(axis)) {
+            (p.c_extent, p.c_piece) = (shape.axis(axis).extent, shape.steps[axis]);
+        }
+        Some(self)
+    }
+
+    /// The loops around runs.
+    pub(super) fn stores(&self) -> &[StoreLoop] {
+        &self.p.store[..self.across_runs.len()]
     }
 
     /// Whether every row consists of whole lines of the cache.
     pub(super) fn whole_lines(&self) -> bool {
-        self.span.is_multiple_of(LINE_BYTES) && self.begins_lines()
+        self.p.span.is_multiple_of(LINE_BYTES) && self.begins_lines()
     }
 
     /// Whether every row begins with a line.
     pub(super) fn begins_lines(&self) -> bool {
-        self.src.is_multiple_of(LINE_BYTES.into()) && self.shape.rows_keep(LINE_BYTES.into())
+        self.p.at.src.is_multiple_of(LINE_BYTES.into()) && self.shape.rows_keep(LINE_BYTES.into())
     }
+}
+
+/// Whether tiles should overlap although runs are aligned to what is stored at once: a sector that
+/// two tiles write in part is also read from memory. Not if results stay in the cache.
+fn tears_sectors(shape: &Shape, scale: Scale) -> bool {
+    let cached = matches!(scale, Scale::Small | Scale::Middle);
+    !cached && !shape.runs_keep(SECTOR_BYTES.into()) && shape.can_overlap_in_sectors()
 }

@@ -1,0 +1,87 @@
+//! Ways to copy rows that start anywhere, and what they cost: time as a share of a contiguous copy
+//! of as many bytes, in hundredths. A part of it is spent on each byte, a part on each row, and a
+//! part on each loop that leads to a row.
+//!
+//! The numbers are fitted to 24 shapes on an H200 (driver 580.159.04), of which they choose the
+//! faster way for each.
+
+use super::super::{
+    axes::{Axis, Problem},
+    kernel::Entry,
+    launch::THREADS,
+    tile::Scale,
+};
+
+/// Chunks of a thread; `JOINED` in `row_table.cuh`.
+pub const CHUNKS: u32 = 4;
+/// Bytes of the destination that a block writes.
+const PIECE_BYTES: u32 = CHUNKS * THREADS * 16;
+/// Longer rows have so few partial chunks that joining them costs more than it saves.
+const MAX_JOINED_BYTES: u32 = 2048;
+
+/// Rows of one length that follow each other in the destination, in groups without gaps: a block
+/// has a piece of a group, and looks up where the rows of that piece come from.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// Bytes of a group, and rows of it.
+    pub(super) group_bytes: u32,
+    pub(super) rows: u32,
+    pub(super) groups: u32,
+    /// Blocks of a group.
+    pub(super) blocks: u32,
+}
+
+impl Table {
+    /// Groups over as many loops as follow each other in the destination, if there are two rows and
+    /// more.
+    pub(super) fn of(problem: &Problem, row_bytes: u32, outer: &[Axis]) -> Option<Self> {
+        let mut group_bytes = row_bytes;
+        let mut rows = 1_u32;
+        let mut follow = 0;
+        while let Some(next) = outer.get(follow).filter(|next| next.dst == i64::from(group_bytes)) {
+            group_bytes = group_bytes.checked_mul(next.extent)?;
+            rows *= next.extent;
+            follow += 1;
+        }
+        let groups = outer[follow..].iter().map(|axis| axis.extent).product::<u32>();
+        let blocks = (group_bytes + 15).div_ceil(PIECE_BYTES);
+        let fits = rows > 1 && (2..=8).contains(&problem.width);
+        let counted = groups.checked_mul(blocks).is_some_and(|blocks| blocks < 1 << 31);
+        (fits && counted).then_some(Self { group_bytes, rows, groups, blocks })
+    }
+
+    /// Whether at most a fifth of what blocks could copy is missing at the ends of groups.
+    fn fills_blocks(&self) -> bool {
+        u64::from(self.group_bytes) * 5 >= u64::from(self.blocks) * u64::from(PIECE_BYTES) * 4
+    }
+}
+
+/// Hundredths of the time of a contiguous copy.
+fn cost(way: Entry, row_bytes: u32, loops: u32, width: u32) -> u32 {
+    let (always, each_loop, row) = match way {
+        // Neighbouring rows joined, each chunk by a thread that finds its row.
+        Entry::RowsJoin => (100, 13, 3600),
+        // The same, several chunks a thread, whose rows a table tells. Words of shorter elements
+        // are shifted, and chunks with the end of a row take long.
+        Entry::RowsTable if width < 4 => (106, 0, 15_000),
+        Entry::RowsTable => (90, 0, 3500),
+        // Row by row; both ends of each are partial chunks.
+        _ => (90, 4, 6000),
+    };
+    always + each_loop * loops + row / row_bytes
+}
+
+/// The cheapest way. `follow`: whether rows follow each other in the destination.
+pub(super) fn cheapest(problem: &Problem, scale: Scale, follow: bool, table: Option<&Table>) -> Entry {
+    let row_bytes = problem.axes[0].extent * problem.width;
+    // The cache puts the ends of rows of small results together, and they need many small blocks.
+    if matches!(scale, Scale::Small | Scale::Middle) {
+        return Entry::RowsRealign;
+    }
+    let other = if follow && row_bytes <= MAX_JOINED_BYTES { Entry::RowsJoin } else { Entry::RowsRealign };
+    // Nothing is looked up for a row longer than what a block copies, and little of a short group.
+    let table = row_bytes < PIECE_BYTES && table.is_some_and(Table::fills_blocks);
+    let loops = u32::try_from(problem.axes.len() - 1).unwrap_or(u32::MAX);
+    let cost = |way| cost(way, row_bytes, loops, problem.width);
+    if table && cost(Entry::RowsTable) < cost(other) { Entry::RowsTable } else { other }
+}

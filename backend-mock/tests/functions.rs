@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
-    Array, Context, ErasedArray, Error, Layout, Result, StreamHandle,
+    Array, Context, ErasedArray, Error, Layout, LayoutError, Result, StreamHandle,
     function::{ElementType, Function, Operands, ReduceOperation, Reduction, Scan, ScanOperation},
     gather::OutOfRange,
 };
@@ -41,9 +41,10 @@ fn a_function_of_the_part_that_has_values_is_not() {
     assert_eq!(codes(&device), []);
 }
 
-/// One memory, adopted twice: what borrows see to elsewhere is here for the program to see to.
+/// One memory, adopted twice, of which borrows know nothing: an operation that reads what it writes
+/// is refused, and found on a stream whose program sees to order.
 #[test]
-fn what_reads_what_it_writes_is_found_unless_it_is_a_function_in_place() {
+fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_place() {
     type Bytes = ErasedArray<MockDevice>;
     type Call = fn(&StreamHandle<MockDevice>, &Bytes, &mut Bytes) -> Result<()>;
     let map: Call = |stream, from, to| {
@@ -72,10 +73,14 @@ fn what_reads_what_it_writes_is_found_unless_it_is_a_function_in_place() {
         ),
         (|stream, from, to| to.view_mut().copy_from(stream, &from.view()), false),
     ];
-    for (call, may_be_in_place) in calls {
-        for (start, is_found) in [(8, false), (0, !may_be_in_place), (1, true), (7, true)] {
+    for (call, may_be_in_place, checked) in calls.into_iter().flat_map(|(c, p)| [(c, p, true), (c, p, false)])
+    {
+        for (start, is_wrong) in [(8, false), (0, !may_be_in_place), (1, true), (7, true)] {
             let device = MockDevice::new();
-            let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+            let context = Context::new(device.clone()).unwrap();
+            // SAFETY: all is done on this one stream.
+            let stream =
+                if checked { context.stream() } else { unsafe { context.unchecked_stream() } }.unwrap();
             let released = Array::<u8, _>::zeros(&stream, &[16]).unwrap().release(&stream).unwrap();
             let window = |start: usize| {
                 let layout = Layout::new(&[8], &[1], start).unwrap();
@@ -83,8 +88,10 @@ fn what_reads_what_it_writes_is_found_unless_it_is_a_function_in_place() {
                 // at.
                 unsafe { ErasedArray::adopt(&stream, released.address(), &layout, 1, ()) }.unwrap()
             };
-            call(&stream, &window(0), &mut window(start)).unwrap();
-            let due = if is_found { vec![Code::Overlap] } else { vec![] };
+            let answer = call(&stream, &window(0), &mut window(start));
+            let refused = Err(Error::Layout(LayoutError::SharedMemory));
+            assert_eq!(answer, if is_wrong && checked { refused } else { Ok(()) }, "{start}");
+            let due = if is_wrong && !checked { vec![Code::Overlap] } else { vec![] };
             assert_eq!(codes(&device), due, "{start}: {}", device.report());
         }
     }

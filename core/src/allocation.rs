@@ -185,6 +185,11 @@ impl<D: Device> Allocation<D> {
         self.owner.is_none() && !self.for_good.load(Relaxed)
     }
 
+    /// Whether other code owns the memory, which may then be that of another array as well.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.owner.is_some()
+    }
+
     /// Gives up memory that is not lent: from now on nobody here frees or counts it. None if there
     /// are no bytes.
     pub(crate) fn release(mut self) -> Option<D::Buffer> {

@@ -171,6 +171,11 @@ pub enum LayoutError {
     /// A destination in which two indices share an element, or may do so.
     #[error("the destination reaches one element by two indices")]
     AliasedDestination,
+    /// Elements to read share memory with elements to write, or may do so: both are of memory of
+    /// other code, adopted twice. Elementwise functions take them if they are the same elements in
+    /// the same places.
+    #[error("elements that are read share memory with elements that are written")]
+    SharedMemory,
     /// A split into no sections, or into sections of no elements.
     #[error("cannot split into sections of {section}")]
     BadSection {

@@ -37,6 +37,9 @@ impl<D: Compute> StreamCore<D> {
         for (side, write) in sides {
             let Some(side) = side else { continue };
             self.check_context(work.operation.name(), [&side.allocation.core])?;
+            if !write {
+                self.check_apart(side, side.layout, written, false)?;
+            }
             touches.push(side.touch(write));
         }
         if written.layout.injectivity() != Injectivity::Injective {

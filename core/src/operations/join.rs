@@ -26,6 +26,9 @@ impl<D: Device> StreamCore<D> {
         }
         let mut plans: SmallVec<[Plan; 4]> = SmallVec::new();
         for [dst, src] in pairs {
+            for [written, _] in pairs {
+                self.check_apart(src, src.layout, written, false)?;
+            }
             plans.push(self.plan(dst.layout, src.layout, dst.item_bytes)?);
         }
         let mut ops: SmallVec<[CopyOp<'_, D::Buffer>; 4]> = SmallVec::new();

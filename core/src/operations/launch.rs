@@ -4,10 +4,7 @@ use std::slice::from_ref;
 
 use smallvec::SmallVec;
 
-use super::{
-    Elements,
-    map::{in_bytes, is_apart},
-};
+use super::{Elements, apart::are_apart};
 use crate::kernel::PassedAs;
 use crate::{
     Error, Hazard, Result,
@@ -15,7 +12,7 @@ use crate::{
     context::lock,
     hazards::AllocationAccess,
     kernel::{ArgumentKind, Declaration, Grid, KernelError, Passed, Passing, Permission, Refusal},
-    layout::{Injectivity, Layout, NdLayout, Overlap},
+    layout::Injectivity,
     statistics::Work,
     stream::StreamCore,
 };
@@ -140,31 +137,4 @@ fn check_apart<D: Launch>(
     }
     let (argument, other) = if permission.writes() { (name, other_name) } else { (other_name, name) };
     Err(KernelError::Overlap { argument, other })
-}
-
-/// Whether no byte is of both. Memory of other code may have been adopted twice, so addresses are
-/// what counts.
-fn are_apart<D: Launch>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
-    if std::ptr::eq(one.allocation, two.allocation) {
-        return is_apart(one, one.layout, two, false);
-    }
-    let span = |elements: &Elements<'_, D>| {
-        let (start, span) = (elements.allocation.address(), elements.layout.span());
-        let at = |element: usize| start.saturating_add((element * elements.item_bytes) as u64);
-        at(span.start)..at(span.end)
-    };
-    let (first, second) = (span(one), span(two));
-    first.start >= second.end || second.start >= first.end || are_apart_in_bytes(one, two)
-}
-
-/// The same of elements of two allocations whose spans meet; `false` if in doubt.
-fn are_apart_in_bytes<D: Launch>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
-    let lowest = one.allocation.address().min(two.allocation.address());
-    let placed = |elements: &Elements<'_, D>| {
-        let bytes = in_bytes(elements.layout, elements.item_bytes)?;
-        let behind = usize::try_from(elements.allocation.address() - lowest).ok()?;
-        Layout::new(bytes.shape(), bytes.strides(), bytes.offset().checked_add(behind)?).ok()
-    };
-    let (Some(one), Some(two)) = (placed(one), placed(two)) else { return false };
-    one.overlap(&two) == Overlap::Disjoint
 }

@@ -5,10 +5,10 @@ use smallvec::SmallVec;
 use super::Elements;
 use crate::{
     Error, LayoutError, Result,
-    backend::{Compute, Device, MapOp, Operand},
+    backend::{Compute, MapOp, Operand},
     function::{ElementType, primitive::Program},
     hazards::AllocationAccess,
-    layout::{Injectivity, Layout, NdLayout, Overlap},
+    layout::{Injectivity, Layout, NdLayout},
     statistics::Work,
     stream::StreamCore,
 };
@@ -44,7 +44,7 @@ impl<D: Compute> StreamCore<D> {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;
             let layout = input.layout.broadcast_to(shape)?;
-            debug_assert!(is_apart(input, &layout, result, true), "an input overlaps the result");
+            self.check_apart(input, &layout, result, true)?;
             layouts.push(layout);
             touches.push(input.touch(false));
         }
@@ -85,27 +85,4 @@ pub(super) fn check_item(element_type: ElementType, item_bytes: usize) -> Result
     }
     let reason = "the function was made for elements of another size";
     Err(Error::Layout(LayoutError::ElementSize { item_bytes, reason }))
-}
-
-/// Whether an input shares no memory with the result, or is the result's own elements and may be.
-/// Borrows see to that: a view to write is alone.
-pub(super) fn is_apart<D: Device>(
-    input: &Elements<'_, D>,
-    layout: &Layout,
-    result: &Elements<'_, D>,
-    in_place: bool,
-) -> bool {
-    let is_same = in_place && input.item_bytes == result.item_bytes && layout == result.layout;
-    !std::ptr::eq(input.allocation, result.allocation)
-        || is_same
-        || !input.touch(false).footprint.meets(&result.touch(true).footprint)
-        || in_bytes(layout, input.item_bytes)
-            .zip(in_bytes(result.layout, result.item_bytes))
-            .is_none_or(|(read, written)| read.overlap(&written) != Overlap::Overlapping)
-}
-
-/// The bytes of elements, which can be compared with the bytes of elements of another size; nothing
-/// if they are too many to be counted.
-pub(super) fn in_bytes(layout: &Layout, item_bytes: usize) -> Option<Layout> {
-    layout.expand_dims(-1).ok()?.reinterpreted(item_bytes, 1).ok()
 }

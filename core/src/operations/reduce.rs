@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{
     Elements, check_len,
-    map::{check_counts, check_item, is_apart},
+    map::{check_counts, check_item},
 };
 use crate::{
     LayoutError, Result,
@@ -85,7 +85,10 @@ impl<D: Compute> StreamCore<D> {
         if result.layout.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination.into());
         }
-        touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
+        for (input, layout) in inputs {
+            self.check_apart(input, layout, result, true)?;
+            touches.push(input.touch(false));
+        }
         touches.push(result.touch(true));
         let operands = operands(inputs);
         let first = op(first, ReduceForm::Total, shape, &operands[..1], of_first);
@@ -110,7 +113,7 @@ impl<D: Compute> StreamCore<D> {
         for ((input, layout), &element_type) in inputs.iter().zip(work.program.inputs()) {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;
-            debug_assert!(is_apart(input, layout, result, false), "an input overlaps the result");
+            self.check_apart(input, layout, result, false)?;
             touches.push(input.touch(false));
         }
         if result.layout.injectivity() != Injectivity::Injective {

@@ -1,0 +1,106 @@
+//! Whether what an operation reads is apart from what it writes.
+//!
+//! Within one allocation borrows see to that: a view to write is alone. But memory of other code may
+//! have been adopted twice, as when a caller of a Python function passes two slices of one array;
+//! then addresses are what counts.
+
+use std::ptr;
+
+use super::Elements;
+use crate::{
+    LayoutError,
+    backend::Device,
+    hazards::Mode,
+    layout::{Layout, NdLayout, Overlap},
+    stream::StreamCore,
+};
+
+impl<D: Device> StreamCore<D> {
+    /// Refuses elements to read that share memory with those to write, unless they are the same,
+    /// in the same places, and the operation may work `in_place`. Does not refuse on a stream whose
+    /// program sees to order.
+    ///
+    /// `layout`: the elements to read in the shape of the operation.
+    pub(super) fn check_apart(
+        &self,
+        read: &Elements<'_, D>,
+        layout: &Layout,
+        written: &Elements<'_, D>,
+        in_place: bool,
+    ) -> Result<(), LayoutError> {
+        if ptr::eq(read.allocation, written.allocation) {
+            debug_assert!(is_apart(read, layout, written, in_place), "an input overlaps the result");
+            return Ok(());
+        }
+        let is_lent = read.allocation.is_lent() || written.allocation.is_lent();
+        if !is_lent || self.mode == Mode::Unchecked || are_apart(read, written) {
+            return Ok(());
+        }
+        if in_place && is_same(read, layout, written) {
+            return Ok(());
+        }
+        Err(LayoutError::SharedMemory)
+    }
+}
+
+/// Whether no byte is of both.
+pub(super) fn are_apart<D: Device>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
+    if ptr::eq(one.allocation, two.allocation) {
+        return is_apart(one, one.layout, two, false);
+    }
+    let span = |elements: &Elements<'_, D>| {
+        let span = elements.layout.span();
+        address_of(elements, span.start)..address_of(elements, span.end)
+    };
+    let (first, second) = (span(one), span(two));
+    first.start >= second.end || second.start >= first.end || are_apart_in_bytes(one, two)
+}
+
+/// The address of an element of the allocation.
+fn address_of<D: Device>(elements: &Elements<'_, D>, position: usize) -> u64 {
+    elements.allocation.address().saturating_add((position * elements.item_bytes) as u64)
+}
+
+/// The same of elements of two allocations whose spans meet; `false` if in doubt.
+fn are_apart_in_bytes<D: Device>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
+    let lowest = one.allocation.address().min(two.allocation.address());
+    let placed = |elements: &Elements<'_, D>| {
+        let bytes = in_bytes(elements.layout, elements.item_bytes)?;
+        let behind = usize::try_from(elements.allocation.address() - lowest).ok()?;
+        Layout::new(bytes.shape(), bytes.strides(), bytes.offset().checked_add(behind)?).ok()
+    };
+    let (Some(one), Some(two)) = (placed(one), placed(two)) else { return false };
+    one.overlap(&two) == Overlap::Disjoint
+}
+
+/// Whether each index leads to the same bytes of two allocations. Strides that no step takes do not
+/// count.
+fn is_same<D: Device>(read: &Elements<'_, D>, layout: &Layout, written: &Elements<'_, D>) -> bool {
+    let mut axes = layout.shape().iter().zip(layout.strides().iter().zip(written.layout.strides()));
+    read.item_bytes == written.item_bytes
+        && layout.shape() == written.layout.shape()
+        && axes.all(|(&extent, (of_read, of_written))| extent < 2 || of_read == of_written)
+        && address_of(read, layout.offset()) == address_of(written, written.layout.offset())
+}
+
+/// Whether elements of one allocation share no memory, or are the same in the same places and may
+/// be.
+fn is_apart<D: Device>(
+    read: &Elements<'_, D>,
+    layout: &Layout,
+    written: &Elements<'_, D>,
+    in_place: bool,
+) -> bool {
+    let is_same = in_place && read.item_bytes == written.item_bytes && layout == written.layout;
+    is_same
+        || !read.touch(false).footprint.meets(&written.touch(true).footprint)
+        || in_bytes(layout, read.item_bytes)
+            .zip(in_bytes(written.layout, written.item_bytes))
+            .is_none_or(|(read, written)| read.overlap(&written) != Overlap::Overlapping)
+}
+
+/// The bytes of elements, which can be compared with the bytes of elements of another size; nothing
+/// if they are too many to be counted.
+fn in_bytes(layout: &Layout, item_bytes: usize) -> Option<Layout> {
+    layout.expand_dims(-1).ok()?.reinterpreted(item_bytes, 1).ok()
+}

@@ -8,12 +8,9 @@ use devarray::function::primitive::{Instruction, Program};
 use super::{
     class::{Access, Class, Family},
     launch::{Launch, Parameter},
-    problem::{Kind, Problem},
+    problem::{ACCESS_BYTES, Kind, Problem},
     text::BLOCK,
 };
-
-/// Bytes of the widest access.
-const ACCESS_BYTES: u64 = 16;
 
 /// Most instructions that are written for one thread: the driver compiles about a thousand in 20
 /// ms.
@@ -223,10 +220,10 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
             let accesses: Vec<Access> =
                 (0..axes.outer.operands()).map(|operand| access(&axes, operand, vector, lead)).collect();
             let by_vector = |access: &Access| match *access {
-                Access::Span { width } | Access::Reversed { width } | Access::Picked { width, .. } => {
-                    u64::from(width) == vector
-                }
-                Access::Row { width } => u64::from(width) == vector,
+                Access::Span { width }
+                | Access::Reversed { width }
+                | Access::Picked { width, .. }
+                | Access::Row { width } => u64::from(width) == vector,
                 Access::Dealt { width, .. } => width > 1,
                 _ => false,
             };
@@ -265,15 +262,7 @@ fn access(axes: &Axes, operand: usize, vector: u64, lead: u64) -> Access {
     let size = kind.len_bytes();
     let lead = lead.cast_signed();
     let first = outer.bases[operand].wrapping_add_signed(-lead * inner);
-    // Widest access, in elements, of `count` elements from an address on in every row.
-    let width = |first: u64, count: u64, short: i64| {
-        let rows = (0..outer.rank()).map(|axis| outer.along(axis)[operand].cast_unsigned());
-        let bits = rows.fold(first | short.cast_unsigned() | ACCESS_BYTES, |bits, stride| bits | stride);
-        let bytes = 1_u64 << bits.trailing_zeros();
-        let elements = bytes / size.cast_unsigned();
-        // The power of two in the count.
-        u8::try_from(elements.min(1 << count.trailing_zeros()).max(1)).unwrap_or(1)
-    };
+    let width = |first: u64, count: u64, short: i64| outer.widest(operand, (first, short), count);
     let last = vector.cast_signed() - 1;
     if *deal > 1 && inner == size * deal.cast_signed() && short.abs() == size && kind.element_type().is_some()
     {

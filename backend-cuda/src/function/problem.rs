@@ -16,6 +16,9 @@ const LAUNCH_ELEMENTS: u64 = 1 << 30;
 /// More words than any family's parameter has besides those of operands and axes.
 const OTHER_WORDS: usize = 16;
 
+/// Bytes of the widest access.
+pub(super) const ACCESS_BYTES: u64 = 16;
+
 /// What an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
@@ -171,6 +174,16 @@ impl Problem {
 
     pub(super) fn elements(&self) -> u64 {
         self.extents.iter().product()
+    }
+
+    /// The widest access, in elements, to `count` elements of an operand that lie side by side:
+    /// from an address on, `step` bytes further, and at any step along all axes.
+    pub(super) fn widest(&self, operand: usize, (first, step): (u64, i64), count: u64) -> u8 {
+        let strides = (0..self.rank()).map(|axis| self.along(axis)[operand].cast_unsigned());
+        let bits = strides.fold(first | step.cast_unsigned() | ACCESS_BYTES, |bits, stride| bits | stride);
+        let elements = (1 << bits.trailing_zeros()) / self.kinds[operand].len_bytes().cast_unsigned();
+        // The power of two in the count.
+        u8::try_from(elements.min(1 << count.trailing_zeros()).max(1)).unwrap_or(1)
     }
 
     /// Takes an axis out, and answers its extent and strides.

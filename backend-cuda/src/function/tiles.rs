@@ -109,14 +109,10 @@ fn access(
 ) -> Access {
     let kind = outer.kinds[operand];
     let size = kind.len_bytes();
-    // The widest access to elements side by side along one axis, at any step along all others.
+    // The widest access to elements side by side along one axis, at any step along all others; at
+    // most a vector.
     let widest = |stride: i64, extent: u64| {
-        let rows = (0..outer.rank()).map(|axis| outer.along(axis)[operand].cast_unsigned());
-        let bits =
-            rows.fold(outer.bases[operand] | stride.cast_unsigned() | 16, |bits, stride| bits | stride);
-        let elements = (1 << bits.trailing_zeros()) / size.cast_unsigned();
-        let within = 1 << (extent | VECTOR as u64).trailing_zeros();
-        u8::try_from(elements.min(within).max(1)).unwrap_or(1)
+        outer.widest(operand, (outer.bases[operand], stride), extent | VECTOR as u64)
     };
     match (inner, other) {
         (_, other) if is_turned => {

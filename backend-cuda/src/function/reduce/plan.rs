@@ -22,7 +22,7 @@ use crate::{
     function::{
         class::Access,
         launch::{MAX_WORDS, divider},
-        problem::Kind,
+        problem::{ACCESS_BYTES, Kind},
         text::BLOCK,
     },
     memory::CudaBuffer,
@@ -31,9 +31,6 @@ use crate::{
 
 use columns::in_columns;
 pub(super) use columns::{has_columns, split};
-
-/// Bytes of the widest access.
-const ACCESS_BYTES: u64 = 16;
 
 /// Most instructions of the program that are written one after another.
 const INSTRUCTIONS: u64 = 1_024;

@@ -283,6 +283,16 @@ class Facts:
         self.module.scale(source, 1, 0, out=own[5:][::-1])
         assert own.tolist()[5:] == [4, 3, 2, 1, 0]
 
+    def what_is_read_is_not_written_but_in_place(self):
+        own = self.xp.arange(10, dtype="float64")
+        assert "share memory" in refused(ValueError, lambda: self.module.scale(own[:9], 1, 0, out=own[1:]))
+        assert "share memory" in refused(ValueError, lambda: self.module.scale(own, 1, 0, out=own[::-1]))
+        assert own.tolist() == list(range(10))
+        self.module.scale(own[::2], 1, 0, out=own[1::2])
+        assert own.tolist() == [0, 0, 2, 2, 4, 4, 6, 6, 8, 8]
+        self.module.scale(own, 2, 1, out=own)
+        assert own.tolist() == [1, 1, 5, 5, 9, 9, 13, 13, 17, 17]
+
     # ---- Arrow ----
 
     def a_column_comes_in_read_only_and_its_result_goes_out(self):

@@ -6,13 +6,15 @@
 //! file anew.
 #![allow(unsafe_code)] // reads parameters byte by byte
 
-use std::{collections::BTreeMap, ffi::c_void, fmt::Write as _, ptr};
+use std::{collections::BTreeMap, convert::Infallible, ffi::c_void, fmt::Write as _, ptr};
 
 use devarray::{Layout, NdLayout as _, backend::Capabilities, copy::Plan};
 
 use super::{
-    super::{Addresses, Launch, MemorySpeed, fill, params::FillParams, select, tile::Scale},
-    EXTENTS, Random, SCALES, any_gap, even_gap, launches, layout, repeated,
+    super::{Addresses, Launch, MemorySpeed, Step, fill, join, params::FillParams, select, tile::Scale},
+    EXTENTS, Random, SCALES, any_gap, even_gap,
+    joined::concatenation,
+    launches, layout, repeated,
 };
 
 const LISTS: &str = include_str!("../../../tests/strided/lists.txt");
@@ -191,12 +193,30 @@ fn of_random_layouts(digests: &mut Digests) {
     digests.fill(&dst, &[7], AT.dst);
 }
 
+/// Random joins: which copies are made together, how, and which alone.
+fn of_joins(digests: &mut Digests) {
+    for seed in 1..=2_000_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let width = WIDTHS[random.below(5)];
+        let copies = concatenation(&mut random, width);
+        let digest = digests.of(format!("joins w{width}"));
+        let Ok(()) = join::<Infallible>(&copies.parts(), |step| {
+            match step {
+                Step::Alone(number) => digest.bytes(&number.to_le_bytes()),
+                Step::Together(launch) => digest.launch(launch, &block(launch.params.as_ptr())),
+            }
+            Ok(())
+        });
+    }
+}
+
 #[test]
 fn every_launch_is_as_it_was() {
     let mut digests = Digests::default();
     of_lists(&mut digests);
     of_thresholds(&mut digests);
     of_random_layouts(&mut digests);
+    of_joins(&mut digests);
     let mut found = String::new();
     for (name, Digest { hash, launches }) in &digests.0 {
         writeln!(found, "{hash:016x} {launches:6} {name}").unwrap();

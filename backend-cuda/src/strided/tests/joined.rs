@@ -15,13 +15,21 @@ const SRC: u64 = 1 << 40;
 const APART: usize = 1 << 16;
 
 /// Copies from sources to one destination: a plan each, and by how much its source is out of line.
-struct Copies {
+pub(super) struct Copies {
     parts: Vec<(Plan, u64)>,
     dst_len: usize,
     odd: u64,
 }
 
 impl Copies {
+    pub(super) fn parts(&self) -> Vec<Part<'_>> {
+        let parts = self.parts.iter().enumerate().map(|(number, (plan, odd))| {
+            let src = SRC + (number * APART) as u64 + odd;
+            Part { plan, addresses: Addresses { dst: DST + self.odd, src } }
+        });
+        parts.collect()
+    }
+
     /// Carries them out together and one by one; the names of the kernels of several copies, and
     /// how many copies were left alone.
     fn check(&self, random: &mut Random, what: &str) -> (Vec<&'static str>, usize) {
@@ -37,11 +45,7 @@ impl Copies {
                 expected[to..to + len].copy_from_slice(&source[from..from + len]);
             }
         }
-        let parts = self.parts.iter().enumerate().map(|(number, (plan, odd))| {
-            let addresses = Addresses { dst: DST + self.odd, src: SRC + start(number, *odd) as u64 };
-            Part { plan, addresses }
-        });
-        let parts: Vec<_> = parts.collect();
+        let parts = self.parts();
         let mut found = before;
         let mut memory = Host { src: &source, src_base: SRC, dst: &mut found, dst_base: DST - GUARD as u64 };
         let (mut names, mut alone) = (Vec::new(), Vec::new());
@@ -73,7 +77,7 @@ fn plan(dst: &Layout, src: &Layout, width: usize) -> Option<Plan> {
 }
 
 /// Parts along an axis, any of them in any layout.
-fn concatenation(random: &mut Random, width: usize) -> Copies {
+pub(super) fn concatenation(random: &mut Random, width: usize) -> Copies {
     let rank = 1 + random.below(4);
     let axis = if random.one_in(3) { random.below(rank) } else { rank - 1 };
     let most = [1, 1, 3, 9, 40, 300][random.below(6)];

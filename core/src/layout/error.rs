@@ -9,8 +9,8 @@ use super::{Axes, Order};
 /// A layout that cannot exist, a transform that has no result, or two layouts that do not fit each
 /// other.
 ///
-/// Pure: it depends on shapes, strides and offsets alone, and is returned before anything was
-/// enqueued or allocated, so the operation had no effect.
+/// Pure: it depends on shapes, strides and offsets, and with memory of other code on addresses. It
+/// is returned before anything was enqueued or allocated, so the operation had no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LayoutError {

@@ -27,6 +27,12 @@ pub trait Door<D: Device> {
     /// then nothing follows if [`is_over`](Self::is_over) says so.
     fn host_access(&mut self, host: &D::HostBuffer, bytes: Range<usize>, access: Access);
 
+    /// Lets the host write to pinned memory. A device that is one with the host may see to it that
+    /// nothing on it runs meanwhile.
+    fn write(&mut self, write: &mut dyn FnMut()) {
+        write();
+    }
+
     /// Whether the program has made a mistake, and so goes no further.
     fn is_over(&self) -> bool;
 }
@@ -86,6 +92,13 @@ impl Door<MockDevice> for MockDoor<'_> {
 
     fn host_access(&mut self, host: &MockHostBuffer, bytes: Range<usize>, access: Access) {
         self.0.host_access(host, bytes, access);
+    }
+
+    /// Under the lock of the device: of a program that is wrong and not judged, another thread may
+    /// run an operation that uses the same bytes.
+    fn write(&mut self, write: &mut dyn FnMut()) {
+        let _alone = self.0.shared().engine();
+        write();
     }
 
     fn is_over(&self) -> bool {

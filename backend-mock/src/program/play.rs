@@ -183,8 +183,11 @@ impl<D: Device> Stage<D> {
                     // SAFETY: the door did not object, so the bytes lie inside the memory, or the
                     // program is right.
                     let start = unsafe { self.hosts[host].as_ptr().add(offset) };
-                    // SAFETY: as above; no operation in flight uses the bytes.
-                    unsafe { start.write_bytes(value, len) };
+                    door.write(&mut || {
+                        // SAFETY: as above; no operation in flight uses the bytes, or the device
+                        // runs none meanwhile.
+                        unsafe { start.write_bytes(value, len) };
+                    });
                 }
                 Ok(())
             }

@@ -87,8 +87,8 @@ impl<D: Compute> StreamCore<D> {
         }
         for (input, layout) in inputs {
             self.check_apart(input, layout, result, true)?;
-            touches.push(input.touch(false));
         }
+        touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
         touches.push(result.touch(true));
         let operands = operands(inputs);
         let first = op(first, ReduceForm::Total, shape, &operands[..1], of_first);

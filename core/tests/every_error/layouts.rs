@@ -127,6 +127,21 @@ pub(super) const OF_LAYOUTS: &[Case] = &[
     ),
     ("BadSection", |s| s.line.view().split(0).err(), "cannot split into sections of 0"),
     (
+        "SharedMemory",
+        |s| {
+            let released = Array::<u32, _>::zeros(&s.stream, &[4]).unwrap().release(&s.stream).unwrap();
+            let layout = Layout::contiguous(&[4], Order::C).unwrap();
+            // SAFETY: the memory is given back below, when both are gone; all is done on one stream.
+            let adopt =
+                || unsafe { Array::<u32, _>::adopt(&s.stream, released.address(), &layout, ()) }.unwrap();
+            let refused = adopt().view_mut().copy_from(&s.stream, &adopt().view()).err();
+            // SAFETY: it is the buffer that was released, and nobody uses it any more.
+            drop(unsafe { Array::<u32, _>::reclaim(&s.stream, released) }.unwrap());
+            refused
+        },
+        "elements that are read share memory with elements that are written",
+    ),
+    (
         "UnsortedPositions",
         |s| {
             let parts = s.line.view().split_at(0, &[4, 2]);

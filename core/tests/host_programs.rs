@@ -34,7 +34,7 @@ impl Live {
     }
 }
 
-/// Whether an allocation of so many bytes worked, as the room says it must or must not.
+/// What was allocated, `len` bytes, if that worked, as `room` says it must or must not.
 fn expect<T>(result: devarray::Result<T>, len: usize, room: usize, refused: &mut u64) -> Option<T> {
     match result {
         Ok(made) => {

@@ -144,7 +144,7 @@ fn the_device_sees_the_same_of_a_large_copy() {
     }
 }
 
-/// Pinned memory for so many slots of 256 KiB; a copy of eight pieces.
+/// A copy of eight pieces, with pinned memory for `slots` of 256 KiB.
 fn in_room_for(slots: usize, threads: usize) -> devarray::Result<()> {
     const LEN: usize = 2 << 20;
     let device = Mock::builder().host_limit_bytes(slots * (256 << 10)).build();

@@ -32,7 +32,7 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// What is copied, if that is anything and at most so many bytes.
+    /// What is copied, if that is anything and at most `most` bytes.
     fn problem(&self, most: usize) -> Option<Problem> {
         if self.plan.len_bytes() <= most { Problem::of(self.plan, self.addresses) } else { None }
     }

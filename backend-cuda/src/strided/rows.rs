@@ -32,7 +32,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     }
     let mut at = problem.at;
     let whole = row_bytes.is_multiple_of(16) && starts_aligned(at.dst, outer);
-    // Every loop around rows goes on by a multiple of so many bytes of the source.
+    // Whether every loop around rows goes on by a multiple of `bytes` in the source.
     let goes_by = |bytes: u32| outer.iter().all(|axis| axis.src % i64::from(bytes) == 0);
     let comes_back = outer.iter().any(|axis| axis.src == 0);
     let (mut joined_bytes, mut table) = (None, None);

@@ -42,7 +42,7 @@ impl Backend {
         self.run_on(job, MockDevice::new)
     }
 
-    /// As [`run`](Self::run); the simulator has so many bytes of memory.
+    /// As [`run`](Self::run); the simulator has `memory_bytes` of memory.
     ///
     /// # Errors
     ///

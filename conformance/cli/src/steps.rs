@@ -46,9 +46,9 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cut {
-    /// A 1-D array into parts of so many elements, the last maybe shorter.
+    /// A 1-D array into parts of this many elements, the last maybe shorter.
     Every(isize),
-    /// An axis into so many parts, the longer ones first.
+    /// An axis into this many parts, the longer ones first.
     Into {
         /// The axis cut.
         axis: isize,

@@ -27,7 +27,7 @@ macro_rules! behaviours {
     };
 }
 
-/// Drops so many arrays of so many bytes, and says how many and how many bytes wait then.
+/// Drops an array of each size, in bytes. How many arrays and bytes then wait.
 fn dropped<D: HostKinds>(context: &Context<D>, sizes: &[usize]) -> (usize, usize) {
     let stream = context.stream().unwrap();
     for &size in sizes {

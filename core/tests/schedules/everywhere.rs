@@ -10,7 +10,7 @@ fn schedules() -> impl Iterator<Item = Builder> {
     fixed.chain((0..30).map(|seed| MockDevice::builder().schedule(Schedule::Random).seed(seed)))
 }
 
-/// Runs on every schedule, on devices of so many bytes; nothing may leak and nothing may be found.
+/// Runs on every schedule, on devices of `memory_bytes`; nothing may leak and nothing may be found.
 pub(crate) fn everywhere(memory_bytes: usize, program: impl Fn(&Context<MockDevice>)) {
     for builder in schedules() {
         let device = builder.memory_limit_bytes(memory_bytes).build();

@@ -20,9 +20,9 @@ const ROUND_BLOCKS: u32 = 1024;
 #[derive(Debug)]
 pub(super) struct Way {
     problem: Problem,
-    /// Of rows that are contiguous on both sides, and copied in so many chunks each; 0: one element
-    /// a thread.
+    /// Bytes of a row, if rows are contiguous on both sides; 0: one element a thread.
     row_bytes: u32,
+    /// Chunks in which a row is copied.
     chunks: u32,
 }
 

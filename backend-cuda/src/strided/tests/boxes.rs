@@ -16,7 +16,7 @@ use super::{
     transposed,
 };
 
-/// Sectors of which two tiles write a part each, inside stretches of so many bytes of the
+/// Sectors of which two tiles write a part each, inside stretches of `stretch_bytes` of the
 /// destination.
 pub(super) fn shared_sectors(
     scale: Scale,

@@ -119,10 +119,10 @@ pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
     true
 }
 
-/// The rotation with which a run of so many vectors, whose elements are where `byte` says, is read
-/// at the least cost, and that: accesses that a warp needs for one byte of each vector, one more to
-/// rotate words, two to rotate bytes as well. `meet`: whether vectors of neighbouring threads begin
-/// in one bank.
+/// The rotation with which a run of `vectors` is read at the least cost, and that cost: accesses
+/// that a warp needs for one byte of each vector, one more to rotate words, two to rotate bytes as
+/// well. `byte` says where elements are; `meet`: whether vectors of neighbouring threads begin in
+/// one bank.
 fn cheapest(vectors: u32, pitch: u32, meet: bool, byte: impl Fn(u32) -> i64) -> Option<(u32, Rotation)> {
     let parts = vectors.div_ceil(GROUPS).next_multiple_of(2);
     // Neighbouring vectors are 16 rows apart: spread over the banks if the pitch is odd, less so if

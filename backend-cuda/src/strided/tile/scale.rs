@@ -28,7 +28,7 @@ pub(super) struct Size {
 }
 
 impl Scale {
-    /// The scale of a copy of so many bytes.
+    /// The scale of a copy of `len_bytes`.
     pub(in crate::strided) fn of(len_bytes: usize, memory: MemorySpeed) -> Self {
         const MIB: usize = 1 << 20;
         match (len_bytes.div_ceil(MIB), memory) {

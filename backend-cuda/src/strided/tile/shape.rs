@@ -90,12 +90,12 @@ impl Shape {
         1 << self.run_starts().trailing_zeros().min(4)
     }
 
-    /// Whether every run starts at a multiple of so many bytes, a power of two.
+    /// Whether every run starts at a multiple of `bytes`, a power of two.
     pub(super) fn runs_keep(&self, bytes: u64) -> bool {
         self.run_starts().is_multiple_of(bytes)
     }
 
-    /// Whether all rows of all tiles start at the same place modulo so many bytes, a power of two.
+    /// Whether all rows of all tiles start at the same place modulo `bytes`, a power of two.
     pub(super) fn rows_keep(&self, bytes: i64) -> bool {
         let rows = |&axis: &usize| self.in_row(axis) || self.axis(axis).src % bytes == 0;
         let tiles = |&axis: &usize| {

@@ -161,7 +161,7 @@ impl Oracle {
     }
 }
 
-/// Positions among so many axes, from the front.
+/// Positions among `count` axes, from the front.
 fn distinct(which: &[isize], count: usize) -> Result<Vec<usize>> {
     let mut found = Vec::new();
     for &axis in which {

@@ -62,7 +62,7 @@ pub trait Target: Compute {
     /// Those of the work, and what the device says.
     fn seconds(stream: &StreamHandle<Self>, work: Work<'_>) -> Result<f64>;
 
-    /// A contiguous copy of so many bytes, over `sets` pairs of buffers.
+    /// A contiguous copy of `len_bytes`, over `sets` pairs of buffers.
     ///
     /// # Errors
     ///

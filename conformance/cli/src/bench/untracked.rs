@@ -13,7 +13,7 @@ pub struct UntrackedCopy<D: Device> {
 }
 
 impl<D: Device> UntrackedCopy<D> {
-    /// A copy of so many bytes. `stream` allocates. Blocks.
+    /// A copy of `len_bytes`. `stream` allocates. Blocks.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A stage of this name over so many bytes; without a bar if the user wants quiet.
+    /// A stage of this name over `len_bytes`; without a bar if the user wants quiet.
     #[must_use]
     pub fn new(stage: &'static str, len_bytes: u64, is_quiet: bool) -> Self {
         if is_quiet || len_bytes < LONG_BYTES {

@@ -46,8 +46,9 @@ pub struct Arguments {
 const SIZES: [usize; 7] = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30];
 /// Bytes of each of the three operations that overlap, at most.
 const OVERLAP_BYTES: usize = 256 << 20;
-/// Bytes that the rounds of one median move at least, in so many rounds at least and at most.
+/// Bytes that the rounds of one median move at least.
 const MEDIAN_BYTES: usize = 256 << 20;
+/// The fewest and the most rounds of a median.
 const ROUNDS: (usize, usize) = (7, 101);
 
 /// Runs the command.

@@ -79,8 +79,8 @@ fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_plac
             let device = MockDevice::new();
             let context = Context::new(device.clone()).unwrap();
             // SAFETY: all is done on this one stream.
-            let stream =
-                if checked { context.stream() } else { unsafe { context.unchecked_stream() } }.unwrap();
+            let unchecked = || unsafe { context.unchecked_stream() };
+            let stream = if checked { context.stream() } else { unchecked() }.unwrap();
             let released = Array::<u8, _>::zeros(&stream, &[16]).unwrap().release(&stream).unwrap();
             let window = |start: usize| {
                 let layout = Layout::new(&[8], &[1], start).unwrap();

@@ -70,7 +70,7 @@ struct TileParams {
     u32 swizzle_shift, swizzle_mask; // see swizzle()
     u32 run_in_classes; // table: whether the first loop of a run counts rows that are in classes
     FastDiv chunks;            // 16-byte chunks of a row
-    FastDiv pad_chunks;        // 16 bytes stay free after this many chunks, those of 2 ^ pad_log2 vectors; divisor 0: no gaps
+    FastDiv pad_chunks;        // a gap of 16 bytes follows this many chunks, which hold 2 ^ pad_log2 vectors; divisor 0: no gaps
     u32 pad_log2;
     u32 row_axes;
     u32 classes_log2;          // rows are permuted into 2 ^ classes_log2 classes; 0: they lie in order

@@ -4,8 +4,8 @@
 
 enum Mode { LINEAR, PERIODIC, TABLE, WIDE_TABLE };
 
-// The element at byte `at` of shared memory. `at` is a number, so that an access adds a parameter
-// by itself; a pointer would be computed first.
+// The element at byte `at` of shared memory. `at` is a number: the access itself adds a constant
+// to it, where a pointer would take an instruction.
 template <typename T>
 __device__ __forceinline__ T element(u32 at) {
     return *static_cast<const T*>(__cvta_shared_to_generic(at));

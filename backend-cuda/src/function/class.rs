@@ -53,7 +53,7 @@ pub(super) enum Access {
     Row { width: u8 },
     /// Elements side by side in the reverse direction of the axis.
     Reversed { width: u8 },
-    /// Every second, third or fourth of elements side by side, all of which are loaded.
+    /// Every second, third or fourth element. The elements between them are loaded, too.
     Picked { step: u8, width: u8 },
     /// Elements side by side, first along the short axis, then along the inner one; or backwards
     /// along the short one.

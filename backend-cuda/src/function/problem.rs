@@ -13,7 +13,7 @@ use super::launch::MAX_WORDS;
 /// Most elements one launch computes, so that 32 bits count elements and threads.
 const LAUNCH_ELEMENTS: u64 = 1 << 30;
 
-/// More words than any family's parameter has besides those of operands and axes.
+/// Room for the words of a parameter that are not of operands and axes. No family has more.
 const OTHER_WORDS: usize = 16;
 
 /// Bytes of the widest access.
@@ -267,8 +267,8 @@ impl Problem {
         }
         let longest = (0..self.rank()).max_by_key(|&axis| self.extents[axis]).unwrap_or(0);
         let extent = self.extents[longest];
-        // A multiple of what any thread takes at once, so that the second half is aligned as the
-        // first is.
+        // 256 is a multiple of the elements that any thread takes at once, so the second half is
+        // aligned as the first is.
         let half = (extent / 2).next_multiple_of(256).min(extent - 1);
         let mut rest = self.clone();
         self.extents[longest] = half;

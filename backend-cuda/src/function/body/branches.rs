@@ -22,8 +22,8 @@ impl Known {
 }
 
 impl Body<'_> {
-    /// Writes the instructions of a region. Up to its next branch, those of all elements follow one
-    /// another: the assembler can interleave what no branch separates.
+    /// Writes the instructions of a region. Between two branches stand the instructions of all
+    /// elements, so that the assembler can interleave them.
     pub(super) fn region(
         &self,
         text: &mut Text,

@@ -177,8 +177,8 @@ impl Ending<'_> {
     }
 }
 
-/// Combines the lanes of a thread, and those of its neighbours in the warp, for each of the
-/// thread's columns.
+/// For each column of a thread: combines the lanes of the thread, then those of its neighbours in
+/// the warp.
 fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division: Division) -> Vec<Part> {
     let Division { lanes, at_once, vector, across, .. } = division;
     let near = division.near();

@@ -158,7 +158,7 @@ impl Adding<'_> {
         for (nth, at, there, elements) in &loaded {
             for (column, &sum) in sums[*nth].iter().enumerate() {
                 let part = site.part(text, self.body, elements, column, Some(*at));
-                // A value combined with the neutral element stays as it is.
+                // The only element of a lane is its sum.
                 let both = if division.single { part } else { site.added(text, sum, part) };
                 text.guard(*there);
                 assign(text, sum, both);

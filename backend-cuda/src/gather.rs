@@ -46,9 +46,11 @@ pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, 
     let mut params = problem.params(work, told, number).ok_or_else(invalid)?;
     let is_scatter = work.direction == Direction::Scatter;
     if !(is_scatter && work.repeats == Repeats::Last && problem.has_many_indices()) {
-        let kernel = if is_scatter { put(problem.width) } else { take(problem.width) };
+        let kernel = if is_scatter { put } else { take };
         return stream.enqueue(name, |driver, raw| {
-            problem.parts(&mut params, &mut |params| gathers.launch(driver, raw, kernel, params))
+            problem.parts(&mut params, &mut |params| {
+                gathers.launch(driver, raw, kernel(problem.width, params.is_near()), params)
+            })
         });
     }
     let places = problem.places().and_then(|places| places.checked_mul(8)).and_then(NonZeroUsize::new);
@@ -76,5 +78,5 @@ fn last_of_each(
     // bytes.
     unsafe { driver.memset_d32_async(params.winners, 0, len_bytes / 4, stream) }?;
     problem.of_indices().parts(params, &mut |params| gathers.launch(driver, stream, LAST_OF_EACH, params))?;
-    problem.parts(params, &mut |params| gathers.launch(driver, stream, put(problem.width), params))
+    problem.parts(params, &mut |params| gathers.launch(driver, stream, put(problem.width, false), params))
 }

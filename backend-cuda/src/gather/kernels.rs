@@ -19,26 +19,28 @@ pub const IMAGE: &str = concat!(include_str!("../../kernels/gathers/by_index.ptx
 /// Notes the last of the indices that name one place.
 pub const LAST_OF_EACH: &CStr = c"last_of_each";
 
-/// Picks elements of this many bytes.
-pub fn take(width: u32) -> &'static CStr {
-    match width {
-        1 => c"take_1",
-        2 => c"take_2",
-        4 => c"take_4",
-        8 => c"take_8",
-        _ => c"take_16",
-    }
+/// Picks elements of this many bytes; `near` if the parameter is.
+pub fn take(width: u32, near: bool) -> &'static CStr {
+    let [any, near_one] = match width {
+        1 => [c"take_1", c"take_near_1"],
+        2 => [c"take_2", c"take_near_2"],
+        4 => [c"take_4", c"take_near_4"],
+        8 => [c"take_8", c"take_near_8"],
+        _ => [c"take_16", c"take_near_16"],
+    };
+    if near { near_one } else { any }
 }
 
-/// Puts elements of this many bytes.
-pub fn put(width: u32) -> &'static CStr {
-    match width {
-        1 => c"put_1",
-        2 => c"put_2",
-        4 => c"put_4",
-        8 => c"put_8",
-        _ => c"put_16",
-    }
+/// Puts elements of this many bytes, likewise.
+pub fn put(width: u32, near: bool) -> &'static CStr {
+    let [any, near_one] = match width {
+        1 => [c"put_1", c"put_near_1"],
+        2 => [c"put_2", c"put_near_2"],
+        4 => [c"put_4", c"put_near_4"],
+        8 => [c"put_8", c"put_near_8"],
+        _ => [c"put_16", c"put_near_16"],
+    };
+    if near { near_one } else { any }
 }
 
 /// The kernels of gathers on a context, and what they told.

@@ -4,6 +4,8 @@ use crate::strided::params::FastDiv;
 
 /// Axes that a launch can have.
 pub const MAX_AXES: usize = 24;
+/// Axes of the kernels for few axes.
+const NEAR_AXES: usize = 2;
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: u32 = 1024;
 /// Threads of a block.
@@ -56,6 +58,20 @@ pub struct Params {
     pub unused: u32,
     pub indexed_axis: [IndexedAxis; MAX_AXES],
     pub at: [Axis; MAX_AXES],
+}
+
+impl Params {
+    /// Whether the kernels for few axes and short steps do it: two axes at most, steps and indices
+    /// that 32 bits hold, indices along one axis, and no winners.
+    pub fn is_near(&self) -> bool {
+        let axes = &self.at[..NEAR_AXES];
+        let strides = axes.iter().flat_map(|axis| [axis.indexed, axis.elements, axis.indices, axis.mask]);
+        let mut all = strides.chain([self.indexed_axis[0].stride, self.bound]);
+        self.axes as usize <= NEAR_AXES
+            && self.indexed_axes == 1
+            && self.winners == 0
+            && all.all(|number| i32::try_from(number).is_ok())
+    }
 }
 
 const _: () = assert!(size_of::<Params>() == 104 + 16 * MAX_AXES + 64 * MAX_AXES, "no padding");

@@ -76,6 +76,9 @@ pub(crate) fn launch(
     if threads != THREADS || u64::from(grid) * u64::from(BLOCK_ELEMENTS) < u64::from(params.total) {
         return Some(INVALID);
     }
+    if name.contains("near") && !params.is_near() {
+        state.misuse.push(format!("{name} for more than two axes, or longer steps"));
+    }
     state.gathers.launched.push(name.clone());
     let done = (0..params.total).try_for_each(|item| run(state, module, &name, &params, item));
     if done.is_none() {
@@ -126,7 +129,7 @@ fn run(state: &mut State, module: usize, name: &str, p: &Params, item: u32) -> O
         }
         return Some(());
     }
-    let (is_put, width) = (name.starts_with("put_"), name.split_once('_')?.1.parse().ok()?);
+    let (is_put, width) = (name.starts_with("put_"), name.rsplit_once('_')?.1.parse().ok()?);
     let element = at(p.elements, |axis| axis.elements)?;
     let Some(meant) = meant else {
         tell(state, module, p, position, index)?;
@@ -231,20 +234,27 @@ fn what_is_launched() {
         fake.state(|state| std::mem::take(&mut state.gathers.launched))
     };
     let rows = Array::from_slice(&stream, &[3], &[2, 0, 1]).unwrap();
-    for (row_len, kernel) in [(256, "take_16"), (250, "take_8"), (251, "take_4"), (1, "take_4")] {
+    for (row_len, width) in [(256, 16), (250, 8), (251, 4), (1, 4)] {
         let table = Array::<f32, _>::zeros(&stream, &[3, row_len]).unwrap();
         let taken = launched(&|| drop(table.take(&stream, &rows, 0, OutOfRange::Error).unwrap()));
-        assert_eq!(taken, [kernel], "rows of {row_len}");
+        assert_eq!(taken, [format!("take_near_{width}")], "rows of {row_len}");
     }
     let table = Array::<u8, _>::zeros(&stream, &[3, 17]).unwrap();
-    assert_eq!(launched(&|| drop(table.take(&stream, &rows, 1, OutOfRange::Wrap).unwrap())), ["take_1"]);
+    assert_eq!(launched(&|| drop(table.take(&stream, &rows, 1, OutOfRange::Wrap).unwrap())), ["take_near_1"]);
+    // Three axes, and indices over two.
+    let cube = Array::<u8, _>::zeros(&stream, &[3, 4, 5]).unwrap();
+    let turned = cube.permute(&[2, 1, 0]).unwrap();
+    assert_eq!(launched(&|| drop(turned.take(&stream, &rows, 1, OutOfRange::Error).unwrap())), ["take_1"]);
+    let few = turned.slice_axis(0, ..2).unwrap();
+    assert_eq!(launched(&|| drop(few.take_flat(&stream, &rows, OutOfRange::Error).unwrap())), ["take_1"]);
+
     let put = |repeats| {
         let mut to = Array::<u8, _>::zeros(&stream, &[3, 17]).unwrap();
         to.view_mut().put(&stream, &rows, &table, 0, OutOfRange::Error, repeats).unwrap();
     };
-    assert_eq!(launched(&|| put(Repeats::None)), ["put_1"]);
+    assert_eq!(launched(&|| put(Repeats::None)), ["put_near_1"]);
     assert_eq!(launched(&|| put(Repeats::Last)), ["last_of_each", "put_1"]);
-    drop((stream, rows, table, context));
+    drop((stream, rows, table, cube, context));
     fake.assert_proper();
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }

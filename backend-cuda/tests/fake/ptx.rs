@@ -16,6 +16,9 @@ use half::f16;
 
 use super::state::State;
 
+/// Multiprocessors of the fake: few, so that small arrays have tiles behind those that run.
+const MULTIPROCESSORS: u64 = 2;
+
 /// A text, understood.
 #[derive(Debug)]
 pub(crate) struct Text {
@@ -23,6 +26,7 @@ pub(crate) struct Text {
     registers: usize,
     pub(crate) parameter_bytes: usize,
     shared_bytes: usize,
+    pub(crate) has_dynamic: bool,
     threads: u32,
 }
 
@@ -55,12 +59,12 @@ enum Base {
 }
 
 /// The words of all instructions, so that names are compared as pointers to one of these.
-const WORDS: [&str; 69] = [
+const WORDS: [&str; 71] = [
     "mov", "mad", "mul", "add", "sub", "div", "rem", "and", "or", "xor", "not", "neg", "abs", "sqrt", "rcp",
     "fma", "shl", "shr", "popc", "clz", "cvt", "setp", "selp", "bfe", "prmt", "min", "max", "ld", "st",
     "bra", "bar", "ret", "lo", "hi", "wide", "rn", "rzi", "rmi", "rpi", "rni", "eq", "ne", "lt", "le", "gt",
     "ge", "num", "global", "nc", "param", "shared", "sync", "v2", "v4", "pred", "u8", "s8", "u16", "s16",
-    "b16", "f16", "x", "shfl", "down", "bfly", "atom", "volatile", "membar", "gl",
+    "b16", "f16", "x", "shfl", "down", "bfly", "atom", "volatile", "membar", "gl", "prefetch", "L2",
 ];
 const TYPES: [&str; 10] = ["u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64", "uni", "v1"];
 
@@ -96,14 +100,18 @@ impl Text {
                 lines.push(line.strip_suffix(';').ok_or_else(|| format!("no end: {line}"))?);
             }
         }
-        let parse =
-            |line| Self::line(line, &mut registers, &labels).ok_or_else(|| format!("not known: {line}"));
+        let shared_bytes = between::<usize>(text, ".b8 tile[", "]").unwrap_or(0).next_multiple_of(16);
+        let parse = |line| {
+            Self::line(line, &mut registers, &labels, shared_bytes)
+                .ok_or_else(|| format!("not known: {line}"))
+        };
         let code = lines.into_iter().map(parse).collect::<Result<_, _>>()?;
         Ok(Self {
             code,
             registers: registers.len(),
             parameter_bytes: between(text, ".param .align 8 .b8 p[", "]").ok_or("no parameter")?,
-            shared_bytes: between(text, ".b8 tile[", "]").unwrap_or(0),
+            shared_bytes,
+            has_dynamic: text.contains(".extern .shared"),
             threads: between(text, ".maxntid ", ",").ok_or("no threads")?,
         })
     }
@@ -112,6 +120,7 @@ impl Text {
         line: &'t str,
         registers: &mut HashMap<&'t str, usize>,
         labels: &HashMap<&str, usize>,
+        shared_bytes: usize,
     ) -> Option<Line> {
         let mut register = |name: &'t str| {
             let next = registers.len();
@@ -166,6 +175,11 @@ impl Text {
                 Operand::Register(register(one))
             } else if one == "tile" {
                 Operand::Number(0)
+            } else if one == "%nsmid" {
+                Operand::Number(MULTIPROCESSORS)
+            } else if one == "kept" {
+                // Behind what the text declares.
+                Operand::Number(shared_bytes as u64)
             } else {
                 Operand::Number(number(one)?)
             });
@@ -174,12 +188,17 @@ impl Text {
     }
 
     /// Runs a grid over a parameter.
-    pub(crate) fn run(&self, state: &mut State, parameter: &[u8], blocks: u32, threads: u32) -> i32 {
+    pub(crate) fn run(
+        &self,
+        state: &mut State,
+        parameter: &[u8],
+        (blocks, threads, dynamic_bytes): (u32, u32, u32),
+    ) -> i32 {
         if threads != self.threads {
             state.misuse.push(format!("{threads} threads for a kernel of {}", self.threads));
         }
         for block in 0..blocks {
-            let mut shared = vec![0xa5; self.shared_bytes];
+            let mut shared = vec![0xa5; self.shared_bytes + dynamic_bytes as usize];
             let mut all: Vec<Thread> = (0..threads)
                 .map(|index| Thread { block, index, at: 0, exchange: None, set: vec![0; self.registers] })
                 .collect();
@@ -273,8 +292,14 @@ impl Thread {
                 "bra" => self.at = line.target,
                 "ret" => self.at = text.code.len(),
                 "bar" => return Some(()),
-                // Blocks run one after another.
+                // Blocks run one after another, and there is no cache.
                 "membar" => {}
+                "prefetch" => {
+                    let Operand::Memory(Base::Register(register), behind) = line.operands[0] else {
+                        unreachable!("memory of the device is brought to the cache")
+                    };
+                    state.device(self.set[register].wrapping_add_signed(behind), 1, 1)?;
+                }
                 "shfl" => {
                     self.exchange = Some(self.at - 1);
                     return Some(());

@@ -28,6 +28,9 @@ const BUFFER_BYTES: usize = BLOCK as usize * PIECES * SIDE * 4;
 /// Blocks of a multiprocessor: 48 registers for each thread, and 33 KB of shared memory each.
 pub(super) const RESIDENT: u32 = 5;
 
+/// Bytes of a line of the cache.
+const LINE_BYTES: usize = 128;
+
 /// Totals of warps.
 const SHARED: Shared = Shared { slots: BLOCK as usize / WARP };
 
@@ -128,6 +131,7 @@ pub(super) fn write(
             site.several(text, &addresses, SIDE, Some(site.words.reduced(0) + 2), None)
         })
         .collect();
+    fetch_ahead(text, site, which);
     for (piece, elements) in whole.iter().enumerate() {
         let four: Vec<Part> = (0..SIDE).map(|at| site.part(text, body, elements, at, None)).collect();
         put(text, &buffer.of_piece(piece), &four);
@@ -188,6 +192,38 @@ pub(super) fn write(
         store(text, site, place, four.to_vec(), behind(piece));
     }
     text.place(&end);
+}
+
+/// Brings a later tile to the cache, a line for each thread, while this tile waits for those before
+/// it: 1.5 tiles later for each multiprocessor, which holds five at once.
+fn fetch_ahead(text: &mut Text, site: &Site<'_>, which: linked::Tile) {
+    let of_tile = BLOCK as usize * PIECES * SIDE;
+    let some = text.set32("mov.u32", format_args!("%nsmid"));
+    let half = text.set32("shr.u32", format_args!("{some}, 1"));
+    let some = text.set32("add.u32", format_args!("{some}, {half}"));
+    let unit = text.set32("add.u32", format_args!("{}, {some}", which.unit));
+    let units = text.parameter(Bank::B32, site.words.units);
+    let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
+    let unit = text.set32("selp.b32", format_args!("{unit}, 0, {inside}"));
+    let (row, tile) = site.segment(text, unit);
+    let start = site.start(text, tile, of_tile);
+    let len = site.len(text, start, of_tile, inside);
+    let whole = text.test("setp.eq.u32", format_args!("{len}, {of_tile}"));
+    let rows = site.row(text, row);
+    for (address, &(kind, access)) in
+        site.tile(text, &rows, start).into_iter().zip(&site.class.operands).skip(1)
+    {
+        let (Access::Span { .. }, Some(element_type)) = (access, kind.element_type()) else { continue };
+        let line = text.set64("mul.wide.u32", format_args!("{}, {LINE_BYTES}", which.thread));
+        let line = text.set64("add.s64", format_args!("{line}, {address}"));
+        let lines = of_tile * element_type.len_bytes() / LINE_BYTES;
+        let has = text.test("setp.lt.u32", format_args!("{}, {lines}", which.thread));
+        let there = text.test("and.pred", format_args!("{whole}, {has}"));
+        for round in 0..lines.div_ceil(BLOCK as usize) {
+            let behind = round * BLOCK as usize * LINE_BYTES;
+            text.guarded(there, |text| text.line(format_args!("prefetch.global.L2 [{line}+{behind}]")));
+        }
+    }
 }
 
 /// What precedes each element of block `at` of the level above them, given what precedes the block.

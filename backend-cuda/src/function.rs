@@ -54,7 +54,7 @@ unsafe impl Compute for CudaDevice {
         let (functions, (raw, mut recent)) = (context.functions(), stream.computing());
         if let Some(prepared) = recent.map(op) {
             return functions
-                .launch(driver, raw, &prepared.loaded, prepared.grid, &prepared.parameter)
+                .launch(driver, raw, &prepared.loaded, (prepared.grid, 0), &prepared.parameter)
                 .map_err(|failure| context.error("map", failure));
         }
         let problem = Problem::new(op.program(), |input| {
@@ -71,7 +71,7 @@ unsafe impl Compute for CudaDevice {
             let launch = launch::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
             let loaded = functions.kernel(context, driver, op.program(), &launch.class)?;
             functions
-                .launch(driver, raw, &loaded, launch.grid, &launch.parameter)
+                .launch(driver, raw, &loaded, (launch.grid, 0), &launch.parameter)
                 .map_err(|failure| context.error("map", failure))?;
             if part.elements() == elements {
                 recent.keep_map(op, (part.kinds.clone(), loaded, launch.grid, launch.parameter));

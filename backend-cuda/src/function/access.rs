@@ -44,14 +44,19 @@ fn load_alone(
     element_type: ElementType,
     address: fmt::Arguments<'_>,
 ) -> Loaded {
-    let (bank, type_name) = match element_type {
+    let (bank, type_name) = alone(element_type);
+    Loaded::Whole(text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]")))
+}
+
+/// The register of an element that is loaded alone, and the type in that instruction.
+fn alone(element_type: ElementType) -> (Bank, &'static str) {
+    match element_type {
         ElementType::Bool | ElementType::U8 => (Bank::B32, "u8"),
         ElementType::I8 => (Bank::B32, "s8"),
         ElementType::I16 => (Bank::B32, "s16"),
         ElementType::U16 | ElementType::F16 | ElementType::BF16 => (Bank::B32, "u16"),
         other => (bank(other), bank(other).type_name()),
-    };
-    Loaded::Whole(text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]")))
+    }
 }
 
 /// What an instruction reads, where it is the same for all elements of a thread: the operand at one
@@ -93,37 +98,76 @@ pub(super) fn load_guarded(
     (count, width): (usize, usize),
     guards: &[Reg],
 ) -> Vec<Loaded> {
+    let accesses = load_accesses(text, space, element_type, (address, 0), (count, width), guards);
     let size = element_type.len_bytes();
+    let elements =
+        |word: Reg, bytes: usize| (0..bytes).step_by(size).map(move |byte| Loaded::Part { word, byte });
     let mut loaded = Vec::with_capacity(count);
-    for (piece, first) in (0..count).step_by(width).enumerate() {
-        text.guard(guards.get(piece).copied());
-        let at = format_args!("{address}+{}", first * size).to_string();
-        if width == 1 {
-            loaded.push(load_alone(text, space, element_type, format_args!("{at}")));
-            text.guard(None);
-            continue;
-        }
-        if width * size == 2 {
-            let word = text.set32(&format!("ld.{space}.u16"), format_args!("[{at}]"));
-            text.guard(None);
-            loaded.extend((0..2).map(|byte| Loaded::Part { word, byte }));
-            continue;
-        }
-        let bank = if size < 4 { Bank::B32 } else { bank(element_type) };
-        let unit = size.max(4);
-        let registers: Vec<Reg> = (0..width * size / unit).map(|_| text.register(bank)).collect();
-        let (list, vector) = listed(&registers);
-        text.line(format_args!("ld.{space}{vector}.{} {list}, [{at}]", bank.type_name()));
-        text.guard(None);
+    for Words { registers, .. } in accesses {
         for word in registers {
-            if size == unit {
+            if width == 1 || size >= 4 {
                 loaded.push(Loaded::Whole(word));
             } else {
-                loaded.extend((0..4).step_by(size).map(|byte| Loaded::Part { word, byte }));
+                loaded.extend(elements(word, (width * size).min(4)));
             }
         }
     }
     loaded
+}
+
+/// The registers of one access, as they are in memory.
+#[derive(Debug)]
+pub(super) struct Words {
+    registers: Vec<Reg>,
+    type_name: &'static str,
+}
+
+/// Loads `count` consecutive elements that begin some bytes behind an address, without a look at
+/// what they are.
+pub(super) fn load_accesses(
+    text: &mut Text,
+    space: &str,
+    element_type: ElementType,
+    (address, behind): (Reg, usize),
+    (count, width): (usize, usize),
+    guards: &[Reg],
+) -> Vec<Words> {
+    let size = element_type.len_bytes();
+    let (bank, type_name) = match width * size {
+        _ if width == 1 => alone(element_type),
+        2 => (Bank::B32, "u16"),
+        _ if size < 4 => (Bank::B32, Bank::B32.type_name()),
+        _ => (bank(element_type), bank(element_type).type_name()),
+    };
+    let registers = if width == 1 { 1 } else { (width * size).div_ceil(size.max(4)) };
+    let one = |(piece, first): (usize, usize)| {
+        let registers: Vec<Reg> = (0..registers).map(|_| text.register(bank)).collect();
+        let (list, vector) = listed(&registers);
+        let at = behind + first * size;
+        text.guard(guards.get(piece).copied());
+        text.line(format_args!("ld.{space}{vector}.{type_name} {list}, [{address}+{at}]"));
+        text.guard(None);
+        Words { registers, type_name }
+    };
+    (0..count).step_by(width).enumerate().map(one).collect()
+}
+
+/// Stores what was loaded to shared memory, `step` bytes from one access to the next.
+pub(super) fn store_accesses(
+    text: &mut Text,
+    accesses: &[Words],
+    (address, behind, step): (Reg, usize, usize),
+    guard: Reg,
+) {
+    for (nth, Words { registers, type_name }) in accesses.iter().enumerate() {
+        let (list, vector) = listed(registers);
+        // A byte has no sign in memory.
+        let type_name = type_name.replace("s8", "u8").replace("s16", "u16");
+        let at = behind + nth * step;
+        text.guarded(guard, |text| {
+            text.line(format_args!("st.shared{vector}.{type_name} [{address}+{at}], {list}"));
+        });
+    }
 }
 
 /// The register of a loaded element of an operand, or of a position, as the program reads it.
@@ -178,6 +222,19 @@ pub(super) fn store_span(
     width: usize,
     guards: &[Reg],
 ) {
+    store_to(text, "global", element_type, address, values, width, guards);
+}
+
+/// The same, to some kind of memory.
+pub(super) fn store_to(
+    text: &mut Text,
+    space: &str,
+    element_type: ElementType,
+    address: Reg,
+    values: &[Reg],
+    width: usize,
+    guards: &[Reg],
+) {
     let size = element_type.len_bytes();
     let bits: Vec<Reg> = values
         .iter()
@@ -196,7 +253,7 @@ pub(super) fn store_span(
         };
         let (list, vector) = listed(&words);
         text.guard(guards.get(piece).copied());
-        text.line(format_args!("st.global{vector}.{type_name} [{address}+{at}], {list}"));
+        text.line(format_args!("st.{space}{vector}.{type_name} [{address}+{at}], {list}"));
         text.guard(None);
     }
 }

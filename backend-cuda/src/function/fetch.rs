@@ -44,7 +44,7 @@ pub(crate) fn fetch(stream: &CudaStream, place: u64, source: u64, len_bytes: usi
     let loaded = context.functions().kernel(&context, driver, program, class)?;
     let (raw, _recent) = stream.computing();
     let parameter = Parameter::from_words(vec![place, source, len_bytes as u64]);
-    let launched = context.functions().launch(driver, raw, &loaded, 1, &parameter);
+    let launched = context.functions().launch(driver, raw, &loaded, (1, 0), &parameter);
     launched.map_err(|failure| context.error("fetch", failure))
 }
 

@@ -14,9 +14,9 @@ use devarray::{Error, Result, function::primitive::Program};
 
 use super::{
     cache::Cache,
-    class::Class,
+    class::{Class, Family},
     launch::{Parameter, write},
-    shipped,
+    reduce, shipped,
     text::BLOCK,
 };
 use crate::{
@@ -25,6 +25,9 @@ use crate::{
     handle::{Handle, locked},
     stream::RawStream,
 };
+
+/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+pub(crate) const DYNAMIC_SHARED: c_uint = 8;
 
 /// Most kernels of a device that are kept.
 const MOST: usize = 1_024;
@@ -126,9 +129,10 @@ impl Functions {
         }
         // Without the lock: threads may compile at the same time.
         let text = write(program, class);
-        let shipped = load_shipped(context, driver, &text);
+        let dynamic_bytes = dynamic_bytes(context, class);
+        let shipped = load_shipped(context, driver, &text, dynamic_bytes);
         let is_shipped = shipped.is_some();
-        let loaded = Arc::new(shipped.map_or_else(|| compile(context, driver, text), Ok)?);
+        let loaded = Arc::new(shipped.map_or_else(|| compile(context, driver, text, dynamic_bytes), Ok)?);
         // Dropped after the lock: the last owner of a stream takes it.
         let streams;
         let mut kept = locked(&self.kept);
@@ -155,7 +159,7 @@ impl Functions {
         driver: &Driver,
         stream: sys::CUstream,
         loaded: &Loaded,
-        grid: u32,
+        (grid, dynamic_bytes): (u32, u32),
         parameter: &Parameter,
     ) -> Answer {
         self.launches.fetch_add(1, Relaxed);
@@ -166,7 +170,7 @@ impl Functions {
             driver.launch(
                 stream,
                 loaded.function.raw(),
-                [grid, BLOCK, 0],
+                [grid, BLOCK, dynamic_bytes],
                 parameter.as_ptr().cast::<c_void>(),
             )
         }
@@ -247,6 +251,12 @@ impl Kept {
     }
 }
 
+/// Most dynamic shared memory that launches of a kernel may ask for, if they ask for any.
+fn dynamic_bytes(context: &Context, class: &Class) -> Option<i32> {
+    let Family::Reduce(kernel) = &class.family else { return None };
+    kernel.has_dynamic().then(|| i32::try_from(reduce::dynamic_bytes(context)).unwrap_or(i32::MAX))
+}
+
 /// An event at the end of a stream, as a handle that its owner destroys.
 fn record(driver: &Driver, stream: sys::CUstream) -> Answer<Handle<sys::CUevent_st>> {
     let mut event = ptr::null_mut();
@@ -278,17 +288,22 @@ fn destroy(driver: &Driver, event: Handle<sys::CUevent_st>) -> Answer {
 
 /// Loads the machine code that is shipped for a text. What the driver does not take is compiled
 /// instead.
-fn load_shipped(context: &Context, driver: &Driver, text: &str) -> Option<Loaded> {
+fn load_shipped(
+    context: &Context,
+    driver: &Driver,
+    text: &str,
+    dynamic_bytes: Option<i32>,
+) -> Option<Loaded> {
     let code = shipped::machine_code(text, context.kernels().major())?;
     let mut module = ptr::null_mut();
     // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a
     // local.
     unsafe { driver.module_load_data(&raw mut module, code.as_ptr().cast()) }.ok()?;
-    kernel_of(context, driver, module).ok()
+    kernel_of(context, driver, module, dynamic_bytes).ok()
 }
 
 /// Compiles and loads a text. The error holds the driver's log, and the text.
-fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
+fn compile(context: &Context, driver: &Driver, text: String, dynamic_bytes: Option<i32>) -> Result<Loaded> {
     let text = CString::new(text).map_err(|_| context.error("map", INVALID_VALUE))?;
     let mut log = vec![0_u8; LOG_BYTES];
     let mut options = LOG_OPTIONS;
@@ -309,16 +324,27 @@ fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
         let log = CStr::from_bytes_until_nul(&log).map(|log| log.to_string_lossy().into_owned());
         refused(context.error("map", failure), &log.unwrap_or_default(), &text.to_string_lossy())
     })?;
-    kernel_of(context, driver, module)
+    kernel_of(context, driver, module, dynamic_bytes)
 }
 
-/// The kernel of a module that was loaded a moment ago.
-fn kernel_of(context: &Context, driver: &Driver, module: sys::CUmodule) -> Result<Loaded> {
+/// The kernel of a module that was loaded a moment ago. `dynamic_bytes`: what its launches may ask
+/// for.
+fn kernel_of(
+    context: &Context,
+    driver: &Driver,
+    module: sys::CUmodule,
+    dynamic_bytes: Option<i32>,
+) -> Result<Loaded> {
     let mut function = ptr::null_mut();
     // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
     // local.
     let found = unsafe { driver.module_get_function(&raw mut function, module, c"map".as_ptr()) };
-    found.map_err(|failure| {
+    let allowed = |()| match dynamic_bytes {
+        // SAFETY: the function is of the module, and its context is bound.
+        Some(most) => unsafe { driver.func_set_attribute(function, DYNAMIC_SHARED, most) },
+        None => Ok(()),
+    };
+    found.and_then(allowed).map_err(|failure| {
         context.release("map", |driver| {
             // SAFETY: loaded a moment ago, unloaded once; nothing of it was launched.
             unsafe { driver.module_unload(module) }

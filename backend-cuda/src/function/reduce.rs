@@ -6,7 +6,7 @@
 //! | rows | elements of a row side by side, and everything else | neighbouring threads have neighbouring lanes of a segment; short rows share a block |
 //! | short | the same, of up to 1,024 elements | threads of one warp have a row or several, and load all their elements at once |
 //! | columns | elements of neighbouring rows side by side | threads cover a line of the cache; each has lanes of a few columns, one after another |
-//! | twice | rows of up to one segment that are reduced twice, as for a variance | a block keeps a row in registers between |
+//! | twice | rows of up to one segment that are reduced twice, as for a variance | a block keeps a row between |
 //! | running | running forms | a block has a tile of a row; totals go up a tree, what precedes comes down |
 //!
 //! All of them combine in the order that [`Combine`] states. A row of more than one segment takes
@@ -17,6 +17,7 @@
 mod columns;
 mod combining;
 mod exchange;
+mod kept;
 mod kernel;
 mod linked;
 mod normalize;
@@ -84,7 +85,7 @@ fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, C
     let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
     let (raw, mut recent) = stream.computing();
     let Some(ready) = recent.reduction(op) else { return Ok(false) };
-    let launched = context.functions().launch(driver, raw, &ready.loaded, ready.grid, &ready.parameter);
+    let launched = context.functions().launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
     launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
 }
 
@@ -95,7 +96,7 @@ pub(super) fn reduce_twice(
     first: &ReduceOp<'_, CudaBuffer>,
     second: &ReduceOp<'_, CudaBuffer>,
 ) -> Result<()> {
-    match twice::pass(first, second, None) {
+    match twice::pass(dynamic_bytes(context), first, second, None) {
         Some(pass) => launch(context, stream, &pass).map(drop),
         None => {
             reduce(context, stream, first)?;
@@ -112,20 +113,26 @@ pub(super) fn normalize(
     [first, second]: [&ReduceOp<'_, CudaBuffer>; 2],
     last: &MapOp<'_, CudaBuffer>,
 ) -> Result<bool> {
-    match twice::pass(first, second, Some(last)) {
+    match twice::pass(dynamic_bytes(context), first, second, Some(last)) {
         Some(pass) => launch(context, stream, &pass).map(|_| true),
         None => Ok(false),
     }
 }
 
+/// Most dynamic shared memory of a block, beside what texts declare.
+pub(super) fn dynamic_bytes(context: &Context) -> u64 {
+    let all = context.info().properties.max_block_shared_memory_bytes as u64;
+    all.saturating_sub(twice::DECLARED_BYTES)
+}
+
 fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
-    let Pass { class, grid, parameter, program } = pass;
+    let Pass { class, grid, dynamic_bytes, parameter, program } = pass;
     let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
     let functions = context.functions();
     let loaded = functions.kernel(context, driver, program, class)?;
     let (raw, _recent) = stream.computing();
     functions
-        .launch(driver, raw, &loaded, *grid, parameter)
+        .launch(driver, raw, &loaded, (*grid, *dynamic_bytes), parameter)
         .map_err(|failure| context.error("reduce", failure))?;
     Ok(loaded)
 }
@@ -341,9 +348,9 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String
             short::write(program, class, kernel, (threads, rows, chunks, vector))
         }
         Form::Columns(division) => columns::write(program, class, kernel, division),
-        Form::Twice { threads, loads } => {
+        Form::Twice { threads, keep } => {
             let first = kernel.first.as_deref().expect("what is computed twice has a first");
-            twice::write(program, class, kernel, (threads, loads), first)
+            twice::write(program, class, kernel, (threads, keep), first)
         }
         Form::Running { threads, pieces, what } => {
             running::write(program, class, kernel, (threads, pieces), what)

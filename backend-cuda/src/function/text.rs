@@ -74,10 +74,15 @@ pub(super) struct Text {
     guard: Option<Reg>,
     /// Blocks that a multiprocessor should hold at once.
     resident: Option<u32>,
+    /// Whether there is shared memory whose size the launch says.
+    has_dynamic: bool,
 }
 
 /// The kernel's name, and its one parameter.
 pub(super) const ENTRY: &str = "map";
+
+/// The name of shared memory whose size the launch says.
+pub(super) const DYNAMIC: &str = "kept";
 
 /// Threads of a block of every kernel.
 pub(super) const BLOCK: u32 = 256;
@@ -169,14 +174,25 @@ impl Text {
         self.set(bank, &format!("ld.param.{}", bank.type_name()), format_args!("[p+{at}]"))
     }
 
+    /// The address of shared memory whose size the launch says.
+    pub(super) fn dynamic_shared(&mut self) -> Reg {
+        self.has_dynamic = true;
+        self.set32("mov.u32", format_args!("{DYNAMIC}"))
+    }
+
     /// The whole text of a kernel with a parameter of `parameter_words` words, and `shared_words`
     /// words of 4 bytes of shared memory.
     pub(super) fn finish(self, parameter_words: usize, shared_words: usize) -> String {
         let mut whole = String::with_capacity(self.body.len() + 512);
+        let dynamic = if self.has_dynamic {
+            format!(".extern .shared .align 16 .b8 {DYNAMIC}[];\n")
+        } else {
+            String::new()
+        };
         let _ = write!(
             whole,
-            ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry {ENTRY}(.param .align 8 .b8 p[{}])\n\
-             .maxntid {BLOCK}, 1, 1\n",
+            ".version 6.0\n.target sm_70\n.address_size 64\n{dynamic}\
+             .visible .entry {ENTRY}(.param .align 8 .b8 p[{}])\n.maxntid {BLOCK}, 1, 1\n",
             8 * parameter_words,
         );
         if let Some(blocks) = self.resident {

@@ -232,10 +232,11 @@ unsafe extern "C" fn launch(
             let parameter = unsafe { parameters.read() }.cast::<u8>();
             // SAFETY: of the size that the text declares.
             let parameter = unsafe { slice::from_raw_parts(parameter, text.parameter_bytes) };
-            let plain = flat && shared_bytes == 0;
+            let most = state.dynamic_bytes.get(&function.addr()).copied().unwrap_or(0);
+            let plain = flat && shared_bytes <= most;
             return match plain {
                 true if state.idle => 0,
-                true => text.run(state, parameter, grid_x, block_x),
+                true => text.run(state, parameter, (grid_x, block_x, shared_bytes)),
                 false => INVALID,
             };
         }

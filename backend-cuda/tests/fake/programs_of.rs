@@ -126,10 +126,14 @@ unsafe extern "C" fn attribute(at: *mut c_int, what: c_uint, function: CUfunctio
 
 unsafe extern "C" fn allow(function: CUfunction, what: c_uint, value: c_int) -> i32 {
     within(Function::FuncSetAttribute, |state| {
-        if !known(state, function) || what != 8 {
+        let of_text = state.functions.get(&function.addr()).is_some_and(|(_, text)| text.has_dynamic);
+        if !(known(state, function) || of_text) || what != 8 {
             return INVALID;
         }
         state.programs.allowed.push(value);
+        if of_text {
+            state.dynamic_bytes.insert(function.addr(), value.cast_unsigned());
+        }
         0
     })
 }

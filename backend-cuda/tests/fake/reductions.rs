@@ -81,7 +81,8 @@ fn the_same_again_of_other_operands() {
     close(&fake, device, stream);
 }
 
-/// Deviations from means, of rows that fit into registers and of others; short rows share a block.
+/// Deviations from means, of rows that fit into shared memory and of others; short rows share a
+/// block.
 #[test]
 fn what_comes_out_goes_in_again() {
     let fake = Fake::new();
@@ -98,7 +99,7 @@ fn what_comes_out_goes_in_again() {
             let launches = device.function_statistics().launches;
             let found = Reduced::run_twice(&both, &device, &stream);
             both[1].compare(&found, &both[1].expected(), which as u64);
-            let fits = row_len % 4 == 0 && row_len <= if element_type == F64 { 8_192 } else { 16_384 };
+            let fits = row_len % 4 == 0 && row_len <= 16_384;
             assert_eq!(
                 device.function_statistics().launches - launches == 1,
                 fits,

@@ -3,7 +3,7 @@
 
 use devarray::{
     Array, Context, Order, Result, StreamHandle,
-    function::{Computable, Float, Number, ReduceOperation, Reduction, WholeNumber},
+    function::{Computable, Float, Number, ReduceOperation, Reduction, Scan, ScanOperation, WholeNumber},
     math,
 };
 use devarray_cuda::CudaDevice;
@@ -67,15 +67,26 @@ fn casts<T: Computable>(stream: &Stream, x: &Elements<T>) -> Result<()> {
     Ok(())
 }
 
-/// Of all elements of a large array, and of rows.
+/// Of all elements of an array, of so many that one launch does not combine them all, and of rows.
 fn reductions<T: Float>(stream: &Stream) -> Result<()> {
-    use ReduceOperation::{Maximum, Mean, Minimum, Sum};
+    use ReduceOperation::{ArgMaximum, ArgMinimum, Maximum, Mean, Minimum, Sum, Variance};
     let rows = Array::<T, _>::zeros(stream, &[1 << 10, 1 << 10])?;
+    let many = Array::<T, _>::zeros(stream, &[1 << 25])?;
     let x = rows.view().reshape(&[1 << 20], Order::C)?;
     for operation in [Sum, Mean, Minimum, Maximum] {
-        x.reduce::<T>(stream, &Reduction::new(operation))?;
+        for all in [&x, &many.view()] {
+            all.reduce::<T>(stream, &Reduction::new(operation))?;
+        }
         rows.reduce::<T>(stream, &Reduction::new(operation).axes(&[1]))?;
     }
+    for operation in [ArgMinimum, ArgMaximum] {
+        x.reduce::<i64>(stream, &Reduction::new(operation))?;
+        rows.reduce::<i64>(stream, &Reduction::new(operation).axes(&[1]))?;
+    }
+    rows.reduce::<T>(stream, &Reduction::new(Variance).axes(&[1]))?;
+    x.scan::<T>(stream, Scan::new(ScanOperation::Sum, 0))?;
+    math::softmax(stream, &rows, 1)?;
+    math::softmax(stream, &Array::<T, _>::zeros(stream, &[2, 1 << 14])?, 1)?;
     Ok(())
 }
 

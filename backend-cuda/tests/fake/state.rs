@@ -106,6 +106,8 @@ pub(crate) struct State {
     pub(crate) kernels: HashMap<usize, Kernel>,
     /// Functions that were written as text: by module, and by function.
     pub(crate) texts: HashMap<usize, Arc<Text>>,
+    /// Dynamic shared memory that functions are allowed.
+    pub(crate) dynamic_bytes: HashMap<usize, u32>,
     pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,
     /// Images of programs.
     pub(crate) programs: super::programs_of::Programs,
@@ -164,6 +166,7 @@ impl Default for State {
             modules: HashMap::new(),
             kernels: HashMap::new(),
             texts: HashMap::new(),
+            dynamic_bytes: HashMap::new(),
             functions: HashMap::new(),
             programs: super::programs_of::Programs::default(),
             gathers: super::gathers::Gathers::default(),

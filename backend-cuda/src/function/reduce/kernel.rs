@@ -7,7 +7,7 @@ use devarray::{
     function::{Combine, ElementType, primitive::Program},
 };
 
-use super::{columns::Division, normalize::Last, twice::First};
+use super::{columns::Division, kept::Keep, normalize::Last, twice::First};
 
 /// What decides the text of a reduction, besides the program of its elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,6 +35,13 @@ pub(in crate::function) struct Kernel {
     pub(super) last: Option<Arc<Last>>,
 }
 
+impl Kernel {
+    /// Whether launches say how much shared memory they need.
+    pub(in crate::function) fn has_dynamic(&self) -> bool {
+        matches!(self.form, Form::Twice { keep: Keep::Shared { .. }, .. })
+    }
+}
+
 /// How elements are distributed over threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum Form {
@@ -46,8 +53,8 @@ pub(in crate::function) enum Form {
     Short { threads: usize, rows: usize, chunks: usize, vector: bool },
     /// Threads lie across rows.
     Columns(Division),
-    /// `threads` combine a row twice. Each loads four elements, `loads` times.
-    Twice { threads: usize, loads: usize },
+    /// `threads` combine a row twice. Each takes four elements at a time.
+    Twice { threads: usize, keep: Keep },
     /// `threads` compute a running form of `pieces` times 4 elements each, or their total.
     Running { threads: usize, pieces: usize, what: Running },
 }

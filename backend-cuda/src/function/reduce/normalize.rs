@@ -1,19 +1,19 @@
 //! A function of every element of rows that were reduced twice, with both outcomes. Elements are
-//! still in registers, and so are the values that the second reduction combined, if the function
-//! needs them.
+//! still kept, or in their place the values that the second reduction combined.
 
 use devarray::{
     backend::{Buffer, MapOp, ReduceOp},
     function::{
-        Combine,
+        Combine, ElementType,
         primitive::{Instruction, Program},
     },
 };
 
 use super::{
+    kept::{Kept, Values},
     rows::LANES,
     site::{Site, moved},
-    twice::{Loaded, are_same},
+    twice::are_same,
 };
 use crate::{
     function::{
@@ -47,7 +47,9 @@ impl Last {
             return None;
         }
         let outcome = u8::try_from(inputs.len()).ok()?;
-        let known = last.program().with_known(second.program());
+        // Parts of sums and products are the combined values themselves.
+        let is_sum = matches!(second.combine(), Combine::Sum | Combine::Product);
+        let known = last.program().with_known(second.program()).filter(|_| is_sum);
         // Only one is kept: the combined value, if the element itself is then not needed.
         let combined = known.filter(|program| {
             let reads = |instruction: &Instruction| match *instruction {
@@ -63,45 +65,45 @@ impl Last {
         })
     }
 
-    /// Bytes of the combined value that is kept for each element; 0 if none is.
-    pub(super) fn kept_bytes(&self) -> usize {
-        self.combined.map_or(0, |at| self.program.inputs()[usize::from(at)].len_bytes())
+    /// The type of the combined value that is kept for each element, if one is.
+    pub(super) fn combined_type(&self) -> Option<ElementType> {
+        self.combined.map(|at| self.program.inputs()[usize::from(at)])
     }
 
     pub(super) fn is_combined(&self, instruction: Instruction) -> bool {
         self.combined.is_some_and(|at| instruction == Instruction::Input(at))
     }
 
-    /// Computes and stores the elements of a thread. `values`: the combined value of each.
+    /// Computes and stores the elements of a thread.
     pub(super) fn store(
         &self,
         text: &mut Text,
         site: &Site<'_>,
         body: &Body<'_>,
-        (loaded, values): (&Loaded, &[Vec<Reg>]),
+        (kept, values): (&Kept<'_>, &Values),
         row: Reg,
     ) {
         let of = self.program.result_type();
-        let stride = site.words.reduced(0) + 2;
         let Access::Span { width } = site.class.operands[0].1 else {
             unreachable!("elements of the result lie side by side")
         };
-        let first = moved(text, row, loaded.first, stride);
-        // Four at a time, so that few are computed again if one is out of range; and without a
-        // branch for each.
+        let to = moved(text, row, kept.first, site.words.reduced(0) + 2);
+        // Without a branch for each element, and the plain way for four if one is out of range.
         let quick = (body.quick_divisions() > 0).then(|| Quick::begin(text));
         let known = quick.map(|quick| {
             body.line(text, Some(quick), |_, _| unreachable!("elements differ, or are the same for all"))
         });
-        for (step, (there, elements)) in loaded.steps.iter().enumerate() {
-            let behind = step * Combine::LANES * of.len_bytes();
-            let address = text.set64("add.s64", format_args!("{first}, {behind}"));
-            let guards = vec![*there; LANES / usize::from(width)];
-            let source = |text: &mut Text, at: usize, instruction| {
-                if self.is_combined(instruction) {
-                    return values[step][at];
-                }
-                site.element(text, elements, at, instruction)
+        let behind = Combine::LANES * of.len_bytes();
+        kept.each(text, |text, step| {
+            let values = self.combined_type().map(|element_type| values.of(text, step, element_type));
+            let to = match step.number {
+                Some(steps) => text.set64("add.s64", format_args!("{to}, {}", steps * behind)),
+                None => to,
+            };
+            let guards = step.there.map_or_else(Vec::new, |there| vec![there; LANES / usize::from(width)]);
+            let source = |text: &mut Text, at: usize, instruction| match &values {
+                Some(values) if self.is_combined(instruction) => values[at],
+                _ => site.element(text, step.elements, at, instruction),
             };
             let (plain, next) = (text.label(), text.label());
             if let (Some(quick), Some(known)) = (quick, &known) {
@@ -110,15 +112,18 @@ impl Last {
                 let results = body.elements(text, lines, Some(quick), source);
                 let sound = quick.numbers_are_in_range(text);
                 text.line(format_args!("@!{sound} bra {plain}"));
-                store_span(text, of, address, &results, width.into(), &guards);
+                store_span(text, of, to, &results, width.into(), &guards);
                 text.line(format_args!("bra {next}"));
                 text.place(&plain);
             }
             let results: Vec<Reg> = (0..LANES)
                 .map(|at| body.alone(text, |text, instruction| source(text, at, instruction)))
                 .collect();
-            store_span(text, of, address, &results, width.into(), &guards);
+            store_span(text, of, to, &results, width.into(), &guards);
             text.place(&next);
-        }
+            if step.number.is_none() {
+                text.line(format_args!("add.s64 {to}, {to}, {behind}"));
+            }
+        });
     }
 }

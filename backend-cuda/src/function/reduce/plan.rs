@@ -75,6 +75,8 @@ pub(super) struct Pass<'a> {
     pub(super) program: &'a Program,
     pub(super) class: Class,
     pub(super) grid: u32,
+    /// Shared memory of a block that the text does not declare.
+    pub(super) dynamic_bytes: u32,
     pub(super) parameter: Parameter,
 }
 
@@ -180,7 +182,7 @@ impl<'a> Pass<'a> {
             operands: space.kinds.iter().copied().zip(accesses).collect(),
             family: Family::Reduce(Arc::new(kernel)),
         };
-        Some(Self { program, class, grid: u32::try_from(chosen.grid).ok()?, parameter })
+        Some(Self { program, class, grid: u32::try_from(chosen.grid).ok()?, dynamic_bytes: 0, parameter })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two reductions of the same rows in one launch, the second of which needs what came out of the
-//! first: a thread keeps its elements of a row in registers meanwhile, so that they are loaded
-//! once. A function of each element with both outcomes may follow.
+//! first: a row is kept meanwhile (`kept`), so that it is loaded once. A function of each element
+//! with both outcomes may follow.
 
 use std::sync::Arc;
 
@@ -13,13 +13,14 @@ use devarray::{
 };
 
 use super::{
-    Class,
+    Class, Family,
     combining::{Combining, Part, assign, is_of_position},
+    kept::{Chunk, Keep, Kept, Values},
     kernel::{Form, Kernel},
     normalize::Last,
     plan::{self, Pass},
     rows::{self, LANES},
-    site::{Elements, Site},
+    site::Site,
     space::Space,
 };
 use crate::{
@@ -32,15 +33,12 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// Most registers in which a thread keeps elements, and the blocks that a multiprocessor then
-/// holds.
-const REGISTERS: u64 = 64;
-const RESIDENT: u32 = 2;
+/// Blocks of a multiprocessor: 64 registers for each thread; half as many for long rows in
+/// registers. Rows of 64 KiB in shared memory leave room for three.
+const RESIDENT: u32 = 4;
 
-/// Most instructions, written one after another, of two programs, and of three. The compiler works
-/// on the latter for tenths of a second.
-const INSTRUCTIONS: usize = 2_048;
-const MORE_INSTRUCTIONS: usize = 8_192;
+/// Most shared memory of a block besides that of rows: parts of warps, and what is broadcast.
+pub(super) const DECLARED_BYTES: u64 = 2_048;
 
 /// The reduction that is computed first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -62,9 +60,10 @@ impl First {
     }
 }
 
-/// The launch that computes both, and `third` if that is given. `None` if rows are too long, or do
-/// not lie as they should.
+/// The launch that computes both, and `third` if that is given. `None` if rows are too long for
+/// `most_bytes` of shared memory, or do not lie as they should.
 pub(super) fn pass<'a>(
+    most_bytes: u64,
     first: &ReduceOp<'_, CudaBuffer>,
     second: &ReduceOp<'a, CudaBuffer>,
     third: Option<&MapOp<'_, CudaBuffer>>,
@@ -100,24 +99,22 @@ pub(super) fn pass<'a>(
     let threads = row_len.div_ceil(LANES as u64).next_power_of_two().min(BLOCK.into());
     let loads = usize::try_from(row_len.div_ceil(Combine::LANES as u64)).ok()?;
     let sizes = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
-    let registers: u64 = sizes.map(|of: ElementType| (LANES * of.len_bytes()).div_ceil(4) as u64).sum();
+    let registers: usize = sizes.map(|of: ElementType| (LANES * of.len_bytes()).div_ceil(4)).sum();
+    let last_type = finally.as_ref().and_then(Last::combined_type);
+    let registers = registers.max(last_type.map_or(0, |of| LANES * of.len_bytes() / 4));
     let of_last = finally.as_ref().map_or(0, |last| last.program.instructions().len());
     let instructions = all.len() + before.program.instructions().len() + of_last;
-    let most = if finally.is_some() { MORE_INSTRUCTIONS } else { INSTRUCTIONS };
-    let is_long = loads * LANES * instructions > most;
-    let kept = finally.as_ref().map_or(0, Last::kept_bytes) as u64 / 4 * LANES as u64;
+    let keep = Keep::new(loads, registers, instructions, finally.is_some());
     if !before.program.instructions().iter().all(is_read)
         || space.reduced.len() != 1
         || row_len > Combine::SEGMENT as u64
         || !row_len.is_multiple_of(LANES as u64)
-        || registers.max(kept) * loads as u64 > REGISTERS
-        || is_long
         || plan::has_columns(&space)
     {
         return None;
     }
     let kernel = Kernel {
-        form: Form::Twice { threads: usize::try_from(threads).ok()?, loads },
+        form: Form::Twice { threads: usize::try_from(threads).ok()?, keep },
         combine: work.combine,
         element_type: work.program.result_type(),
         of_parts: false,
@@ -141,8 +138,15 @@ pub(super) fn pass<'a>(
     let finish_scalars = [work.finish_scalars, before.finish_scalars].concat();
     let scalars = (&scalars[..], &finish_scalars[..]);
     let pass = Pass::of(work.program, kernel, (&space, &chosen), scalars, plan::Output::Finished)?;
+    let Family::Reduce(kernel) = &pass.class.family else { return None };
+    let kept_bytes = match keep {
+        Keep::Registers { .. } => 0,
+        Keep::Shared { .. } => chunk(&pass.class, kernel).block_bytes(loads),
+    };
     let is_apart = !matches!(pass.class.operands[0].1, Access::Span { .. });
-    Some(pass).filter(|_| third.is_none() || !is_apart)
+    let fits = kept_bytes as u64 <= most_bytes && (third.is_none() || !is_apart);
+    let dynamic_bytes = u32::try_from(kept_bytes).ok().filter(|_| fits)?;
+    Some(Pass { dynamic_bytes, ..pass })
 }
 
 /// Whether operands are the same elements.
@@ -153,18 +157,12 @@ pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffe
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-/// The elements of a thread, four a step; which of them exist; and the position of the first.
-pub(super) struct Loaded {
-    pub(super) steps: Vec<(Reg, Elements)>,
-    pub(super) first: Reg,
-}
-
-/// The text of a kernel: `threads` have a row, and load four elements each, `loads` times.
+/// The text of a kernel: `threads` have a row, and keep it somewhere.
 pub(super) fn write(
     program: &Program,
     class: &Class,
     kernel: &Kernel,
-    (threads, loads): (usize, usize),
+    (threads, keep): (usize, Keep),
     first: &First,
 ) -> String {
     let site = Site::new(program, class, kernel);
@@ -172,7 +170,10 @@ pub(super) fn write(
     let before = site.combining(combining);
     let words = site.words;
     let mut text = Text::default();
-    text.resident(if loads > 8 { RESIDENT } else { 2 * RESIDENT });
+    text.resident(match keep {
+        Keep::Registers { loads: 9.. } => RESIDENT / 2,
+        _ => RESIDENT,
+    });
     let (block, thread) = numbers(&mut text);
     let of_block = BLOCK as usize / threads;
     let start = text.set32("mul.lo.u32", format_args!("{block}, {of_block}"));
@@ -186,16 +187,23 @@ pub(super) fn write(
     let start = text.set32("mov.b32", format_args!("0"));
     let len = site.len(&mut text, start, Combine::SEGMENT, inside);
     let rows = site.row(&mut text, row);
-    let loaded = load(&mut text, &site, &rows, (place, len), loads);
+    let row_of = (rows.clone(), len);
+    let kept = match keep {
+        Keep::Registers { loads } => Kept::in_registers(&mut text, site, row_of, place, loads),
+        Keep::Shared { steps, more } => {
+            let chunk = chunk(class, kernel);
+            Kept::in_shared_memory(&mut text, site, chunk, row_of, (thread, place), (steps, more))
+        }
+    };
 
     let scalars = (words.scalars + program.scalars().len(), words.finish_scalars + finish_scalars(kernel));
     let body = site.body_of(&mut text, (&first.program, scalars.0), &rows, &[]);
-    let (lanes, _) = combined(&mut text, &before, &body, &loaded);
+    let lanes = combined(&mut text, &before, &body, &kept, None);
     let total = rows::whole(&mut text, &before, lanes, (thread, place), threads);
 
     // The first thread of a row broadcasts the result to the others.
-    let values = [&site, &before].map(|site| site.combining.shared_words(BLOCK as usize / 32));
-    let slots = values.into_iter().max().unwrap_or(0).next_multiple_of(2);
+    let parts = [&site, &before].map(|site| site.combining.shared_words(BLOCK as usize / 32));
+    let slots = parts.into_iter().max().unwrap_or(0).next_multiple_of(2);
     let tile = text.set32("mov.u32", format_args!("tile"));
     let at = text.set32("mad.lo.s32", format_args!("{within}, 8, {tile}"));
     let other = text.test("setp.ne.u32", format_args!("{place}, 0"));
@@ -208,7 +216,9 @@ pub(super) fn write(
 
     let given = (Instruction::Input(first.input), between);
     let body = site.body_of(&mut text, (program, words.scalars), &rows, &[given]);
-    let (lanes, values) = combined(&mut text, &site, &body, &loaded);
+    let keeps = kernel.last.as_ref().and_then(|last| last.combined_type());
+    let mut values = Values::default();
+    let lanes = combined(&mut text, &site, &body, &kept, keeps.map(|of| (of, &mut values)));
     let part = rows::whole(&mut text, &site, lanes, (thread, place), threads);
     let mut broadcast_words = 2 * of_block;
     match (&kernel.last, &kernel.finish) {
@@ -222,7 +232,7 @@ pub(super) fn write(
             });
             let given = [given, (Instruction::Input(last.outcome), outcome)];
             let body = site.body_of(&mut text, (&last.program, words.scalars), &rows, &given);
-            last.store(&mut text, &site, &body, (&loaded, &values), rows[0]);
+            last.store(&mut text, &site, &body, (&kept, &values), rows[0]);
         }
         _ => {
             let exit = text.label();
@@ -262,42 +272,34 @@ fn finish_scalars(kernel: &Kernel) -> usize {
     kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len())
 }
 
-fn load(text: &mut Text, site: &Site<'_>, rows: &[Reg], (place, len): (Reg, Reg), loads: usize) -> Loaded {
-    let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
-    let mut addresses = site.along(text, rows, first);
-    let start = text.set32("mov.b32", format_args!("0"));
-    let mut steps = Vec::with_capacity(loads);
-    for step in 0..loads {
-        let local = text.set32("add.u32", format_args!("{first}, {}", step * Combine::LANES));
-        // All four are there, or none is.
-        let there = text.test("setp.lt.u32", format_args!("{local}, {len}"));
-        if step > 0 {
-            addresses = site.further(text, (rows, &addresses), (start, first), step);
-        }
-        let stride = Some(site.words.reduced(0) + 2);
-        steps.push((there, site.several(text, &addresses, LANES, stride, Some(there))));
-    }
-    Loaded { steps, first }
+/// What a thread keeps of a step.
+fn chunk(class: &Class, kernel: &Kernel) -> Chunk {
+    let of_last = kernel.last.as_ref().and_then(|last| last.combined_type());
+    Chunk::new(class, of_last.map_or(0, |element_type| LANES * element_type.len_bytes()))
 }
 
-/// The total of each lane of a thread, and the values that were combined, four a step.
+/// The total of each lane of a thread. `keeps`: where combined values are kept, and their type.
 fn combined(
     text: &mut Text,
     site: &Site<'_>,
     body: &Body<'_>,
-    loaded: &Loaded,
-) -> (Vec<Part>, Vec<Vec<Reg>>) {
-    let lanes: Vec<Part> = (0..LANES).map(|_| site.neutral(text, loaded.first)).collect();
-    let mut values = Vec::with_capacity(loaded.steps.len());
-    for (there, elements) in &loaded.steps {
+    kept: &Kept<'_>,
+    mut keeps: Option<(ElementType, &mut Values)>,
+) -> Vec<Part> {
+    let lanes: Vec<Part> = (0..LANES).map(|_| site.neutral(text, kept.first)).collect();
+    kept.each(text, |text, step| {
         let mut four = Vec::with_capacity(LANES);
         for (at, &lane) in lanes.iter().enumerate() {
-            let part = site.part(text, Some(body), elements, at, None);
+            let part = site.part(text, Some(body), step.elements, at, None);
             four.push(part.value);
             let sum = site.added(text, lane, part);
-            text.guarded(*there, |text| assign(text, lane, sum));
+            text.guard(step.there);
+            assign(text, lane, sum);
+            text.guard(None);
         }
-        values.push(four);
-    }
-    (lanes, values)
+        if let Some((element_type, values)) = &mut keeps {
+            values.keep(text, step, *element_type, four);
+        }
+    });
+    lanes
 }

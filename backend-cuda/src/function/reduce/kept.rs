@@ -1,0 +1,335 @@
+//! Elements of a row that stay between two looks at them: in registers if few instructions look at
+//! them, else in shared memory.
+//!
+//! In shared memory each thread writes and reads its own elements alone, four a step, so none waits
+//! for another. The four of all operands lie in one *chunk*, and the chunks of the threads of a block
+//! side by side, so that a warp reads consecutive vectors. The instructions are written once, in a
+//! loop: the compiler is done soon, and threads need few registers.
+
+use devarray::function::{Combine, ElementType};
+
+use super::{
+    rows::LANES,
+    site::{Elements, Site},
+};
+use crate::function::{
+    access::{Loaded, Words, element, load_accesses, load_span, store_accesses, store_to},
+    class::{Access, Class},
+    problem::ACCESS_BYTES,
+    text::{BLOCK, Bank, Reg, Text},
+};
+
+/// Where a thread keeps its elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::function) enum Keep {
+    /// In registers: all of `loads` steps.
+    Registers { loads: usize },
+    /// In shared memory, to which `steps` steps are brought at a time: all, unless there are `more`.
+    Shared { steps: usize, more: bool },
+}
+
+/// Most registers of 4 bytes in which a thread keeps elements: so that a multiprocessor holds two
+/// blocks, or four if a function of every element follows, which takes registers of its own.
+const KEPT_REGISTERS: usize = 64;
+const KEPT_FOR_LAST: usize = 32;
+
+/// Most registers that a thread has on their way to shared memory.
+const MOVING_REGISTERS: usize = 32;
+
+/// Most instructions that are written one after another.
+const INSTRUCTIONS: usize = 2_048;
+
+impl Keep {
+    /// For rows of `loads` steps. `registers`: of the elements of one step; `instructions`: of all
+    /// that looks at one element; `has_last`: whether a function of every element follows.
+    pub(super) fn new(loads: usize, registers: usize, instructions: usize, has_last: bool) -> Self {
+        let most = if has_last { KEPT_FOR_LAST } else { KEPT_REGISTERS };
+        if loads * LANES * instructions <= INSTRUCTIONS && loads * registers <= most {
+            return Self::Registers { loads };
+        }
+        let most = (MOVING_REGISTERS / registers.max(1)).max(1);
+        let steps = 1 << loads.min(most).ilog2();
+        Self::Shared { steps, more: loads > steps }
+    }
+}
+
+/// Where the elements of operands are in a chunk.
+#[derive(Debug, Clone)]
+pub(super) struct Chunk {
+    /// For each operand, if it has an element for each position.
+    places: Vec<Option<usize>>,
+    pub(super) len_bytes: usize,
+}
+
+impl Chunk {
+    /// A chunk has room for `least_bytes`, which come in the place of all operands.
+    pub(super) fn new(class: &Class, least_bytes: usize) -> Self {
+        let (mut len_bytes, mut alignment) = (least_bytes, vector_bytes(least_bytes));
+        let mut end = 0;
+        let operands = class.operands.iter().enumerate();
+        let places = operands.map(|(operand, &(kind, access))| {
+            let element_type = kind.element_type().filter(|_| operand > 0 && access != Access::Uniform)?;
+            let bytes = LANES * element_type.len_bytes();
+            let place = usize::next_multiple_of(end, vector_bytes(bytes));
+            (end, alignment) = (place + bytes, alignment.max(vector_bytes(bytes)));
+            Some(place)
+        });
+        let places = places.collect();
+        len_bytes = len_bytes.max(end).next_multiple_of(alignment.max(1));
+        Self { places, len_bytes }
+    }
+
+    /// Bytes of the chunks of one step.
+    fn step_bytes(&self) -> usize {
+        BLOCK as usize * self.len_bytes
+    }
+
+    /// Bytes of the chunks of a block.
+    pub(super) fn block_bytes(&self, loads: usize) -> usize {
+        loads * self.step_bytes()
+    }
+}
+
+/// Bytes of one access to four elements of a chunk.
+fn vector_bytes(four_bytes: usize) -> usize {
+    four_bytes.min(ACCESS_BYTES as usize)
+}
+
+/// Elements of one access to a chunk.
+fn width(element_type: ElementType) -> usize {
+    LANES.min(ACCESS_BYTES as usize / element_type.len_bytes())
+}
+
+/// The elements of a thread.
+pub(super) struct Kept<'k> {
+    site: Site<'k>,
+    rows: Vec<Reg>,
+    /// Its first element, and how many the row has.
+    pub(super) first: Reg,
+    len: Reg,
+    room: Room,
+}
+
+/// Where they are.
+enum Room {
+    /// Whether the four of each step exist, and their registers.
+    Registers(Vec<(Reg, Elements)>),
+    /// The thread's first chunk, and how many it may have.
+    Shared { chunk: Chunk, slot: Reg, loads: usize },
+}
+
+/// One step of a thread.
+pub(super) struct Step<'s> {
+    pub(super) elements: &'s Elements,
+    /// How many steps lie before it, if that is known.
+    pub(super) number: Option<usize>,
+    /// Whether its elements exist. `None`: they do.
+    pub(super) there: Option<Reg>,
+    slot: Option<Reg>,
+}
+
+impl<'k> Kept<'k> {
+    /// Loads the elements of a row. `place`: the thread's number in the row.
+    pub(super) fn in_registers(
+        text: &mut Text,
+        site: Site<'k>,
+        (rows, len): (Vec<Reg>, Reg),
+        place: Reg,
+        loads: usize,
+    ) -> Self {
+        let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
+        let mut addresses = site.along(text, &rows, first);
+        let mut steps = Vec::with_capacity(loads);
+        for step in 0..loads {
+            let local = text.set32("add.u32", format_args!("{first}, {}", step * Combine::LANES));
+            // All four are there, or none is.
+            let there = text.test("setp.lt.u32", format_args!("{local}, {len}"));
+            if step > 0 {
+                addresses = site.further(text, (&rows, &addresses), (first, first), 1);
+            }
+            let stride = Some(site.words.reduced(0) + 2);
+            steps.push((there, site.several(text, &addresses, LANES, stride, Some(there))));
+        }
+        Self { site, rows, first, len, room: Room::Registers(steps) }
+    }
+
+    /// Brings the elements of a row to shared memory, `steps` steps at a time. `thread`: the
+    /// thread's number in the block.
+    pub(super) fn in_shared_memory(
+        text: &mut Text,
+        site: Site<'k>,
+        chunk: Chunk,
+        (rows, len): (Vec<Reg>, Reg),
+        (thread, place): (Reg, Reg),
+        (steps, more): (usize, bool),
+    ) -> Self {
+        let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
+        let start = text.dynamic_shared();
+        let slot = text.set32("mad.lo.u32", format_args!("{thread}, {}, {start}", chunk.len_bytes));
+        let loads = if more { usize::MAX } else { steps };
+        let room = Room::Shared { chunk, slot, loads };
+        let kept = Self { site, rows, first, len, room };
+        kept.repeat(text, steps, |kept, chunk, text, (local, addresses, slot)| {
+            let mut before = addresses.to_vec();
+            let mut loaded = Vec::with_capacity(steps);
+            for step in 0..steps {
+                let behind = text.set32("add.u32", format_args!("{local}, {}", step * Combine::LANES));
+                let there = text.test("setp.lt.u32", format_args!("{behind}, {}", kept.len));
+                if step > 0 {
+                    before = kept.site.further(text, (&kept.rows, &before), (local, local), 1);
+                }
+                loaded.push((there, kept.fetch(text, chunk, &before, there)));
+            }
+            for (step, (there, operands)) in loaded.iter().enumerate() {
+                for (place, accesses, step_bytes) in operands {
+                    let at = step * chunk.step_bytes() + place;
+                    store_accesses(text, accesses, (slot, at, *step_bytes), *there);
+                }
+            }
+        });
+        kept
+    }
+
+    /// Loads four elements of each operand that is kept: their place in a chunk, what was loaded,
+    /// and the bytes of each access.
+    fn fetch(
+        &self,
+        text: &mut Text,
+        chunk: &Chunk,
+        addresses: &[Reg],
+        there: Reg,
+    ) -> Vec<(usize, Vec<Words>, usize)> {
+        let mut all = Vec::new();
+        for (operand, &place) in chunk.places.iter().enumerate() {
+            let (kind, access) = self.site.class.operands[operand];
+            let (Some(place), Some(element_type)) = (place, kind.element_type()) else { continue };
+            let size = element_type.len_bytes();
+            let load = |text: &mut Text, address: Reg, count: usize, width: usize| {
+                let guards = vec![there; count / width];
+                load_accesses(text, kind.space(), element_type, (address, 0), (count, width), &guards)
+            };
+            if let Access::Span { width } = access {
+                let width = usize::from(width);
+                all.push((place, load(text, addresses[operand], LANES, width), width * size));
+                continue;
+            }
+            let mut address = addresses[operand];
+            let mut accesses = Vec::with_capacity(LANES);
+            for at in 0..LANES {
+                if at > 0 {
+                    address = self.next(text, operand, address);
+                }
+                accesses.extend(load(text, address, 1, 1));
+            }
+            all.push((place, accesses, size));
+        }
+        all
+    }
+
+    /// The address of an operand's next element.
+    fn next(&self, text: &mut Text, operand: usize, address: Reg) -> Reg {
+        let stride = text.parameter(Bank::B64, self.site.words.reduced(0) + 2 + operand);
+        text.set64("add.s64", format_args!("{address}, {stride}"))
+    }
+
+    /// Writes a loop over the chunks of a thread, `steps` a turn. `turn` is given the number of the
+    /// first element, the operands' addresses there, and the chunk.
+    fn repeat(
+        &self,
+        text: &mut Text,
+        steps: usize,
+        turn: impl FnOnce(&Self, &Chunk, &mut Text, (Reg, &[Reg], Reg)),
+    ) {
+        let Room::Shared { chunk, slot, loads } = &self.room else { unreachable!("a loop over chunks") };
+        let local = text.set32("mov.b32", format_args!("{}", self.first));
+        let slot = text.set32("mov.b32", format_args!("{slot}"));
+        let start = self.site.along(text, &self.rows, self.first);
+        let addresses: Vec<Reg> =
+            start.iter().map(|start| text.set64("mov.b64", format_args!("{start}"))).collect();
+        let (again, done) = (text.label(), text.label());
+        text.place(&again);
+        text.branch_if("setp.ge.u32", format_args!("{local}, {}", self.len), &done);
+        turn(self, chunk, text, (local, &addresses, slot));
+        if *loads > steps {
+            let mut further = addresses.clone();
+            for _ in 0..steps {
+                further = self.site.further(text, (&self.rows, &further), (local, local), 1);
+            }
+            for (address, further) in addresses.iter().zip(further).skip(1) {
+                text.line(format_args!("mov.b64 {address}, {further}"));
+            }
+            text.line(format_args!("add.u32 {local}, {local}, {}", steps * Combine::LANES));
+            text.line(format_args!("add.u32 {slot}, {slot}, {}", steps * chunk.step_bytes()));
+            text.line(format_args!("bra {again}"));
+        }
+        text.place(&done);
+    }
+
+    /// Writes what happens at each step: once for each if elements are in registers, else once in a
+    /// loop.
+    pub(super) fn each(&self, text: &mut Text, mut turn: impl FnMut(&mut Text, &Step<'_>)) {
+        if let Room::Registers(steps) = &self.room {
+            for (number, (there, elements)) in steps.iter().enumerate() {
+                let (number, there) = (Some(number), Some(*there));
+                turn(text, &Step { elements, number, there, slot: None });
+            }
+            return;
+        }
+        self.repeat(text, 1, |kept, chunk, text, (_, addresses, slot)| {
+            let operands = kept.site.class.operands.iter().enumerate();
+            let elements = operands
+                .map(|(operand, &(kind, access))| match (chunk.places[operand], kind.element_type()) {
+                    (Some(place), Some(element_type)) => {
+                        let at = text.set32("add.u32", format_args!("{slot}, {place}"));
+                        load_span(text, "shared", element_type, at, LANES, width(element_type))
+                    }
+                    _ if operand == 0 || access == Access::Uniform => Vec::new(),
+                    _ => kept.positions(text, operand, addresses[operand]),
+                })
+                .collect();
+            turn(text, &Step { elements: &elements, number: None, there: None, slot: Some(slot) });
+        });
+    }
+
+    /// Positions are their own addresses.
+    fn positions(&self, text: &mut Text, operand: usize, first: Reg) -> Vec<Loaded> {
+        let mut all = vec![first];
+        while all.len() < LANES {
+            all.push(self.next(text, operand, all[all.len() - 1]));
+        }
+        all.into_iter().map(Loaded::Whole).collect()
+    }
+}
+
+/// Values that a thread combined, in the place of its elements or beside them.
+#[derive(Default)]
+pub(super) struct Values {
+    in_registers: Vec<Vec<Reg>>,
+}
+
+impl Values {
+    /// Keeps four values.
+    pub(super) fn keep(
+        &mut self,
+        text: &mut Text,
+        step: &Step<'_>,
+        element_type: ElementType,
+        four: Vec<Reg>,
+    ) {
+        match step.slot {
+            Some(slot) => store_to(text, "shared", element_type, slot, &four, width(element_type), &[]),
+            None => self.in_registers.push(four),
+        }
+    }
+
+    /// The four of a step.
+    pub(super) fn of(&self, text: &mut Text, step: &Step<'_>, element_type: ElementType) -> Vec<Reg> {
+        match (step.slot, step.number) {
+            (Some(slot), _) => {
+                let loaded = load_span(text, "shared", element_type, slot, LANES, width(element_type));
+                loaded.into_iter().map(|loaded| element(text, element_type, loaded)).collect()
+            }
+            (None, number) => self.in_registers[number.unwrap_or(0)].clone(),
+        }
+    }
+}

@@ -28,7 +28,7 @@ use crate::{context::Registry, handle::locked, probe::unavailable};
 use fault::Calls;
 
 pub use code::{Answer, Failure};
-pub(crate) use code::{INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, out_of_memory};
+pub(crate) use code::{INVALID_IMAGE, INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, out_of_memory};
 pub use fault::Fault;
 pub use table::{Function, Table};
 pub use types::{LaunchAttribute, LaunchConfig, MemAccess};

@@ -145,10 +145,9 @@ impl Kernels {
     ) -> Answer {
         let (kernel, module) = (launch.kernel, launch.kernel.module());
         let name = kernel.name().ok_or(INVALID_VALUE)?;
+        let image = module.image(self.major)?;
         // SAFETY: all images are of these two kinds.
-        let function = unsafe {
-            locked(&self.loaded).function(driver, (module, module.image(self.major)), (kernel, name))
-        }?;
+        let function = unsafe { locked(&self.loaded).function(driver, (module, image), (kernel, name)) }?;
         if overlap && waits_for_the_launch_before(kernel, self.major) {
             let mut arguments = [params.cast_mut()];
             let attribute = LaunchAttribute::OVERLAPPING;

@@ -283,7 +283,7 @@ fn load_shipped(context: &Context, driver: &Driver, text: &str) -> Option<Loaded
     let mut module = ptr::null_mut();
     // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a
     // local.
-    unsafe { driver.module_load_data(&raw mut module, code.as_ptr().cast()) }.ok()?;
+    unsafe { driver.module_load_data(&raw mut module, code.bytes().as_ptr().cast()) }.ok()?;
     kernel_of(context, driver, module).ok()
 }
 

@@ -59,11 +59,7 @@ impl CudaStream {
     ///
     /// The event is there, and of this device or another one of the process.
     pub unsafe fn wait_for_foreign_event(&self, event: CUevent) -> Result<()> {
-        self.context().call("wait_for_foreign_event", |driver| {
-            // SAFETY: the event is there, as the caller vouches; the stream is alive, and its
-            // context bound.
-            unsafe { driver.stream_wait_event(self.handle(), event, 0) }
-        })
+        self.wait_on("wait_for_foreign_event", event)
     }
 }
 
@@ -94,7 +90,7 @@ unsafe impl ForeignMemory for CudaDevice {
 
     fn wait_for_foreign(&self, stream: &CudaStream, other: ForeignStream) -> Result<()> {
         let other = handle("wait_for_foreign", other)?;
-        stream.wait(&CudaEvent::record_on(self.context(), other, Kind::Plain)?)
+        stream.wait(&CudaEvent::record(self.context(), other, Kind::Plain)?)
     }
 
     fn foreign_waits(&self, other: ForeignStream, stream: &CudaStream) -> Result<()> {

@@ -131,9 +131,6 @@ unsafe impl PeerAccess for CudaDevice {
         for other in [stream.context(), event.context()] {
             self.context().check_driver(operation, other)?;
         }
-        self.context().call(operation, |driver| {
-            // SAFETY: stream and event are alive; the context of the stream is bound.
-            unsafe { driver.stream_wait_event(stream.handle(), event.raw(), 0) }
-        })
+        stream.wait_on(operation, event.raw())
     }
 }

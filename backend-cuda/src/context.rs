@@ -279,10 +279,7 @@ impl Drop for Context {
         self.release("close", |driver| self.images.unload(driver));
         self.release("close", |driver| self.places.free(driver));
         for module in self.kernels.modules() {
-            self.release("close", |driver| {
-                // SAFETY: the module is of this context, and no work is left that could use it.
-                unsafe { driver.module_unload(module.raw()) }
-            });
+            self.release("close", |driver| driver.unload(module));
         }
     }
 }

@@ -150,14 +150,15 @@ impl Driver {
         &self,
         image: *const c_void,
     ) -> Result<Handle<sys::CUmod_st>, (Failure, String)> {
-        /// The address of a log and its size, which leaves room for a zero.
+        const LOG_BYTES: usize = 8_192;
+        /// The address of the log and its size, which leaves room for a zero.
         const OPTIONS: [sys::CUjit_option; 2] = [
             sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
             sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
         ];
-        let mut log = [0_u8; 8_192];
+        let mut log = [0_u8; LOG_BYTES];
         let mut options = OPTIONS.map(|option| option as c_uint);
-        let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(log.len() - 1)];
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
         let (mut module, values) = (ptr::null_mut(), values.as_mut_ptr());
         // SAFETY: the image is passed on to the caller; module, options and values are locals of
         // the right types; the log is as long as the driver is told.
@@ -167,6 +168,12 @@ impl Driver {
             let log = CStr::from_bytes_until_nul(&log).unwrap_or_default();
             (failure, log.to_string_lossy().trim_end().to_owned())
         })
+    }
+
+    /// Unloads a module of the bound context, of which nothing runs any more, for good.
+    pub(crate) fn unload(&self, module: Handle<sys::CUmod_st>) -> Answer {
+        // SAFETY: the module is loaded and of the bound context; no work is left that could use it.
+        unsafe { self.module_unload(module.raw()) }
     }
 
     /// Where a variable of a module is that is loaded on the bound context, and its bytes.
@@ -213,22 +220,10 @@ impl Driver {
     ) -> Answer {
         let (parameters, none) = (parameters.as_mut_ptr(), ptr::null_mut());
         if attributes.is_empty() {
-            let ([x, y, z], [width, height, depth]) = (grid, block);
+            let ([x, y, z], [u, v, w], bytes) = (grid, block, shared_bytes);
             // SAFETY: passed on to the caller.
             return unsafe {
-                self.launch_kernel(
-                    function,
-                    x,
-                    y,
-                    z,
-                    width,
-                    height,
-                    depth,
-                    shared_bytes,
-                    stream,
-                    parameters,
-                    none,
-                )
+                self.launch_kernel(function, x, y, z, u, v, w, bytes, stream, parameters, none)
             };
         }
         let attribute_count = u32::try_from(attributes.len()).unwrap_or(u32::MAX);

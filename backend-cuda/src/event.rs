@@ -70,7 +70,7 @@ impl RawEvent {
         unsafe { driver.event_query(self.0.raw()) }
     }
 
-    /// The context is bound.
+    /// Gives it back to the driver; it is not used after that. The context is bound.
     pub(crate) fn destroy(&self, driver: &Driver) -> Answer {
         // SAFETY: created by `record`, destroyed once.
         unsafe { driver.event_destroy(self.0.raw()) }

@@ -75,10 +75,9 @@ unsafe impl ForeignMemory for CudaDevice {
         let mut ordinal: c_int = -1;
         self.context().call(operation, |driver| {
             let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+            let first = start + bytes.start as u64;
             // SAFETY: the attribute is an `int`; any address may be asked about.
-            unsafe {
-                driver.pointer_get_attribute((&raw mut ordinal).cast(), attribute, start + bytes.start as u64)
-            }
+            unsafe { driver.pointer_get_attribute((&raw mut ordinal).cast(), attribute, first) }
         })?;
         if usize::try_from(ordinal).is_ok_and(|ordinal| ordinal != self.info().ordinal) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });

@@ -56,10 +56,7 @@ unsafe impl AllocHost for CudaDevice {
 unsafe impl MapHost for CudaDevice {
     fn map_host(&self, memory: &CudaHostBuffer) -> Result<CudaBuffer> {
         let (operation, capability) = ("map_host", Capability::MappedMemory);
-        if !memory.flags().mapped {
-            return Err(Error::Unsupported { backend: BACKEND, operation, capability });
-        }
-        let len_bytes = NonZeroUsize::new(memory.len_bytes());
+        let len_bytes = NonZeroUsize::new(memory.len_bytes()).filter(|_| memory.flags().mapped);
         let len_bytes = len_bytes.ok_or(Error::Unsupported { backend: BACKEND, operation, capability })?;
         let mut address = 0;
         self.context().call(operation, |driver| {
@@ -82,13 +79,11 @@ unsafe impl RegisterHost for CudaDevice {
     type Registration = CudaRegistration;
 
     unsafe fn register_host(&self, start: *mut u8, len_bytes: NonZeroUsize) -> Result<CudaRegistration> {
-        let operation = "register_host";
+        let (operation, flags) = ("register_host", sys::CU_MEMHOSTREGISTER_PORTABLE);
         self.check(operation, Capability::RegisteredMemory)?;
         let registered = self.context().bind().and_then(|driver| {
             // SAFETY: the caller vouches for the memory; the context is bound.
-            unsafe {
-                driver.mem_host_register(start.cast(), len_bytes.get(), sys::CU_MEMHOSTREGISTER_PORTABLE)
-            }
+            unsafe { driver.mem_host_register(start.cast(), len_bytes.get(), flags) }
         });
         match registered {
             Ok(()) => Ok(CudaRegistration(Some(Handle::new(start)))),

@@ -38,11 +38,8 @@ impl CudaModule {
 
 impl Drop for CudaModule {
     fn drop(&mut self) {
-        self.context.release("unload_module", |driver| {
-            // SAFETY: loaded by `load_module`, unloaded once; core drops it only when no operation
-            // of its own uses it.
-            unsafe { driver.module_unload(self.raw()) }
-        });
+        // Core drops it only when no operation of its own uses it.
+        self.context.release("unload_module", |driver| driver.unload(self.raw));
     }
 }
 

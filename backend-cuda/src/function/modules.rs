@@ -157,9 +157,7 @@ impl Functions {
             answer = event.destroy(driver).and(answer);
         }
         for loaded in all {
-            // SAFETY: the module is of this context, unloaded once, and no work is left that could
-            // use it.
-            answer = unsafe { driver.module_unload(loaded.module.raw()) }.and(answer);
+            answer = driver.unload(loaded.module).and(answer);
         }
         answer
     }
@@ -181,11 +179,7 @@ impl Kept {
         self.events.retain(|event| !ended(driver, event));
         if self.events.is_empty() {
             for loaded in self.leaving.drain(..) {
-                context.release("map", |driver| {
-                    // SAFETY: the module is of this context, unloaded once; every launch of it is
-                    // over.
-                    unsafe { driver.module_unload(loaded.module.raw()) }
-                });
+                context.release("map", |driver| driver.unload(loaded.module));
             }
         }
         // A kernel that another thread is about to launch has an owner there.
@@ -225,7 +219,7 @@ fn load_shipped(context: &Context, driver: &Driver, text: &str) -> Option<Loaded
     // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a
     // local.
     unsafe { driver.module_load_data(&raw mut module, code.bytes().as_ptr().cast()) }.ok()?;
-    kernel_of(context, driver, module).ok()
+    kernel_of(context, driver, Handle::new(module)).ok()
 }
 
 /// Compiles and loads a text. The error holds the driver's log, and the text.
@@ -240,21 +234,18 @@ fn compile(context: &Context, driver: &Driver, text: String) -> Result<Loaded> {
         }
         error => error,
     })?;
-    kernel_of(context, driver, module.raw())
+    kernel_of(context, driver, module)
 }
 
 /// The kernel of a module that was loaded a moment ago.
-fn kernel_of(context: &Context, driver: &Driver, module: sys::CUmodule) -> Result<Loaded> {
+fn kernel_of(context: &Context, driver: &Driver, module: Handle<sys::CUmod_st>) -> Result<Loaded> {
     let mut function = ptr::null_mut();
     // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
     // local.
-    let found = unsafe { driver.module_get_function(&raw mut function, module, c"map".as_ptr()) };
+    let found = unsafe { driver.module_get_function(&raw mut function, module.raw(), c"map".as_ptr()) };
     found.map_err(|failure| {
-        context.release("map", |driver| {
-            // SAFETY: loaded a moment ago, unloaded once; nothing of it was launched.
-            unsafe { driver.module_unload(module) }
-        });
+        context.release("map", |driver| driver.unload(module));
         context.error("map", failure)
     })?;
-    Ok(Loaded { module: Handle::new(module), function: Handle::new(function) })
+    Ok(Loaded { module, function: Handle::new(function) })
 }

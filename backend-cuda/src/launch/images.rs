@@ -77,9 +77,7 @@ impl Images {
         drop((kernels, replaced));
         let mut answer = Ok(());
         for module in modules.into_values() {
-            // SAFETY: the module is of this context, unloaded once, and no work is left that could
-            // use it.
-            answer = unsafe { driver.module_unload(module.raw()) }.and(answer);
+            answer = driver.unload(module).and(answer);
         }
         answer
     }
@@ -117,10 +115,7 @@ impl State {
             (Ok(_), None) => {
                 self.modules.insert(place, module);
             }
-            (Err(_), None) => context.release(declaration.name(), |driver| {
-                // SAFETY: loaded a moment ago, unloaded once; nothing of it was launched.
-                unsafe { driver.module_unload(module.raw()) }
-            }),
+            (Err(_), None) => context.release(declaration.name(), |driver| driver.unload(module)),
             (_, Some(_)) => {}
         }
         prepared

@@ -120,33 +120,26 @@ fn declared(change: impl Fn(&str) -> String) -> Declared {
     Declared::read(&SOURCES.map(change).join("\n"))
 }
 
+/// Constants by their names.
+macro_rules! named {
+    ($($name:ident),*) => { [$((stringify!($name), $name as usize)),*] };
+}
+
 /// Constants that both sides have, by their names in the sources.
-const CONSTANTS: [(&str, usize); 18] = [
-    ("MAX_GATHER_AXES", MAX_GATHER_AXES),
-    ("MAX_ROW_AXES", MAX_ROW_AXES),
-    ("MAX_OUTER", MAX_OUTER),
-    ("MAX_INNER", MAX_INNER),
-    ("MAX_FILL_AXES", MAX_FILL_AXES),
-    ("MAX_PIECES", MAX_PIECES),
-    ("MAX_PIECE_AXES", MAX_PIECE_AXES),
-    ("MAX_SOURCES", MAX_SOURCES),
-    ("MAX_SHORT_ROW", MAX_SHORT_ROW),
-    ("MAX_BOX_LOOPS", MAX_BOX_LOOPS),
-    ("THREADS", THREADS as usize),
-    ("MOST_THREADS", MOST_THREADS as usize),
-    ("LINE", LINE_BYTES as usize),
-    ("SECTOR", SECTOR_BYTES as usize),
-    ("JOINED", CHUNKS as usize),
-    ("REPEATS", REPEATS as usize),
-    ("VECTORS", VECTORS as usize),
-    ("ZIP_VECTORS", ZIP_VECTORS as usize),
-];
+fn constants_of_both() -> Vec<(&'static str, usize)> {
+    let limits = named!(MAX_GATHER_AXES, MAX_ROW_AXES, MAX_OUTER, MAX_INNER, MAX_FILL_AXES, MAX_PIECES);
+    let of_joins = named!(MAX_PIECE_AXES, MAX_SOURCES, MAX_SHORT_ROW, MAX_BOX_LOOPS, VECTORS, ZIP_VECTORS);
+    let others = [("LINE", LINE_BYTES), ("SECTOR", SECTOR_BYTES), ("JOINED", CHUNKS)];
+    let others = others.map(|(name, value)| (name, value as usize));
+    [&limits[..], &of_joins, &others, &named!(THREADS, MOST_THREADS, REPEATS)].concat()
+}
 
 /// In what the constants and structs of the host differ from the sources' of their names.
 fn differences(declared: &Declared) -> Vec<String> {
-    let other = |(name, value): &(&str, usize)| declared.constants[*name] != *value;
-    let mut found: Vec<String> =
-        CONSTANTS.iter().filter(|constant| other(constant)).map(|(name, _)| (*name).into()).collect();
+    let mut found: Vec<String> = Vec::new();
+    for (name, value) in constants_of_both() {
+        found.extend((declared.constants[name] != value).then(|| format!("{name} is not {value}")));
+    }
     // Tables of rows have room for as many as fit, if none is shorter.
     let least = |name| declared.constants[name] <= MIN_ROW_BYTES as usize;
     found.extend(["LEAST_ROW", "LEAST_WIDE_ROW"].into_iter().filter(|name| !least(*name)).map(str::to_owned));

@@ -1,12 +1,13 @@
 """Compiles the kernels, or checks that what is in the tree is what they compile to.
 
-    python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140
+    python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140 lz4==4.4.5
     venv/bin/python backend-cuda/kernels/build.py [--check]
 
-For each module of strided/ it writes machine code for two generations (.cubin) and text for the
-others (.ptx): one text, unless the text for 8.0 has instructions that 7.0 lacks. Needs neither a
-GPU nor a driver. The compiler is pinned: another version writes another result, and a newer one
-text that older drivers refuse. src/probe.rs states the oldest driver that loads the result.
+For each module of strided/ it writes machine code for two generations (.cubin.lz4) and text for the
+others (.ptx.lz4): one text, unless the text for 8.0 has instructions that 7.0 lacks. packing.py says how
+they are compressed. Needs neither a GPU nor a driver. The compiler is pinned: another version writes
+another result, and a newer one text that older drivers refuse. src/probe.rs states the oldest driver
+that loads the result.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import ctypes
 import importlib.util
 import pathlib
 import sys
+
+import packing
 
 HERE = pathlib.Path(__file__).parent
 VERSION = (12, 0)
@@ -92,7 +95,7 @@ def outputs(nvrtc):
     for module, (source, definitions, suffixes) in MODULES.items():
         for suffix in suffixes:
             compiled = compile_source(nvrtc, HERE / "strided" / source, TARGETS[suffix], definitions)
-            yield HERE / "strided" / (module + suffix), compiled
+            yield HERE / "strided" / f"{module}{suffix}.lz4", compiled
     for folder in PROGRAMS:
         for source in sorted((HERE / folder).glob("*.cu")):
             # Without the zero: it is text of a program.
@@ -105,9 +108,10 @@ def main():
     arguments = parser.parse_args()
     nvrtc = compiler()
     for target, compiled in outputs(nvrtc):
+        pack, unpack = (packing.pack, packing.unpack) if target.suffix == ".lz4" else (bytes, bytes)
         if not arguments.check:
-            target.write_bytes(compiled)
-        elif not target.exists() or target.read_bytes() != compiled:
+            target.write_bytes(pack(compiled))
+        elif not target.exists() or unpack(target.read_bytes()) != compiled:
             sys.exit(f"build.py: {target.name} is not what its source compiles to; run build.py without --check")
 
 

@@ -3,7 +3,9 @@
 
 use std::{
     collections::BTreeMap,
-    fmt, ptr,
+    fmt,
+    num::NonZeroUsize,
+    ptr,
     sync::{Arc, Mutex, Weak},
 };
 
@@ -15,7 +17,7 @@ use devarray::{
 use crate::{
     BACKEND,
     driver::{
-        Answer, Driver, Failure,
+        Answer, Driver, Failure, OUT_OF_MEMORY, out_of_memory,
         sys::{self, CUdevice, CUmemPool_attribute},
     },
     function::Functions,
@@ -40,11 +42,12 @@ pub(crate) struct Context {
     primary: Primary,
     info: DeviceInfo,
     pool: Handle<sys::CUmemPoolHandle_st>,
-    kernels: Kernels,
+    pub(crate) kernels: Kernels,
     functions: Functions,
     gathers: Gathers,
-    images: Images,
-    places: Places,
+    pub(crate) images: Images,
+    /// Where a few bytes are brought to.
+    pub(crate) places: Places,
     streams: Mutex<Vec<Weak<RawStream>>>,
     /// The contexts whose memory this one reaches.
     pub(crate) peers: Peers,
@@ -95,19 +98,6 @@ impl Context {
         &self.info
     }
 
-    pub(crate) fn kernels(&self) -> &Kernels {
-        &self.kernels
-    }
-
-    pub(crate) fn images(&self) -> &Images {
-        &self.images
-    }
-
-    /// Where a few bytes are brought to.
-    pub(crate) fn places(&self) -> &Places {
-        &self.places
-    }
-
     pub(crate) fn functions(&self) -> &Functions {
         &self.functions
     }
@@ -137,6 +127,11 @@ impl Context {
     pub(crate) fn bind(&self) -> Answer<&Driver> {
         self.primary.bind()?;
         Ok(self.driver())
+    }
+
+    /// As [`bind`](Self::bind), with the error of an operation.
+    pub(crate) fn bound(&self, operation: &'static str) -> Result<&Driver> {
+        self.bind().map_err(|failure| self.error(operation, failure))
     }
 
     /// Binds, then calls.
@@ -200,18 +195,51 @@ impl Context {
         self.trim("reclaim memory");
     }
 
+    /// Allocates memory of the device; where there is no room, once more after what is unused was
+    /// given back.
+    pub(crate) fn alloc(
+        &self,
+        operation: &'static str,
+        len_bytes: NonZeroUsize,
+        alloc: impl Fn(&Driver, *mut sys::CUdeviceptr) -> Answer,
+    ) -> Result<sys::CUdeviceptr> {
+        let mut address = 0;
+        let mut attempt = || self.bind().and_then(|driver| alloc(driver, &raw mut address));
+        let allocated = attempt().or_else(|failure| {
+            if failure != OUT_OF_MEMORY {
+                return Err(failure);
+            }
+            self.reclaim();
+            attempt()
+        });
+        allocated.map(|()| address).map_err(|failure| match failure {
+            OUT_OF_MEMORY => {
+                let room = self.memory(operation).ok();
+                let room = room.map(|memory| (memory.free_bytes, memory.total_bytes));
+                out_of_memory(operation, len_bytes.get(), room)
+            }
+            _ => self.error(operation, failure),
+        })
+    }
+
     /// Memory of the device; what the pool caches counts as free, since any allocation here can
     /// have it.
     pub(crate) fn memory(&self, operation: &'static str) -> Result<MemoryInfo> {
+        let (free, total) = self.free_bytes(operation)?;
+        let reserved =
+            self.pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
+        let used = self.pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
+        Ok(MemoryInfo::new(free.saturating_add(reserved.saturating_sub(used)).min(total), total))
+    }
+
+    /// Bytes that the driver has free, without what the pool caches, and in total.
+    pub(crate) fn free_bytes(&self, operation: &'static str) -> Result<(usize, usize)> {
         let (mut free, mut total) = (0, 0);
         self.call(operation, |driver| {
             // SAFETY: the pointers are to locals of the right type, and the context is bound.
             unsafe { driver.mem_get_info(&raw mut free, &raw mut total) }
         })?;
-        let reserved =
-            self.pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
-        let used = self.pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
-        Ok(MemoryInfo::new(free.saturating_add(reserved.saturating_sub(used)).min(total), total))
+        Ok((free, total))
     }
 
     pub(crate) fn pool_bytes(
@@ -251,10 +279,7 @@ impl Drop for Context {
         self.release("close", |driver| self.images.unload(driver));
         self.release("close", |driver| self.places.free(driver));
         for module in self.kernels.modules() {
-            self.release("close", |driver| {
-                // SAFETY: the module is of this context, and no work is left that could use it.
-                unsafe { driver.module_unload(module.raw()) }
-            });
+            self.release("close", |driver| driver.unload(module));
         }
     }
 }

@@ -16,7 +16,7 @@ mod table;
 mod types;
 
 use std::{
-    ffi::{CStr, c_void},
+    ffi::{CStr, c_uint, c_void},
     fmt, ptr,
     sync::{Arc, Mutex, OnceLock},
 };
@@ -24,11 +24,15 @@ use std::{
 pub use cudarc::driver::sys;
 use devarray::{Error, Result};
 
-use crate::{context::Registry, handle::locked, probe::unavailable};
+use crate::{
+    context::Registry,
+    handle::{Handle, locked},
+    probe::unavailable,
+};
 use fault::Calls;
 
 pub use code::{Answer, Failure};
-pub(crate) use code::{INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, out_of_memory};
+pub(crate) use code::{INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, NOT_READY, OUT_OF_MEMORY, out_of_memory};
 pub use fault::Fault;
 pub use table::{Function, Table};
 pub use types::{LaunchAttribute, LaunchConfig, MemAccess};
@@ -137,6 +141,50 @@ impl Driver {
         unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
     }
 
+    /// Loads an image on the bound context. A failure comes with what the driver says of the image.
+    ///
+    /// # Safety
+    ///
+    /// The image is text that ends with a zero, or machine code that says how long it is.
+    pub(crate) unsafe fn load_logged(
+        &self,
+        image: *const c_void,
+    ) -> Result<Handle<sys::CUmod_st>, (Failure, String)> {
+        const LOG_BYTES: usize = 8_192;
+        /// The address of the log and its size, which leaves room for a zero.
+        const OPTIONS: [sys::CUjit_option; 2] = [
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        let mut log = [0_u8; LOG_BYTES];
+        let mut options = OPTIONS.map(|option| option as c_uint);
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
+        let (mut module, values) = (ptr::null_mut(), values.as_mut_ptr());
+        // SAFETY: the image is passed on to the caller; module, options and values are locals of
+        // the right types; the log is as long as the driver is told.
+        let loaded =
+            unsafe { self.module_load_data_ex(&raw mut module, image, 2, options.as_mut_ptr(), values) };
+        loaded.map(|()| Handle::new(module)).map_err(|failure| {
+            let log = CStr::from_bytes_until_nul(&log).unwrap_or_default();
+            (failure, log.to_string_lossy().trim_end().to_owned())
+        })
+    }
+
+    /// Unloads a module of the bound context, of which nothing runs any more, for good.
+    pub(crate) fn unload(&self, module: Handle<sys::CUmod_st>) -> Answer {
+        // SAFETY: the module is loaded and of the bound context; no work is left that could use it.
+        unsafe { self.module_unload(module.raw()) }
+    }
+
+    /// Where a variable of a module is that is loaded on the bound context, and its bytes.
+    pub(crate) fn variable(&self, module: Handle<sys::CUmod_st>, name: &CStr) -> Answer<(u64, usize)> {
+        let (mut address, mut len_bytes) = (0, 0);
+        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context
+        // bound; the name ends with a zero.
+        unsafe { self.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr()) }?;
+        Ok((address, len_bytes))
+    }
+
     /// Launches a kernel of one parameter, in blocks along x.
     ///
     /// # Safety
@@ -151,12 +199,39 @@ impl Driver {
         [grid, threads, shared_bytes]: [u32; 3],
         parameter: *const c_void,
     ) -> Answer {
-        let (mut all, none) = ([parameter.cast_mut()], ptr::null_mut());
-        let parameters = all.as_mut_ptr();
-        // SAFETY: passed on to the caller; the list of parameters is a local.
-        unsafe {
-            self.launch_kernel(function, grid, 1, 1, threads, 1, 1, shared_bytes, stream, parameters, none)
+        let shape = ([grid, 1, 1], [threads, 1, 1], shared_bytes);
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_with(stream, function, shape, &[], &mut [parameter.cast_mut()]) }
+    }
+
+    /// Launches a kernel: so many blocks of so many threads, both along x, y and z, with so many
+    /// bytes of dynamic shared memory.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch`](Self::launch); the kernel has the parameters that are at `parameters`.
+    pub(crate) unsafe fn launch_with(
+        &self,
+        stream: sys::CUstream,
+        function: sys::CUfunction,
+        (grid, block, shared_bytes): ([u32; 3], [u32; 3], u32),
+        attributes: &[LaunchAttribute],
+        parameters: &mut [*mut c_void],
+    ) -> Answer {
+        let (parameters, none) = (parameters.as_mut_ptr(), ptr::null_mut());
+        if attributes.is_empty() {
+            let ([x, y, z], [u, v, w], bytes) = (grid, block, shared_bytes);
+            // SAFETY: passed on to the caller.
+            return unsafe {
+                self.launch_kernel(function, x, y, z, u, v, w, bytes, stream, parameters, none)
+            };
         }
+        let attribute_count = u32::try_from(attributes.len()).unwrap_or(u32::MAX);
+        let attributes = attributes.as_ptr();
+        let config = LaunchConfig { grid, block, shared_bytes, stream, attributes, attribute_count };
+        // SAFETY: passed on to the caller; the driver reads configuration and attributes before it
+        // returns.
+        unsafe { self.launch_kernel_ex(&raw const config, function, parameters, none) }
     }
 
     /// Counts a call, and answers the function's address or why it must not be called.

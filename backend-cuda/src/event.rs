@@ -10,9 +10,8 @@ use devarray::{
 
 use crate::{
     context::Context,
-    driver::{NOT_READY, sys},
+    driver::{Answer, Driver, NOT_READY, sys},
     handle::Handle,
-    stream::RawStream,
 };
 
 /// What an event is for: the flags of `cuEventCreate`.
@@ -40,30 +39,50 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub struct CudaEvent {
     context: Arc<Context>,
-    raw: Handle<sys::CUevent_st>,
+    raw: RawEvent,
+}
+
+/// The driver's event, which whoever has it destroys.
+#[derive(Debug)]
+pub(crate) struct RawEvent(Handle<sys::CUevent_st>);
+
+impl RawEvent {
+    /// A new event, recorded on a stream of the bound context.
+    pub(crate) fn record(driver: &Driver, stream: sys::CUstream, kind: Kind) -> Answer<Self> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the pointer is to a local of the right type, and the context is bound.
+        unsafe { driver.event_create(&raw mut raw, kind as u32) }?;
+        // SAFETY: event and stream are alive and of the bound context.
+        let recorded = unsafe { driver.event_record(raw, stream) };
+        let event = Self(Handle::new(raw));
+        match recorded {
+            Ok(()) => Ok(event),
+            Err(failure) => {
+                event.destroy(driver).unwrap_or_else(|also| driver.report(driver.error("record", also)));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Whether it is over. The context is bound.
+    pub(crate) fn query(&self, driver: &Driver) -> Answer {
+        // SAFETY: the event is alive, and its context bound.
+        unsafe { driver.event_query(self.0.raw()) }
+    }
+
+    /// Gives it back to the driver; it is not used after that. The context is bound.
+    pub(crate) fn destroy(&self, driver: &Driver) -> Answer {
+        // SAFETY: created by `record`, destroyed once.
+        unsafe { driver.event_destroy(self.0.raw()) }
+    }
 }
 
 impl CudaEvent {
-    /// A new event, recorded on `stream`.
-    pub(crate) fn record(context: &Arc<Context>, stream: &RawStream, kind: Kind) -> Result<Self> {
-        Self::record_on(context, stream.raw(), kind)
-    }
-
-    /// As [`record`](Self::record), on any stream of the context that is alive, or a default
-    /// stream.
-    pub(crate) fn record_on(context: &Arc<Context>, stream: sys::CUstream, kind: Kind) -> Result<Self> {
-        let mut raw = ptr::null_mut();
-        context.call("record", |driver| {
-            // SAFETY: the pointer is to a local of the right type, and the context is bound.
-            unsafe { driver.event_create(&raw mut raw, kind as u32) }
-        })?;
-        // Owned from here on, so that a failure below destroys it.
-        let event = Self { context: Arc::clone(context), raw: Handle::new(raw) };
-        context.call("record", |driver| {
-            // SAFETY: event and stream are alive and of the bound context.
-            unsafe { driver.event_record(raw, stream) }
-        })?;
-        Ok(event)
+    /// A new event, recorded on a stream of the context that is alive, or a default stream.
+    pub(crate) fn record(context: &Arc<Context>, stream: sys::CUstream, kind: Kind) -> Result<Self> {
+        let raw = context.bind().and_then(|driver| RawEvent::record(driver, stream, kind));
+        let raw = raw.map_err(|failure| context.error("record", failure))?;
+        Ok(Self { context: Arc::clone(context), raw })
     }
 
     /// Milliseconds from this event to another, both timed; none if one of them is not finished.
@@ -89,7 +108,7 @@ impl CudaEvent {
     /// The driver's handle, for code outside this library. It dies with the event.
     #[must_use]
     pub fn raw(&self) -> sys::CUevent {
-        self.raw.raw()
+        self.raw.0.raw()
     }
 }
 
@@ -100,11 +119,7 @@ impl CudaEvent {
 // captured at the call (`cuStreamWaitEvent`).
 unsafe impl Event for CudaEvent {
     fn query(&self) -> Result<bool> {
-        let answer = self.context.bind().and_then(|driver| {
-            // SAFETY: the event is alive, and its context bound.
-            unsafe { driver.event_query(self.raw()) }
-        });
-        match answer {
+        match self.context.bind().and_then(|driver| self.raw.query(driver)) {
             Ok(()) => Ok(true),
             Err(NOT_READY) => Ok(false),
             Err(failure) => Err(self.context.error("query", failure)),
@@ -122,9 +137,6 @@ unsafe impl Event for CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        self.context.release("destroy event", |driver| {
-            // SAFETY: created by `record`, destroyed once.
-            unsafe { driver.event_destroy(self.raw()) }
-        });
+        self.context.release("destroy event", |driver| self.raw.destroy(driver));
     }
 }

@@ -59,11 +59,7 @@ impl CudaStream {
     ///
     /// The event is there, and of this device or another one of the process.
     pub unsafe fn wait_for_foreign_event(&self, event: CUevent) -> Result<()> {
-        self.context().call("wait_for_foreign_event", |driver| {
-            // SAFETY: the event is there, as the caller vouches; the stream is alive, and its
-            // context bound.
-            unsafe { driver.stream_wait_event(self.handle(), event, 0) }
-        })
+        self.wait_on("wait_for_foreign_event", event)
     }
 }
 
@@ -79,10 +75,9 @@ unsafe impl ForeignMemory for CudaDevice {
         let mut ordinal: c_int = -1;
         self.context().call(operation, |driver| {
             let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+            let first = start + bytes.start as u64;
             // SAFETY: the attribute is an `int`; any address may be asked about.
-            unsafe {
-                driver.pointer_get_attribute((&raw mut ordinal).cast(), attribute, start + bytes.start as u64)
-            }
+            unsafe { driver.pointer_get_attribute((&raw mut ordinal).cast(), attribute, first) }
         })?;
         if usize::try_from(ordinal).is_ok_and(|ordinal| ordinal != self.info().ordinal) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
@@ -94,7 +89,7 @@ unsafe impl ForeignMemory for CudaDevice {
 
     fn wait_for_foreign(&self, stream: &CudaStream, other: ForeignStream) -> Result<()> {
         let other = handle("wait_for_foreign", other)?;
-        stream.wait(&CudaEvent::record_on(self.context(), other, Kind::Plain)?)
+        stream.wait(&CudaEvent::record(self.context(), other, Kind::Plain)?)
     }
 
     fn foreign_waits(&self, other: ForeignStream, stream: &CudaStream) -> Result<()> {

@@ -37,7 +37,7 @@ use devarray::{
 
 pub(crate) use fetch::fetch;
 pub use modules::FunctionStatistics;
-pub(crate) use modules::{Functions, LOG_BYTES, LOG_OPTIONS};
+pub(crate) use modules::Functions;
 pub(crate) use recent::Recent;
 
 use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, gather, memory::CudaBuffer};
@@ -50,7 +50,7 @@ use problem::Problem;
 unsafe impl Compute for CudaDevice {
     fn map(&self, stream: &CudaStream, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
         let context = self.context();
-        let driver = context.bind().map_err(|failure| context.error("map", failure))?;
+        let driver = context.bound("map")?;
         let (functions, (raw, mut recent)) = (context.functions(), stream.computing());
         if let Some(prepared) = recent.map(op) {
             return functions

@@ -56,10 +56,7 @@ unsafe impl AllocHost for CudaDevice {
 unsafe impl MapHost for CudaDevice {
     fn map_host(&self, memory: &CudaHostBuffer) -> Result<CudaBuffer> {
         let (operation, capability) = ("map_host", Capability::MappedMemory);
-        if !memory.flags().mapped {
-            return Err(Error::Unsupported { backend: BACKEND, operation, capability });
-        }
-        let len_bytes = NonZeroUsize::new(memory.len_bytes());
+        let len_bytes = NonZeroUsize::new(memory.len_bytes()).filter(|_| memory.flags().mapped);
         let len_bytes = len_bytes.ok_or(Error::Unsupported { backend: BACKEND, operation, capability })?;
         let mut address = 0;
         self.context().call(operation, |driver| {
@@ -82,13 +79,11 @@ unsafe impl RegisterHost for CudaDevice {
     type Registration = CudaRegistration;
 
     unsafe fn register_host(&self, start: *mut u8, len_bytes: NonZeroUsize) -> Result<CudaRegistration> {
-        let operation = "register_host";
+        let (operation, flags) = ("register_host", sys::CU_MEMHOSTREGISTER_PORTABLE);
         self.check(operation, Capability::RegisteredMemory)?;
         let registered = self.context().bind().and_then(|driver| {
             // SAFETY: the caller vouches for the memory; the context is bound.
-            unsafe {
-                driver.mem_host_register(start.cast(), len_bytes.get(), sys::CU_MEMHOSTREGISTER_PORTABLE)
-            }
+            unsafe { driver.mem_host_register(start.cast(), len_bytes.get(), flags) }
         });
         match registered {
             Ok(()) => Ok(CudaRegistration(Some(Handle::new(start)))),
@@ -128,12 +123,12 @@ impl CudaManagedBuffer {
     fn alloc(context: &Arc<Context>, len_bytes: NonZeroUsize) -> Result<Self> {
         let operation = "alloc_managed";
         let mut managed_bytes = locked(&context.managed_bytes);
-        let mut room = free_bytes(context)?;
+        let mut room = context.free_bytes(operation)?;
         let needed = managed_bytes.saturating_add(len_bytes.get());
         if needed.saturating_add(MANAGED_HEADROOM_BYTES) > room.0 {
             // The pool may hold memory that nobody uses.
             context.reclaim();
-            room = free_bytes(context)?;
+            room = context.free_bytes(operation)?;
         }
         if needed > room.0 {
             return Err(out_of_memory(operation, len_bytes.get(), Some(room)));
@@ -156,16 +151,6 @@ impl CudaManagedBuffer {
         unsafe { start.write_bytes(0, len_bytes.get()) };
         Ok(Self { start: Handle::new(start), len_bytes, context: Arc::clone(context) })
     }
-}
-
-/// Bytes that the driver has free, without what the pool caches, and in total.
-fn free_bytes(context: &Context) -> Result<(usize, usize)> {
-    let (mut free, mut total) = (0, 0);
-    context.call("alloc_managed", |driver| {
-        // SAFETY: the pointers are to locals of the right type, and the context is bound.
-        unsafe { driver.mem_get_info(&raw mut free, &raw mut total) }
-    })?;
-    Ok((free, total))
 }
 
 // SAFETY: zeroed when allocated, page-aligned, reached through a raw pointer only, and freed by

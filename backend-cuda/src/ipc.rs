@@ -24,8 +24,8 @@ use crate::{
     BACKEND,
     context::Context,
     device::CudaDevice,
-    driver::{Answer, Driver, Failure, INVALID_VALUE, OUT_OF_MEMORY, out_of_memory, sys},
-    event::CudaEvent,
+    driver::{Driver, Failure, INVALID_VALUE, out_of_memory, sys},
+    event::{CudaEvent, Kind},
     memory::CudaBuffer,
     stream::CudaStream,
 };
@@ -46,30 +46,13 @@ pub struct CudaExportable {
 impl CudaExportable {
     fn alloc(context: &Arc<Context>, len_bytes: NonZeroUsize) -> Result<Self> {
         let operation = "alloc_exportable";
-        let oom = |room| out_of_memory(operation, len_bytes.get(), room);
-        let rounded = len_bytes.get().checked_next_multiple_of(BLOCK_BYTES).ok_or_else(|| oom(None))?;
-        let alloc = || -> Answer<CUdeviceptr> {
-            let mut address = 0;
-            let driver = context.bind()?;
+        let rounded = len_bytes.get().checked_next_multiple_of(BLOCK_BYTES);
+        let rounded = rounded.ok_or_else(|| out_of_memory(operation, len_bytes.get(), None))?;
+        let address = context.alloc(operation, len_bytes, |driver, address| {
             // SAFETY: the pointer is to a local of the right type, and the context is bound.
-            unsafe { driver.mem_alloc(&raw mut address, rounded) }?;
-            Ok(address)
-        };
-        let address = alloc().or_else(|failure| {
-            if failure != OUT_OF_MEMORY {
-                return Err(failure);
-            }
-            context.reclaim();
-            alloc()
-        });
-        match address {
-            Ok(address) => Ok(Self { address, context: Arc::clone(context) }),
-            Err(OUT_OF_MEMORY) => {
-                let memory = context.memory(operation).ok();
-                Err(oom(memory.map(|memory| (memory.free_bytes, memory.total_bytes))))
-            }
-            Err(failure) => Err(context.error(operation, failure)),
-        }
+            unsafe { driver.mem_alloc(address, rounded) }
+        })?;
+        Ok(Self { address, context: Arc::clone(context) })
     }
 }
 
@@ -195,7 +178,7 @@ unsafe impl Ipc for CudaDevice {
         let handle =
             sys::CUipcMemHandle { reserved: memory.token.0.map(|byte| c_char::from_ne_bytes([byte])) };
         let mut address = 0;
-        let driver = self.context().bind().map_err(|failure| self.context().error(operation, failure))?;
+        let driver = self.context().bound(operation)?;
         // SAFETY: the pointer is to a local of the right type; the caller vouches for the handle.
         unsafe { driver.ipc_open_mem_handle(&raw mut address, handle, LAZY_ENABLE_PEER_ACCESS) }
             .map_err(|failure| opening(self.context(), operation, failure))?;
@@ -207,7 +190,7 @@ unsafe impl Ipc for CudaDevice {
     fn record_exported(&self, stream: &CudaStream) -> Result<(CudaEvent, IpcToken)> {
         let operation = "record_exported";
         self.check(operation, Capability::Ipc)?;
-        let event = stream.record_exported()?;
+        let event = stream.record_as(Kind::Exported)?;
         let mut handle = sys::CUipcEventHandle { reserved: [0; 64] };
         self.context().call(operation, |driver| {
             // SAFETY: the pointer is to a local of the right type; the event was made for other
@@ -222,13 +205,11 @@ unsafe impl Ipc for CudaDevice {
         self.check(operation, Capability::Ipc)?;
         let handle = sys::CUipcEventHandle { reserved: event.0.map(|byte| c_char::from_ne_bytes([byte])) };
         let mut raw = std::ptr::null_mut();
-        let driver = self.context().bind().map_err(|failure| self.context().error(operation, failure))?;
+        let driver = self.context().bound(operation)?;
         // SAFETY: the pointer is to a local of the right type; the caller vouches for the handle.
         unsafe { driver.ipc_open_event_handle(&raw mut raw, handle) }
             .map_err(|failure| opening(self.context(), operation, failure))?;
         let event = OpenedEvent(raw, driver);
-        // SAFETY: stream and event are alive; the context of the stream is bound.
-        unsafe { driver.stream_wait_event(stream.handle(), event.0, 0) }
-            .map_err(|failure| self.context().error(operation, failure))
+        stream.wait_on(operation, event.0)
     }
 }

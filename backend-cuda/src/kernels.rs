@@ -12,7 +12,7 @@ use std::{
 use devarray::copy::Plan;
 
 use crate::{
-    driver::{Answer, Driver, INVALID_VALUE, LaunchAttribute, LaunchConfig, sys},
+    driver::{Answer, Driver, INVALID_VALUE, LaunchAttribute, sys},
     handle::{Handle, locked},
     strided::{
         Addresses, Chosen, JoinParams, Launch, MemorySpeed, fill,
@@ -67,6 +67,17 @@ impl<M: Ord, F: Ord> Loaded<M, F> {
     }
 }
 
+/// Where to launch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Queue<'a> {
+    /// The context of the stream is bound.
+    pub(crate) driver: &'a Driver,
+    pub(crate) stream: sys::CUstream,
+    /// Whether launches may begin while the one in front of them works; that one is this crate's,
+    /// or waited for all before it.
+    pub(crate) overlap: bool,
+}
+
 /// The modules of one context, as far as they were needed.
 #[derive(Debug)]
 pub(crate) struct Kernels {
@@ -91,91 +102,40 @@ impl Kernels {
         locked(&self.loaded).modules.values().copied().collect()
     }
 
-    /// Carries out `plan` on `stream`, whose context is bound. Does not synchronize. `overlap`:
-    /// launches may begin while the one in front of them works; that one is this crate's, or waited
-    /// for all before it. `chosen`: the launches of the stream's last copies.
-    pub(crate) fn copy(
-        &self,
-        driver: &Driver,
-        stream: sys::CUstream,
-        plan: &Plan,
-        addresses: Addresses,
-        overlap: bool,
-        chosen: &mut Chosen,
-    ) -> Answer {
-        select(self.memory, plan, addresses, Some(chosen), |launch| {
-            self.launch(driver, stream, launch, launch.params.as_ptr().0, overlap)
+    /// Carries out `plan`. Does not synchronize. `chosen`: the launches of the stream's last copies.
+    pub(crate) fn copy(&self, to: Queue<'_>, plan: &Plan, at: Addresses, chosen: &mut Chosen) -> Answer {
+        select(self.memory, plan, at, Some(chosen), |launch| {
+            self.launch(to, launch, launch.params.as_ptr().0)
         })
     }
 
-    /// Launches a kernel for several copies on `stream`, whose context is bound. Does not
-    /// synchronize. `overlap` as in [`copy`](Self::copy).
-    pub(crate) fn join(
-        &self,
-        driver: &Driver,
-        stream: sys::CUstream,
-        launch: &Launch<JoinParams>,
-        overlap: bool,
-    ) -> Answer {
-        self.launch(driver, stream, launch, launch.params.as_ptr().0, overlap)
+    /// Launches a kernel for several copies. Does not synchronize.
+    pub(crate) fn join(&self, to: Queue<'_>, launch: &Launch<JoinParams>) -> Answer {
+        self.launch(to, launch, launch.params.as_ptr().0)
     }
 
-    /// Repeats `pattern` over the destination of `plan` in the memory at `dst`, on `stream`, whose
-    /// context is bound. Does not synchronize.
-    pub(crate) fn fill(
-        &self,
-        driver: &Driver,
-        stream: sys::CUstream,
-        plan: &Plan,
-        dst: u64,
-        pattern: &[u8],
-    ) -> Answer {
+    /// Repeats `pattern` over the destination of `plan` in the memory at `dst`. Does not
+    /// synchronize.
+    pub(crate) fn fill(&self, to: Queue<'_>, plan: &Plan, dst: u64, pattern: &[u8]) -> Answer {
         let launch = fill(plan, dst, pattern).ok_or(INVALID_VALUE)?;
-        self.launch(driver, stream, &launch, ptr::from_ref(&launch.params).cast(), false)
+        self.launch(to, &launch, ptr::from_ref(&launch.params).cast())
     }
 
     /// Launches with the parameters at `params`, which are those of `launch`.
-    fn launch<P>(
-        &self,
-        driver: &Driver,
-        stream: sys::CUstream,
-        launch: &Launch<P>,
-        params: *const c_void,
-        overlap: bool,
-    ) -> Answer {
+    fn launch<P>(&self, to: Queue<'_>, launch: &Launch<P>, params: *const c_void) -> Answer {
+        let Queue { driver, stream, overlap } = to;
         let (kernel, module) = (launch.kernel, launch.kernel.module());
         let name = kernel.name().ok_or(INVALID_VALUE)?;
+        let image = module.image(self.major)?;
         // SAFETY: all images are of these two kinds.
-        let function = unsafe {
-            locked(&self.loaded).function(driver, (module, module.image(self.major)), (kernel, name))
-        }?;
-        if overlap && waits_for_the_launch_before(kernel, self.major) {
-            let mut arguments = [params.cast_mut()];
-            let attribute = LaunchAttribute::OVERLAPPING;
-            let config = LaunchConfig {
-                grid: [launch.grid, 1, 1],
-                block: [launch.threads, 1, 1],
-                shared_bytes: launch.shared_bytes,
-                stream,
-                attributes: &raw const attribute,
-                attribute_count: 1,
-            };
-            // SAFETY: as below; configuration and attribute are locals that the driver reads before
-            // it returns. The launch may begin before the one in front of it is done, and its image
-            // waits for that before it touches memory.
-            return unsafe {
-                driver.launch_kernel_ex(
-                    &raw const config,
-                    function.raw(),
-                    arguments.as_mut_ptr(),
-                    ptr::null_mut(),
-                )
-            };
-        }
-        let sizes = [launch.grid, launch.threads, launch.shared_bytes];
+        let function = unsafe { locked(&self.loaded).function(driver, (module, image), (kernel, name)) }?;
+        let overlaps = overlap && waits_for_the_launch_before(kernel, self.major);
+        let attributes: &[_] = if overlaps { &[LaunchAttribute::OVERLAPPING] } else { &[] };
+        let shape = ([launch.grid, 1, 1], [launch.threads, 1, 1], launch.shared_bytes);
         // SAFETY: the kernel has one parameter, of the size of the block; it touches the bytes of
         // the plans that the launch was made from, and reads between them; stream and function are
-        // of one context.
-        unsafe { driver.launch(stream, function.raw(), sizes, params) }
+        // of one context. One that may begin before the launch in front of it is done waits for
+        // that before it touches memory.
+        unsafe { driver.launch_with(stream, function.raw(), shape, attributes, &mut [params.cast_mut()]) }
     }
 }

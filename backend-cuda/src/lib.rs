@@ -24,6 +24,7 @@ mod ipc;
 mod kernels;
 mod launch;
 mod memory;
+mod packed;
 mod peer;
 mod pool;
 mod probe;

@@ -110,19 +110,11 @@ unsafe impl PeerAccess for CudaDevice {
         }
         let to = dst.address() + plan.dst_offset_bytes() as u64;
         let from = src.address() + plan.src_offset_bytes() as u64;
+        let (to_context, from_context) = (dst.context().raw(), src.context().raw());
         stream.enqueue("copy_from_peer", |driver, raw| {
             // SAFETY: core made the plan for these buffers, alive in stream order, each of the
             // context named with it.
-            unsafe {
-                driver.memcpy_peer_async(
-                    to,
-                    dst.context().raw(),
-                    from,
-                    src.context().raw(),
-                    plan.len_bytes(),
-                    raw,
-                )
-            }
+            unsafe { driver.memcpy_peer_async(to, to_context, from, from_context, plan.len_bytes(), raw) }
         })
     }
 
@@ -131,9 +123,6 @@ unsafe impl PeerAccess for CudaDevice {
         for other in [stream.context(), event.context()] {
             self.context().check_driver(operation, other)?;
         }
-        self.context().call(operation, |driver| {
-            // SAFETY: stream and event are alive; the context of the stream is bound.
-            unsafe { driver.stream_wait_event(stream.handle(), event.raw(), 0) }
-        })
+        stream.wait_on(operation, event.raw())
     }
 }

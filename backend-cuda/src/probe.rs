@@ -16,7 +16,7 @@ use crate::{
     driver::{Driver, Failure, sys::CUdevice, sys::CUdevice_attribute},
 };
 
-/// The oldest driver that can load the kernels: the PTX version of `kernels/strided/*.ptx` came
+/// The oldest driver that can load the kernels: the PTX version of `kernels/strided/*.ptx.lz4` came
 /// with CUDA 12.0.
 const OLDEST_DRIVER: c_int = 12_000;
 

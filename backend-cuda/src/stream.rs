@@ -27,12 +27,13 @@ use devarray::{
 use crate::{
     context::Context,
     device::CudaDevice,
-    driver::{Answer, Driver, OUT_OF_MEMORY, out_of_memory, sys},
+    driver::{Answer, Driver, sys},
     event::{CudaEvent, Kind},
     function::Recent,
     handle::{Handle, locked},
+    kernels::Queue,
     memory::CudaBuffer,
-    strided::Chosen,
+    strided::{Addresses, Chosen},
 };
 
 /// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with
@@ -119,14 +120,17 @@ impl CudaStream {
         &self.raw.context
     }
 
-    /// Records an event with a time.
-    pub(crate) fn record_timed(&self) -> Result<CudaEvent> {
-        CudaEvent::record(self.context(), &self.raw, Kind::Timed)
+    /// Records an event.
+    pub(crate) fn record_as(&self, kind: Kind) -> Result<CudaEvent> {
+        CudaEvent::record(self.context(), self.handle(), kind)
     }
 
-    /// Records an event that other processes may wait for.
-    pub(crate) fn record_exported(&self) -> Result<CudaEvent> {
-        CudaEvent::record(self.context(), &self.raw, Kind::Exported)
+    /// Makes what is enqueued later run after an event that is there.
+    pub(crate) fn wait_on(&self, operation: &'static str, event: sys::CUevent) -> Result<()> {
+        self.context().call(operation, |driver| {
+            // SAFETY: stream and event are alive; the context of the stream is bound.
+            unsafe { driver.stream_wait_event(self.handle(), event, 0) }
+        })
     }
 
     /// Binds and enqueues.
@@ -139,8 +143,7 @@ impl CudaStream {
         operation: &'static str,
         call: impl FnOnce(&Driver, sys::CUstream) -> Answer,
     ) -> Result<()> {
-        let bound = self.context().bind();
-        let driver = bound.map_err(|failure| self.context().error(operation, failure))?;
+        let driver = self.context().bound(operation)?;
         call(driver, self.handle()).map_err(|failure| {
             // SAFETY: the stream is alive, and its context bound.
             if let Err(also) = unsafe { driver.stream_synchronize(self.handle()) } {
@@ -152,20 +155,8 @@ impl CudaStream {
 
     /// Enqueues a copy between memories that the device reaches.
     pub(crate) fn copy_reachable(&self, operation: &'static str, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
-        let (dst, src) = (op.dst().address(), op.src().address());
-        self.enqueue(operation, |driver, stream| {
-            copy::enqueue(driver, stream, &self.raw.strided, self.context(), op.plan(), (dst, src))
-        })
-    }
-
-    fn try_alloc(&self, len_bytes: NonZeroUsize) -> Answer<sys::CUdeviceptr> {
-        let mut address = 0;
-        let driver = self.context().bind()?;
-        let pool = self.context().pool().raw();
-        // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound
-        // context.
-        unsafe { driver.mem_alloc_from_pool_async(&raw mut address, len_bytes.get(), pool, self.handle()) }?;
-        Ok(address)
+        let addresses = Addresses { dst: op.dst().address(), src: op.src().address() };
+        self.enqueue(operation, |driver, _| self.raw.copy(driver, op.plan(), addresses))
     }
 }
 
@@ -177,22 +168,13 @@ unsafe impl Stream for CudaStream {
     type Device = CudaDevice;
 
     fn alloc(&self, len_bytes: NonZeroUsize) -> Result<CudaBuffer> {
-        let address = self.try_alloc(len_bytes).or_else(|failure| {
-            if failure != OUT_OF_MEMORY {
-                return Err(failure);
-            }
-            self.context().reclaim();
-            self.try_alloc(len_bytes)
-        });
-        match address {
-            Ok(address) => Ok(CudaBuffer::new(self.context(), address, len_bytes)),
-            Err(OUT_OF_MEMORY) => {
-                let room = self.context().memory("alloc").ok();
-                let room = room.map(|memory| (memory.free_bytes, memory.total_bytes));
-                Err(out_of_memory("alloc", len_bytes.get(), room))
-            }
-            Err(failure) => Err(self.context().error("alloc", failure)),
-        }
+        let pool = self.context().pool().raw();
+        let address = self.context().alloc("alloc", len_bytes, |driver, address| {
+            // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound
+            // context.
+            unsafe { driver.mem_alloc_from_pool_async(address, len_bytes.get(), pool, self.handle()) }
+        })?;
+        Ok(CudaBuffer::new(self.context(), address, len_bytes))
     }
 
     fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
@@ -209,15 +191,14 @@ unsafe impl Stream for CudaStream {
     }
 
     fn copy_all(&self, ops: &[CopyOp<'_, CudaBuffer>]) -> Result<()> {
-        self.enqueue("copy", |driver, stream| {
-            copy::enqueue_all(driver, stream, &self.raw.strided, self.context(), ops)
-        })
+        self.enqueue("copy", |driver, _| self.raw.copy_all(driver, ops))
     }
 
     fn fill(&self, op: &FillOp<'_, CudaBuffer>) -> Result<()> {
         let dst = op.dst().address();
         self.enqueue("fill", |driver, stream| {
-            fill::enqueue(driver, stream, self.context().kernels(), op.plan(), dst, op.pattern())
+            let to = Queue { driver, stream, overlap: false };
+            fill::enqueue(to, &self.context().kernels, op.plan(), dst, op.pattern())
         })
     }
 
@@ -245,16 +226,12 @@ unsafe impl Stream for CudaStream {
     }
 
     fn record(&self) -> Result<CudaEvent> {
-        CudaEvent::record(self.context(), &self.raw, Kind::Plain)
+        self.record_as(Kind::Plain)
     }
 
     fn wait(&self, event: &CudaEvent) -> Result<()> {
-        let operation = "wait";
-        self.context().check_driver(operation, event.context())?;
-        self.context().call(operation, |driver| {
-            // SAFETY: stream and event are alive; the context of the stream is bound.
-            unsafe { driver.stream_wait_event(self.handle(), event.raw(), 0) }
-        })
+        self.context().check_driver("wait", event.context())?;
+        self.wait_on("wait", event.raw())
     }
 
     fn synchronize(&self) -> Quiesced {

@@ -12,7 +12,7 @@ use crate::{
     BACKEND,
     context::Context,
     device::CudaDevice,
-    driver::{Failure, INVALID_VALUE, sys},
+    driver::{INVALID_VALUE, NOT_FOUND, sys},
     handle::Handle,
     memory::CudaBuffer,
 };
@@ -20,9 +20,6 @@ use crate::{
 /// What a cubin begins with, and what a fatbin does. Anything else is text, which the driver wants
 /// ended by a zero.
 const BINARY: [&[u8]; 2] = [b"\x7fELF", &[0x50, 0xed, 0x55, 0xba]];
-
-/// `CUDA_ERROR_NOT_FOUND`.
-const NOT_FOUND: Failure = Failure::Code(500);
 
 /// A module of the program's own. Dropping it unloads it.
 #[derive(Debug)]
@@ -41,11 +38,8 @@ impl CudaModule {
 
 impl Drop for CudaModule {
     fn drop(&mut self) {
-        self.context.release("unload_module", |driver| {
-            // SAFETY: loaded by `load_module`, unloaded once; core drops it only when no operation
-            // of its own uses it.
-            unsafe { driver.module_unload(self.raw()) }
-        });
+        // Core drops it only when no operation of its own uses it.
+        self.context.release("unload_module", |driver| driver.unload(self.raw));
     }
 }
 
@@ -73,21 +67,13 @@ unsafe impl DeviceSymbols for CudaDevice {
         let operation = "symbol";
         self.context().check_driver(operation, &module.context)?;
         let name = self.text(operation, name.as_bytes())?;
-        let driver = self.context().bind().map_err(|failure| self.context().error(operation, failure))?;
-        let (mut address, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context
-        // bound; the name ends with a zero.
-        unsafe {
-            driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
-        }
-        .map_err(|failure| match failure {
+        self.context().bound(operation)?.variable(module.raw, &name).map_err(|failure| match failure {
             NOT_FOUND => {
                 let reason = "the module has no variable of this name";
                 Error::Handle { backend: BACKEND, operation, reason }
             }
             failure => self.context().error(operation, failure),
-        })?;
-        Ok((address, len_bytes))
+        })
     }
 
     fn symbol_buffer(&self, _: &CudaModule, start: u64, bytes: Range<usize>) -> Result<CudaBuffer> {

@@ -8,13 +8,17 @@ use devarray::{
     backend::{Capability, Timing},
 };
 
-use crate::{device::CudaDevice, event::CudaEvent, stream::CudaStream};
+use crate::{
+    device::CudaDevice,
+    event::{CudaEvent, Kind},
+    stream::CudaStream,
+};
 
 // SAFETY: the event is recorded as any other is; only that it also keeps a time is different.
 unsafe impl Timing for CudaDevice {
     fn record_timed(&self, stream: &CudaStream) -> Result<CudaEvent> {
         self.check("record_timed", Capability::EventTiming)?;
-        stream.record_timed()
+        stream.record_as(Kind::Timed)
     }
 
     fn elapsed(&self, from: &CudaEvent, to: &CudaEvent) -> Result<Option<Duration>> {

@@ -24,6 +24,8 @@ pub type Answer<T = ()> = Result<T, Failure>;
 
 pub(crate) const INVALID_VALUE: Failure = Failure::Code(1);
 pub(crate) const OUT_OF_MEMORY: Failure = Failure::Code(2);
+pub(crate) const INVALID_IMAGE: Failure = Failure::Code(200);
+pub(crate) const NOT_FOUND: Failure = Failure::Code(500);
 pub(crate) const NOT_READY: Failure = Failure::Code(600);
 
 /// Codes after which the process, or the context, can do no further work on the device.

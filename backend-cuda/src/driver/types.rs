@@ -57,25 +57,21 @@ pub struct LaunchAttribute {
 impl LaunchAttribute {
     /// The kernel may begin before the kernel in front of it in the stream is done; it waits for
     /// that itself (`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`).
-    pub(crate) const OVERLAPPING: Self = {
-        let mut value = [0; 16];
-        value[0] = 1;
-        Self { id: 6, unused: 0, value }
-    };
+    pub(crate) const OVERLAPPING: Self = Self::new(6, [1, 0, 0]);
 
     /// All blocks run at once (`CU_LAUNCH_ATTRIBUTE_COOPERATIVE`).
-    pub(crate) const COOPERATIVE: Self = {
-        let mut value = [0; 16];
-        value[0] = 1;
-        Self { id: 2, unused: 0, value }
-    };
+    pub(crate) const COOPERATIVE: Self = Self::new(2, [1, 0, 0]);
 
     /// Blocks come in clusters of this size along x, y and z
     /// (`CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`).
     pub(crate) const fn cluster(blocks: [c_uint; 3]) -> Self {
+        Self::new(4, blocks)
+    }
+
+    const fn new(id: c_uint, [first, second, third]: [c_uint; 3]) -> Self {
         let mut value = [0; 16];
-        (value[0], value[1], value[2]) = (blocks[0], blocks[1], blocks[2]);
-        Self { id: 4, unused: 0, value }
+        (value[0], value[1], value[2]) = (first, second, third);
+        Self { id, unused: 0, value }
     }
 }
 

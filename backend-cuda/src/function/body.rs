@@ -62,6 +62,14 @@ impl Known {
     }
 }
 
+/// Writes what an input or a position reads, and returns its register.
+pub(super) trait Source: FnMut(&mut Text, Instruction) -> Reg {}
+impl<F: FnMut(&mut Text, Instruction) -> Reg> Source for F {}
+
+/// The same for an element of a thread, given by its number.
+pub(super) trait Sources: FnMut(&mut Text, usize, Instruction) -> Reg {}
+impl<F: FnMut(&mut Text, usize, Instruction) -> Reg> Sources for F {}
+
 impl<'p> Body<'p> {
     /// `reads`: how an input, or the position along an axis, differs within a thread.
     pub(super) fn new(program: &'p Program, scalars: usize, reads: impl Fn(Instruction) -> Differs) -> Self {
@@ -82,32 +90,16 @@ impl<'p> Body<'p> {
         Self { program, scalars, differs: all, regions, halves, common }
     }
 
-    /// Writes what the elements of a thread have in common. `source`: the register of an input or a
-    /// position.
-    pub(super) fn common(&mut self, text: &mut Text, mut source: impl FnMut(&mut Text, Instruction) -> Reg) {
-        for (at, &instruction) in self.program.instructions().iter().enumerate() {
-            if self.differs[at] == Differs::Never && self.common.values[at].is_none() {
-                let both = self.product(text, &self.common, at);
-                let register = match both {
-                    Some((register, _)) => register,
-                    None => self.instruction(text, &self.common, instruction, &mut source),
-                };
-                self.common.set(at, register, both);
-            }
-        }
+    /// Writes what the elements of a thread have in common.
+    pub(super) fn common(&mut self, text: &mut Text, source: impl Source) {
+        self.common = self.shared(text, Differs::Never, source);
     }
 
-    /// Writes what a line of elements has in common, with the inverses of its divisors if divisions
-    /// are to be `quick`.
-    pub(super) fn line(
-        &self,
-        text: &mut Text,
-        quick: Option<Quick>,
-        mut source: impl FnMut(&mut Text, Instruction) -> Reg,
-    ) -> Known {
+    /// Writes what differs in this way and is not known yet.
+    fn shared(&self, text: &mut Text, differs: Differs, mut source: impl Source) -> Known {
         let mut known = self.common.clone();
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
-            if self.differs[at] == Differs::ByLine && known.values[at].is_none() {
+            if self.differs[at] == differs && known.values[at].is_none() {
                 let both = self.product(text, &known, at);
                 let register = match both {
                     Some((register, _)) => register,
@@ -116,6 +108,13 @@ impl<'p> Body<'p> {
                 known.set(at, register, both);
             }
         }
+        known
+    }
+
+    /// Writes what a line of elements has in common, with the inverses of its divisors if divisions
+    /// are to be `quick`.
+    pub(super) fn line(&self, text: &mut Text, quick: Option<Quick>, source: impl Source) -> Known {
+        let mut known = self.shared(text, Differs::ByLine, source);
         if let Some(quick) = quick {
             for by in self.quick_divisors() {
                 if known.inverses[by.index()].is_none() {
@@ -151,14 +150,14 @@ impl<'p> Body<'p> {
     }
 
     /// Writes the rest for elements of some lines, and returns the registers of the results.
-    /// `source`: what an element, given by its number, reads. `quick`: counts on the quick way of
-    /// divisions; whoever passes it asks it afterwards whether that was sound.
+    /// `quick`: counts on the quick way of divisions; whoever passes it asks it afterwards whether
+    /// that was sound.
     pub(super) fn elements<'k>(
         &self,
         text: &mut Text,
         lines: impl Iterator<Item = &'k Known>,
         quick: Option<Quick>,
-        mut source: impl FnMut(&mut Text, usize, Instruction) -> Reg,
+        mut source: impl Sources,
     ) -> Vec<Reg> {
         let mut elements: Vec<Element> = lines.cloned().enumerate().collect();
         self.region(text, &mut elements, (0, quick), &mut source);
@@ -167,11 +166,7 @@ impl<'p> Body<'p> {
 
     /// Writes the rest for one element of a thread without lines, and returns the register of the
     /// result.
-    pub(super) fn alone(
-        &self,
-        text: &mut Text,
-        mut source: impl FnMut(&mut Text, Instruction) -> Reg,
-    ) -> Reg {
+    pub(super) fn alone(&self, text: &mut Text, mut source: impl Source) -> Reg {
         let one = std::iter::once(&self.common);
         self.elements(text, one, None, |text, _, instruction| source(text, instruction))[0]
     }
@@ -181,7 +176,7 @@ impl<'p> Body<'p> {
         text: &mut Text,
         known: &Known,
         instruction: Instruction,
-        source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
+        source: &mut impl Source,
     ) -> Reg {
         let of = |at: Register| register(known, at);
         match instruction {

@@ -10,10 +10,12 @@ use devarray::function::primitive::Program;
 
 use super::class::Class;
 
+/// Most kernels of a device that are kept.
+const MOST: usize = 1_024;
+
 /// Values of type `T`. If there are too many, the least recently used one leaves.
 #[derive(Debug)]
 pub(super) struct Cache<T> {
-    most: usize,
     hasher: RandomState,
     /// By a hash of program and class.
     buckets: HashMap<u64, Vec<Entry<T>>>,
@@ -29,11 +31,13 @@ struct Entry<T> {
     used: u64,
 }
 
-impl<T> Cache<T> {
-    pub(super) fn new(most: usize) -> Self {
-        Self { most, hasher: RandomState::new(), buckets: HashMap::new(), len: 0, clock: 0 }
+impl<T> Default for Cache<T> {
+    fn default() -> Self {
+        Self { hasher: RandomState::new(), buckets: HashMap::new(), len: 0, clock: 0 }
     }
+}
 
+impl<T> Cache<T> {
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -53,7 +57,7 @@ impl<T> Cache<T> {
 
     /// Keeps a value, and returns the one that leaves for it.
     pub(super) fn insert(&mut self, program: Program, class: Class, value: Arc<T>) -> Option<Arc<T>> {
-        let evicted = if self.len >= self.most { self.evict() } else { None };
+        let evicted = if self.len >= MOST { self.evict() } else { None };
         self.clock += 1;
         let hash = self.hash(&program, &class);
         let entry = Entry { program, class, value, used: self.clock };

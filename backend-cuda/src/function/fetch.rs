@@ -40,7 +40,7 @@ pub(crate) fn fetch(stream: &CudaStream, place: u64, source: u64, len_bytes: usi
         (nothing.finish(zero, ElementType::U32), class)
     });
     let context = Arc::clone(stream.context());
-    let driver = context.bind().map_err(|failure| context.error("fetch", failure))?;
+    let driver = context.bound("fetch")?;
     let loaded = context.functions().kernel(&context, driver, program, class)?;
     let (raw, _recent) = stream.computing();
     let parameter = Parameter::from_words(vec![place, source, len_bytes as u64]);

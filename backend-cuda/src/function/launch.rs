@@ -3,7 +3,7 @@
 use devarray::function::primitive::Program;
 
 use super::{
-    class::{Class, Words},
+    class::{Class, Family, Words},
     problem::Problem,
 };
 use crate::strided::params::FastDiv;
@@ -106,13 +106,11 @@ pub(super) fn choose(program: &Program, problem: &Problem, scalars: &[u64]) -> O
 /// The text of the kernel of a class.
 pub(super) fn write(program: &Program, class: &Class) -> String {
     match class.family {
-        super::class::Family::Lines { vector, deal } => {
+        Family::Lines { vector, deal } => {
             super::lines::kernel::write(program, class, vector.into(), deal.into())
         }
-        super::class::Family::Tiles { wide, high } => {
-            super::tiles::kernel::write(program, class, wide.into(), high.into())
-        }
-        super::class::Family::Fetch => super::fetch::write(),
-        super::class::Family::Reduce(ref kernel) => super::reduce::write(program, class, kernel),
+        Family::Tiles { wide, high } => super::tiles::kernel::write(program, class, wide.into(), high.into()),
+        Family::Fetch => super::fetch::write(),
+        Family::Reduce(ref kernel) => super::reduce::write(program, class, kernel),
     }
 }

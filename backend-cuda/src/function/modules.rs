@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // loads modules, launches from them, and unloads them when nothing runs them any more
 
 use std::{
-    ffi::{CStr, CString, c_uint, c_void},
+    ffi::CString,
     mem, ptr,
     sync::{
         Arc, Mutex,
@@ -21,25 +21,12 @@ use super::{
 };
 use crate::{
     context::Context,
-    driver::{Answer, Driver, Failure, INVALID_VALUE, NOT_READY, sys},
+    driver::{Answer, Driver, INVALID_VALUE, sys},
+    event::{Kind, RawEvent},
     handle::{Handle, locked},
+    launch::DYNAMIC_SHARED,
     stream::RawStream,
 };
-
-/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
-pub(crate) const DYNAMIC_SHARED: c_uint = 8;
-
-/// Most kernels of a device that are kept.
-const MOST: usize = 1_024;
-
-/// Size in bytes of the driver's log of a text that it refuses.
-pub(crate) const LOG_BYTES: usize = 8_192;
-
-/// The address and the size of that log: numbers of `CUjit_option`.
-pub(crate) const LOG_OPTIONS: [c_uint; 2] = [
-    sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER as c_uint,
-    sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as c_uint,
-];
 
 /// A kernel that was loaded.
 #[derive(Debug)]
@@ -65,54 +52,35 @@ pub struct FunctionStatistics {
 }
 
 /// The kernels of one context.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Functions {
     launches: AtomicU64,
     kept: Mutex<Kept>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Kept {
     cache: Cache<Loaded>,
-    compiled: u64,
-    shipped: u64,
-    evicted: u64,
+    /// But for those that are kept, and launches.
+    statistics: FunctionStatistics,
     /// Evicted, perhaps still running.
     retired: Vec<Arc<Loaded>>,
     /// Retired, and waiting for recorded events: unloaded as soon as all that was enqueued before
     /// those is done.
     leaving: Vec<Arc<Loaded>>,
-    events: Vec<Handle<sys::CUevent_st>>,
+    events: Vec<RawEvent>,
     /// The ends of streams that were closed after they launched functions.
-    closed: Vec<Handle<sys::CUevent_st>>,
+    closed: Vec<RawEvent>,
     /// Whether the end of some closed stream is unknown. Nothing can then be unloaded before the
     /// context is.
     lost: bool,
 }
 
-impl Default for Functions {
-    fn default() -> Self {
-        let kept = Kept {
-            cache: Cache::new(MOST),
-            compiled: 0,
-            shipped: 0,
-            evicted: 0,
-            retired: Vec::new(),
-            leaving: Vec::new(),
-            events: Vec::new(),
-            closed: Vec::new(),
-            lost: false,
-        };
-        Self { launches: AtomicU64::new(0), kept: Mutex::new(kept) }
-    }
-}
-
 impl Functions {
     pub(crate) fn statistics(&self) -> FunctionStatistics {
         let kept = locked(&self.kept);
-        let (compiled, shipped, evicted) = (kept.compiled, kept.shipped, kept.evicted);
-        let (kept, launches) = (kept.cache.len(), self.launches.load(Relaxed));
-        FunctionStatistics { kept, compiled, shipped, launches, evicted }
+        let launches = self.launches.load(Relaxed);
+        FunctionStatistics { kept: kept.cache.len(), launches, ..kept.statistics }
     }
 
     /// The kernel of a launch, compiled if it is not there. The context of the launch is bound.
@@ -129,17 +97,17 @@ impl Functions {
         }
         // Without the lock: threads may compile at the same time.
         let text = write(program, class);
-        let dynamic_bytes = dynamic_bytes(context, class);
-        let shipped = load_shipped(context, driver, &text, dynamic_bytes);
+        let shipped = load_shipped(context, driver, &text);
         let is_shipped = shipped.is_some();
-        let loaded = Arc::new(shipped.map_or_else(|| compile(context, driver, text, dynamic_bytes), Ok)?);
+        let module = shipped.map_or_else(|| compile(context, driver, text), Ok)?;
+        let loaded = Arc::new(kernel_of(context, driver, module, class)?);
         // Dropped after the lock: the last owner of a stream takes it.
         let streams;
         let mut kept = locked(&self.kept);
         // Asked under the lock: a stream that is opened later runs nothing that was evicted before.
         streams = context.streams();
-        kept.shipped += u64::from(is_shipped);
-        kept.compiled += u64::from(!is_shipped);
+        kept.statistics.shipped += u64::from(is_shipped);
+        kept.statistics.compiled += u64::from(!is_shipped);
         // First, so that kernels retired below wait for the streams that are open next time.
         kept.unload_what_ended(context, driver, &streams);
         if let Some(already) = kept.cache.get(program, class) {
@@ -147,7 +115,7 @@ impl Functions {
             return Ok(already);
         }
         if let Some(evicted) = kept.cache.insert(program.clone(), class.clone(), Arc::clone(&loaded)) {
-            kept.evicted += 1;
+            kept.statistics.evicted += 1;
             kept.retired.push(evicted);
         }
         Ok(loaded)
@@ -163,24 +131,18 @@ impl Functions {
         parameter: &Parameter,
     ) -> Answer {
         self.launches.fetch_add(1, Relaxed);
+        let sizes = [grid, BLOCK, dynamic_bytes];
         // SAFETY: the kernel was compiled for one parameter of that size; it touches the elements
         // of the operation that the launch was made from, and reads between them; stream and
         // function are of one context, and the function stays loaded while `loaded` is held.
-        unsafe {
-            driver.launch(
-                stream,
-                loaded.function.raw(),
-                [grid, BLOCK, dynamic_bytes],
-                parameter.as_ptr().cast::<c_void>(),
-            )
-        }
+        unsafe { driver.launch(stream, loaded.function.raw(), sizes, parameter.as_ptr().cast()) }
     }
 
     /// Takes note of a stream that is closed and may still run functions. Its context is bound.
     pub(crate) fn close(&self, driver: &Driver, stream: sys::CUstream) -> Answer {
         let mut kept = locked(&self.kept);
-        kept.closed.retain(|event| !ended(driver, *event));
-        let event = record(driver, stream);
+        kept.closed.retain(|event| !ended(driver, event));
+        let event = RawEvent::record(driver, stream, Kind::Plain);
         kept.lost |= event.is_err();
         kept.closed.push(event?);
         Ok(())
@@ -194,12 +156,10 @@ impl Functions {
         all.append(&mut kept.leaving);
         let mut answer = Ok(());
         for event in mem::take(&mut kept.events).into_iter().chain(mem::take(&mut kept.closed)) {
-            answer = destroy(driver, event).and(answer);
+            answer = event.destroy(driver).and(answer);
         }
         for loaded in all {
-            // SAFETY: the module is of this context, unloaded once, and no work is left that could
-            // use it.
-            answer = unsafe { driver.module_unload(loaded.module.raw()) }.and(answer);
+            answer = driver.unload(loaded.module).and(answer);
         }
         answer
     }
@@ -218,14 +178,10 @@ impl Kept {
         if self.lost || !are_all {
             return;
         }
-        self.events.retain(|event| !ended(driver, *event));
+        self.events.retain(|event| !ended(driver, event));
         if self.events.is_empty() {
             for loaded in self.leaving.drain(..) {
-                context.release("map", |driver| {
-                    // SAFETY: the module is of this context, unloaded once; every launch of it is
-                    // over.
-                    unsafe { driver.module_unload(loaded.module.raw()) }
-                });
+                context.release("map", |driver| driver.unload(loaded.module));
             }
         }
         // A kernel that another thread is about to launch has an owner there.
@@ -236,7 +192,7 @@ impl Kept {
         self.leaving.extend(idle);
         self.events.append(&mut self.closed);
         for stream in streams {
-            match record(driver, stream.raw()) {
+            match RawEvent::record(driver, stream.raw(), Kind::Plain) {
                 Ok(event) => self.events.push(event),
                 Err(failure) => {
                     // Without the event nobody knows when these kernels end: the next round tries
@@ -251,116 +207,60 @@ impl Kept {
     }
 }
 
-/// Most dynamic shared memory that launches of a kernel may ask for, if they ask for any.
-fn dynamic_bytes(context: &Context, class: &Class) -> Option<i32> {
-    let Family::Reduce(kernel) = &class.family else { return None };
-    kernel.has_dynamic().then(|| i32::try_from(reduce::dynamic_bytes(context)).unwrap_or(i32::MAX))
-}
-
-/// An event at the end of a stream, as a handle that its owner destroys.
-fn record(driver: &Driver, stream: sys::CUstream) -> Answer<Handle<sys::CUevent_st>> {
-    let mut event = ptr::null_mut();
-    let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as c_uint;
-    // SAFETY: the pointer is to a local of the right type, and the context is bound.
-    unsafe { driver.event_create(&raw mut event, flags) }?;
-    // SAFETY: event and stream are alive and of the bound context.
-    let recorded = unsafe { driver.event_record(event, stream) };
-    let event = Handle::new(event);
-    recorded.map(|()| event).inspect_err(|_| {
-        let _ = destroy(driver, event);
-    })
-}
-
 /// Whether an event is over; it is destroyed then. After an error of the device nothing ends any
 /// more.
-fn ended(driver: &Driver, event: Handle<sys::CUevent_st>) -> bool {
-    // SAFETY: the event is alive, and its context bound.
-    match unsafe { driver.event_query(event.raw()) } {
-        Ok(()) => destroy(driver, event).is_ok(),
-        Err(NOT_READY | Failure::Code(_) | Failure::Missing(_)) => false,
-    }
-}
-
-fn destroy(driver: &Driver, event: Handle<sys::CUevent_st>) -> Answer {
-    // SAFETY: created by `record`, and whoever holds the handle destroys it once.
-    unsafe { driver.event_destroy(event.raw()) }
+fn ended(driver: &Driver, event: &RawEvent) -> bool {
+    event.query(driver).and_then(|()| event.destroy(driver)).is_ok()
 }
 
 /// Loads the machine code that is shipped for a text. What the driver does not take is compiled
 /// instead.
-fn load_shipped(
-    context: &Context,
-    driver: &Driver,
-    text: &str,
-    dynamic_bytes: Option<i32>,
-) -> Option<Loaded> {
-    let code = shipped::machine_code(text, context.kernels().major())?;
+fn load_shipped(context: &Context, driver: &Driver, text: &str) -> Option<Handle<sys::CUmod_st>> {
+    let code = shipped::machine_code(text, context.kernels.major())?;
     let mut module = ptr::null_mut();
     // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a
     // local.
-    unsafe { driver.module_load_data(&raw mut module, code.as_ptr().cast()) }.ok()?;
-    kernel_of(context, driver, module, dynamic_bytes).ok()
+    unsafe { driver.module_load_data(&raw mut module, code.bytes().as_ptr().cast()) }.ok()?;
+    Some(Handle::new(module))
 }
 
 /// Compiles and loads a text. The error holds the driver's log, and the text.
-fn compile(context: &Context, driver: &Driver, text: String, dynamic_bytes: Option<i32>) -> Result<Loaded> {
+fn compile(context: &Context, driver: &Driver, text: String) -> Result<Handle<sys::CUmod_st>> {
     let text = CString::new(text).map_err(|_| context.error("map", INVALID_VALUE))?;
-    let mut log = vec![0_u8; LOG_BYTES];
-    let mut options = LOG_OPTIONS;
-    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
-    let mut module = ptr::null_mut();
-    // SAFETY: the image is text that ends with a zero; the module and both options are locals of
-    // the right types; the log has one byte more than the driver may fill.
-    let loaded = unsafe {
-        driver.module_load_data_ex(
-            &raw mut module,
-            text.as_ptr().cast(),
-            2,
-            options.as_mut_ptr(),
-            values.as_mut_ptr(),
-        )
-    };
-    loaded.map_err(|failure| {
-        let log = CStr::from_bytes_until_nul(&log).map(|log| log.to_string_lossy().into_owned());
-        refused(context.error("map", failure), &log.unwrap_or_default(), &text.to_string_lossy())
-    })?;
-    kernel_of(context, driver, module, dynamic_bytes)
+    // SAFETY: the image is text that ends with a zero.
+    let loaded = unsafe { driver.load_logged(text.as_ptr().cast()) };
+    loaded.map_err(|(failure, log)| match context.error("map", failure) {
+        Error::Driver { backend, operation, code, name } => {
+            let name = format!("{name}: {log}\nin the text:\n{}", text.to_string_lossy());
+            Error::Driver { backend, operation, code, name }
+        }
+        error => error,
+    })
 }
 
-/// The kernel of a module that was loaded a moment ago. `dynamic_bytes`: what its launches may ask
-/// for.
+/// The kernel of a module that was loaded a moment ago, and whose launches may ask for as much
+/// shared memory as the device has.
 fn kernel_of(
     context: &Context,
     driver: &Driver,
-    module: sys::CUmodule,
-    dynamic_bytes: Option<i32>,
+    module: Handle<sys::CUmod_st>,
+    class: &Class,
 ) -> Result<Loaded> {
     let mut function = ptr::null_mut();
     // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
     // local.
-    let found = unsafe { driver.module_get_function(&raw mut function, module, c"map".as_ptr()) };
-    let allowed = |()| match dynamic_bytes {
-        // SAFETY: the function is of the module, and its context is bound.
-        Some(most) => unsafe { driver.func_set_attribute(function, DYNAMIC_SHARED, most) },
-        None => Ok(()),
+    let found = unsafe { driver.module_get_function(&raw mut function, module.raw(), c"map".as_ptr()) };
+    let allowed = |()| match &class.family {
+        Family::Reduce(kernel) if kernel.has_dynamic() => {
+            let most = i32::try_from(reduce::dynamic_bytes(context)).unwrap_or(i32::MAX);
+            // SAFETY: the function is of the module, and its context is bound.
+            unsafe { driver.func_set_attribute(function, DYNAMIC_SHARED, most) }
+        }
+        _ => Ok(()),
     };
     found.and_then(allowed).map_err(|failure| {
-        context.release("map", |driver| {
-            // SAFETY: loaded a moment ago, unloaded once; nothing of it was launched.
-            unsafe { driver.module_unload(module) }
-        });
+        context.release("map", |driver| driver.unload(module));
         context.error("map", failure)
     })?;
-    Ok(Loaded { module: Handle::new(module), function: Handle::new(function) })
-}
-
-/// The driver's error with its log of a text, and the text.
-fn refused(error: Error, log: &str, text: &str) -> Error {
-    match error {
-        Error::Driver { backend, operation, code, name } => {
-            let name = format!("{name}: {}\nin the text:\n{text}", log.trim_end());
-            Error::Driver { backend, operation, code, name }
-        }
-        error => error,
-    }
+    Ok(Loaded { module, function: Handle::new(function) })
 }

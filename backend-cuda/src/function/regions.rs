@@ -222,15 +222,12 @@ fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
 
 /// About how many simple instructions one takes.
 fn cost(program: &Program, instruction: Instruction) -> u32 {
-    let wide = |register| {
-        let register_type = program.register_type(register);
-        matches!(register_type, RegisterType::B64 | RegisterType::F64)
-    };
-    match instruction {
+    // Of numbers of 32 bits, and of 64.
+    let (a, costs) = match instruction {
         Instruction::Constant(_)
         | Instruction::Scalar(_)
         | Instruction::Input(_)
-        | Instruction::Position(_) => 0,
+        | Instruction::Position(_) => return 0,
         Instruction::Unary(Unary::SquareRoot, a)
         | Instruction::Binary(
             Binary::Divide
@@ -240,23 +237,13 @@ fn cost(program: &Program, instruction: Instruction) -> u32 {
             | Binary::RemainderUnsigned,
             a,
             _,
-        ) => {
-            if wide(a) {
-                24
-            } else {
-                10
-            }
-        }
-        Instruction::Binary(Binary::MultiplyHigh, a, _) if wide(a) => 8,
+        ) => (a, [10, 24]),
+        Instruction::Binary(Binary::MultiplyHigh, a, _) => (a, [1, 8]),
         Instruction::Unary(_, a)
         | Instruction::Binary(_, a, _)
         | Instruction::Fma(a, _, _)
-        | Instruction::Select(_, a, _) => {
-            if wide(a) {
-                2
-            } else {
-                1
-            }
-        }
-    }
+        | Instruction::Select(_, a, _) => (a, [1, 2]),
+    };
+    let is_wide = matches!(program.register_type(a), RegisterType::B64 | RegisterType::F64);
+    costs[usize::from(is_wide)]
 }

@@ -1,65 +1,60 @@
 //! Kernels that are shipped as machine code, found by their text.
 //!
 //! `kernels/shipped.py` writes the file: the texts of common functions, and what NVIDIA's assembler
-//! makes of each. A text that is there word for word need not be compiled; for any other, and on
+//! makes of each, all compressed. A text that is there word for word need not be compiled; for any other, and on
 //! other devices, nothing is found. So the file can be out of date and never wrong.
 
-use std::io::Read;
+use std::{iter, sync::OnceLock};
 
-use flate2::read::DeflateDecoder;
+use crate::packed::Image;
 
-static IMAGE: &[u8] = include_bytes!("../../kernels/functions/shipped.bin");
+static SHIPPED: &[u8] = include_bytes!("../../kernels/functions/shipped.bin");
 
 /// Major numbers of the generations that machine code is shipped for. It runs on all devices of its
 /// generation.
 const GENERATIONS: [u32; 3] = [7, 8, 9];
 
-/// Most bytes of a text, or of its code.
-const MOST_BYTES: u64 = 1 << 20;
+/// A text, and its code for each generation.
+const PARTS: usize = 1 + GENERATIONS.len();
 
-/// The machine code of a text for devices of generation `major.x`, aligned so that the driver may
-/// read it in words.
-pub(super) fn machine_code(text: &str, major: u32) -> Option<Vec<u64>> {
+/// A hash and what has it, compressed.
+type Row = (u64, [&'static [u8]; PARTS]);
+
+/// The machine code of a text for devices of generation `major.x`.
+pub(super) fn machine_code(text: &str, major: u32) -> Option<Image> {
     let generation = GENERATIONS.iter().position(|&known| known == major)?;
-    let [shipped, codes @ ..] = find(fnv(text))?;
+    let hash = fnv(text);
+    let row = rows()?.skip(1).find(|&(known, _)| known == hash)?;
     // Two texts can have one hash.
-    if inflated(shipped)? != text.as_bytes() {
+    if unpacked(&row, 0)?.bytes() != text.as_bytes() {
         return None;
     }
-    let code = inflated(codes[generation])?;
-    let word = |bytes: &[u8]| {
-        let mut word = [0; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u64::from_ne_bytes(word)
-    };
-    Some(code.chunks(8).map(word).collect())
+    unpacked(&row, 1 + generation)
 }
 
-/// The text of that hash, and its code for each generation, all deflated.
-fn find(wanted: u64) -> Option<[&'static [u8]; 1 + GENERATIONS.len()]> {
+/// The rows of the file, as far as they are sound. The first one holds dictionaries.
+fn rows() -> Option<impl Iterator<Item = Row>> {
     let number = |word: usize| {
-        let bytes = IMAGE.get(8 * word..8 * word + 8)?;
+        let bytes = SHIPPED.get(8 * word..8 * word + 8)?;
         Some(u64::from_le_bytes(bytes.try_into().ok()?))
     };
     let count = usize::try_from(number(0)?).ok()?;
-    let words = 2 + GENERATIONS.len();
-    let mut rest = IMAGE.get(8 * (1 + words * count)..)?;
-    for first in (0..count).map(|nth| 1 + words * nth) {
-        let mut parts = [&[][..]; 1 + GENERATIONS.len()];
+    let mut rest = SHIPPED.get(8 * (1 + (1 + PARTS) * count)..)?;
+    let mut firsts = (0..count).map(|nth| 1 + (1 + PARTS) * nth);
+    Some(iter::from_fn(move || {
+        let first = firsts.next()?;
+        let mut parts = [&[][..]; PARTS];
         for (nth, part) in parts.iter_mut().enumerate() {
             (*part, rest) = rest.split_at_checked(usize::try_from(number(first + 1 + nth)?).ok()?)?;
         }
-        if number(first)? == wanted {
-            return Some(parts);
-        }
-    }
-    None
+        Some((number(first)?, parts))
+    }))
 }
 
-fn inflated(deflated: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    DeflateDecoder::new(deflated).take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+fn unpacked((_, parts): &Row, part: usize) -> Option<Image> {
+    static DICTIONARIES: [OnceLock<Option<Image>>; PARTS] = [const { OnceLock::new() }; PARTS];
+    let dictionary = DICTIONARIES[part].get_or_init(|| Image::of(rows()?.next()?.1[part], &[]));
+    Image::of(parts[part], dictionary.as_ref()?.bytes())
 }
 
 /// FNV-1a of 64 bits.
@@ -75,10 +70,10 @@ mod tests {
 
     /// Every text that is shipped, by the file alone.
     fn texts() -> Vec<String> {
-        let count = usize::try_from(u64::from_le_bytes(IMAGE[..8].try_into().unwrap())).unwrap();
-        let hash = |nth: usize| IMAGE[8 + 40 * nth..][..8].try_into().unwrap();
-        let text = |nth| find(u64::from_le_bytes(hash(nth))).and_then(|[text, ..]| inflated(text)).unwrap();
-        (0..count).map(|nth| String::from_utf8(text(nth)).unwrap()).collect()
+        let text = |row| String::from_utf8(unpacked(&row, 0).unwrap().bytes().into()).unwrap();
+        let texts: Vec<String> = rows().unwrap().skip(1).map(text).collect();
+        assert_eq!(texts.len() + 1, usize::from(SHIPPED[0]) + 256 * usize::from(SHIPPED[1]));
+        texts
     }
 
     #[test]
@@ -89,7 +84,7 @@ mod tests {
             assert!(text.contains(".visible .entry map("), "{text}");
             for major in GENERATIONS {
                 let code = machine_code(text, major).unwrap();
-                let bytes: Vec<u8> = code.into_iter().flat_map(u64::to_ne_bytes).collect();
+                let bytes = code.bytes();
                 assert!(bytes.starts_with(b"\x7fELF"));
                 // The generation is in the low byte of the flags of the header.
                 assert_eq!(u32::from(bytes[48]) / 10, major);

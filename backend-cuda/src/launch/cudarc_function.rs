@@ -54,11 +54,11 @@ impl CudaDevice {
         if !own {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
-        let driver = context.bind().map_err(|failure| context.error(operation, failure))?;
+        context.bound(operation)?;
         let raw = function.cu_function();
-        check_parameters(context, driver, declaration, raw)?;
-        let ready = Ready::new(context, driver, declaration, raw, Some(Box::new(function)))?;
-        context.images().put(declaration, ready);
+        check_parameters(context, declaration, raw)?;
+        let ready = Ready::new(context, declaration, raw, Some(Box::new(function)))?;
+        context.images.put(declaration, ready);
         Ok(())
     }
 }

@@ -6,7 +6,8 @@
 
 use std::{
     collections::HashMap,
-    ffi::{CStr, CString, c_void},
+    ffi::{CString, c_void},
+    mem,
     ops::Range,
     ptr,
     sync::{Arc, Mutex},
@@ -20,13 +21,9 @@ use devarray::{
 use super::{ptx, ready::Ready, refused};
 use crate::{
     context::Context,
-    driver::{Answer, Driver, Failure, INVALID_VALUE, sys},
-    function::{LOG_BYTES, LOG_OPTIONS},
+    driver::{Answer, Driver, Failure, INVALID_VALUE, NOT_FOUND, sys},
     handle::{Handle, locked},
 };
-
-/// `CUDA_ERROR_NOT_FOUND`.
-const NOT_FOUND: Failure = Failure::Code(500);
 
 /// Codes that say that an image is no good, and not that something else went wrong: an invalid
 /// image, none for this device, a text that does not compile, one too new, and what a linker says.
@@ -34,10 +31,10 @@ const REFUSALS: [i32; 9] = [200, 209, 218, 220, 221, 222, 223, 300, 301];
 
 /// The kernels of one context.
 #[derive(Debug, Default)]
-pub(crate) struct Images(Mutex<Loaded>);
+pub(crate) struct Images(Mutex<State>);
 
 #[derive(Debug, Default)]
-struct Loaded {
+struct State {
     /// By the address of the kernel's declaration.
     kernels: HashMap<usize, Arc<Ready>>,
     /// By the image's place in the program. A kernel with tables has a module of its own, by the
@@ -55,40 +52,32 @@ impl Images {
 
     /// The kernel of a declaration on a context, which is bound. Loads it if need be, and waits for
     /// that.
-    pub(super) fn kernel(
-        &self,
-        context: &Context,
-        driver: &Driver,
-        declaration: &'static Declaration,
-    ) -> Result<Arc<Ready>> {
+    pub(super) fn kernel(&self, context: &Context, declaration: &'static Declaration) -> Result<Arc<Ready>> {
         // Held while an image is loaded, so that no two threads load one.
-        let mut loaded = locked(&self.0);
-        if let Some(kernel) = loaded.kernels.get(&key(declaration)) {
+        let mut state = locked(&self.0);
+        if let Some(kernel) = state.kernels.get(&key(declaration)) {
             return Ok(Arc::clone(kernel));
         }
-        let kernel = Arc::new(loaded.prepare(context, driver, declaration)?);
-        loaded.kernels.insert(key(declaration), Arc::clone(&kernel));
+        let kernel = Arc::new(state.prepare(context, declaration)?);
+        state.kernels.insert(key(declaration), Arc::clone(&kernel));
         Ok(kernel)
     }
 
     /// From now on the kernel of a declaration is this one.
     #[cfg(feature = "cudarc")]
     pub(super) fn put(&self, declaration: &'static Declaration, kernel: Ready) {
-        let mut loaded = locked(&self.0);
-        let before = loaded.kernels.insert(key(declaration), Arc::new(kernel));
-        loaded.replaced.extend(before);
+        let mut state = locked(&self.0);
+        let before = state.kernels.insert(key(declaration), Arc::new(kernel));
+        state.replaced.extend(before);
     }
 
     /// Unloads everything. No work is left on the context, which is bound.
     pub(crate) fn unload(&self, driver: &Driver) -> Answer {
-        let mut loaded = locked(&self.0);
-        loaded.kernels.clear();
-        loaded.replaced.clear();
+        let State { kernels, modules, replaced } = mem::take(&mut *locked(&self.0));
+        drop((kernels, replaced));
         let mut answer = Ok(());
-        for (_, module) in loaded.modules.drain() {
-            // SAFETY: the module is of this context, unloaded once, and no work is left that could
-            // use it.
-            answer = unsafe { driver.module_unload(module.raw()) }.and(answer);
+        for module in modules.into_values() {
+            answer = driver.unload(module).and(answer);
         }
         answer
     }
@@ -98,13 +87,8 @@ fn key(declaration: &'static Declaration) -> usize {
     ptr::from_ref(declaration).addr()
 }
 
-impl Loaded {
-    fn prepare(
-        &mut self,
-        context: &Context,
-        driver: &Driver,
-        declaration: &'static Declaration,
-    ) -> Result<Ready> {
+impl State {
+    fn prepare(&mut self, context: &Context, declaration: &'static Declaration) -> Result<Ready> {
         let image = declaration.image();
         let code = match image.code() {
             ImageCode::Ptx(text) => text.as_bytes(),
@@ -117,24 +101,21 @@ impl Loaded {
         let known = self.modules.get(&place).copied();
         let module = match known {
             Some(module) => module,
-            None => load(context, driver, declaration)?,
+            None => load(context, declaration)?,
         };
         let prepared = (|| {
             if known.is_none() {
-                write_tables(context, driver, declaration, module)?;
+                write_tables(context, declaration, module)?;
             }
-            let function = function(context, driver, declaration, module)?;
-            check_parameters(context, driver, declaration, function)?;
-            Ready::new(context, driver, declaration, function, None)
+            let function = function(context, declaration, module)?;
+            check_parameters(context, declaration, function)?;
+            Ready::new(context, declaration, function, None)
         })();
         match (&prepared, known) {
             (Ok(_), None) => {
                 self.modules.insert(place, module);
             }
-            (Err(_), None) => context.release(declaration.name(), |driver| {
-                // SAFETY: loaded a moment ago, unloaded once; nothing of it was launched.
-                unsafe { driver.module_unload(module.raw()) }
-            }),
+            (Err(_), None) => context.release(declaration.name(), |driver| driver.unload(module)),
             (_, Some(_)) => {}
         }
         prepared
@@ -142,11 +123,7 @@ impl Loaded {
 }
 
 /// Loads the image of a declaration. The error holds what the driver says of it.
-fn load(
-    context: &Context,
-    driver: &Driver,
-    declaration: &'static Declaration,
-) -> Result<Handle<sys::CUmod_st>> {
+fn load(context: &Context, declaration: &'static Declaration) -> Result<Handle<sys::CUmod_st>> {
     let name = declaration.name();
     let text;
     let start: *const c_void = match declaration.image().code() {
@@ -159,30 +136,22 @@ fn load(
         ImageCode::Binary(code) => code.as_ptr().cast(),
         _ => return Err(refused(name, KernelError::NoImage)),
     };
-    let mut log = vec![0_u8; LOG_BYTES];
-    let mut options = LOG_OPTIONS;
-    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
-    let mut module = ptr::null_mut();
     // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as
-    // the declaration vouches; the module and both options are locals of the right types; the log
-    // has one byte more than the driver may fill.
-    let loaded = unsafe {
-        driver.module_load_data_ex(&raw mut module, start, 2, options.as_mut_ptr(), values.as_mut_ptr())
-    };
-    loaded.map_err(|failure| match (failure, context.error(name, failure)) {
+    // the declaration vouches.
+    let loaded = unsafe { context.driver().load_logged(start) };
+    loaded.map_err(|(failure, mut log)| match (failure, context.error(name, failure)) {
         (Failure::Code(code), Error::Driver { name: of_code, .. }) if REFUSALS.contains(&code) => {
-            let log = CStr::from_bytes_until_nul(&log).map(|log| log.to_string_lossy().trim_end().to_owned());
-            let log = log.ok().filter(|log| !log.is_empty()).map_or(String::new(), |log| format!("{log}\n"));
+            if !log.is_empty() {
+                log.push('\n');
+            }
             refused(name, KernelError::Image { log: format!("{log}{of_code} ({code})") })
         }
         (_, error) => error,
-    })?;
-    Ok(Handle::new(module))
+    })
 }
 
 fn function(
     context: &Context,
-    driver: &Driver,
     declaration: &'static Declaration,
     module: Handle<sys::CUmod_st>,
 ) -> Result<sys::CUfunction> {
@@ -191,7 +160,8 @@ fn function(
     let mut function = ptr::null_mut();
     // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
     // local.
-    let found = unsafe { driver.module_get_function(&raw mut function, module.raw(), text.as_ptr()) };
+    let found =
+        unsafe { context.driver().module_get_function(&raw mut function, module.raw(), text.as_ptr()) };
     found.map_err(|failure| match failure {
         NOT_FOUND => refused(declaration.name(), KernelError::NoEntry { entry }),
         failure => context.error(declaration.name(), failure),
@@ -203,18 +173,16 @@ fn function(
 /// tell the parameters of machine code.
 pub(super) fn check_parameters(
     context: &Context,
-    driver: &Driver,
     declaration: &'static Declaration,
     function: sys::CUfunction,
 ) -> Result<()> {
     let mut found = Vec::new();
     loop {
-        let (mut offset_bytes, mut len_bytes) = (0, 0);
+        let (index, mut offset_bytes, mut len_bytes) = (found.len(), 0, 0);
+        let (offset, len) = (&raw mut offset_bytes, &raw mut len_bytes);
         // SAFETY: the pointers are to locals of the right types; the function is loaded, and its
         // context bound.
-        let answer = unsafe {
-            driver.func_get_param_info(function, found.len(), &raw mut offset_bytes, &raw mut len_bytes)
-        };
+        let answer = unsafe { context.driver().func_get_param_info(function, index, offset, len) };
         match answer {
             Ok(()) => found.push(len_bytes),
             Err(INVALID_VALUE) => break,
@@ -249,29 +217,23 @@ fn compare(declaration: &Declaration, found: &[usize]) -> Result<(), KernelError
 /// its own.
 fn write_tables(
     context: &Context,
-    driver: &Driver,
     declaration: &'static Declaration,
     module: Handle<sys::CUmod_st>,
 ) -> Result<()> {
     let operation = declaration.name();
     for constant in declaration.constants() {
         let name = CString::new(constant.name()).map_err(|_| context.error(operation, INVALID_VALUE))?;
-        let (mut address, mut len_bytes) = (0, 0);
-        // SAFETY: the pointers are to locals of the right types; the module is loaded, its context
-        // bound; the name ends with a zero.
-        let answer = unsafe {
-            driver.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr())
-        };
-        let found_bytes = match answer {
-            Ok(()) => Some(len_bytes),
-            Err(NOT_FOUND) => None,
+        let (address, found_bytes) = match context.driver().variable(module, &name) {
+            Ok((address, len_bytes)) => (address, Some(len_bytes)),
+            Err(NOT_FOUND) => (0, None),
             Err(failure) => return Err(context.error(operation, failure)),
         };
         let (name, declared_bytes) = (constant.name(), constant.bytes().len());
         if found_bytes != Some(declared_bytes) {
             return Err(refused(operation, KernelError::Constant { name, declared_bytes, found_bytes }));
         }
-        write(driver, address, constant.bytes()).map_err(|failure| context.error(operation, failure))?;
+        write(context.driver(), address, constant.bytes())
+            .map_err(|failure| context.error(operation, failure))?;
     }
     Ok(())
 }

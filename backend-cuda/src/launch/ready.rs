@@ -9,10 +9,10 @@ use devarray::{
     kernel::{Declaration, KernelError},
 };
 
-use super::{attribute, refused};
+use super::refused;
 use crate::{
     context::Context,
-    driver::{Driver, sys},
+    driver::sys,
     handle::{Handle, locked},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const MOST_THREADS: u32 = 0;
 const STATIC_SHARED: u32 = 1;
-const DYNAMIC_SHARED: u32 = 8;
+pub(crate) const DYNAMIC_SHARED: u32 = 8;
 
 /// Most blocks of a cluster that every device with clusters has room for.
 const CLUSTER_BLOCKS: u64 = 8;
@@ -42,12 +42,19 @@ impl Ready {
     /// Asks the driver about a function, whose context is bound.
     pub(super) fn new(
         context: &Context,
-        driver: &Driver,
         declaration: &Declaration,
         function: sys::CUfunction,
         owner: Option<Box<dyn Any + Send + Sync>>,
     ) -> Result<Self> {
-        let ask = |what| attribute(context, driver, declaration.name(), function, what);
+        let ask = |attribute| -> Result<usize> {
+            let mut value = 0;
+            context.call(declaration.name(), |driver| {
+                // SAFETY: the pointer is to a local of the right type; the function is loaded, and
+                // its context bound.
+                unsafe { driver.func_get_attribute(&raw mut value, attribute, function) }
+            })?;
+            Ok(usize::try_from(value).unwrap_or(0))
+        };
         Ok(Self {
             function: Handle::new(function),
             most_threads: ask(MOST_THREADS)?,
@@ -62,12 +69,7 @@ impl Ready {
     }
 
     /// Refuses what the device or the function does not allow.
-    pub(super) fn admit<B: Buffer>(
-        &self,
-        context: &Context,
-        driver: &Driver,
-        op: &LaunchOp<'_, B>,
-    ) -> Result<()> {
+    pub(super) fn admit<B: Buffer>(&self, context: &Context, op: &LaunchOp<'_, B>) -> Result<()> {
         let (grid, name) = (op.grid(), op.declaration().name());
         let limit = |what, requested: u64, most: u64| {
             let refusal = || refused(name, KernelError::Limit { what, requested, most });
@@ -83,11 +85,11 @@ impl Ready {
             let all = context.info().properties.max_block_shared_memory_bytes;
             let most = all.saturating_sub(self.static_bytes);
             limit("bytes of shared memory of a block", dynamic as u64, most as u64)?;
-            self.allow(context, driver, name, dynamic)?;
+            self.allow(context, name, dynamic)?;
         }
         let blocks = grid.blocks().iter().map(|&count| u64::from(count)).fold(1, u64::saturating_mul);
         if grid.is_cooperative() {
-            limit("blocks that run at once", blocks, self.resident(context, driver, op)?)?;
+            limit("blocks that run at once", blocks, self.resident(context, op)?)?;
         }
         if let Some(cluster) = grid.cluster_blocks() {
             let has_clusters = context.info().properties.compute_capability >= Some((9, 0));
@@ -98,34 +100,30 @@ impl Ready {
     }
 
     /// Allows the function `len_bytes` of dynamic shared memory.
-    fn allow(&self, context: &Context, driver: &Driver, name: &'static str, len_bytes: usize) -> Result<()> {
+    fn allow(&self, context: &Context, name: &'static str, len_bytes: usize) -> Result<()> {
         let mut allowed = locked(&self.allowed_bytes);
         if *allowed >= len_bytes {
             return Ok(());
         }
         let value = i32::try_from(len_bytes).unwrap_or(i32::MAX);
-        // SAFETY: the function is loaded, and its context bound.
-        unsafe { driver.func_set_attribute(self.function(), DYNAMIC_SHARED, value) }
-            .map_err(|failure| context.error(name, failure))?;
+        context.call(name, |driver| {
+            // SAFETY: the function is loaded, and its context bound.
+            unsafe { driver.func_set_attribute(self.function(), DYNAMIC_SHARED, value) }
+        })?;
         *allowed = len_bytes;
         Ok(())
     }
 
     /// Blocks that run at once.
-    fn resident<B: Buffer>(&self, context: &Context, driver: &Driver, op: &LaunchOp<'_, B>) -> Result<u64> {
-        let (grid, mut blocks) = (op.grid(), 0);
-        let threads = i32::try_from(grid.block_threads()).unwrap_or(i32::MAX);
-        // SAFETY: the pointer is to a local of the right type; the function is loaded, and its
-        // context bound.
-        unsafe {
-            driver.occupancy_max_active_blocks(
-                &raw mut blocks,
-                self.function(),
-                threads,
-                grid.dynamic_shared_bytes(),
-            )
-        }
-        .map_err(|failure| context.error(op.declaration().name(), failure))?;
+    fn resident<B: Buffer>(&self, context: &Context, op: &LaunchOp<'_, B>) -> Result<u64> {
+        let (function, mut blocks) = (self.function(), 0);
+        let threads = i32::try_from(op.grid().block_threads()).unwrap_or(i32::MAX);
+        let shared = op.grid().dynamic_shared_bytes();
+        context.call(op.declaration().name(), |driver| {
+            // SAFETY: the pointer is to a local of the right type; the function is loaded, and its
+            // context bound.
+            unsafe { driver.occupancy_max_active_blocks(&raw mut blocks, function, threads, shared) }
+        })?;
         let multiprocessors = context.info().properties.multiprocessors as u64;
         Ok(u64::try_from(blocks).unwrap_or(0) * multiprocessors)
     }

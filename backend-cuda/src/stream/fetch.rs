@@ -113,20 +113,20 @@ unsafe impl Fetch<CudaBuffer> for CudaStream {
 
     fn fetch(&self, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
         let context = self.context();
-        let taken = context.bind().and_then(|driver| context.places().take(driver));
+        let taken = context.bind().and_then(|driver| context.places.take(driver));
         let (number, place) = taken.map_err(|failure| context.error("fetch", failure))?;
         let source = op.src().address() + op.src_range_bytes().start as u64;
         let address = place.raw().expose_provenance() as u64;
         // Nothing was enqueued if this fails, so nothing writes there.
         function::fetch(self, address, source, op.len_bytes())
-            .inspect_err(|_| context.places().give_back(number))?;
+            .inspect_err(|_| context.places.give_back(number))?;
         // SAFETY: the place was taken for this one alone, and is given back when it is taken.
         Ok(unsafe { Fetching::new(number as u64) })
     }
 
     fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced {
         let number = usize::try_from(begun.number()).unwrap_or(usize::MAX);
-        let places = self.context().places();
+        let places = &self.context().places;
         let place = locked(&places.0).place(number);
         let words = &words(&place)[..bytes.len().div_ceil(4)];
         let is_there = || words.iter().all(|word| word.load(Acquire) & MARK != 0);

@@ -4,32 +4,25 @@
 use devarray::copy::{Class, Plan};
 
 use crate::{
-    driver::{Answer, Driver, INVALID_VALUE, sys},
-    kernels::Kernels,
+    driver::{Answer, INVALID_VALUE},
+    kernels::{Kernels, Queue},
 };
 
-/// Enqueues the repetition of `pattern` over the destination of `plan` in the buffer at `dst`. The
-/// context of `stream` is bound.
-pub(super) fn enqueue(
-    driver: &Driver,
-    stream: sys::CUstream,
-    kernels: &Kernels,
-    plan: &Plan,
-    dst: u64,
-    pattern: &[u8],
-) -> Answer {
+/// Enqueues the repetition of `pattern` over the destination of `plan` in the buffer at `dst`.
+pub(super) fn enqueue(to: Queue<'_>, kernels: &Kernels, plan: &Plan, dst: u64, pattern: &[u8]) -> Answer {
     match (plan.class(), period(pattern)) {
         (Class::Empty, _) => Ok(()),
         (Class::Linear, period) if period.len() <= 4 => {
-            linear(driver, stream, dst + plan.dst_offset_bytes() as u64, plan.len_bytes(), period)
+            linear(to, dst + plan.dst_offset_bytes() as u64, plan.len_bytes(), period)
         }
-        _ => kernels.fill(driver, stream, plan, dst, pattern),
+        _ => kernels.fill(to, plan, dst, pattern),
     }
 }
 
 /// Fills `len_bytes` bytes at `dst`, both multiples of the period's length, with a period of 1, 2
 /// or 4 bytes.
-fn linear(driver: &Driver, stream: sys::CUstream, dst: u64, len_bytes: usize, period: &[u8]) -> Answer {
+fn linear(to: Queue<'_>, dst: u64, len_bytes: usize, period: &[u8]) -> Answer {
+    let Queue { driver, stream, .. } = to;
     match *period {
         // SAFETY: the bytes lie inside a buffer that is alive in stream order.
         [a] => unsafe { driver.memset_d8_async(dst, a, len_bytes, stream) },

@@ -1,19 +1,16 @@
 //! The compiled kernels, as `kernels/build.py` writes them.
 
 use super::kernel::{Family, Kernel};
-
-/// An image where the driver may read it in words.
-#[repr(C, align(64))]
-struct Aligned<T: ?Sized>(T);
+use crate::{driver::Answer, packed::Packed};
 
 /// The image for a device of generation `major`: machine code for 8.0, which every 8.x runs, and
 /// 9.0; for others text, which ends with a zero and which the driver compiles: that of 7.0 cannot
 /// copy to shared memory asynchronously.
 macro_rules! image {
     ($name:literal $suffix:literal) => {{
-        static IMAGE: &Aligned<[u8]> =
-            &Aligned(*include_bytes!(concat!("../../kernels/strided/", $name, $suffix)));
-        &IMAGE.0
+        static IMAGE: Packed =
+            Packed::new(include_bytes!(concat!("../../kernels/strided/", $name, $suffix, ".lz4")));
+        &IMAGE
     }};
     ($major:ident text $name:literal) => { image!($name ".70.ptx") };
     ($major:ident code $name:literal) => {
@@ -51,10 +48,11 @@ macro_rules! modules {
             }
 
             /// What the driver loads for a device of generation `major.x`.
-            pub fn image(self, major: u32) -> &'static [u8] {
-                match self {
+            pub fn image(self, major: u32) -> Answer<&'static [u8]> {
+                let packed: &'static Packed = match self {
                     $(Self::$module => image!(major $images $name)),*
-                }
+                };
+                packed.image()
             }
         }
     };

@@ -2,17 +2,17 @@
 //! a device would run dry at the end of each, and two copies that write parts of one sector of
 //! memory would do so at different times.
 
-mod interleave;
+pub(super) mod interleave;
 mod pieces;
 
-use std::{ffi::c_void, fmt, ptr};
+use std::{ffi::c_void, fmt};
 
 use devarray::copy::{Class, Plan};
 
 use super::{
     Addresses, LAUNCH_BYTES,
     axes::{Axis, Problem},
-    launch::Launch,
+    launch::{Launch, block},
     params::{InterleaveParams, PiecesParams},
 };
 
@@ -50,8 +50,8 @@ impl JoinParams {
     /// size.
     pub fn as_ptr(&self) -> (*const c_void, usize) {
         match self {
-            Self::Pieces(params) => (ptr::from_ref(params).cast(), size_of_val(params)),
-            Self::Interleave(params) => (ptr::from_ref(params).cast(), size_of_val(params)),
+            Self::Pieces(params) => block(params),
+            Self::Interleave(params) => block(params),
         }
     }
 }

@@ -35,6 +35,11 @@ impl<P> Launch<P> {
     }
 }
 
+/// Address and size of a parameter block.
+pub(super) fn block<P>(params: &P) -> (*const c_void, usize) {
+    (ptr::from_ref(params).cast(), size_of::<P>())
+}
+
 /// The parameter block of a copy.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Params {
@@ -48,9 +53,9 @@ impl Params {
     /// size.
     pub fn as_ptr(&self) -> (*const c_void, usize) {
         match self {
-            Self::Rows(params) => (ptr::from_ref(params).cast(), size_of_val(params)),
-            Self::Tile(params) => (ptr::from_ref(params).cast(), size_of_val(params)),
-            Self::Gather(params) => (ptr::from_ref(params).cast(), size_of_val(params)),
+            Self::Rows(params) => block(params),
+            Self::Tile(params) => block(params),
+            Self::Gather(params) => block(params),
         }
     }
 

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Of shorter rows, too many chunks are partial; at least `LEAST_ROW` in `row_table.cuh`.
-const MIN_ROW_BYTES: u32 = 64;
+pub(super) const MIN_ROW_BYTES: u32 = 64;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
 pub const REPEATS: u32 = 4;
 /// Longer rows are equally fast in any order.

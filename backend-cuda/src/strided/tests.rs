@@ -32,6 +32,9 @@ const EXTENTS: [usize; 20] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 31, 32, 33, 4
 /// Bytes no copy may touch, around the destination.
 const GUARD: usize = 64;
 
+/// Where memory is.
+const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
+
 /// xorshift64*, so that a failure names its seed.
 struct Random(u64);
 
@@ -134,7 +137,8 @@ fn repeated(random: &mut Random, layout: &Layout, shape: &[usize]) -> Layout {
     Layout::new(shape, &strides, low.unsigned_abs()).unwrap()
 }
 
-fn check(random: &mut Random, dst: &Layout, src: &Layout, width: usize, seed: u64) -> &'static str {
+/// Tries a copy, given as its destination and source, at every scale; the kernel of the largest.
+fn check(random: &mut Random, (dst, src): &(Layout, Layout), width: usize, seed: u64) -> &'static str {
     let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
     let source: Vec<u8> =
         (0..plan.src_span().end).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
@@ -146,7 +150,7 @@ fn check(random: &mut Random, dst: &Layout, src: &Layout, width: usize, seed: u6
     }
     // Memory from elsewhere may be aligned to less than an allocation.
     let odd = if random.one_in(8) { width as u64 } else { 0 };
-    let addresses = Addresses { dst: 1 << 41, src: (1 << 40) + odd };
+    let addresses = Addresses { src: AT.src + odd, ..AT };
     let mut name = "none";
     // What is laid out for large copies must be right for small ones too. Several scales may give
     // the same launches.
@@ -202,7 +206,7 @@ fn random_copies_move_the_bytes_of_the_plan_and_no_others() {
         if random.one_in(9) {
             src = repeated(&mut random, &src, &shape);
         }
-        *kernels.entry(check(&mut random, &dst, &src, width, seed)).or_default() += 1;
+        *kernels.entry(check(&mut random, &(dst, src), width, seed)).or_default() += 1;
     }
     let families = ["rows_aligned", "rows_realign", "rows_join", "tile_linear", "tile_table", "tile_scatter"];
     let shifted = ["tile_linear_shifted", "tile_table_shifted"];
@@ -231,15 +235,26 @@ fn random_copies_of_even_extents_move_the_bytes_of_the_plan_and_no_others() {
         if random.one_in(3) {
             src = repeated(&mut random, &src, &shape);
         }
-        check(&mut random, &dst, &src, width, seed);
+        check(&mut random, &(dst, src), width, seed);
     }
+}
+
+/// A destination and a source of one shape, by their strides.
+fn sides<const N: usize>(shape: [usize; N], dst: [isize; N], src: [isize; N]) -> (Layout, Layout) {
+    (Layout::new(&shape, &dst, 0).unwrap(), Layout::new(&shape, &src, 0).unwrap())
 }
 
 /// A transposition of a matrix, both contiguous.
 fn transposed(rows: usize, columns: usize) -> (Layout, Layout) {
-    let shape = [columns, rows];
-    let dst = Layout::new(&shape, &[rows.cast_signed(), 1], 0).unwrap();
-    (dst, Layout::new(&shape, &[1, columns.cast_signed()], 0).unwrap())
+    sides([columns, rows], [rows.cast_signed(), 1], [1, columns.cast_signed()])
+}
+
+/// What a launch makes of zeros.
+fn copied(launch: &Launch, source: &[u8], dst_len: usize) -> Vec<u8> {
+    let mut found = vec![0; dst_len];
+    let mut memory = Host { src: source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
+    run(launch, &mut memory);
+    found
 }
 
 #[test]
@@ -247,8 +262,7 @@ fn matrices_of_every_width_and_alignment_are_transposed() {
     let mut random = Random(7);
     for width in [1, 2, 4, 8, 16] {
         for (rows, columns) in [(256, 256), (131, 257), (160, 95), (33, 300), (512, 3), (3, 512), (64, 1)] {
-            let (dst, src) = transposed(rows, columns);
-            check(&mut random, &dst, &src, width, 0);
+            check(&mut random, &transposed(rows, columns), width, 0);
         }
     }
 }

@@ -13,7 +13,7 @@ mod rotate;
 mod scale;
 mod shape;
 mod sides;
-mod threads;
+pub(super) mod threads;
 
 pub(super) use self::scale::Scale;
 use self::{fused::over_ends, shape::Shape, sides::Tile};
@@ -27,7 +27,7 @@ use super::{
 /// themselves.
 const SHARED_BYTES: u32 = (48 << 10) - 128;
 /// Bytes of a memory sector. Where tiles may overlap, runs start on a boundary of one.
-const SECTOR_BYTES: u32 = 32;
+pub(super) const SECTOR_BYTES: u32 = 32;
 
 /// How often the box is halved if shared memory is too small or the table too long. After that,
 /// single elements are copied.

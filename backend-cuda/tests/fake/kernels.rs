@@ -22,7 +22,7 @@ use super::{
     state::{INVALID, State},
 };
 
-/// The images of the library that were compared, by address: they stay where they are.
+/// The images of the library that were compared, by address: the program keeps them where they are.
 static KNOWN: Mutex<BTreeMap<usize, Module>> = Mutex::new(BTreeMap::new());
 
 /// The module of the library whose image that is, for a generation.
@@ -36,7 +36,8 @@ pub(crate) fn known(image: *const c_void, major: u32) -> Option<Module> {
         // machine code says in the beginning how long it is, and text ends with a zero.
         unsafe { image.cast::<u8>().wrapping_add(at).read() == byte }
     };
-    let found = Module::ALL.iter().copied().find(|module| module.image(major).iter().enumerate().all(same));
+    let is_it = |module: &Module| module.image(major).unwrap().iter().enumerate().all(same);
+    let found = Module::ALL.iter().copied().find(is_it);
     known.extend(found.map(|module| (image.addr(), module)));
     found
 }

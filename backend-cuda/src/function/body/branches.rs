@@ -3,7 +3,7 @@
 
 use devarray::function::primitive::{Binary, Constant, Instruction};
 
-use super::{Body, Differs, Known, register};
+use super::{Body, Differs, Known, Source, Sources, register};
 use crate::function::{
     quick::{self, Quick},
     regions::{Branch, Region},
@@ -29,7 +29,7 @@ impl Body<'_> {
         text: &mut Text,
         elements: &mut [Element],
         (region, quick): (Region, Option<Quick>),
-        source: &mut impl FnMut(&mut Text, usize, Instruction) -> Reg,
+        source: &mut impl Sources,
     ) {
         let is_inside =
             |at: usize| self.differs[at] == Differs::ByElement && self.regions.region(at) == region;
@@ -77,7 +77,7 @@ impl Body<'_> {
         element: &mut Element,
         branch: &Branch,
         (sides, quick): ([Region; 2], Option<Quick>),
-        source: &mut impl FnMut(&mut Text, usize, Instruction) -> Reg,
+        source: &mut impl Sources,
     ) {
         let results = self.results(text, branch);
         let (otherwise, end) = (text.label(), text.label());
@@ -102,7 +102,7 @@ impl Body<'_> {
         elements: &mut [Element],
         (branch, chosen_if): (&Branch, bool),
         region: (Region, Option<Quick>),
-        source: &mut impl FnMut(&mut Text, usize, Instruction) -> Reg,
+        source: &mut impl Sources,
     ) {
         let (if_not, join) = if chosen_if { ("!", "or.pred") } else { ("", "and.pred") };
         let mut results: Vec<Vec<Reg>> = Vec::with_capacity(elements.len());
@@ -157,7 +157,7 @@ impl Body<'_> {
         known: &Known,
         at: usize,
         quick: Option<Quick>,
-        source: &mut impl FnMut(&mut Text, Instruction) -> Reg,
+        source: &mut impl Source,
     ) -> Reg {
         let instruction = self.program.instructions()[at];
         if let Instruction::Binary(Binary::Divide, a, b) = instruction {

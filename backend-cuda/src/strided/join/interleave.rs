@@ -20,8 +20,8 @@ const MAX_PART_BYTES: u32 = 64;
 /// Shorter boxes are not worth blocks of their own.
 const MIN_BOX_BYTES: u64 = 4096;
 /// Vectors of a thread; `VECTORS` and `ZIP_VECTORS` in `join.cu`.
-const VECTORS: u32 = 4;
-const ZIP_VECTORS: u32 = 2;
+pub(in crate::strided) const VECTORS: u32 = 4;
+pub(in crate::strided) const ZIP_VECTORS: u32 = 2;
 
 /// The launches that carry out all of these copies, if they make rows together, one after the other
 /// without a gap: one, up to 1 GiB a box.

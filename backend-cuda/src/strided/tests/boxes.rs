@@ -11,9 +11,9 @@ use super::{
         launch::LINE_BYTES,
         tile::Scale,
     },
-    Host, Random, check,
-    selected::{AT, few_rows, launch, tile_between, tile_of},
-    transposed,
+    AT, Host, Random, check,
+    selected::{few_rows, launch, tile_between, tile_of},
+    sides, transposed,
 };
 
 /// Sectors of which two tiles write a part each, inside stretches of `stretch_bytes` of the
@@ -72,9 +72,8 @@ fn tiles_of_large_copies_share_no_sector_of_a_run() {
 
 /// A cube whose axes are reversed.
 fn turned_round(side: usize) -> (Layout, Layout) {
-    let (shape, [n, square]) = ([side; 3], [side, side * side].map(usize::cast_signed));
-    let dst = Layout::new(&shape, &[1, n, square], 0).unwrap();
-    (dst, Layout::new(&shape, &[square, n, 1], 0).unwrap())
+    let [n, square] = [side, side * side].map(usize::cast_signed);
+    sides([side; 3], [1, n, square], [square, n, 1])
 }
 
 /// Bytes of runs that start anywhere: where both strides are odd, four runs would read the same
@@ -105,8 +104,7 @@ fn threads_begin_with_words_in_different_banks() {
     for shape in [[67, 65, 63], [65, 67, 71], [66, 61, 65], [69, 131, 67]] {
         let [a, b, c] = shape.map(usize::cast_signed);
         for source in [[b * c, c, 1], [c, a * c, 1], [1, a, a * b]] {
-            let dst = Layout::new(&shape, &[1, a, a * b], 0).unwrap();
-            check(&mut random, &dst, &Layout::new(&shape, &source, 0).unwrap(), 1, 0);
+            check(&mut random, &sides(shape, [1, a, a * b], source), 1, 0);
         }
     }
 }
@@ -120,7 +118,7 @@ fn rows_end_where_runs_would_begin_in_one_bank() {
         let mut params = tile_between(Scale::Large, &layouts, width);
         assert_eq!(params.span as usize, columns * width, "{columns} of {width} bytes");
         assert!(measure::vectors_apart(&params) >= 4, "{columns} of {width} bytes");
-        check(&mut random, &layouts.0, &layouts.1, width, 0);
+        check(&mut random, &layouts, width, 0);
         // As it would be without.
         params.vector_x = i32::try_from(columns * 16).unwrap();
         params.swizzle_mask = 0;
@@ -146,7 +144,7 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
             assert!(params.overlap > 0, "{columns} of {width} bytes");
             assert_eq!(shared(scale), 0, "{columns} of {width} bytes at {scale:?}");
         }
-        check(&mut random, &layouts.0, &layouts.1, width, 0);
+        check(&mut random, &layouts, width, 0);
     }
     // Not small results, which stay in the cache; nor long runs of few columns, nor those of whole
     // sectors.
@@ -163,9 +161,8 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
     }
     assert!(shared_sectors(large, &transposed(4001, 31), 1, 4001) > 0);
     // Nor of matrices that fit a tile whole.
-    let dst = Layout::new(&[300, 61, 121], &[121 * 61, 121, 1], 0).unwrap();
-    let src = Layout::new(&[300, 61, 121], &[121 * 61, 1, 61], 0).unwrap();
-    assert_eq!(tile_between(large, &(dst, src), 1).span, 121 * 61);
+    let matrices = sides([300, 61, 121], [121 * 61, 121, 1], [121 * 61, 1, 61]);
+    assert_eq!(tile_between(large, &matrices, 1).span, 121 * 61);
 }
 
 /// So that those of one row begin in different banks, which runs of whole sectors allow.
@@ -182,7 +179,7 @@ fn gaps_are_left_between_vectors_that_would_begin_in_one_bank() {
             "{columns} of {width} bytes"
         );
         assert_eq!(measure::vectors_apart(&params), 8, "{columns} of {width} bytes");
-        check(&mut random, &layouts.0, &layouts.1, width, 0);
+        check(&mut random, &layouts, width, 0);
         params.pad_chunks.divisor = 0;
         assert_eq!(measure::vectors_apart(&params), 1 << pad_log2, "{columns} of {width} bytes");
     }
@@ -203,7 +200,7 @@ fn small_matrices_are_boxes_of_their_own() {
         let (params, layouts) = of(rows, columns, width);
         assert_eq!((params.rows as usize, params.c_extent), (rows, 0), "{rows} x {columns} of {width} bytes");
         assert!((params.period.divisor as usize) < rows * columns / 2, "{rows} x {columns} of {width} bytes");
-        check(&mut random, &layouts.0, &layouts.1, width, 0);
+        check(&mut random, &layouts, width, 0);
     }
     // Too small.
     let (params, _) = of(20, 16, 1);
@@ -214,10 +211,7 @@ fn small_matrices_are_boxes_of_their_own() {
 #[test]
 fn lines_of_lone_rows_are_not_fetched_ahead() {
     let cut = |columns: usize, pitch: isize| {
-        let shape = [columns, 4096];
-        let dst = Layout::new(&shape, &[4096, 1], 0).unwrap();
-        let src = Layout::new(&shape, &[1, pitch], 0).unwrap();
-        tile_between(Scale::Large, &(dst, src), 1).ahead
+        tile_between(Scale::Large, &sides([columns, 4096], [4096, 1], [1, pitch]), 1).ahead
     };
     assert_eq!([cut(24, 128), cut(8, 200), cut(64, 256)], [0, 0, 0]);
     // Little is left of the line, or another tile reads it.
@@ -248,8 +242,7 @@ fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
     // All over both sides: whole lines, and not.
     let turned = |columns: isize| {
         let shape = [columns.cast_unsigned(), 384, 512];
-        let dst = Layout::new(&shape, &[384 * 512, 512, 1], 0).unwrap();
-        (dst, Layout::new(&shape, &[1, columns, 384 * columns], 0).unwrap())
+        sides(shape, [384 * 512, 512, 1], [1, columns, 384 * columns])
     };
     assert_eq!([first(&turned(640), 4), first(&turned(648), 4)], ["run", "row"]);
 }

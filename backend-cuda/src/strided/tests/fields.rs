@@ -3,13 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use super::super::params::{
-    Field, MAX_BOX_LOOPS, MAX_FILL_AXES, MAX_GATHER_AXES, MAX_INNER, MAX_OUTER, MAX_PIECE_AXES, MAX_PIECES,
-    MAX_ROW_AXES, MAX_SHORT_ROW, MAX_SOURCES, SHARED,
+use super::super::{
+    join::interleave::{VECTORS, ZIP_VECTORS},
+    launch::{LINE_BYTES, THREADS},
+    params::{
+        Field, MAX_BOX_LOOPS, MAX_FILL_AXES, MAX_GATHER_AXES, MAX_INNER, MAX_OUTER, MAX_PIECE_AXES,
+        MAX_PIECES, MAX_ROW_AXES, MAX_SHORT_ROW, MAX_SOURCES, SHARED,
+    },
+    rows::{CHUNKS, MIN_ROW_BYTES, REPEATS},
+    tile::{SECTOR_BYTES, threads::MOST_THREADS},
 };
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     include_str!("../../../kernels/strided/common.cuh"),
+    include_str!("../../../kernels/strided/row_table.cuh"),
     include_str!("../../../kernels/strided/rows.cu"),
     include_str!("../../../kernels/strided/gather.cu"),
     include_str!("../../../kernels/strided/tile.cuh"),
@@ -113,9 +120,29 @@ fn declared(change: impl Fn(&str) -> String) -> Declared {
     Declared::read(&SOURCES.map(change).join("\n"))
 }
 
-/// In what a struct of the host differs from the sources' one of its name.
+/// Constants by their names.
+macro_rules! named {
+    ($($name:ident),*) => { [$((stringify!($name), $name as usize)),*] };
+}
+
+/// Constants that both sides have, by their names in the sources.
+fn constants_of_both() -> Vec<(&'static str, usize)> {
+    let limits = named!(MAX_GATHER_AXES, MAX_ROW_AXES, MAX_OUTER, MAX_INNER, MAX_FILL_AXES, MAX_PIECES);
+    let of_joins = named!(MAX_PIECE_AXES, MAX_SOURCES, MAX_SHORT_ROW, MAX_BOX_LOOPS, VECTORS, ZIP_VECTORS);
+    let others = [("LINE", LINE_BYTES), ("SECTOR", SECTOR_BYTES), ("JOINED", CHUNKS)];
+    let others = others.map(|(name, value)| (name, value as usize));
+    [&limits[..], &of_joins, &others, &named!(THREADS, MOST_THREADS, REPEATS)].concat()
+}
+
+/// In what the constants and structs of the host differ from the sources' of their names.
 fn differences(declared: &Declared) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found: Vec<String> = Vec::new();
+    for (name, value) in constants_of_both() {
+        found.extend((declared.constants[name] != value).then(|| format!("{name} is not {value}")));
+    }
+    // Tables of rows have room for as many as fit, if none is shorter.
+    let least = |name| declared.constants[name] <= MIN_ROW_BYTES as usize;
+    found.extend(["LEAST_ROW", "LEAST_WIDE_ROW"].into_iter().filter(|name| !least(*name)).map(str::to_owned));
     for &(name, len_bytes, fields) in SHARED {
         let Some((members, size, _)) = declared.structs.get(name) else {
             found.push(format!("{name} is in no source"));
@@ -157,24 +184,10 @@ fn every_field_is_where_the_kernels_expect_it() {
     assert_eq!(SHARED.len(), 15);
     let fields: usize = SHARED.iter().map(|(.., fields)| fields.len()).sum();
     assert!(fields > 100, "{fields}");
-    for (name, value) in [
-        ("MAX_GATHER_AXES", MAX_GATHER_AXES),
-        ("MAX_ROW_AXES", MAX_ROW_AXES),
-        ("MAX_OUTER", MAX_OUTER),
-        ("MAX_INNER", MAX_INNER),
-        ("MAX_FILL_AXES", MAX_FILL_AXES),
-        ("MAX_PIECES", MAX_PIECES),
-        ("MAX_PIECE_AXES", MAX_PIECE_AXES),
-        ("MAX_SOURCES", MAX_SOURCES),
-        ("MAX_SHORT_ROW", MAX_SHORT_ROW),
-        ("MAX_BOX_LOOPS", MAX_BOX_LOOPS),
-    ] {
-        assert_eq!(declared.constants[name], value, "{name}");
-    }
 }
 
 /// Two fields of one type in each other's place, in the sources; a field of another type, or too
-/// many.
+/// many; another constant.
 #[test]
 fn a_field_elsewhere_is_seen() {
     for (from, to) in [
@@ -188,6 +201,9 @@ fn a_field_elsewhere_is_seen() {
         ("u32 share;", "u32 share, more;"),
         ("u64 dst, unused;", "u64 unused, dst;"),
         ("u32 first, count;", "u32 count, first;"),
+        ("#define LEAST_ROW 64", "#define LEAST_ROW 65"),
+        ("#define JOINED 4", "#define JOINED 8"),
+        ("#define VECTORS 4", "#define VECTORS 2"),
     ] {
         assert!(SOURCES.iter().any(|source| source.contains(from)), "{from}");
         let changed = declared(|source| source.replacen(from, to, 1));

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use devarray::Layout;
 
 use super::{
-    super::{Params, emulate::run, tile::Scale},
-    Host, Random,
+    super::{Params, params::TileParams, tile::Scale},
+    Random,
     boxes::shared_sectors,
-    check, name_of, seeds,
-    selected::{AT, launch},
+    check, copied, name_of, seeds,
+    selected::launch,
 };
 
 /// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for what is left free
@@ -68,7 +68,7 @@ fn runs_over_two_axes_are_right() {
             kernels.insert(name_of(&launch));
         }
         if seed % 4 == 0 {
-            check(&mut random, &layouts.0, &layouts.1, width, seed);
+            check(&mut random, &layouts, width, seed);
         }
     }
     for name in ["packed", "packed_8", "packed_4", "linear_shifted", "table_shifted", "table_shifted_wide"] {
@@ -86,23 +86,17 @@ fn a_run_that_wraps_elsewhere_is_wrong() {
     let shape = [1, 100, 4, 200];
     let layouts = reversed(shape, (0, 0), false);
     let source: Vec<u8> = (0..80_000_u32).map(|i| (i % 251) as u8).collect();
-    let copied = |change: &dyn Fn(&mut Params)| {
+    let copied = |change: fn(&mut TileParams)| {
         let mut launch = launch(Scale::Large, &layouts, 1);
         assert_eq!(name_of(&launch), "tile_packed_fused");
-        change(&mut launch.params);
-        let mut found = vec![0; source.len()];
-        let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
-        run(&launch, &mut memory);
-        found
+        let Params::Tile(params) = &mut launch.params else { panic!("tiles") };
+        change(params);
+        copied(&launch, &source, source.len())
     };
-    let right = copied(&|_| ());
+    let right = copied(|_| ());
     let expected = |i: usize| source[i % 200 * 400 + i / 200 % 4 * 100 + i / 800];
     assert!(right.iter().enumerate().all(|(i, &byte)| byte == expected(i)));
-    let further = copied(&|params| {
-        let Params::Tile(params) = params else { panic!("tiles") };
-        params.fused_src -= 32;
-    });
-    assert_ne!(further, right);
+    assert_ne!(copied(|params| params.fused_src -= 32), right);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the images hold: every listed kernel and no other, and the waits that overlapping launches
 //! rely on.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Instant};
 
 use super::super::{
     image::waits_for_the_launch_before,
@@ -56,6 +56,10 @@ const REFUSED: u16 = 0xdae;
 const CODE: [u32; 2] = [8, 9];
 const TEXT: [u32; 2] = [7, 10];
 
+fn image(module: Module, major: u32) -> &'static [u8] {
+    module.image(major).unwrap()
+}
+
 /// Modules with machine code.
 fn coded() -> impl Iterator<Item = Module> {
     Module::ALL.iter().copied().filter(|&module| module != Module::Fill)
@@ -65,7 +69,7 @@ fn coded() -> impl Iterator<Item = Module> {
 fn every_kernel_waits_before_it_touches_memory_where_launches_overlap() {
     let mut kernels_seen = 0;
     for module in coded() {
-        for (name, code) in kernels(module.image(9)) {
+        for (name, code) in kernels(image(module, 9)) {
             let name = format!("{} {name}", module.name());
             let waits = code.chunks_exact(16).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
             let waits: Vec<u16> = waits.filter(|word| word & 0xfff == WAIT).collect();
@@ -81,9 +85,9 @@ fn every_kernel_waits_before_it_touches_memory_where_launches_overlap() {
         }
         // The others do not, and their launches must not overlap.
         let waits = |(_, code)| operations(code).any(|operation| operation == WAIT);
-        assert!(!kernels(module.image(8)).into_iter().any(waits), "{}", module.name());
+        assert!(!kernels(image(module, 8)).into_iter().any(waits), "{}", module.name());
         for major in TEXT {
-            let text = String::from_utf8_lossy(module.image(major));
+            let text = String::from_utf8_lossy(image(module, major));
             assert!(!text.contains("griddepcontrol"), "{}", module.name());
         }
     }
@@ -96,12 +100,23 @@ fn every_kernel_waits_before_it_touches_memory_where_launches_overlap() {
     }
 }
 
+/// The first use of a module decompresses it, in this time.
+#[test]
+#[ignore = "prints times"]
+fn first_uses() {
+    for (module, major) in coded().flat_map(|module| CODE.map(|major| (module, major))) {
+        let began = Instant::now();
+        let len_bytes = image(module, major).len();
+        println!("{} of generation {major}: {len_bytes} B in {:?}", module.name(), began.elapsed());
+    }
+}
+
 #[test]
 fn machine_code_is_an_elf_file_and_text_ends_with_a_zero() {
     for &module in Module::ALL {
         let generations = if module == Module::Fill { TEXT.into() } else { [TEXT, CODE].concat() };
         for major in generations {
-            let image = module.image(major);
+            let image = image(module, major);
             let zero = image.iter().position(|&byte| byte == 0);
             match image.starts_with(b"\x7fELF") {
                 true => assert!(CODE.contains(&major), "{}", module.name()),
@@ -138,7 +153,7 @@ fn the_list_is_what_the_images_hold() {
             of.map(|kernel| kernel.name().unwrap().to_str().unwrap().to_owned()).collect();
         assert!(!expected.is_empty());
         for major in 7..=10 {
-            assert_eq!(names(module.image(major)), expected, "{} of generation {major}", module.name());
+            assert_eq!(names(image(module, major)), expected, "{} of generation {major}", module.name());
         }
     }
 }

@@ -5,15 +5,11 @@ use std::collections::BTreeSet;
 use devarray::Layout;
 
 use super::{
-    super::{
-        Launch, Params,
-        emulate::{measure, run},
-        tile::Scale,
-    },
-    Host, Random,
+    super::{Launch, Params, emulate::measure, params::TileParams, tile::Scale},
+    Random,
     boxes::shared_sectors,
-    check, name_of, seeds,
-    selected::{AT, few_rows, launch},
+    check, copied, name_of, seeds,
+    selected::{few_rows, launch},
     transposed,
 };
 
@@ -53,7 +49,7 @@ fn runs_over_all_rows_are_right() {
             found.push(is_periodic(&launch));
             kernels.insert(name_of(&launch));
         }
-        check(&mut random, &layouts.0, &layouts.1, 1, seed);
+        check(&mut random, &layouts, 1, seed);
     }
     assert!(kernels.contains("tile_periodic") && kernels.contains("tile_periodic_shifted"), "{kernels:?}");
     let periodic = found.iter().filter(|&&is| is).count();
@@ -65,25 +61,17 @@ fn runs_over_all_rows_are_right() {
 fn a_period_that_ends_elsewhere_is_wrong() {
     let (rows, columns) = (141, 301);
     let source: Vec<u8> = (0..rows * columns).map(|i| u8::try_from(i % 251).unwrap()).collect();
-    let copied = |change: &dyn Fn(&mut Params)| {
+    let is_right = |change: fn(&mut TileParams)| {
         let mut launch = launch(Scale::Middle, &transposed(rows, columns), 1);
         assert!(is_periodic(&launch), "{}", launch.explain());
-        change(&mut launch.params);
-        let mut found = vec![0; source.len()];
-        let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
-        run(&launch, &mut memory);
+        let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
+        change(params);
         let right = |(i, &byte): (usize, &u8)| byte == source[i % rows * columns + i / rows];
-        found.iter().enumerate().all(right)
+        copied(&launch, &source, source.len()).iter().enumerate().all(right)
     };
-    assert!(copied(&|_| ()));
-    assert!(!copied(&|block| {
-        let Params::Tile(params) = block else { panic!("a tile") };
-        params.fused_x = params.fused_x.wrapping_add(1);
-    }));
-    assert!(!copied(&|block| {
-        let Params::Tile(params) = block else { panic!("a tile") };
-        params.period_x += 1;
-    }));
+    assert!(is_right(|_| ()));
+    assert!(!is_right(|params| params.fused_x = params.fused_x.wrapping_add(1)));
+    assert!(!is_right(|params| params.period_x += 1));
 }
 
 /// Mean accesses for one byte of each vector of a warp, all over a tile.
@@ -139,7 +127,7 @@ fn no_row_is_loaded_twice() {
         // Each run is within a tile; of neighbouring tiles, one may end in a sector.
         let shared = shared_sectors(Scale::Large, &layouts, width, rows * columns * width);
         assert!(shared <= launch.grid as usize, "{rows} x {columns} of {width} bytes: {shared}");
-        check(&mut random, &layouts.0, &layouts.1, width, 0);
+        check(&mut random, &layouts, width, 0);
     }
     // More rows than a tile, or its table, has room for.
     for (rows, columns, width) in [(641, 901, 1), (601, 301, 2)] {
@@ -164,7 +152,7 @@ fn bytes_are_turned_where_vectors_begin_in_one_bank() {
         params.rotate_bytes = 0;
         let unturned = accesses(&launch);
         assert!(unturned > found + 1.5, "{rows} x {columns}: {found}, {unturned}");
-        check(&mut random, &layouts.0, &layouts.1, 1, 0);
+        check(&mut random, &layouts, 1, 0);
     }
     // Rows of 256 bytes would all begin in one.
     let launch = launch(Scale::Large, &transposed(77, 3200), 1);

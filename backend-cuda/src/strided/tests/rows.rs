@@ -31,8 +31,7 @@ fn rows_that_change_places_go_by_a_table() {
         for gap in [0, 7] {
             let row = (bytes / width) | 1;
             let rows = 150_000 / (row * width * 7);
-            let (dst, src) = exchanged([rows, 7, row], gap);
-            let name = check(&mut random, &dst, &src, width, 0);
+            let name = check(&mut random, &exchanged([rows, 7, row], gap), width, 0);
             let expected = match width {
                 2 => "rows_join".to_owned(),
                 _ if gap > 0 && bytes > 2048 => "rows_realign".to_owned(),
@@ -46,7 +45,7 @@ fn rows_that_change_places_go_by_a_table() {
     let cut = base.slice_axis(5, 1..202).unwrap().slice_axis(1, 1..10).unwrap();
     let src = cut.permute(&[4, 2, 1, 3, 0, 5]).unwrap();
     let dst = Layout::contiguous(src.shape(), Order::C).unwrap();
-    assert_eq!(check(&mut random, &dst, &src, 2, 0), "rows_table_2");
+    assert_eq!(check(&mut random, &(dst, src), 2, 0), "rows_table_2");
 }
 
 /// What it costs decides: few loops lead to joined rows of short elements, many to a table.

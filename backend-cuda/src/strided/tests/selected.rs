@@ -3,17 +3,9 @@
 use devarray::{Layout, backend::Capabilities, copy::Plan};
 
 use super::{
-    super::{
-        Addresses, Launch, Params,
-        emulate::{measure, run},
-        launch::LINE_BYTES,
-        params::TileParams,
-        tile::Scale,
-    },
-    Host, Random, check, launches, name_of, transposed,
+    super::{Launch, Params, emulate::measure, launch::LINE_BYTES, params::TileParams, tile::Scale},
+    AT, Random, check, copied, launches, name_of, sides, transposed,
 };
-
-pub(super) const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
 
 /// The one launch of a copy, given as its destination and source.
 pub(super) fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) -> Launch {
@@ -44,7 +36,7 @@ fn rows_of_multiples_of_few_bytes_are_transposed_in_words() {
         for (step, other) in [(4, 4), (8, 8), (16, 16)] {
             for (rows, columns) in [(61, 14), (14, 61)] {
                 let layouts = transposed(rows * step, columns * other);
-                check(&mut random, &layouts.0, &layouts.1, width, 0);
+                check(&mut random, &layouts, width, 0);
                 for scale in [Scale::Middle, Scale::Large] {
                     kernels.insert((width, name_of(&launch(scale, &layouts, width))));
                 }
@@ -101,10 +93,7 @@ fn whole_lines_of_large_copies_stay_in_the_cache() {
 #[test]
 fn runs_that_fill_vectors_end_where_rows_go_on() {
     let mut random = Random(23);
-    let mut kernel = |rows, width| {
-        let (dst, src) = transposed(rows, 1024);
-        check(&mut random, &dst, &src, width, 0)
-    };
+    let mut kernel = |rows, width| check(&mut random, &transposed(rows, 1024), width, 0);
     for (rows, width, expected) in
         [(48, 2, "tile_packed"), (40, 1, "tile_table"), (16, 4, "tile_packed"), (4, 8, "tile_linear")]
     {
@@ -114,7 +103,7 @@ fn runs_that_fill_vectors_end_where_rows_go_on() {
     // there.
     let dst = Layout::new(&[94, 5, 12], &[5, 1, 470], 0).unwrap();
     let src = Layout::new(&[94, 5, 12], &[1, 14256, -198], 2178).unwrap();
-    check(&mut random, &dst, &src, 16, 0);
+    check(&mut random, &(dst, src), 16, 0);
 }
 
 /// Where the first two tiles lie: apart along the source's rows if these are the short side, or
@@ -137,7 +126,7 @@ fn whole_lines_are_worked_on_along_the_narrow_side_first() {
     }
     let (dst, src) = transposed(512, 256);
     assert!(along_the_source(512, 256, 4));
-    check(&mut Random(29), &dst, &src, 4, 0);
+    check(&mut Random(29), &(dst, src), 4, 0);
     // Rows of few tiles; pieces of runs that are too short.
     assert!(!along_the_source(4096, 128, 4));
     assert!(!along_the_source(4096, 512, 2));
@@ -155,9 +144,7 @@ fn elements_repeat_in_runs_of_any_alignment() {
             let run: isize = repeats + padding;
             let block = run * elements + between;
             let shape = [3, elements.unsigned_abs(), repeats.unsigned_abs()];
-            let dst = Layout::new(&shape, &[block, run, 1], 0).unwrap();
-            let src = Layout::new(&shape, &[elements, 1, 0], 0).unwrap();
-            check(&mut random, &dst, &src, width, 0);
+            check(&mut random, &sides(shape, [block, run, 1], [elements, 1, 0]), width, 0);
         }
     }
 }
@@ -167,7 +154,7 @@ fn elements_repeat_in_runs_of_any_alignment() {
 fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
     let dst = Layout::new(&[15, 20, 7], &[147, -7, 1], 136).unwrap();
     let src = Layout::new(&[15, 20, 7], &[7, 105, 1], 0).unwrap();
-    assert_eq!(check(&mut Random(3), &dst, &src, 4, 0), "tile_table_shifted");
+    assert_eq!(check(&mut Random(3), &(dst, src), 4, 0), "tile_table_shifted");
 }
 
 #[test]
@@ -186,12 +173,11 @@ fn elements_that_take_turns_are_picked_apart() {
     ] {
         let layouts = transposed(pixels, channels);
         let name = name_of(&launch(Scale::Large, &layouts, width));
-        let (dst, src) = layouts;
         let whole = (pixels * width).is_multiple_of(16);
         assert_eq!(name == format!("tile_split_{channels}"), whole, "{name}: {pixels} of {width} bytes");
-        check(&mut random, &dst, &src, width, 0);
+        check(&mut random, &layouts, width, 0);
         let backwards = Layout::new(&[channels, pixels], &[-1, channels.cast_signed()], channels - 1);
-        check(&mut random, &dst, &backwards.unwrap(), width, 0);
+        check(&mut random, &(layouts.0, backwards.unwrap()), width, 0);
     }
 }
 
@@ -224,10 +210,8 @@ fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
 /// Few rows, whose runs go on along them: matrices of `rows` by `columns` that follow each other,
 /// each transposed.
 pub(super) fn few_rows(rows: usize, columns: usize) -> (Layout, Layout) {
-    let shape = [9, columns, rows];
-    let [_, c, r] = shape.map(usize::cast_signed);
-    let dst = Layout::new(&shape, &[c * r, r, 1], 0).unwrap();
-    (dst, Layout::new(&shape, &[c * r, 1, c], 0).unwrap())
+    let [c, r] = [columns, rows].map(usize::cast_signed);
+    sides([9, columns, rows], [c * r, r, 1], [c * r, 1, c])
 }
 
 #[test]
@@ -242,7 +226,7 @@ fn tables_are_as_long_as_what_repeats() {
         assert_eq!(params.period.divisor, period, "{rows} x {columns}, {width} bytes");
         let room = params.data - params.run_table;
         assert!(room < 2 * (period + 2 * 16) + LINE_BYTES && room < 2 * params.run, "{room} bytes");
-        check(&mut random, &layouts.0, &layouts.1, width, 0);
+        check(&mut random, &layouts, width, 0);
     }
 }
 
@@ -255,8 +239,7 @@ fn vectors_of_few_rows_begin_in_different_banks() {
     {
         let mut params = tile_of(Scale::Large, rows, columns, width);
         assert_eq!((params.run_in_classes, measure::rows_apart(&params)), (1, 8), "{rows} of {width} bytes");
-        let (dst, src) = transposed(rows, columns);
-        check(&mut random, &dst, &src, width, 0);
+        check(&mut random, &transposed(rows, columns), width, 0);
         params.row_pitch -= 16;
         assert_eq!(measure::rows_apart(&params), places, "{rows} of {width} bytes without the gap");
     }
@@ -269,10 +252,8 @@ fn short_rows_are_taken_in_squares() {
     let mut random = Random(0x50_0a2e);
     for (shape, loops) in [([24, 35, 64], 4), ([24, 23, 64], 3), ([23, 24, 64], 2), ([24, 35, 512], 2)] {
         let [a, b, c] = shape.map(usize::cast_signed);
-        let dst = Layout::new(&shape, &[b * c, c, 1], 0).unwrap();
-        let src = Layout::new(&shape, &[c, a * c, 1], 0).unwrap();
-        check(&mut random, &dst, &src, 4, 0);
-        let layouts = (dst, src);
+        let layouts = sides(shape, [b * c, c, 1], [c, a * c, 1]);
+        check(&mut random, &layouts, 4, 0);
         for (scale, loops) in [(Scale::Stream, loops), (Scale::FastStream, 2), (Scale::Large, 2)] {
             let Params::Rows(params) = launch(scale, &layouts, 4).params else { panic!("rows") };
             assert_eq!(params.axes, loops, "{shape:?}, {scale:?}");
@@ -282,21 +263,18 @@ fn short_rows_are_taken_in_squares() {
 
 #[test]
 fn a_wrong_pitch_is_seen() {
-    let (dst, src) = transposed(128, 128);
-    let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
-    let mut launch = launch(Scale::Large, &(dst, src), 4);
+    let layouts = transposed(128, 128);
+    let plan = Plan::new(&layouts.0, &layouts.1, 4, &Capabilities::default()).unwrap();
+    let mut launch = launch(Scale::Large, &layouts, 4);
     let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
     params.element_at = params.element_at.map(|x| x + 16);
     params.element_x += 16;
     let source: Vec<u8> = (0..=255).cycle().take(plan.len_bytes()).collect();
-    let mut found = vec![0; plan.len_bytes()];
-    let mut expected = found.clone();
+    let mut expected = vec![0; plan.len_bytes()];
     for (from, to, len) in plan.runs() {
         expected[to..to + len].copy_from_slice(&source[from..from + len]);
     }
-    let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
-    run(&launch, &mut memory);
-    assert!(found != expected);
+    assert!(copied(&launch, &source, expected.len()) != expected);
 }
 
 #[test]

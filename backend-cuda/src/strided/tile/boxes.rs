@@ -15,6 +15,8 @@ const MAX_TILE_BYTES: u64 = 40 << 10;
 
 /// What a thread stores at once.
 const VECTOR_BYTES: u64 = 16;
+/// Elements further apart than this many are no row: a quarter of it, or less, would be used.
+const MOST_APART: u64 = 4;
 /// Smaller boxes are not worth a block.
 pub(super) const LEAST_BOX_BYTES: u64 = 2 << 10;
 
@@ -54,6 +56,7 @@ fn mark(problem: &Problem, target: Target) -> Option<Shape> {
     for axis in by_source(axes) {
         let stride = axes[axis].src.unsigned_abs();
         if !row.is_empty() {
+            // Or gaps of a fifth of what is then read.
             let reach = if target.gaps { (span * 5 / 4).max(span + u64::from(SECTOR_BYTES)) } else { span };
             if !(span..=reach).contains(&stride) || span >= target.size.row_bytes {
                 break;
@@ -129,7 +132,10 @@ fn forward_rows(shape: &mut Shape) {
 /// Halves or doubles the targets until the tile has about the size it should have.
 fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
     /// What cannot be smaller with rows and runs of a sector does not fit.
-    const LEAST: u64 = 32;
+    const LEAST: u64 = SECTOR_BYTES as u64;
+    /// After twelve doublings of rows and of runs, from at least [`LEAST`], both are longer than
+    /// any tile: a box that is still small has all there is.
+    const DOUBLINGS: u32 = 24;
     let tile_bytes = target.size.tile_bytes;
     let most = (2 * tile_bytes).min(MAX_TILE_BYTES);
     let mut shape = mark(problem, target)?;
@@ -142,7 +148,8 @@ fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
         *longer /= 2;
         shape = mark(problem, target)?;
     }
-    for _ in 0..24 {
+    for _ in 0..DOUBLINGS {
+        // Doubled, it would be further from the target than it is.
         if shape.tile_bytes() >= tile_bytes * 3 / 4 {
             break;
         }
@@ -171,6 +178,7 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64) {
     let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
     let bytes = shape.tile_bytes();
     let cut = axes.clone().any(|axis| in_box(axis) && shape.is_cut(axis));
+    // Of a box of more than half a tile, a second one does not fit.
     if cut || bytes * 2 > tile_bytes || is_best_ended(shape, bytes) {
         return;
     }
@@ -205,7 +213,7 @@ pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
 /// is halved `shrink` times, because shared memory was too small or a table too long.
 pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape> {
     let fastest = *by_source(&problem.axes).first()?;
-    if problem.axes[fastest].src.unsigned_abs() > 4 * u64::from(problem.width) {
+    if problem.axes[fastest].src.unsigned_abs() > MOST_APART * u64::from(problem.width) {
         return None;
     }
     let halved = Size {
@@ -218,9 +226,11 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
     let mut shape = fit(problem, Target { size: halved, gaps: shrink < WITHOUT_GAPS, sectors })?;
     let partial = !problem.is_scattered() && !shape.runs_keep(VECTOR_BYTES) && !shape.can_overlap();
     if partial && shrink == 0 {
-        // Every run has two partial chunks: make runs longer.
+        // Every run has two partial chunks: make runs longer, of 32 chunks, and rows of 16. The
+        // sizes are settled by trial, as those of `Scale::size` are.
         let tile_bytes = size.tile_bytes.max(8 << 10) * 7 / 8;
-        let longer = Size { row_bytes: 256, run_bytes: 512, tile_bytes };
+        let (row_bytes, run_bytes) = (16 * VECTOR_BYTES, 32 * VECTOR_BYTES);
+        let longer = Size { row_bytes, run_bytes, tile_bytes };
         shape = fit(problem, Target { size: longer, gaps: true, sectors }).unwrap_or(shape);
     }
     // A box that is small only because of its table is repeated to fill a tile.

@@ -25,7 +25,8 @@ fn whole_sectors(problem: &Problem) -> bool {
 fn tears(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
     /// With fewer columns, runs are so long that their ends do not count.
     const COLUMNS: u64 = 32;
-    // A tile then has a part of the run, and may overlap with the next.
+    // A tile, which has up to twice the bytes it aims at, then has a part of the run, and may
+    // overlap with the next.
     let part = u64::from(problem.axes[0].extent) * span > 2 * tile_bytes;
     span >= COLUMNS * u64::from(problem.width) && part && !whole_sectors(problem)
 }
@@ -34,13 +35,16 @@ fn tears(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
 /// Not if gaps between rows can prevent that, as for runs of whole sectors along one axis, and not
 /// if a block would have too little work.
 fn meet(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
-    /// Shorter rows do not end, neither in bytes nor in elements.
-    const ROW_BYTES: u64 = 64;
+    /// Shorter rows do not end: of fewer bytes than two sectors, or of fewer elements than the
+    /// longest vector has.
+    const ROW_BYTES: u64 = 2 * SECTOR_BYTES as u64;
     const ROW_ELEMENTS: u32 = 16;
     let run = &problem.axes[0];
     let between = run.src.unsigned_abs() * u64::from(problem.vector());
     let all = u64::from(run.extent) * span;
     let whole = whole_sectors(problem);
+    // With whole sectors only a box that is worth two blocks, and too small for a tile
+    // (`boxes::fit`): others leave gaps.
     let enough = if whole { 2 * LEAST_BOX_BYTES..tile_bytes * 3 / 4 } else { LEAST_BOX_BYTES..u64::MAX };
     between.is_multiple_of(LINE_BYTES.into())
         && span >= ROW_BYTES.min(u64::from(ROW_ELEMENTS * problem.width))

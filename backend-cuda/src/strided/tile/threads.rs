@@ -8,7 +8,7 @@ use crate::strided::{
 };
 
 /// Most threads of a block; the kernels are compiled for it.
-const MOST_THREADS: u32 = 512;
+pub(in crate::strided) const MOST_THREADS: u32 = 512;
 
 /// Divides the runs: neighbouring threads along a run, as many as it has vectors.
 pub(super) fn along_runs(tile: &mut Tile<'_>) {
@@ -24,6 +24,8 @@ pub(super) fn along_runs(tile: &mut Tile<'_>) {
             (p.run * width + over).div_ceil(store_bytes)
         }
     };
+    // About as many threads as vectors, at most eight: so many read from different banks
+    // (`pitch.rs`). Twice as many if a vector takes few accesses, so that longer stores count more.
     let lanes_log2 = match chunks {
         _ if scattered => 5,
         // With few runs, a whole warp along one.
@@ -64,7 +66,8 @@ pub(super) fn of_block(tile: &mut Tile<'_>) -> u32 {
     if tile.across_rows.len() > 1 || p.pad_chunks.divisor > 0 || chunks > MOST_THREADS {
         return threads;
     }
-    // The number of whole rows nearest to that, if whole warps then load whole classes of rows.
+    // About as many, so that they load whole rows, if whole warps then load whole classes of rows:
+    // at most a fifth fewer or a quarter more, with which each has as much more or less work.
     let unit = (1 << p.classes_log2).max(32 >> chunks.trailing_zeros().min(5));
     let step = (threads.div_ceil(chunks)).next_multiple_of(unit);
     let step = if step * chunks > MOST_THREADS { step - unit } else { step };

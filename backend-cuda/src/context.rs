@@ -18,6 +18,7 @@ use crate::{
         Answer, Driver, Failure,
         sys::{self, CUdevice, CUmemPool_attribute},
     },
+    event::Crossing,
     function::Functions,
     gather::Gathers,
     handle::{Handle, locked},
@@ -46,6 +47,8 @@ pub(crate) struct Context {
     images: Images,
     places: Places,
     streams: Mutex<Vec<Weak<RawStream>>>,
+    /// What streams of other code are ordered by.
+    pub(crate) crossing: Crossing,
     /// The contexts whose memory this one reaches.
     pub(crate) peers: Peers,
     /// Bytes of managed memory alive. Held while more is allocated, so that two threads do not both
@@ -80,6 +83,7 @@ impl Context {
             images: Images::default(),
             places: Places::default(),
             streams: Mutex::default(),
+            crossing: Crossing::default(),
             peers: Peers::default(),
             managed_bytes: Mutex::default(),
         });
@@ -250,6 +254,7 @@ impl Drop for Context {
         self.release("close", |driver| self.gathers.close(driver));
         self.release("close", |driver| self.images.unload(driver));
         self.release("close", |driver| self.places.free(driver));
+        self.release("close", |driver| self.crossing.close(driver));
         for module in self.kernels.modules() {
             self.release("close", |driver| {
                 // SAFETY: the module is of this context, and no work is left that could use it.

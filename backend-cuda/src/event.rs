@@ -1,7 +1,10 @@
 //! Points in the work of a stream.
 #![allow(unsafe_code)] // calls the driver with the event it owns; vouches for the contract of the trait
 
-use std::{ptr, sync::Arc};
+use std::{
+    ptr,
+    sync::{Arc, Mutex},
+};
 
 use devarray::{
     Result,
@@ -10,8 +13,8 @@ use devarray::{
 
 use crate::{
     context::Context,
-    driver::{NOT_READY, sys},
-    handle::Handle,
+    driver::{Answer, Driver, NOT_READY, sys},
+    handle::{Handle, locked},
     stream::RawStream,
 };
 
@@ -126,5 +129,52 @@ impl Drop for CudaEvent {
             // SAFETY: created by `record`, destroyed once.
             unsafe { driver.event_destroy(self.raw()) }
         });
+    }
+}
+
+/// The event by which streams of other code and of a context are ordered, used over and over: to
+/// make one and destroy it takes longer than the record and the wait.
+///
+/// Recording it again moves no wait: a wait holds the state captured at the call (cuda.h,
+/// `cuStreamWaitEvent`). The lock is held from a record to its wait, so that no other record comes
+/// between.
+#[derive(Debug, Default)]
+pub(crate) struct Crossing(Mutex<Option<Handle<sys::CUevent_st>>>);
+
+impl Crossing {
+    /// Has `wait` wait for what `earlier` was given so far: a stream of the context that is alive,
+    /// or a default stream.
+    pub(crate) fn after(
+        &self,
+        context: &Context,
+        earlier: sys::CUstream,
+        wait: impl FnOnce(sys::CUevent) -> Result<()>,
+    ) -> Result<()> {
+        let mut event = locked(&self.0);
+        let raw = match *event {
+            Some(made) => made.raw(),
+            None => {
+                let mut raw = ptr::null_mut();
+                context.call("record", |driver| {
+                    // SAFETY: the pointer is to a local of the right type, and the context is
+                    // bound.
+                    unsafe { driver.event_create(&raw mut raw, Kind::Plain as u32) }
+                })?;
+                event.insert(Handle::new(raw)).raw()
+            }
+        };
+        context.call("record", |driver| {
+            // SAFETY: the event lives until the context closes, the stream as its caller vouches;
+            // both are of the bound context.
+            unsafe { driver.event_record(raw, earlier) }
+        })?;
+        wait(raw)
+    }
+
+    /// Destroys the event of a context that closes.
+    pub(crate) fn close(&self, driver: &Driver) -> Answer {
+        let Some(event) = locked(&self.0).take() else { return Ok(()) };
+        // SAFETY: made by `after`, destroyed once; the context is bound.
+        unsafe { driver.event_destroy(event.raw()) }
     }
 }

@@ -27,8 +27,11 @@ impl Incoming {
     ///
     /// [`DoorError::Field`]: a negative extent, or one beyond what is counted here.
     pub(crate) fn shape_of(extents: impl Iterator<Item = i64>) -> Result<SmallVec<[usize; 6]>> {
-        let extent = |extent| usize::try_from(extent).map_err(|_| field("shape", "an extent is negative"));
-        extents.map(extent).collect()
+        let mut shape = SmallVec::new();
+        for extent in extents {
+            shape.push(usize::try_from(extent).map_err(|_| field("shape", "an extent is negative"))?);
+        }
+        Ok(shape)
     }
 
     /// The tensor of the memory, given back by dropping `owner`.

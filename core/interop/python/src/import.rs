@@ -218,7 +218,13 @@ fn interface_of(dict: &Bound<'_, PyAny>) -> PyResult<ArrayInterface> {
 /// The numbers of a tuple, or of any other sequence.
 fn numbers(sequence: &Bound<'_, PyAny>) -> PyResult<Axes<i64>> {
     match sequence.cast_exact::<PyTuple>() {
-        Ok(tuple) => tuple.iter_borrowed().map(|number| number.extract()).collect(),
+        Ok(tuple) => {
+            let mut numbers = Axes::new();
+            for number in tuple.iter_borrowed() {
+                numbers.push(number.extract()?);
+            }
+            Ok(numbers)
+        }
         Err(_) => sequence.extract::<Vec<i64>>().map(Axes::from),
     }
 }

@@ -137,7 +137,8 @@ fn crossings_share_an_event() {
         device.foreign_waits(ForeignStream::PER_THREAD, &stream).unwrap();
     }
     assert_eq!(
-        [Function::EventCreate, Function::EventRecord, Function::StreamWaitEvent, Function::EventDestroy].map(of),
+        [Function::EventCreate, Function::EventRecord, Function::StreamWaitEvent, Function::EventDestroy]
+            .map(of),
         [1, 6, 6, 0]
     );
     // The twin: an event of a stream is one each time.

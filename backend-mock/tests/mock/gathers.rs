@@ -188,7 +188,10 @@ fn what_was_not_put_has_no_value() -> Result<()> {
         (|stream, x| x.view().map(stream, |x| x + 1).map(drop), missing(4)),
         (|stream, x| x.sum(stream, ..).map(drop), missing(4)),
         (|stream, x| x.take(stream, &Array::from_slice(stream, &[2], &[2, 0])?, 0, ERROR).map(drop), None),
-        (|stream, x| x.take(stream, &Array::from_slice(stream, &[2], &[3, 0])?, 0, ERROR).map(drop), missing(12)),
+        (
+            |stream, x| x.take(stream, &Array::from_slice(stream, &[2], &[3, 0])?, 0, ERROR).map(drop),
+            missing(12),
+        ),
         // Two copies, the second of which leaves out the first element, in memory of its own.
         (
             |stream, x| {

@@ -277,10 +277,7 @@ mod tests {
             let data_type = DataType { kind, bits };
             assert_eq!(DataType::of_dlpack(kind as u8, bits), Some(data_type));
             assert_eq!(DataType::of_name(name), Some(data_type));
-            assert_eq!(
-                data_type.typestr().and_then(DataType::of_typestr),
-                typestr.map(|_| data_type)
-            );
+            assert_eq!(data_type.typestr().and_then(DataType::of_typestr), typestr.map(|_| data_type));
             assert_eq!(data_type.arrow_format().and_then(DataType::of_arrow), arrow.map(|_| data_type));
         }
         assert_eq!(DataType::of_typestr(if ORDER == b'<' { ">f4" } else { "<f4" }), None);

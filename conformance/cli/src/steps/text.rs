@@ -34,7 +34,8 @@ pub fn parse_steps(text: &str) -> Result<Vec<Step>, StepsError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let parse = |step: &str| parse_step(step).map_err(|cause| StepsError { step: Some(step.to_owned()), cause });
+    let parse =
+        |step: &str| parse_step(step).map_err(|cause| StepsError { step: Some(step.to_owned()), cause });
     let steps: Vec<Step> = text.split('/').map(str::trim).map(parse).collect::<Result<_, _>>()?;
     let long = |cause: anyhow::Error| StepsError { step: None, cause: cause.to_string() };
     limits::check_steps(&steps).map_err(long)?;

@@ -111,8 +111,12 @@ fn export<M: Managed, D: Door>(
     let lent = lend()?;
 
     let numbers = [0; 2 * INLINE_AXES];
-    let exported =
-        Box::into_raw(Box::new(Exported::<M, D> { managed: MaybeUninit::uninit(), numbers, elsewhere, _lent: lent }));
+    let exported = Box::into_raw(Box::new(Exported::<M, D> {
+        managed: MaybeUninit::uninit(),
+        numbers,
+        elsewhere,
+        _lent: lent,
+    }));
     // SAFETY: just made, and nobody else has it.
     let place = unsafe { &mut *exported };
     let numbers = if shape.len() > INLINE_AXES { &mut place.elsewhere[..] } else { &mut place.numbers[..] };

@@ -173,8 +173,30 @@ def matches(tree, pattern, message):
                 yield path, number, message or match.group(1)
 
 
+FACTS = "core/interop/python/TESTS_OF_OTHERS.md"
+
+
+def facts_are_tested(tree):
+    """Each row of the page says which test shows the fact, or that it is left out; each test that it names is there."""
+    tests = {}
+    for path, text in tree.of(".rs", ".py"):
+        for name in re.findall(r"^[ \t]*(?:pub(?:\(\w+\))? )?(?:fn|def) (\w+)", text, re.MULTILINE):
+            tests.setdefault(name, set()).update({Path(path).stem, *Path(path).parts[:-1]})
+    for number, line in enumerate(tree.texts.get(FACTS, "").splitlines(), 1):
+        if not line.startswith("| ") or re.match(r"\| facts? \|", line):
+            continue
+        ours = line.rstrip(" |").rpartition(" | ")[2]
+        named = re.findall(r"`(\w+)::(\w+)`", ours)
+        for file, name in named:
+            if file not in tests.get(name, ()):
+                yield FACTS, number, f"there is no test `{file}::{name}`"
+        if not named and not re.search(r"\bleft out\b", ours):
+            yield FACTS, number, "neither a test nor why there is none"
+
+
 RULES = [
     file_length, no_mod_rs, root_listing, test_headings, unsafe_list, safety_comments, unfinished, machine_paths, hosts,
+    facts_are_tested,
 ]
 
 
@@ -192,7 +214,8 @@ CLEAN = {
     UNSAFE_LIST: "# path, reason\ncore/src/raw.rs  reads through a pointer\n",
     "core/src/lib.rs": "//! unsafe in a comment\n" * MAX_LIB_LINES,
     "core/src/raw.rs": SAFE_BLOCK,
-    "core/tests/a.rs": "//! Shows a.\n",
+    "core/tests/a.rs": "//! Shows a.\n#[test]\nfn holds() {}\n",
+    FACTS: "| fact | ours |\n|---|---|\n| one | `a::holds`: of all |\n| two | left out: another's |\n",
     "backend-cuda/a.cu": "int a;\n" * MAX_LINES,
     "backend-mock/a.rs": 'const A: &str = "unsafe { }"; const B: char = \'"\'; // unsafe\n',
     "conformance/a.md": "See https://docs.rs/devarray and the folder target/work/ or a/" + "tm" + "p/x.\n",
@@ -222,6 +245,11 @@ PLANTED = [
     ("unfinished", {"README.md": "FIX" "ME\n"}),
     ("machine_paths", {"README.md": "see /wo" "rk/a\n"}),
     ("machine_paths", {"core/src/a.rs": 'const A: &str = "/tm' 'p/a";\n'}),
+    ("facts_are_tested", {FACTS: "| fact | ours |\n|---|---|\n| one | `a::held` |\n"}),
+    ("facts_are_tested", {FACTS: "| one | `b::holds` |\n"}),
+    ("facts_are_tested", {FACTS: "| one | `a`, all of it |\n"}),
+    ("facts_are_tested", {FACTS: "| what is left out | somewhere |\n"}),
+    ("facts_are_tested", {"core/tests/a.rs": "//! Shows a.\n// fn holds\n"}),
     ("hosts", {"README.md": "http" "s://packages.example.internal/simple\n"}),
     ("hosts", {".cargo/config.toml": 'registry = "sparse+http' 's://mirror.example/index/"\n'}),
 ]

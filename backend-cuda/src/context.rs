@@ -20,6 +20,7 @@ use crate::{
         Answer, Driver, Failure, OUT_OF_MEMORY, out_of_memory,
         sys::{self, CUdevice, CUmemPool_attribute},
     },
+    event::Crossing,
     function::Functions,
     gather::Gathers,
     handle::{Handle, locked},
@@ -49,6 +50,8 @@ pub(crate) struct Context {
     /// Where a few bytes are brought to.
     pub(crate) places: Places,
     streams: Mutex<Vec<Weak<RawStream>>>,
+    /// What streams of other code are ordered by.
+    pub(crate) crossing: Crossing,
     /// The contexts whose memory this one reaches.
     pub(crate) peers: Peers,
     /// Bytes of managed memory alive. Held while more is allocated, so that two threads do not both
@@ -83,6 +86,7 @@ impl Context {
             images: Images::default(),
             places: Places::default(),
             streams: Mutex::default(),
+            crossing: Crossing::default(),
             peers: Peers::default(),
             managed_bytes: Mutex::default(),
         });
@@ -278,6 +282,7 @@ impl Drop for Context {
         self.release("close", |driver| self.gathers.close(driver));
         self.release("close", |driver| self.images.unload(driver));
         self.release("close", |driver| self.places.free(driver));
+        self.release("close", |driver| self.crossing.close(driver));
         for module in self.kernels.modules() {
             self.release("close", |driver| driver.unload(module));
         }

@@ -1,7 +1,10 @@
 //! Points in the work of a stream.
 #![allow(unsafe_code)] // calls the driver with the event it owns; vouches for the contract of the trait
 
-use std::{ptr, sync::Arc};
+use std::{
+    ptr,
+    sync::{Arc, Mutex},
+};
 
 use devarray::{
     Result,
@@ -11,7 +14,7 @@ use devarray::{
 use crate::{
     context::Context,
     driver::{Answer, Driver, NOT_READY, sys},
-    handle::Handle,
+    handle::{Handle, locked},
 };
 
 /// What an event is for: the flags of `cuEventCreate`.
@@ -138,5 +141,42 @@ unsafe impl Event for CudaEvent {
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         self.context.release("destroy event", |driver| self.raw.destroy(driver));
+    }
+}
+
+/// The event by which streams of other code and of a context are ordered, used over and over: to
+/// make one and destroy it takes longer than the record and the wait.
+///
+/// Recording it again moves no wait: a wait holds the state captured at the call (cuda.h,
+/// `cuStreamWaitEvent`). The lock is held from a record to its wait, so that no other record comes
+/// between.
+#[derive(Debug, Default)]
+pub(crate) struct Crossing(Mutex<Option<RawEvent>>);
+
+impl Crossing {
+    /// Has `wait` wait for what `earlier` was given so far: a stream of the context that is alive,
+    /// or a default stream.
+    pub(crate) fn after(
+        &self,
+        context: &Context,
+        earlier: sys::CUstream,
+        wait: impl FnOnce(sys::CUevent) -> Result<()>,
+    ) -> Result<()> {
+        let mut kept = locked(&self.0);
+        let raw = context.bind().and_then(|driver| {
+            if let Some(event) = &*kept {
+                // SAFETY: the event lives until the context closes, the stream as its caller
+                // vouches; both are of the bound context.
+                unsafe { driver.event_record(event.0.raw(), earlier) }?;
+                return Ok(event.0.raw());
+            }
+            Ok(kept.insert(RawEvent::record(driver, earlier, Kind::Plain)?).0.raw())
+        });
+        wait(raw.map_err(|failure| context.error("record", failure))?)
+    }
+
+    /// Destroys the event of a context that closes, and is bound.
+    pub(crate) fn close(&self, driver: &Driver) -> Answer {
+        locked(&self.0).take().map_or(Ok(()), |event| event.destroy(driver))
     }
 }

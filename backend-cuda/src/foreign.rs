@@ -5,7 +5,7 @@ use std::{ffi::c_int, num::NonZeroUsize, ops::Range, ptr};
 
 use devarray::{
     Error, Result,
-    backend::{Device, ForeignMemory, ForeignStream, Stream as _},
+    backend::{Device, ForeignMemory, ForeignStream},
 };
 
 use crate::{
@@ -15,7 +15,6 @@ use crate::{
         INVALID_VALUE,
         sys::{CUevent, CUpointer_attribute, CUstream},
     },
-    event::{CudaEvent, Kind},
     memory::CudaBuffer,
     stream::CudaStream,
 };
@@ -89,17 +88,25 @@ unsafe impl ForeignMemory for CudaDevice {
 
     fn wait_for_foreign(&self, stream: &CudaStream, other: ForeignStream) -> Result<()> {
         let other = handle("wait_for_foreign", other)?;
-        stream.wait(&CudaEvent::record(self.context(), other, Kind::Plain)?)
+        self.context().check_driver("wait", stream.context())?;
+        self.context().crossing.after(self.context(), other, |event| {
+            stream.context().call("wait", |driver| {
+                // SAFETY: stream and event are alive; the context of the stream is bound.
+                unsafe { driver.stream_wait_event(stream.raw(), event, 0) }
+            })
+        })
     }
 
     fn foreign_waits(&self, other: ForeignStream, stream: &CudaStream) -> Result<()> {
         let operation = "foreign_waits";
         self.context().check_driver(operation, stream.context())?;
-        let (other, event) = (handle(operation, other)?, stream.record()?);
-        self.context().call(operation, |driver| {
-            // SAFETY: the stream is there, as whoever named it vouched; the event is alive, and its
-            // context bound.
-            unsafe { driver.stream_wait_event(other, event.raw(), 0) }
+        let other = handle(operation, other)?;
+        stream.context().crossing.after(stream.context(), stream.raw(), |event| {
+            self.context().call(operation, |driver| {
+                // SAFETY: the stream is there, as whoever named it vouched; the event is alive, and
+                // the context bound.
+                unsafe { driver.stream_wait_event(other, event, 0) }
+            })
         })
     }
 }

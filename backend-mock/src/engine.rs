@@ -15,6 +15,7 @@ mod bytes;
 mod compute;
 mod declared;
 mod default_streams;
+mod doubts;
 mod execute;
 mod failure;
 mod foreign;
@@ -61,7 +62,7 @@ pub(crate) use touch::{Place, Touch};
 use crate::{
     fault::{FaultPlan, Faults},
     finding::{Access, Code, Finding, Operation},
-    judge::{Judge, Snapshot},
+    judge::{Doubts, Judge, Snapshot},
     poison::Poison,
     report::Report,
     schedule::Chooser,
@@ -89,6 +90,8 @@ pub(crate) struct Engine {
     lost: Option<Error>,
     /// The error with which the operation of this call loses the device when it runs.
     pending_loss: Option<Box<Error>>,
+    /// What the operation of this call has to look up when it runs.
+    pending_doubts: Option<Box<Doubts>>,
     /// Whether the query of this call takes no step.
     is_late: bool,
     /// Operations enqueued so far: the number of the next one.
@@ -121,6 +124,7 @@ impl Engine {
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
             pending_loss: None,
+            pending_doubts: None,
             is_late: false,
             enqueued: 0,
             now: Duration::ZERO,
@@ -137,6 +141,7 @@ impl Engine {
         }
         let operation = self.operation(work.name(), Some(lane), location);
         let pageable = self.is_pageable(&work);
+        self.pending_doubts = self.judge.doubts(&work, operation);
         let finding = self.judge.enqueue(lane, &work, operation, pageable);
         let finding = finding.map(|finding| work.explain(finding));
         self.add_finding(finding);
@@ -191,6 +196,7 @@ impl Engine {
         // The device may have been lost within this very call, by a step of something else.
         op.cancelled = self.lost.is_some();
         op.pending_loss = self.pending_loss.take();
+        op.doubts = self.pending_doubts.take();
         op.after = self.implied(lane);
         let mark = self.lanes.push(lane, op);
         self.imply(mark);

@@ -27,7 +27,8 @@
 //! 5. a download reads bytes that were never given a value. Copies carry that flag along.
 //!
 //! Nothing here knows which operations have run, and the engine that runs them knows nothing of
-//! this.
+//! this, but for one thing: which elements a scatter wrote is known when it has run, and `doubts`
+//! tells later operations what to look up then.
 
 mod access_lists;
 mod bytes;
@@ -35,6 +36,7 @@ mod carried;
 mod cells;
 mod clock;
 mod declared;
+mod doubts;
 mod explanation;
 mod history;
 mod host;
@@ -50,6 +52,7 @@ use access_lists::AccessLists;
 pub(crate) use bytes::Bytes as ByteSet;
 use clock::{Clock, Position};
 pub(crate) use declared::Declared;
+pub(crate) use doubts::{Doubts, carried_by};
 use history::{History, Of, Step};
 use host::HostMemory;
 use lanes::Lanes;

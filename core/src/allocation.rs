@@ -153,6 +153,7 @@ impl<D: Device> Allocation<D> {
     }
 
     /// As [`lent`](Self::lent): only what is `promised` may be used, with the `uses` so far.
+    #[inline]
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,
         buffer: D::Buffer,
@@ -264,11 +265,15 @@ impl<D: Device> Allocation<D> {
         self.core.deferred_drops.collect(&self.core);
         let mut tracker = lock(&self.core.tracker);
         let pending = tracker.pending(self, true);
+        if pending.is_empty() {
+            drop(tracker);
+            // Its destructor is anybody's, and so runs outside the lock.
+            return drop(ManuallyDrop::into_inner(owner));
+        }
         let marks = tracker.marks_of(&pending);
         let streams = tracker.streams_of(&pending);
         drop(tracker);
         match marks {
-            Ok(marks) if marks.is_empty() => drop(ManuallyDrop::into_inner(owner)),
             Ok(marks) => self.core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
             Err(error) => {
                 self.core.report(error);

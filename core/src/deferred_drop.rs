@@ -48,7 +48,12 @@ impl<D: Device> DeferredDrops<D> {
         let over =
             |kept: &mut Kept<D>| kept.marks.iter().all(|(_, mark)| !matches!(mark.event.query(), Ok(false)));
         // Destructors run outside the lock: they are anybody's.
-        let finished: Vec<_> = lock(&self.0).extract_if(.., over).collect();
+        let mut all = lock(&self.0);
+        if all.is_empty() {
+            return;
+        }
+        let finished: Vec<_> = all.extract_if(.., over).collect();
+        drop(all);
         Self::settle_each(core, finished);
     }
 

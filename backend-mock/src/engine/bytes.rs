@@ -1,12 +1,7 @@
 //! The bytes of an allocation: memory of the engine, or of the host.
 #![allow(unsafe_code)] // reaches mapped host memory by its address, as the simulated device does
 
-use std::{
-    mem::MaybeUninit,
-    ops::{Deref, DerefMut},
-    ptr::NonNull,
-    slice,
-};
+use std::{mem::MaybeUninit, ops::Range, ptr::NonNull, slice};
 
 use crate::poison::repeat;
 
@@ -19,7 +14,8 @@ pub(crate) enum Bytes {
     Host(HostBytes),
 }
 
-/// Host memory that its owner keeps allocated, and takes back before it frees it.
+/// Host memory that its owner keeps allocated, and takes back before it frees it. Bytes of it that
+/// no operation is about may be anybody's, on any thread, so there is never a slice of all.
 #[derive(Debug)]
 pub(crate) struct HostBytes {
     start: NonNull<u8>,
@@ -34,8 +30,8 @@ impl HostBytes {
     /// # Safety
     ///
     /// The bytes are allocated and initialized, and stay so until the engine gave the value up.
-    /// Between the start of an operation on them and a wait for it, nobody else touches them in
-    /// conflict.
+    /// Between the start of an operation and a wait for it, nobody else touches the bytes that it
+    /// is about in conflict. What lies between them may be touched by others.
     pub(crate) unsafe fn new(start: NonNull<u8>, len_bytes: usize) -> Self {
         Self { start, len_bytes }
     }
@@ -56,6 +52,63 @@ impl Bytes {
         match self {
             Self::Own(bytes) => bytes.len(),
             Self::Host(host) => host.len_bytes,
+        }
+    }
+
+    /// All of them, if they are the engine's own.
+    pub(super) fn own(&self) -> Option<&[u8]> {
+        match self {
+            Self::Own(bytes) => Some(bytes),
+            Self::Host(_) => None,
+        }
+    }
+
+    /// As [`own`](Self::own), to write.
+    pub(super) fn own_mut(&mut self) -> Option<&mut [u8]> {
+        match self {
+            Self::Own(bytes) => Some(bytes),
+            Self::Host(_) => None,
+        }
+    }
+
+    /// A range, as far as it exists, each byte of which the operation that runs is about.
+    pub(super) fn part(&self, range: Range<usize>) -> &[u8] {
+        let range = self.clipped(range);
+        match self {
+            Self::Own(bytes) => &bytes[range],
+            Self::Host(host) => {
+                let start = host.start.as_ptr().wrapping_add(range.start).cast_const();
+                // SAFETY: inside the memory, and initialized, as `new` was promised; an operation
+                // that is about these bytes is in flight, so nobody writes them meanwhile.
+                unsafe { slice::from_raw_parts(start, range.len()) }
+            }
+        }
+    }
+
+    /// As [`part`](Self::part), to write.
+    pub(super) fn part_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        let range = self.clipped(range);
+        match self {
+            Self::Own(bytes) => &mut bytes[range],
+            Self::Host(host) => {
+                let start = host.start.as_ptr().wrapping_add(range.start);
+                // SAFETY: as of `part`; an operation that writes these bytes is in flight, so
+                // nobody else touches them, and `&mut self` is the engine's only way to them.
+                unsafe { slice::from_raw_parts_mut(start, range.len()) }
+            }
+        }
+    }
+
+    fn clipped(&self, range: Range<usize>) -> Range<usize> {
+        let end = range.end.min(self.len_bytes());
+        range.start.min(end)..end
+    }
+
+    /// Where the first one lies, to write those that an operation is about.
+    pub(super) fn start_mut(&mut self) -> *mut u8 {
+        match self {
+            Self::Own(bytes) => bytes.as_mut_ptr(),
+            Self::Host(host) => host.start.as_ptr(),
         }
     }
 
@@ -108,29 +161,5 @@ fn advise_huge_pages(room: &mut [MaybeUninit<u8>]) {
 impl Default for Bytes {
     fn default() -> Self {
         Self::Own(Vec::new())
-    }
-}
-
-impl Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Own(bytes) => bytes,
-            // SAFETY: as `new` was promised; the reference lives for one step of the engine, during
-            // which an operation in flight has the memory.
-            Self::Host(host) => unsafe { slice::from_raw_parts(host.start.as_ptr(), host.len_bytes) },
-        }
-    }
-}
-
-impl DerefMut for Bytes {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        match self {
-            Self::Own(bytes) => bytes,
-            // SAFETY: as in `deref`, and `&mut self` is exclusive: one place of the engine has the
-            // memory.
-            Self::Host(host) => unsafe { slice::from_raw_parts_mut(host.start.as_ptr(), host.len_bytes) },
-        }
     }
 }

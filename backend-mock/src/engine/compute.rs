@@ -1,7 +1,7 @@
 //! Functions on elements, and reductions, in a queue.
 #![allow(unsafe_code)] // runs the interpreter of core, which reads and writes memory through pointers
 
-use std::ops::Range;
+use std::{ops::Range, ptr};
 
 use devarray::{
     Layout, NdLayout,
@@ -14,7 +14,7 @@ use devarray::{
 };
 use smallvec::SmallVec;
 
-use super::{Memory, execute::Source, op::Reach, touch::Touch};
+use super::{Bytes, Memory, execute::Source, op::Reach, touch::Touch};
 use crate::{
     buffer::{BufferId, MockBuffer},
     finding::Access,
@@ -174,7 +174,7 @@ impl Computation {
         let is_lost = lost.is_some();
         let written = match &mut lost {
             Some(bytes) => bytes.as_mut_ptr(),
-            None => memory.bytes_mut(self.result.buffer).as_mut_ptr(),
+            None => memory.bytes_mut(self.result.buffer).map_or(ptr::null_mut(), Bytes::start_mut),
         };
         let mut inputs: Vec<InputElements<'_>> = Vec::with_capacity(self.inputs.len());
         for (input, stand_in) in self.inputs.iter().zip(&stand_ins) {
@@ -182,7 +182,7 @@ impl Computation {
             let start = match stand_in {
                 Some(bytes) => bytes.as_ptr(),
                 None if input.buffer == self.result.buffer && !is_lost => written.cast_const(),
-                None => memory.bytes(input.buffer).as_ptr(),
+                None => memory.bytes(input.buffer).map_or(ptr::null(), Bytes::start),
             };
             let start = start.wrapping_offset(input.start_bytes);
             inputs.push(InputElements { start, layout: &input.layout });
@@ -216,9 +216,11 @@ impl Elements {
     fn stand_in(&self, memory: &Memory) -> Option<Vec<u8>> {
         let end = self.span_bytes().end;
         let source = Source::new(memory, self.buffer);
-        (source.held(0, end).len() < end).then(|| {
+        (source.len_bytes() < end).then(|| {
             let mut bytes = vec![0; end];
-            source.read(0, &mut bytes);
+            for range in self.bytes().ranges() {
+                source.read(range.start, &mut bytes[range]);
+            }
             bytes
         })
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use devarray::copy::{Plan, copy_bytes};
 
 use super::{
-    Engine, Memory, Work,
+    Bytes, Engine, Memory, Work,
     memory::State,
     pieces::{MOST_PIECES, Pieces},
     walk::Nest,
@@ -21,6 +21,7 @@ use crate::{
 impl Engine {
     /// Runs the operation in front of a lane, or one piece of it. True if nothing of it is left.
     pub(super) fn execute(&mut self, lane: usize) -> bool {
+        self.settle_doubts(lane);
         let Some(op) = self.lanes.front_mut(lane) else { return true };
         match &op.work {
             Work::Wait(_) | Work::Prefetch { .. } => true,
@@ -81,13 +82,16 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         | Work::Record(_)
         | Work::Wait(_) => {}
         Work::Copy { dst, src, plan } if dst.number == src.number => {
-            let bytes = memory.bytes_mut(*dst);
-            if has_loops(plan) && plan.src_span().end.max(plan.dst_span().end) <= bytes.len() {
+            let Some(bytes) = memory.bytes_mut(*dst) else { return };
+            let len_bytes = bytes.len_bytes();
+            let is_inside = plan.src_span().end.max(plan.dst_span().end) <= len_bytes;
+            if let Some(bytes) = bytes.own_mut().filter(|_| has_loops(plan) && is_inside) {
                 return Nest::of(plan).parts(&piece).iter().for_each(|part| part.copy_within(bytes));
             }
             for run in clip(plan.runs(), piece) {
-                if run.src().end <= bytes.len() && run.dst().end <= bytes.len() {
-                    bytes.copy_within(run.src(), run.dst().start);
+                if run.src().end <= len_bytes && run.dst().end <= len_bytes {
+                    let moved = bytes.part(run.src()).to_vec();
+                    bytes.part_mut(run.dst()).copy_from_slice(&moved);
                 }
             }
         }
@@ -96,39 +100,46 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
             let source = Source::new(memory, *src);
             // The walk of core is the fastest if it is optimized. What reaches outside, or is out
             // of its lifetime, is done run by run.
+            // So is what is of the host, where others may have what lies between the runs.
             let is_whole = piece.len() == plan.len_bytes() && !cfg!(debug_assertions);
-            if is_whole && copy_bytes(plan, source.bytes, &mut bytes).is_ok() {
-                // Done.
-            } else if has_loops(plan)
-                && plan.src_span().end <= source.bytes.len()
-                && plan.dst_span().end <= bytes.len()
-            {
-                for part in Nest::of(plan).parts(&piece) {
-                    part.copy(plan.width_bytes(), source.bytes, &mut bytes);
+            let is_inside = |src: &[u8], dst: &[u8]| {
+                has_loops(plan) && plan.src_span().end <= src.len() && plan.dst_span().end <= dst.len()
+            };
+            let walked = match (source.own(), bytes.own_mut()) {
+                (Some(src), Some(dst)) if is_whole => copy_bytes(plan, src, dst).is_ok(),
+                (Some(src), Some(dst)) if is_inside(src, dst) => {
+                    for part in Nest::of(plan).parts(&piece) {
+                        part.copy(plan.width_bytes(), src, dst);
+                    }
+                    true
                 }
-            } else {
+                _ => false,
+            };
+            if !walked {
                 for run in clip(plan.runs(), piece) {
-                    source.read(run.src().start, window(&mut bytes, run.dst()));
+                    source.read(run.src().start, bytes.part_mut(run.dst()));
                 }
             }
             memory.put(*dst, bytes);
         }
         Work::Fill { dst, plan, pattern } => {
-            let bytes = memory.bytes_mut(*dst);
-            if has_loops(plan) && plan.dst_span().end <= bytes.len() {
+            let Some(bytes) = memory.bytes_mut(*dst) else { return };
+            let is_inside = plan.dst_span().end <= bytes.len_bytes();
+            if let Some(bytes) = bytes.own_mut().filter(|_| has_loops(plan) && is_inside) {
                 for part in Nest::of(plan).parts(&piece) {
                     part.fill(plan.width_bytes(), pattern.bytes(), bytes);
                 }
                 return;
             }
             for run in clip(plan.runs(), piece) {
-                repeat(window(bytes, run.dst()), pattern.bytes(), run.skipped);
+                repeat(bytes.part_mut(run.dst()), pattern.bytes(), run.skipped);
             }
         }
         Work::Compute(computation) => computation.run(memory, piece),
         Work::Upload { dst, bytes, host } => {
             let at = bytes.start + piece.start;
-            let into = window(memory.bytes_mut(*dst), at..at + piece.len());
+            let Some(bytes) = memory.bytes_mut(*dst) else { return };
+            let into = bytes.part_mut(at..at + piece.len());
             // SAFETY: the operation is in flight until it is retired, and no wait for it ends
             // before; the window is no longer than the piece, which lies inside it.
             unsafe { host.read(piece.start, into) }
@@ -186,16 +197,19 @@ fn clip(runs: impl Iterator<Item = (usize, usize, usize)>, piece: Range<usize>) 
     })
 }
 
-/// The part of a range that exists.
-pub(super) fn window(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
-    let end = range.end.min(bytes.len());
-    &mut bytes[range.start.min(end)..end]
-}
-
 /// Device memory to read: poison where nothing is.
 pub(super) struct Source<'a> {
-    bytes: &'a [u8],
+    held: Held<'a>,
     poison: [u8; 8],
+}
+
+/// What a source has.
+#[derive(Clone, Copy)]
+enum Held<'a> {
+    Bytes(&'a Bytes),
+    /// Bytes as they were.
+    Copied(&'a [u8]),
+    Nothing,
 }
 
 impl<'a> Source<'a> {
@@ -204,12 +218,30 @@ impl<'a> Source<'a> {
             State::Gone => PoisonKind::Freed,
             State::Ready | State::Reserved => PoisonKind::Fresh,
         };
-        Self { bytes: memory.bytes(id), poison: Poison::of_buffer(kind, id).bytes() }
+        let held = memory.bytes(id).map_or(Held::Nothing, Held::Bytes);
+        Self { held, poison: Poison::of_buffer(kind, id).bytes() }
     }
 
     /// The same, whose bytes are elsewhere.
     pub(super) fn of_bytes(self, bytes: &'a [u8]) -> Self {
-        Self { bytes, ..self }
+        Self { held: Held::Copied(bytes), ..self }
+    }
+
+    /// All there is, if it is not the host's.
+    pub(super) fn own(&self) -> Option<&'a [u8]> {
+        match self.held {
+            Held::Bytes(bytes) => bytes.own(),
+            Held::Copied(bytes) => Some(bytes),
+            Held::Nothing => Some(&[]),
+        }
+    }
+
+    pub(super) fn len_bytes(&self) -> usize {
+        match self.held {
+            Held::Bytes(bytes) => bytes.len_bytes(),
+            Held::Copied(bytes) => bytes.len(),
+            Held::Nothing => 0,
+        }
     }
 
     pub(super) fn read(&self, offset_bytes: usize, into: &mut [u8]) {
@@ -219,10 +251,17 @@ impl<'a> Source<'a> {
         repeat(missing, &self.poison, (offset_bytes + held.len()) % self.poison.len());
     }
 
-    /// As many of the bytes as there are.
+    /// As many of the bytes as there are; of host memory, elements of the operation alone.
     pub(super) fn held(&self, offset_bytes: usize, len_bytes: usize) -> &'a [u8] {
-        let held = self.bytes.get(offset_bytes..).unwrap_or(&[]);
-        &held[..held.len().min(len_bytes)]
+        let range = offset_bytes..offset_bytes.saturating_add(len_bytes);
+        match self.held {
+            Held::Bytes(bytes) => bytes.part(range),
+            Held::Copied(bytes) => {
+                let held = bytes.get(range.start..).unwrap_or(&[]);
+                &held[..held.len().min(len_bytes)]
+            }
+            Held::Nothing => &[],
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Elements picked and put by index, in a queue.
 
-use std::{collections::HashSet, panic::Location};
+use std::{collections::HashSet, ops::Range, panic::Location};
 
 use devarray::{
     Axes, Layout, NdLayout, Result,
@@ -15,7 +15,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{
     Engine, Memory, Place,
     compute::Elements,
-    execute::{Source, window},
+    doubts::HELP,
+    execute::Source,
     op::{Reach, Work},
     touch::Touch,
 };
@@ -47,8 +48,10 @@ pub(crate) struct Gathered {
     /// The device it runs on, of the machine.
     ordinal: usize,
     location: &'static Location<'static>,
-    /// Bytes that it picks from and that had no value when it was enqueued.
+    /// Bytes that it picks from and that had no value when it was enqueued, or were not put since.
     missing: ByteSet,
+    /// If it may give bytes a value, those that certainly had none before.
+    put: Option<ByteSet>,
 }
 
 /// What is wrong with a gather that ran.
@@ -92,6 +95,7 @@ impl Gathered {
             ordinal,
             location,
             missing: ByteSet::default(),
+            put: None,
         })
     }
 
@@ -161,6 +165,19 @@ impl Gathered {
         self.missing = judge.missing(from.buffer, &from.bytes());
     }
 
+    /// Whether what it writes is for indices and a mask to say.
+    pub(super) fn is_scatter(&self) -> bool {
+        self.direction == Direction::Scatter
+    }
+
+    pub(super) fn add_missing(&mut self, bytes: &ByteSet) {
+        self.missing = self.missing.with(bytes);
+    }
+
+    pub(super) fn set_put(&mut self, bytes: Option<ByteSet>) {
+        self.put = bytes;
+    }
+
     /// Does it, whole. Answers an index that is out of range, and its mistakes. Takes memory for
     /// the elements it reads and writes, not for each index: there may be many more.
     fn run(&self, memory: &mut Memory) -> (Option<IndexError>, Vec<Mistake>) {
@@ -168,8 +185,15 @@ impl Gathered {
         let mut written = memory.take(to.buffer);
         let is_written = |side: &Elements| side.buffer.number == to.buffer.number;
         let read = [Some(from), Some(&self.indices), self.mask.as_ref()];
-        // What else lies in that memory is read as it was.
-        let before = read.into_iter().flatten().any(is_written).then(|| written.to_vec());
+        // What else it reads in that memory is read as it was.
+        let mut before = None;
+        for side in read.into_iter().flatten().filter(|side| is_written(side)) {
+            let copied = before.get_or_insert_with(|| vec![0; written.len_bytes()]);
+            for range in side.bytes().ranges() {
+                let held = written.part(range.clone());
+                copied[range.start..range.start + held.len()].copy_from_slice(held);
+            }
+        }
         let source = |side: &Elements| match &before {
             Some(bytes) if is_written(side) => Source::new(memory, side.buffer).of_bytes(bytes),
             _ => Source::new(memory, side.buffer),
@@ -193,6 +217,7 @@ impl Gathered {
             byte[0] != 0
         };
         let (mut unwritten, mut repeated, mut item) = (None, Repeated::default(), vec![0; to.item_bytes]);
+        let mut given = Given::default();
         let is_once = self.direction == Direction::Scatter && self.repeats == Repeats::None;
         let error = self.work().visit(read_index, is_chosen, |run| {
             let element = (run.element, run.element_stride);
@@ -208,17 +233,23 @@ impl Gathered {
             if is_once {
                 repeated.note(first);
             }
+            if self.put.is_some() {
+                (0..run.len).for_each(|at| given.note(to.place(step(first, stride, at)), to.item_bytes));
+            }
             for at in 0..run.len {
                 item.fill(0);
                 if let Some((first, stride)) = source {
                     picked.read(from.place(step(first, stride, at)), &mut item);
                 }
                 let start = to.place(step(first, stride, at));
-                let into = window(&mut written, start..start + item.len());
+                let into = written.part_mut(start..start + item.len());
                 into.copy_from_slice(&item[..into.len()]);
             }
         });
         memory.put(to.buffer, written);
+        if let (Some(missing), Some(unput)) = (&self.put, memory.unput_mut(to.buffer)) {
+            *unput = unput.with(missing).without(&given.bytes());
+        }
         (error, unwritten.into_iter().chain(repeated.mistake(to)).collect())
     }
 
@@ -236,8 +267,42 @@ impl Gathered {
         let axis = [(stride_bytes, run.len)].into_iter();
         let read = ByteSet::strided(from.place(first), from.item_bytes, axis);
         let bytes = ByteSet::range(self.missing.first_common(&read)?);
-        let help = "help: fill the array, or make it with `zeros`, before it is read";
-        Some(Mistake { code: Code::Uninitialized, access: Access::Read, of: from.buffer, bytes, help })
+        Some(Mistake { code: Code::Uninitialized, access: Access::Read, of: from.buffer, bytes, help: HELP })
+    }
+}
+
+/// Bytes that were put. Takes memory for the elements there are, however often each is put.
+#[derive(Default)]
+struct Given {
+    runs: Vec<Range<usize>>,
+    /// Runs that are joined and in order already.
+    joined: usize,
+}
+
+impl Given {
+    fn note(&mut self, start: usize, len_bytes: usize) {
+        match self.runs[self.joined..].last_mut() {
+            Some(last) if last.end == start => last.end += len_bytes,
+            _ => self.runs.push(start..start + len_bytes),
+        }
+        if self.runs.len() >= 2 * self.joined + 1024 {
+            self.join();
+        }
+    }
+
+    fn join(&mut self) {
+        self.runs.sort_unstable_by_key(|run| run.start);
+        self.runs.dedup_by(|next, last| {
+            let touches = next.start <= last.end;
+            last.end = if touches { last.end.max(next.end) } else { last.end };
+            touches
+        });
+        self.joined = self.runs.len();
+    }
+
+    fn bytes(mut self) -> ByteSet {
+        self.join();
+        self.runs.into_iter().collect()
     }
 }
 

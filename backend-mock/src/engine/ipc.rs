@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::{Engine, Mark, Reserved};
+use super::{Bytes, Engine, Mark, Reserved};
 use crate::{buffer::BufferId, judge::Snapshot};
 
 impl Engine {
@@ -32,7 +32,9 @@ impl Engine {
         location: &'static Location<'static>,
     ) {
         self.memory.make_ready(reserved.buffer);
-        self.memory.bytes_mut(reserved.buffer).fill(0);
+        if let Some(bytes) = self.memory.bytes_mut(reserved.buffer).and_then(Bytes::own_mut) {
+            bytes.fill(0);
+        }
         self.judge.lend(reserved.buffer, len_bytes, self.operation("load", None, location));
     }
 

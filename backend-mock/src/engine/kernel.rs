@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use super::{
     Engine, Memory, Place,
     compute::Elements,
-    execute::{Source, window},
+    execute::Source,
     op::{Reach, Work},
     touch::Touch,
 };
@@ -134,7 +134,8 @@ impl LaunchedKernel {
             if permission.writes() {
                 first.put(at, |offset_bytes, bytes| {
                     let start = (elements.span_bytes().start + offset_bytes).min(usize::MAX - bytes.len());
-                    let into = window(memory.bytes_mut(elements.buffer), start..start + bytes.len());
+                    let Some(memory) = memory.bytes_mut(elements.buffer) else { return };
+                    let into = memory.part_mut(start..start + bytes.len());
                     let there = into.len();
                     into.copy_from_slice(&bytes[..there]);
                 });
@@ -145,13 +146,17 @@ impl LaunchedKernel {
 }
 
 impl Argument {
-    /// The bytes of memory from the first element to one past the last, or those of the value.
+    /// The bytes of memory from the first element to one past the last, 0 between elements, or
+    /// those of the value.
     fn held(&self, memory: &Memory) -> Vec<u8> {
         match self {
             Self::Elements { elements, .. } => {
                 let span = elements.span_bytes();
                 let mut bytes = vec![0; span.len()];
-                Source::new(memory, elements.buffer).read(span.start, &mut bytes);
+                let source = Source::new(memory, elements.buffer);
+                for range in elements.bytes().ranges() {
+                    source.read(range.start, &mut bytes[range.start - span.start..range.end - span.start]);
+                }
                 bytes
             }
             Self::Nothing { .. } => Vec::new(),

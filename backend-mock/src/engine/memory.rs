@@ -12,6 +12,7 @@ use super::bytes::Bytes;
 use crate::{
     buffer::BufferId,
     fault::Pressure,
+    judge::ByteSet,
     poison::{Poison, PoisonKind, repeat},
     report::LiveBuffer,
     schedule::{Choice, Chooser},
@@ -66,6 +67,8 @@ pub(super) struct Block {
     location: &'static Location<'static>,
     /// Empty, but with room, until the allocation takes effect in stream order.
     bytes: Bytes,
+    /// What scatters that ran could have given a value, and did not.
+    unput: ByteSet,
 }
 
 impl Block {
@@ -168,7 +171,8 @@ impl Memory {
         self.peak_used_bytes = self.peak_used_bytes.max(self.used_bytes);
         self.peak_reserved_bytes = self.peak_reserved_bytes.max(self.reserved_bytes);
         self.allocated_bytes = self.allocated_bytes.saturating_add(len_bytes);
-        let block = Block { generation: id.generation, place, device: None, len_bytes, location, bytes };
+        let (generation, unput) = (id.generation, ByteSet::default());
+        let block = Block { generation, place, device: None, len_bytes, location, bytes, unput };
         self.blocks.insert(id.number, block);
         Some(Reserved { buffer: id, address: place.address })
     }
@@ -200,8 +204,9 @@ impl Memory {
         self.next_address = self.next_address.checked_add(room_bytes)?;
         let number = self.next_number;
         self.next_number += 1;
+        let (bytes, unput) = (host, ByteSet::default());
         self.blocks
-            .insert(number, Block { generation: 0, place, device: None, len_bytes, location, bytes: host });
+            .insert(number, Block { generation: 0, place, device: None, len_bytes, location, bytes, unput });
         Some(Reserved { buffer: BufferId { number, generation: 0 }, address: place.address })
     }
 
@@ -256,7 +261,7 @@ impl Memory {
         if let Some(block) = self.block(id) {
             let poison = Poison::of_buffer(PoisonKind::Fresh, id).bytes();
             if block.bytes.is_lent() {
-                repeat(&mut block.bytes, &poison, 0);
+                repeat(block.bytes.part_mut(0..block.len_bytes), &poison, 0);
             } else {
                 block.bytes.come_to_be(block.len_bytes, poison);
             }
@@ -293,7 +298,7 @@ impl Memory {
     pub(super) fn state(&self, id: BufferId) -> State {
         match self.blocks.get(&id.number) {
             Some(block) if block.generation == id.generation => {
-                if block.bytes.is_empty() {
+                if block.bytes.len_bytes() == 0 {
                     State::Reserved
                 } else {
                     State::Ready
@@ -304,14 +309,19 @@ impl Memory {
     }
 
     /// The bytes at the place of the buffer: those of a later allocation if it was freed and its
-    /// place reused, as on a device; empty if nothing is there.
-    pub(super) fn bytes(&self, id: BufferId) -> &[u8] {
-        self.blocks.get(&id.number).map_or(&[], |block| &block.bytes)
+    /// place reused, as on a device; none if nothing is there.
+    pub(super) fn bytes(&self, id: BufferId) -> Option<&Bytes> {
+        self.blocks.get(&id.number).map(|block| &block.bytes)
     }
 
     /// As [`bytes`](Self::bytes), to write.
-    pub(super) fn bytes_mut(&mut self, id: BufferId) -> &mut [u8] {
-        self.blocks.get_mut(&id.number).map_or(&mut [], |block| &mut block.bytes)
+    pub(super) fn bytes_mut(&mut self, id: BufferId) -> Option<&mut Bytes> {
+        self.blocks.get_mut(&id.number).map(|block| &mut block.bytes)
+    }
+
+    /// What scatters that ran could have given a value, and did not.
+    pub(super) fn unput_mut(&mut self, id: BufferId) -> Option<&mut ByteSet> {
+        self.block(id).map(|block| &mut block.unput)
     }
 
     /// Lends the bytes out, so that another buffer can be read meanwhile; [`put`](Self::put) brings

@@ -6,7 +6,9 @@ use devarray::{Error, copy::Plan};
 use smallvec::{SmallVec, smallvec};
 
 use super::{Computation, Gathered, LaunchedKernel, Mark, pieces::Pieces};
-use crate::{buffer::BufferId, finding::Access, host::HostRange, statistics::Counts, timing::Stamp};
+use crate::{
+    buffer::BufferId, finding::Access, host::HostRange, judge::Doubts, statistics::Counts, timing::Stamp,
+};
 
 /// One operation of a stream, and how far it is.
 #[derive(Debug)]
@@ -24,11 +26,13 @@ pub(super) struct Op {
     pub(super) cancelled: bool,
     /// It loses the device, with this error, when it runs.
     pub(super) pending_loss: Option<Box<Error>>,
+    /// Of what it reads and writes, what is known only now that it runs; none for most.
+    pub(super) doubts: Option<Box<Doubts>>,
 }
 
 impl Op {
     pub(super) fn new(number: u64, work: Work) -> Self {
-        Self { number, work, pieces: None, after: None, cancelled: false, pending_loss: None }
+        Self { number, work, pieces: None, after: None, cancelled: false, pending_loss: None, doubts: None }
     }
 
     /// What it runs after, besides what its lane was given before.
@@ -129,6 +133,11 @@ impl Work {
             Self::Compute(computation) => computation.is_in_place(before),
             _ => false,
         }
+    }
+
+    /// Whether it may leave out elements of what it writes.
+    pub(crate) fn is_scatter(&self) -> bool {
+        matches!(self, Self::Gather(gathered) if gathered.is_scatter())
     }
 
     /// The host memory it touches, and how.

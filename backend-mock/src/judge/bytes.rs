@@ -132,6 +132,34 @@ impl Bytes {
         })
     }
 
+    /// The bytes that both have.
+    pub(crate) fn common(&self, other: &Self) -> Self {
+        let mut parts = Parts::new();
+        self.sets().for_each(|set| parts.extend(other.among(set)));
+        Self::of_parts(parts)
+    }
+
+    /// The bytes that the other has not.
+    pub(crate) fn without(&self, other: &Self) -> Self {
+        let mut parts = Parts::new();
+        self.sets().for_each(|set| parts.extend(other.0.missing(set)));
+        Self::of_parts(parts)
+    }
+
+    /// The bytes that either has.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let mut parts: Parts = self.without(other).sets().cloned().collect();
+        parts.extend(other.sets().cloned());
+        Self::of_parts(parts)
+    }
+
+    /// Those of a set that are among these.
+    pub(super) fn among(&self, set: &Strided) -> Parts {
+        let mut parts = Parts::new();
+        self.0.meeting(&set.span()).for_each(|cell| cell.bytes.common(set, &mut parts));
+        parts
+    }
+
     /// The first bytes that both have.
     pub(crate) fn first_common(&self, other: &Self) -> Option<Range<usize>> {
         let mut common = Parts::new();
@@ -258,6 +286,27 @@ mod tests {
             let ranges = large.ranges();
             assert!(ranges.len() < 20, "{} ranges", ranges.len());
             assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start), "{ranges:?}");
+        }
+    }
+
+    /// Unions, intersections and differences of random sets, against one flag a byte.
+    #[test]
+    fn sets_are_joined_and_cut() {
+        let mut rng = crate::rng::SplitMix64::new(5);
+        for _ in 0..2000 {
+            let [one, two] = [0; 2].map(|_: usize| {
+                let axes = [(1 + rng.below(9), 1 + rng.below(5)), (1 + rng.below(30), 1 + rng.below(3))];
+                let axes = axes.map(|(stride, extent)| (stride.cast_signed(), extent));
+                Bytes::strided(rng.below(40), 1 + rng.below(4), axes.into_iter())
+            });
+            let (a, b) = (bytes_of(&one), bytes_of(&two));
+            let found = [one.common(&two), one.without(&two), one.with(&two)];
+            let due = [&a & &b, &a - &b, &a | &b];
+            for (found, due) in found.iter().zip(due) {
+                assert_eq!(bytes_of(found), due, "{one:?} {two:?}");
+                let count: usize = found.sets().map(|set| every_byte(set).len()).sum();
+                assert_eq!(count, due.len(), "no byte is in two sets");
+            }
         }
     }
 

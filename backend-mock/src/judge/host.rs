@@ -108,7 +108,7 @@ impl Judge {
         }
         let finding = self.conflict(code, operation, access, false, conflicts, |_| memory);
         if let Some(buffer) = self.device.alive_mut(id).filter(|_| declared.write) {
-            buffer.initialized.set(&bytes, true);
+            buffer.give(&bytes);
         }
         finding
     }

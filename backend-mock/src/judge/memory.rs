@@ -5,7 +5,7 @@ use std::{
     panic::Location,
 };
 
-use super::{access_lists::ListedAccess, initialized::Initialized, shadow::Shadow};
+use super::{access_lists::ListedAccess, bytes::Bytes, initialized::Initialized, shadow::Shadow};
 use crate::buffer::BufferId;
 
 /// Freed buffers whose free is remembered.
@@ -17,6 +17,8 @@ pub(super) struct DeviceMemory {
     buffers: BTreeMap<BufferId, Buffer>,
     /// Oldest first.
     freed: VecDeque<BufferId>,
+    /// Whether there were doubtful bytes in any.
+    pub(super) has_doubts: bool,
 }
 
 /// One allocation.
@@ -27,12 +29,30 @@ pub(super) struct Buffer {
     pub(super) freed: Option<ListedAccess>,
     pub(super) shadow: Shadow,
     pub(super) initialized: Initialized,
+    /// Of the initialized bytes, those of which only a run tells whether a scatter gave them a
+    /// value.
+    pub(super) doubtful: Bytes,
+}
+
+impl Buffer {
+    /// These bytes have a value from now on.
+    pub(super) fn give(&mut self, bytes: &Bytes) {
+        self.initialized.set(bytes, true);
+        self.settle(bytes);
+    }
+
+    /// Whether these bytes have a value is known from now on.
+    pub(super) fn settle(&mut self, bytes: &Bytes) {
+        if !self.doubtful.is_empty() {
+            self.doubtful = self.doubtful.without(bytes);
+        }
+    }
 }
 
 impl DeviceMemory {
     pub(super) fn insert(&mut self, id: BufferId, len_bytes: usize, alloc: ListedAccess) {
-        let (shadow, initialized) = (Shadow::default(), Initialized::default());
-        self.buffers.insert(id, Buffer { len_bytes, alloc, freed: None, shadow, initialized });
+        let (shadow, initialized, doubtful) = Default::default();
+        self.buffers.insert(id, Buffer { len_bytes, alloc, freed: None, shadow, initialized, doubtful });
     }
 
     /// The allocation; none if it was freed long ago.
@@ -63,7 +83,7 @@ impl DeviceMemory {
     pub(super) fn free(&mut self, id: BufferId, free: ListedAccess) {
         let Some(buffer) = self.buffer_mut(id) else { return };
         buffer.freed = Some(free);
-        (buffer.shadow, buffer.initialized) = (Shadow::default(), Initialized::default());
+        (buffer.shadow, buffer.initialized, buffer.doubtful) = Default::default();
         self.freed.push_back(id);
         if self.freed.len() > MOST_FREED
             && let Some(oldest) = self.freed.pop_front()

@@ -261,10 +261,16 @@ impl Judge {
                 .map_or(Flags::None, |from| flags_carried(&from.initialized, read, plan)),
             _ => Flags::All,
         };
+        let doubtful = self.doubts_left(work, touches);
         let Some(buffer) = self.device.alive_mut(*id) else { return };
         buffer.initialized.set(bytes, matches!(flags, Flags::All));
         if let Flags::Some(some) = flags {
             buffer.initialized.set(&some, true);
+        }
+        buffer.settle(bytes);
+        if !doubtful.is_empty() {
+            buffer.doubtful = buffer.doubtful.with(&doubtful);
+            self.device.has_doubts = true;
         }
     }
 
@@ -273,7 +279,7 @@ impl Judge {
         if let Touch { place: Place::Device(id), bytes, access: Access::Write } = touch
             && let Some(buffer) = self.device.alive_mut(*id)
         {
-            buffer.initialized.set(bytes, true);
+            buffer.give(bytes);
         }
     }
 }

@@ -2,10 +2,10 @@
 //! two for one place; work that is not in order.
 
 use devarray::{
-    Array, Context, Error, Result, StreamHandle,
+    Array, Context, Error, Order, Result, StreamHandle,
     gather::{OutOfRange, Repeats},
 };
-use devarray_mock::{Code, MockDevice, Site};
+use devarray_mock::{Code, MockDevice, Schedule, Site};
 
 const ERROR: OutOfRange = OutOfRange::Error;
 
@@ -158,5 +158,113 @@ fn what_is_repeated_is_picked_from_and_one_memory_may_have_all_sides() -> Result
     target.put_along_axis(&stream, &indices, &values, 1, ERROR, Repeats::None)?;
     assert_eq!(all.to_vec(&stream)?[8..], [40, 30, 20, 10]);
     assert_eq!(codes(&device), []);
+    Ok(())
+}
+
+/// What reads an array of four, of which a put gave the first and the third a value.
+type Reader = fn(&StreamHandle<MockDevice>, &mut Array<u32, MockDevice>) -> Result<()>;
+
+fn four_of_which(put: &[i32], read: Reader) -> Result<Vec<(Code, usize)>> {
+    let (device, stream) = open()?;
+    let mut x = Array::<u32, _>::uninit(&stream, &[4])?;
+    let by = Array::from_slice(&stream, &[put.len()], put)?;
+    x.view_mut().put(&stream, &by, &Array::full(&stream, &[put.len()], 7)?, 0, ERROR, Repeats::Last)?;
+    read(&stream, &mut x)?;
+    stream.synchronize()?;
+    drop(x);
+    Ok(codes(&device))
+}
+
+/// Elements that a put left out are found when they are read, exactly those, in each way and after
+/// copies; what was put, or written since, has a value. Each has its twin, in which all are put.
+#[test]
+fn what_was_not_put_has_no_value() -> Result<()> {
+    let missing = |at| Some((Code::Uninitialized, at));
+    let cases: [(Reader, Option<(Code, usize)>); 12] = [
+        (|stream, x| x.to_vec(stream).map(drop), missing(4)),
+        (|stream, x| x.view().slice_axis(0, ..1)?.to_vec(stream).map(drop), None),
+        (|stream, x| x.view().slice_axis(0, 2..3)?.to_vec(stream).map(drop), None),
+        (|stream, x| x.view().slice_axis(0, 2..)?.to_vec(stream).map(drop), missing(12)),
+        (|stream, x| x.view().map(stream, |x| x + 1).map(drop), missing(4)),
+        (|stream, x| x.sum(stream, ..).map(drop), missing(4)),
+        (|stream, x| x.take(stream, &Array::from_slice(stream, &[2], &[2, 0])?, 0, ERROR).map(drop), None),
+        (
+            |stream, x| x.take(stream, &Array::from_slice(stream, &[2], &[3, 0])?, 0, ERROR).map(drop),
+            missing(12),
+        ),
+        // Two copies, the second of which leaves out the first element, in memory of its own.
+        (
+            |stream, x| {
+                let copy = x.view().flip(&[0])?.to_contiguous(stream, Order::C)?;
+                copy.view().slice_axis(0, ..3)?.to_contiguous(stream, Order::C)?.to_vec(stream).map(drop)
+            },
+            missing(0),
+        ),
+        (
+            |stream, x| {
+                let copy = x.view().flip(&[0])?.to_contiguous(stream, Order::C)?;
+                copy.view().slice_axis(0, 1..2)?.to_vec(stream).map(drop)
+            },
+            None,
+        ),
+        // What is written after the put has a value: by a fill, and by another put.
+        (
+            |stream, x| {
+                x.view_mut().slice_axis(0, 1..2)?.fill(stream, 1)?;
+                x.view_mut().slice_axis(0, 3..)?.fill(stream, 1)?;
+                x.to_vec(stream).map(drop)
+            },
+            None,
+        ),
+        (
+            |stream, x| {
+                let by = Array::from_slice(stream, &[1], &[-3])?;
+                x.view_mut().put(stream, &by, &Array::full(stream, &[1], 8)?, 0, ERROR, Repeats::None)?;
+                x.to_vec(stream).map(drop)
+            },
+            missing(12),
+        ),
+    ];
+    for (at, (read, due)) in cases.into_iter().enumerate() {
+        assert_eq!(four_of_which(&[2, 0], read)?, due.into_iter().collect::<Vec<_>>(), "{at}");
+        assert_eq!(four_of_which(&[1, 2, 3, 0], read)?, [], "{at}");
+    }
+    Ok(())
+}
+
+/// The same where the put runs last of all, on a device that does what it is asked as late as it
+/// may; and an index out of range puts nothing.
+#[test]
+fn a_put_that_runs_late_and_one_out_of_range_give_what_they_put() -> Result<()> {
+    for (put, due) in [(&[0, 1][..], None), (&[0, 5], Some((Code::Uninitialized, 2)))] {
+        let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+        let stream = Context::new(device.clone())?.stream()?;
+        let mut x = Array::<u16, _>::uninit(&stream, &[2])?;
+        let by = Array::from_slice(&stream, &[2], put)?;
+        x.view_mut().put(&stream, &by, &Array::full(&stream, &[2], 7)?, 0, ERROR, Repeats::None)?;
+        let read = x.to_vec(&stream);
+        assert_eq!(read.is_err(), due.is_some(), "{read:?}");
+        drop(x);
+        assert_eq!(codes(&device), due.into_iter().collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
+/// A mask that selects two of four leaves two of the four places unwritten; one that selects all
+/// leaves none.
+#[test]
+fn room_that_a_mask_does_not_fill_has_no_value() -> Result<()> {
+    for (least, due) in [(2, Some((Code::Uninitialized, 8))), (0, None)] {
+        let (device, stream) = open()?;
+        let x = Array::from_slice(&stream, &[4], &[0_u32, 1, 2, 3])?;
+        let mask = x.map(&stream, |x| x.greater_equal(least))?;
+        let (mut room, mut count) = (Array::uninit(&stream, &[4])?, Array::uninit(&stream, &[])?);
+        x.view().extract_into(&stream, &mask, &mut room.view_mut(), &mut count.view_mut())?;
+        assert_eq!(count.item(&stream)?, i64::from(4 - least));
+        assert_eq!(room.view().slice_axis(0, ..2)?.to_vec(&stream)?, [least, least + 1]);
+        assert_eq!(codes(&device), []);
+        let _ = room.to_vec(&stream);
+        assert_eq!(codes(&device), due.into_iter().collect::<Vec<_>>());
+    }
     Ok(())
 }

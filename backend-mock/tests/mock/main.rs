@@ -7,6 +7,8 @@ mod default_streams;
 mod explore;
 mod failures;
 mod functions;
+#[cfg(target_os = "linux")]
+mod gaps;
 mod gathers;
 mod lifetime;
 mod litmus;

@@ -2,7 +2,9 @@
 //! dictionaries `__cuda_array_interface__` and `__array_interface__` hold.
 #![allow(unsafe_code)] // adopts memory as its caller vouches for it
 
-use devarray::{NdLayout, StreamHandle, backend::ForeignStream};
+use std::borrow::Cow;
+
+use devarray::{Axes, NdLayout, StreamHandle, backend::ForeignStream};
 
 use crate::{
     Consumer, DataType, Door, DoorError, Result, Tensor,
@@ -20,21 +22,21 @@ use crate::{
 /// let stream = context.stream()?;
 /// let tensor = Tensor::from(Array::from_slice(&stream, &[2, 2], &[1_u16, 2, 3, 4])?);
 /// let interface = tensor.to_array_interface(&stream)?;
-/// assert_eq!((&interface.shape[..], &*interface.typestr, interface.strides.as_deref()), (&[2, 2][..], "<u2", None));
+/// assert_eq!((&interface.shape[..], &*interface.typestr, interface.strides), (&[2, 2][..], "<u2", None));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayInterface {
     /// Extents.
-    pub shape: Vec<i64>,
+    pub shape: Axes<i64>,
     /// The type of the elements, as NumPy writes it: `<f4`.
-    pub typestr: String,
+    pub typestr: Cow<'static, str>,
     /// The address of element `[0, …, 0]`; 0 if there are no elements.
     pub data: u64,
     /// Whether the memory is read-only: the second part of the entry `data`.
     pub read_only: bool,
     /// Strides in bytes; none are those of C order without gaps.
-    pub strides: Option<Vec<i64>>,
+    pub strides: Option<Axes<i64>>,
     /// The stream to wait for: none if there is nothing to wait for, never 0. Of CUDA alone.
     pub stream: Option<u64>,
     /// The version of the interface.
@@ -66,7 +68,7 @@ impl<D: Door> Tensor<D> {
             true => None,
             false => {
                 let stride = |stride: &isize| stride.checked_mul(item_bytes).map(|bytes| bytes as i64);
-                Some(self.strides().iter().map(stride).collect::<Option<Vec<_>>>().ok_or(beyond)?)
+                Some(self.strides().iter().map(stride).collect::<Option<Axes<_>>>().ok_or(beyond)?)
             }
         };
         let data = self.address()?;
@@ -78,7 +80,7 @@ impl<D: Door> Tensor<D> {
         Ok(ArrayInterface {
             // No extent exceeds what `isize` holds, as layouts promise.
             shape: self.shape().iter().map(|&extent| extent.cast_signed() as i64).collect(),
-            typestr,
+            typestr: Cow::Borrowed(typestr),
             data,
             read_only: self.is_read_only(),
             strides,

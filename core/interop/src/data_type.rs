@@ -46,27 +46,34 @@ pub struct DataType {
     bits: u8,
 }
 
-/// Kind, bits, name, and what NumPy (`typestr`, without the byte order) and Arrow (format) call it.
+/// Kind, bits, name, and what NumPy (`typestr`) and Arrow (format) call it.
 type Entry = (Kind, u8, &'static str, Option<&'static str>, Option<&'static str>);
+
+/// A `typestr` in the byte order of this machine.
+macro_rules! ordered {
+    ($name:literal) => {
+        Some(if cfg!(target_endian = "little") { concat!("<", $name) } else { concat!(">", $name) })
+    };
+}
 
 /// All types that go through a door.
 #[rustfmt::skip]
 const ALL: [Entry; 23] = [
-    (Kind::Bool,       8,  "bool",            Some("b1"),  None),
-    (Kind::Int,        8,  "int8",            Some("i1"),  Some("c")),
-    (Kind::Int,        16, "int16",           Some("i2"),  Some("s")),
-    (Kind::Int,        32, "int32",           Some("i4"),  Some("i")),
-    (Kind::Int,        64, "int64",           Some("i8"),  Some("l")),
-    (Kind::Uint,       8,  "uint8",           Some("u1"),  Some("C")),
-    (Kind::Uint,       16, "uint16",          Some("u2"),  Some("S")),
-    (Kind::Uint,       32, "uint32",          Some("u4"),  Some("I")),
-    (Kind::Uint,       64, "uint64",          Some("u8"),  Some("L")),
-    (Kind::Float,      16, "float16",         Some("f2"),  Some("e")),
-    (Kind::Float,      32, "float32",         Some("f4"),  Some("f")),
-    (Kind::Float,      64, "float64",         Some("f8"),  Some("g")),
+    (Kind::Bool,       8,  "bool",            Some("|b1"),  None),
+    (Kind::Int,        8,  "int8",            Some("|i1"),  Some("c")),
+    (Kind::Int,        16, "int16",           ordered!("i2"),  Some("s")),
+    (Kind::Int,        32, "int32",           ordered!("i4"),  Some("i")),
+    (Kind::Int,        64, "int64",           ordered!("i8"),  Some("l")),
+    (Kind::Uint,       8,  "uint8",           Some("|u1"),  Some("C")),
+    (Kind::Uint,       16, "uint16",          ordered!("u2"),  Some("S")),
+    (Kind::Uint,       32, "uint32",          ordered!("u4"),  Some("I")),
+    (Kind::Uint,       64, "uint64",          ordered!("u8"),  Some("L")),
+    (Kind::Float,      16, "float16",         ordered!("f2"),  Some("e")),
+    (Kind::Float,      32, "float32",         ordered!("f4"),  Some("f")),
+    (Kind::Float,      64, "float64",         ordered!("f8"),  Some("g")),
     (Kind::Bfloat,     16, "bfloat16",        None,        None),
-    (Kind::Complex,    64, "complex64",       Some("c8"),  None),
-    (Kind::Complex,    128, "complex128",     Some("c16"), None),
+    (Kind::Complex,    64, "complex64",       ordered!("c8"),  None),
+    (Kind::Complex,    128, "complex128",     ordered!("c16"), None),
     (Kind::Float8E3m4, 8,  "float8_e3m4",     None,        None),
     (Kind::Float8E4m3, 8,  "float8_e4m3",     None,        None),
     (Kind::Float8E4m3b11fnuz, 8, "float8_e4m3b11fnuz", None, None),
@@ -78,7 +85,7 @@ const ALL: [Entry; 23] = [
 ];
 
 /// The byte order of this machine, in a `typestr`.
-const ORDER: char = if cfg!(target_endian = "little") { '<' } else { '>' };
+const ORDER: u8 = if cfg!(target_endian = "little") { b'<' } else { b'>' };
 
 impl DataType {
     /// The type of a DLPack code and a number of bits; none if it does not go through a door: an
@@ -92,10 +99,26 @@ impl DataType {
     /// The type of a NumPy `typestr`, in this machine's byte order; none if it has none here.
     #[must_use]
     pub fn of_typestr(typestr: &str) -> Option<Self> {
-        let (order, name) = (typestr.chars().next()?, typestr.get(1..)?);
-        let entry = ALL.iter().find(|entry| entry.3 == Some(name))?;
-        let is_ordered = order == ORDER || (entry.1 == 8 && matches!(order, '|' | '<' | '>'));
-        is_ordered.then_some(Self { kind: entry.0, bits: entry.1 })
+        let (&order, name) = typestr.as_bytes().split_first()?;
+        let (kind, bits) = match name {
+            b"b1" => (Kind::Bool, 8),
+            b"i1" => (Kind::Int, 8),
+            b"i2" => (Kind::Int, 16),
+            b"i4" => (Kind::Int, 32),
+            b"i8" => (Kind::Int, 64),
+            b"u1" => (Kind::Uint, 8),
+            b"u2" => (Kind::Uint, 16),
+            b"u4" => (Kind::Uint, 32),
+            b"u8" => (Kind::Uint, 64),
+            b"f2" => (Kind::Float, 16),
+            b"f4" => (Kind::Float, 32),
+            b"f8" => (Kind::Float, 64),
+            b"c8" => (Kind::Complex, 64),
+            b"c16" => (Kind::Complex, 128),
+            _ => return None,
+        };
+        let is_ordered = order == ORDER || (bits == 8 && matches!(order, b'|' | b'<' | b'>'));
+        is_ordered.then_some(Self { kind, bits })
     }
 
     /// The type of an Arrow format; none if it is not primitive, or packed.
@@ -144,9 +167,8 @@ impl DataType {
 
     /// NumPy's `typestr`, in this machine's byte order: `<f4`. None for what NumPy has no type for.
     #[must_use]
-    pub fn typestr(self) -> Option<String> {
-        let order = if self.bits == 8 { '|' } else { ORDER };
-        self.entry().3.map(|name| format!("{order}{name}"))
+    pub fn typestr(self) -> Option<&'static str> {
+        self.entry().3
     }
 
     /// The format of an Arrow schema; none for what Arrow has no type for, and for truth values,
@@ -255,13 +277,10 @@ mod tests {
             let data_type = DataType { kind, bits };
             assert_eq!(DataType::of_dlpack(kind as u8, bits), Some(data_type));
             assert_eq!(DataType::of_name(name), Some(data_type));
-            assert_eq!(
-                data_type.typestr().and_then(|text| DataType::of_typestr(&text)),
-                typestr.map(|_| data_type)
-            );
+            assert_eq!(data_type.typestr().and_then(DataType::of_typestr), typestr.map(|_| data_type));
             assert_eq!(data_type.arrow_format().and_then(DataType::of_arrow), arrow.map(|_| data_type));
         }
-        assert_eq!(DataType::of_typestr(if ORDER == '<' { ">f4" } else { "<f4" }), None);
+        assert_eq!(DataType::of_typestr(if ORDER == b'<' { ">f4" } else { "<f4" }), None);
         assert_eq!(
             (DataType::of_typestr(""), DataType::of_typestr("<"), DataType::of_typestr("é4")),
             (None, None, None)

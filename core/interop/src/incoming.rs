@@ -1,7 +1,7 @@
 //! What a structure of other code says of memory, checked before anything is used.
 #![allow(unsafe_code)] // adopts memory as its callers vouch for it
 
-use devarray::{ErasedArray, Layout, NdLayout, StreamHandle};
+use devarray::{ErasedArray, Layout, LayoutError, NdLayout, StreamHandle};
 use smallvec::SmallVec;
 
 use crate::{DataType, Door, Result, Tensor, device::DeviceId, error::DoorError, error::field};
@@ -27,8 +27,11 @@ impl Incoming {
     ///
     /// [`DoorError::Field`]: a negative extent, or one beyond what is counted here.
     pub(crate) fn shape_of(extents: impl Iterator<Item = i64>) -> Result<SmallVec<[usize; 6]>> {
-        let extent = |extent| usize::try_from(extent).map_err(|_| field("shape", "an extent is negative"));
-        extents.map(extent).collect()
+        let mut shape = SmallVec::new();
+        for extent in extents {
+            shape.push(usize::try_from(extent).map_err(|_| field("shape", "an extent is negative"))?);
+        }
+        Ok(shape)
     }
 
     /// The tensor of the memory, given back by dropping `owner`.
@@ -134,6 +137,12 @@ pub(crate) fn strides_in_items(
 
 /// Strides of elements that lie in C order without gaps.
 pub(crate) fn dense_strides(shape: &[usize]) -> Result<SmallVec<[isize; 6]>> {
-    let layout = Layout::contiguous(shape, devarray::Order::C)?;
-    Ok(layout.strides().into())
+    let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(1, shape.len());
+    let mut step = 1_isize;
+    for (stride, &extent) in strides.iter_mut().zip(shape).rev() {
+        *stride = step;
+        let grown = isize::try_from(extent.max(1)).ok().and_then(|extent| step.checked_mul(extent));
+        step = grown.ok_or(LayoutError::Overflow)?;
+    }
+    Ok(strides)
 }

@@ -55,8 +55,9 @@ pub enum Consumer {
 /// ```
 pub struct Tensor<D: Door> {
     array: Arc<ErasedArray<D>>,
-    /// None is the array's own: layouts are large, and most tensors have that one.
-    layout: Option<Layout>,
+    /// None is the array's own, which most tensors have. Elsewhere, for layouts are large, and
+    /// tensors are moved about.
+    layout: Option<Arc<Layout>>,
     data_type: DataType,
     read_only: bool,
 }
@@ -81,7 +82,7 @@ impl<D: Door> Tensor<D> {
         data_type: DataType,
         read_only: bool,
     ) -> Self {
-        Self { array: Arc::new(array), layout, data_type, read_only }
+        Self { array: Arc::new(array), layout: layout.map(Arc::new), data_type, read_only }
     }
 
     /// The same, which nobody writes from now on.
@@ -110,7 +111,7 @@ impl<D: Door> Tensor<D> {
     /// As [`ErasedArray::view_of`].
     pub fn with_layout(&self, layout: Layout) -> Result<Self> {
         self.array.view_of(&layout)?;
-        Ok(Self { array: Arc::clone(&self.array), layout: Some(layout), ..*self })
+        Ok(Self { array: Arc::clone(&self.array), layout: Some(Arc::new(layout)), ..*self })
     }
 
     /// What the elements are.
@@ -128,7 +129,7 @@ impl<D: Door> Tensor<D> {
     /// Where the elements lie.
     #[must_use]
     pub fn layout(&self) -> &Layout {
-        self.layout.as_ref().unwrap_or_else(|| self.array.layout())
+        self.layout.as_deref().unwrap_or_else(|| self.array.layout())
     }
 
     /// The context that the memory belongs to.
@@ -273,7 +274,7 @@ impl<D: Door> Tensor<D> {
 
 /// What other code has of a tensor. When it gives that up, later work here comes after its own.
 pub(crate) struct Lent<D: Door> {
-    pub(crate) tensor: Tensor<D>,
+    array: Arc<ErasedArray<D>>,
     fence: Option<(StreamHandle<D>, Fence)>,
 }
 
@@ -299,12 +300,12 @@ impl<D: Door> Lent<D> {
             Consumer::Host | Consumer::Unordered => Fence::Stream(ForeignStream::LEGACY),
         };
         let has_streams = !tensor.layout().is_empty() && !stream.device().is_host();
-        Ok(Self { tensor: tensor.clone(), fence: has_streams.then(|| (stream.clone(), fence)) })
+        Ok(Self { array: Arc::clone(&tensor.array), fence: has_streams.then(|| (stream.clone(), fence)) })
     }
 
     /// Hands a tensor on that is in order with its consumer by itself, and comes back so.
     pub(crate) fn onward(tensor: &Tensor<D>) -> Self {
-        Self { tensor: tensor.clone(), fence: None }
+        Self { array: Arc::clone(&tensor.array), fence: None }
     }
 }
 
@@ -313,11 +314,11 @@ impl<D: Door> Drop for Lent<D> {
     fn drop(&mut self) {
         let Some((stream, fence)) = self.fence.take() else { return };
         let ordered = match fence {
-            Fence::Stream(from) => self.tensor.take_back(&stream, from),
-            Fence::Device => stream.device().finish().map_err(Into::into),
+            Fence::Stream(from) => stream.wait_for_foreign(from).and_then(|()| stream.take_over(&self.array)),
+            Fence::Device => stream.device().finish(),
         };
         if ordered.is_err() {
-            std::mem::forget(self.tensor.clone());
+            std::mem::forget(Arc::clone(&self.array));
         }
     }
 }

@@ -125,11 +125,11 @@ impl Drop for Counted {
 
 fn interface_of(memory: &[u16]) -> ArrayInterface {
     ArrayInterface {
-        shape: vec![2, 3],
-        typestr: "<u2".to_owned(),
+        shape: [2, 3][..].into(),
+        typestr: "<u2".into(),
         data: memory.as_ptr().expose_provenance() as u64,
         read_only: false,
-        strides: Some(vec![-6, 2]),
+        strides: Some([-6, 2][..].into()),
         stream: None,
         version: 3,
         has_mask: false,
@@ -164,17 +164,17 @@ fn array_interfaces_lead_to_memory() {
 fn array_interfaces_that_lie_are_refused() {
     type Lie = fn(&mut ArrayInterface);
     let lies: [Lie; 12] = [
-        |lie| lie.shape = vec![2, -3],
-        |lie| lie.shape = vec![2; 65],
-        |lie| lie.shape = vec![i64::MAX, 3],
-        |lie| lie.typestr = ">u2".to_owned(),
-        |lie| lie.typestr = "|V2".to_owned(),
-        |lie| lie.typestr = String::new(),
+        |lie| lie.shape = [2, -3][..].into(),
+        |lie| lie.shape = vec![2; 65].into(),
+        |lie| lie.shape = [i64::MAX, 3][..].into(),
+        |lie| lie.typestr = ">u2".into(),
+        |lie| lie.typestr = "|V2".into(),
+        |lie| lie.typestr = "".into(),
         |lie| lie.data = 0,
         |lie| lie.data = 3,
-        |lie| lie.strides = Some(vec![2]),
-        |lie| lie.strides = Some(vec![3, 2]),
-        |lie| lie.strides = Some(vec![i64::MIN, 2]),
+        |lie| lie.strides = Some([2][..].into()),
+        |lie| lie.strides = Some([3, 2][..].into()),
+        |lie| lie.strides = Some([i64::MIN, 2][..].into()),
         |lie| lie.has_mask = true,
     ];
     for (number, lie) in lies.iter().enumerate() {
@@ -300,7 +300,7 @@ fn memory_that_comes_in_twice_stays_for_both() {
     let (device, _, stream) = open();
     let memory: Box<[u16]> = (0..6).collect();
     let whole = ArrayInterface { strides: None, ..interface_of(&memory) };
-    let part = ArrayInterface { shape: vec![3], ..whole.clone() };
+    let part = ArrayInterface { shape: [3][..].into(), ..whole.clone() };
     // SAFETY: six numbers, which live longer than both, and which nobody writes.
     let first = unsafe { Tensor::from_array_interface(&stream, &whole, ()) }.unwrap();
     // SAFETY: as above.

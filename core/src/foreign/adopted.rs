@@ -109,6 +109,7 @@ impl<D: ForeignMemory> ErasedArray<D> {
 
 /// Memory of an owner, whose promised part is used after what `stream` was given so far. `first`
 /// makes the access that its arrival counts as.
+#[inline]
 pub(crate) fn lent_to<D: Device>(
     stream: &StreamCore<D>,
     buffer: D::Buffer,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::layout::{Layout, LayoutError, NdLayout};
+use crate::layout::{Layout, LayoutError};
 
 /// What every buffer's address is a multiple of.
 const ALIGN: u64 = 256;
@@ -36,8 +36,7 @@ impl Place {
         }
         let start = address.checked_sub(lead).ok_or(LayoutError::Overflow)?;
         let items = usize::try_from(lead / item).map_err(|_| LayoutError::Overflow)?;
-        let offset = layout.offset().checked_add(items).ok_or(LayoutError::Overflow)?;
-        let layout = Layout::new(layout.shape(), layout.strides(), offset)?;
+        let layout = layout.moved_up(items)?;
         let span = layout.span();
         let end = span.end.checked_mul(item_bytes).filter(|&end| isize::try_from(end).is_ok());
         let end = end.filter(|&end| start.checked_add(end as u64).is_some()).ok_or(LayoutError::Overflow)?;
@@ -48,7 +47,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Order;
+    use crate::layout::{NdLayout, Order};
 
     /// The first element is where it was, the start is aligned, and elements are counted from it.
     #[test]

@@ -43,6 +43,9 @@ impl Layout {
     /// Never wrong; [`Injectivity::Unknown`] where deciding would take more than 10,000 steps.
     #[must_use]
     pub fn injectivity(&self) -> Injectivity {
+        if self.clears_backwards() {
+            return Injectivity::Injective;
+        }
         let mut loops: SmallVec<[(usize, usize); INLINE_RANK]> = self.loops().collect();
         // Enough for all but interleaved layouts: each step clears what the smaller steps can
         // reach.
@@ -68,6 +71,20 @@ impl Layout {
             Answer::No => Injectivity::Injective,
             Answer::TooCostly => Injectivity::Unknown,
         }
+    }
+
+    /// Whether each axis, from the last to the first, steps over all that those behind it reach, as
+    /// in C order: most layouts are known by that without sorting.
+    fn clears_backwards(&self) -> bool {
+        let mut reach = 0;
+        let mut axes = self.shape.iter().zip(&self.strides).rev().filter(|&(&extent, _)| extent > 1);
+        // Inside the span, so that nothing overflows.
+        self.is_empty()
+            || axes.all(|(&extent, stride)| {
+                let (step, before) = (stride.unsigned_abs(), reach);
+                reach += step * (extent - 1);
+                step > before
+            })
     }
 
     /// Whether both layouts, put on the same memory, reach a common element. An empty layout

@@ -59,6 +59,20 @@ impl Layout {
         }
     }
 
+    /// The same elements `by` positions further up.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::Overflow`]: a position exceeds `isize::MAX`.
+    pub(crate) fn moved_up(&self, by: usize) -> Result<Self, LayoutError> {
+        let up = |position: usize| position.checked_add(by).filter(|&up| isize::try_from(up).is_ok());
+        let [offset, start, end] = [self.offset, self.start, self.end].map(up);
+        let (Some(offset), Some(start), Some(end)) = (offset, start, end) else {
+            return Err(LayoutError::Overflow);
+        };
+        Ok(Self { offset, start, end, ..self.clone() }.agreed())
+    }
+
     /// Itself, after a debug build compared it with what the checked constructor makes of it.
     ///
     /// For transforms that cannot widen the span and therefore skip the checks of

@@ -65,8 +65,8 @@ pub enum FileOrder {
 ///
 /// A file cannot be read or written, a step cannot be read or has no result, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    let steps =
-        steps::parse_steps(&arguments.steps).with_context(|| arguments.input.display().to_string())?;
+    // The file is not looked at yet, so it is not named.
+    let steps = steps::parse_steps(&arguments.steps).context("--steps")?;
     arguments.backend.run(Relayout { arguments, steps, output })
 }
 

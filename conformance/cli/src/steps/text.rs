@@ -8,13 +8,17 @@ use crate::limits;
 
 /// A chain of steps that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("bad step {step:?}: {cause}")]
+#[error("{}{cause}", place(step.as_deref()))]
 #[non_exhaustive]
 pub struct StepsError {
-    /// The step as it was written.
-    pub step: String,
+    /// The step as it was written; none if the chain as a whole is at fault.
+    pub step: Option<String>,
     /// What is wrong with it.
     pub cause: String,
+}
+
+fn place(step: Option<&str>) -> String {
+    step.map_or_else(String::new, |step| format!("bad step {step:?}: "))
 }
 
 /// Parses steps separated by `/`; an empty text holds none.
@@ -30,9 +34,10 @@ pub fn parse_steps(text: &str) -> Result<Vec<Step>, StepsError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let parse = |step: &str| parse_step(step).map_err(|cause| StepsError { step: step.to_owned(), cause });
+    let parse =
+        |step: &str| parse_step(step).map_err(|cause| StepsError { step: Some(step.to_owned()), cause });
     let steps: Vec<Step> = text.split('/').map(str::trim).map(parse).collect::<Result<_, _>>()?;
-    let long = |cause: anyhow::Error| StepsError { step: "…".to_owned(), cause: cause.to_string() };
+    let long = |cause: anyhow::Error| StepsError { step: None, cause: cause.to_string() };
     limits::check_steps(&steps).map_err(long)?;
     Ok(steps)
 }
@@ -226,7 +231,7 @@ mod tests {
             ("index(::2,axis=1)", "index(::2,axis=1)"),
             ("flip(0)//flip(0)", ""),
         ] {
-            assert_eq!(parse_steps(text).unwrap_err().step, step, "{text}");
+            assert_eq!(parse_steps(text).unwrap_err().step.as_deref(), Some(step), "{text}");
         }
     }
 }

@@ -30,7 +30,11 @@ fn steps_that_cannot_be_read_are_named() {
         ("reshap(-1)", "did you mean `reshape`?"),
     ] {
         let output = directory.path().join("out.npy");
-        relayout(&volume(), &output, &["--steps", steps]).refused(&["volume.npy: bad step", at_fault]);
+        relayout(&volume(), &output, &["--steps", steps]).refused(&["--steps: bad step \"", at_fault]);
+        // A file that is not there is no reason to name it in place of the step.
+        let absent = relayout(&directory.path().join("absent.npy"), &output, &["--steps", steps]);
+        let said = absent.refused(&["--steps: bad step \"", at_fault]);
+        assert!(!said.contains("absent.npy"), "{said}");
     }
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 }

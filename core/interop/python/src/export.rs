@@ -2,11 +2,12 @@
 #![allow(unsafe_code)] // takes the number of a stream at its caller's word
 
 use devarray::backend::ForeignStream;
-use devarray_interop::Consumer;
+use devarray_interop::{Consumer, device::DeviceId};
 use pyo3::{
-    Bound, IntoPyObjectExt, Py, PyAny, PyResult, Python,
+    Bound, IntoPyObject, IntoPyObjectExt, Py, PyAny, PyResult, Python,
     exceptions::{PyAttributeError, PyBufferError, PyNotImplementedError, PyValueError},
     intern, pymethods,
+    sync::PyOnceLock,
     types::{PyAnyMethods, PyCapsule, PyDict, PyDictMethods, PyListMethods, PyTuple},
 };
 
@@ -47,8 +48,8 @@ impl DeviceArray {
     fn interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = self.outside(py, |array| array.to_array_interface()).map_err(to_py)?;
         let dict = PyDict::new(py);
-        dict.set_item(intern!(py, "shape"), PyTuple::new(py, &interface.shape)?)?;
-        dict.set_item(intern!(py, "typestr"), interface.typestr)?;
+        dict.set_item(intern!(py, "shape"), PyTuple::new(py, &interface.shape[..])?)?;
+        dict.set_item(intern!(py, "typestr"), &*interface.typestr)?;
         dict.set_item(intern!(py, "data"), (interface.data, interface.read_only))?;
         let strides = interface.strides.map(|strides| PyTuple::new(py, strides)).transpose()?;
         dict.set_item(intern!(py, "strides"), strides)?;
@@ -86,9 +87,13 @@ impl DeviceArray {
         }
     }
 
-    fn __dlpack_device__(&self) -> (i32, i32) {
+    fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        // The device that is asked first is mostly the only one.
+        static FIRST: PyOnceLock<(DeviceId, Py<PyTuple>)> = PyOnceLock::new();
         let id = self.array.device();
-        (id.device_type, id.device_id)
+        let tuple = || (id.device_type, id.device_id).into_pyobject(py);
+        let (known, first) = FIRST.get_or_try_init(py, || PyResult::Ok((id, tuple()?.unbind())))?;
+        if *known == id { Ok(first.bind(py).clone()) } else { tuple() }
     }
 
     /// The dictionary of version 3. Only memory of a CUDA device has it.

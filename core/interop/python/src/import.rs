@@ -1,7 +1,9 @@
 //! The way in: from any object that has one of the interfaces.
 #![allow(unsafe_code)] // takes other libraries at their word, as their interfaces are made
 
-use devarray::{Error, backend::ForeignStream};
+use std::{borrow::Cow, ptr};
+
+use devarray::{Axes, Error, backend::ForeignStream};
 use devarray_interop::{
     ArrayInterface, DataType, DoorError,
     device::DeviceId,
@@ -10,9 +12,9 @@ use devarray_interop::{
 use pyo3::{
     Borrowed, Bound, FromPyObject, IntoPyObject, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyAttributeError, PyBufferError, PyTypeError},
-    intern,
+    ffi, intern,
     sync::PyOnceLock,
-    types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyTuple, PyTupleMethods},
+    types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods},
 };
 
 use crate::{
@@ -133,33 +135,97 @@ fn call_dlpack<'py>(
     }
 }
 
+/// The entries of a dictionary of either array interface that mean something here.
+#[derive(Default)]
+struct Entries<'py>([Option<Bound<'py, PyAny>>; 7]);
+
+/// Which entry, in the order of [`Entries`].
+#[derive(Clone, Copy)]
+enum Entry {
+    Shape,
+    Typestr,
+    Data,
+    Strides,
+    Stream,
+    Version,
+    Mask,
+}
+
+impl<'py> Entries<'py> {
+    /// All of them, in one walk over the dictionary: keys are interned nearly always, and then told
+    /// apart by where they are. What is not found so is looked up.
+    fn of(dict: &Bound<'py, PyDict>) -> PyResult<Self> {
+        let py = dict.py();
+        let keys = [
+            intern!(py, "shape"),
+            intern!(py, "typestr"),
+            intern!(py, "data"),
+            intern!(py, "strides"),
+            intern!(py, "stream"),
+            intern!(py, "version"),
+            intern!(py, "mask"),
+        ];
+        let places = keys.map(Bound::as_ptr);
+        let descr = intern!(py, "descr").as_ptr();
+        let (mut entries, mut are_known, mut at) = (Self::default(), true, 0);
+        let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a dictionary, which nobody changes during the walk: no code of Python runs.
+        while unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut at, &raw mut key, &raw mut value) } != 0 {
+            match places.iter().position(|&known| known == key) {
+                // SAFETY: an object that the dictionary has.
+                Some(found) => entries.0[found] = Some(unsafe { Bound::from_borrowed_ptr(py, value) }),
+                None => are_known &= key == descr,
+            }
+        }
+        if !are_known {
+            for (entry, key) in entries.0.iter_mut().zip(keys) {
+                if entry.is_none() {
+                    *entry = dict.get_item(key)?;
+                }
+            }
+        }
+        Ok(entries)
+    }
+
+    fn needed(&self, entry: Entry, name: &str) -> PyResult<&Bound<'py, PyAny>> {
+        let missing = || PyAttributeError::new_err(format!("an array interface without the entry {name}"));
+        self.0[entry as usize].as_ref().ok_or_else(missing)
+    }
+
+    fn optional(&self, entry: Entry) -> Option<&Bound<'py, PyAny>> {
+        self.0[entry as usize].as_ref().filter(|value| !value.is_none())
+    }
+}
+
 /// What a dictionary of either array interface says.
-fn interface_of<'py>(dict: &Bound<'py, PyAny>) -> PyResult<ArrayInterface> {
-    let (py, dict) = (dict.py(), dict.cast::<PyDict>()?);
-    let needed = |key: &Bound<'py, PyString>| {
-        let missing = || PyAttributeError::new_err(format!("an array interface without the entry {key}"));
-        dict.get_item(key)?.ok_or_else(missing)
-    };
-    let optional =
-        |key: &Bound<'py, PyString>| PyResult::Ok(dict.get_item(key)?.filter(|value| !value.is_none()));
-    let (data, read_only): (u64, bool) = needed(intern!(py, "data"))?.extract()?;
+fn interface_of(dict: &Bound<'_, PyAny>) -> PyResult<ArrayInterface> {
+    let entries = Entries::of(dict.cast::<PyDict>()?)?;
+    let (data, read_only): (u64, bool) = entries.needed(Entry::Data, "data")?.extract()?;
+    let typestr = entries.needed(Entry::Typestr, "typestr")?.cast::<PyString>()?.to_str()?;
+    let known = DataType::of_typestr(typestr).and_then(DataType::typestr);
     Ok(ArrayInterface {
-        shape: numbers(&needed(intern!(py, "shape"))?)?,
-        typestr: needed(intern!(py, "typestr"))?.extract()?,
+        shape: numbers(entries.needed(Entry::Shape, "shape")?)?,
+        typestr: known.map_or_else(|| Cow::Owned(typestr.to_owned()), Cow::Borrowed),
         data,
         read_only,
-        strides: optional(intern!(py, "strides"))?.map(|strides| numbers(&strides)).transpose()?,
-        stream: optional(intern!(py, "stream"))?.map(|stream| stream.extract()).transpose()?,
-        version: needed(intern!(py, "version"))?.extract()?,
-        has_mask: optional(intern!(py, "mask"))?.is_some(),
+        strides: entries.optional(Entry::Strides).map(numbers).transpose()?,
+        stream: entries.optional(Entry::Stream).map(|stream| stream.extract()).transpose()?,
+        version: entries.needed(Entry::Version, "version")?.extract()?,
+        has_mask: entries.optional(Entry::Mask).is_some(),
     })
 }
 
 /// The numbers of a tuple, or of any other sequence.
-fn numbers(sequence: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+fn numbers(sequence: &Bound<'_, PyAny>) -> PyResult<Axes<i64>> {
     match sequence.cast_exact::<PyTuple>() {
-        Ok(tuple) => tuple.iter_borrowed().map(|number| number.extract()).collect(),
-        Err(_) => sequence.extract(),
+        Ok(tuple) => {
+            let mut numbers = Axes::new();
+            for number in tuple.iter_borrowed() {
+                numbers.push(number.extract()?);
+            }
+            Ok(numbers)
+        }
+        Err(_) => sequence.extract::<Vec<i64>>().map(Axes::from),
     }
 }
 
@@ -171,7 +237,7 @@ fn from_cuda(object: &Bound<'_, PyAny>, mut interface: ArrayInterface) -> PyResu
         // Waited for when the memory is first used, and not when it comes in.
         interface.stream = None;
     }
-    let mut refused = unserved(DeviceId::new(DeviceId::CUDA, 0));
+    let mut refused = None;
     for number in 0.. {
         let Some(server) = server_at(DeviceId::CUDA, number) else { break };
         let others = match lender {
@@ -181,11 +247,11 @@ fn from_cuda(object: &Bound<'_, PyAny>, mut interface: ArrayInterface) -> PyResu
         // SAFETY: what the dictionary says holds as long as the object, which is kept.
         match unsafe { server.import_interface(&interface, object.clone().unbind(), others) } {
             Ok(array) => return Ok(DeviceArray::of(array)),
-            Err(error @ DoorError::Array(Error::DeviceMismatch { .. })) => refused = to_py(error),
+            Err(error @ DoorError::Array(Error::DeviceMismatch { .. })) => refused = Some(error),
             Err(error) => return Err(to_py(error)),
         }
     }
-    Err(refused)
+    Err(refused.map_or_else(|| unserved(DeviceId::new(DeviceId::CUDA, 0)), to_py))
 }
 
 fn from_host(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<DeviceArray> {

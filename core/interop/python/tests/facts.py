@@ -7,6 +7,7 @@ On `mock` the other side is NumPy, on `cuda` CuPy. One line a fact; exit status 
 """
 
 import argparse
+import enum
 import gc
 import sys
 import warnings
@@ -124,11 +125,19 @@ class Facts:
             assert self.module.live() == before
 
     def a_capsule_is_taken_once(self):
-        array = self.ours()
-        taken_out = Capsule(array.__dlpack__(max_version=(1, 0)), array.__dlpack_device__())
-        self.module.asarray(taken_out)
-        words = refused(BufferError, lambda: self.module.asarray(taken_out))
-        assert "no unused capsule" in words, words
+        for keywords in ({}, {"max_version": (1, 0)}):
+            array = self.ours()
+            taken_out = Capsule(array.__dlpack__(**keywords), array.__dlpack_device__())
+            self.module.asarray(taken_out)
+            words = refused(BufferError, lambda: self.module.asarray(taken_out))
+            assert "no unused capsule" in words, words
+
+    def the_kind_of_the_device_may_be_an_enumeration(self):
+        kind, number = self.ours().__dlpack_device__()
+        for as_enumeration in (enum.IntEnum("Kind", {"it": kind}).it, np.int32(kind)):
+            array = self.ours()
+            taken = self.module.asarray(Capsule(array.__dlpack__(), (as_enumeration, number)))
+            assert taken.ptr == array.ptr
 
     def an_array_without_axes_goes_both_ways(self):
         array = self.module.asarray(self.xp.asarray(1.5, dtype="float32"))
@@ -236,6 +245,32 @@ class Facts:
         for entry in ("shape", "typestr", "data", "version"):
             entries = {key: value for key, value in getattr(own, self.cai).items() if key != entry}
             assert entry in refused(AttributeError, lambda: self.module.asarray(Only(own, **{self.cai: entries}))), entry
+
+    def keys_may_be_any_strings_and_stand_in_any_order(self):
+        own = self.xp.arange(12, dtype="int32").reshape(3, 4)[:, 1:3]
+        entries = dict(getattr(own, self.cai), mask=None, unknown=1)
+        made = [(str(key.encode(), "ascii"), value) for key, value in entries.items()]
+        assert all(key is not known for (key, _), known in zip(made, entries)), "not the interned ones"
+        for order in (made, made[::-1]):
+            array = self.module.asarray(Only(own, **{self.cai: dict(order)}))
+            assert (array.ptr, array.shape, array.strides) == (entries["data"][0], (3, 2), own.strides)
+            lie = dict(order, **{"typestr": "<V4"})
+            refused(BufferError, lambda: self.module.asarray(Only(own, **{self.cai: lie})))
+        masked = [(key, value) for key, value in made if key != "mask"] + [(str(b"mask", "ascii"), own)]
+        refused(BufferError, lambda: self.module.asarray(Only(own, **{self.cai: dict(masked)})))
+
+    def older_versions_of_the_dictionary_are_taken(self):
+        own = self.xp.arange(4, dtype="int32")
+        for version in (1, 2, 3):
+            assert self.values(self.module.asarray(self.interface(own, version=version))) == [0, 1, 2, 3], version
+
+    def extents_may_be_numpys_integers_in_any_sequence(self):
+        own = self.xp.arange(6, dtype="int16").reshape(2, 3)
+        for shape in ((np.int64(2), np.uint8(3)), [2, 3], np.array([2, 3])):
+            array = self.module.asarray(self.interface(own, shape=shape, strides=tuple(map(np.int32, own.strides))))
+            assert array.shape == (2, 3) and array.strides == own.strides and array.ptr == getattr(own, self.cai)["data"][0]
+        refused(TypeError, lambda: self.module.asarray(self.interface(own, shape=(2.0, 3))))
+        refused(TypeError, lambda: self.module.asarray(self.interface(own, typestr=3)))
 
     def lies_of_a_dictionary_are_refused(self):
         own = self.xp.arange(4, dtype="int32")

@@ -3,11 +3,11 @@
 
 use std::{
     ffi::c_void,
+    mem::MaybeUninit,
     ptr::{self, NonNull},
 };
 
 use devarray::{NdLayout, StreamHandle};
-use smallvec::SmallVec;
 
 use super::{
     Managed, Owned,
@@ -15,11 +15,15 @@ use super::{
 };
 use crate::{Consumer, Door, DoorError, Result, Tensor, error::field, tensor::Lent};
 
+/// Axes whose numbers lie beside the structure.
+const INLINE_AXES: usize = 8;
+
 /// A structure and what it describes, in one place.
 struct Exported<M, D: Door> {
-    managed: Option<M>,
-    /// Extents, then strides.
-    extents: SmallVec<[i64; 12]>,
+    managed: MaybeUninit<M>,
+    /// Extents, then strides; of more axes, they lie elsewhere.
+    numbers: [i64; 2 * INLINE_AXES],
+    elsewhere: Box<[i64]>,
     /// Dropped with all else, and so given back.
     _lent: Lent<D>,
 }
@@ -96,58 +100,47 @@ fn export<M: Managed, D: Door>(
     flags: u64,
     lend: impl FnOnce() -> Result<Lent<D>>,
 ) -> Result<Owned<M>> {
-    let (shape, strides) = (tensor.shape(), tensor.strides());
-    let ndim = i32::try_from(shape.len()).map_err(|_| field("ndim", "more axes than can be told"))?;
-    let mut extents: SmallVec<[i64; 12]> = SmallVec::with_capacity(2 * shape.len());
-    // Neither exceeds what `isize` holds, as layouts promise.
-    extents.extend(shape.iter().map(|&extent| extent.cast_signed() as i64));
-    match shape {
-        // Some importers take any other stride for a gap.
-        [1] => extents.push(1),
-        _ => extents.extend(strides.iter().map(|&stride| stride as i64)),
-    }
-    let flags = if tensor.is_read_only() { flags | READ_ONLY } else { flags };
-    if M::made(blank(), flags, ptr::null_mut(), delete::<M, D>).is_none() {
+    if tensor.is_read_only() && !M::SAYS_READ_ONLY {
         return Err(DoorError::ReadOnly);
     }
-    let address = tensor.address()?;
-    let data_type = tensor.data_type();
-    let device = tensor.device().id();
+    let (shape, strides) = (tensor.shape(), tensor.strides());
+    let ndim = i32::try_from(shape.len()).map_err(|_| field("ndim", "more axes than can be told"))?;
+    let flags = if tensor.is_read_only() { flags | READ_ONLY } else { flags };
+    let (address, data_type, device) = (tensor.address()?, tensor.data_type(), tensor.device().id());
+    let elsewhere = if shape.len() > INLINE_AXES { vec![0; 2 * shape.len()].into() } else { Box::default() };
     let lent = lend()?;
 
-    let exported = Box::into_raw(Box::new(Exported::<M, D> { managed: None, extents, _lent: lent }));
+    let numbers = [0; 2 * INLINE_AXES];
+    let exported = Box::into_raw(Box::new(Exported::<M, D> {
+        managed: MaybeUninit::uninit(),
+        numbers,
+        elsewhere,
+        _lent: lent,
+    }));
     // SAFETY: just made, and nobody else has it.
-    let extents = unsafe { &mut (*exported).extents };
-    let numbers = if ndim == 0 { ptr::null_mut() } else { extents.as_mut_ptr() };
+    let place = unsafe { &mut *exported };
+    let numbers = if shape.len() > INLINE_AXES { &mut place.elsewhere[..] } else { &mut place.numbers[..] };
+    let (extents, steps) = numbers.split_at_mut(shape.len());
+    // Neither exceeds what `isize` holds, as layouts promise.
+    extents.iter_mut().zip(shape).for_each(|(number, &extent)| *number = extent.cast_signed() as i64);
+    steps.iter_mut().zip(strides).for_each(|(number, &stride)| *number = stride as i64);
+    if let ([1], [stride, ..]) = (shape, &mut *steps) {
+        // Some importers take any other stride for a gap.
+        *stride = 1;
+    }
+    let is_flat = ndim == 0;
     let dl_tensor = TensorAbi {
         data: ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default()),
         device,
         ndim,
         dtype: DataTypeAbi { code: data_type.kind() as u8, bits: data_type.bits(), lanes: 1 },
-        shape: numbers,
-        strides: numbers.wrapping_add(shape.len()),
+        shape: if is_flat { ptr::null_mut() } else { numbers.as_mut_ptr() },
+        strides: if is_flat { ptr::null_mut() } else { numbers.as_mut_ptr().wrapping_add(shape.len()) },
         byte_offset: 0,
     };
-    let dl_tensor = if ndim == 0 { TensorAbi { strides: ptr::null_mut(), ..dl_tensor } } else { dl_tensor };
-    let managed = M::made(dl_tensor, flags, exported.cast::<c_void>(), delete::<M, D>);
-    // SAFETY: as above.
-    let place = unsafe { &mut (*exported).managed };
-    *place = managed;
-    let structure = place.as_mut().map(NonNull::from).ok_or(DoorError::ReadOnly)?;
+    let structure = place.managed.write(M::made(dl_tensor, flags, exported.cast::<c_void>(), delete::<M, D>));
     // SAFETY: as this function made it; the box is given up to the deleter.
-    Ok(unsafe { Owned::from_raw(structure) })
-}
-
-fn blank() -> TensorAbi {
-    TensorAbi {
-        data: ptr::null_mut(),
-        device: crate::device::DeviceId::new(0, 0),
-        ndim: 0,
-        dtype: DataTypeAbi { code: 0, bits: 0, lanes: 1 },
-        shape: ptr::null_mut(),
-        strides: ptr::null_mut(),
-        byte_offset: 0,
-    }
+    Ok(unsafe { Owned::from_raw(NonNull::from(structure)) })
 }
 
 /// Gives the memory back.

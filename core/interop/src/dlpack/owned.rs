@@ -30,18 +30,22 @@ pub trait Managed: sealed::Sealed + Sized + 'static {
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
     #[doc(hidden)]
     fn context(&self) -> *mut std::ffi::c_void;
+    /// Whether it can say that memory is read-only.
+    #[doc(hidden)]
+    const SAYS_READ_ONLY: bool;
     #[doc(hidden)]
     fn made(
         tensor: TensorAbi,
         flags: u64,
         context: *mut std::ffi::c_void,
         deleter: unsafe extern "C" fn(*mut Self),
-    ) -> Option<Self>;
+    ) -> Self;
 }
 
 impl Managed for ManagedTensor {
     const CAPSULE: &'static std::ffi::CStr = c"dltensor";
     const USED_CAPSULE: &'static std::ffi::CStr = c"used_dltensor";
+    const SAYS_READ_ONLY: bool = false;
 
     fn version(&self) -> Version {
         // Older than versions, and as good as the first.
@@ -66,17 +70,18 @@ impl Managed for ManagedTensor {
 
     fn made(
         dl_tensor: TensorAbi,
-        flags: u64,
+        _: u64,
         manager_ctx: *mut std::ffi::c_void,
         deleter: unsafe extern "C" fn(*mut Self),
-    ) -> Option<Self> {
-        (flags & READ_ONLY == 0).then_some(Self { dl_tensor, manager_ctx, deleter: Some(deleter) })
+    ) -> Self {
+        Self { dl_tensor, manager_ctx, deleter: Some(deleter) }
     }
 }
 
 impl Managed for ManagedTensorVersioned {
     const CAPSULE: &'static std::ffi::CStr = c"dltensor_versioned";
     const USED_CAPSULE: &'static std::ffi::CStr = c"used_dltensor_versioned";
+    const SAYS_READ_ONLY: bool = true;
 
     fn version(&self) -> Version {
         self.version
@@ -103,9 +108,9 @@ impl Managed for ManagedTensorVersioned {
         flags: u64,
         manager_ctx: *mut std::ffi::c_void,
         deleter: unsafe extern "C" fn(*mut Self),
-    ) -> Option<Self> {
+    ) -> Self {
         let version = Version { major: MAJOR, minor: super::abi::MINOR };
-        Some(Self { version, manager_ctx, deleter: Some(deleter), flags, dl_tensor })
+        Self { version, manager_ctx, deleter: Some(deleter), flags, dl_tensor }
     }
 }
 

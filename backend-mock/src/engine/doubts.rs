@@ -1,0 +1,47 @@
+//! What operations look up when they run: which bytes scatters left without a value.
+
+use super::{Engine, Work};
+use crate::{
+    buffer::BufferId,
+    finding::{Access, Code, Finding},
+    judge::{ByteSet, Doubts, carried_by},
+};
+
+/// What to do about bytes without a value.
+pub(super) const HELP: &str = "help: fill the array, or make it with `zeros`, before it is read";
+
+impl Engine {
+    /// Looks up what the operation in front of a lane was in doubt about, which begins now.
+    pub(super) fn settle_doubts(&mut self, lane: usize) {
+        let Some(op) = self.lanes.front_mut(lane) else { return };
+        let Some(doubts) = op.doubts.take().filter(|_| !op.cancelled) else { return };
+        let Doubts { operation, read, put } = *doubts;
+        let mut missing: Vec<(BufferId, ByteSet)> = Vec::new();
+        for (at, id, doubtful) in read {
+            let Some(unput) = self.memory.unput_mut(id) else { continue };
+            let unput = unput.common(&doubtful);
+            match &mut op.work {
+                Work::Copy { dst, plan, .. } => {
+                    let (settled, unput) = (carried_by(plan, &doubtful), carried_by(plan, &unput));
+                    if let Some(known) = self.memory.unput_mut(*dst) {
+                        *known = known.without(&settled).with(&unput);
+                    }
+                }
+                // It reads some of what it picks from, as indices say.
+                Work::Gather(gathered) if at == 0 => gathered.add_missing(&unput),
+                _ if unput.is_empty() => {}
+                _ => missing.push((id, unput)),
+            }
+        }
+        if let Work::Gather(gathered) = &mut op.work {
+            gathered.set_put(put);
+        }
+        for (of, bytes) in missing {
+            let Some(first) = bytes.first_common(&bytes) else { continue };
+            let len_bytes = self.memory.place_of(of).map_or(first.end, |(_, len_bytes)| len_bytes);
+            let memory = crate::Memory::Device { id: of, len_bytes };
+            let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, first);
+            self.add_finding(Some(Box::new(finding.note(HELP.to_owned()))));
+        }
+    }
+}

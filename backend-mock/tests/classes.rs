@@ -202,6 +202,8 @@ fn lints_are_off_unless_asked_for_and_no_mistakes() {
         if asked {
             assert_eq!(report.lints[1].operation.location.line(), line);
             assert_eq!(report.lints[0].operation.location.file(), file!());
+            let with: Vec<_> = report.lints[1].with.iter().map(|(operation, _)| operation.kind).collect();
+            assert_eq!(with, ["record"]);
             assert!(
                 report
                     .to_string()

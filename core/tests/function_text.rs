@@ -52,6 +52,16 @@ fn operators_bind_as_in_python() {
 }
 
 #[test]
+fn debug_shows_the_text_as_far_as_it_is_short() {
+    assert_eq!(format!("{:?}", parse("x0 + 1", I8)), "Function(x0 + 1 -> i8)");
+    let of = |terms: usize| parse(&vec!["x0"; terms].join(" + "), F32);
+    assert_eq!(of(12).to_string().len(), 57);
+    assert_eq!(format!("{:?}", of(12)), format!("Function({} -> f32)", of(12)));
+    let start = &of(13).to_string()[..60];
+    assert_eq!(format!("{:?}", of(13)), format!("Function({start} … -> f32)"));
+}
+
+#[test]
 fn literals_take_the_type_of_what_stands_beside_them() {
     for text in ["x0 + -128", "clip(x0, -1, 127)", "where(true, x0, 5)", "cast(-128, i8) + x0", "7 // k0"] {
         assert_eq!(kind(text, I8), None, "{text}");

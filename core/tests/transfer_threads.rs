@@ -235,6 +235,31 @@ fn a_stream_has_few_bytes_on_their_way() {
     assert!(a.to_vec(&one).unwrap() == data && b.to_vec(&two).unwrap() == data);
 }
 
+/// Of two slots, one whose upload is done and one whose upload is not, the next upload takes the
+/// first, though the other was given back before it.
+#[test]
+fn an_upload_takes_a_slot_that_is_free_before_it_waits_for_one() {
+    let device = Mock::builder().schedule(Schedule::Lazy).build();
+    let context = Context::new(device.clone()).unwrap();
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let mut arrays = [&one, &two, &two].map(|stream| Array::<u8, _>::zeros(stream, &[100]).unwrap());
+    // A query takes a step: there are more of them in front of the first upload than queries here.
+    for _ in 0..10 {
+        arrays[0].view_mut().fill(&one, 7).unwrap();
+    }
+    let mut upload = |at: usize| {
+        let stream = [&one, &two, &two][at];
+        arrays[at].view_mut().copy_from_slice(stream, &[at as u8; 100]).unwrap();
+    };
+    upload(0);
+    upload(1);
+    two.synchronize().unwrap();
+    assert_eq!(on_their_way(&device), 100, "that of the first stream");
+    upload(2);
+    assert_eq!(on_their_way(&device), 200, "nothing was waited for");
+    assert_eq!(device.report().host_buffers.len(), 2, "no slot was made");
+}
+
 #[test]
 fn there_are_as_many_threads_as_processors_but_few() {
     let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);

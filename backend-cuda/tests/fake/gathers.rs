@@ -29,6 +29,8 @@ pub(crate) struct Gathers {
     /// By handle: the module, and the name.
     functions: HashMap<usize, (usize, String)>,
     launched: Vec<String>,
+    /// Axes of each of them.
+    axes: Vec<u32>,
     /// What each module keeps in memory of the device: operation, position and sequence of each
     /// slot, and how often it told something.
     known: HashMap<usize, (Vec<[u64; 3]>, u64)>,
@@ -80,6 +82,7 @@ pub(crate) fn launch(
         state.misuse.push(format!("{name} for more than two axes, or longer steps"));
     }
     state.gathers.launched.push(name.clone());
+    state.gathers.axes.push(params.axes);
     let done = (0..params.total).try_for_each(|item| run(state, module, &name, &params, item));
     if done.is_none() {
         state.misuse.push(format!("{name} touches what it must not"));
@@ -239,6 +242,15 @@ fn what_is_launched() {
         let taken = launched(&|| drop(table.take(&stream, &rows, 0, OutOfRange::Error).unwrap()));
         assert_eq!(taken, [format!("take_near_{width}")], "rows of {row_len}");
     }
+    // A kernel divides once an axis: those that lie side by side are one.
+    fake.state(|state| state.gathers.axes.clear());
+    for (shape, is_turned) in [([3, 5, 7, 2], false), ([2, 7, 5, 3], true)] {
+        let table = Array::<u8, _>::zeros(&stream, &shape).unwrap();
+        let view = if is_turned { table.transpose() } else { table.view() };
+        let view = view.slice_axis(3, ..1).unwrap();
+        assert_eq!(launched(&|| drop(view.take(&stream, &rows, 0, OutOfRange::Error).unwrap())), ["take_1"]);
+    }
+    assert_eq!(fake.state(|state| std::mem::take(&mut state.gathers.axes)), [2, 3]);
     let table = Array::<u8, _>::zeros(&stream, &[3, 17]).unwrap();
     assert_eq!(launched(&|| drop(table.take(&stream, &rows, 1, OutOfRange::Wrap).unwrap())), ["take_near_1"]);
     // Three axes, and indices over two.

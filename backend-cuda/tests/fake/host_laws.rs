@@ -1,10 +1,15 @@
 //! The laws of host memory on the fake driver, and which flags and ranges reach the driver.
 
+use std::num::NonZeroI32;
+
 use devarray::{
     Context, ManagedArray,
-    backend::{Capability, Device, HostFlags, Location},
+    backend::{Capability, Device, HostFlags, Location, ManagedMemory, MemoryInfo},
 };
-use devarray_cuda::{CudaDevice, driver::Function};
+use devarray_cuda::{
+    CudaDevice,
+    driver::{Fault, Function},
+};
 
 use super::{laws, numba, state::Fake};
 
@@ -113,5 +118,19 @@ fn managed_memory_together_is_no_more_than_is_free() {
         assert!(matches!(more, Err(devarray::Error::OutOfMemory { .. })));
         ManagedArray::<u8, _>::zeros(context, &[total / 2]).unwrap();
         drop(half);
+        // What was given back is free again.
+        ManagedArray::<u8, _>::zeros(context, &[total]).unwrap();
+    });
+}
+
+/// The driver has the last word on whether there is room.
+#[test]
+fn managed_memory_that_the_driver_does_not_have_is_out_of_memory() {
+    with_context(|context| {
+        let none = Fault::new(0, NonZeroI32::new(2).unwrap()).of(Function::MemAllocManaged);
+        context.device().driver().fail(none);
+        let error = context.device().alloc_managed(100.try_into().unwrap()).unwrap_err();
+        let room = MemoryInfo::new(1 << 24, 1 << 24);
+        assert_eq!(error, devarray::Error::out_of_memory("cuda", "alloc_managed", 100, Some(room)));
     });
 }

@@ -232,6 +232,25 @@ fn what_an_image_or_a_device_does_not_have_is_told_and_leaves_nothing() {
     }
 }
 
+/// What the fake takes for machine code.
+const CODE: &[u8] = b"// An image of a program
+.visible .entry scale(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d, .param .u32 e)\0";
+
+// SAFETY: the fake runs nothing.
+wrong!(OfCode, unsafe { Image::binary(CODE, "scale") }, u32, Grid::elements(7, 64));
+
+#[test]
+fn machine_code_goes_to_the_driver_as_it_is() {
+    let fake = Fake::new();
+    let context = open(&fake);
+    let stream = context.stream().unwrap();
+    let (from, mut to) = (Array::full(&stream, &[7], 3_u32).unwrap(), Array::uninit(&stream, &[7]).unwrap());
+    OfCode::launch(&stream, &from, &mut to, 5).unwrap();
+    assert_eq!(fake.state(|state| std::mem::take(&mut state.programs.launched)).len(), 1);
+    drop((from, to, stream));
+    close(&fake, context);
+}
+
 /// A hundred declarations with tables, so a hundred modules.
 mod hundred {
     use super::*;

@@ -6,7 +6,7 @@ use devarray::{
     function::{
         Combine,
         ElementType::{F16, F32, F64, I64, U8},
-        primitive::{Instruction, ProgramBuilder, Unary},
+        primitive::{Binary, Constant, Instruction, ProgramBuilder, Unary},
     },
 };
 
@@ -81,6 +81,23 @@ fn the_same_again_of_other_operands() {
     close(&fake, device, stream);
 }
 
+/// A reduction that a stream remembers serves none that does something else in the end.
+#[test]
+fn the_same_again_with_another_finish() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let mut case = Reduced::of_rows(&mut Rng::new(13), (Combine::Sum, ReduceForm::Total), I64, (3, 5));
+    let mut b = ProgramBuilder::new(&[I64], &[]);
+    let sum = b.push(Instruction::Input(0));
+    let twice = b.binary(Binary::Add, sum, sum);
+    let finishes = [case.finish.clone(), b.finish(twice, I64)];
+    for finish in [0, 1, 0, 1] {
+        case.finish.clone_from(&finishes[finish]);
+        case.compare(&case.run(&device, &stream), &case.expected(), 0);
+    }
+    close(&fake, device, stream);
+}
+
 /// Deviations from means, of rows that fit into shared memory and of others; short rows share a
 /// block.
 #[test]
@@ -111,6 +128,43 @@ fn what_comes_out_goes_in_again() {
 }
 
 /// So many tiles wait for one another that these are in groups.
+/// Elements that the second does not read are not at hand for the first in its launch.
+#[test]
+fn what_is_not_read_again_is_reduced_by_itself() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let mut both = Reduced::of_deviations(&mut Rng::new(12), F32, (3, 128));
+    let mut b = ProgramBuilder::new(&[F32, F32], &[]);
+    let mean = b.push(Instruction::Input(1));
+    both[1].program = b.finish(mean, F32);
+    both[1].scalars.clear();
+    let launches = device.function_statistics().launches;
+    let found = Reduced::run_twice(&both, &device, &stream);
+    both[1].compare(&found, &both[1].expected(), 0);
+    assert_eq!(device.function_statistics().launches - launches, 2);
+    close(&fake, device, stream);
+}
+
+/// One launch is written out for every element that a thread has: of programs that are short
+/// together.
+#[test]
+fn two_reductions_are_one_launch_of_few_instructions() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    for (more, due) in [(20, 1), (40, 2)] {
+        let mut both = Reduced::of_deviations(&mut Rng::new(14), F32, (1, 16_384));
+        let mut b = ProgramBuilder::new(&[F32], &[]);
+        let (mut x, one) = (b.push(Instruction::Input(0)), b.constant(Constant::F32(1.0_f32.to_bits())));
+        (0..more).for_each(|_| x = b.binary(Binary::Multiply, x, one));
+        both[0].program = b.finish(x, F32);
+        let launches = device.function_statistics().launches;
+        let found = Reduced::run_twice(&both, &device, &stream);
+        both[1].compare(&found, &both[1].expected(), more);
+        assert_eq!(device.function_statistics().launches - launches, due, "{more} more");
+    }
+    close(&fake, device, stream);
+}
+
 #[test]
 fn a_running_form_of_groups_of_tiles() {
     let fake = Fake::new();

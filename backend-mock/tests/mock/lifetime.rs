@@ -205,6 +205,25 @@ fn pinned_memory_stays_where_it_is_when_its_owner_moves() {
     assert_eq!(queue.bytes(&device, &buffer, 0, 8), [6; 8]);
 }
 
+/// The memory of one that is dropped too early is kept: the copy reads what was there.
+#[test]
+fn pinned_memory_dropped_under_a_copy_is_found() {
+    for wait in [false, true] {
+        let device = MockDevice::new();
+        let queue = Queue::open(&device);
+        let buffer = queue.alloc(8);
+        let host = Host::new(&device, &[6; 8]);
+        queue.upload(&buffer, 0, &host).unwrap();
+        if wait {
+            queue.synchronize();
+        }
+        drop(host);
+        assert_eq!(queue.bytes(&device, &buffer, 0, 8), [6; 8]);
+        let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, if wait { vec![] } else { vec![Code::HostFreed] });
+    }
+}
+
 #[test]
 fn the_report_names_the_line_that_made_an_array() {
     let device = MockDevice::new();

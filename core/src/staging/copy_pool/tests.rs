@@ -176,6 +176,54 @@ fn a_panic_that_nobody_waits_for_ends_with_its_ticket() {
     assert_eq!(held.ended.load(Ordering::SeqCst), 1);
 }
 
+/// Returns when this many threads sleep and none looks for work.
+fn wait_for_sleep(pool: &CopyPool<Task>, threads: usize) {
+    let asleep = || {
+        let queue = lock(&pool.shared.queue);
+        (queue.asleep, queue.looking) == (threads, 0)
+    };
+    while !asleep() {
+        thread::yield_now();
+    }
+}
+
+/// Where the only thread is asleep it does the next job, and a second is started only while it
+/// works.
+#[test]
+fn a_thread_is_started_only_where_none_has_time() {
+    let pool = pool(3);
+    let begin = || {
+        let (task, held) = held();
+        let handle = pool.give(task);
+        let by = held.begun.recv().expect("a thread begins");
+        (handle, held.go, by)
+    };
+    let (handle, go, first) = begin();
+    go.send(()).expect("the job waits");
+    handle.finish();
+    for _ in 0..2 {
+        wait_for_sleep(&pool, 1);
+        let (handle, go, by) = begin();
+        assert_eq!(by, first, "it was woken");
+        {
+            let queue = lock(&pool.shared.queue);
+            assert_eq!((queue.threads, queue.asleep, queue.called), (1, 0, 0));
+        }
+        go.send(()).expect("the job waits");
+        handle.finish();
+    }
+    wait_for_sleep(&pool, 1);
+    let (one, go_one, by_one) = begin();
+    let (two, go_two, by_two) = begin();
+    assert!(by_one == first && by_two != first, "the first has no time");
+    assert_eq!(lock(&pool.shared.queue).threads, 2);
+    for (handle, go) in [(one, go_one), (two, go_two)] {
+        go.send(()).expect("the job waits");
+        handle.finish();
+    }
+    wait_for_sleep(&pool, 2);
+}
+
 #[test]
 fn there_are_never_more_threads_than_told() {
     let pool = pool(2);
@@ -184,7 +232,9 @@ fn there_are_never_more_threads_than_told() {
     for held in &held[..2] {
         held.begun.recv().expect("a thread begins");
     }
-    assert_eq!(lock(&pool.shared.queue).threads, 2);
+    assert_eq!((lock(&pool.shared.queue).threads, lock(&pool.threads).len()), (2, 2));
+    assert_eq!(format!("{pool:?}"), "CopyPool { threads: 2, most: Some(2) }");
+    assert_eq!(format!("{:?}", handles[0]), "JobHandle { .. }");
     assert!(held[2].begun.try_recv().is_err() && held[3].begun.try_recv().is_err());
     pool.set_most(0);
     for held in &held {
@@ -200,6 +250,25 @@ fn there_are_never_more_threads_than_told() {
     let count = Arc::new(AtomicUsize::new(0));
     pool.give(counting(&count)).finish();
     assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+/// Asleep or not.
+#[test]
+fn threads_end_with_their_pool() {
+    for sleeps in [true, false] {
+        let pool = pool(3);
+        let (task, begun, go, _) = all_held(3);
+        let handle = pool.give(task);
+        (0..3).for_each(|_| drop(begun.recv().expect("a thread begins")));
+        drop(go);
+        handle.finish();
+        if sleeps {
+            wait_for_sleep(&pool, 3);
+        }
+        let shared = Arc::downgrade(&pool.shared);
+        drop(pool);
+        assert!(shared.upgrade().is_none(), "a thread still has it");
+    }
 }
 
 /// A count a share.

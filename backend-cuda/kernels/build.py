@@ -3,7 +3,7 @@
     python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140 lz4==4.4.5
     venv/bin/python backend-cuda/kernels/build.py [--check]
 
-For each module of strided/ it writes machine code for two generations (.cubin.lz4) and text for the
+For each module of strided/ and gathers/ it writes machine code for two generations (.cubin.lz4) and text for the
 others (.ptx.lz4): one text, unless the text for 8.0 has instructions that 7.0 lacks. packing.py says how
 they are compressed. Needs neither a GPU nor a driver. The compiler is pinned: another version writes
 another result, and a newer one text that older drivers refuse. src/probe.rs states the oldest driver
@@ -26,14 +26,15 @@ TARGETS = {".70.ptx": "compute_70", ".80.ptx": "compute_80", ".sm_80.cubin": "sm
 ONE_TEXT = [suffix for suffix in TARGETS if suffix != ".80.ptx"]
 # Module: source, definitions, suffixes.
 MODULES = {
-    "rows": ("rows.cu", [], ONE_TEXT),
-    "gather": ("gather.cu", [], ONE_TEXT),
-    "join": ("join.cu", [], ONE_TEXT),
-    "fill": ("fill.cu", [], [".70.ptx"]),
-} | {f"tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}
+    "strided/rows": ("rows.cu", [], ONE_TEXT),
+    "strided/gather": ("gather.cu", [], ONE_TEXT),
+    "strided/join": ("join.cu", [], ONE_TEXT),
+    "strided/fill": ("fill.cu", [], [".70.ptx"]),
+    "gathers/by_index": ("by_index.cu", [], ONE_TEXT),
+} | {f"strided/tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}
 
-# Kernels of gathers, and those that programs declare: text for all generations, beside the source.
-PROGRAMS = ["gathers", "../examples/kernels", "../../conformance/kernels"]
+# Kernels that programs declare: text for all generations, beside the source.
+PROGRAMS = ["../examples/kernels", "../../conformance/kernels"]
 
 
 def compiler():
@@ -94,8 +95,8 @@ def outputs(nvrtc):
     """Every file and what it should hold."""
     for module, (source, definitions, suffixes) in MODULES.items():
         for suffix in suffixes:
-            compiled = compile_source(nvrtc, HERE / "strided" / source, TARGETS[suffix], definitions)
-            yield HERE / "strided" / f"{module}{suffix}.lz4", compiled
+            compiled = compile_source(nvrtc, (HERE / module).with_name(source), TARGETS[suffix], definitions)
+            yield HERE / f"{module}{suffix}.lz4", compiled
     for folder in PROGRAMS:
         for source in sorted((HERE / folder).glob("*.cu")):
             # Without the zero: it is text of a program.

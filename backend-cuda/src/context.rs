@@ -76,13 +76,14 @@ impl Context {
         let primary = Primary::retain(driver, found.device)?;
         let pool = primary.pool()?;
         let major = found.info.generation.split('.').next().and_then(|major| major.parse().ok());
+        let major = major.unwrap_or(0);
         let context = Arc::new(Self {
             primary,
-            kernels: Kernels::new(major.unwrap_or(0), MemorySpeed::of(&found.info.properties)),
+            kernels: Kernels::new(major, MemorySpeed::of(&found.info.properties)),
             info: found.info,
             pool,
             functions: Functions::default(),
-            gathers: Gathers::default(),
+            gathers: Gathers::new(major),
             images: Images::default(),
             places: Places::default(),
             streams: Mutex::default(),

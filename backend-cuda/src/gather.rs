@@ -19,7 +19,7 @@ use devarray::{
 };
 
 pub(crate) use kernels::Gathers;
-pub use kernels::{IMAGE, LAST_OF_EACH, put, take};
+pub use kernels::{LAST_OF_EACH, image, put, take};
 
 use crate::{
     CudaStream,

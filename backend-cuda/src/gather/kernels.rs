@@ -11,10 +11,23 @@ use crate::{
     driver::{Answer, Driver, sys},
     handle::locked,
     kernels::Loaded,
+    packed::Packed,
 };
 
-/// The text, which ends with a zero.
-pub const IMAGE: &str = concat!(include_str!("../../kernels/gathers/by_index.ptx"), "\0");
+static TEXT: Packed = Packed::new(include_bytes!("../../kernels/gathers/by_index.70.ptx.lz4"));
+static CODE_8: Packed = Packed::new(include_bytes!("../../kernels/gathers/by_index.sm_80.cubin.lz4"));
+static CODE_9: Packed = Packed::new(include_bytes!("../../kernels/gathers/by_index.sm_90.cubin.lz4"));
+
+/// What the driver loads for a device of generation `major.x`: machine code, or text that ends with
+/// a zero.
+pub fn image(major: u32) -> Answer<&'static [u8]> {
+    let packed: &'static Packed = match major {
+        8 => &CODE_8,
+        9 => &CODE_9,
+        _ => &TEXT,
+    };
+    packed.image()
+}
 
 /// Notes the last of the indices that name one place.
 pub const LAST_OF_EACH: &CStr = c"last_of_each";
@@ -44,14 +57,20 @@ pub fn put(width: u32, near: bool) -> &'static CStr {
 }
 
 /// The kernels of gathers on a context, and what they told.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Gathers {
+    /// First number of the device's generation.
+    major: u32,
     /// Whom the device tells of indices.
     pub(crate) told: Told,
     loaded: Mutex<Loaded<(), &'static CStr>>,
 }
 
 impl Gathers {
+    pub(crate) fn new(major: u32) -> Self {
+        Self { major, told: Told::default(), loaded: Mutex::default() }
+    }
+
     /// Launches the kernel of a name on a stream, whose context is bound. Does not synchronize.
     pub(super) fn launch(
         &self,
@@ -60,9 +79,9 @@ impl Gathers {
         kernel: &'static CStr,
         params: &Params,
     ) -> Answer {
-        // SAFETY: the image is text that ends with a zero.
-        let function =
-            unsafe { locked(&self.loaded).function(driver, ((), IMAGE.as_bytes()), (kernel, kernel)) }?;
+        let image = image(self.major)?;
+        // SAFETY: all images are of these two kinds.
+        let function = unsafe { locked(&self.loaded).function(driver, ((), image), (kernel, kernel)) }?;
         let sizes = [params.total.div_ceil(BLOCK_ELEMENTS), THREADS, 0];
         // SAFETY: the kernel has one parameter, of the size of the block. It touches what the
         // operation proves that it may, and the memory of winners; stream and function are of one

@@ -195,14 +195,14 @@ unsafe extern "C" fn module_load(at: *mut sys::CUmodule, image: *const c_void) -
     // SAFETY: the driver asks for text that ends with a zero, or machine code, which contains some.
     let text = unsafe { CStr::from_ptr(image.cast()) };
     within(Function::ModuleLoadData, |state| {
+        if let Some(module) = super::gathers::load(state, image) {
+            return put(at, ptr::without_provenance_mut(module));
+        }
         if state.machine_code && text.to_bytes().starts_with(b"\x7fELF") {
             let module = state.create("module");
             let nothing = ".version 6.0\n.target sm_70\n.address_size 64\n\
-                .visible .entry map(.param .align 8 .b8 p[8])\n.maxntid 256, 1, 1\n{\n    ret;\n}\n";
+                .extern .shared .align 16 .b8 kept[];\n.visible .entry map(.param .align 8 .b8 p[8])\n.maxntid 256, 1, 1\n{\n    ret;\n}\n";
             state.texts.insert(module, Arc::new(Text::parse(nothing).unwrap()));
-            return put(at, ptr::without_provenance_mut(module));
-        }
-        if let Some(module) = super::gathers::load(state, text.to_str().unwrap_or_default()) {
             return put(at, ptr::without_provenance_mut(module));
         }
         let known = kernels::known(image, u32::try_from(state.generation.0).unwrap());

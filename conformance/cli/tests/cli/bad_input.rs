@@ -34,7 +34,7 @@ fn steps_that_cannot_be_read_are_named() {
         // A file that is not there is no reason to name it in place of the step.
         let absent = relayout(&directory.path().join("absent.npy"), &output, &["--steps", steps]);
         let said = absent.refused(&["--steps: bad step \"", at_fault]);
-        assert!(!said.contains("absent.npy"), "{said}");
+        assert!(!said.stderr.contains("absent.npy"), "{said:?}");
     }
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 }

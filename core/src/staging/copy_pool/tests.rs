@@ -248,8 +248,10 @@ fn there_are_never_more_threads_than_told() {
     }
     assert_eq!(lock(&pool.shared.queue).threads, 0);
     let count = Arc::new(AtomicUsize::new(0));
+    let jobs = lock(&pool.shared.queue).jobs.len();
     pool.give(counting(&count)).finish();
     assert_eq!(count.load(Ordering::SeqCst), 1);
+    assert_eq!(lock(&pool.shared.queue).jobs.len(), jobs, "nobody would take it out");
 }
 
 /// Asleep or not.

@@ -249,7 +249,7 @@ fn an_upload_takes_a_slot_that_is_free_before_it_waits_for_one() {
     }
     let mut upload = |at: usize| {
         let stream = [&one, &two, &two][at];
-        arrays[at].view_mut().copy_from_slice(stream, &[at as u8; 100]).unwrap();
+        arrays[at].view_mut().copy_from_slice(stream, &[9; 100]).unwrap();
     };
     upload(0);
     upload(1);

@@ -233,11 +233,13 @@ fn what_an_image_or_a_device_does_not_have_is_told_and_leaves_nothing() {
 }
 
 /// What the fake takes for machine code.
-const CODE: &[u8] = b"// An image of a program
+const fn code() -> Image {
+    const CODE: &[u8] = b"// An image of a program
 .visible .entry scale(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d, .param .u32 e)\0";
-
-// SAFETY: the fake runs nothing.
-wrong!(OfCode, unsafe { Image::binary(CODE, "scale") }, u32, Grid::elements(7, 64));
+    // SAFETY: the fake runs nothing.
+    unsafe { Image::binary(CODE, "scale") }
+}
+wrong!(OfCode, code(), u32, Grid::elements(7, 64));
 
 #[test]
 fn machine_code_goes_to_the_driver_as_it_is() {

@@ -248,8 +248,10 @@ fn there_are_never_more_threads_than_told() {
     }
     assert_eq!(lock(&pool.shared.queue).threads, 0);
     let count = Arc::new(AtomicUsize::new(0));
+    let jobs = lock(&pool.shared.queue).jobs.len();
     pool.give(counting(&count)).finish();
     assert_eq!(count.load(Ordering::SeqCst), 1);
+    assert_eq!(lock(&pool.shared.queue).jobs.len(), jobs, "nobody would take it out");
 }
 
 /// Asleep or not.
@@ -259,7 +261,7 @@ fn threads_end_with_their_pool() {
         let pool = pool(3);
         let (task, begun, go, _) = all_held(3);
         let handle = pool.give(task);
-        (0..3).for_each(|_| drop(begun.recv().expect("a thread begins")));
+        assert_eq!(begun.iter().take(3).count(), 3);
         drop(go);
         handle.finish();
         if sleeps {

@@ -35,7 +35,7 @@ use shards::{every_case, number};
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn random_functions_on_random_layouts() {
     let layouts = number("LAYOUTS", 8);
-    every_case("random_functions_on_random_layouts", 300, |device, stream, which| {
+    every_case("hardware_functions::random_functions_on_random_layouts", 300, |device, stream, which| {
         let rng = &mut Rng::new(which);
         let mut case = Case::random(rng, 12_000);
         for nth in 0..layouts {

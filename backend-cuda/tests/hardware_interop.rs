@@ -191,7 +191,7 @@ fn two_processes_share_memory() {
     assert!(matches!(own, Error::Handle { .. }), "{own}");
 
     let mut other = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "two_processes_share_memory", "--ignored", "--nocapture"])
+        .args(["--exact", "hardware_interop::two_processes_share_memory", "--ignored", "--nocapture"])
         .env(CHILD, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

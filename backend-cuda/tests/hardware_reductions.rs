@@ -30,7 +30,7 @@ use shards::every_case;
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn random_reductions_of_random_layouts() {
-    every_case("random_reductions_of_random_layouts", 2_000, |device, stream, which| {
+    every_case("hardware_reductions::random_reductions_of_random_layouts", 2_000, |device, stream, which| {
         let most = if which % 8 == 0 { 1_000_000 } else { 100_000 };
         let case = Reduced::random(&mut Rng::new(which), most);
         case.compare(&case.run(device, stream), &case.expected(), which);

@@ -69,7 +69,7 @@ unsafe extern "C" fn attribute(at: *mut c_int, what: sys::CUdevice_attribute, _:
     with(Function::DeviceGetAttribute, |state| match what {
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => put(at, state.generation.0),
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => put(at, state.generation.1),
-        A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => put(at, 232_448),
+        A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => put(at, state.block_bytes),
         A::CU_DEVICE_ATTRIBUTE_MAX_PITCH => put(at, c_int::MAX),
         A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => put(at, state.pools),
         A::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH => put(at, state.memory_bus_bits),

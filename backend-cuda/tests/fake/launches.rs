@@ -148,7 +148,7 @@ wrong!(NoImage, Image::none(), u32, Grid::elements(7, 64));
 wrong!(BadImage, entry("nonsense", "scale"), u32, Grid::elements(7, 64));
 wrong!(ShortTable, entry(IMAGE, "scale"), u32, Grid::elements(7, 64), &SHORT);
 wrong!(Threads, entry(IMAGE, "scale"), u32, Grid::elements(7, 1024));
-wrong!(Shared, entry(IMAGE, "scale"), u32, Grid::elements(7, 64).shared_bytes(5));
+wrong!(Shared, entry(IMAGE, "scale"), u32, Grid::elements(7, 64).shared_bytes(232_447));
 wrong!(Cooperative, entry(IMAGE, "scale"), u32, Grid::new([265, 1, 1], [1, 1, 1]).cooperative());
 wrong!(Clusters, entry(IMAGE, "scale"), u32, Grid::new([16, 1, 1], [1, 1, 1]).cluster([16, 1, 1]));
 
@@ -208,7 +208,7 @@ fn what_an_image_or_a_device_does_not_have_is_told_and_leaves_nothing() {
                 Threads::launch(s, x, &mut *y, 5),
                 limit("threads of a block, with the registers that the kernel takes", 1024, 512),
             ),
-            (Shared::launch(s, x, &mut *y, 5), limit("bytes of shared memory of a block", 5, 4)),
+            (Shared::launch(s, x, &mut *y, 5), limit("bytes of shared memory of a block", 232_447, 232_446)),
             (Cooperative::launch(s, x, &mut *y, 5), limit("blocks that run at once", 265, 264)),
             (Clusters::launch(s, x, &mut *y, 5), limit("blocks of a cluster", 16, 8)),
         ];

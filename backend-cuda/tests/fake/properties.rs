@@ -24,7 +24,6 @@ pub(crate) fn attribute(at: *mut c_int, what: A) -> i32 {
         A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK => 1024,
         A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR => 2048,
         A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK => 5,
-        A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => 6,
         A::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK => 7,
         A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 8,
         A::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE => 9,
@@ -57,6 +56,7 @@ pub(crate) fn table(mut table: Table) -> Table {
 #[test]
 fn properties_are_told_one_by_one() {
     let fake = Fake::new();
+    fake.state(|state| state.block_bytes = 6);
     let found = fake.driver().devices().unwrap();
     let told = &found[1].properties;
     assert_eq!(told.uuid.unwrap().to_string(), "GPU-ffffffff-ffff-ffff-ffff-ffffffffff01");

@@ -127,7 +127,6 @@ fn what_comes_out_goes_in_again() {
     close(&fake, device, stream);
 }
 
-/// So many tiles wait for one another that these are in groups.
 /// Elements that the second does not read are not at hand for the first in its launch.
 #[test]
 fn what_is_not_read_again_is_reduced_by_itself() {
@@ -145,13 +144,13 @@ fn what_is_not_read_again_is_reduced_by_itself() {
     close(&fake, device, stream);
 }
 
-/// One launch is written out for every element that a thread has: of programs that are short
-/// together.
+/// Programs that are short together are written for every element that a thread keeps in registers;
+/// longer ones once, in a loop over shared memory.
 #[test]
-fn two_reductions_are_one_launch_of_few_instructions() {
+fn two_reductions_of_few_instructions_keep_a_row_in_registers() {
     let fake = Fake::new();
     let (device, stream) = open(&fake);
-    for (more, due) in [(20, 1), (40, 2)] {
+    for (more, in_shared_memory) in [(20, 0), (40, 1)] {
         let mut both = Reduced::of_deviations(&mut Rng::new(14), F32, (1, 16_384));
         let mut b = ProgramBuilder::new(&[F32], &[]);
         let (mut x, one) = (b.push(Instruction::Input(0)), b.constant(Constant::F32(1.0_f32.to_bits())));
@@ -160,11 +159,13 @@ fn two_reductions_are_one_launch_of_few_instructions() {
         let launches = device.function_statistics().launches;
         let found = Reduced::run_twice(&both, &device, &stream);
         both[1].compare(&found, &both[1].expected(), more);
-        assert_eq!(device.function_statistics().launches - launches, due, "{more} more");
+        assert_eq!(device.function_statistics().launches - launches, 1, "{more} more");
+        assert_eq!(fake.state(|state| state.dynamic_bytes.len()), in_shared_memory, "{more} more");
     }
     close(&fake, device, stream);
 }
 
+/// So many tiles wait for one another that these are in groups.
 #[test]
 fn a_running_form_of_groups_of_tiles() {
     let fake = Fake::new();

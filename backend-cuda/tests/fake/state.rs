@@ -69,6 +69,8 @@ pub(crate) struct State {
     pub(crate) query: i32,
     /// With the clocks that the fake tells of, how fast memory is.
     pub(crate) memory_bus_bits: c_int,
+    /// Most shared memory of a block.
+    pub(crate) block_bytes: c_int,
     pub(crate) total_bytes: usize,
     /// Bytes the pool keeps after frees, until it is trimmed.
     pub(crate) cached_bytes: usize,
@@ -143,6 +145,7 @@ impl Default for State {
             retain: 0,
             query: 0,
             memory_bus_bits: 10,
+            block_bytes: 232_448,
             total_bytes: 1 << 24,
             cached_bytes: 0,
             pool_peaks: (0, 0),

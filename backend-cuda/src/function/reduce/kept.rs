@@ -15,7 +15,6 @@ use super::{
 use crate::function::{
     access::{Loaded, Words, element, load_accesses, load_span, store_accesses, store_to},
     class::{Access, Class},
-    problem::ACCESS_BYTES,
     text::{BLOCK, Bank, Reg, Text},
 };
 
@@ -35,6 +34,9 @@ const KEPT_FOR_LAST: usize = 32;
 
 /// Most registers that a thread has on their way to shared memory.
 const MOVING_REGISTERS: usize = 32;
+
+/// Bytes of the widest access to shared memory.
+const VECTOR_BYTES: usize = 16;
 
 /// Most instructions that are written one after another.
 const INSTRUCTIONS: usize = 2_048;
@@ -92,12 +94,12 @@ impl Chunk {
 
 /// Bytes of one access to four elements of a chunk.
 fn vector_bytes(four_bytes: usize) -> usize {
-    four_bytes.min(ACCESS_BYTES as usize)
+    four_bytes.min(VECTOR_BYTES)
 }
 
 /// Elements of one access to a chunk.
 fn width(element_type: ElementType) -> usize {
-    LANES.min(ACCESS_BYTES as usize / element_type.len_bytes())
+    LANES.min(VECTOR_BYTES / element_type.len_bytes())
 }
 
 /// The elements of a thread.

@@ -1,0 +1,46 @@
+// What the kernels of gathers get, as `src/gather/params.rs` declares it.
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define THREADS 256
+// Elements of a thread, THREADS apart.
+#define TURNS 4
+#define MAX_AXES 24
+
+struct Axis {
+    u32 divisor, multiplier, shift, unused;
+    i64 indexed, elements, indices, mask; // bytes
+    i64 position, winner;                 // counts
+};
+
+struct IndexedAxis {
+    u64 extent;
+    i64 stride; // bytes
+};
+
+struct Params {
+    char* indexed;       // the element of index 0
+    char* elements;      // written by a gather, read by a scatter
+    const char* indices;
+    const u8* mask;      // or null
+    u64* winners;        // or null: for each place, one more than the position of the last index that names it
+    struct Told* told;   // in memory of the host
+    u64 number;          // of the operation, from 1
+    u64 position;        // of the first index
+    i64 bound;
+    u32 total;           // elements, below 2^31
+    u32 axes, indexed_axes;
+    u32 index_type;      // 0: i32, 1: u32, 2: i64
+    u32 mode;            // 0: out of range is an error, 1: wrapped, 2: clamped
+    u32 operation;
+    int axis;            // or -1
+    u32 unused;
+    IndexedAxis indexed_axis[MAX_AXES]; // the last first
+    Axis at[MAX_AXES];                  // the innermost first
+};
+static_assert(sizeof(Params) == 104 + 16 * MAX_AXES + 64 * MAX_AXES, "as the host declares it");

@@ -1,4 +1,5 @@
-//! Elements by index: one kernel for each width of elements, whatever the layouts.
+//! Elements by index: two kernels for each width of elements, one for two axes at most, and one for
+//! any layouts.
 //!
 //! `problem` brings all sides to a few axes and finds the widest element that moves; a row of
 //! 1 KiB is 64 of 16 bytes. `kernels/gathers/by_index.cu` is what runs. Where indices may come

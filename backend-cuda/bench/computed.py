@@ -68,3 +68,13 @@ def of_compute(card):
         if names:
             text.append(f"- {what}: " + ", ".join(f"`{name}`" for name in names))
     return "\n".join(text)
+
+
+def of_picked(card):
+    """Elements by index."""
+    run = read(card, "picked")
+    if run is None:
+        return "No run is recorded."
+    heading = ["elements by index", "µs", "GB/s", "of memcpy"]
+    rows = [[name, cell(line["us"], 1), cell(line["gbps"]), cell(line["ratio"], 3)] for name, line in run.by().items()]
+    return "\n".join([where(run.header) + ".", "", table(heading, rows)])

@@ -26,6 +26,7 @@ TABLES = {
     "joins": copies.of_joins,
     "lists": copies.of_lists,
     "overhead": copies.of_overheads,
+    "picked": computed.of_picked,
     "small": copies.of_small,
     "transfer": copies.of_transfers,
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs benches and checks on this machine's card and records what they print, for pages.py to make tables of.
 
-    record.py --commit 1234abc copy large awkward middle joins overhead transfer compute    # benches, by name
+    record.py --commit 1234abc copy large awkward middle joins overhead transfer compute picked    # benches, by name
     record.py --commit 1234abc --seed 7 drawn            # 200 shapes drawn anew
     record.py --commit 1234abc suite golden tiles        # checks, by name
     record.py --commit 1234abc --output FILE copy        # what such a command printed elsewhere (needs --device, --driver, --date)
@@ -36,6 +36,8 @@ BENCHES = {
     "transfer": "bench transfer --backend cuda --json",
     "overhead": "bench overhead --backend cuda --json",
 }
+# Benches that are ignored tests of `backend-cuda/tests/card.rs`.
+TESTED = {"picked": "hardware_gathers::speeds"}
 
 
 def program(folder, name):
@@ -49,6 +51,8 @@ def program(folder, name):
 
 def arguments_of(name, folder, seed):
     """What runs: environment, words, folder to run in."""
+    if name in TESTED:
+        return {}, [program(folder, "card"), "--ignored", "--nocapture", "--exact", TESTED[name]], ROOT / "backend-cuda"
     if name in BENCHES:
         words = BENCHES[name].split(" $(")[0].split()
         if name in shapes.lists():
@@ -96,7 +100,10 @@ def run(name, arguments):
 
 
 def record_bench(folder, name, header, text, seed):
-    command = "devarray " + BENCHES[name].replace("shapes.py drawn", f"shapes.py drawn --seed {seed}")
+    if name in TESTED:
+        command = f"cargo test --release -p devarray-cuda --test card -- --ignored --nocapture --exact {TESTED[name]}"
+    else:
+        command = "devarray " + BENCHES[name].replace("shapes.py drawn", f"shapes.py drawn --seed {seed}")
     lines = [line for line in text.splitlines() if line.startswith("{")]
     if not lines:
         raise SystemExit(f"{name}: no line was printed\n{text[-2000:]}")
@@ -134,10 +141,10 @@ def main():
     parser.add_argument("--date")
     arguments = parser.parse_args()
     if arguments.list:
-        for name, command in [*BENCHES.items(), *((name, check.command) for name, check in CHECKS.items())]:
+        for name, command in [*BENCHES.items(), *TESTED.items(), *((name, check.command) for name, check in CHECKS.items())]:
             print(f"{name:<12}{command}")
         return
-    unknown = [name for name in arguments.names if name not in BENCHES and name not in CHECKS]
+    unknown = [name for name in arguments.names if name not in BENCHES and name not in TESTED and name not in CHECKS]
     if unknown or not arguments.names or not arguments.commit or (arguments.output and len(arguments.names) > 1):
         parser.error(f"no such run: {unknown[0]}" if unknown else "name runs and their commit; --output takes one name")
     header = machine(arguments)
@@ -146,7 +153,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for name in arguments.names:
         text, status, seconds = run(name, arguments)
-        if name in BENCHES:
+        if name in BENCHES or name in TESTED:
             record_bench(folder, name, header, text, arguments.seed)
         else:
             record_check(card, folder, name, header, text, status, seconds)

@@ -97,7 +97,8 @@ fn time(stream: &StreamHandle<CudaDevice>, mut work: impl FnMut() -> Result<()>)
     Ok(best * 1e6)
 }
 
-/// Bytes read and written, indices included, a second, beside a copy of as many bytes as are moved.
+/// Bytes read and written, indices included, a second, beside a copy of as many bytes as are moved:
+/// lines of JSON, for `bench/record.py`.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn speeds() {
@@ -106,17 +107,16 @@ fn speeds() {
     let from = Array::<f32, _>::zeros(&stream, &[BYTES / 4]).unwrap();
     let mut to = Array::<f32, _>::zeros(&stream, &[BYTES / 4]).unwrap();
     let memcpy = time(&stream, || to.view_mut().copy_from(&stream, &from)).unwrap();
-    println!("memcpy {:38.0} GB/s", 2.0 * BYTES as f64 / memcpy / 1e3);
-    let show = |what: &str, bytes: usize, micros: f64| {
-        let speed = bytes as f64 / micros / 1e3;
+    let memcpy_gbps = 2.0 * BYTES as f64 / memcpy / 1e3;
+    // Behind what the test runner has printed of this line.
+    println!();
+    let show = |what: &str, bytes: usize, us: f64| {
+        let gbps = bytes as f64 / us / 1e3;
+        let ratio = gbps / memcpy_gbps;
         println!(
-            "{what:<34} {micros:8.1} us {speed:7.0} GB/s {:5.3} of memcpy",
-            micros_of(bytes, memcpy) / micros
+            r#"{{"case":"{what}","bytes":{bytes},"us":{us:.2},"gbps":{gbps:.1},"memcpy_gbps":{memcpy_gbps:.1},"ratio":{ratio:.4}}}"#
         );
     };
-    fn micros_of(bytes: usize, memcpy: f64) -> f64 {
-        memcpy * bytes as f64 / (2.0 * BYTES as f64)
-    }
     let mut rng = Rng::new(7);
     for row_bytes in [16, 64, 128, 256, 512, 1024, 1000, 4096, 65536] {
         let rows = BYTES / row_bytes;
@@ -128,14 +128,14 @@ fn speeds() {
         let by = Array::from_slice(&stream, &[rows], &indices).unwrap();
         for (mode, name) in [(OutOfRange::Error, "error"), (OutOfRange::Wrap, "wrap")] {
             let took = time(&stream, || table.take_into(&stream, &by, 0, mode, &mut into)).unwrap();
-            show(&format!("take {row_bytes} B rows, {name}"), rows * (2 * row_bytes + 8), took);
+            show(&format!("take, rows of {row_bytes} B, {name}"), rows * (2 * row_bytes + 8), took);
         }
         let order: Vec<i64> = (0..rows).rev().map(signed).collect();
         let by = Array::from_slice(&stream, &[rows], &order).unwrap();
         for (repeats, name) in [(Repeats::None, "none twice"), (Repeats::Last, "last stays")] {
             let took =
                 time(&stream, || into.put(&stream, &by, &table, 0, OutOfRange::Error, repeats)).unwrap();
-            show(&format!("put {row_bytes} B rows, {name}"), rows * (2 * row_bytes + 8), took);
+            show(&format!("put, rows of {row_bytes} B, {name}"), rows * (2 * row_bytes + 8), took);
         }
     }
     let len = BYTES / 8;
@@ -144,23 +144,23 @@ fn speeds() {
     let source = from.slice_axis(0, ..len.cast_signed()).unwrap();
     let mut into = to.view_mut().slice_axis(0, ..len.cast_signed()).unwrap();
     let took = time(&stream, || source.take_into(&stream, &by, 0, OutOfRange::Error, &mut into)).unwrap();
-    show("take f32 by near i32", len * 12, took);
+    show("take, f32 by near i32", len * 12, took);
     let table = source.reshape(&[len / 1024, 1024], devarray::Order::C).unwrap();
     let inside: Vec<i32> = (0..len).map(|at| i32::try_from((at * 7) % 1024).unwrap()).collect();
     let by = Array::from_slice(&stream, &[len / 1024, 1024], &inside).unwrap();
     let mut square = into.reborrow().reshape(&[len / 1024, 1024], devarray::Order::C).unwrap();
     let took = time(&stream, || table.take_along_axis_into(&stream, &by, 1, OutOfRange::Error, &mut square))
         .unwrap();
-    show("take_along_axis f32, rows of 1024", len * 12, took);
+    show("take_along_axis, f32 in rows of 1,024", len * 12, took);
     let mask: Vec<Bool> = (0..len).map(|_| Bool::from(rng.below(2) == 0)).collect();
     let mask = Array::from_slice(&stream, &[len], &mask).unwrap();
     let mut count = Array::zeros(&stream, &[]).unwrap();
     let took =
         time(&stream, || source.extract_into(&stream, &mask, &mut into, &mut count.view_mut())).unwrap();
-    show("extract f32, every other", len * (1 + 4 + 2), took);
+    show("extract, every other f32", len * (1 + 4 + 2), took);
     let small = Array::from_slice(&stream, &[1000], &(0..1000).collect::<Vec<i32>>()).unwrap();
     let mut few = Array::<f32, _>::zeros(&stream, &[1000]).unwrap();
     let took = time(&stream, || source.take_into(&stream, &small, 0, OutOfRange::Error, &mut few.view_mut()))
         .unwrap();
-    println!("take of 1000 f32 {took:27.1} us");
+    show("take, 1,000 f32", 1000 * 12, took);
 }

@@ -5,6 +5,7 @@ use std::{
     collections::HashMap,
     ffi::{c_int, c_uint, c_void},
     slice,
+    sync::Arc,
 };
 
 use devarray_cuda::driver::{Function, LaunchConfig, Table, sys::CUfunction};
@@ -126,8 +127,12 @@ unsafe extern "C" fn attribute(at: *mut c_int, what: c_uint, function: CUfunctio
 
 unsafe extern "C" fn allow(function: CUfunction, what: c_uint, value: c_int) -> i32 {
     within(Function::FuncSetAttribute, |state| {
-        let of_text = state.functions.get(&function.addr()).is_some_and(|(_, text)| text.has_dynamic);
-        if !(known(state, function) || of_text) || what != 8 {
+        let text = state.functions.get(&function.addr()).map(|(_, text)| Arc::clone(text));
+        let of_text = text.as_ref().is_some_and(|text| text.has_dynamic);
+        let declared = text.map_or(0, |text| text.shared_bytes);
+        // All together is what a block can have.
+        let fits = i32::try_from(declared).is_ok_and(|declared| declared + value <= state.block_bytes);
+        if !(known(state, function) || of_text) || what != 8 || !fits {
             return INVALID;
         }
         state.programs.allowed.push(value);

@@ -25,7 +25,7 @@ pub(crate) struct Text {
     code: Vec<Line>,
     registers: usize,
     pub(crate) parameter_bytes: usize,
-    shared_bytes: usize,
+    pub(crate) shared_bytes: usize,
     pub(crate) has_dynamic: bool,
     threads: u32,
 }

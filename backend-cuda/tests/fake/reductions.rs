@@ -150,8 +150,8 @@ fn what_is_not_read_again_is_reduced_by_itself() {
 fn two_reductions_of_few_instructions_keep_a_row_in_registers() {
     let fake = Fake::new();
     let (device, stream) = open(&fake);
-    for (more, in_shared_memory) in [(20, 0), (40, 1)] {
-        let mut both = Reduced::of_deviations(&mut Rng::new(14), F32, (1, 16_384));
+    for (shape, more, in_shared_memory) in [((1, 16_384), 20, 0), ((1, 16_384), 40, 1), ((300, 4), 600, 2)] {
+        let mut both = Reduced::of_deviations(&mut Rng::new(14), F32, shape);
         let mut b = ProgramBuilder::new(&[F32], &[]);
         let (mut x, one) = (b.push(Instruction::Input(0)), b.constant(Constant::F32(1.0_f32.to_bits())));
         (0..more).for_each(|_| x = b.binary(Binary::Multiply, x, one));

@@ -190,8 +190,11 @@ impl Gathered {
         for side in read.into_iter().flatten().filter(|side| is_written(side)) {
             let copied = before.get_or_insert_with(|| vec![0; written.len_bytes()]);
             for range in side.bytes().ranges() {
+                // Memory that is not there, or no more, has fewer bytes, or none.
                 let held = written.part(range.clone());
-                copied[range.start..range.start + held.len()].copy_from_slice(held);
+                if let Some(into) = copied.get_mut(range.start..range.start + held.len()) {
+                    into.copy_from_slice(held);
+                }
             }
         }
         let source = |side: &Elements| match &before {

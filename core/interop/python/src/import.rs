@@ -13,7 +13,7 @@ use pyo3::{
     Borrowed, Bound, FromPyObject, IntoPyObject, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyAttributeError, PyBufferError, PyTypeError},
     ffi, intern,
-    sync::PyOnceLock,
+    sync::{PyOnceLock, critical_section::with_critical_section},
     types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods},
 };
 
@@ -169,14 +169,17 @@ impl<'py> Entries<'py> {
         let descr = intern!(py, "descr").as_ptr();
         let (mut entries, mut are_known, mut at) = (Self::default(), true, 0);
         let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: a dictionary, which nobody changes during the walk: no code of Python runs.
-        while unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut at, &raw mut key, &raw mut value) } != 0 {
-            match places.iter().position(|&known| known == key) {
-                // SAFETY: an object that the dictionary has.
-                Some(found) => entries.0[found] = Some(unsafe { Bound::from_borrowed_ptr(py, value) }),
-                None => are_known &= key == descr,
+        with_critical_section(dict, || {
+            // SAFETY: a dictionary, which nobody changes during the walk: no code of Python runs, and
+            // where threads run at once, the section has its lock.
+            while unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut at, &raw mut key, &raw mut value) } != 0 {
+                match places.iter().position(|&known| known == key) {
+                    // SAFETY: an object that the dictionary has.
+                    Some(found) => entries.0[found] = Some(unsafe { Bound::from_borrowed_ptr(py, value) }),
+                    None => are_known &= key == descr,
+                }
             }
-        }
+        });
         if !are_known {
             for (entry, key) in entries.0.iter_mut().zip(keys) {
                 if entry.is_none() {

@@ -129,13 +129,15 @@ fn export<M: Managed, D: Door>(
         *stride = 1;
     }
     let is_flat = ndim == 0;
+    // Taken once: a second one would end what the first allows.
+    let first = numbers.as_mut_ptr();
     let dl_tensor = TensorAbi {
         data: ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default()),
         device,
         ndim,
         dtype: DataTypeAbi { code: data_type.kind() as u8, bits: data_type.bits(), lanes: 1 },
-        shape: if is_flat { ptr::null_mut() } else { numbers.as_mut_ptr() },
-        strides: if is_flat { ptr::null_mut() } else { numbers.as_mut_ptr().wrapping_add(shape.len()) },
+        shape: if is_flat { ptr::null_mut() } else { first },
+        strides: if is_flat { ptr::null_mut() } else { first.wrapping_add(shape.len()) },
         byte_offset: 0,
     };
     let structure = place.managed.write(M::made(dl_tensor, flags, exported.cast::<c_void>(), delete::<M, D>));

@@ -170,7 +170,7 @@ impl Driver {
         })
     }
 
-    /// Unloads a module of the bound context, of which nothing runs any more, for good.
+    /// Unloads a module of the bound context. None of its kernels runs any more.
     pub(crate) fn unload(&self, module: Handle<sys::CUmod_st>) -> Answer {
         // SAFETY: the module is loaded and of the bound context; no work is left that could use it.
         unsafe { self.module_unload(module.raw()) }
@@ -204,8 +204,8 @@ impl Driver {
         unsafe { self.launch_with(stream, function, shape, &[], &mut [parameter.cast_mut()]) }
     }
 
-    /// Launches a kernel: so many blocks of so many threads, both along x, y and z, with so many
-    /// bytes of dynamic shared memory.
+    /// Launches a kernel. Its shape: the number of blocks along x, y and z, the number of threads of
+    /// a block along the same axes, and the bytes of dynamic shared memory of a block.
     ///
     /// # Safety
     ///

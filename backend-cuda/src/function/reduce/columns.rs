@@ -177,8 +177,8 @@ impl Ending<'_> {
     }
 }
 
-/// For each column of a thread: combines the lanes of the thread, then those of its neighbours in
-/// the warp.
+/// Combines the lanes of each column: first those of one thread, then those of its neighbours in the
+/// warp.
 fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division: Division) -> Vec<Part> {
     let Division { lanes, at_once, vector, across, .. } = division;
     let near = division.near();

@@ -37,8 +37,8 @@ use crate::{
 /// registers. Rows of 64 KiB in shared memory leave room for three.
 const RESIDENT: u32 = 4;
 
-/// Most shared memory of a block besides that of rows: 8 bytes for each warp, and twice as many for
-/// each of its rows, of which there may be one for each thread.
+/// Most shared memory that a kernel declares besides its rows: 8 bytes for each warp, and 16 for each
+/// row. A block has at most one row for each thread.
 pub(super) const DECLARED_BYTES: u64 = 8 * (BLOCK as u64 / 32) + 2 * 8 * BLOCK as u64;
 
 /// The reduction that is computed first.

@@ -102,7 +102,7 @@ fn every_kernel_waits_before_it_touches_memory_where_launches_overlap() {
 
 /// The first use of a module decompresses it, in this time.
 #[test]
-#[ignore = "prints times"]
+#[ignore = "measures, and compares nothing: run with --ignored --nocapture"]
 fn first_uses() {
     for (module, major) in coded().flat_map(|module| CODE.map(|major| (module, major))) {
         let began = Instant::now();

@@ -56,7 +56,7 @@ fn mark(problem: &Problem, target: Target) -> Option<Shape> {
     for axis in by_source(axes) {
         let stride = axes[axis].src.unsigned_abs();
         if !row.is_empty() {
-            // Or gaps of a fifth of what is then read.
+            // Gaps may also be a fifth of the bytes that are then read.
             let reach = if target.gaps { (span * 5 / 4).max(span + u64::from(SECTOR_BYTES)) } else { span };
             if !(span..=reach).contains(&stride) || span >= target.size.row_bytes {
                 break;
